@@ -1,0 +1,69 @@
+/** Labels, annotations, taints and finalizers by name; `karpenter-behaviour.md` section 1.6. */
+export const labels = {
+  nodePool: 'karpenter.sh/nodepool',
+  capacityType: 'karpenter.sh/capacity-type',
+  registered: 'karpenter.sh/registered',
+  initialized: 'karpenter.sh/initialized',
+  doNotSyncTaints: 'karpenter.sh/do-not-sync-taints',
+  zone: 'topology.kubernetes.io/zone',
+  region: 'topology.kubernetes.io/region',
+  zoneId: 'topology.k8s.aws/zone-id',
+  hostname: 'kubernetes.io/hostname',
+  instanceType: 'node.kubernetes.io/instance-type',
+  arch: 'kubernetes.io/arch',
+  os: 'kubernetes.io/os',
+  windowsBuild: 'node.kubernetes.io/windows-build',
+  excludeFromLoadBalancers: 'node.kubernetes.io/exclude-from-external-load-balancers',
+  ec2NodeClass: 'karpenter.k8s.aws/ec2nodeclass',
+} as const;
+
+export const annotations = {
+  doNotDisrupt: 'karpenter.sh/do-not-disrupt',
+  nodePoolHash: 'karpenter.sh/nodepool-hash',
+  nodePoolHashVersion: 'karpenter.sh/nodepool-hash-version',
+  terminationTimestamp: 'karpenter.sh/nodeclaim-termination-timestamp',
+  minValuesRelaxed: 'karpenter.sh/nodeclaim-min-values-relaxed',
+  priceOverlayApplied: 'karpenter.sh/price-overlay-applied',
+  capacityOverlayApplied: 'karpenter.sh/capacity-overlay-applied',
+  capacityBufferFakePod: 'karpenter.sh/capacity-buffer-fake-pod',
+  ec2NodeClassHash: 'karpenter.k8s.aws/ec2nodeclass-hash',
+  ec2NodeClassHashVersion: 'karpenter.k8s.aws/ec2nodeclass-hash-version',
+  tagged: 'karpenter.k8s.aws/tagged',
+  instanceProfileName: 'karpenter.k8s.aws/instance-profile-name',
+  podDeletionCost: 'controller.kubernetes.io/pod-deletion-cost',
+} as const;
+
+export const finalizers = {
+  termination: 'karpenter.sh/termination',
+  ec2NodeClass: 'karpenter.k8s.aws/termination',
+} as const;
+
+export const taints = {
+  disrupted: { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' },
+  unregistered: { key: 'karpenter.sh/unregistered', effect: 'NoExecute' },
+} as const;
+
+export const capacityTypes = ['reserved', 'spot', 'on-demand'] as const;
+export type CapacityType = (typeof capacityTypes)[number];
+
+/** Older label keys that mean a current one. */
+export const labelAliases: Readonly<Record<string, string>> = {
+  'failure-domain.beta.kubernetes.io/zone': labels.zone,
+  'failure-domain.beta.kubernetes.io/region': labels.region,
+  'beta.kubernetes.io/arch': labels.arch,
+  'beta.kubernetes.io/os': labels.os,
+  'beta.kubernetes.io/instance-type': labels.instanceType,
+  'topology.ebs.csi.aws.com/zone': labels.zone,
+};
+
+/** Labels that every provider's instance types may define; providers add their own. */
+export const coreWellKnownLabels: readonly string[] = [
+  labels.nodePool,
+  labels.capacityType,
+  labels.zone,
+  labels.region,
+  labels.instanceType,
+  labels.arch,
+  labels.os,
+  labels.windowsBuild,
+];

@@ -1,0 +1,37 @@
+/**
+ * Failures that cross the workflow boundary, told apart by `type` and never by text.
+ * `retryable: false` ends the activity at once; the workflow decides what follows.
+ */
+export const failures = {
+  insufficientCapacity: { type: 'InsufficientCapacity', retryable: false },
+  nodeClassNotReady: { type: 'NodeClassNotReady', retryable: false },
+  launchFailed: { type: 'LaunchFailed', retryable: true },
+  notFound: { type: 'NotFound', retryable: false },
+  conflict: { type: 'Conflict', retryable: true },
+  invalid: { type: 'Invalid', retryable: false },
+  unavailable: { type: 'Unavailable', retryable: true },
+  denied: { type: 'Denied', retryable: true },
+  throttled: { type: 'Throttled', retryable: true },
+  superseded: { type: 'Superseded', retryable: false },
+} as const;
+
+export type FailureType = (typeof failures)[keyof typeof failures]['type'];
+
+/** A domain error that knows its failure type; `activities/to-failure.ts` turns it into an ApplicationFailure. */
+export class DomainError extends Error {
+  override readonly name = 'DomainError';
+  constructor(
+    readonly type: FailureType,
+    message: string,
+    /** JSON-safe facts for whoever branches on the failure. */
+    readonly details: Readonly<Record<string, unknown>> = {},
+  ) {
+    super(message);
+  }
+}
+
+/** Whether `error` is a domain error of `type`. `instanceof` fails across realms (Jest, the workflow sandbox). */
+export function isDomainError(error: unknown, type?: FailureType): error is DomainError {
+  if (!(error !== null && typeof error === 'object' && 'name' in error && error.name === 'DomainError')) return false;
+  return type === undefined || (error as DomainError).type === type;
+}

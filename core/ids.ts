@@ -1,0 +1,52 @@
+import { hashText } from './hash.js';
+
+/**
+ * Workflow ids. An id is the idempotency key of what it names, so it holds no time and nothing random; each is
+ * prefixed by the cluster's name because clusters may share a Temporal namespace.
+ */
+export const workflowIds = {
+  provision: (cluster: string) => `${cluster}/provision`,
+  disrupt: (cluster: string) => `${cluster}/disrupt`,
+  launch: (cluster: string, nodeClaimUid: string) => `${cluster}/launch/${nodeClaimUid}`,
+  terminate: (cluster: string, nodeClaimUid: string) => `${cluster}/terminate/${nodeClaimUid}`,
+  expire: (cluster: string, nodeClaimUid: string) => `${cluster}/expire/${nodeClaimUid}`,
+  repair: (cluster: string, nodeClaimUid: string) => `${cluster}/repair/${nodeClaimUid}`,
+  interrupt: (cluster: string, instanceId: string) => `${cluster}/interrupt/${instanceId}`,
+  drift: (cluster: string, nodePoolUid: string, hash: string) => `${cluster}/drift/${nodePoolUid}/${hash}`,
+  consolidate: (cluster: string, candidateUids: readonly string[]) =>
+    `${cluster}/consolidate/${hashText([...candidateUids].sort().join(','))}`,
+  collectGarbage: (cluster: string) => `${cluster}/collect-garbage`,
+  refreshCatalogue: (cluster: string) => `${cluster}/refresh-catalogue`,
+  reportSavings: (cluster: string) => `${cluster}/report-savings`,
+} as const;
+
+export type WorkflowKind = keyof typeof workflowIds;
+
+const segments: Readonly<Record<string, WorkflowKind>> = {
+  provision: 'provision',
+  disrupt: 'disrupt',
+  launch: 'launch',
+  terminate: 'terminate',
+  expire: 'expire',
+  repair: 'repair',
+  interrupt: 'interrupt',
+  drift: 'drift',
+  consolidate: 'consolidate',
+  'collect-garbage': 'collectGarbage',
+  'refresh-catalogue': 'refreshCatalogue',
+  'report-savings': 'reportSavings',
+};
+
+/** The inverse of `workflowIds`; undefined for an id that is none of ours. */
+export function parseWorkflowId(
+  id: string,
+): { readonly cluster: string; readonly kind: WorkflowKind; readonly subject: readonly string[] } | undefined {
+  const [cluster, segment, ...subject] = id.split('/');
+  const kind = segments[segment ?? ''];
+  return cluster === undefined || kind === undefined ? undefined : { cluster, kind, subject };
+}
+
+/** The `ClientToken` of the one EC2 launch that a NodeClaim may have (at most 64 ASCII characters). */
+export function launchToken(nodeClaimUid: string, attempt = 0): string {
+  return attempt === 0 ? nodeClaimUid : `${nodeClaimUid}-${attempt}`;
+}

@@ -1,0 +1,32 @@
+import type { NodeSelectorRequirement } from '../api/kubernetes.js';
+import type { Resources } from './resources.js';
+
+/** What can be bought: an instance type in one zone under one capacity type. */
+export interface Offering {
+  /** Zone, zone id, capacity type, reservation and placement labels, each `In`. */
+  readonly requirements: readonly NodeSelectorRequirement[];
+  /** Dollars per hour. */
+  readonly price: number;
+  readonly available: boolean;
+  /** Why an unavailable offering is so, in a person's words ("out of capacity"). */
+  readonly unavailableReason?: string;
+  /** When an unavailable offering will be tried again, in milliseconds of the epoch. */
+  readonly unavailableUntil?: number;
+  /** For `karpenter.sh/capacity-type: reserved`: instances still free in the reservation. */
+  readonly reservationCapacity?: number;
+  /** Set when a NodeOverlay decided the price. */
+  readonly priceOverlayApplied?: boolean;
+}
+
+/** One entry of a catalogue, as a cloud provider resolves it for a NodePool and its node class. */
+export interface InstanceType {
+  readonly name: string;
+  /** The labels that a node of this type has, or may have, as requirements. */
+  readonly requirements: readonly NodeSelectorRequirement[];
+  readonly offerings: readonly Offering[];
+  /** What the machine has. */
+  readonly capacity: Resources;
+  /** What kubelet, system and eviction thresholds keep back: allocatable = capacity − overhead. */
+  readonly overhead: Resources;
+  readonly capacityOverlayApplied?: boolean;
+}

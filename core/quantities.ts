@@ -1,0 +1,59 @@
+/** A Kubernetes quantity that does not parse. */
+export class QuantityError extends Error {
+  override readonly name = 'QuantityError';
+  constructor(
+    readonly quantity: string,
+    readonly field: string,
+  ) {
+    super(`${field}: "${quantity}" is no quantity (a number with an optional suffix such as m, k, M, Ki, Mi, Gi)`);
+  }
+}
+
+const suffixes: Readonly<Record<string, number>> = {
+  n: 1e-9,
+  u: 1e-6,
+  m: 1e-3,
+  '': 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  E: 1e18,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
+  Ei: 2 ** 60,
+};
+
+const form = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d+)|([numkMGTPE]|[KMGTPE]i)?)$/;
+
+/**
+ * The value of a Kubernetes quantity such as `1500m`, `2Gi` or `1e3`, in its base unit (cores, bytes).
+ * Throws `QuantityError` naming `field` when it does not parse.
+ */
+export function parseQuantity(quantity: string | number, field = 'quantity'): number {
+  if (typeof quantity === 'number') {
+    if (Number.isFinite(quantity)) return quantity;
+    throw new QuantityError(String(quantity), field);
+  }
+  const match = form.exec(quantity);
+  if (match === null) throw new QuantityError(quantity, field);
+  const scale = match[2] === undefined ? suffixes[match[3] ?? '']! : 10 ** Number(match[2]);
+  return Number(match[1]) * scale;
+}
+
+const binary = ['Ei', 'Pi', 'Ti', 'Gi', 'Mi', 'Ki'] as const;
+
+/** Writes an amount of `core/resources.ts` as Kubernetes does: `1500m`, `4`, `16Gi`. */
+export function formatResource(name: string, amount: number): string {
+  if (name === 'cpu') return amount % 1000 === 0 ? String(amount / 1000) : `${amount}m`;
+  if (name !== 'memory' && !name.includes('storage') && !name.startsWith('hugepages-')) return String(amount);
+  for (const suffix of binary) {
+    const unit = suffixes[suffix]!;
+    if (amount !== 0 && amount % unit === 0) return `${amount / unit}${suffix}`;
+  }
+  return String(amount);
+}

@@ -1,0 +1,60 @@
+import tseslint from 'typescript-eslint';
+
+const pureFolders = ['core/**/*.ts', 'packing/**/*.ts', 'disruption/**/*.ts', 'workflows/**/*.ts', 'api/**/*.ts'];
+const nonDeterministic = [
+  ['process', 'Pure code takes its settings as arguments.'],
+  ['console', 'Pure code returns what it has to say.'],
+  ['fetch', 'I/O belongs in an adapter or an activity.'],
+  ['performance', 'Pure code takes `now` as an argument.'],
+  ['setTimeout', 'Pure code does not wait.'],
+  ['setInterval', 'Pure code does not wait.'],
+].map(([name, message]) => ({ name, message }));
+
+export default tseslint.config(
+  { ignores: ['dist/', 'node_modules/', 'coverage/', '**/testdata/**'] },
+  ...tseslint.configs.strictTypeChecked.map((config) => ({ ...config, files: ['**/*.ts'] })),
+  {
+    files: ['**/*.ts'],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      complexity: ['error', 15],
+      'max-depth': ['error', 4],
+      'max-params': ['error', 5],
+      'max-lines': ['error', { max: 500, skipBlankLines: true, skipComments: true }],
+      'max-lines-per-function': ['error', { max: 80, skipBlankLines: true, skipComments: true }],
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/explicit-module-boundary-types': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/no-unnecessary-condition': ['error', { allowConstantLoopConditions: true }],
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      '@typescript-eslint/prefer-for-of': 'off',
+    },
+  },
+  {
+    files: pureFolders,
+    ignores: ['**/*.test.ts'],
+    rules: {
+      'no-restricted-globals': ['error', ...nonDeterministic],
+      'no-restricted-properties': [
+        'error',
+        { object: 'Math', property: 'random', message: 'Take a seeded rng as an argument.' },
+        { object: 'Date', property: 'now', message: 'Take `now` as an argument.' },
+      ],
+    },
+  },
+  {
+    // A workflow may sleep: the SDK replaces timers by durable ones.
+    files: ['**/*.test.ts', 'test/**/*.ts', 'bench/**/*.ts'],
+    rules: {
+      'max-lines': 'off',
+      'max-lines-per-function': 'off',
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+    },
+  },
+);

@@ -1,0 +1,33 @@
+// One configuration, four suites told apart by folder; `scripts/test.mjs` runs them in order.
+const suite = (displayName, testMatch, extra = {}) => ({
+  displayName,
+  testMatch,
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/dist/'],
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      {
+        jsc: { target: 'es2022', parser: { syntax: 'typescript' } },
+        module: { type: 'es6' },
+        sourceMaps: 'inline',
+      },
+    ],
+  },
+  ...extra,
+});
+
+const source = '(api|core|packing|disruption|cloud|kube|workflows|activities|worker|operator|cli|ui|devstack|bench)';
+
+export default {
+  projects: [
+    suite('unit', [`<rootDir>/${source}/**/*.test.ts`]),
+    suite('property', ['<rootDir>/test/property/**/*.test.ts']),
+    suite('workflow', ['<rootDir>/test/workflow/**/*.test.ts']),
+    suite('replay', ['<rootDir>/test/replay/**/*.test.ts']),
+    suite('integration', ['<rootDir>/test/integration/**/*.test.ts']),
+  ],
+};

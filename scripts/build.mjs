@@ -1,0 +1,90 @@
+// Transpiles the TypeScript sources to dist/, file by file. `bin/stowage` calls it when a source is newer than dist/.
+import {
+  mkdirSync,
+  readdirSync,
+  statSync,
+  writeFileSync,
+  existsSync,
+  cpSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+} from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const folders = [
+  'api',
+  'core',
+  'packing',
+  'disruption',
+  'cloud',
+  'kube',
+  'workflows',
+  'activities',
+  'worker',
+  'operator',
+  'cli',
+  'ui',
+  'devstack',
+  'bench',
+];
+const stamp = join(root, 'dist', '.built');
+
+function* filesBelow(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) {
+      if (entry.name !== 'testdata' && entry.name !== 'node_modules') yield* filesBelow(path);
+    } else yield path;
+  }
+}
+
+function sources() {
+  return folders
+    .filter((folder) => existsSync(join(root, folder)))
+    .flatMap((folder) => [...filesBelow(join(root, folder))]);
+}
+
+const isProgram = (file) => file.endsWith('.ts') && !file.endsWith('.test.ts') && !file.endsWith('.d.ts');
+const isAsset = (file) =>
+  /\.(json|html|css|svg)$/.test(file) || (file.endsWith('.yaml') && !file.includes('/devstack/'));
+
+/** Whether dist/ is missing or older than any source. */
+export function isStale() {
+  if (!existsSync(stamp)) return true;
+  const built = statSync(stamp).mtimeMs;
+  return sources().some((file) => statSync(file).mtimeMs > built);
+}
+
+/** Builds dist/ from the sources; throws with esbuild's messages when a file does not parse. */
+export async function build() {
+  const { build: run } = await import('esbuild');
+  const started = new Date();
+  const files = sources();
+  // Built beside and swapped in, so that a command started meanwhile never sees half a build.
+  const fresh = join(root, `dist.${process.pid}`);
+  await run({
+    entryPoints: files.filter(isProgram),
+    outdir: fresh,
+    outbase: root,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    sourcemap: true,
+    logLevel: 'error',
+  });
+  for (const file of files.filter(isAsset)) {
+    const target = join(fresh, relative(root, file));
+    mkdirSync(dirname(target), { recursive: true });
+    cpSync(file, target);
+  }
+  writeFileSync(join(fresh, 'package.json'), '{ "type": "module" }\n');
+  writeFileSync(join(fresh, '.built'), `${started.toISOString()}\n`);
+  utimesSync(join(fresh, '.built'), started, started);
+  rmSync(join(root, 'dist'), { recursive: true, force: true });
+  renameSync(fresh, join(root, 'dist'));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await build();
