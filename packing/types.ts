@@ -1,0 +1,137 @@
+import type { CapacityBuffer } from '../api/autoscaling/capacity-buffer.js';
+import type {
+  CSINode,
+  DaemonSet,
+  Namespace,
+  Node,
+  NodeSelectorRequirement,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  PodDisruptionBudget,
+  ReplicationController,
+  Service,
+  StorageClass,
+  Workload,
+} from '../api/kubernetes.js';
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { NodeOverlay } from '../api/karpenter/node-overlay.js';
+import type { NodePool } from '../api/karpenter/node-pool.js';
+import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
+import type { InstanceType } from '../core/instance-type.js';
+import type { Resources } from '../core/resources.js';
+
+/** The objects that packing reads, as the API server has them, in any order. Absent kinds count as empty. */
+export interface ClusterObjects {
+  /** Pods with `spec.nodeName` run; the others pend, except those of DaemonSets. */
+  readonly pods: readonly Pod[];
+  readonly nodes?: readonly Node[];
+  readonly nodeClaims?: readonly NodeClaim[];
+  readonly nodePools: readonly NodePool[];
+  readonly daemonSets?: readonly DaemonSet[];
+  readonly namespaces?: readonly Namespace[];
+  readonly services?: readonly Service[];
+  readonly replicaSets?: readonly Workload[];
+  readonly statefulSets?: readonly Workload[];
+  readonly replicationControllers?: readonly ReplicationController[];
+  readonly podDisruptionBudgets?: readonly PodDisruptionBudget[];
+  readonly persistentVolumeClaims?: readonly PersistentVolumeClaim[];
+  readonly persistentVolumes?: readonly PersistentVolume[];
+  readonly storageClasses?: readonly StorageClass[];
+  readonly csiNodes?: readonly CSINode[];
+  readonly nodeOverlays?: readonly NodeOverlay[];
+  readonly capacityBuffers?: readonly CapacityBuffer[];
+  readonly disruptionPolicies?: readonly DisruptionPolicy[];
+}
+
+export interface PackingSettings {
+  /** `Ignore` drops every preference up front (PREFERENCE_POLICY). */
+  readonly preferencePolicy: 'Respect' | 'Ignore';
+  /** What happens when `minValues` cannot be met (MIN_VALUES_POLICY, section 2.5). */
+  readonly minValuesPolicy: 'Strict' | 'BestEffort';
+  /** Label keys that instance types define besides `coreWellKnownLabels` (provider labels). */
+  readonly wellKnownLabels: readonly string[];
+  /** How many instance types a claim lists at most. */
+  readonly listedTypes: number;
+  /** Spread for pods that ask for none (section 2.1, default spread). */
+  readonly defaultTopologySpread?: readonly {
+    maxSkew: number;
+    topologyKey: string;
+    whenUnsatisfiable: 'DoNotSchedule' | 'ScheduleAnyway';
+  }[];
+}
+
+export interface PackingInput {
+  readonly objects: ClusterObjects;
+  /** Instance types by NodePool name; pools of one node class may share one array. */
+  readonly catalogues: ReadonlyMap<string, readonly InstanceType[]>;
+  readonly settings: PackingSettings;
+  /** Milliseconds of the epoch. */
+  readonly now: number;
+  /** What if these nodes (by name) were gone? Their reschedulable pods pend. Deleting nodes are treated so anyway. */
+  readonly withoutNodes?: ReadonlySet<string>;
+}
+
+/** One node to launch. */
+export interface PlannedClaim {
+  readonly nodePool: string;
+  /** `namespace/name`, sorted. */
+  readonly pods: readonly string[];
+  /** Names of the types that can hold the pods, cheapest first, at most `listedTypes`. */
+  readonly instanceTypes: readonly string[];
+  readonly cheapest: {
+    readonly instanceType: string;
+    readonly zone: string;
+    readonly capacityType: string;
+    readonly pricePerHour: number;
+  };
+  /** Everything that the node must satisfy except the instance type, sorted by key and operator. */
+  readonly requirements: readonly (NodeSelectorRequirement & { minValues?: number })[];
+  /** Label values that the engine chose itself (keys that no instance type decides). */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Annotations for the NodeClaim (min-values-relaxed, overlay marks). */
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Requests of the pods plus the least daemon overhead of the listed types (section 2.4). */
+  readonly requests: Resources;
+  /** Why this type, in a person's words. */
+  readonly why: string;
+}
+
+/** Why a pod was not placed. */
+export interface Unschedulable {
+  readonly pod: string;
+  /** A sentence for a person. */
+  readonly reason: string;
+  /** The same as data: the first blocking reason for each NodePool that was considered. */
+  readonly blockers: readonly Blocker[];
+}
+
+export interface Blocker {
+  readonly nodePool?: string;
+  readonly reason:
+    | 'Requirements'
+    | 'Taints'
+    | 'Resources'
+    | 'Limits'
+    | 'Topology'
+    | 'HostPorts'
+    | 'Volumes'
+    | 'Offerings'
+    | 'MinValues'
+    | 'Invalid'
+    | 'NotReady'
+    | 'Deferred';
+  /** The label key, resource, topology key or object concerned. */
+  readonly subject?: string;
+  readonly message: string;
+}
+
+export interface Plan {
+  readonly newNodeClaims: readonly PlannedClaim[];
+  readonly existingNodes: readonly { readonly node: string; readonly pods: readonly string[] }[];
+  readonly unschedulable: readonly Unschedulable[];
+  /** Sum of the cheapest offerings of the new claims, dollars per hour. */
+  readonly pricePerHour: number;
+  /** No plan for the same pods can cost less, dollars per hour. */
+  readonly lowerBoundPerHour: number;
+}
