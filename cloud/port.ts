@@ -1,0 +1,164 @@
+import type { KubernetesObject, NodeSelectorRequirement } from '../api/kubernetes.js';
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { NodePool } from '../api/karpenter/node-pool.js';
+import type { InstanceType } from '../core/instance-type.js';
+import type { Result } from '../core/result.js';
+import type { Resources } from '../core/resources.js';
+
+/**
+ * What Stowage asks of a cloud. Every method may be called twice with no harm. Expected outcomes are values;
+ * anything else is thrown as a `DomainError` (core/failures.ts) whose type says whether to try again.
+ */
+export interface CloudProvider {
+  /** Short name for metrics and logs, such as `aws`. */
+  readonly name: string;
+  /** The node class kind that this provider serves: claims and pools of other kinds are not ours. */
+  readonly nodeClassKind: { readonly group: string; readonly kind: string };
+  /** Label keys that this provider's instance types define besides the core ones. */
+  readonly wellKnownLabels: readonly string[];
+
+  /** The catalogue for a pool under its node class, with current prices and availability (sections 3.6, 5.2). */
+  instanceTypes(pool: NodePool, nodeClass: NodeClass): Promise<readonly InstanceType[]>;
+
+  /** Launches the one instance that the claim may have. The same claim UID never gets two (invariant 1). */
+  launch(request: LaunchRequest): Promise<Result<LaunchedInstance, LaunchRefusal>>;
+
+  /** The instance of a provider id; undefined once it is terminated or unknown. */
+  get(providerId: string): Promise<CloudInstance | undefined>;
+
+  /** Every instance of this cluster that is not terminated. */
+  list(): Promise<readonly CloudInstance[]>;
+
+  /** Begins termination; `gone` when the instance no longer exists. */
+  terminate(providerId: string): Promise<'terminating' | 'gone'>;
+
+  /** Completes the tags that need the node's and claim's names (section 3.3). */
+  tag(providerId: string, tags: Readonly<Record<string, string>>): Promise<void>;
+
+  /** Resolves a node class against the cloud: its new status with conditions. Never throws for bad input. */
+  resolveNodeClass(nodeClass: NodeClass): Promise<NodeClassResolution>;
+
+  /** Removes what the cloud holds for a node class that is being deleted (instance profiles, launch templates). */
+  cleanUpNodeClass(nodeClass: NodeClass): Promise<void>;
+
+  /** The provider's own reasons why a launched claim no longer matches its node class (section 4.6). */
+  drift(claim: NodeClaim, pool: NodePool, nodeClass: NodeClass): Promise<string | undefined>;
+
+  /** Remembers that offerings are out of capacity; the caller keeps the durable timer. */
+  markUnavailable(offerings: readonly UnavailableOffering[]): void;
+
+  /** Interruption notices; absent where the provider has none or no queue is configured. */
+  readonly interruptions?: InterruptionSource;
+}
+
+/** A provider's node class as the API server has it. */
+export interface NodeClass extends KubernetesObject {
+  readonly spec: object;
+  readonly status?: object;
+}
+
+export interface NodeClassResolution {
+  /** The whole new status, conditions included; the caller writes it when it differs. */
+  readonly status: object;
+  /** Labels or annotations that the node class must carry (hashes). */
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Events to publish. */
+  readonly events: readonly {
+    readonly type: 'Normal' | 'Warning';
+    readonly reason: string;
+    readonly message: string;
+  }[];
+  /** When to look again, in milliseconds. */
+  readonly requeueAfterMs: number;
+}
+
+export interface LaunchRequest {
+  readonly claim: NodeClaim;
+  readonly pool: NodePool;
+  readonly nodeClass: NodeClass;
+  /** At most 64 characters; the same token gives the same instance. */
+  readonly clientToken: string;
+}
+
+export interface LaunchedInstance {
+  readonly providerId: string;
+  readonly instanceId: string;
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly capacityType: string;
+  readonly imageId?: string;
+  /** Labels that this instance's node will have (section 3.1, Launch). */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly capacity: Resources;
+  readonly allocatable: Resources;
+  readonly pricePerHour?: number;
+  /** Offerings that refused although the launch succeeded (scenario 59). */
+  readonly unavailable: readonly UnavailableOffering[];
+}
+
+export interface LaunchRefusal {
+  readonly kind: 'InsufficientCapacity' | 'NodeClassNotReady';
+  /** For the condition and the event. */
+  readonly message: string;
+  readonly unavailable: readonly UnavailableOffering[];
+}
+
+export interface UnavailableOffering {
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly capacityType: string;
+  /** The cloud's error code. */
+  readonly reason: string;
+  /** Milliseconds of the epoch; absent where the provider's default applies. */
+  readonly until?: number;
+}
+
+export interface CloudInstance {
+  readonly providerId: string;
+  readonly instanceId: string;
+  readonly state: 'pending' | 'running' | 'shutting-down' | 'stopping' | 'stopped' | 'terminated';
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly capacityType: string;
+  readonly imageId?: string;
+  /** Milliseconds of the epoch. */
+  readonly launchedAt: number;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export type InterruptionKind =
+  | 'spot_interrupted'
+  | 'rebalance_recommendation'
+  | 'instance_stopped'
+  | 'instance_terminated'
+  | 'capacity_reservation_interrupted'
+  | 'scheduled_change'
+  | 'instance_status'
+  | 'system_status'
+  | 'event_status';
+
+export interface Interruption {
+  readonly kind: InterruptionKind;
+  readonly instanceId: string;
+  /** When the cloud said so, milliseconds of the epoch. */
+  readonly at: number;
+  /** The cloud's own id of the message: the same message never counts twice. */
+  readonly messageId: string;
+}
+
+export interface InterruptionSource {
+  /**
+   * Receives until `signal` aborts. `handle` resolves once the notice is durable; only then is the message deleted.
+   * Malformed and unknown messages are deleted and counted through `onIgnored`.
+   */
+  run(
+    handle: (interruption: Interruption) => Promise<void>,
+    signal: AbortSignal,
+    onIgnored?: (reason: string) => void,
+  ): Promise<void>;
+}
+
+/** A launch may use any type and zone that these requirements allow; used by providers to filter a catalogue. */
+export type LaunchRequirements = readonly (NodeSelectorRequirement & { minValues?: number })[];

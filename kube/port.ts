@@ -1,0 +1,157 @@
+import type {
+  CSINode,
+  DaemonSet,
+  KubernetesObject,
+  Lease,
+  Namespace,
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  PodDisruptionBudget,
+  ReplicationController,
+  Service,
+  StorageClass,
+  VolumeAttachment,
+  Workload,
+} from '../api/kubernetes.js';
+import type { CapacityBuffer } from '../api/autoscaling/capacity-buffer.js';
+import type { EC2NodeClass } from '../api/aws/ec2-node-class.js';
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { NodeOverlay } from '../api/karpenter/node-overlay.js';
+import type { NodePool } from '../api/karpenter/node-pool.js';
+import type { KWOKNodeClass } from '../api/kwok/kwok-node-class.js';
+import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
+
+/** Every kind that Stowage reads or writes. */
+export interface Kinds {
+  Pod: Pod;
+  Node: Node;
+  Namespace: Namespace;
+  DaemonSet: DaemonSet;
+  Deployment: Workload;
+  ReplicaSet: Workload;
+  StatefulSet: Workload;
+  ReplicationController: ReplicationController;
+  Service: Service;
+  PodDisruptionBudget: PodDisruptionBudget;
+  PersistentVolumeClaim: PersistentVolumeClaim;
+  PersistentVolume: PersistentVolume;
+  StorageClass: StorageClass;
+  CSINode: CSINode;
+  VolumeAttachment: VolumeAttachment;
+  Lease: Lease;
+  NodePool: NodePool;
+  NodeClaim: NodeClaim;
+  NodeOverlay: NodeOverlay;
+  EC2NodeClass: EC2NodeClass;
+  KWOKNodeClass: KWOKNodeClass;
+  DisruptionPolicy: DisruptionPolicy;
+  CapacityBuffer: CapacityBuffer;
+}
+
+export type Kind = keyof Kinds;
+
+export interface ObjectRef {
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+/**
+ * The Kubernetes API as Stowage uses it. An object that is not there is a value, not an error; an unreachable or
+ * refusing API server is thrown as a `DomainError` (`Unavailable`, `Denied`, `Throttled`, `Invalid`).
+ */
+export interface KubeClient {
+  get<K extends Kind>(kind: K, ref: ObjectRef): Promise<Kinds[K] | undefined>;
+  /** All objects of a kind from the API server, paged inside. */
+  list<K extends Kind>(kind: K, options?: ListOptions): Promise<Kinds[K][]>;
+  /** `exists` when the name is taken; nothing is changed then. */
+  create<K extends Kind>(
+    kind: K,
+    object: NewObject<Kinds[K]>,
+  ): Promise<{ outcome: 'created' | 'exists'; object: Kinds[K] }>;
+  /**
+   * A JSON merge patch. With `resourceVersion` or `uid` in `patch.metadata` a changed object gives `conflict`.
+   * `gone` when there is no such object.
+   */
+  patch<K extends Kind>(
+    kind: K,
+    ref: ObjectRef,
+    patch: object,
+    options?: { subresource?: 'status' },
+  ): Promise<{ outcome: 'patched'; object: Kinds[K] } | { outcome: 'gone' | 'conflict' }>;
+  /** Deletes only the object of that UID; `gone` when it is not there (any more). */
+  delete(
+    kind: Kind,
+    ref: ObjectRef,
+    options?: { uid?: string; gracePeriodSeconds?: number },
+  ): Promise<'deleted' | 'gone'>;
+  /** The eviction API with a UID precondition (section 4.14). `blocked` carries the API server's message (PDB). */
+  evict(pod: {
+    namespace: string;
+    name: string;
+    uid: string;
+    gracePeriodSeconds?: number;
+  }): Promise<{ outcome: 'evicted' | 'gone' } | { outcome: 'blocked'; message: string }>;
+  /** Watches from `resourceVersion` until `signal` aborts or the connection ends; `expired` asks for a new list. */
+  watch<K extends Kind>(
+    kind: K,
+    options: { resourceVersion: string; signal: AbortSignal } & ListOptions,
+    onEvent: (event: WatchEvent<Kinds[K]>) => void,
+  ): Promise<'ended' | 'expired'>;
+  /** A list with the resource version to watch from. */
+  listForWatch<K extends Kind>(kind: K, options?: ListOptions): Promise<{ items: Kinds[K][]; resourceVersion: string }>;
+  /** The server's version, such as `v1.36.1`. */
+  serverVersion(): Promise<string>;
+}
+
+/** What `create` takes: the client fills in apiVersion and kind. */
+export type NewObject<T extends KubernetesObject> = Omit<T, 'apiVersion' | 'kind'>;
+
+export interface ListOptions {
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
+export interface WatchEvent<T> {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+  readonly object: T;
+}
+
+/** Publishes Kubernetes Events, deduplicated by reason and values (section 1.7). Losing one is harmless. */
+export interface EventRecorder {
+  publish(event: EventToPublish): void;
+}
+
+export interface EventToPublish {
+  readonly regarding: { apiVersion: string; kind: string; name: string; namespace?: string; uid?: string };
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+  /** Values that tell this event from others of its reason; default the message. */
+  readonly dedupeBy?: readonly string[];
+  /** Default two minutes. */
+  readonly dedupeMs?: number;
+}
+
+/** A slim, watched copy of the cluster: only the fields that packing, disruption and status read. */
+export interface ClusterCache {
+  /** Lists, then watches, until `signal` aborts. Resolves once every kind was listed. */
+  start(signal: AbortSignal): Promise<void>;
+  readonly synced: boolean;
+  all<K extends Kind>(kind: K): readonly Kinds[K][];
+  get<K extends Kind>(kind: K, ref: ObjectRef): Kinds[K] | undefined;
+  podsOnNode(nodeName: string): readonly Pod[];
+  nodeByProviderId(providerId: string): Node | undefined;
+  nodeClaimByProviderId(providerId: string): NodeClaim | undefined;
+  /** Called after the cache has taken a change in; returns how to stop. */
+  on<K extends Kind>(
+    kind: K,
+    handler: (change: { type: 'added' | 'modified' | 'deleted'; object: Kinds[K]; previous?: Kinds[K] }) => void,
+  ): () => void;
+  /** Resolves once the cache holds an object at least as new as a write that was answered with `resourceVersion`. */
+  caughtUp(kind: Kind, ref: ObjectRef, resourceVersion: string, signal?: AbortSignal): Promise<void>;
+  /** Resolves when `condition` holds, checked after every change; rejects when `signal` aborts. */
+  until(condition: () => boolean, signal: AbortSignal): Promise<void>;
+}
