@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs';
+import { parseAllDocuments } from 'yaml';
+import { UsageError } from '../exit.js';
+
+/** One object of a file, not yet checked, with where it stands for messages. */
+export interface FoundObject {
+  readonly file: string;
+  /** `items[3]`, `document 2`, or empty for a file that is one object. */
+  readonly place: string;
+  readonly value: unknown;
+}
+
+/**
+ * The objects of a file: a `kubectl get -o json` List, a PodList and the like, one object, or YAML documents of these.
+ * `-` is the standard input. Throws `UsageError` naming the file when it cannot be read or parsed.
+ */
+export function readObjects(file: string): FoundObject[] {
+  const text = readText(file);
+  const documents =
+    text.trimStart().startsWith('{') || text.trimStart().startsWith('[')
+      ? [parseJson(text, file)]
+      : parseYaml(text, file);
+  return documents.flatMap((document, i) => unpack(document, file, documents.length > 1 ? `document ${i + 1}` : ''));
+}
+
+/** The text of a file, or of the standard input for `-`. Throws `UsageError` naming the file. */
+export function readText(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    throw new UsageError(`${file}: ${code === 'ENOENT' ? 'no such file' : (error as Error).message}`);
+  }
+}
+
+/** Parses JSON; throws `UsageError` naming the file and where it breaks. */
+export function parseJson(text: string, file: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`${file}: not valid JSON: ${(error as Error).message}`);
+  }
+}
+
+function parseYaml(text: string, file: string): unknown[] {
+  const documents = parseAllDocuments(text);
+  if (!Array.isArray(documents)) return [];
+  for (const document of documents) {
+    const error = document.errors[0];
+    if (error !== undefined) throw new UsageError(`${file}: not valid YAML: ${error.message}`);
+  }
+  return documents.map((document) => document.toJS() as unknown).filter((document) => document !== null);
+}
+
+function unpack(document: unknown, file: string, place: string): FoundObject[] {
+  if (Array.isArray(document)) return document.map((value, i) => ({ file, place: `[${i}]`, value: value as unknown }));
+  if (!isRecord(document))
+    throw new UsageError(
+      `${file}${place === '' ? '' : ` ${place}`}: expected a Kubernetes object or List, found ${describe(document)}`,
+    );
+  const kind = document['kind'];
+  if (typeof kind === 'string' && kind.endsWith('List')) return unpackList(document, kind, file, place);
+  return [{ file, place, value: document }];
+}
+
+function unpackList(list: Record<string, unknown>, kind: string, file: string, place: string): FoundObject[] {
+  const items = list['items'];
+  if (!Array.isArray(items))
+    throw new UsageError(`${file}: ${kind}: items: expected an array, found ${describe(items)}`);
+  const itemKind = kind === 'List' ? undefined : kind.slice(0, -'List'.length);
+  const prefix = place === '' ? '' : `${place} `;
+  return items.map((item: unknown, i) => ({
+    file,
+    place: `${prefix}items[${i}]`,
+    // A PodList leaves out what each item's kind is; a List states it.
+    value:
+      itemKind !== undefined && isRecord(item) ? { apiVersion: list['apiVersion'], kind: itemKind, ...item } : item,
+  }));
+}
+
+/** Whether a value is a JSON object. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
+/** A value as an error message shows it. */
+export function describe(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  const text = JSON.stringify(value);
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}

@@ -1,0 +1,25 @@
+import { describe, expect, test } from '@jest/globals';
+import { DurationError, parseDuration, parseNillableDuration } from './durations.js';
+
+describe('parseDuration', () => {
+  test.each([
+    ['30s', 30_000],
+    ['1h30m', 5_400_000],
+    ['720h', 2_592_000_000],
+    ['250ms', 250],
+    ['1.5h', 5_400_000],
+  ])('%s is %d ms', (text, milliseconds) => {
+    expect(parseDuration(text)).toBe(milliseconds);
+  });
+
+  test.each(['', '10', 's', '5d', '-1s', 'Never'])('refuses "%s" and names the field', (text) => {
+    expect(() => parseDuration(text, 'spec.expireAfter')).toThrow(DurationError);
+    expect(() => parseDuration(text, 'spec.expireAfter')).toThrow('spec.expireAfter');
+  });
+
+  test('Never and an absent field are for ever', () => {
+    expect(parseNillableDuration('Never')).toBe(Infinity);
+    expect(parseNillableDuration(undefined)).toBe(Infinity);
+    expect(parseNillableDuration('1m')).toBe(60_000);
+  });
+});

@@ -1,0 +1,56 @@
+import { describe, expect, test } from '@jest/globals';
+import { formatResource, parseQuantity, QuantityError } from './quantities.js';
+import { parseResource, parseResources } from './resources.js';
+
+describe('parseQuantity', () => {
+  test.each([
+    ['1', 1],
+    ['500m', 0.5],
+    ['2Gi', 2 * 2 ** 30],
+    ['1e3', 1000],
+    ['1E3', 1000],
+    ['5E', 5e18],
+    ['.5', 0.5],
+    ['1.5Gi', 1.5 * 2 ** 30],
+    ['-3', -3],
+    ['100k', 100_000],
+    ['12n', 12e-9],
+  ])('%s is %d', (text, value) => {
+    expect(parseQuantity(text)).toBeCloseTo(value, 12);
+  });
+
+  test.each(['', 'abc', '1 Gi', '1gi', '1e', '--1', '0x10'])('refuses "%s" and names the field', (text) => {
+    expect(() => parseQuantity(text, 'spec.limits.cpu')).toThrow(QuantityError);
+    expect(() => parseQuantity(text, 'spec.limits.cpu')).toThrow('spec.limits.cpu');
+  });
+});
+
+describe('resources', () => {
+  test('keeps cpu in millicores and the rest in base units', () => {
+    expect(parseResources({ cpu: '1500m', memory: '1Gi', pods: '110', 'nvidia.com/gpu': 2 })).toEqual({
+      cpu: 1500,
+      memory: 2 ** 30,
+      pods: 110,
+      'nvidia.com/gpu': 2,
+    });
+  });
+
+  test('rounds up, and is not thrown off by binary fractions', () => {
+    expect(parseResource('cpu', '0.1')).toBe(100);
+    expect(parseResource('cpu', '1.1')).toBe(1100);
+    expect(parseResource('cpu', '0.0001')).toBe(1);
+    expect(parseResource('memory', '100m')).toBe(1);
+  });
+
+  test.each([
+    ['cpu', 1500, '1500m'],
+    ['cpu', 4000, '4'],
+    ['memory', 16 * 2 ** 30, '16Gi'],
+    ['memory', 1000, '1000'],
+    ['pods', 110, '110'],
+    ['ephemeral-storage', 20 * 2 ** 30, '20Gi'],
+  ])('writes %s %d as %s', (name, amount, text) => {
+    expect(formatResource(name, amount)).toBe(text);
+    expect(parseResource(name, text)).toBe(amount);
+  });
+});
