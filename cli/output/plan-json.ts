@@ -1,0 +1,37 @@
+import type { Plan, PlannedClaim } from '../../packing/types.js';
+
+/** A plan as `stowage plan -o json` prints it. */
+export interface PlanDocument {
+  readonly engine: 'stowage';
+  readonly newNodeClaims: readonly object[];
+  readonly existingNodes: Plan['existingNodes'];
+  readonly unschedulable: Plan['unschedulable'];
+  readonly pricePerHour: number;
+  /** No plan that places the same pods costs less. */
+  readonly lowerBoundPerHour: number;
+  /** Time to build the problem from the parsed objects and to solve it, milliseconds; the median of repeated solves. */
+  readonly solveMs: number;
+}
+
+export function planDocument(plan: Plan, solveMs: number): PlanDocument {
+  return {
+    engine: 'stowage',
+    newNodeClaims: plan.newNodeClaims.map(claimDocument),
+    existingNodes: plan.existingNodes,
+    unschedulable: plan.unschedulable,
+    pricePerHour: dollars(plan.pricePerHour),
+    lowerBoundPerHour: dollars(plan.lowerBoundPerHour),
+    solveMs: Math.round(solveMs * 1000) / 1000,
+  };
+}
+
+/** A claim to launch, in the shape that `plan` and `consolidate` share. */
+export function claimDocument(claim: PlannedClaim): object {
+  const { nodePool, pods, instanceTypes, cheapest, requirements, labels, why } = claim;
+  return { nodePool, pods, instanceTypes, cheapest, requirements, labels, why };
+}
+
+/** Sums of prices carry binary noise in their last digits. */
+function dollars(amount: number): number {
+  return Math.round(amount * 1e9) / 1e9;
+}

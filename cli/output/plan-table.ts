@@ -1,0 +1,76 @@
+import type { Plan, PlannedClaim, Unschedulable } from '../../packing/types.js';
+import { counted, hourly, renderTable } from './table.js';
+
+const shownReasons = 20;
+
+/** A plan for a person: what to launch, where pods go, what stays pending and why, and how good the price is. */
+export function planText(plan: Plan, solveMs: number): string {
+  const sections = [
+    launches(plan.newNodeClaims),
+    existing(plan.existingNodes),
+    pending(plan.unschedulable),
+    total(plan, solveMs),
+  ];
+  return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+}
+
+function launches(claims: readonly PlannedClaim[]): string {
+  if (claims.length === 0) return '';
+  const groups = new Map<string, { claim: PlannedClaim; nodes: number; pods: number }>();
+  for (const claim of claims) {
+    const { instanceType, zone, capacityType } = claim.cheapest;
+    const key = [claim.nodePool, instanceType, zone, capacityType, claim.instanceTypes.length].join('|');
+    const group = groups.get(key) ?? { claim, nodes: 0, pods: 0 };
+    groups.set(key, { ...group, nodes: group.nodes + 1, pods: group.pods + claim.pods.length });
+  }
+  const rows = [...groups.values()].map(({ claim, nodes, pods }) => [
+    nodes,
+    claim.nodePool,
+    claim.cheapest.instanceType,
+    claim.cheapest.zone,
+    claim.cheapest.capacityType,
+    hourly(claim.cheapest.pricePerHour * nodes),
+    pods,
+    claim.instanceTypes.length - 1,
+  ]);
+  return `Nodes to launch\n${renderTable(['NODES', 'NODEPOOL', 'CHEAPEST TYPE', 'ZONE', 'CAPACITY', 'PER HOUR', 'PODS', 'OTHER TYPES'], rows)}`;
+}
+
+function existing(nodes: Plan['existingNodes']): string {
+  if (nodes.length === 0) return '';
+  return `Pods that fit nodes that are there\n${renderTable(
+    ['NODE', 'PODS'],
+    nodes.map(({ node, pods }) => [node, pods.length]),
+  )}`;
+}
+
+function pending(pods: readonly Unschedulable[]): string {
+  if (pods.length === 0) return '';
+  const byReason = new Map<string, string[]>();
+  for (const { pod, reason } of pods) {
+    const names = byReason.get(reason);
+    if (names === undefined) byReason.set(reason, [pod]);
+    else names.push(pod);
+  }
+  const lines = [...byReason].slice(0, shownReasons).map(([reason, names]) => {
+    const others = names.length > 1 ? ` and ${names.length - 1} more` : '';
+    return `  ${names[0] ?? ''}${others}: ${reason}`;
+  });
+  if (byReason.size > shownReasons)
+    lines.push(`  ... and ${byReason.size - shownReasons} more reasons; -o json lists them all`);
+  return `${counted(pods.length, 'pod')} cannot be placed\n${lines.join('\n')}`;
+}
+
+function total(plan: Plan, solveMs: number): string {
+  const placed = plan.newNodeClaims.reduce((sum, claim) => sum + claim.pods.length, 0);
+  const onExisting = plan.existingNodes.reduce((sum, node) => sum + node.pods.length, 0);
+  if (placed + onExisting + plan.unschedulable.length === 0) return 'No pod is pending.';
+  const summary = `${counted(plan.newNodeClaims.length, 'node')} for ${counted(placed, 'pod')} at ${hourly(plan.pricePerHour)} per hour`;
+  return `${summary}${optimality(plan)}, planned in ${solveMs.toFixed(1)} ms.`;
+}
+
+function optimality({ pricePerHour, lowerBoundPerHour }: Plan): string {
+  if (pricePerHour <= 0 || lowerBoundPerHour <= 0) return '';
+  const gap = Math.max(0, (pricePerHour / lowerBoundPerHour - 1) * 100);
+  return gap < 0.05 ? ', which is the least possible' : `, at most ${gap.toFixed(1)}% above the least possible`;
+}

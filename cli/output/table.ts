@@ -1,0 +1,43 @@
+import Table from 'cli-table3';
+
+const plain = {
+  top: '',
+  'top-mid': '',
+  'top-left': '',
+  'top-right': '',
+  bottom: '',
+  'bottom-mid': '',
+  'bottom-left': '',
+  'bottom-right': '',
+  left: '',
+  'left-mid': '',
+  mid: '',
+  'mid-mid': '',
+  right: '',
+  'right-mid': '',
+  middle: '  ',
+};
+
+/** Columns as `kubectl get` prints them: a heading line, then one line a row. Numbers stand on the right. */
+export function renderTable(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const table = new Table({
+    head: [...head],
+    chars: plain,
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 1 },
+    colAligns: head.map((_name, column) =>
+      rows.length > 0 && rows.every((row) => typeof row[column] === 'number') ? 'right' : 'left',
+    ),
+  });
+  table.push(...rows.map((row) => row.map(String)));
+  return table.toString().replace(/[ \t]+$/gm, '');
+}
+
+/** A count with its noun: `1 pod`, `3 pods`. */
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count} ${count === 1 ? noun : plural}`;
+}
+
+/** An hourly price with four digits: prices below a cent an hour are common. */
+export function hourly(price: number): string {
+  return `$${price.toFixed(4)}`;
+}

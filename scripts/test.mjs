@@ -1,0 +1,70 @@
+// npm test: everything a change must pass, in order of cost, on a fresh clone too.
+// Usage: node scripts/test.mjs [--only STEP[,STEP...]]
+import { spawnSync } from 'node:child_process';
+import { existsSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const jest = (project, ...more) => [
+  process.execPath,
+  [
+    '--experimental-vm-modules',
+    '--no-warnings=ExperimentalWarning',
+    'node_modules/jest/bin/jest.js',
+    '--selectProjects',
+    project,
+    ...more,
+  ],
+];
+const npm = (...args) => ['npm', args];
+
+const steps = [
+  { name: 'packages', run: npm('ci', '--no-audit', '--no-fund'), skip: packagesAreCurrent, needed: true },
+  { name: 'stack', run: [process.execPath, ['devstack/install.mjs', '--with-tests']], needed: true },
+  { name: 'build', run: npm('run', '-s', 'build'), needed: true },
+  { name: 'types', run: npm('run', '-s', 'typecheck') },
+  { name: 'lint', run: npm('run', '-s', 'lint') },
+  { name: 'format', run: npm('run', '-s', 'format:check') },
+  { name: 'imports', run: npm('run', '-s', 'imports') },
+  { name: 'unused', run: npm('run', '-s', 'unused') },
+  { name: 'unit', run: jest('unit') },
+  { name: 'property', run: jest('property') },
+  { name: 'workflow', run: jest('workflow') },
+  { name: 'replay', run: jest('replay') },
+  { name: 'integration', run: jest('integration', '--runInBand') },
+];
+
+function packagesAreCurrent() {
+  const installed = join(root, 'node_modules', '.package-lock.json');
+  return existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(root, 'package-lock.json')).mtimeMs;
+}
+
+function main() {
+  const only = process.argv.includes('--only')
+    ? process.argv[process.argv.indexOf('--only') + 1].split(',')
+    : undefined;
+  const started = Date.now();
+  const failed = [];
+  for (const { name, run, skip, needed } of steps) {
+    if (only !== undefined && !only.includes(name)) continue;
+    if (skip?.()) continue;
+    console.log(`\n── ${name} (${elapsed(started)}) ──`);
+    const [command, args] = run;
+    const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
+    if (status === 0) continue;
+    failed.push(name);
+    console.error(`── ${name} failed${error === undefined ? '' : `: ${error.message}`} ──`);
+    if (needed) break;
+  }
+  const verdict = failed.length === 0 ? 'every step passed' : `failed: ${failed.join(', ')}`;
+  console.log(`\n── ${verdict} in ${elapsed(started)} ──`);
+  process.exitCode = failed.length === 0 ? 0 : 1;
+}
+
+function elapsed(since) {
+  const seconds = Math.round((Date.now() - since) / 1000);
+  return `${Math.floor(seconds / 60)}m${String(seconds % 60).padStart(2, '0')}s`;
+}
+
+main();
