@@ -1,0 +1,220 @@
+import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
+import { labels } from '../../api/labels.js';
+import type { InstanceType, Offering } from '../../core/instance-type.js';
+import { parseResource } from '../../core/resources.js';
+import type { Resources } from '../../core/resources.js';
+import { canonicalQuantity } from './canonical-quantity.js';
+
+/** Label keys that the KWOK provider's instance types define besides the core ones. */
+export const kwokWellKnownLabels: readonly string[] = [
+  'karpenter.kwok.sh/instance-cpu',
+  'karpenter.kwok.sh/instance-memory',
+  'karpenter.kwok.sh/instance-family',
+  'karpenter.kwok.sh/instance-size',
+];
+const [cpuLabel, memoryLabel, familyLabel, sizeLabel] = kwokWellKnownLabels as readonly [
+  string,
+  string,
+  string,
+  string,
+];
+
+/** A catalogue file that cannot be read, with the place in it. */
+export class CatalogueError extends Error {
+  override readonly name = 'CatalogueError';
+  constructor(
+    /** Such as `[3] "m5.large"`; empty when the whole file is at fault. */
+    readonly entry: string,
+    /** Such as `offerings[1].Price`; empty when the whole entry is at fault. */
+    readonly field: string,
+    readonly problem: string,
+  ) {
+    const place = [entry, field].filter((part) => part !== '').join(' ');
+    super(place === '' ? problem : `${place}: ${problem}`);
+  }
+}
+
+export interface CatalogueOptions {
+  /** Kept back on every node; none by default. Karpenter's KWOK provider keeps back 100m CPU and 10Mi memory. */
+  readonly overhead?: Resources;
+}
+
+/**
+ * Reads a catalogue in the JSON format of Karpenter's KWOK provider: an array of
+ * `{name, architecture, operatingSystems[], resources{}, offerings:[{Price, Available?, Requirements[]}]}`.
+ * Keys are matched whatever their case, as Go does; unknown keys are ignored; `Available` defaults to true and
+ * `resources.pods` to 110. Throws `CatalogueError` naming the entry and the field.
+ */
+export function parseCatalogue(json: string, options: CatalogueOptions = {}): InstanceType[] {
+  let file: unknown;
+  try {
+    file = JSON.parse(json);
+  } catch (error) {
+    throw new CatalogueError('', '', `no JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (!Array.isArray(file)) throw new CatalogueError('', '', `expected an array of instance types, ${found(file)}`);
+  const seen = new Map<string, number>();
+  return file.map((entry: unknown, index) => {
+    const type = parseType(entry, index, options);
+    const earlier = seen.get(type.name);
+    if (earlier !== undefined) {
+      throw new CatalogueError(`[${index}] "${type.name}"`, 'name', `entry [${earlier}] has the same name`);
+    }
+    seen.set(type.name, index);
+    return type;
+  });
+}
+
+/** The label keys that offerings of these types define, the core ones included, in order of appearance. */
+export function offeringLabels(types: readonly InstanceType[]): string[] {
+  return [...new Set(types.flatMap((type) => type.offerings.flatMap((offer) => offer.requirements.map((r) => r.key))))];
+}
+
+function parseType(value: unknown, index: number, options: CatalogueOptions): InstanceType {
+  const fields = fieldsOf(value, new Place(`[${index}]`));
+  const name = fields.get('name');
+  if (typeof name !== 'string' || name === '') {
+    throw new CatalogueError(`[${index}]`, 'name', `expected a non-empty string, ${found(name)}`);
+  }
+  const place = new Place(`[${index}] "${name}"`);
+  const architecture = fields.get('architecture') ?? '';
+  if (typeof architecture !== 'string') throw place.at('architecture').error('a string', architecture);
+  const systems = strings(fields.get('operatingsystems'), place.at('operatingSystems'));
+  const { capacity, texts } = parseCapacity(fields.get('resources'), place.at('resources'));
+  const offerings = list(fields.get('offerings'), place.at('offerings')).map((offering, i) =>
+    parseOffering(offering, place.at(`offerings[${i}]`)),
+  );
+  const cpu = texts.cpu ?? '0';
+  return {
+    name,
+    requirements: [
+      { key: labels.instanceType, operator: 'In', values: [name] },
+      { key: labels.arch, operator: 'In', values: [architecture] },
+      oneOf(labels.os, systems),
+      oneOf(labels.zone, domain(offerings, labels.zone)),
+      oneOf(labels.capacityType, domain(offerings, labels.capacityType)),
+      { key: cpuLabel, operator: 'In', values: [cpu] },
+      { key: memoryLabel, operator: 'In', values: [texts.memory ?? '0'] },
+      { key: familyLabel, operator: 'In', values: [familyOf(name)] },
+      { key: sizeLabel, operator: 'In', values: [sizeOf(name, cpu)] },
+    ],
+    offerings,
+    capacity,
+    overhead: options.overhead ?? {},
+  };
+}
+
+function parseCapacity(value: unknown, place: Place): { capacity: Resources; texts: Record<string, string> } {
+  const capacity: Record<string, number> = { pods: 110 };
+  const texts: Record<string, string> = {};
+  if (value === undefined || value === null) return { capacity, texts };
+  if (typeof value !== 'object' || Array.isArray(value)) throw place.error('an object of quantities', value);
+  for (const [name, quantity] of Object.entries(value)) {
+    const expected = 'a quantity ≥ 0 such as 500m, 4 or 16Gi';
+    const text = typeof quantity === 'string' || typeof quantity === 'number' ? canonicalQuantity(quantity) : undefined;
+    if (text === undefined || text.startsWith('-')) throw place.under(name).error(expected, quantity);
+    texts[name] = text;
+    capacity[name] = parseResource(name, text);
+  }
+  return { capacity, texts };
+}
+
+function parseOffering(value: unknown, place: Place): Offering {
+  const fields = fieldsOf(value, place);
+  const price = fields.get('price');
+  if (typeof price !== 'number' || price < 0) throw place.under('Price').error('a number ≥ 0', price);
+  const available = fields.get('available') ?? true;
+  if (typeof available !== 'boolean') throw place.under('Available').error('true or false', available);
+  const requirements = list(fields.get('requirements'), place.under('Requirements')).map((requirement, i) =>
+    parseRequirement(requirement, place.under(`Requirements[${i}]`)),
+  );
+  const offering = { requirements, price, available };
+  const reserved = fields.get('reservationcapacity');
+  return typeof reserved === 'number' && reserved > 0 ? { ...offering, reservationCapacity: reserved } : offering;
+}
+
+const operators: readonly string[] = ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt', 'Gte', 'Lte'];
+
+function parseRequirement(value: unknown, place: Place): NodeSelectorRequirement {
+  const fields = fieldsOf(value, place);
+  const key = fields.get('key');
+  if (typeof key !== 'string' || key === '') throw place.under('key').error('a label key', key);
+  const operator = fields.get('operator');
+  if (typeof operator !== 'string' || !operators.includes(operator)) {
+    throw place.under('operator').error(`one of ${operators.join(', ')}`, operator);
+  }
+  const requirement = { key, operator } as NodeSelectorRequirement;
+  if (operator === 'Exists' || operator === 'DoesNotExist') return requirement;
+  return { ...requirement, values: strings(fields.get('values'), place.under('values')) };
+}
+
+/** What stands before the first dot or dash, else the first letter (`m5.large` → `m5`, `c-4x-amd64-linux` → `c`). */
+function familyOf(name: string): string {
+  const end = name.search(/[.-]/);
+  return end >= 0 ? name.slice(0, end) : name.slice(0, 1);
+}
+
+/** The size of a name such as `m5.2xlarge`, else the CPU count. */
+function sizeOf(name: string, cpu: string): string {
+  return /^\w+\.(nano|micro|small|medium|large|\d*xlarge|metal)$/.exec(name)?.[1] ?? cpu;
+}
+
+function domain(offerings: readonly Offering[], key: string): string[] {
+  const values = offerings.flatMap((offering) =>
+    offering.requirements.flatMap((requirement) => (requirement.key === key ? (requirement.values ?? []) : [])),
+  );
+  return [...new Set(values)];
+}
+
+/** Karpenter reads an empty `In` as `DoesNotExist`. */
+function oneOf(key: string, values: string[]): NodeSelectorRequirement {
+  return values.length === 0 ? { key, operator: 'DoesNotExist' } : { key, operator: 'In', values };
+}
+
+function strings(value: unknown, place: Place): string[] {
+  return list(value, place).map((item, i) => {
+    if (typeof item !== 'string') throw place.index(i).error('a string', item);
+    return item;
+  });
+}
+
+function list(value: unknown, place: Place): readonly unknown[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw place.error('an array', value);
+  return value as readonly unknown[];
+}
+
+/** Fields by lower-cased name; null counts as absent, as in Go. */
+function fieldsOf(value: unknown, place: Place): Map<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw place.error('an object', value);
+  const fields = new Map<string, unknown>();
+  for (const [name, inner] of Object.entries(value)) {
+    fields.set(name.toLowerCase(), inner === null ? undefined : inner);
+  }
+  return fields;
+}
+
+class Place {
+  constructor(
+    private readonly entry: string,
+    private readonly field = '',
+  ) {}
+  at(field: string): Place {
+    return new Place(this.entry, field);
+  }
+  under(name: string): Place {
+    return new Place(this.entry, `${this.field}.${name}`);
+  }
+  index(i: number): Place {
+    return new Place(this.entry, `${this.field}[${i}]`);
+  }
+  error(expected: string, value: unknown): CatalogueError {
+    return new CatalogueError(this.entry, this.field, `expected ${expected}, ${found(value)}`);
+  }
+}
+
+function found(value: unknown): string {
+  if (value === undefined) return 'found nothing';
+  const text = JSON.stringify(value);
+  return `found ${text.length > 60 ? `${text.slice(0, 57)}...` : text}`;
+}
