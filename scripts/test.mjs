@@ -21,7 +21,7 @@ const npm = (...args) => ['npm', args];
 
 const steps = [
   { name: 'packages', run: npm('ci', '--no-audit', '--no-fund'), skip: packagesAreCurrent, needed: true },
-  { name: 'stack', run: [process.execPath, ['devstack/install.mjs', '--with-tests']], needed: true },
+  { name: 'stack', run: [process.execPath, ['devstack/install.mjs', '--tests']], needed: true },
   { name: 'build', run: npm('run', '-s', 'build'), needed: true },
   { name: 'types', run: npm('run', '-s', 'typecheck') },
   { name: 'lint', run: npm('run', '-s', 'lint') },
