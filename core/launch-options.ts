@@ -1,0 +1,113 @@
+import type { NodeSelectorRequirement } from '../api/kubernetes.js';
+import type { InstanceType, Offering } from './instance-type.js';
+import type { Resources } from './resources.js';
+
+/** Something that a claim may be launched as: a type with one of its offerings. */
+export interface LaunchOption {
+  readonly type: InstanceType;
+  readonly offering: Offering;
+}
+
+/** Whether a label value, or the label's absence (undefined), satisfies a requirement. */
+export function admits(requirement: NodeSelectorRequirement, value: string | undefined): boolean {
+  const values = requirement.values ?? [];
+  switch (requirement.operator) {
+    case 'In':
+      return value !== undefined && values.includes(value);
+    case 'NotIn':
+      return value === undefined || !values.includes(value);
+    case 'Exists':
+      return value !== undefined;
+    case 'DoesNotExist':
+      return value === undefined;
+    default:
+      return value !== undefined && withinBound(requirement.operator, value, values[0]);
+  }
+}
+
+function withinBound(operator: 'Gt' | 'Lt' | 'Gte' | 'Lte', value: string, bound: string | undefined): boolean {
+  if (bound === undefined || !/^-?\d+$/.test(value)) return false;
+  const difference = Number(value) - Number(bound);
+  if (operator === 'Gt') return difference > 0;
+  if (operator === 'Lt') return difference < 0;
+  return operator === 'Gte' ? difference >= 0 : difference <= 0;
+}
+
+/**
+ * Whether a node with labels as `offered` can satisfy `wanted`: for each key that both name some value satisfies all
+ * (section 2.2; keys that only one side names pass). `offered` holds `In` and `DoesNotExist` entries.
+ */
+export function intersects(
+  wanted: readonly NodeSelectorRequirement[],
+  offered: readonly NodeSelectorRequirement[],
+): boolean {
+  return offered.every((offer) => {
+    const concerned = wanted.filter((requirement) => requirement.key === offer.key);
+    if (concerned.length === 0) return true;
+    const domain = offer.operator === 'In' ? (offer.values ?? []) : [undefined];
+    return domain.some((value) => concerned.every((requirement) => admits(requirement, value)));
+  });
+}
+
+/** What pods can use of a node of this type: capacity − overhead, memory less huge pages (section 2.5). */
+export function allocatableOf(type: InstanceType): Resources {
+  const allocatable: Record<string, number> = {};
+  for (const [name, amount] of Object.entries(type.capacity)) {
+    allocatable[name] = Math.max(0, amount - (type.overhead[name] ?? 0));
+  }
+  for (const [name, amount] of Object.entries(type.capacity)) {
+    if (name.startsWith('hugepages-') && allocatable.memory !== undefined) {
+      allocatable.memory = Math.max(0, allocatable.memory - amount);
+    }
+  }
+  return allocatable;
+}
+
+/** Whether every request is met; a resource that is not there is 0. */
+export function fits(requests: Resources, available: Resources): boolean {
+  return Object.entries(requests).every(([name, amount]) => amount <= (available[name] ?? 0));
+}
+
+/**
+ * Every available offering that a claim with these requirements and requests may be launched as, cheapest first;
+ * equal prices are ordered by type name, then by their place in the catalogue (section 3.2, filter 1).
+ */
+export function launchOptions(
+  types: readonly InstanceType[],
+  requirements: readonly NodeSelectorRequirement[],
+  requests: Resources,
+): LaunchOption[] {
+  const options: LaunchOption[] = [];
+  for (const type of types) {
+    if (!intersects(requirements, type.requirements) || !fits(requests, allocatableOf(type))) continue;
+    for (const offering of type.offerings) {
+      if (offering.available && intersects(requirements, offering.requirements)) options.push({ type, offering });
+    }
+  }
+  return options.sort(
+    (a, b) =>
+      a.offering.price - b.offering.price || (a.type.name < b.type.name ? -1 : a.type.name > b.type.name ? 1 : 0),
+  );
+}
+
+/** The value that requirements pin a key to, undefined where they leave a choice. */
+export function pinnedValue(requirements: readonly NodeSelectorRequirement[], key: string): string | undefined {
+  const only = requirements.find((r) => r.key === key && r.operator === 'In' && r.values?.length === 1);
+  return only?.values?.[0];
+}
+
+/** Labels of a node launched as `option`: every key that the claim, the type or the offering pins to one value. */
+export function pinnedLabels(
+  option: LaunchOption,
+  requirements: readonly NodeSelectorRequirement[],
+): Record<string, string> {
+  const pinned: Record<string, string> = {};
+  for (const { key, operator, values } of [
+    ...requirements,
+    ...option.type.requirements,
+    ...option.offering.requirements,
+  ]) {
+    if (operator === 'In' && values?.length === 1) pinned[key] = values[0]!;
+  }
+  return pinned;
+}
