@@ -1,0 +1,61 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { exitStatus, UsageError } from './exit.js';
+
+// Each command loads its own code when it runs: `stowage plan` needs neither Temporal nor AWS.
+
+const program = new Command('stowage')
+  .description('A Kubernetes node autoscaler: a drop-in for Karpenter, each node action a durable Temporal workflow.')
+  .exitOverride()
+  .showHelpAfterError('(stowage --help shows what there is)');
+
+program
+  .command('plan')
+  .description('show which nodes would be launched for the pending pods; launches nothing')
+  .requiredOption('--objects <file...>', 'kubectl get -o json lists, JSON or YAML objects; - is the standard input')
+  .requiredOption('--catalogue <file>', "instance types and prices, in the JSON format of Karpenter's KWOK provider")
+  .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json']).default('table'))
+  .option('--repeat <times>', 'solve so often, each time from scratch; the median time is printed', wholeNumber, 1)
+  .addOption(
+    new Option('--preference-policy <policy>', 'whether preferences count')
+      .choices(['Respect', 'Ignore'])
+      .default('Respect'),
+  )
+  .addOption(
+    new Option('--min-values-policy <policy>', 'what to do when minValues cannot be met')
+      .choices(['Strict', 'BestEffort'])
+      .default('Strict'),
+  )
+  .action(async (options) => {
+    const { planOffline } = await import('./plan.js');
+    process.stdout.write(planOffline(options as Parameters<typeof planOffline>[0]));
+  });
+
+program
+  .command('crds')
+  .description('print the CustomResourceDefinitions, for kubectl apply -f -')
+  .action(async () => {
+    const { crdYaml } = await import('./crds.js');
+    process.stdout.write(crdYaml());
+  });
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('expected a whole number of at least 1.');
+  return value;
+}
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.exitCode = statusOf(error);
+}
+
+function statusOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitStatus.ok : exitStatus.badInput;
+  if (error instanceof UsageError) {
+    process.stderr.write(`stowage: ${error.message}\n`);
+    return exitStatus.badInput;
+  }
+  process.stderr.write(`stowage: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  return exitStatus.failed;
+}

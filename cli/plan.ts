@@ -1,0 +1,78 @@
+import { performance } from 'node:perf_hooks';
+import { coreWellKnownLabels } from '../api/labels.js';
+import { CatalogueError, kwokWellKnownLabels, parseCatalogue } from '../cloud/kwok/catalogue.js';
+import type { InstanceType } from '../core/instance-type.js';
+import { plan } from '../packing/plan.js';
+import type { PackingInput, PackingSettings, Plan } from '../packing/types.js';
+import { UsageError } from './exit.js';
+import { loadObjects } from './objects/load.js';
+import { readText } from './objects/read-documents.js';
+import { planDocument } from './output/plan-json.js';
+import { planText } from './output/plan-table.js';
+
+export interface PlanOptions {
+  readonly objects: readonly string[];
+  readonly catalogue: string;
+  readonly output: 'json' | 'table';
+  /** Solve so often, each time from the parsed objects, and report the median time. */
+  readonly repeat: number;
+  readonly preferencePolicy: PackingSettings['preferencePolicy'];
+  readonly minValuesPolicy: PackingSettings['minValuesPolicy'];
+}
+
+/** `stowage plan` on files: what would be launched for the pending pods, as text to print. */
+export function planOffline(options: PlanOptions): string {
+  const input = packingInput(options);
+  const { result, solveMs } = timed(() => plan(input), options.repeat);
+  return options.output === 'json'
+    ? `${JSON.stringify(planDocument(result, solveMs), null, 1)}\n`
+    : planText(result, solveMs);
+}
+
+/** What packing is given for files: every pool buys from the one catalogue. */
+export function packingInput(options: Omit<PlanOptions, 'output' | 'repeat'>): PackingInput {
+  const catalogue = readCatalogue(options.catalogue);
+  const objects = loadObjects(options.objects);
+  return {
+    objects,
+    catalogues: new Map(objects.nodePools.map((pool) => [pool.metadata.name ?? '', catalogue])),
+    settings: {
+      preferencePolicy: options.preferencePolicy,
+      minValuesPolicy: options.minValuesPolicy,
+      wellKnownLabels: labelsOf(catalogue),
+      listedTypes: 60,
+    },
+    now: Date.now(),
+  };
+}
+
+function readCatalogue(file: string): InstanceType[] {
+  try {
+    return parseCatalogue(readText(file));
+  } catch (error) {
+    if (error instanceof CatalogueError) throw new UsageError(`${file}: ${error.message}`);
+    throw error;
+  }
+}
+
+/** A catalogue's labels are well known to it: a pool need not name them for pods to ask for them. */
+function labelsOf(catalogue: readonly InstanceType[]): string[] {
+  const keys = new Set([...coreWellKnownLabels, ...kwokWellKnownLabels]);
+  for (const type of catalogue) {
+    for (const { key } of type.requirements) keys.add(key);
+    for (const offering of type.offerings) for (const { key } of offering.requirements) keys.add(key);
+  }
+  return [...keys].sort();
+}
+
+function timed(solve: () => Plan, repeat: number): { result: Plan; solveMs: number } {
+  const times: number[] = [];
+  let result: Plan | undefined;
+  for (let i = 0; i < repeat; i++) {
+    const started = performance.now();
+    result = solve();
+    times.push(performance.now() - started);
+  }
+  times.sort((a, b) => a - b);
+  return { result: result!, solveMs: times[Math.floor(times.length / 2)]! };
+}
