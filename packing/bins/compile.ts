@@ -1,0 +1,139 @@
+import { hasBit, numberSets } from './bits.js';
+import { canonicalOrder } from './canonical-order.js';
+import { keepOffers } from './dominance.js';
+import { mergeItems } from './merge-items.js';
+import type { BinProblem } from './problem.js';
+
+/**
+ * A problem made ready for search: equal items merged, offers that another beats dropped, everything in an order that does
+ * not depend on the order of the input. A shape is a demand with an allowed set; the items of one shape are consecutive.
+ */
+export interface Compiled {
+  /** Dimensions that some item demands. */
+  readonly dims: number;
+
+  /** Kept offers, by ascending price. */
+  readonly offers: number;
+  readonly price: Float64Array;
+  readonly capacity: Float64Array;
+  /** Index in the problem. */
+  readonly offerOrigin: Int32Array;
+  /** What one bin uses of each limit: `limitUse[limit * offers + offer]`. */
+  readonly limitUse: Float64Array;
+  readonly limitRemaining: Float64Array;
+
+  readonly sets: number;
+  /** Kept offers of each set, by ascending price. */
+  readonly offersOfSet: readonly Int32Array[];
+  /** `inSet[offer * sets + set]`. */
+  readonly inSet: Uint8Array;
+
+  readonly shapes: number;
+  /** `demand[shape * dims + d]`. */
+  readonly demand: Float64Array;
+  readonly setOf: Int32Array;
+  /** The items of shape `s` are `shapeStart[s]` up to `shapeStart[s + 1]`. */
+  readonly shapeStart: Int32Array;
+
+  readonly items: number;
+  readonly shapeOf: Int32Array;
+  readonly pods: Int32Array;
+  /** Items of the problem that each item stands for. */
+  readonly members: readonly (readonly number[])[];
+  readonly capsOf: readonly Int32Array[];
+  readonly capMax: Int32Array;
+  readonly conflictsOf: readonly Int32Array[];
+
+  /** By open bin: free amounts in the kept dimensions; undefined where a dropped one is overdrawn. */
+  readonly openFree: readonly (Float64Array | undefined)[];
+  /** By open bin, which of `openSets` it admits. */
+  readonly openSetOf: Int32Array;
+  /** Distinct admissions: `openSets[k][item]` is 1 where admitted. */
+  readonly openSets: readonly Uint8Array[];
+  /** By open bin: items of this form inside already. */
+  readonly openHolds: readonly Int32Array[];
+}
+
+export function compile(problem: BinProblem): Compiled {
+  const dimensions = usedDimensions(problem);
+  const sets = numberSets(problem.items.allowed);
+  const openSets = numberSets(problem.openBins.map((bin) => bin.allowed));
+  const order = canonicalOrder(problem, sets);
+  const merged = mergeItems(problem, sets.of, openSets.distinct, order);
+  const kept = keepOffers(problem, dimensions, sets.distinct, order);
+  const items = merged.members.length;
+  const representative = merged.members.map((members) => members[0]!);
+  const setRank = rankOf(order.sets);
+
+  const shapeOf = new Int32Array(items);
+  const starts: number[] = [];
+  representative.forEach((item, i) => {
+    const before = i === 0 ? -1 : representative[i - 1]!;
+    const same =
+      before >= 0 && sets.of[before] === sets.of[item] && compareDemand(problem, dimensions, before, item) === 0;
+    if (!same) starts.push(i);
+    shapeOf[i] = starts.length - 1;
+  });
+  const shapes = starts.length;
+  const demand = new Float64Array(shapes * dimensions.length);
+  const setOf = new Int32Array(shapes);
+  starts.forEach((item, s) => {
+    const origin = representative[item]!;
+    dimensions.forEach((d, k) => {
+      demand[s * dimensions.length + k] = problem.items.demand[origin * problem.dimensions + d]!;
+    });
+    setOf[s] = setRank[sets.of[origin]!]!;
+  });
+
+  return {
+    dims: dimensions.length,
+    ...kept,
+    sets: sets.distinct.length,
+    shapes,
+    demand,
+    setOf,
+    shapeStart: Int32Array.from([...starts, items]),
+    items,
+    shapeOf,
+    pods: merged.pods,
+    members: merged.members,
+    capsOf: merged.capsOf,
+    capMax: merged.capMax,
+    conflictsOf: merged.conflictsOf,
+    openFree: problem.openBins.map((bin) => {
+      const overdrawn = bin.free.some((amount, d) => amount < 0 && !dimensions.includes(d));
+      return overdrawn ? undefined : Float64Array.from(dimensions, (d) => bin.free[d]!);
+    }),
+    openSetOf: openSets.of,
+    openSets: openSets.distinct.map((bits) => Uint8Array.from(representative, (item) => (hasBit(bits, item) ? 1 : 0))),
+    openHolds: problem.openBins.map((bin) => Int32Array.from(new Set(bin.holds.map((item) => merged.of[item]!)))),
+  };
+}
+
+function usedDimensions(problem: BinProblem): number[] {
+  const used: number[] = [];
+  for (let d = 0; d < problem.dimensions; d++) {
+    for (let i = 0; i < problem.items.count; i++) {
+      if (problem.items.demand[i * problem.dimensions + d]! > 0) {
+        used.push(d);
+        break;
+      }
+    }
+  }
+  return used;
+}
+
+function compareDemand(problem: BinProblem, dimensions: readonly number[], a: number, b: number): number {
+  const { demand } = problem.items;
+  for (const d of dimensions) {
+    const difference = demand[b * problem.dimensions + d]! - demand[a * problem.dimensions + d]!;
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+function rankOf(order: Int32Array): Int32Array {
+  const rank = new Int32Array(order.length);
+  for (let i = 0; i < order.length; i++) rank[order[i]!] = i;
+  return rank;
+}

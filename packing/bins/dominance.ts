@@ -1,0 +1,133 @@
+import { forEachBit } from './bits.js';
+import type { CanonicalOrder } from './canonical-order.js';
+import type { BinProblem } from './problem.js';
+
+export interface KeptOffers {
+  readonly offers: number;
+  readonly price: Float64Array;
+  readonly capacity: Float64Array;
+  readonly offerOrigin: Int32Array;
+  readonly limitUse: Float64Array;
+  readonly limitRemaining: Float64Array;
+  readonly offersOfSet: readonly Int32Array[];
+  readonly inSet: Uint8Array;
+}
+
+/**
+ * Drops every offer that no item may use, that is overdrawn before any pod comes, and that another with the same allowed
+ * items beats: no dearer, no smaller, no more of any limit. What remains is as good as the whole for any packing.
+ */
+export function keepOffers(
+  problem: BinProblem,
+  dimensions: readonly number[],
+  sets: readonly Uint32Array[],
+  order: CanonicalOrder,
+): KeptOffers {
+  const { offers, limits } = problem;
+  const signature = signatures(offers.count, sets);
+  const groups = new Map<number, Frontier>();
+  const kept: number[] = [];
+  for (const o of order.offers) {
+    const id = signature[o]!;
+    if (id === 0 || overdrawn(problem, o)) continue;
+    let frontier = groups.get(id);
+    if (frontier === undefined) groups.set(id, (frontier = new Frontier(problem, dimensions)));
+    if (frontier.admit(o)) kept.push(o);
+  }
+
+  const count = kept.length;
+  const dims = dimensions.length;
+  const capacity = new Float64Array(count * dims);
+  const limitUse = new Float64Array(count * limits.length);
+  const rank = new Int32Array(offers.count).fill(-1);
+  kept.forEach((o, k) => {
+    rank[o] = k;
+    for (let d = 0; d < dims; d++) {
+      capacity[k * dims + d] = offers.capacity[o * problem.dimensions + dimensions[d]!]!;
+    }
+    limits.forEach((limit, l) => (limitUse[l * count + k] = limit.use[o]!));
+  });
+  const inSet = new Uint8Array(count * sets.length);
+  const offersOfSet = Array.from(order.sets, (s, setRank) => {
+    const list: number[] = [];
+    forEachBit(sets[s]!, offers.count, (o) => {
+      const k = rank[o]!;
+      if (k < 0) return;
+      inSet[k * sets.length + setRank] = 1;
+      list.push(k);
+    });
+    return Int32Array.from(list).sort();
+  });
+  return {
+    offers: count,
+    price: Float64Array.from(kept, (o) => offers.price[o]!),
+    capacity,
+    offerOrigin: Int32Array.from(kept),
+    limitUse,
+    limitRemaining: Float64Array.from(limits, (limit) => limit.remaining),
+    offersOfSet,
+    inSet,
+  };
+}
+
+/** Numbers offers so that two have one number exactly if they are in the same sets; 0 is in none. */
+function signatures(count: number, sets: readonly Uint32Array[]): Int32Array {
+  const signature = new Int32Array(count);
+  let next = 1;
+  for (const set of sets) {
+    const moved = new Map<number, number>();
+    forEachBit(set, count, (o) => {
+      const old = signature[o]!;
+      let id = moved.get(old);
+      if (id === undefined) moved.set(old, (id = next++));
+      signature[o] = id;
+    });
+  }
+  return signature;
+}
+
+function overdrawn(problem: BinProblem, offer: number): boolean {
+  for (let d = 0; d < problem.dimensions; d++) {
+    if (problem.offers.capacity[offer * problem.dimensions + d]! < 0) return true;
+  }
+  return false;
+}
+
+/** The unbeaten offers of one signature; offers come in order of price. */
+class Frontier {
+  private readonly members: number[] = [];
+  private readonly largest: Float64Array;
+
+  constructor(
+    private readonly problem: BinProblem,
+    private readonly dimensions: readonly number[],
+  ) {
+    this.largest = new Float64Array(dimensions.length).fill(-1);
+  }
+
+  admit(offer: number): boolean {
+    const { problem, dimensions, largest } = this;
+    const { capacity } = problem.offers;
+    let record = false;
+    for (let d = 0; d < dimensions.length; d++) {
+      const amount = capacity[offer * problem.dimensions + dimensions[d]!]!;
+      if (amount > largest[d]!) {
+        largest[d] = amount;
+        record = true;
+      }
+    }
+    if (!record && this.members.some((member) => this.beats(member, offer))) return false;
+    this.members.push(offer);
+    return true;
+  }
+
+  private beats(a: number, b: number): boolean {
+    const { problem, dimensions } = this;
+    const { capacity } = problem.offers;
+    for (const d of dimensions) {
+      if (capacity[a * problem.dimensions + d]! < capacity[b * problem.dimensions + d]!) return false;
+    }
+    for (const limit of problem.limits) if (limit.use[a]! > limit.use[b]!) return false;
+    return true;
+  }
+}

@@ -1,0 +1,173 @@
+import type { Compiled } from './compile.js';
+
+/** One bin being filled. Scratch space is reused: read `items` and `count` before the next `begin`. */
+export class Filler {
+  /** Items inside, in order of arrival, and how many pods of each item. */
+  readonly items: number[] = [];
+  readonly count: Int32Array;
+  readonly residual: Float64Array;
+  private readonly capUse: Int32Array;
+  private readonly capsTouched: number[] = [];
+  private readonly blocked: Int32Array;
+  private readonly blockers: number[] = [];
+  private readonly shapes: Int32Array;
+  private readonly weight: Float64Array;
+
+  constructor(private readonly compiled: Compiled) {
+    this.count = new Int32Array(compiled.items);
+    this.residual = new Float64Array(compiled.dims);
+    this.capUse = new Int32Array(compiled.capMax.length);
+    this.blocked = new Int32Array(compiled.items);
+    this.shapes = new Int32Array(compiled.shapes);
+    this.weight = new Float64Array(compiled.dims);
+  }
+
+  /** Empties the bin and gives it the amounts at `capacity[at]` onwards. */
+  begin(capacity: Float64Array, at: number): void {
+    for (const item of this.items) this.count[item] = 0;
+    this.items.length = 0;
+    for (const cap of this.capsTouched) this.capUse[cap] = 0;
+    this.capsTouched.length = 0;
+    for (const item of this.blockers) this.block(item, -1);
+    this.blockers.length = 0;
+    for (let d = 0; d < this.residual.length; d++) this.residual[d] = capacity[at + d]!;
+  }
+
+  /** Counts what an open bin holds already. */
+  occupy(holds: Int32Array, capUse: Int32Array): void {
+    for (const item of holds) {
+      this.block(item, 1);
+      this.blockers.push(item);
+      // Caps beyond those of the problem are of items that conflict with themselves.
+      for (const cap of this.compiled.capsOf[item]!) {
+        if (cap < capUse.length || this.capUse[cap]! > 0) continue;
+        this.capUse[cap] = 1;
+        this.capsTouched.push(cap);
+      }
+    }
+    for (let cap = 0; cap < capUse.length; cap++) {
+      if (capUse[cap] === 0) continue;
+      this.capUse[cap] = capUse[cap]!;
+      this.capsTouched.push(cap);
+    }
+  }
+
+  /** How many more pods of `item` caps and conflicts admit; resources apart. */
+  admits(item: number): number {
+    if (this.blocked[item]! > 0) return 0;
+    const { capsOf, capMax } = this.compiled;
+    let most = 0x7fffffff;
+    const caps = capsOf[item]!;
+    for (let k = 0; k < caps.length; k++) {
+      const room = capMax[caps[k]!]! - this.capUse[caps[k]!]!;
+      if (room < most) most = room;
+    }
+    return most;
+  }
+
+  /** How many more pods of `shape` the free amounts hold, at most `limit`. */
+  fits(shape: number, limit: number): number {
+    const { dims, demand } = this.compiled;
+    let most = limit;
+    for (let d = 0; d < dims; d++) {
+      const amount = demand[shape * dims + d]!;
+      if (amount * most > this.residual[d]!) {
+        most = Math.floor(this.residual[d]! / amount);
+        while (amount * most > this.residual[d]!) most--;
+      }
+    }
+    return Math.max(0, most);
+  }
+
+  add(item: number, pods: number): void {
+    const { dims, demand, shapeOf, capsOf, conflictsOf } = this.compiled;
+    const at = shapeOf[item]! * dims;
+    for (let d = 0; d < dims; d++) this.residual[d] = this.residual[d]! - pods * demand[at + d]!;
+    if (this.count[item] === 0) {
+      this.items.push(item);
+      if (conflictsOf[item]!.length > 0) {
+        this.block(item, 1);
+        this.blockers.push(item);
+      }
+    }
+    this.count[item] = this.count[item]! + pods;
+    for (const cap of capsOf[item]!) {
+      if (this.capUse[cap] === 0) this.capsTouched.push(cap);
+      this.capUse[cap] = this.capUse[cap]! + pods;
+    }
+  }
+
+  /** Says for which amounts of each dimension `grow` strives; weights are shares of the bin's worth. */
+  aim(capacity: Float64Array, at: number, prices: Float64Array, pricesAt: number): void {
+    const { dims } = this.compiled;
+    let worth = 0;
+    for (let d = 0; d < dims; d++) worth += prices[pricesAt + d]! * capacity[at + d]!;
+    for (let d = 0; d < dims; d++) {
+      const amount = capacity[at + d]!;
+      const share = worth > 0 ? (prices[pricesAt + d]! * amount) / worth : 1 / dims;
+      this.weight[d] = amount > 0 ? (share + 0.02) / (amount * amount) : 0;
+    }
+  }
+
+  /**
+   * Adds pods of `candidates` (shapes) until nothing fits: each time the shape that leaves the free amounts nearest to
+   * nothing, in the weighted square norm. Large bins take several pods at a time. Returns the work done.
+   */
+  grow(candidates: Int32Array, candidateCount: number, left: Int32Array, admitted?: Uint8Array): number {
+    const { dims, demand } = this.compiled;
+    const { shapes, residual, weight } = this;
+    let live = candidateCount;
+    for (let k = 0; k < live; k++) shapes[k] = candidates[k]!;
+    let work = 0;
+    while (live > 0) {
+      work += live;
+      let kept = 0;
+      let best = -1;
+      let highest = -Infinity;
+      for (let k = 0; k < live; k++) {
+        const shape = shapes[k]!;
+        const at = shape * dims;
+        let score = 0;
+        let d = 0;
+        for (; d < dims; d++) {
+          const amount = demand[at + d]!;
+          const free = residual[d]!;
+          if (amount > free) break;
+          score += weight[d]! * amount * (2 * free - amount);
+        }
+        if (d < dims) continue;
+        if (score > highest) {
+          highest = score;
+          best = kept;
+        }
+        shapes[kept++] = shape;
+      }
+      live = kept;
+      if (best < 0) break;
+      if (!this.take(shapes[best]!, left, admitted)) {
+        for (let k = best + 1; k < live; k++) shapes[k - 1] = shapes[k]!;
+        live--;
+      }
+    }
+    return work;
+  }
+
+  /** Adds some pods of the first item of `shape` that may come; false where none may. */
+  private take(shape: number, left: Int32Array, admitted: Uint8Array | undefined): boolean {
+    const { shapeStart } = this.compiled;
+    for (let item = shapeStart[shape]!; item < shapeStart[shape + 1]!; item++) {
+      let most = left[item]! - this.count[item]!;
+      if (most <= 0 || admitted?.[item] === 0) continue;
+      most = Math.min(most, this.admits(item));
+      if (most <= 0) continue;
+      this.add(item, Math.max(1, Math.min(most, this.fits(shape, 0x7fffffff) >> 3)));
+      return true;
+    }
+    return false;
+  }
+
+  private block(item: number, by: number): void {
+    const conflicts = this.compiled.conflictsOf[item]!;
+    for (let k = 0; k < conflicts.length; k++) this.blocked[conflicts[k]!] = this.blocked[conflicts[k]!]! + by;
+  }
+}

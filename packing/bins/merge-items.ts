@@ -1,0 +1,74 @@
+import { hasBit } from './bits.js';
+import type { CanonicalOrder } from './canonical-order.js';
+import type { BinProblem } from './problem.js';
+
+export interface MergedItems {
+  /** The merged item of each item of the problem. */
+  readonly of: Int32Array;
+  readonly members: number[][];
+  readonly pods: Int32Array;
+  readonly capsOf: Int32Array[];
+  readonly capMax: Int32Array;
+  readonly conflictsOf: Int32Array[];
+}
+
+/**
+ * Items alike in demand, allowed sets, caps and conflicts become one, so that search does not try equal things twice.
+ * Two items that conflict with each other stay apart; an item that conflicts with itself gets a cap of its own.
+ */
+export function mergeItems(
+  problem: BinProblem,
+  setOf: Int32Array,
+  openSets: readonly Uint32Array[],
+  order: CanonicalOrder,
+): MergedItems {
+  const { items, dimensions } = problem;
+  const caps = listPerItem(items.count, problem.caps.map((cap) => cap.items)); // prettier-ignore
+  const capMax = problem.caps.map((cap) => cap.max);
+  const conflicts: number[][] = Array.from({ length: items.count }, () => []);
+  for (const [a, b] of problem.conflicts) {
+    if (a === b) {
+      caps[a]!.push(capMax.length);
+      capMax.push(1);
+    } else {
+      conflicts[a]!.push(b);
+      conflicts[b]!.push(a);
+    }
+  }
+
+  const of = new Int32Array(items.count);
+  const members: number[][] = [];
+  const known = new Map<string, number>();
+  for (const i of order.items) {
+    conflicts[i] = [...new Set(conflicts[i])].sort((a, b) => a - b);
+    let key = `${setOf[i]!}|`;
+    for (let d = 0; d < dimensions; d++) key += `${items.demand[i * dimensions + d]!} `;
+    if (caps[i]!.length > 0) key += `|c${caps[i]!.join()}`;
+    if (conflicts[i].length > 0) key += `|x${conflicts[i].join()}`;
+    if (openSets.length > 0) key += '|o' + openSets.map((bits) => (hasBit(bits, i) ? 1 : 0)).join('');
+    let id = known.get(key);
+    if (id === undefined) {
+      id = members.length;
+      known.set(key, id);
+      members.push([]);
+    }
+    members[id]!.push(i);
+    of[i] = id;
+  }
+  return {
+    of,
+    members,
+    pods: Int32Array.from(members, (list) => list.reduce((sum, i) => sum + items.pods[i]!, 0)),
+    capsOf: members.map((list) => Int32Array.from(caps[list[0]!]!)),
+    capMax: Int32Array.from(capMax),
+    conflictsOf: members.map((list) => Int32Array.from(new Set(conflicts[list[0]!]!.map((other) => of[other]!)))),
+  };
+}
+
+function listPerItem(count: number, groups: readonly Int32Array[]): number[][] {
+  const lists: number[][] = Array.from({ length: count }, () => []);
+  groups.forEach((group, g) => {
+    for (const item of group) if (lists[item]!.at(-1) !== g) lists[item]!.push(g);
+  });
+  return lists;
+}
