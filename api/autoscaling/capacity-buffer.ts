@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import type { Condition } from '../kubernetes.js';
+import { conditions, integer, resourceList } from '../schema/fields.js';
+import { withRules } from '../schema/rules.js';
+import { defineResource, type Resource, type ResourceObject } from '../schema/resource.js';
+
+const localRef = z.object({ name: z.string().min(1).describe('Name in the same namespace.') });
+
+/** The spec of a CapacityBuffer, section 1.5. */
+export const capacityBufferSpec = withRules(
+  z.object({
+    provisioningStrategy: z
+      .string()
+      .default('buffer.x-k8s.io/active-capacity')
+      .describe('How the capacity is kept; only buffer.x-k8s.io/active-capacity is acted on.'),
+    podTemplateRef: localRef.optional().describe('The PodTemplate that one chunk of the buffer looks like.'),
+    scalableRef: z
+      .object({
+        apiGroup: z.string().optional().describe('API group of the workload; empty for the core group.'),
+        kind: z.string().min(1).describe('Kind of the workload.'),
+        name: z.string().min(1).describe('Name of the workload.'),
+      })
+      .optional()
+      .describe('The workload whose pods one chunk of the buffer looks like.'),
+    replicas: integer({ min: 0 }).optional().describe('How many chunks to keep.'),
+    percentage: integer({ min: 0 }).optional().describe('How many chunks to keep, as a percentage of the workload.'),
+    limits: resourceList.optional().describe('What all chunks together may request.'),
+  }),
+  {
+    message: 'podTemplateRef needs replicas or limits',
+    cel: '!has(self.podTemplateRef) || has(self.replicas) || has(self.limits)',
+    holds: ({ podTemplateRef, replicas, limits }) =>
+      podTemplateRef === undefined || replicas !== undefined || limits !== undefined,
+  },
+  {
+    message: 'podTemplateRef and scalableRef exclude each other',
+    cel: '!(has(self.podTemplateRef) && has(self.scalableRef))',
+    holds: ({ podTemplateRef, scalableRef }) => podTemplateRef === undefined || scalableRef === undefined,
+  },
+);
+
+const capacityBufferStatus = z.object({
+  podTemplateRef: localRef.optional().describe('The PodTemplate in use.'),
+  replicas: integer({}).optional().describe('How many chunks there are.'),
+  podTemplateGeneration: integer({ format: 'int64' }).optional().describe('Generation of the PodTemplate last seen.'),
+  conditions: conditions.optional().describe('What holds of the buffer.'),
+  provisioningStrategy: z.string().optional().describe('The strategy in use.'),
+});
+
+export type CapacityBufferSpec = z.output<typeof capacityBufferSpec>;
+
+export interface CapacityBufferStatus {
+  podTemplateRef?: { name: string } | undefined;
+  replicas?: number | undefined;
+  podTemplateGeneration?: number | undefined;
+  conditions?: Condition[] | undefined;
+  provisioningStrategy?: string | undefined;
+}
+
+/** A CapacityBuffer as the API server holds it. */
+export type CapacityBuffer = ResourceObject<CapacityBufferSpec, CapacityBufferStatus>;
+
+/** CapacityBuffer `autoscaling.x-k8s.io/v1beta1`, an API of SIG Autoscaling (section 1.5). */
+export const capacityBuffers: Resource<CapacityBuffer> = defineResource<
+  typeof capacityBufferSpec,
+  typeof capacityBufferStatus,
+  CapacityBuffer
+>({
+  group: 'autoscaling.x-k8s.io',
+  version: 'v1beta1',
+  kind: 'CapacityBuffer',
+  plural: 'capacitybuffers',
+  scope: 'Namespaced',
+  shortNames: ['cb'],
+  categories: ['autoscaling'],
+  description: 'CapacityBuffer keeps room for pods that do not exist yet.',
+  spec: capacityBufferSpec,
+  status: capacityBufferStatus,
+  printerColumns: [
+    { name: 'Strategy', type: 'string', jsonPath: '.spec.provisioningStrategy' },
+    { name: 'PodTemplate', type: 'string', jsonPath: '.status.podTemplateRef.name' },
+    { name: 'Replicas', type: 'integer', jsonPath: '.status.replicas' },
+    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="ReadyForProvisioning")].status' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+});

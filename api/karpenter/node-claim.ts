@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import type { Condition } from '../kubernetes.js';
+import {
+  atomicList,
+  dateTime,
+  duration,
+  looseConditions,
+  nillableDuration,
+  resourceList,
+  taint,
+} from '../schema/fields.js';
+import { sameValue } from '../schema/same-value.js';
+import { withTransitions } from '../schema/rules.js';
+import { defineResource, type Resource, type ResourceObject } from '../schema/resource.js';
+import { nodeClassRef } from './node-class-ref.js';
+import { nodeClaimRequirements } from './requirements.js';
+
+/** The spec of a NodeClaim, section 1.2. It never changes. */
+export const nodeClaimSpec = withTransitions(
+  z.object({
+    taints: atomicList(z.array(taint)).optional().describe('Taints that the node keeps.'),
+    startupTaints: atomicList(z.array(taint)).optional().describe('Taints that something else takes off the node.'),
+    requirements: nodeClaimRequirements.describe('What the instance must be like.'),
+    resources: z
+      .object({ requests: resourceList.optional().describe('Amounts by resource name.') })
+      .optional()
+      .describe('What the pods that led to this claim request, DaemonSets included.'),
+    nodeClassRef: nodeClassRef.describe('The node class.'),
+    terminationGracePeriod: duration.optional().describe('How long a drain may take before pods are deleted.'),
+    expireAfter: nillableDuration.default('720h').describe('The age at which the node is replaced.'),
+  }),
+  { message: 'spec is immutable', cel: 'self == oldSelf', holds: sameValue },
+);
+
+const nodeClaimStatus = z.object({
+  nodeName: z.string().optional().describe('The node.'),
+  providerID: z.string().optional().describe('The instance, as the cloud provider names it.'),
+  imageID: z.string().optional().describe('The machine image.'),
+  capacity: resourceList.optional().describe('What the machine has.'),
+  allocatable: resourceList.optional().describe('What pods may use of it.'),
+  lastPodEventTime: dateTime.optional().describe('When a pod last came to the node or left it.'),
+  conditions: looseConditions.optional().describe('What holds of the claim.'),
+});
+
+export type NodeClaimSpec = z.output<typeof nodeClaimSpec>;
+
+export interface NodeClaimStatus {
+  nodeName?: string | undefined;
+  providerID?: string | undefined;
+  imageID?: string | undefined;
+  capacity?: Record<string, string> | undefined;
+  allocatable?: Record<string, string> | undefined;
+  lastPodEventTime?: string | undefined;
+  conditions?: Condition[] | undefined;
+}
+
+/** A NodeClaim as the API server holds it: defaults filled in. */
+export type NodeClaim = ResourceObject<NodeClaimSpec, NodeClaimStatus>;
+
+/** NodeClaim `karpenter.sh/v1`: parsing, defaulting, validation and manifest (section 1.2). */
+export const nodeClaims: Resource<NodeClaim> = defineResource<typeof nodeClaimSpec, typeof nodeClaimStatus, NodeClaim>({
+  group: 'karpenter.sh',
+  version: 'v1',
+  kind: 'NodeClaim',
+  plural: 'nodeclaims',
+  categories: ['karpenter'],
+  description: 'NodeClaim is one node: asked for, launched, registered, and in the end taken away.',
+  spec: nodeClaimSpec,
+  status: nodeClaimStatus,
+  printerColumns: [
+    { name: 'Type', type: 'string', jsonPath: '.metadata.labels.node\\.kubernetes\\.io/instance-type' },
+    { name: 'Capacity', type: 'string', jsonPath: '.metadata.labels.karpenter\\.sh/capacity-type' },
+    { name: 'Zone', type: 'string', jsonPath: '.metadata.labels.topology\\.kubernetes\\.io/zone' },
+    { name: 'Node', type: 'string', jsonPath: '.status.nodeName' },
+    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    { name: 'ImageID', type: 'string', jsonPath: '.status.imageID', priority: 1 },
+    { name: 'ID', type: 'string', jsonPath: '.status.providerID', priority: 1 },
+    { name: 'NodePool', type: 'string', jsonPath: '.metadata.labels.karpenter\\.sh/nodepool', priority: 1 },
+    { name: 'NodeClass', type: 'string', jsonPath: '.spec.nodeClassRef.name', priority: 1 },
+    { name: 'Drifted', type: 'string', jsonPath: '.status.conditions[?(@.type=="Drifted")].status', priority: 1 },
+  ],
+});

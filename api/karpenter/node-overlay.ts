@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import type { Condition } from '../kubernetes.js';
+import { conditions, integer, resourceList } from '../schema/fields.js';
+import { withRules } from '../schema/rules.js';
+import { defineResource, type Resource, type ResourceObject } from '../schema/resource.js';
+import { overlayRequirements } from './requirements.js';
+
+const ordinaryResources: readonly string[] = ['cpu', 'memory', 'ephemeral-storage', 'pods'];
+
+/** The spec of a NodeOverlay, section 1.3. */
+export const nodeOverlaySpec = withRules(
+  z.object({
+    requirements: overlayRequirements.describe('Which instance types, offerings and pools the overlay is about.'),
+    price: z
+      .string()
+      .regex(/^[0-9]+(\.[0-9]+)?$/)
+      .optional()
+      .describe('The price that replaces theirs, dollars per hour.'),
+    priceAdjustment: z
+      .string()
+      .regex(/^([+-][0-9]*\.?[0-9]+|\+[0-9]*\.?[0-9]+%|-[0-9]{1,2}(\.[0-9]+)?%|-100%)$/)
+      .optional()
+      .describe('What is added to their price: a signed amount such as -0.5, or a signed percentage such as +10%.'),
+    capacity: withRules(resourceList, {
+      message: 'cpu, memory, ephemeral-storage and pods cannot be overlaid',
+      cel: `self.all(k, !(k in [${ordinaryResources.map((name) => `'${name}'`).join(', ')}]))`,
+      holds: (capacity) => Object.keys(capacity).every((name) => !ordinaryResources.includes(name)),
+    })
+      .optional()
+      .describe('Extended resources that the nodes will have.'),
+    weight: integer({ min: 1, max: 10000 }).optional().describe('Heavier overlays win.'),
+  }),
+  {
+    message: "cannot set both 'price' and 'priceAdjustment'",
+    cel: '!has(self.price) || !has(self.priceAdjustment)',
+    holds: ({ price, priceAdjustment }) => price === undefined || priceAdjustment === undefined,
+  },
+);
+
+const nodeOverlayStatus = z.object({ conditions: conditions.optional().describe('What holds of the overlay.') });
+
+export type NodeOverlaySpec = z.output<typeof nodeOverlaySpec>;
+
+export interface NodeOverlayStatus {
+  conditions?: Condition[] | undefined;
+}
+
+/** A NodeOverlay as the API server holds it. */
+export type NodeOverlay = ResourceObject<NodeOverlaySpec, NodeOverlayStatus>;
+
+/** NodeOverlay `karpenter.sh/v1alpha1`: parsing, validation and manifest (section 1.3). */
+export const nodeOverlays: Resource<NodeOverlay> = defineResource<
+  typeof nodeOverlaySpec,
+  typeof nodeOverlayStatus,
+  NodeOverlay
+>({
+  group: 'karpenter.sh',
+  version: 'v1alpha1',
+  kind: 'NodeOverlay',
+  plural: 'nodeoverlays',
+  shortNames: ['overlays'],
+  categories: ['karpenter'],
+  description: 'NodeOverlay changes the price or the extended resources of instance types for scheduling.',
+  spec: nodeOverlaySpec,
+  status: nodeOverlayStatus,
+  printerColumns: [
+    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    { name: 'Weight', type: 'integer', jsonPath: '.spec.weight', priority: 1 },
+  ],
+});

@@ -1,0 +1,168 @@
+import { z } from 'zod';
+import type { Condition } from '../kubernetes.js';
+import {
+  atomicList,
+  conditions,
+  duration,
+  integer,
+  nillableDuration,
+  resourceList,
+  setOf,
+  taint,
+} from '../schema/fields.js';
+import { annotate, withRules, withTransitions } from '../schema/rules.js';
+import { defineResource, type Resource, type ResourceObject } from '../schema/resource.js';
+import { poolNodeClassRef } from './node-class-ref.js';
+import { nodePoolRequirements, templateLabels } from './requirements.js';
+
+/** Why Karpenter disrupts by its own choice, as budgets name it. */
+export const budgetReasons = ['Underutilized', 'Empty', 'Drifted'] as const;
+
+const budget = withRules(
+  z.object({
+    reasons: setOf(z.enum(budgetReasons), 50)
+      .optional()
+      .describe('The reasons that this budget bounds; absent means all.'),
+    nodes: z
+      .string()
+      .regex(/^((100|[0-9]{1,2})%|[0-9]+)$/)
+      .default('10%')
+      .describe('How many nodes of the pool may be going at once: a number, or a percentage that is rounded up.'),
+    schedule: z
+      .string()
+      .regex(/^\s*(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|\S+(\s+\S+){4})\s*$/)
+      .optional()
+      .describe('Cron expression in UTC; each hit opens the budget for its duration.'),
+    duration: z
+      .string()
+      .regex(/^(([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?$/)
+      .optional()
+      .describe('How long each hit of the schedule lasts, in hours and minutes.'),
+  }),
+  {
+    message: "'schedule' must be set with 'duration'",
+    cel: 'has(self.schedule) == has(self.duration)',
+    holds: ({ schedule, duration: length }) => (schedule === undefined) === (length === undefined),
+  },
+);
+
+const disruption = z.object({
+  consolidateAfter: nillableDuration
+    .default('0s')
+    .describe('How long after its last pod came or went a node may be consolidated; Never turns consolidation off.'),
+  consolidationPolicy: z
+    .enum(['WhenEmpty', 'WhenEmptyOrUnderutilized', 'Balanced'])
+    .default('WhenEmptyOrUnderutilized')
+    .describe('Which nodes consolidation may take.'),
+  budgets: atomicList(z.array(budget).max(50))
+    .prefault([{ nodes: '10%' }])
+    .describe('Bounds on how many nodes are disrupted at once; the tightest open one rules.'),
+});
+
+const template = z.object({
+  metadata: z
+    .object({
+      labels: templateLabels.optional().describe('Labels of the NodeClaims and nodes.'),
+      annotations: annotate(z.record(z.string(), z.string()), { 'x-kubernetes-map-type': 'granular' })
+        .optional()
+        .describe('Annotations of the NodeClaims and nodes.'),
+    })
+    .optional(),
+  spec: z.object({
+    taints: atomicList(z.array(taint)).optional().describe('Taints that the nodes keep.'),
+    startupTaints: atomicList(z.array(taint))
+      .optional()
+      .describe('Taints that the nodes start with and that something else takes off; pods need not tolerate them.'),
+    requirements: nodePoolRequirements.describe('What the instances must be like.'),
+    nodeClassRef: poolNodeClassRef.describe('The node class.'),
+    expireAfter: nillableDuration.default('720h').describe('The age at which a node is replaced.'),
+    terminationGracePeriod: duration
+      .optional()
+      .describe('How long a drain may take before pods are deleted whatever protects them; absent waits for ever.'),
+  }),
+});
+
+const limitsOnlyNodes = (limits: Readonly<Record<string, string>> | undefined): boolean =>
+  Object.keys(limits ?? {}).every((key) => key === 'nodes');
+
+/** The spec of a NodePool, section 1.1. */
+export const nodePoolSpec = withTransitions(
+  withRules(
+    z.object({
+      template: template.describe('What NodeClaims of this pool look like.'),
+      disruption: disruption.prefault({}).describe('When nodes may be disrupted.'),
+      limits: resourceList.optional().describe('Bounds on what the pool may have in all; `nodes` counts nodes.'),
+      weight: integer({ min: 1, max: 100 }).optional().describe('Heavier pools are tried first.'),
+      replicas: integer({ min: 0, format: 'int64' })
+        .optional()
+        .describe('Makes the pool static: it keeps this many nodes whatever pods there are.'),
+    }),
+    {
+      message: "only 'limits.nodes' is supported on static NodePools",
+      cel: "!has(self.replicas) || !has(self.limits) || self.limits.all(k, k == 'nodes')",
+      holds: ({ replicas, limits }) => replicas === undefined || limitsOnlyNodes(limits),
+      field: 'limits',
+    },
+    {
+      message: "'weight' is not supported on static NodePools",
+      cel: '!has(self.replicas) || !has(self.weight)',
+      holds: ({ replicas, weight }) => replicas === undefined || weight === undefined,
+      field: 'weight',
+    },
+  ),
+  {
+    message: 'a NodePool cannot change between static (replicas set) and dynamic (replicas unset)',
+    cel: 'has(self.replicas) == has(oldSelf.replicas)',
+    holds: (self, old) => (self.replicas === undefined) === (old.replicas === undefined),
+    field: 'replicas',
+  },
+);
+
+const nodePoolStatus = z.object({
+  resources: resourceList.optional().describe('What the nodes of the pool add up to.'),
+  nodes: integer({ format: 'int64' }).default(0).describe('How many nodes the pool has.'),
+  nodeClassObservedGeneration: integer({ format: 'int64' })
+    .optional()
+    .describe('Generation of the node class last seen.'),
+  conditions: conditions.optional().describe('What holds of the pool.'),
+});
+
+export type NodePoolSpec = z.output<typeof nodePoolSpec>;
+export type NodePoolTemplate = NodePoolSpec['template'];
+export type NodePoolDisruption = NodePoolSpec['disruption'];
+export type Budget = NodePoolDisruption['budgets'][number];
+export type BudgetReason = (typeof budgetReasons)[number];
+export type ConsolidationPolicy = NodePoolDisruption['consolidationPolicy'];
+export type NodeSelectorRequirementWithMinValues = NodePoolTemplate['spec']['requirements'][number];
+
+export interface NodePoolStatus {
+  resources?: Record<string, string> | undefined;
+  nodes?: number | undefined;
+  nodeClassObservedGeneration?: number | undefined;
+  conditions?: Condition[] | undefined;
+}
+
+/** A NodePool as the API server holds it: defaults filled in. */
+export type NodePool = ResourceObject<NodePoolSpec, NodePoolStatus>;
+
+/** NodePool `karpenter.sh/v1`: parsing, defaulting, validation and manifest (section 1.1). */
+export const nodePools: Resource<NodePool> = defineResource<typeof nodePoolSpec, typeof nodePoolStatus, NodePool>({
+  group: 'karpenter.sh',
+  version: 'v1',
+  kind: 'NodePool',
+  plural: 'nodepools',
+  categories: ['karpenter'],
+  description: 'NodePool says what nodes may be launched for pods that nothing holds, and when they may be disrupted.',
+  spec: nodePoolSpec,
+  status: nodePoolStatus,
+  scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.nodes' },
+  printerColumns: [
+    { name: 'NodeClass', type: 'string', jsonPath: '.spec.template.spec.nodeClassRef.name' },
+    { name: 'Nodes', type: 'string', jsonPath: '.status.nodes' },
+    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    { name: 'Weight', type: 'integer', jsonPath: '.spec.weight', priority: 1 },
+    { name: 'CPU', type: 'string', jsonPath: '.status.resources.cpu', priority: 1 },
+    { name: 'Memory', type: 'string', jsonPath: '.status.resources.memory', priority: 1 },
+  ],
+});

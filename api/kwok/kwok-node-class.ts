@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import type { Condition } from '../kubernetes.js';
+import { duration, plainConditions } from '../schema/fields.js';
+import { defineResource, type Resource, type ResourceObject } from '../schema/resource.js';
+
+/** The spec of a KWOKNodeClass: how simulated nodes are made. */
+export const kwokNodeClassSpec = z.object({
+  nodeRegistrationDelay: duration.optional().describe('How long a launched node takes to register.'),
+});
+
+// Karpenter's manifest has this default, so that a new class is ready with nobody to say so; the time is its own.
+const readyFromTheStart = {
+  conditions: [
+    { type: 'Ready', status: 'True', reason: 'Ready', message: '', lastTransitionTime: '2024-01-01T01:01:01Z' },
+  ],
+};
+
+const kwokNodeClassStatus = z
+  .object({ conditions: plainConditions.optional().describe('What holds of the class.') })
+  .prefault(readyFromTheStart as { conditions: Condition[] });
+
+export type KWOKNodeClassSpec = z.output<typeof kwokNodeClassSpec>;
+
+export interface KWOKNodeClassStatus {
+  conditions?: Condition[] | undefined;
+}
+
+/** A KWOKNodeClass as the API server holds it. */
+export type KWOKNodeClass = ResourceObject<KWOKNodeClassSpec, KWOKNodeClassStatus>;
+
+/** KWOKNodeClass `karpenter.kwok.sh/v1alpha1`: parsing, validation and manifest. */
+export const kwokNodeClasses: Resource<KWOKNodeClass> = defineResource<
+  typeof kwokNodeClassSpec,
+  typeof kwokNodeClassStatus,
+  KWOKNodeClass
+>({
+  group: 'karpenter.kwok.sh',
+  version: 'v1alpha1',
+  kind: 'KWOKNodeClass',
+  plural: 'kwoknodeclasses',
+  shortNames: ['kwoknc', 'kwokncs'],
+  categories: ['karpenter'],
+  description: 'KWOKNodeClass makes simulated nodes.',
+  spec: kwokNodeClassSpec,
+  status: kwokNodeClassStatus,
+  printerColumns: [],
+});

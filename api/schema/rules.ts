@@ -1,0 +1,119 @@
+import { z } from 'zod';
+
+/**
+ * One validation rule, written once: `holds` is what zod runs and `cel` is what the API server runs. The shared case
+ * table (api/testdata) proves that they agree.
+ */
+export interface Rule<T> {
+  /** What is wrong when the rule is broken. */
+  readonly message: string;
+  /** The rule in CEL over `self`, as `x-kubernetes-validations` takes it. */
+  readonly cel: string;
+  /** The rule over the defaulted value. */
+  readonly holds: (self: T) => boolean;
+  /** The child of `self` that is at fault, where one is. */
+  readonly field?: string;
+}
+
+/** A rule about a change: both states exist. Such rules may not stand below lists, whose items have no identity. */
+export interface Transition<T> {
+  readonly message: string;
+  /** CEL over `self` and `oldSelf`. */
+  readonly cel: string;
+  readonly holds: (self: T, old: T) => boolean;
+  readonly field?: string;
+}
+
+/** An entry of `x-kubernetes-validations`. */
+export interface CelValidation {
+  rule: string;
+  message: string;
+  fieldPath?: string;
+}
+
+const validationsKey = 'x-kubernetes-validations';
+
+const transitions = z.registry<{ rules: readonly Transition<unknown>[] }>();
+
+/** Adds facts for the manifest (`format`, `x-kubernetes-*`), keeping those that the schema has. */
+export function annotate<S extends z.ZodType>(schema: S, facts: Readonly<Record<string, unknown>>): S {
+  return schema.meta({ ...schema.meta(), ...facts });
+}
+
+function withCel<S extends z.ZodType>(
+  schema: S,
+  added: readonly { cel: string; message: string; field?: string }[],
+): S {
+  const before = (schema.meta()?.[validationsKey] ?? []) as CelValidation[];
+  const after = added.map(({ cel, message, field }) => ({
+    rule: cel,
+    message,
+    ...(field === undefined ? {} : { fieldPath: `.${field}` }),
+  }));
+  return annotate(schema, { [validationsKey]: [...before, ...after] });
+}
+
+function checked<S extends z.ZodType>(schema: S, rules: readonly Omit<Rule<z.output<S>>, 'cel'>[]): S {
+  return schema.superRefine((self, context) => {
+    for (const { holds, message, field } of rules) {
+      if (holds(self)) continue;
+      const path = field === undefined ? [] : [field];
+      context.addIssue({ code: 'custom', message, path, params: { allowed: message }, continue: true });
+    }
+  });
+}
+
+/** The schema with rules that both zod and the API server enforce. */
+export function withRules<S extends z.ZodType>(schema: S, ...rules: readonly Rule<z.output<S>>[]): S {
+  return withCel(checked(schema, rules), rules);
+}
+
+/** The schema with a rule for which manifests have a keyword of their own (`maxProperties`, list types). */
+export function withKeyword<S extends z.ZodType>(
+  schema: S,
+  keyword: Readonly<Record<string, unknown>>,
+  rule: Omit<Rule<z.output<S>>, 'cel'>,
+): S {
+  return annotate(checked(schema, [rule]), keyword);
+}
+
+/** The schema with rules about changes, run by `transitionIssues` and by the API server. */
+export function withTransitions<S extends z.ZodType>(schema: S, ...rules: readonly Transition<z.output<S>>[]): S {
+  const marked = withCel(schema, rules);
+  transitions.add(marked, { rules: rules as readonly Transition<unknown>[] });
+  return marked;
+}
+
+export interface BrokenTransition {
+  readonly path: readonly string[];
+  readonly message: string;
+}
+
+function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
+  const def = (schema as z.ZodType)._zod.def as { innerType?: z.core.$ZodType; in?: z.core.$ZodType };
+  const inner = def.innerType ?? def.in;
+  return inner === undefined ? schema : unwrap(inner);
+}
+
+/** The transition rules that the change from `old` to `now` breaks. Both are defaulted values of `schema`. */
+export function brokenTransitions(
+  schema: z.core.$ZodType,
+  now: unknown,
+  old: unknown,
+  path: readonly string[] = [],
+): BrokenTransition[] {
+  if (now === undefined || old === undefined) return [];
+  const target = unwrap(schema);
+  const broken: BrokenTransition[] = [];
+  for (const { holds, message, field } of transitions.get(target as z.ZodType)?.rules ?? []) {
+    if (!holds(now, old)) broken.push({ path: field === undefined ? path : [...path, field], message });
+  }
+  if (target instanceof z.ZodObject) {
+    const shape: z.core.$ZodShape = target.shape;
+    for (const [name, child] of Object.entries(shape)) {
+      const value = (now as Record<string, unknown>)[name];
+      broken.push(...brokenTransitions(child, value, (old as Record<string, unknown>)[name], [...path, name]));
+    }
+  }
+  return broken;
+}
