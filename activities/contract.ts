@@ -1,0 +1,257 @@
+import type { NodeSelectorRequirement } from '../api/kubernetes.js';
+import type { LaunchedInstance } from '../cloud/port.js';
+import type { Resources } from '../core/resources.js';
+import type {
+  CacheMark,
+  Candidate,
+  ClaimRef,
+  DisruptionReason,
+  LeavingNode,
+  Pause,
+  RunningDisruption,
+} from '../workflows/messages.js';
+
+/*
+ * What workflows ask of the world. Each activity takes one object and gives one, all of it JSON; each may run twice
+ * with the effect of once. Expected outcomes are values; a rejection is an ApplicationFailure whose type is one of
+ * core/failures.ts.
+ */
+
+// --- planning (queue `packing`) and creating (queue `control`) ---
+
+/** A claim to create. Lists of instance types repeat, so a plan holds each list once and claims refer to it. */
+export interface ClaimPlan {
+  readonly nodePool: string;
+  /** Index into `typeLists`. */
+  readonly types: number;
+  readonly requirements: readonly (NodeSelectorRequirement & { minValues?: number })[];
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly requests: Resources;
+  /** `namespace/name`, cut off where the plan would grow too large for a payload. */
+  readonly pods: readonly string[];
+  readonly podCount: number;
+  readonly cheapest: { instanceType: string; zone: string; capacityType: string; pricePerHour: number };
+  readonly why: string;
+}
+
+export interface PlanNodesInput {
+  readonly marks: readonly CacheMark[];
+  /** Nodes whose pods are to be placed elsewhere. */
+  readonly without: readonly string[];
+}
+
+export type PlanNodesResult =
+  | {
+      /** State that packing needs is missing (claims without an instance, pools not evaluated): try again soon. */
+      readonly state: 'notReady';
+      readonly reason: string;
+    }
+  | {
+      readonly state: 'planned';
+      readonly claims: readonly ClaimPlan[];
+      readonly typeLists: readonly (readonly string[])[];
+      /** Nodes that pending pods were planned onto. */
+      readonly nominated: readonly string[];
+      readonly onExistingNodes: number;
+      readonly unschedulable: number;
+      readonly firstReason?: string;
+      /** Pods of leaving nodes that found no place. */
+      readonly unplacedLeaving: number;
+      readonly pricePerHour: number;
+      readonly lowerBoundPerHour: number;
+      /** The plan was larger than one pass creates: plan again at once. */
+      readonly more: boolean;
+      readonly nominationMs: number;
+    };
+
+export interface CreatedClaim extends ClaimRef {
+  readonly nodePool: string;
+  readonly resourceVersion: string;
+  readonly index: number;
+}
+
+export interface CreateClaimsInput {
+  /** Names derive from it, so that a second attempt finds the claims of the first. */
+  readonly planId: string;
+  readonly claims: readonly ClaimPlan[];
+  readonly typeLists: readonly (readonly string[])[];
+  readonly reason: string;
+}
+
+export interface PlanningActivities {
+  planNodes(input: PlanNodesInput): Promise<PlanNodesResult>;
+}
+
+export interface ClaimActivities {
+  createClaims(input: CreateClaimsInput): Promise<{
+    readonly created: readonly CreatedClaim[];
+    readonly refused: readonly { readonly index: number; readonly reason: string }[];
+  }>;
+}
+
+// --- launchNode ---
+
+export type ClaimView =
+  | { readonly state: 'gone' }
+  | { readonly state: 'deleting'; readonly providerId?: string }
+  | {
+      readonly state: 'live';
+      readonly providerId?: string;
+      readonly initialized: boolean;
+      readonly registered: boolean;
+      /** When Launched became true, milliseconds of the epoch. */
+      readonly launchedAt?: number;
+      readonly nodeName?: string;
+    };
+
+export type LaunchInstanceResult =
+  | { readonly state: 'launched'; readonly instance: LaunchedInstance }
+  | {
+      readonly state: 'refused';
+      readonly reason: 'insufficient_capacity' | 'nodeclass_not_ready';
+      readonly message: string;
+    }
+  | { readonly state: 'gone' };
+
+export type NodeSync =
+  | { readonly state: 'gone' | 'deleting' }
+  | { readonly state: 'waiting'; readonly reason: string; readonly message: string }
+  | {
+      readonly state: 'registered' | 'initialized';
+      readonly nodeName: string;
+      readonly providerId: string;
+      readonly reason: string;
+      readonly message: string;
+    };
+
+export interface LaunchActivities {
+  /** Puts the finalizer on before anything is launched (section 3.1). */
+  prepareClaim(input: { claim: ClaimRef }): Promise<ClaimView>;
+  /** The claim as it is; changes nothing. */
+  viewClaim(input: { claim: ClaimRef }): Promise<ClaimView>;
+  /** Writes what was launched into the claim; harmless on a deleting claim, which keeps its provider id. */
+  recordLaunch(input: { claim: ClaimRef; instance: LaunchedInstance }): Promise<void>;
+  /** Registration, then initialization, as far as the node allows (section 3.1). */
+  syncNode(input: { claim: ClaimRef }): Promise<NodeSync>;
+  /** Deletes a claim that cannot become a node, with its event. */
+  failClaim(input: { claim: ClaimRef; reason: string; message: string }): Promise<void>;
+}
+
+export interface CloudActivities {
+  /** At most one instance for a claim's UID, however often it is called (invariant 1). */
+  launchInstance(input: { claim: ClaimRef }): Promise<LaunchInstanceResult>;
+  tagInstance(input: { claim: ClaimRef; providerId: string; nodeName: string }): Promise<void>;
+  terminateInstance(input: { claim: ClaimRef; providerId: string }): Promise<{ state: 'terminating' | 'gone' }>;
+  /** Whether the instance is gone; changes nothing. */
+  findInstance(input: { providerId: string }): Promise<{ state: 'there' | 'gone' }>;
+  /** Heartbeats until the cloud knows the instance no longer. */
+  awaitInstanceGone(input: { providerId: string }): Promise<void>;
+  inspectInstance(input: { instanceId: string; kind: string; at: number }): Promise<InstanceView>;
+  collectInstances(): Promise<{ terminated: string[] }>;
+  collectClaims(): Promise<{ deleted: string[] }>;
+}
+
+export type InstanceView =
+  | { readonly state: 'unknown' }
+  | {
+      readonly state: 'known';
+      readonly claim: ClaimRef;
+      readonly nodePool: string;
+      readonly deleting: boolean;
+      readonly nodeName?: string;
+      readonly instanceType: string;
+      readonly zone: string;
+      readonly capacityType: string;
+      /** The longest termination grace of the pods to move, milliseconds. */
+      readonly longestGraceMs: number;
+      readonly podsToMove: number;
+    };
+
+// --- terminateNode ---
+
+export type TerminationStart =
+  | { readonly state: 'gone' }
+  | {
+      readonly state: 'terminating';
+      readonly providerId?: string;
+      readonly nodeName?: string;
+      readonly nodeReady: boolean;
+      /** Milliseconds of the epoch. */
+      readonly deadline?: number;
+    };
+
+/** `blockedBy` names what holds it up: `pdb/ns/name`, `pod/ns/name (do-not-disrupt)`, `volume/name`. */
+export interface DrainProgress {
+  readonly state: 'done' | 'blocked';
+  readonly blockedBy: readonly string[];
+  readonly remaining: number;
+  readonly evicted: number;
+}
+
+export interface DrainInput {
+  readonly claim: ClaimRef;
+  readonly nodeName: string;
+  readonly deadline?: number;
+  /** What the workflow knows already: the activity returns once that is no longer so. */
+  readonly known: readonly string[];
+  /** When draining began, milliseconds of the epoch (section 4.14, at least five seconds). */
+  readonly since: number;
+}
+
+export interface TerminationActivities {
+  beginTermination(input: {
+    claim: ClaimRef;
+    deleteClaim: boolean;
+    reason: string;
+    deadline?: number;
+  }): Promise<TerminationStart>;
+  /** Brings the termination timestamp forward; never back. */
+  setDeadline(input: { claim: ClaimRef; deadline: number }): Promise<void>;
+  markInstanceTerminating(input: { claim: ClaimRef }): Promise<void>;
+  /** Removes the finalizers of node and claim. */
+  finishTermination(input: { claim: ClaimRef; nodeName?: string; reason: string }): Promise<void>;
+}
+
+export interface DrainActivities {
+  /** Evicts tier by tier, heartbeating, until the node is empty or something new blocks it. */
+  drainNode(input: DrainInput): Promise<DrainProgress>;
+  awaitVolumesDetached(input: DrainInput): Promise<DrainProgress>;
+}
+
+// --- disrupt, consolidate, interruption ---
+
+export interface DisruptionCommand {
+  readonly reason: DisruptionReason;
+  readonly candidates: readonly Candidate[];
+}
+
+export interface DisruptionView {
+  readonly nominations: readonly LeavingNode[];
+  readonly pauses: readonly Pause[];
+  readonly running: readonly RunningDisruption[];
+}
+
+export interface DisruptionActivities {
+  /** What may go now, within budgets, and when to look again should nothing change. */
+  findDisruptions(input: DisruptionView): Promise<{
+    readonly commands: readonly DisruptionCommand[];
+    /** Milliseconds of the epoch. */
+    readonly nextCheckAt?: number;
+    /** Why pools with removable nodes keep them. */
+    readonly held: readonly { readonly nodePool: string; readonly why: string }[];
+  }>;
+  /** The candidates that may still go (section 4.11), and why the others may not. */
+  validateCandidates(input: { reason: DisruptionReason; candidates: readonly Candidate[] }): Promise<{
+    readonly valid: readonly Candidate[];
+    readonly dropped: readonly { readonly node: string; readonly why: string }[];
+  }>;
+  /** Taints, and sets DisruptionReason; gives back those that were marked. */
+  taintCandidates(input: {
+    reason: string;
+    candidates: readonly Pick<Candidate, 'claim' | 'node'>[];
+  }): Promise<{ readonly tainted: readonly string[] }>;
+  untaintCandidates(input: { candidates: readonly Pick<Candidate, 'claim' | 'node'>[] }): Promise<void>;
+  /** Frees nodes that a disruption left tainted when it was cut off (section 4.1). */
+  releaseStrays(input: { running: readonly RunningDisruption[] }): Promise<{ readonly released: readonly string[] }>;
+}

@@ -1,0 +1,9 @@
+// What the worker bundles: every workflow by its name on the wire.
+export { collectGarbage } from './collect-garbage.js';
+export { consolidate } from './consolidate.js';
+export { disrupt } from './disrupt.js';
+export { handleInterruption } from './handle-interruption.js';
+export { launchNode } from './launch-node.js';
+export { provision } from './provision.js';
+export { rotateExpired } from './rotate-expired.js';
+export { terminateNode } from './terminate-node.js';

@@ -1,0 +1,319 @@
+import { defineSearchAttributeKey } from '@temporalio/common';
+import { defineQuery, defineSignal } from '@temporalio/workflow';
+
+/*
+ * Everything that crosses a workflow's boundary: inputs, results, signals, queries and search attributes. Inputs grow
+ * only by optional fields; names on the wire never change. All of it is JSON.
+ */
+
+/** Task queues of a cluster: `control` runs workflows and short Kubernetes calls. */
+export function taskQueues(cluster: string): {
+  readonly control: string;
+  readonly packing: string;
+  readonly cloud: string;
+  readonly drain: string;
+} {
+  return {
+    control: `${cluster}/control`,
+    packing: `${cluster}/packing`,
+    cloud: `${cluster}/cloud`,
+    drain: `${cluster}/drain`,
+  };
+}
+
+/** Search attributes, registered by the worker at start-up. */
+export const searchAttributes = {
+  cluster: defineSearchAttributeKey('StowageCluster', 'KEYWORD'),
+  nodePool: defineSearchAttributeKey('StowageNodePool', 'KEYWORD'),
+  nodeClaim: defineSearchAttributeKey('StowageNodeClaim', 'KEYWORD'),
+  instanceId: defineSearchAttributeKey('StowageInstanceId', 'KEYWORD'),
+  reason: defineSearchAttributeKey('StowageReason', 'KEYWORD'),
+  phase: defineSearchAttributeKey('StowagePhase', 'KEYWORD'),
+  blockedBy: defineSearchAttributeKey('StowageBlockedBy', 'KEYWORD'),
+  savingsPerHour: defineSearchAttributeKey('StowageSavingsPerHour', 'DOUBLE'),
+  awaitingApproval: defineSearchAttributeKey('StowageAwaitingApproval', 'BOOL'),
+  paused: defineSearchAttributeKey('StowagePaused', 'BOOL'),
+} as const;
+
+/** A NodeClaim: the name to find it, the UID to be sure that it is the same one. */
+export interface ClaimRef {
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** A write that the cluster cache must have seen before anything is planned. */
+export interface CacheMark {
+  readonly kind: 'NodeClaim' | 'Node';
+  readonly name: string;
+  readonly resourceVersion: string;
+}
+
+/** What a workflow says of itself to whoever opens it. */
+export interface Explanation {
+  readonly phase: string;
+  /** What it waits for now, in a person's words. */
+  readonly waitingFor?: string;
+  /** Until when, ISO 8601. */
+  readonly until?: string;
+  readonly facts: Readonly<Record<string, string | number | boolean>>;
+}
+
+// --- provision ---
+
+/** Batch window in milliseconds (section 2.1): closes `idleMs` after the last new pod, at most `maxMs` after the first. */
+export interface BatchWindow {
+  readonly idleMs: number;
+  readonly maxMs: number;
+}
+
+export interface ProvisionInput {
+  readonly cluster: string;
+  readonly window: BatchWindow;
+  /** Carried over by continue-as-new. */
+  readonly carried?: ProvisionState;
+}
+
+export interface ProvisionState {
+  /** Batches so far, over all runs: part of every claim's name. */
+  readonly batches: number;
+  /** The first run of the chain, so that numbers never repeat. */
+  readonly chain: string;
+  readonly pending: readonly string[];
+  readonly marks: readonly CacheMark[];
+  readonly replacements: readonly ReplacementRequest[];
+  readonly leaving: readonly LeavingNode[];
+  readonly last?: BatchSummary;
+}
+
+/** A node whose pods get their new place before it goes. */
+export interface LeavingNode {
+  readonly node: string;
+  /** Milliseconds of the epoch: forgotten afterwards. */
+  readonly until: number;
+}
+
+/** Asks for new homes for the pods of nodes that are about to go. */
+export interface ReplacementRequest {
+  readonly id: string;
+  readonly nodes: readonly string[];
+  /** The workflow that `replacementsPlannedSignal` goes to. */
+  readonly replyTo: string;
+  readonly reason: string;
+  /** Milliseconds for which the pods' new places are kept. */
+  readonly holdMs: number;
+}
+
+export interface ReplacementsPlanned {
+  readonly id: string;
+  /** Claims being launched; empty when the pods fit on nodes that are there. */
+  readonly claims: readonly ClaimRef[];
+  /** Pods of the leaving nodes that found no place. */
+  readonly unplaced: number;
+  readonly firstReason?: string;
+}
+
+export interface BatchSummary {
+  readonly batch: number;
+  readonly claims: readonly { readonly name: string; readonly instanceType: string; readonly pods: number }[];
+  readonly onExistingNodes: number;
+  readonly unschedulable: number;
+  readonly firstReason?: string;
+  readonly pricePerHour: number;
+  readonly lowerBoundPerHour: number;
+}
+
+/** Pods wait for a node; UIDs that are new extend the window. */
+export const podsPendingSignal = defineSignal<[readonly string[]]>('podsPending');
+export const replaceSignal = defineSignal<[ReplacementRequest]>('replace');
+export const configureSignal = defineSignal<[{ readonly window: BatchWindow }]>('configure');
+export const replacementsPlannedSignal = defineSignal<[ReplacementsPlanned]>('replacementsPlanned');
+export const planQuery = defineQuery<BatchSummary | undefined>('plan');
+export const explainQuery = defineQuery<Explanation>('explain');
+export const phaseQuery = defineQuery<string>('phase');
+
+// --- launchNode ---
+
+export interface LaunchNodeInput {
+  readonly cluster: string;
+  readonly claim: ClaimRef;
+  readonly nodePool: string;
+  /** Told by `replacementSettledSignal` how it ended. */
+  readonly notify?: string;
+  readonly reason?: string;
+  /** Default 5 and 15 minutes (section 3.1, liveness). */
+  readonly launchTimeoutMs?: number;
+  readonly registrationTimeoutMs?: number;
+  /** Carried over by continue-as-new: when registration began. */
+  readonly launchedAt?: number;
+}
+
+export type LaunchOutcome =
+  | { readonly outcome: 'initialized'; readonly nodeName: string; readonly providerId: string }
+  | {
+      readonly outcome: 'deleted';
+      readonly reason: 'insufficient_capacity' | 'nodeclass_not_ready' | 'launch_timeout' | 'registration_timeout';
+      readonly message: string;
+    }
+  | { readonly outcome: 'superseded'; readonly providerId?: string };
+
+/** Something about the claim's Node or the claim itself changed: look again. */
+export const nodeChangedSignal = defineSignal('nodeChanged');
+/** The claim is being deleted: stop, and tell `replyTo` whether there is an instance. */
+export const stopLaunchSignal = defineSignal<[{ readonly replyTo?: string }]>('stopLaunch');
+export const launchSettledSignal = defineSignal<[{ readonly providerId?: string }]>('launchSettled');
+export const replacementSettledSignal =
+  defineSignal<[{ readonly uid: string; readonly outcome: LaunchOutcome['outcome'] }]>('replacementSettled');
+
+// --- terminateNode ---
+
+export interface TerminateNodeInput {
+  readonly cluster: string;
+  readonly claim: ClaimRef;
+  readonly nodePool: string;
+  /** Why, as in `karpenter_nodeclaims_disrupted_total`: `empty`, `spot_interrupted`, `deleted` and so on. */
+  readonly reason: string;
+  /** Delete the claim first; false where somebody else already did. */
+  readonly deleteClaim: boolean;
+  /** Milliseconds of the epoch after which pods are deleted whatever protects them; absent: as the claim says. */
+  readonly deadline?: number;
+  /** Told by `nodeTerminatedSignal` when the claim is gone. */
+  readonly notify?: string;
+}
+
+export interface TerminateNodeResult {
+  readonly outcome: 'terminated' | 'gone';
+  readonly podsEvicted: number;
+  readonly durationMs: number;
+}
+
+/** A more urgent reason: the earlier deadline holds. */
+export const expediteSignal = defineSignal<[{ readonly deadline: number; readonly reason: string }]>('expedite');
+export const nodeTerminatedSignal =
+  defineSignal<[{ readonly uid: string; readonly outcome: string }]>('nodeTerminated');
+
+// --- disrupt and consolidate ---
+
+export interface DisruptInput {
+  readonly cluster: string;
+  readonly carried?: DisruptState;
+}
+
+export interface DisruptState {
+  readonly nominations: readonly LeavingNode[];
+  readonly pauses: readonly Pause[];
+  readonly running: readonly RunningDisruption[];
+}
+
+/** What a pause holds up. */
+export interface PauseScope {
+  readonly kind: 'cluster' | 'nodePool' | 'reason' | 'node';
+  /** Name of the pool, reason or node; absent for the cluster. */
+  readonly name?: string;
+}
+
+export interface Pause {
+  readonly scope: PauseScope;
+  readonly reason: string;
+  readonly actor: string;
+  /** Milliseconds of the epoch; absent: until resumed. */
+  readonly until?: number;
+}
+
+/** A node that is to go, as compact as a decision record can be. */
+export interface Candidate {
+  readonly claim: ClaimRef;
+  readonly node: string;
+  readonly nodePool: string;
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly capacityType: string;
+  /** Dollars per hour; 0 when unknown. */
+  readonly pricePerHour: number;
+}
+
+export type DisruptionReason = 'Empty' | 'Underutilized' | 'Drifted';
+
+export interface RunningDisruption {
+  readonly workflowId: string;
+  readonly reason: DisruptionReason;
+  readonly candidates: readonly Candidate[];
+  /** Milliseconds of the epoch. */
+  readonly since: number;
+}
+
+export interface ConsolidateInput {
+  readonly cluster: string;
+  readonly reason: DisruptionReason;
+  readonly candidates: readonly Candidate[];
+  /** Milliseconds between decision and action (section 4.11); default 15 seconds. */
+  readonly validationMs?: number;
+  readonly paused?: boolean;
+}
+
+export interface ConsolidateResult {
+  readonly outcome: 'done' | 'abandoned';
+  readonly reason?: string;
+  readonly terminated: readonly string[];
+  readonly savedPerHour: number;
+}
+
+/** Something changed that may make a node removable. */
+export const clusterChangedSignal = defineSignal('clusterChanged');
+/** Pods were planned onto these nodes: leave them alone until then (section 2.10). */
+export const nominatedSignal = defineSignal<[readonly LeavingNode[]]>('nominated');
+export const disruptionFinishedSignal = defineSignal<[{ readonly workflowId: string }]>('disruptionFinished');
+export const pauseSignal = defineSignal<[Pause]>('pause');
+export const resumeSignal = defineSignal<[{ readonly scope: PauseScope; readonly actor: string }]>('resume');
+/** To a running disruption: hold before the next irreversible step, or go on. */
+export const holdSignal = defineSignal<[boolean]>('hold');
+export const pausesQuery = defineQuery<readonly Pause[]>('pauses');
+export const runningQuery = defineQuery<readonly RunningDisruption[]>('running');
+
+// --- handleInterruption, rotateExpired, collectGarbage ---
+
+export interface InterruptionNotice {
+  readonly kind: string;
+  readonly instanceId: string;
+  /** Milliseconds of the epoch. */
+  readonly at: number;
+  readonly messageId: string;
+}
+
+export interface HandleInterruptionInput {
+  readonly cluster: string;
+  readonly instanceId: string;
+}
+
+export interface HandleInterruptionResult {
+  readonly outcome: 'unknown-instance' | 'noted' | 'drained';
+  readonly kinds: readonly string[];
+  readonly replacements: readonly string[];
+  /** Seconds between the node's end and the cloud's deadline. */
+  readonly secondsToSpare?: number;
+}
+
+export const interruptionSignal = defineSignal<[InterruptionNotice]>('interruption');
+
+export interface RotateExpiredInput {
+  readonly cluster: string;
+  readonly claim: ClaimRef;
+  readonly nodePool: string;
+  /** Milliseconds of the epoch. */
+  readonly expiresAt: number;
+  /** How long replacing first may take before the node goes without, milliseconds; default one hour. */
+  readonly replaceWithinMs?: number;
+}
+
+export interface RotateExpiredResult {
+  readonly outcome: 'rotated' | 'forced' | 'gone';
+  readonly replacements: readonly string[];
+}
+
+export interface CollectGarbageInput {
+  readonly cluster: string;
+}
+
+export interface CollectGarbageResult {
+  readonly instances: readonly string[];
+  readonly claims: readonly string[];
+}

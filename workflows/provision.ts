@@ -1,0 +1,274 @@
+import {
+  condition,
+  continueAsNew,
+  getExternalWorkflowHandle,
+  ParentClosePolicy,
+  setHandler,
+  sleep,
+  startChild,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { ClaimPlan, CreatedClaim, PlanNodesResult } from '../activities/contract.js';
+import { workflowIds } from '../core/ids.js';
+import { workflowNow } from './clock.js';
+import type { launchNode } from './launch-node.js';
+import type {
+  BatchSummary,
+  CacheMark,
+  ClaimRef,
+  LeavingNode,
+  ProvisionInput,
+  ProvisionState,
+  ReplacementRequest,
+} from './messages.js';
+import {
+  configureSignal,
+  nominatedSignal,
+  planQuery,
+  podsPendingSignal,
+  replaceSignal,
+  replacementsPlannedSignal,
+  searchAttributes,
+} from './messages.js';
+import { Progress } from './progress.js';
+import { activitiesOf } from './proxies.js';
+import { isStartedAlready, tell } from './relations.js';
+
+type Planned = Extract<PlanNodesResult, { state: 'planned' }>;
+
+const eventsPerRun = 4000;
+/** Enough for the next pass to see own writes; the cache then has newer versions anyway. */
+const marksKept = 500;
+
+/**
+ * The one creator of NodeClaims for pods (sections 2.1, 2.10). Collects pending pods in a batch window, has them packed,
+ * creates the claims and starts a `launchNode` for each. Replacements for leaving nodes are planned in the same passes,
+ * so that no pod is counted for twice.
+ */
+export async function provision(input: ProvisionInput): Promise<never> {
+  const run = new ProvisionRun(input);
+  while (!run.due()) {
+    await run.batch();
+  }
+  return continueAsNew<typeof provision>({ ...input, window: run.window, carried: run.state() });
+}
+
+class ProvisionRun {
+  window;
+  private readonly progress: Progress;
+  private readonly activities;
+  private batches: number;
+  private readonly chain: string;
+  private pending: Set<string>;
+  private marks: CacheMark[];
+  private replacements: ReplacementRequest[];
+  private leaving: LeavingNode[];
+  private last: BatchSummary | undefined;
+
+  constructor(private readonly input: ProvisionInput) {
+    this.window = input.window;
+    this.activities = activitiesOf(input.cluster);
+    const { carried } = input;
+    this.batches = carried?.batches ?? 0;
+    this.chain = carried?.chain ?? workflowInfo().runId;
+    this.pending = new Set(carried?.pending);
+    this.marks = [...(carried?.marks ?? [])];
+    this.replacements = [...(carried?.replacements ?? [])];
+    this.leaving = [...(carried?.leaving ?? [])];
+    this.last = carried?.last;
+    setHandler(podsPendingSignal, (uids) => uids.forEach((uid) => this.pending.add(uid)));
+    setHandler(replaceSignal, (request) => {
+      if (!this.replacements.some(({ id }) => id === request.id)) this.replacements.push(request);
+    });
+    setHandler(configureSignal, ({ window }) => void (this.window = window));
+    setHandler(planQuery, () => this.last);
+    this.progress = new Progress(
+      'Provisioning: pending pods become nodes',
+      [{ key: searchAttributes.cluster, value: input.cluster }],
+      {},
+      'idle',
+    );
+  }
+
+  due(): boolean {
+    const { historyLength, continueAsNewSuggested } = workflowInfo();
+    return continueAsNewSuggested || historyLength > eventsPerRun;
+  }
+
+  state(): ProvisionState {
+    return {
+      batches: this.batches,
+      chain: this.chain,
+      pending: [...this.pending],
+      marks: this.marks,
+      replacements: this.replacements,
+      leaving: this.leaving,
+      ...(this.last === undefined ? {} : { last: this.last }),
+    };
+  }
+
+  /** Waits for work and does one batch of it. */
+  async batch(): Promise<void> {
+    this.progress.enter('idle', { waitingFor: 'pending pods' });
+    await condition(() => this.pending.size > 0 || this.replacements.length > 0);
+    if (this.replacements.length === 0) await this.fillWindow();
+    const requests = this.replacements;
+    this.replacements = [];
+    this.pending = new Set();
+    this.batches += 1;
+    this.holdPlaces(requests);
+    let round = 0;
+    let plan: Planned;
+    const created: CreatedClaim[] = [];
+    do {
+      plan = await this.plan();
+      created.push(...(await this.create(plan, round, requests)));
+      round += 1;
+    } while (plan.more && created.length > 0);
+    await this.answer(requests, created, plan);
+    this.summarise(plan, created);
+  }
+
+  /** Section 2.1: the window stays open while new pods arrive within `idleMs`, at most `maxMs`. */
+  private async fillWindow(): Promise<void> {
+    const closesAt = workflowNow() + this.window.maxMs;
+    this.progress.enter('batching', { waitingFor: 'more pods', until: closesAt });
+    for (let size = this.pending.size, open = true; open; size = this.pending.size) {
+      const wait = Math.min(this.window.idleMs, closesAt - workflowNow());
+      if (wait <= 0) return;
+      open = await condition(() => this.pending.size > size || this.replacements.length > 0, wait, {
+        summary: 'batch window',
+      });
+      if (this.replacements.length > 0) return;
+    }
+  }
+
+  private holdPlaces(requests: readonly ReplacementRequest[]): void {
+    const now = workflowNow();
+    this.leaving = this.leaving.filter(({ until }) => until > now);
+    for (const { nodes, holdMs } of requests) {
+      for (const node of nodes) this.leaving.push({ node, until: now + holdMs });
+    }
+  }
+
+  private async plan(): Promise<Planned> {
+    this.progress.enter('packing', { facts: { batch: this.batches } });
+    const without = [...new Set(this.leaving.map(({ node }) => node))].sort();
+    for (;;) {
+      const result = await this.activities.packing.planNodes.executeWithOptions(
+        { summary: `pack batch ${this.batches}` },
+        [{ marks: this.marks, without }],
+      );
+      if (result.state === 'planned') return result;
+      this.progress.enter('packing', { waitingFor: result.reason });
+      await sleep(1000, { summary: result.reason });
+    }
+  }
+
+  private async create(
+    plan: Planned,
+    round: number,
+    requests: readonly ReplacementRequest[],
+  ): Promise<readonly CreatedClaim[]> {
+    if (plan.nominated.length > 0) {
+      const until = workflowNow() + plan.nominationMs;
+      await tell(() =>
+        getExternalWorkflowHandle(workflowIds.disrupt(this.input.cluster)).signal(
+          nominatedSignal,
+          plan.nominated.map((node) => ({ node, until })),
+        ),
+      );
+    }
+    if (plan.claims.length === 0) return [];
+    this.progress.enter('creating', { facts: { claims: plan.claims.length } });
+    const reason = requests[0]?.reason ?? 'provisioned';
+    const { created } = await this.activities.kube.createClaims.executeWithOptions(
+      { summary: describeClaims(plan.claims), startToCloseTimeout: '5 minutes' },
+      [{ planId: `${this.chain}/${this.batches}/${round}`, claims: plan.claims, typeLists: plan.typeLists, reason }],
+    );
+    this.marks = [...this.marks, ...created.map(markOf)].slice(-marksKept);
+    await Promise.all(created.map((claim) => this.launch(claim, plan.claims[claim.index], requests)));
+    return created;
+  }
+
+  private async launch(
+    claim: CreatedClaim,
+    plan: ClaimPlan | undefined,
+    requests: readonly ReplacementRequest[],
+  ): Promise<void> {
+    const { cluster } = this.input;
+    const notify = requests[0]?.replyTo;
+    try {
+      await startChild<typeof launchNode>('launchNode', {
+        workflowId: workflowIds.launch(cluster, claim.uid),
+        parentClosePolicy: ParentClosePolicy.ABANDON,
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        staticSummary: `${claim.name}: ${plan?.podCount ?? 0} pods, ${plan?.cheapest.instanceType ?? 'any type'}`,
+        ...(plan === undefined ? {} : { staticDetails: plan.why }),
+        args: [
+          {
+            cluster,
+            claim: { name: claim.name, uid: claim.uid },
+            nodePool: claim.nodePool,
+            ...(notify === undefined ? {} : { notify }),
+          },
+        ],
+      });
+    } catch (error) {
+      // The operator found the claim first, or this is a second attempt: it is being launched, which is all we want.
+      if (!isStartedAlready(error)) throw error;
+    }
+  }
+
+  private async answer(
+    requests: readonly ReplacementRequest[],
+    created: readonly CreatedClaim[],
+    plan: Planned,
+  ): Promise<void> {
+    const claims: ClaimRef[] = created.map(({ name, uid }) => ({ name, uid }));
+    for (const { id, replyTo } of requests) {
+      await tell(() =>
+        getExternalWorkflowHandle(replyTo).signal(replacementsPlannedSignal, {
+          id,
+          claims,
+          unplaced: plan.unplacedLeaving,
+          ...(plan.firstReason === undefined ? {} : { firstReason: plan.firstReason }),
+        }),
+      );
+    }
+  }
+
+  private summarise(plan: Planned, created: readonly CreatedClaim[]): void {
+    this.last = {
+      batch: this.batches,
+      claims: created.slice(0, 50).map(({ name, index }) => ({
+        name,
+        instanceType: plan.claims[index]?.cheapest.instanceType ?? '',
+        pods: plan.claims[index]?.podCount ?? 0,
+      })),
+      onExistingNodes: plan.onExistingNodes,
+      unschedulable: plan.unschedulable,
+      ...(plan.firstReason === undefined ? {} : { firstReason: plan.firstReason }),
+      pricePerHour: plan.pricePerHour,
+      lowerBoundPerHour: plan.lowerBoundPerHour,
+    };
+    this.progress.note({
+      batch: this.batches,
+      'claims created': created.length,
+      'pods on existing nodes': plan.onExistingNodes,
+      unschedulable: plan.unschedulable,
+      ...(plan.firstReason === undefined ? {} : { 'first reason': plan.firstReason }),
+      'price per hour': plan.pricePerHour,
+    });
+  }
+}
+
+function markOf({ name, resourceVersion }: CreatedClaim): CacheMark {
+  return { kind: 'NodeClaim', name, resourceVersion };
+}
+
+function describeClaims(claims: readonly ClaimPlan[]): string {
+  const first = claims[0]!;
+  const rest = claims.length === 1 ? '' : ` and ${claims.length - 1} more`;
+  return `${first.nodePool}: ${first.cheapest.instanceType} for ${first.podCount} pods${rest}`;
+}

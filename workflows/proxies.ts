@@ -1,0 +1,66 @@
+import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import type { ActivityInterfaceFor } from '@temporalio/workflow';
+import type {
+  ClaimActivities,
+  CloudActivities,
+  DisruptionActivities,
+  DrainActivities,
+  LaunchActivities,
+  PlanningActivities,
+  TerminationActivities,
+} from '../activities/contract.js';
+import { taskQueues } from './messages.js';
+
+type KubernetesActivities = ClaimActivities & LaunchActivities & TerminationActivities & DisruptionActivities;
+
+/**
+ * Activity proxies of a cluster. Every one has a bound for an attempt and one in total; the total is long, because
+ * an unreachable API server or cloud is waited for, not given up on (invariant 10).
+ */
+export function activitiesOf(cluster: string): {
+  readonly kube: ActivityInterfaceFor<KubernetesActivities>;
+  readonly packing: ActivityInterfaceFor<PlanningActivities>;
+  readonly cloud: ActivityInterfaceFor<CloudActivities>;
+  readonly waitCloud: ActivityInterfaceFor<Pick<CloudActivities, 'awaitInstanceGone'>>;
+  readonly drain: ActivityInterfaceFor<DrainActivities>;
+} {
+  const queues = taskQueues(cluster);
+  return {
+    kube: proxyActivities<KubernetesActivities>({
+      taskQueue: queues.control,
+      startToCloseTimeout: '1 minute',
+      scheduleToCloseTimeout: '30 days',
+      retry: { initialInterval: '500 ms', backoffCoefficient: 2, maximumInterval: '30 seconds' },
+    }),
+    packing: proxyActivities<PlanningActivities>({
+      taskQueue: queues.packing,
+      startToCloseTimeout: '10 minutes',
+      scheduleToCloseTimeout: '30 days',
+      heartbeatTimeout: '30 seconds',
+      retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
+      cancellationType: ActivityCancellationType.TRY_CANCEL,
+    }),
+    cloud: proxyActivities<CloudActivities>({
+      taskQueue: queues.cloud,
+      startToCloseTimeout: '2 minutes',
+      scheduleToCloseTimeout: '30 days',
+      retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
+      cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    }),
+    waitCloud: proxyActivities<Pick<CloudActivities, 'awaitInstanceGone'>>({
+      taskQueue: queues.cloud,
+      startToCloseTimeout: '30 days',
+      scheduleToCloseTimeout: '60 days',
+      heartbeatTimeout: '30 seconds',
+      retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
+    }),
+    drain: proxyActivities<DrainActivities>({
+      taskQueue: queues.drain,
+      startToCloseTimeout: '30 days',
+      scheduleToCloseTimeout: '60 days',
+      heartbeatTimeout: '30 seconds',
+      retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
+      cancellationType: ActivityCancellationType.TRY_CANCEL,
+    }),
+  };
+}

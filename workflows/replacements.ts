@@ -1,0 +1,52 @@
+import { condition, getExternalWorkflowHandle, setHandler, workflowInfo } from '@temporalio/workflow';
+import { workflowIds } from '../core/ids.js';
+import type { ClaimRef, LaunchOutcome, ReplacementsPlanned } from './messages.js';
+import { replacementSettledSignal, replacementsPlannedSignal, replaceSignal } from './messages.js';
+
+/**
+ * Asks `provision` for new homes of the pods of leaving nodes and follows them until each is initialized or has failed.
+ * `provision` alone creates claims for pods, so nothing is launched twice for the same pod.
+ */
+export class Replacements {
+  planned: ReplacementsPlanned | undefined;
+  private readonly outcomes = new Map<string, LaunchOutcome['outcome']>();
+
+  constructor(private readonly cluster: string) {
+    setHandler(replacementsPlannedSignal, (planned) => void (this.planned ??= planned));
+    setHandler(replacementSettledSignal, ({ uid, outcome }) => void this.outcomes.set(uid, outcome));
+  }
+
+  async request(nodes: readonly string[], reason: string, holdMs: number): Promise<void> {
+    const { workflowId, runId } = workflowInfo();
+    this.planned = undefined;
+    await getExternalWorkflowHandle(workflowIds.provision(this.cluster)).signal(replaceSignal, {
+      id: `${workflowId}/${runId}/${this.requests++}`,
+      nodes,
+      replyTo: workflowId,
+      reason,
+      holdMs,
+    });
+  }
+
+  /** `ready` once the pods have a place that is up; `failed` when some never will; `late` after `ms`. */
+  async settled(ms: number): Promise<'ready' | 'failed' | 'late'> {
+    const inTime = await condition(() => this.verdict() !== undefined, Math.max(1, ms), {
+      summary: 'replacements to be initialized',
+    });
+    return inTime ? this.verdict()! : 'late';
+  }
+
+  get claims(): readonly ClaimRef[] {
+    return this.planned?.claims ?? [];
+  }
+
+  private requests = 0;
+
+  private verdict(): 'ready' | 'failed' | undefined {
+    if (this.planned === undefined) return undefined;
+    const outcomes = this.planned.claims.map(({ uid }) => this.outcomes.get(uid));
+    if (outcomes.some((outcome) => outcome === undefined)) return undefined;
+    const failed = this.planned.unplaced > 0 || outcomes.some((outcome) => outcome !== 'initialized');
+    return failed ? 'failed' : 'ready';
+  }
+}

@@ -1,0 +1,73 @@
+import { executeChild, ParentClosePolicy, setHandler, sleep, condition } from '@temporalio/workflow';
+import { workflowIds } from '../core/ids.js';
+import { workflowNow } from './clock.js';
+import type { RotateExpiredInput, RotateExpiredResult } from './messages.js';
+import { nodeChangedSignal, searchAttributes } from './messages.js';
+import { Progress } from './progress.js';
+import { activitiesOf } from './proxies.js';
+import { isStartedAlready } from './relations.js';
+import { Replacements } from './replacements.js';
+import type { terminateNode } from './terminate-node.js';
+
+const hour = 3_600_000;
+const retryMs = 10 * 60_000;
+
+/**
+ * A node's end of life (section 4.13), replacing first: at expireAfter the pods' new places are launched, and the node
+ * goes when they are up, or after `replaceWithinMs` without them. Like Karpenter's expiry it asks no budget.
+ */
+export async function rotateExpired(input: RotateExpiredInput): Promise<RotateExpiredResult> {
+  const { cluster, claim, nodePool } = input;
+  const activities = activitiesOf(cluster);
+  const replacements = new Replacements(cluster);
+  let changed = false;
+  setHandler(nodeChangedSignal, () => void (changed = true));
+  const progress = new Progress(
+    `Expiry of ${claim.name}`,
+    [
+      { key: searchAttributes.cluster, value: cluster },
+      { key: searchAttributes.nodePool, value: nodePool },
+      { key: searchAttributes.nodeClaim, value: claim.name },
+      { key: searchAttributes.reason, value: 'expired' },
+    ],
+    { NodeClaim: claim.name, NodePool: nodePool },
+  );
+
+  progress.enter('waiting', { waitingFor: 'expireAfter', until: input.expiresAt });
+  for (;;) {
+    changed = false;
+    const view = await activities.kube.viewClaim({ claim });
+    if (view.state !== 'live') return { outcome: 'gone', replacements: [] };
+    const rest = input.expiresAt - workflowNow();
+    if (rest <= 0) break;
+    await condition(() => changed, rest, { summary: `${claim.name} to expire` });
+  }
+
+  const deadline = input.expiresAt + (input.replaceWithinMs ?? hour);
+  let verdict: 'ready' | 'failed' | 'late' = 'failed';
+  while (verdict !== 'ready' && workflowNow() < deadline) {
+    const view = await activities.kube.viewClaim({ claim });
+    if (view.state !== 'live') return { outcome: 'gone', replacements: replacements.claims.map(({ name }) => name) };
+    if (view.nodeName === undefined) break;
+    await replacements.request([view.nodeName], 'expired', deadline - workflowNow());
+    progress.enter('replacing', { waitingFor: 'the replacement to be up', until: deadline });
+    verdict = await replacements.settled(deadline - workflowNow());
+    if (verdict === 'failed')
+      await sleep(Math.min(retryMs, Math.max(1, deadline - workflowNow())), { summary: 'try again' });
+  }
+  progress.enter('draining', { facts: { replacement: verdict } });
+  try {
+    await executeChild<typeof terminateNode>('terminateNode', {
+      workflowId: workflowIds.terminate(cluster, claim.uid),
+      parentClosePolicy: ParentClosePolicy.ABANDON,
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
+      staticSummary: `${claim.name}: expired`,
+      args: [{ cluster, claim, nodePool, reason: 'expired', deleteClaim: true }],
+    });
+  } catch (error) {
+    if (!isStartedAlready(error)) throw error;
+  }
+  progress.enter('done');
+  const names = replacements.claims.map(({ name }) => name);
+  return { outcome: verdict === 'ready' ? 'rotated' : 'forced', replacements: names };
+}
