@@ -16,16 +16,13 @@ export function integer(bounds: { min?: number; max?: number; format?: 'int32' |
   return annotate(schema, { format: bounds.format ?? 'int32' });
 }
 
+/** A Kubernetes quantity as text. */
+export const quantityPattern = /^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$/;
+
 /** A Kubernetes quantity; a whole number is read as its text, as Go clients read it. */
-export const quantity = annotate(
-  z
-    .union([
-      z.number().int(),
-      z.string().regex(/^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$/),
-    ])
-    .transform(String),
-  { 'x-kubernetes-int-or-string': true },
-);
+export const quantity = annotate(z.union([z.number().int(), z.string().regex(quantityPattern)]).transform(String), {
+  'x-kubernetes-int-or-string': true,
+});
 
 /** Amounts by resource name. */
 export const resourceList = z.record(z.string(), quantity) satisfies z.ZodType<ResourceList>;

@@ -1,0 +1,208 @@
+import { issue, type Issue } from '../schema/issues.js';
+import { quantityPattern } from '../schema/fields.js';
+import type { AmiFamily } from './ec2-node-class.js';
+import { kubeletFields, understoodKubeletFields, type KubeletFieldKind } from './kubelet-fields.js';
+
+/** What `spec.kubelet` of an EC2NodeClass holds: any JSON object. */
+export type Kubelet = Readonly<Record<string, unknown>>;
+
+/** The condition reason for kubelet settings that cannot be used (section 1.4). */
+export type KubeletReason =
+  'InvalidKubeletConfiguration' | 'UnsupportedKubeletConfiguration' | 'KubeletExpressionsDisabled';
+
+export interface KubeletVerdict {
+  readonly reason: KubeletReason;
+  readonly issues: readonly Issue[];
+}
+
+const signals: readonly string[] = [
+  'memory.available',
+  'nodefs.available',
+  'nodefs.inodesFree',
+  'imagefs.available',
+  'imagefs.inodesFree',
+  'pid.available',
+];
+
+const reservable: readonly string[] = ['cpu', 'memory', 'ephemeral-storage', 'pid'];
+
+const root = ['spec', 'kubelet'];
+const goDuration =
+  /^[+-]?(0|([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))*)$/;
+const percentage = /^([0-9]+(\.[0-9]+)?)%$/;
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+const isListOf = (value: unknown, test: (item: unknown) => boolean): boolean =>
+  Array.isArray(value) && value.every(test);
+
+const forms: Readonly<Record<KubeletFieldKind, { allowed: string; test: (value: unknown) => boolean }>> = {
+  boolean: { allowed: 'true or false', test: (value) => typeof value === 'boolean' },
+  integer: { allowed: 'a whole number', test: Number.isInteger },
+  number: { allowed: 'a number', test: (value) => typeof value === 'number' },
+  string: { allowed: 'text', test: isText },
+  duration: { allowed: 'a duration such as 10s', test: (value) => isText(value) && goDuration.test(value) },
+  strings: { allowed: 'a list of texts', test: (value) => isListOf(value, isText) },
+  integers: { allowed: 'a list of whole numbers', test: (value) => isListOf(value, Number.isInteger) },
+  stringMap: { allowed: 'texts by name', test: (value) => isMap(value) && Object.values(value).every(isText) },
+  booleanMap: {
+    allowed: 'true or false by name',
+    test: (value) => isMap(value) && Object.values(value).every((each) => typeof each === 'boolean'),
+  },
+  object: { allowed: 'an object', test: isMap },
+  objects: { allowed: 'a list of objects', test: (value) => isListOf(value, isMap) },
+};
+
+const isQuantity = (text: string): boolean => quantityPattern.test(text);
+
+/** An expression stands where a number or quantity would, and is neither (gate NodeClassCEL). */
+function expressionFields(kubelet: Kubelet): (readonly string[])[] {
+  const found: (readonly string[])[] = isText(kubelet['maxPods']) ? [['maxPods']] : [];
+  for (const name of ['kubeReserved', 'systemReserved']) {
+    for (const [key, value] of Object.entries(isMap(kubelet[name]) ? kubelet[name] : {})) {
+      if (isText(value) && !isQuantity(value)) found.push([name, key]);
+    }
+  }
+  return found;
+}
+
+/** What decoding into KubeletConfiguration would refuse: unknown fields and wrong forms. */
+function decodingIssues(kubelet: Kubelet): Issue[] {
+  return Object.entries(kubelet).flatMap(([name, value]) => {
+    const kind = kubeletFields.get(name);
+    if (kind === undefined) {
+      return [
+        issue([...root, name], value, 'a field of KubeletConfiguration kubelet.config.k8s.io/v1beta1', 'unknown field'),
+      ];
+    }
+    const expression = name === 'maxPods' && isText(value);
+    return expression || forms[kind].test(value) ? [] : [issue([...root, name], value, forms[kind].allowed)];
+  });
+}
+
+function textMap(kubelet: Kubelet, name: string): Record<string, string> {
+  const value = kubelet[name];
+  if (!isMap(value)) return {};
+  return Object.fromEntries(Object.entries(value).filter((entry): entry is [string, string] => isText(entry[1])));
+}
+
+function isThreshold(text: string): boolean {
+  const share = percentage.exec(text)?.[1];
+  if (share !== undefined) return Number(share) <= 100;
+  return isQuantity(text) && !text.startsWith('-');
+}
+
+function evictionIssues(kubelet: Kubelet): Issue[] {
+  const issues: Issue[] = [];
+  for (const name of ['evictionHard', 'evictionSoft']) {
+    for (const [signal, threshold] of Object.entries(textMap(kubelet, name))) {
+      const at = [...root, name, signal];
+      if (!signals.includes(signal)) issues.push(issue(at, signal, `one of ${signals.join(', ')}`, 'unknown signal'));
+      if (!isThreshold(threshold)) issues.push(issue(at, threshold, '0% to 100%, or a quantity that is not negative'));
+    }
+  }
+  const soft = Object.keys(textMap(kubelet, 'evictionSoft'));
+  const grace = Object.entries(textMap(kubelet, 'evictionSoftGracePeriod'));
+  for (const [signal, period] of grace) {
+    const at = [...root, 'evictionSoftGracePeriod', signal];
+    if (!signals.includes(signal)) issues.push(issue(at, signal, `one of ${signals.join(', ')}`, 'unknown signal'));
+    if (!goDuration.test(period)) issues.push(issue(at, period, 'a duration such as 1m30s'));
+    if (!soft.includes(signal)) issues.push(issue(at, period, 'signals of evictionSoft', 'no such evictionSoft'));
+  }
+  for (const signal of soft.filter((each) => !grace.some(([name]) => name === each))) {
+    const at = [...root, 'evictionSoft', signal];
+    issues.push(issue(at, signal, 'signals of evictionSoftGracePeriod', 'no such evictionSoftGracePeriod'));
+  }
+  return issues;
+}
+
+function reservedIssues(kubelet: Kubelet): Issue[] {
+  return ['kubeReserved', 'systemReserved'].flatMap((name) =>
+    Object.entries(textMap(kubelet, name)).flatMap(([key, amount]) => {
+      const at = [...root, name, key];
+      const issues = reservable.includes(key)
+        ? []
+        : [issue(at, key, `one of ${reservable.join(', ')}`, 'unknown resource')];
+      if (isQuantity(amount) && amount.startsWith('-'))
+        issues.push(issue(at, amount, 'a quantity that is not negative'));
+      return issues;
+    }),
+  );
+}
+
+function numberIssues(kubelet: Kubelet): Issue[] {
+  const issues: Issue[] = [];
+  const bounds: readonly (readonly [string, number])[] = [
+    ['podsPerCore', Number.POSITIVE_INFINITY],
+    ['evictionMaxPodGracePeriod', Number.POSITIVE_INFINITY],
+    ['maxPods', Number.POSITIVE_INFINITY],
+    ['imageGCHighThresholdPercent', 100],
+    ['imageGCLowThresholdPercent', 100],
+  ];
+  for (const [name, most] of bounds) {
+    const value = kubelet[name];
+    if (typeof value !== 'number' || (value >= 0 && value <= most)) continue;
+    issues.push(issue([...root, name], value, most === 100 ? '0 to 100' : '0 or more'));
+  }
+  const [high, low] = [kubelet['imageGCHighThresholdPercent'], kubelet['imageGCLowThresholdPercent']];
+  if (typeof high === 'number' && typeof low === 'number' && high <= low) {
+    issues.push(issue([...root, 'imageGCHighThresholdPercent'], high, `more than imageGCLowThresholdPercent, ${low}`));
+  }
+  return issues;
+}
+
+function bannedIssues(kubelet: Kubelet): Issue[] {
+  if (kubelet['registerWithTaints'] === undefined) return [];
+  const at = [...root, 'registerWithTaints'];
+  return [
+    issue(at, kubelet['registerWithTaints'], 'taints of the NodePool', 'the NodePool says which taints nodes have'),
+  ];
+}
+
+/** What an image family has no place for. `Custom` is the user's own affair. */
+function unsupportedIssues(kubelet: Kubelet, family: AmiFamily): Issue[] {
+  if (family === 'AL2023' || family === 'Custom') return [];
+  const allowed = `${understoodKubeletFields.join(', ')} on ${family}; any field on AL2023`;
+  const issues = Object.keys(kubelet)
+    .filter((name) => !understoodKubeletFields.includes(name))
+    .map((name) => issue([...root, name], kubelet[name], allowed));
+  if (family === 'Bottlerocket' && kubelet['podsPerCore'] !== undefined) {
+    issues.push(issue([...root, 'podsPerCore'], kubelet['podsPerCore'], 'nothing: Bottlerocket has no such setting'));
+  }
+  const dns = kubelet['clusterDNS'];
+  if (Array.isArray(dns) && dns.length > 1)
+    issues.push(issue([...root, 'clusterDNS'], dns, `one address on ${family}`));
+  return issues;
+}
+
+/**
+ * The first thing that makes the kubelet settings of a node class unusable for its resolved image family, or undefined
+ * (section 1.4, scenarios 12 and 13). With `expressions` (gate NodeClassCEL) `maxPods` and reserved amounts may be
+ * expressions, whose evaluation is the provider's affair.
+ */
+export function kubeletVerdict(
+  kubelet: Kubelet | undefined,
+  family: AmiFamily,
+  expressions = false,
+): KubeletVerdict | undefined {
+  if (kubelet === undefined) return undefined;
+  const invalid = [
+    ...decodingIssues(kubelet),
+    ...bannedIssues(kubelet),
+    ...evictionIssues(kubelet),
+    ...reservedIssues(kubelet),
+    ...numberIssues(kubelet),
+  ];
+  if (invalid.length > 0) return { reason: 'InvalidKubeletConfiguration', issues: invalid };
+  const written = expressions ? [] : expressionFields(kubelet);
+  if (written.length > 0) {
+    const issues = written.map((path) => {
+      const found = path.reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], kubelet);
+      return issue([...root, ...path], found, 'a number or quantity; expressions need feature gate NodeClassCEL');
+    });
+    return { reason: 'KubeletExpressionsDisabled', issues };
+  }
+  const unsupported = unsupportedIssues(kubelet, family);
+  return unsupported.length > 0 ? { reason: 'UnsupportedKubeletConfiguration', issues: unsupported } : undefined;
+}

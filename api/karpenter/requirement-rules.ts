@@ -1,0 +1,63 @@
+import { awsLabelDomain, awsLabels, awsWellKnownLabels } from '../aws/labels.js';
+import { capacityTypes, coreWellKnownLabels, labelAliases, labels } from '../labels.js';
+import { issue, type FieldPath, type Issue } from '../schema/issues.js';
+import { isQualifiedName, isWithinDomain, qualifiedNameRule } from '../schema/names.js';
+import { labelDomain } from './requirements.js';
+
+/** Well-known labels whose values are a closed set (section 1.1). */
+const closedSets: Readonly<Record<string, readonly string[]>> = {
+  [labels.capacityType]: capacityTypes,
+  [awsLabels.instanceTenancy]: ['default', 'dedicated'],
+};
+
+const reservedDomains: readonly string[] = ['karpenter.sh', awsLabelDomain];
+
+const wellKnown = new Set([...coreWellKnownLabels, ...awsWellKnownLabels]);
+
+/** Why a label key may not be used by a user; undefined when it may. `extra` are well-known keys of other providers. */
+export function restrictedLabel(key: string, extra: readonly string[] = []): string | undefined {
+  if (wellKnown.has(key) || extra.includes(key)) return undefined;
+  const domain = key.includes('/') ? labelDomain(key) : '';
+  const reserved = reservedDomains.find((each) => isWithinDomain(domain, each));
+  if (reserved !== undefined) return `a well-known label, or one outside of domain ${reserved}`;
+  return key === labels.hostname ? 'any label but this one, which each node sets for itself' : undefined;
+}
+
+interface AnyRequirement {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: readonly string[] | undefined;
+  readonly minValues?: number | undefined;
+}
+
+function closedSetIssues({ key, operator, values = [], minValues }: AnyRequirement, path: FieldPath): Issue[] {
+  const known = closedSets[key];
+  if (known === undefined || operator !== 'In') return [];
+  const unknown = values.filter((value) => !known.includes(value));
+  const usable = values.length - unknown.length;
+  const at = [...path, 'values'];
+  const allowed = `one or more of ${known.join(', ')}`;
+  if (usable === 0) return [issue(at, values, allowed, `no value of ${key} is known`)];
+  if (minValues !== undefined && usable < minValues) {
+    return [issue(at, values, allowed, `minValues is ${minValues}, and only ${usable} of the values are known`)];
+  }
+  return unknown.length === 0
+    ? []
+    : [issue(at, unknown, allowed, 'these values are unknown and have no effect', 'warning')];
+}
+
+/**
+ * What a controller finds wrong with requirements beyond what the API server refuses (section 1.1): unqualified or
+ * restricted keys, and values outside of closed sets. Paths begin with `path`.
+ */
+export function requirementIssues(requirements: readonly AnyRequirement[], path: FieldPath): Issue[] {
+  return requirements.flatMap((requirement, index) => {
+    const at = [...path, index];
+    const key = labelAliases[requirement.key] ?? requirement.key;
+    const issues: Issue[] = [];
+    if (!isQualifiedName(key)) issues.push(issue([...at, 'key'], requirement.key, qualifiedNameRule));
+    const restriction = restrictedLabel(key);
+    if (restriction !== undefined) issues.push(issue([...at, 'key'], requirement.key, restriction));
+    return [...issues, ...closedSetIssues({ ...requirement, key }, at)];
+  });
+}

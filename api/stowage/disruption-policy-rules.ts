@@ -1,0 +1,87 @@
+import { cronProblem } from '../schema/cron.js';
+import { issue, type FieldPath, type Issue } from '../schema/issues.js';
+import {
+  disruptionReasons,
+  type DisruptionPolicy,
+  type DisruptionReason,
+  type MaintenanceWindow,
+} from './disruption-policy.js';
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const aDuration = 'a duration above zero, such as 5m';
+
+function isZero(duration: string): boolean {
+  return !/[1-9]/.test(duration);
+}
+
+function windowIssues(window: MaintenanceWindow, at: FieldPath): Issue[] {
+  const issues: Issue[] = [];
+  const problem = cronProblem(window.schedule);
+  if (problem !== undefined) {
+    issues.push(issue([...at, 'schedule'], window.schedule, 'a cron expression of five fields, or a macro', problem));
+  }
+  if (!isTimeZone(window.timeZone)) issues.push(issue([...at, 'timeZone'], window.timeZone, 'an IANA time zone'));
+  if (isZero(window.duration)) {
+    issues.push(issue([...at, 'duration'], window.duration, aDuration, 'the window never opens'));
+  }
+  if (/^0+%?$/.test(window.quota ?? '1')) {
+    issues.push(issue([...at, 'quota'], window.quota, 'at least 1', 'the window lets nothing through', 'warning'));
+  }
+  return issues;
+}
+
+const coveredBy = (reasons: readonly DisruptionReason[] | undefined, reason: DisruptionReason): boolean =>
+  reasons === undefined || reasons.includes(reason);
+
+/** An approval entry whose reasons all belong to earlier entries is never consulted. */
+function approvalIssues({ approval = [] }: DisruptionPolicy['spec']): Issue[] {
+  return approval.flatMap(({ reasons }, index) => {
+    const earlier = approval.slice(0, index);
+    const dead = (reasons ?? disruptionReasons).every((reason) =>
+      earlier.some((entry) => coveredBy(entry.reasons, reason)),
+    );
+    if (!dead) return [];
+    const at = ['spec', 'approval', index];
+    return [issue(at, reasons, 'reasons that no earlier entry has', 'this entry is never used', 'warning')];
+  });
+}
+
+function seconds(duration: string): number {
+  let total = 0;
+  for (const [, count, unit] of duration.matchAll(/([0-9]+)(s|m|h)/g)) {
+    total += Number(count) * (unit === 'h' ? 3600 : unit === 'm' ? 60 : 1);
+  }
+  return total;
+}
+
+function ladderIssues({ drainEscalation = [] }: DisruptionPolicy['spec']): Issue[] {
+  return drainEscalation.flatMap(({ after }, index) => {
+    const before = drainEscalation[index - 1]?.after;
+    if (before === undefined || seconds(after) >= seconds(before)) return [];
+    return [issue(['spec', 'drainEscalation', index, 'after'], after, `${before} or more, as the step before has`)];
+  });
+}
+
+/**
+ * What a controller finds wrong with a parsed DisruptionPolicy beyond what the API server refuses: windows that never
+ * open, unknown time zones, bad cron, zero rates, entries that contradict each other. Errors make
+ * `ValidationSucceeded` False; a policy with errors is not acted on, and the pools it selects are not disrupted.
+ */
+export function disruptionPolicyIssues(policy: DisruptionPolicy): Issue[] {
+  const { maintenanceWindows = [], rates = [] } = policy.spec;
+  const windows = maintenanceWindows.flatMap((window, index) =>
+    windowIssues(window, ['spec', 'maintenanceWindows', index]),
+  );
+  const zeroRates = rates.flatMap(({ per }, index) =>
+    isZero(per) ? [issue(['spec', 'rates', index, 'per'], per, aDuration, 'no time passes')] : [],
+  );
+  return [...windows, ...zeroRates, ...approvalIssues(policy.spec), ...ladderIssues(policy.spec)];
+}
