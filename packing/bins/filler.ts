@@ -12,6 +12,7 @@ export class Filler {
   private readonly blockers: number[] = [];
   private readonly shapes: Int32Array;
   private readonly weight: Float64Array;
+  private readonly slack: Float64Array;
 
   constructor(private readonly compiled: Compiled) {
     this.count = new Int32Array(compiled.items);
@@ -19,6 +20,7 @@ export class Filler {
     this.capUse = new Int32Array(compiled.capMax.length);
     this.blocked = new Int32Array(compiled.items);
     this.shapes = new Int32Array(compiled.shapes);
+    this.slack = new Float64Array(compiled.dims);
     this.weight = new Float64Array(compiled.dims);
   }
 
@@ -97,15 +99,15 @@ export class Filler {
     }
   }
 
-  /** Says for which amounts of each dimension `grow` strives; weights are shares of the bin's worth. */
-  aim(capacity: Float64Array, at: number, prices: Float64Array, pricesAt: number): void {
-    const { dims } = this.compiled;
-    let worth = 0;
-    for (let d = 0; d < dims; d++) worth += prices[pricesAt + d]! * capacity[at + d]!;
-    for (let d = 0; d < dims; d++) {
-      const amount = capacity[at + d]!;
-      const share = worth > 0 ? (prices[pricesAt + d]! * amount) / worth : 1 / dims;
-      this.weight[d] = amount > 0 ? (share + 0.02) / (amount * amount) : 0;
+  /**
+   * Says what `grow` strives to fill: `target[d]` of each dimension, and how much each matters. The target may be less than
+   * the capacity where what is left to pack needs less of one resource than of another.
+   */
+  aim(target: Float64Array, importance: Float64Array): void {
+    const { slack, weight, residual } = this;
+    for (let d = 0; d < target.length; d++) {
+      slack[d] = residual[d]! - target[d]!;
+      weight[d] = target[d]! > 0 ? importance[d]! / (target[d]! * target[d]!) : 0;
     }
   }
 
@@ -115,7 +117,7 @@ export class Filler {
    */
   grow(candidates: Int32Array, candidateCount: number, left: Int32Array, admitted?: Uint8Array): number {
     const { dims, demand } = this.compiled;
-    const { shapes, residual, weight } = this;
+    const { shapes, residual, weight, slack } = this;
     let live = candidateCount;
     for (let k = 0; k < live; k++) shapes[k] = candidates[k]!;
     let work = 0;
@@ -133,7 +135,7 @@ export class Filler {
           const amount = demand[at + d]!;
           const free = residual[d]!;
           if (amount > free) break;
-          score += weight[d]! * amount * (2 * free - amount);
+          score += weight[d]! * amount * (2 * (free - slack[d]!) - amount);
         }
         if (d < dims) continue;
         if (score > highest) {

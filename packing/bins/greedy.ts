@@ -13,12 +13,23 @@ export class Builder {
   work = 0;
   private readonly candidates: Int32Array;
   private readonly shapeLeft: Int32Array;
+  /** How many of them one bin could hold as far as caps go. */
+  private readonly perBin: Float64Array;
   private readonly content: Float64Array;
   private readonly choice: Int32Array;
+  private readonly remaining: Float64Array;
+  private readonly remainingOthers: Float64Array;
+  private othersRate = 0;
   private readonly choiceScore: Float64Array;
   private readonly capLeft: Int32Array;
   /** Sets, those whose items cost most first. */
   private readonly setOrder: Int32Array;
+  /** What the mean pod would be worth in each set. */
+  private readonly dearness: Float64Array;
+  private readonly target: Float64Array;
+  private readonly importance: Float64Array;
+  private readonly others: Int32Array;
+  private readonly usable: Int32Array;
   /** Worth of one pod, by shape. */
   readonly worth: Float64Array;
 
@@ -32,7 +43,10 @@ export class Builder {
     this.filler = new Filler(compiled);
     this.candidates = new Int32Array(compiled.shapes);
     this.shapeLeft = new Int32Array(compiled.shapes);
+    this.perBin = new Float64Array(compiled.shapes);
     this.content = new Float64Array(compiled.dims);
+    this.remainingOthers = new Float64Array(compiled.dims);
+    this.remaining = new Float64Array(compiled.dims);
     this.choice = new Int32Array(candidatesPerBin);
     this.choiceScore = new Float64Array(candidatesPerBin);
     this.capLeft = new Int32Array(compiled.capMax.length);
@@ -45,29 +59,41 @@ export class Builder {
         mean[d] = mean[d]! + demand[s * dims + d]!;
       }
     }
-    const dearness = new Float64Array(sets);
+    const dearness = (this.dearness = new Float64Array(sets));
     for (let set = 0; set < sets; set++) {
       for (let d = 0; d < dims; d++) dearness[set] = dearness[set]! + prices[set * dims + d]! * mean[d]!;
     }
+    this.target = new Float64Array(dims);
+    this.importance = new Float64Array(dims);
+    this.others = new Int32Array(shapes);
+    this.usable = new Int32Array(shapes);
     this.setOrder = Int32Array.from({ length: sets }, (_, s) => s).sort((a, b) => dearness[b]! - dearness[a]! || a - b);
   }
 
   /** Packs what `left` counts of `items` into new bins, appended to `out`; what finds no bin stays in `left`. */
   construct(items: Int32Array, left: Int32Array, out: Stack[]): void {
-    const { compiled, candidates, shapeLeft } = this;
+    const { compiled, candidates, shapeLeft, perBin } = this;
     const shapes = this.shapesOf(items);
     const aside: [number, number][] = [];
     for (;;) {
+      this.countCaps(items, left);
       let live = 0;
       for (let k = 0; k < shapes.length; k++) {
         const s = shapes[k]!;
         let count = 0;
-        for (let i = compiled.shapeStart[s]!; i < compiled.shapeStart[s + 1]!; i++) count += left[i]!;
+        let usable = 0;
+        for (let i = compiled.shapeStart[s]!; i < compiled.shapeStart[s + 1]!; i++) {
+          if (left[i] === 0) continue;
+          count += left[i]!;
+          usable += left[i]! * this.shareInOneBin(i);
+        }
         shapeLeft[s] = count;
+        perBin[s] = usable;
         if (count > 0) candidates[live++] = s;
       }
       if (live === 0) break;
       const seed = this.pickSeed(items, left, live);
+      this.survey(live, compiled.setOf[compiled.shapeOf[seed.item]!]!);
       const stack = seed.forced ? this.seeded(seed.item, live, left, seed.share) : this.open(seed.item, live, left);
       if (stack === undefined) {
         // No offer that limits leave can hold it.
@@ -82,6 +108,41 @@ export class Builder {
       out.push(stack);
     }
     for (const [item, pods] of aside) left[item] = pods;
+  }
+
+  private countCaps(items: Int32Array, left: Int32Array): void {
+    const { capLeft, compiled } = this;
+    if (capLeft.length === 0) return;
+    capLeft.fill(0);
+    for (const item of items) for (const cap of compiled.capsOf[item]!) capLeft[cap] = capLeft[cap]! + left[item]!;
+  }
+
+  /** The part of what is left of `item` that caps let one bin hold, if the items of a cap share it evenly. */
+  private shareInOneBin(item: number): number {
+    const { capsOf, capMax } = this.compiled;
+    let share = 1;
+    for (const cap of capsOf[item]!) share = Math.min(share, capMax[cap]! / this.capLeft[cap]!);
+    return share;
+  }
+
+  /** Sums what one bin could use of what is left: of sets about as dear as `set`, and of the others with their dearness beside that of `set`. */
+  private survey(live: number, set: number): void {
+    const { compiled, candidates, perBin, remaining, remainingOthers, dearness } = this;
+    const { dims, demand, setOf } = compiled;
+    remaining.fill(0);
+    remainingOthers.fill(0);
+    let pods = 0;
+    let rate = 0;
+    for (let k = 0; k < live; k++) {
+      const s = candidates[k]!;
+      const own = setOf[s]!;
+      const sum = dearness[own]! >= 0.9 * dearness[set]! ? remaining : remainingOthers;
+      for (let d = 0; d < dims; d++) sum[d] = sum[d]! + perBin[s]! * demand[s * dims + d]!;
+      if (sum === remaining) continue;
+      pods += perBin[s]!;
+      rate += perBin[s]! * dearness[own]!;
+    }
+    this.othersRate = pods > 0 && dearness[set]! > 0 ? rate / pods / dearness[set]! : 0;
   }
 
   private shapesOf(items: Int32Array): Int32Array {
@@ -114,8 +175,6 @@ export class Builder {
     let scarcest = -1;
     let needed = 0;
     if (compiled.capMax.length > 0) {
-      capLeft.fill(0);
-      for (const item of items) for (const cap of compiled.capsOf[item]!) capLeft[cap] = capLeft[cap]! + left[item]!;
       for (let cap = 0; cap < capLeft.length; cap++) {
         const bins = Math.ceil(capLeft[cap]! / Math.max(1, compiled.capMax[cap]!));
         if (bins > needed) {
@@ -175,15 +234,15 @@ export class Builder {
     const shape = compiled.shapeOf[seed]!;
     const set = compiled.setOf[shape]!;
     const target = Math.max(share * 1.6, this.worth[shape]!);
+    const found = this.shortlist(set, shape, (o) => {
+      const room = this.worthOfOffer(o, set);
+      return room > target && !this.isSmallest(o, set, shape) ? -Infinity : room - this.rate[o]! * (1 + 1e-9);
+    });
     let best: Stack | undefined;
     let least = Infinity;
-    let tried = 0;
-    for (const o of compiled.offersOfSet[set]!) {
-      if (!this.holds(o, shape) || !this.ledger.allows(o)) continue;
-      if (tried >= candidatesPerBin || (tried > 0 && this.worthOfOffer(o, set) > target)) break;
-      tried++;
-      const worth = this.fill(o, set, seed, live, left);
-      const offer = this.cheapest(o, set);
+    for (let k = 0; k < found; k++) {
+      const worth = this.fill(this.choice[k]!, set, seed, live, left);
+      const offer = this.cheapest(this.choice[k]!, set);
       const waste = this.rate[offer]! - worth;
       if (waste < least - 1e-12) {
         least = waste;
@@ -198,7 +257,7 @@ export class Builder {
     const { compiled, choice } = this;
     const shape = compiled.shapeOf[seed]!;
     const set = compiled.setOf[shape]!;
-    const found = this.promising(set, shape, live);
+    const found = this.shortlist(set, shape, (o) => this.promise(o, set));
     let best: Stack | undefined;
     let highest = -Infinity;
     for (let k = 0; k < found; k++) {
@@ -213,16 +272,31 @@ export class Builder {
     return best;
   }
 
-  /** Puts the offers of `set` that hold `shape` and could hold most worth for their price into `choice`. */
-  private promising(set: number, shape: number, live: number): number {
-    const { compiled, choice, choiceScore, candidates, shapeLeft, worth } = this;
-    let total = 0;
-    for (let k = 0; k < live; k++) total += shapeLeft[candidates[k]!]! * worth[candidates[k]!]!;
+  /** How much worth for its price `offer` could hold of what is left. */
+  private promise(offer: number, set: number): number {
+    const { compiled, remaining, remainingOthers } = this;
+    const { dims, capacity } = compiled;
+    let own = 0;
+    let room = 0;
+    let taken = 0;
+    for (let d = 0; d < dims; d++) {
+      const amount = capacity[offer * dims + d]!;
+      const price = this.prices[set * dims + d]!;
+      own += price * Math.min(remaining[d]!, amount);
+      room += price * Math.min(remaining[d]! + remainingOthers[d]!, amount);
+      if (amount > 0) taken = Math.max(taken, remaining[d]! / amount);
+    }
+    return (own + (taken < 1 ? this.othersRate * (room - own) : 0)) / this.rate[offer]!;
+  }
+
+  /** Puts the offers of `set` that hold `shape` and score highest into `choice`, best first; how many. */
+  private shortlist(set: number, shape: number, scoreOf: (offer: number) => number): number {
+    const { choice, choiceScore } = this;
     let found = 0;
-    for (const o of compiled.offersOfSet[set]!) {
+    for (const o of this.compiled.offersOfSet[set]!) {
       this.work++;
-      const score = Math.min(total, this.worthOfOffer(o, set)) / this.rate[o]!;
-      if (found === candidatesPerBin && score <= choiceScore[found - 1]!) continue;
+      const score = scoreOf(o);
+      if (score === -Infinity || (found === candidatesPerBin && score <= choiceScore[found - 1]!)) continue;
       if (!this.holds(o, shape) || !this.ledger.allows(o)) continue;
       let k = found < candidatesPerBin ? found++ : found - 1;
       while (k > 0 && choiceScore[k - 1]! < score) {
@@ -236,34 +310,64 @@ export class Builder {
     return found;
   }
 
+  /** Whether `offer` is the cheapest of `set` that holds `shape` and limits leave. */
+  private isSmallest(offer: number, set: number, shape: number): boolean {
+    for (const o of this.compiled.offersOfSet[set]!) {
+      if (this.holds(o, shape) && this.ledger.allows(o)) return o === offer;
+    }
+    return false;
+  }
+
   private holds(offer: number, shape: number): boolean {
     const { dims, capacity, demand } = this.compiled;
     for (let d = 0; d < dims; d++) if (demand[shape * dims + d]! > capacity[offer * dims + d]!) return false;
     return true;
   }
 
-  /** Fills one bin of `offer` around `seed`; the worth of what came. */
+  /**
+   * Fills one bin of `offer` around `seed`; the worth of what came. Items about as dear as the seed come first: cheaper ones
+   * only use what these leave.
+   */
   private fill(offer: number, set: number, seed: number, live: number, left: Int32Array): number {
-    const { compiled, filler, candidates } = this;
+    const { compiled, filler, candidates, usable, others, dearness } = this;
     filler.begin(compiled.capacity, offer * compiled.dims);
-    filler.aim(compiled.capacity, offer * compiled.dims, this.prices, set * compiled.dims);
+    this.aim(offer, set);
     filler.add(seed, 1);
-    const usable = this.usable;
     let count = 0;
+    let rest = 0;
     for (let k = 0; k < live; k++) {
-      if (compiled.inSet[offer * compiled.sets + compiled.setOf[candidates[k]!]!] === 1)
-        usable[count++] = candidates[k]!;
+      const own = compiled.setOf[candidates[k]!]!;
+      if (compiled.inSet[offer * compiled.sets + own] === 0) continue;
+      if (dearness[own]! >= 0.9 * dearness[set]!) usable[count++] = candidates[k]!;
+      else others[rest++] = candidates[k]!;
     }
     this.work += filler.grow(usable, count, left) + live;
+    if (rest > 0) this.work += filler.grow(others, rest, left);
     let worth = 0;
     for (const item of filler.items) worth += filler.count[item]! * this.worth[compiled.shapeOf[item]!]!;
     return worth;
   }
 
-  private usableMemo: Int32Array | undefined;
-
-  private get usable(): Int32Array {
-    return (this.usableMemo ??= new Int32Array(this.compiled.shapes));
+  /** Aims at a full bin in the resources that are worth something, and at the mix of what is left in the others. */
+  private aim(offer: number, set: number): void {
+    const { compiled, prices, target, importance, remaining, filler } = this;
+    const { dims, capacity } = compiled;
+    let worth = 0;
+    for (let d = 0; d < dims; d++) worth += prices[set * dims + d]! * capacity[offer * dims + d]!;
+    let scale = Infinity;
+    for (let d = 0; d < dims; d++) {
+      const amount = capacity[offer * dims + d]!;
+      if (prices[set * dims + d]! * amount > 0.05 * worth && remaining[d]! > 0) {
+        scale = Math.min(scale, amount / remaining[d]!);
+      }
+    }
+    for (let d = 0; d < dims; d++) {
+      const amount = capacity[offer * dims + d]!;
+      const share = worth > 0 ? (prices[set * dims + d]! * amount) / worth : 0;
+      target[d] = share > 0.05 ? amount : Math.min(amount, remaining[d]! * scale);
+      importance[d] = amount > 0 ? Math.max(share, 0.5 * (target[d]! / amount)) : 0;
+    }
+    filler.aim(target, importance);
   }
 
   /** The cheapest offer that holds what the filler holds, given that `offer` does. */

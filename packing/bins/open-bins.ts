@@ -1,5 +1,5 @@
 import type { Compiled } from './compile.js';
-import type { Filler } from './filler.js';
+import type { Builder } from './greedy.js';
 import type { Stack } from './plan.js';
 import type { BinProblem } from './problem.js';
 
@@ -7,15 +7,20 @@ import type { BinProblem } from './problem.js';
 export function fillOpenBins(
   problem: BinProblem,
   compiled: Compiled,
-  filler: Filler,
-  prices: Float64Array,
+  builder: Builder,
   left: Int32Array,
 ): { filled: (Stack | undefined)[]; work: number } {
-  const { dims, shapes, setOf } = compiled;
+  const { dims, shapes, setOf, demand } = compiled;
+  const { filler, worth, prices } = builder;
   const filled: (Stack | undefined)[] = compiled.openFree.map(() => undefined);
   if (filled.length === 0) return { filled, work: 0 };
-  const mean = new Float64Array(dims);
-  for (let s = 0; s < shapes; s++) for (let d = 0; d < dims; d++) mean[d] = mean[d]! + prices[setOf[s]! * dims + d]!;
+  const importance = new Float64Array(dims).fill(1 / dims);
+  for (let s = 0; s < shapes; s++) {
+    for (let d = 0; d < dims; d++) {
+      const share = prices[setOf[s]! * dims + d]! * demand[s * dims + d]!;
+      importance[d] = importance[d]! + (worth[s]! > 0 ? share / worth[s]! : 0);
+    }
+  }
   const live = new Int32Array(shapes);
   let work = 0;
   for (const [b, free] of compiled.openFree.entries()) {
@@ -26,7 +31,7 @@ export function fillOpenBins(
     if (count === 0) continue;
     filler.begin(free, 0);
     filler.occupy(compiled.openHolds[b]!, problem.openBins[b]!.capUse);
-    filler.aim(free, 0, mean, 0);
+    filler.aim(free, importance);
     work += shapes + filler.grow(live, count, left, admitted);
     if (filler.items.length === 0) continue;
     const items = Int32Array.from(filler.items);

@@ -2,24 +2,15 @@ import type { Compiled } from './compile.js';
 import { CoveringSimplex } from './simplex.js';
 
 /**
- * What a unit of each resource is worth to the items of each allowed set: the duals of buying capacity for all of them at
+ * What a unit of each resource is worth to the items of each allowed set: the duals of buying capacity for them alone at
  * least cost, `prices[set * dims + d]` in dollars an hour. No offer of the set holds more worth than its price.
  */
-export function resourcePrices(compiled: Compiled, pods: Int32Array): Float64Array {
-  const { dims, sets, shapes } = compiled;
-  const totals = new Float64Array(sets * dims);
-  for (let s = 0; s < shapes; s++) {
-    let count = 0;
-    for (let i = compiled.shapeStart[s]!; i < compiled.shapeStart[s + 1]!; i++) count += pods[i]!;
-    const at = compiled.setOf[s]! * dims;
-    for (let d = 0; d < dims; d++) totals[at + d] = totals[at + d]! + count * compiled.demand[s * dims + d]!;
-  }
+export function resourcePrices(compiled: Compiled, demands: Float64Array): Float64Array {
+  const { dims, sets } = compiled;
   const prices = new Float64Array(sets * dims);
   for (let set = 0; set < sets; set++) {
-    prices.set(
-      pricesOfSet(compiled, compiled.offersOfSet[set]!, totals.subarray(set * dims, set * dims + dims)),
-      set * dims,
-    );
+    const totals = demands.subarray(set * dims, set * dims + dims);
+    prices.set(pricesOfSet(compiled, compiled.offersOfSet[set]!, totals), set * dims);
   }
   return prices;
 }

@@ -1,0 +1,280 @@
+import type { Compiled } from './compile.js';
+import { resourcePrices } from './resource-prices.js';
+import { CoveringSimplex } from './simplex.js';
+
+/** Beyond this many rows the joint program costs more than it gives. */
+const mostRows = 260;
+
+/** Worth that no offer can hold more of than its price: a feasible dual of the relaxation by resources and caps. */
+export interface Worth {
+  /** Of a unit of each resource to the items of each set: `resource[set * dims + d]`. */
+  readonly resource: Float64Array;
+  /** Of one pod under each cap. */
+  readonly cap: Float64Array;
+}
+
+/** Offers that the same sets admit share a supply of resources. */
+export interface Supplies {
+  readonly count: number;
+  readonly of: Int32Array;
+  /** Sets that each supply serves. */
+  readonly sets: readonly (readonly number[])[];
+}
+
+export function supplies(compiled: Compiled): Supplies {
+  const { offers, sets, inSet } = compiled;
+  const of = new Int32Array(offers);
+  const lists: number[][] = [];
+  const known = new Map<string, number>();
+  for (let o = 0; o < offers; o++) {
+    const key = inSet.subarray(o * sets, (o + 1) * sets).join('');
+    let id = known.get(key);
+    if (id === undefined) {
+      id = lists.length;
+      known.set(key, id);
+      const list: number[] = [];
+      for (let s = 0; s < sets; s++) if (inSet[o * sets + s] === 1) list.push(s);
+      lists.push(list);
+    }
+    of[o] = id;
+  }
+  return { count: lists.length, of, sets: lists };
+}
+
+/** For each cap, the offers on which some item of it may be. `reach[cap * offers + offer]`. */
+export function capReach(compiled: Compiled): Uint8Array {
+  const { offers, sets, capMax, capsOf, shapeOf, setOf, inSet } = compiled;
+  const capSets = new Uint8Array(capMax.length * sets);
+  for (let i = 0; i < compiled.items; i++) {
+    for (const cap of capsOf[i]!) if (compiled.pods[i]! > 0) capSets[cap * sets + setOf[shapeOf[i]!]!] = 1;
+  }
+  const reach = new Uint8Array(capMax.length * offers);
+  for (let cap = 0; cap < capMax.length; cap++) {
+    for (let s = 0; s < sets; s++) {
+      if (capSets[cap * sets + s] === 0) continue;
+      for (let o = 0; o < offers; o++) if (inSet[o * sets + s] === 1) reach[cap * offers + o] = 1;
+    }
+  }
+  return reach;
+}
+
+export interface Demands {
+  /** By set and dimension. */
+  readonly resource: Float64Array;
+  /** Pods by cap. */
+  readonly cap: Float64Array;
+}
+
+export function demandsOf(compiled: Compiled, pods: Int32Array, items: Int32Array): Demands {
+  const { dims, sets, capMax, shapeOf, setOf, demand, capsOf } = compiled;
+  const resource = new Float64Array(sets * dims);
+  const cap = new Float64Array(capMax.length);
+  for (const i of items) {
+    const shape = shapeOf[i]!;
+    const at = setOf[shape]! * dims;
+    for (let d = 0; d < dims; d++) resource[at + d] = resource[at + d]! + pods[i]! * demand[shape * dims + d]!;
+    for (const c of capsOf[i]!) cap[c] = cap[c]! + pods[i]!;
+  }
+  return { resource, cap };
+}
+
+/**
+ * The duals of buying capacity at least price when resources of one offer may be split among the sets it admits freely and
+ * in fractions. Exact where the program is small, otherwise set by set (not feasible jointly: see `repair`).
+ */
+export function resourceWorth(compiled: Compiled, demands: Demands, supply: Supplies, reach: Uint8Array): Worth {
+  const { dims, sets, capMax } = compiled;
+  const active: number[] = [];
+  for (let r = 0; r < sets * dims; r++) if (demands.resource[r]! > 0) active.push(r);
+  if (active.length + supply.count * dims + capMax.length > mostRows) {
+    return { resource: resourcePrices(compiled, demands.resource), cap: new Float64Array(capMax.length) };
+  }
+  return new JointProgram(compiled, demands, supply, reach).solve();
+}
+
+class JointProgram {
+  private readonly unit: Float64Array;
+  /** Row of (set, d), of (supply, d) and of each cap; -1 where there is none. */
+  private readonly setRow: Int32Array;
+  private readonly supplyRow: Int32Array;
+  private readonly capRow: Int32Array;
+  private readonly simplex: CoveringSimplex;
+  private readonly index: number[] = [];
+  private readonly values: number[] = [];
+
+  constructor(
+    private readonly compiled: Compiled,
+    demands: Demands,
+    private readonly supply: Supplies,
+    private readonly reach: Uint8Array,
+  ) {
+    const { dims, sets, offers, capacity, price, capMax } = compiled;
+    this.unit = new Float64Array(dims).fill(1);
+    for (let k = 0; k < capacity.length; k++) this.unit[k % dims] = Math.max(this.unit[k % dims]!, capacity[k]!);
+    this.setRow = new Int32Array(sets * dims).fill(-1);
+    this.supplyRow = new Int32Array(supply.count * dims);
+    this.capRow = new Int32Array(capMax.length).fill(-1);
+    const rhs: number[] = [];
+    const cost: number[] = [];
+    // A start column buys its row alone at the best rate of any offer, so it is never better than that offer whole.
+    const rate = new Float64Array(supply.count * dims).fill(1e9);
+    for (let o = 0; o < offers; o++) {
+      for (let d = 0; d < dims; d++) {
+        const at = supply.of[o]! * dims + d;
+        if (capacity[o * dims + d]! > 0)
+          rate[at] = Math.min(rate[at]!, (price[o]! / capacity[o * dims + d]!) * this.unit[d]!);
+      }
+    }
+    for (let k = 0; k < supply.count * dims; k++) {
+      this.supplyRow[k] = rhs.length;
+      // A little more than nothing keeps the simplex from standing still.
+      rhs.push(1e-7 * (1 + (k % 17)));
+      cost.push(rate[k]!);
+    }
+    for (let set = 0; set < sets; set++) {
+      for (let d = 0; d < dims; d++) {
+        if (demands.resource[set * dims + d]! <= 0) continue;
+        this.setRow[set * dims + d] = rhs.length;
+        rhs.push(demands.resource[set * dims + d]! / this.unit[d]!);
+        let least = 1e9;
+        for (let k = 0; k < supply.count; k++)
+          if (supply.sets[k]!.includes(set)) least = Math.min(least, rate[k * dims + d]!);
+        cost.push(least);
+      }
+    }
+    for (let cap = 0; cap < capMax.length; cap++) {
+      if (demands.cap[cap]! <= 0 || capMax[cap]! <= 0) continue;
+      let least = 1e9;
+      for (let o = 0; o < offers; o++) if (reach[cap * offers + o] === 1) least = Math.min(least, price[o]!);
+      this.capRow[cap] = rhs.length;
+      rhs.push(demands.cap[cap]! / capMax[cap]!);
+      cost.push(least);
+    }
+    this.simplex = new CoveringSimplex(
+      Float64Array.from(rhs),
+      new Float64Array(rhs.length).fill(1),
+      Float64Array.from(cost),
+    );
+  }
+
+  solve(): Worth {
+    const { simplex } = this;
+    const rounds = 40 + 2 * simplex.duals.length;
+    for (let round = 0; round < rounds; round++) {
+      let moved = this.enterOffers();
+      moved = this.enterTransfers() || moved;
+      while (simplex.enterSurplus()) moved = true;
+      if (!moved) break;
+    }
+    const { dims, capMax } = this.compiled;
+    const { duals } = simplex;
+    return {
+      resource: Float64Array.from(this.setRow, (row, k) =>
+        row < 0 ? 0 : Math.max(0, duals[row]! / this.unit[k % dims]!),
+      ),
+      cap: Float64Array.from(this.capRow, (row, cap) => (row < 0 ? 0 : Math.max(0, duals[row]! / capMax[cap]!))),
+    };
+  }
+
+  /** Buying: the best offer of each supply. */
+  private enterOffers(): boolean {
+    const { compiled, supply, simplex, supplyRow, capRow, reach, unit, index, values } = this;
+    const { dims, offers, capacity, price } = compiled;
+    const best = new Int32Array(supply.count).fill(-1);
+    const highest = new Float64Array(supply.count).fill(1 + 1e-7);
+    for (let o = 0; o < offers; o++) {
+      const k = supply.of[o]!;
+      let worth = 0;
+      for (let d = 0; d < dims; d++)
+        worth += (simplex.duals[supplyRow[k * dims + d]!]! / unit[d]!) * capacity[o * dims + d]!;
+      for (let cap = 0; cap < capRow.length; cap++) {
+        if (capRow[cap]! >= 0 && reach[cap * offers + o] === 1) worth += simplex.duals[capRow[cap]!]!;
+      }
+      if (worth > highest[k]! * price[o]!) {
+        highest[k] = worth / price[o]!;
+        best[k] = o;
+      }
+    }
+    let moved = false;
+    for (const o of best) {
+      if (o < 0) continue;
+      index.length = values.length = 0;
+      for (let d = 0; d < dims; d++) {
+        index.push(supplyRow[supply.of[o]! * dims + d]!);
+        values.push(capacity[o * dims + d]! / unit[d]!);
+      }
+      for (let cap = 0; cap < capRow.length; cap++) {
+        if (capRow[cap]! < 0 || reach[cap * offers + o] === 0) continue;
+        index.push(capRow[cap]!);
+        values.push(1);
+      }
+      moved = simplex.enter(index, values, price[o]!, o) || moved;
+    }
+    return moved;
+  }
+
+  /** Handing a resource of a supply to a set. */
+  private enterTransfers(): boolean {
+    const { compiled, supply, simplex, supplyRow, setRow, index, values } = this;
+    const { dims } = compiled;
+    let moved = false;
+    index.length = values.length = 2;
+    values[0] = -1;
+    values[1] = 1;
+    for (let k = 0; k < supply.count; k++) {
+      for (const set of supply.sets[k]!) {
+        for (let d = 0; d < dims; d++) {
+          const row = setRow[set * dims + d]!;
+          if (row < 0 || simplex.duals[supplyRow[k * dims + d]!]! >= simplex.duals[row]!) continue;
+          index[0] = supplyRow[k * dims + d]!;
+          index[1] = row;
+          moved = simplex.enter(index, values, 0, compiled.offers) || moved;
+        }
+      }
+    }
+    return moved;
+  }
+}
+
+/**
+ * Scales worth down until no offer holds more than its price: each set by the worst of the supplies that serve it, caps by
+ * the worst of all. Afterwards the sum of demand times worth is a lower bound whatever the worth was to begin with.
+ */
+export function repair(compiled: Compiled, worth: Worth, supply: Supplies, reach: Uint8Array): Worth {
+  const { dims, sets, offers, capacity, price, capMax } = compiled;
+  const ceiling = supplyCeiling(compiled, worth, supply);
+  const excess = new Float64Array(supply.count).fill(1);
+  let worst = 1;
+  for (let o = 0; o < offers; o++) {
+    const k = supply.of[o]!;
+    let held = 0;
+    for (let d = 0; d < dims; d++) held += ceiling[k * dims + d]! * capacity[o * dims + d]!;
+    for (let cap = 0; cap < capMax.length; cap++)
+      if (reach[cap * offers + o] === 1) held += worth.cap[cap]! * capMax[cap]!;
+    if (price[o]! > 0) excess[k] = Math.max(excess[k]!, held / price[o]!);
+    else if (held > 0) excess[k] = Infinity;
+  }
+  const setExcess = new Float64Array(sets).fill(1);
+  for (let k = 0; k < supply.count; k++) {
+    for (const set of supply.sets[k]!) setExcess[set] = Math.max(setExcess[set]!, excess[k]!);
+    worst = Math.max(worst, excess[k]!);
+  }
+  return {
+    resource: worth.resource.map((value, k) => value / setExcess[Math.floor(k / dims)]!),
+    cap: worth.cap.map((value) => value / worst),
+  };
+}
+
+/** What a unit of each resource of a supply can be worth at most: `[supply * dims + d]`. */
+function supplyCeiling(compiled: Compiled, worth: Worth, supply: Supplies): Float64Array {
+  const { dims } = compiled;
+  const ceiling = new Float64Array(supply.count * dims);
+  for (let k = 0; k < supply.count; k++) {
+    for (const set of supply.sets[k]!) {
+      for (let d = 0; d < dims; d++) {
+        ceiling[k * dims + d] = Math.max(ceiling[k * dims + d]!, worth.resource[set * dims + d]!);
+      }
+    }
+  }
+  return ceiling;
+}
