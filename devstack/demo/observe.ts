@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** A step of the story that did not happen in time. */
+export class NotObserved extends Error {
+  override readonly name = 'NotObserved';
+}
+
+export interface ObserveOptions {
+  /** How long it may take, milliseconds. */
+  readonly withinMs: number;
+  /** Ends the waiting with this error as soon as it is there: the program under observation died. */
+  readonly failure?: () => Error | undefined;
+}
+
+const pollMs = 250;
+
+/**
+ * Looks until `look` sees something, and resolves to that. Rejects with `NotObserved`, naming `what` and the last
+ * state that `describe` gives, when it does not happen in time.
+ */
+export async function observe<T>(
+  what: string,
+  look: () => Promise<T | undefined>,
+  { withinMs, failure }: ObserveOptions,
+  describe?: () => Promise<string>,
+): Promise<T> {
+  const deadline = Date.now() + withinMs;
+  for (;;) {
+    const seen = await look();
+    if (seen !== undefined) return seen;
+    const failed = failure?.();
+    if (failed !== undefined) throw failed;
+    if (Date.now() > deadline) {
+      const state = describe === undefined ? '' : ` Last seen: ${await describe()}.`;
+      throw new NotObserved(`${what} was not observed within ${withinMs / 1000} s.${state}`);
+    }
+    await sleep(pollMs);
+  }
+}
