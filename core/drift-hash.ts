@@ -39,11 +39,12 @@ function milliseconds(duration: string | undefined): number | string | undefined
  * whole template but its requirements. Lists are sets, empty values count as absent.
  */
 export function nodePoolHash(template: NodePoolTemplate): string {
-  const { requirements: _, expireAfter, terminationGracePeriod, ...spec } = template.spec;
+  const { expireAfter, terminationGracePeriod } = template.spec;
   const hashed = {
     metadata: template.metadata,
     spec: {
-      ...spec,
+      ...template.spec,
+      requirements: undefined,
       expireAfter: milliseconds(expireAfter),
       terminationGracePeriod: milliseconds(terminationGracePeriod),
     },
@@ -63,31 +64,24 @@ export interface NodeClassHashInputs {
  * 1.4): the spec but for what is found by selectors, which drifts by its own rules, and `ipPrefixCount`.
  */
 export function ec2NodeClassHash(spec: EC2NodeClassSpec, inputs: NodeClassHashInputs): string {
-  const {
-    subnetSelectorTerms: _subnets,
-    securityGroupSelectorTerms: _groups,
-    capacityReservationSelectorTerms: _reservations,
-    amiSelectorTerms: _images,
-    amiFamily: _family,
-    ipPrefixCount: _prefixes,
-    kubelet,
-    blockDeviceMappings,
-    ...hashed
-  } = spec;
-  return hashText(
-    canonicalJson(
-      normal({
-        ...hashed,
-        // Only `true` says something.
-        blockDeviceMappings: blockDeviceMappings?.map(({ rootVolume, ...device }) =>
-          rootVolume === true ? { ...device, rootVolume } : device,
-        ),
-        kubelet: kubelet === undefined ? undefined : canonicalJson(kubelet),
-        resolvedAmiFamily: inputs.amiFamily,
-        caBundle: inputs.caBundle,
-      }),
-    ),
-  );
+  const { kubelet, blockDeviceMappings } = spec;
+  const hashed = {
+    ...spec,
+    subnetSelectorTerms: undefined,
+    securityGroupSelectorTerms: undefined,
+    capacityReservationSelectorTerms: undefined,
+    amiSelectorTerms: undefined,
+    ipPrefixCount: undefined,
+    amiFamily: inputs.amiFamily,
+    // Only `true` says something.
+    blockDeviceMappings: blockDeviceMappings?.map((device) => ({
+      ...device,
+      rootVolume: device.rootVolume === true ? true : undefined,
+    })),
+    kubelet: kubelet === undefined ? undefined : canonicalJson(kubelet),
+    caBundle: inputs.caBundle,
+  };
+  return hashText(canonicalJson(normal(hashed)));
 }
 
 /** A hash annotation and its version annotation, as they stand on an object. */
