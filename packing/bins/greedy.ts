@@ -3,6 +3,12 @@ import { Filler } from './filler.js';
 import { LimitLedger } from './limits.js';
 import type { Stack } from './plan.js';
 
+interface Seed {
+  readonly item: number;
+  readonly forced: boolean;
+  readonly share: number;
+}
+
 /** How many offers are filled to find the next bin. */
 const candidatesPerBin = 6;
 
@@ -20,6 +26,10 @@ export class Builder {
   private readonly remaining: Float64Array;
   private readonly remainingOthers: Float64Array;
   private othersRate = 0;
+  /** Offers dearer than this are not looked at. */
+  private ceiling = Infinity;
+  /** Other than 0: bits that vary what the next bins aim at. */
+  disturb = 0;
   private readonly choiceScore: Float64Array;
   private readonly capLeft: Int32Array;
   /** Sets, those whose items cost most first. */
@@ -72,42 +82,79 @@ export class Builder {
 
   /** Packs what `left` counts of `items` into new bins, appended to `out`; what finds no bin stays in `left`. */
   construct(items: Int32Array, left: Int32Array, out: Stack[]): void {
-    const { compiled, candidates, shapeLeft, perBin } = this;
     const shapes = this.shapesOf(items);
     const aside: [number, number][] = [];
+    this.ceiling = Infinity;
     for (;;) {
-      this.countCaps(items, left);
-      let live = 0;
-      for (let k = 0; k < shapes.length; k++) {
-        const s = shapes[k]!;
-        let count = 0;
-        let usable = 0;
-        for (let i = compiled.shapeStart[s]!; i < compiled.shapeStart[s + 1]!; i++) {
-          if (left[i] === 0) continue;
-          count += left[i]!;
-          usable += left[i]! * this.shareInOneBin(i);
-        }
-        shapeLeft[s] = count;
-        perBin[s] = usable;
-        if (count > 0) candidates[live++] = s;
-      }
+      const live = this.count(items, shapes, left);
       if (live === 0) break;
       const seed = this.pickSeed(items, left, live);
-      this.survey(live, compiled.setOf[compiled.shapeOf[seed.item]!]!);
-      const stack = seed.forced ? this.seeded(seed.item, live, left, seed.share) : this.open(seed.item, live, left);
-      if (stack === undefined) {
-        // No offer that limits leave can hold it.
-        aside.push([seed.item, left[seed.item]!]);
-        left[seed.item] = 0;
+      const stack = this.next(seed, live, left);
+      if (stack !== undefined) {
+        this.put(stack, left, out);
         continue;
       }
-      for (let k = 0; k < stack.items.length; k++) {
-        left[stack.items[k]!] = left[stack.items[k]!]! - stack.times * stack.pods[k]!;
-      }
-      this.ledger.use(stack.offer, stack.times);
-      out.push(stack);
+      // No offer that limits leave can hold it.
+      aside.push([seed.item, left[seed.item]!]);
+      left[seed.item] = 0;
     }
     for (const [item, pods] of aside) left[item] = pods;
+  }
+
+  /**
+   * The same for pods that bins of `price` held: gives up, with Infinity, as soon as it cannot cost less. The price of what
+   * it made otherwise.
+   */
+  rebuild(items: Int32Array, left: Int32Array, out: Stack[], price: number): number {
+    const shapes = this.shapesOf(items);
+    let spent = 0;
+    for (;;) {
+      const live = this.count(items, shapes, left);
+      if (live === 0) return spent;
+      let rest = 0;
+      for (let k = 0; k < live; k++) rest += this.shapeLeft[this.candidates[k]!]! * this.worth[this.candidates[k]!]!;
+      if (spent + rest > price + 1e-9) return Infinity;
+      this.ceiling = price - spent;
+      const stack = this.next(this.pickSeed(items, left, live), live, left);
+      if (stack === undefined) return Infinity;
+      this.put(stack, left, out);
+      spent += stack.times * this.rate[stack.offer]!;
+    }
+  }
+
+  private next(seed: Seed, live: number, left: Int32Array): Stack | undefined {
+    const { setOf, shapeOf } = this.compiled;
+    this.survey(live, setOf[shapeOf[seed.item]!]!);
+    return seed.forced ? this.seeded(seed.item, live, left, seed.share) : this.open(seed.item, live, left);
+  }
+
+  private put(stack: Stack, left: Int32Array, out: Stack[]): void {
+    for (let k = 0; k < stack.items.length; k++) {
+      left[stack.items[k]!] = left[stack.items[k]!]! - stack.times * stack.pods[k]!;
+    }
+    this.ledger.use(stack.offer, stack.times);
+    out.push(stack);
+  }
+
+  /** Lists the shapes with pods left in `candidates`, with their counts; how many. */
+  private count(items: Int32Array, shapes: Int32Array, left: Int32Array): number {
+    const { compiled, candidates, shapeLeft, perBin } = this;
+    this.countCaps(items, left);
+    let live = 0;
+    for (let k = 0; k < shapes.length; k++) {
+      const s = shapes[k]!;
+      let count = 0;
+      let usable = 0;
+      for (let i = compiled.shapeStart[s]!; i < compiled.shapeStart[s + 1]!; i++) {
+        if (left[i] === 0) continue;
+        count += left[i]!;
+        usable += left[i]! * this.shareInOneBin(i);
+      }
+      shapeLeft[s] = count;
+      perBin[s] = usable;
+      if (count > 0) candidates[live++] = s;
+    }
+    return live;
   }
 
   private countCaps(items: Int32Array, left: Int32Array): void {
@@ -295,6 +342,7 @@ export class Builder {
     let found = 0;
     for (const o of this.compiled.offersOfSet[set]!) {
       this.work++;
+      if (this.compiled.price[o]! > this.ceiling) break;
       const score = scoreOf(o);
       if (score === -Infinity || (found === candidatesPerBin && score <= choiceScore[found - 1]!)) continue;
       if (!this.holds(o, shape) || !this.ledger.allows(o)) continue;
@@ -366,6 +414,7 @@ export class Builder {
       const share = worth > 0 ? (prices[set * dims + d]! * amount) / worth : 0;
       target[d] = share > 0.05 ? amount : Math.min(amount, remaining[d]! * scale);
       importance[d] = amount > 0 ? Math.max(share, 0.5 * (target[d]! / amount)) : 0;
+      if (this.disturb !== 0) importance[d] = importance[d]! * (1 + ((this.disturb >> (3 * (d % 8))) & 7) / 2);
     }
     filler.aim(target, importance);
   }

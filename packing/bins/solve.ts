@@ -1,6 +1,7 @@
 import { compile } from './compile.js';
 import { Builder } from './greedy.js';
 import { LimitLedger } from './limits.js';
+import { LocalSearch } from './local-search.js';
 import { fillOpenBins } from './open-bins.js';
 import type { Stack } from './plan.js';
 import { expand } from './plan.js';
@@ -14,7 +15,6 @@ import { capReach, demandsOf, resourceWorth, supplies } from './resource-lp.js';
  */
 export function solveBins(problem: BinProblem, effort: Effort): BinSolution {
   const compiled = compile(problem);
-  void effort;
   const left = Int32Array.from(compiled.pods);
   const all = placeable(compiled);
   const prices = resourceWorth(
@@ -27,5 +27,6 @@ export function solveBins(problem: BinProblem, effort: Effort): BinSolution {
   const { filled } = fillOpenBins(problem, compiled, builder, left);
   const stacks: Stack[] = [];
   builder.construct(all, left, stacks);
+  new LocalSearch(builder, stacks).run(effort.units);
   return expand(problem, compiled, { stacks, filled, left });
 }
