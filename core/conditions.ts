@@ -1,0 +1,85 @@
+import type { Condition } from '../api/kubernetes.js';
+
+/** What a condition is to say; a True one needs no reason of its own. */
+export interface ConditionChange {
+  readonly type: string;
+  readonly status: Condition['status'];
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** Kubernetes keeps seconds. `now` is in milliseconds of the epoch. */
+export function timestamp(now: number): string {
+  return `${new Date(now).toISOString().slice(0, 19)}Z`;
+}
+
+export function conditionOf(conditions: readonly Condition[] | undefined, type: string): Condition | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
+export function isTrue(conditions: readonly Condition[] | undefined, type: string): boolean {
+  return conditionOf(conditions, type)?.status === 'True';
+}
+
+/** When the condition took its present status, milliseconds of the epoch; undefined without one. */
+export function transitionOf(conditions: readonly Condition[] | undefined, type: string): number | undefined {
+  const at = conditionOf(conditions, type)?.lastTransitionTime;
+  return at === undefined ? undefined : Date.parse(at);
+}
+
+/** The list with `change` in it. The transition time moves only when the status does. */
+export function withCondition(
+  conditions: readonly Condition[] | undefined,
+  change: ConditionChange,
+  at: { readonly now: number; readonly generation?: number | undefined },
+): Condition[] {
+  const known = conditionOf(conditions, change.type);
+  const next: Condition = {
+    type: change.type,
+    status: change.status,
+    reason: change.reason ?? change.type,
+    message: change.message ?? '',
+    lastTransitionTime:
+      known?.status === change.status && known.lastTransitionTime !== undefined
+        ? known.lastTransitionTime
+        : timestamp(at.now),
+    ...(at.generation === undefined ? {} : { observedGeneration: at.generation }),
+  };
+  if (known === undefined) return [...(conditions ?? []), next];
+  return conditions!.map((condition) => (condition === known ? next : condition));
+}
+
+export function withoutCondition(conditions: readonly Condition[] | undefined, type: string): Condition[] {
+  return (conditions ?? []).filter((condition) => condition.type !== type);
+}
+
+/**
+ * The root condition `Ready` over its dependents, as Karpenter derives it: True when all are, False when one is False,
+ * Unknown otherwise, with the unhealthy ones as the message. Missing dependents are added as Unknown.
+ */
+export function withReady(
+  conditions: readonly Condition[] | undefined,
+  dependents: readonly string[],
+  at: { readonly now: number; readonly generation?: number | undefined },
+): Condition[] {
+  let all = [...(conditions ?? [])];
+  for (const type of dependents) {
+    if (conditionOf(all, type) !== undefined) continue;
+    const reason = 'AwaitingReconciliation';
+    all = withCondition(all, { type, status: 'Unknown', reason, message: 'object is awaiting reconciliation' }, at);
+  }
+  const unhealthy = dependents.map((type) => conditionOf(all, type)!).filter(({ status }) => status !== 'True');
+  if (unhealthy.length === 0) return withCondition(all, { type: 'Ready', status: 'True' }, at);
+  const failed = unhealthy.some(({ status }) => status === 'False');
+  const message = unhealthy.map(({ type, status }) => `${type}=${status}`).join(', ');
+  return withCondition(
+    all,
+    {
+      type: 'Ready',
+      status: failed ? 'False' : 'Unknown',
+      reason: failed ? 'UnhealthyDependents' : 'ReconcilingDependents',
+      message,
+    },
+    at,
+  );
+}
