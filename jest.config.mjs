@@ -20,7 +20,8 @@ const suite = (displayName, testMatch, extra = {}) => ({
   ...extra,
 });
 
-const source = '(api|core|packing|disruption|cloud|kube|workflows|activities|worker|operator|cli|ui|devstack|bench)';
+const source =
+  '(api|core|packing|disruption|cloud|kube|workflows|activities|worker|operator|cli|ui|devstack|bench|test/checker)';
 
 export default {
   projects: [

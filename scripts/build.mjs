@@ -29,6 +29,7 @@ const folders = [
   'ui',
   'devstack',
   'bench',
+  'test/checker',
 ];
 const stamp = join(root, 'dist', '.built');
 
