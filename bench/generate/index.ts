@@ -1,0 +1,34 @@
+import { benchmarkMixCase, genericCase, preferencesCase } from './benchmark-mix.js';
+import type { Case } from './case.js';
+import { clusterCase } from './cluster.js';
+import { cornerCase } from './corner.js';
+import { Random } from './random.js';
+import { realisticCase } from './realistic.js';
+
+export type { Case } from './case.js';
+
+const generators = {
+  generic: genericCase,
+  'benchmark-mix': benchmarkMixCase,
+  realistic: (random: Random, size: number) => realisticCase(random, size, 0),
+  /** As many half-full nodes as half the pods. */
+  'realistic-nodes': (random: Random, size: number) => realisticCase(random, size, Math.ceil(size / 2)),
+  preferences: preferencesCase,
+  corner: (random: Random, size: number) => cornerCase(random, size),
+  /** For consolidation: `size` counts nodes. */
+  cluster: clusterCase,
+} as const satisfies Readonly<Record<string, (random: Random, size: number) => Case>>;
+
+export type Kind = keyof typeof generators;
+
+export const kinds = Object.keys(generators) as Kind[];
+
+/** The case of this kind, size and seed: the same bytes whenever and wherever it is made. */
+export function generate(kind: Kind, size: number, seed: number): Case {
+  return generators[kind](new Random(seed), size);
+}
+
+/** The case of the corner traits named, for looking into one rule. */
+export function generateCorner(traits: readonly string[], size: number, seed: number): Case {
+  return cornerCase(new Random(seed), size, traits);
+}

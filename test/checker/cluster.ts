@@ -1,0 +1,147 @@
+import type {
+  CSINode,
+  DaemonSet,
+  KubernetesObject,
+  Namespace,
+  Node,
+  NodeSelectorRequirement,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  PodDisruptionBudget,
+  ResourceList,
+  StorageClass,
+  Taint,
+} from '../../api/kubernetes.js';
+import { podKey } from './pods.js';
+import type { ObjectList } from './types.js';
+
+/** The part of a NodePool that a plan must keep to. */
+export interface Pool extends KubernetesObject {
+  spec: {
+    limits?: ResourceList;
+    weight?: number;
+    replicas?: number;
+    disruption?: {
+      consolidateAfter?: string;
+      consolidationPolicy?: string;
+      budgets?: { nodes?: string; schedule?: string; reasons?: string[] }[];
+    };
+    template: {
+      metadata?: { labels?: Record<string, string> };
+      spec: {
+        requirements?: (NodeSelectorRequirement & { minValues?: number })[];
+        taints?: Taint[];
+        startupTaints?: Taint[];
+        nodeClassRef?: { group?: string; kind?: string; name?: string };
+      };
+    };
+  };
+}
+
+export interface Claim extends KubernetesObject {
+  spec?: { startupTaints?: Taint[]; taints?: Taint[] };
+  status?: {
+    nodeName?: string;
+    providerID?: string;
+    capacity?: ResourceList;
+    allocatable?: ResourceList;
+    conditions?: { type: string; status: string }[];
+  };
+}
+
+/** A cluster's objects by kind and name. */
+export interface Cluster {
+  readonly pods: ReadonlyMap<string, Pod>;
+  readonly nodes: ReadonlyMap<string, Node>;
+  readonly pools: ReadonlyMap<string, Pool>;
+  /** NodeClaims by the name of their node. */
+  readonly claims: ReadonlyMap<string, Claim>;
+  readonly daemonSets: readonly DaemonSet[];
+  readonly namespaces: ReadonlyMap<string, Namespace>;
+  readonly volumeClaims: ReadonlyMap<string, PersistentVolumeClaim>;
+  readonly volumes: ReadonlyMap<string, PersistentVolume>;
+  readonly storageClasses: ReadonlyMap<string, StorageClass>;
+  readonly csiNodes: ReadonlyMap<string, CSINode>;
+  readonly disruptionBudgets: readonly PodDisruptionBudget[];
+}
+
+const name = (object: KubernetesObject): string => object.metadata.name ?? '';
+const qualified = (object: KubernetesObject): string => `${object.metadata.namespace ?? 'default'}/${name(object)}`;
+
+function byName<T extends KubernetesObject>(objects: readonly T[], key: (object: T) => string): Map<string, T> {
+  return new Map(objects.map((object) => [key(object), object]));
+}
+
+export function readCluster(list: ObjectList): Cluster {
+  const kinds = new Map<string, KubernetesObject[]>();
+  for (const item of list.items as KubernetesObject[]) {
+    const kind = kinds.get(item.kind);
+    if (kind === undefined) kinds.set(item.kind, [item]);
+    else kind.push(item);
+  }
+  const all = <T extends KubernetesObject>(kind: string): T[] => (kinds.get(kind) ?? []) as T[];
+  const nodes = all<Node>('Node');
+  const nodeOfProviderId = new Map(nodes.map((node) => [node.spec?.providerID ?? '', name(node)]));
+  return {
+    pods: byName(all<Pod>('Pod'), podKey),
+    nodes: byName(nodes, name),
+    pools: byName(all<Pool>('NodePool'), name),
+    claims: byName(
+      all<Claim>('NodeClaim'),
+      (claim) => claim.status?.nodeName ?? nodeOfProviderId.get(claim.status?.providerID ?? '-') ?? name(claim),
+    ),
+    daemonSets: all<DaemonSet>('DaemonSet'),
+    namespaces: byName(all<Namespace>('Namespace'), name),
+    volumeClaims: byName(all<PersistentVolumeClaim>('PersistentVolumeClaim'), qualified),
+    volumes: byName(all<PersistentVolume>('PersistentVolume'), name),
+    storageClasses: byName(all<StorageClass>('StorageClass'), name),
+    csiNodes: byName(all<CSINode>('CSINode'), name),
+    disruptionBudgets: all<PodDisruptionBudget>('PodDisruptionBudget'),
+  };
+}
+
+export const isFinished = (pod: Pod): boolean => pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+
+export const isDaemonPod = (pod: Pod): boolean =>
+  (pod.metadata.ownerReferences ?? []).some((owner) => owner.kind === 'DaemonSet');
+
+const isStaticPod = (pod: Pod): boolean => (pod.metadata.ownerReferences ?? []).some((owner) => owner.kind === 'Node');
+
+/** Whether a node is to be planned for: the pod waits for one and nobody else gives it one. */
+export function isProvisionable(pod: Pod): boolean {
+  return (
+    (pod.spec.nodeName ?? '') === '' &&
+    (pod.status?.nominatedNodeName ?? '') === '' &&
+    pod.metadata.deletionTimestamp === undefined &&
+    (pod.spec.schedulingGates ?? []).length === 0 &&
+    !isFinished(pod) &&
+    !isDaemonPod(pod) &&
+    !isStaticPod(pod)
+  );
+}
+
+const ephemeral = new Set([
+  'node.kubernetes.io/not-ready',
+  'node.kubernetes.io/unreachable',
+  'node.cloudprovider.kubernetes.io/uninitialized',
+  'karpenter.sh/unregistered',
+]);
+
+/** The taints of a node that will still be there once it is ready for pods. */
+export function lastingTaints(node: Node, claim: Claim | undefined): readonly Taint[] {
+  const all = node.spec?.taints ?? [];
+  if (claim === undefined || node.metadata.labels?.['karpenter.sh/initialized'] === 'true') return all;
+  const startup = claim.spec?.startupTaints ?? [];
+  return all.filter(
+    (taint) =>
+      !ephemeral.has(taint.key) &&
+      !taint.key.startsWith('readiness.k8s.io/') &&
+      !startup.some((s) => s.key === taint.key && s.effect === taint.effect),
+  );
+}
+
+/** Whether a node is on its way out, so that its pods may be placed anew. */
+export function isLeaving(node: Node, claim: Claim | undefined): boolean {
+  return node.metadata.deletionTimestamp !== undefined || claim?.metadata.deletionTimestamp !== undefined;
+}
