@@ -1,0 +1,143 @@
+import type { Affinity, Pod, PodAffinityTerm } from '../../api/kubernetes.js';
+import { QuantityError } from '../../core/quantities.js';
+import { compareText } from '../compare.js';
+import { selectorKeys } from '../topology/selectors.js';
+import type { Dimensions } from './dimensions.js';
+import { demandKey, hostPorts, shapeKey, type HostPort } from './pod-key.js';
+import { podRequests, type QuantityReader } from './pod-requests.js';
+
+/** Pods that differ in what they request alone. */
+export interface Shape {
+  readonly index: number;
+  readonly namespace: string;
+  /** Any pod of the shape: all are alike in what scheduling reads, resources apart. */
+  readonly exemplar: Pod;
+  readonly hostPorts: readonly HostPort[];
+}
+
+/** What pods request, interned. */
+export interface Demand {
+  readonly index: number;
+  readonly amounts: ReadonlyMap<string, number>;
+  /** Set when a quantity does not parse: names it. */
+  readonly error?: string;
+}
+
+/** Equal pods. */
+export interface PodClass {
+  readonly index: number;
+  readonly shape: Shape;
+  readonly demand: Demand;
+  readonly pods: Pod[];
+}
+
+export const podName = ({ metadata }: Pod): string => `${metadata.namespace ?? 'default'}/${metadata.name ?? ''}`;
+
+/** Sorts pods into classes. Feed it pods with `classify`, in any order. */
+export class Classes {
+  readonly shapes: Shape[] = [];
+  readonly demands: Demand[] = [];
+  readonly all: PodClass[] = [];
+  private readonly shapeIndex = new Map<string, Shape>();
+  private readonly demandIndex = new Map<string, Demand>();
+  private readonly classIndex = new Map<number, PodClass>();
+
+  constructor(
+    private readonly dimensions: Dimensions,
+    private readonly quantities: QuantityReader,
+    private readonly labelKeys: readonly string[],
+    private readonly volumeText: (pod: Pod) => string,
+  ) {}
+
+  classify(pod: Pod): PodClass {
+    const shape = this.shapeOf(pod);
+    const demand = this.demandOf(pod);
+    const key = shape.index * 0x4000000 + demand.index;
+    let found = this.classIndex.get(key);
+    if (found === undefined) {
+      found = { index: this.all.length, shape, demand, pods: [] };
+      this.all.push(found);
+      this.classIndex.set(key, found);
+    }
+    found.pods.push(pod);
+    return found;
+  }
+
+  private shapeOf(pod: Pod): Shape {
+    const key = shapeKey(pod, this.labelKeys, pod.spec.volumes === undefined ? '' : this.volumeText(pod));
+    let shape = this.shapeIndex.get(key);
+    if (shape === undefined) {
+      const namespace = pod.metadata.namespace ?? 'default';
+      shape = { index: this.shapes.length, namespace, exemplar: pod, hostPorts: hostPorts(pod) };
+      this.shapes.push(shape);
+      this.shapeIndex.set(key, shape);
+    }
+    return shape;
+  }
+
+  /** What a pod requests; running pods go through here too. */
+  demandOf(pod: Pod): Demand {
+    const key = demandKey(pod);
+    let demand = this.demandIndex.get(key);
+    if (demand === undefined) {
+      demand = { index: this.demands.length, ...this.amountsOf(pod) };
+      this.demands.push(demand);
+      this.demandIndex.set(key, demand);
+      this.dimensions.register(demand.amounts);
+    }
+    return demand;
+  }
+
+  private amountsOf(pod: Pod): { amounts: ReadonlyMap<string, number>; error?: string } {
+    try {
+      return { amounts: podRequests(pod.spec, this.quantities) };
+    } catch (error) {
+      if (error instanceof QuantityError) return { amounts: new Map(), error: error.message };
+      throw error;
+    }
+  }
+}
+
+/**
+ * Largest first, as Karpenter's queue has them (section 2.3): CPU, then memory. Ties go by the name of a class's first pod,
+ * so that the order of the input decides nothing.
+ */
+export function inQueueOrder(classes: readonly PodClass[]): PodClass[] {
+  const first = new Map(classes.map((each) => [each, podName(each.pods[0]!)]));
+  return [...classes].sort((a, b) => {
+    const cpu = amount(b, 'cpu') - amount(a, 'cpu');
+    if (cpu !== 0) return cpu;
+    const memory = amount(b, 'memory') - amount(a, 'memory');
+    return memory === 0 ? compareText(first.get(a)!, first.get(b)!) : memory;
+  });
+}
+
+const amount = ({ demand }: PodClass, name: string): number => demand.amounts.get(name) ?? 0;
+
+/** The pod label keys that some selector of these pods reads: no other label tells pods apart. */
+export function selectorLabelKeys(pods: Iterable<Pod>): Set<string> {
+  const keys = new Set<string>();
+  for (const { spec } of pods) {
+    if (spec.affinity !== undefined) affinityKeys(spec.affinity, keys);
+    for (const { labelSelector, matchLabelKeys } of spec.topologySpreadConstraints ?? []) {
+      selectorKeys(labelSelector, keys);
+      for (const key of matchLabelKeys ?? []) keys.add(key);
+    }
+  }
+  return keys;
+}
+
+function affinityKeys({ podAffinity, podAntiAffinity }: Affinity, keys: Set<string>): void {
+  for (const affinity of [podAffinity, podAntiAffinity]) {
+    for (const term of affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []) termKeys(term, keys);
+    for (const { podAffinityTerm } of affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []) {
+      termKeys(podAffinityTerm, keys);
+    }
+  }
+}
+
+function termKeys({ labelSelector, matchLabelKeys, mismatchLabelKeys }: PodAffinityTerm, keys: Set<string>): void {
+  selectorKeys(labelSelector, keys);
+  for (const key of matchLabelKeys ?? []) keys.add(key);
+  for (const key of mismatchLabelKeys ?? []) keys.add(key);
+}

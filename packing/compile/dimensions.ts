@@ -1,0 +1,34 @@
+/** Resource names as columns: cpu, memory and pods first, every other one from when some pod or daemon requests it. */
+export class Dimensions {
+  readonly names: string[] = ['cpu', 'memory', 'pods'];
+  private readonly index = new Map(this.names.map((name, i) => [name, i]));
+
+  get count(): number {
+    return this.names.length;
+  }
+
+  /** The column of a resource, made when there is none. */
+  column(name: string): number {
+    let column = this.index.get(name);
+    if (column === undefined) {
+      column = this.names.length;
+      this.names.push(name);
+      this.index.set(name, column);
+    }
+    return column;
+  }
+
+  /** Notes that the resources of `amounts` matter. */
+  register(amounts: ReadonlyMap<string, number>): void {
+    for (const [name, amount] of amounts) if (amount > 0) this.column(name);
+  }
+
+  vector(amounts: ReadonlyMap<string, number>): Float64Array {
+    const vector = new Float64Array(this.count);
+    for (const [name, amount] of amounts) {
+      const column = this.index.get(name);
+      if (column !== undefined) vector[column] = amount;
+    }
+    return vector;
+  }
+}

@@ -1,0 +1,118 @@
+import { describe, satisfiedBy, type Requirement } from '../requirements/requirement.js';
+import { canonicalText, type Requirements } from '../requirements/requirements.js';
+
+/** Requirements that some pod or DaemonSet has, interned: equal ones are one object. */
+export interface Constraint {
+  readonly index: number;
+  readonly requirements: Requirements;
+  /** Which key (by index in the key space) must satisfy what. */
+  readonly keys: Int32Array;
+  readonly tests: readonly Requirement[];
+}
+
+/**
+ * The label keys that some constraint, NodePool or topology refers to. Values of a key that every constraint treats alike
+ * form one value class, so that instance types fall into few profiles however many labels they have.
+ */
+export class KeySpace {
+  readonly keys: string[] = [];
+  readonly constraints: Constraint[] = [];
+  private readonly index = new Map<string, number>();
+  private readonly tests: Map<string, Requirement>[] = [];
+  private readonly classes: Map<string | undefined, number>[] = [];
+  private readonly masks: Map<string, number>[] = [];
+  private readonly exact = new Set<number>();
+  private readonly byText = new Map<string, Constraint>();
+
+  /** The index of a key, made when there is none. */
+  key(name: string): number {
+    let index = this.index.get(name);
+    if (index === undefined) {
+      index = this.keys.length;
+      this.keys.push(name);
+      this.index.set(name, index);
+      this.tests.push(new Map());
+      this.classes.push(new Map());
+      this.masks.push(new Map());
+    }
+    return index;
+  }
+
+  find(name: string): number | undefined {
+    return this.index.get(name);
+  }
+
+  /** Every value of this key counts for itself: it is a topology key. */
+  keepValues(name: string): void {
+    this.exact.add(this.key(name));
+  }
+
+  isExact(key: number): boolean {
+    return this.exact.has(key);
+  }
+
+  intern(requirements: Requirements): Constraint {
+    const text = canonicalText(requirements);
+    let constraint = this.byText.get(text);
+    if (constraint !== undefined) return constraint;
+    const keys: number[] = [];
+    const tests: Requirement[] = [];
+    for (const [name, requirement] of requirements) {
+      const key = this.key(name);
+      keys.push(key);
+      tests.push(requirement);
+      this.tests[key]!.set(describe(requirement), requirement);
+    }
+    constraint = { index: this.constraints.length, requirements, keys: Int32Array.from(keys), tests };
+    this.constraints.push(constraint);
+    this.byText.set(text, constraint);
+    return constraint;
+  }
+
+  /** Requirements as a constraint for one look-up: not interned, and keys that nothing refers to are left out. */
+  probe(requirements: Requirements): Constraint {
+    const keys: number[] = [];
+    const tests: Requirement[] = [];
+    for (const [name, requirement] of requirements) {
+      const key = this.index.get(name);
+      if (key === undefined) continue;
+      keys.push(key);
+      tests.push(requirement);
+    }
+    return { index: -1, requirements, keys: Int32Array.from(keys), tests };
+  }
+
+  /** The class of a value of `key`; undefined stands for a missing label. Call it once all constraints are in. */
+  classOf(key: number, value: string | undefined): number {
+    const classes = this.classes[key]!;
+    const known = classes.get(value);
+    if (known !== undefined) return known;
+    const masks = this.masks[key]!;
+    let mask = this.exact.has(key) ? (value ?? '\0') : '';
+    if (!this.exact.has(key))
+      for (const test of this.tests[key]!.values()) mask += satisfiedBy(test, value) ? '1' : '0';
+    let index = masks.get(mask);
+    if (index === undefined) masks.set(mask, (index = masks.size));
+    classes.set(value, index);
+    return index;
+  }
+
+  /** Values that some constraint on `key` names, with their neighbours where it names a bound. */
+  mentioned(key: number): Set<string> {
+    const values = new Set<string>();
+    for (const { values: named, gte, lte } of this.tests[key]!.values()) {
+      for (const value of named) values.add(value);
+      for (const bound of [gte, lte]) {
+        if (bound !== undefined) for (const n of [bound - 1, bound, bound + 1]) if (n >= 0) values.add(String(n));
+      }
+    }
+    return values;
+  }
+}
+
+/** Whether a node with these label values, by key, satisfies the constraint. */
+export function satisfies(constraint: Constraint, values: readonly (string | undefined)[]): boolean {
+  const { keys, tests } = constraint;
+  for (let i = 0; i < keys.length; i++) if (!satisfiedBy(tests[i]!, values[keys[i]!])) return false;
+  return true;
+}

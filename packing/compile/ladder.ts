@@ -1,0 +1,107 @@
+import type {
+  PodAffinityTerm,
+  Toleration,
+  TopologySpreadConstraint,
+  WeightedPodAffinityTerm,
+} from '../../api/kubernetes.js';
+import { impossibleKey, join, noRequirements, type Requirements } from '../requirements/requirements.js';
+import type { Shape } from './classes.js';
+import type { Constraint, KeySpace } from './key-space.js';
+import { preferredTerms, requiredTerms } from './node-terms.js';
+
+/** What a pod asks for on one rung of the relaxation ladder (section 2.3). */
+export interface Level {
+  /** Alternatives for the node, of which one must hold; none when they contradict themselves. */
+  readonly constraints: readonly Constraint[];
+  readonly tolerations: readonly Toleration[];
+  /** Whether PreferNoSchedule taints keep the pod away. */
+  readonly avoidsPreferred: boolean;
+  readonly spread: readonly TopologySpreadConstraint[];
+  readonly affinity: readonly PodAffinityTerm[];
+  readonly antiAffinity: readonly PodAffinityTerm[];
+}
+
+export interface LadderOptions {
+  readonly ignorePreferences: boolean;
+  /** Whether some NodePool template or node has a PreferNoSchedule taint. */
+  readonly preferredTaints: boolean;
+  readonly defaultSpread: readonly TopologySpreadConstraint[];
+  /** Alternatives that the pod's volumes allow for the node. */
+  readonly volumeAlternatives: readonly Requirements[];
+}
+
+const byWeight = (terms: readonly WeightedPodAffinityTerm[] | undefined): PodAffinityTerm[] =>
+  [...(terms ?? [])].sort((a, b) => b.weight - a.weight).map(({ podAffinityTerm }) => podAffinityTerm);
+
+/**
+ * The rungs from everything preferred to nothing preferred: preferred pod affinity goes first, heaviest first, then preferred
+ * anti-affinity, preferred node affinity, spread that is only asked for, and taints that are only preferred. Required node
+ * terms are alternatives on every rung, so that the cheapest of them can be taken.
+ */
+export function buildLadder({ exemplar }: Shape, space: KeySpace, options: LadderOptions): Level[] {
+  const { spec } = exemplar;
+  const { podAffinity, podAntiAffinity } = spec.affinity ?? {};
+  const own = spec.topologySpreadConstraints ?? [];
+  const spread = own.length > 0 ? own : options.defaultSpread;
+  const hard = spread.filter(({ whenUnsatisfiable }) => whenUnsatisfiable !== 'ScheduleAnyway');
+  const soft = spread.filter(({ whenUnsatisfiable }) => whenUnsatisfiable === 'ScheduleAnyway');
+  const affinity = byWeight(podAffinity?.preferredDuringSchedulingIgnoredDuringExecution);
+  const anti = byWeight(podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution);
+  const nodeTerms = preferredTerms(spec);
+  const required = alternatives(requiredTerms(spec), options.volumeAlternatives);
+  const interned = new Map<Requirements, readonly Constraint[]>();
+
+  const constraintsWith = (preferred: Requirements): readonly Constraint[] => {
+    let known = interned.get(preferred);
+    if (known === undefined) {
+      known = required
+        .map((term) => join(term, preferred))
+        .filter((term) => impossibleKey(term) === undefined)
+        .map((term) => space.intern(term));
+      interned.set(preferred, known);
+    }
+    return known;
+  };
+  const level = (drop: Drops): Level => ({
+    constraints: constraintsWith(nodeTerms[drop.node] ?? noRequirements),
+    tolerations: spec.tolerations ?? [],
+    avoidsPreferred: drop.taints === 0 && options.preferredTaints,
+    spread: [...hard, ...soft.slice(drop.spread)],
+    affinity: [
+      ...(podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
+      ...affinity.slice(drop.affinity),
+    ],
+    antiAffinity: [
+      ...(podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
+      ...anti.slice(drop.anti),
+    ],
+  });
+
+  const ends: Drops = {
+    affinity: affinity.length,
+    anti: anti.length,
+    node: nodeTerms.length,
+    spread: soft.length,
+    taints: options.preferredTaints ? 1 : 0,
+  };
+  if (options.ignorePreferences) return [level(ends)];
+  const drop: Drops = { affinity: 0, anti: 0, node: 0, spread: 0, taints: 0 };
+  const levels = [level(drop)];
+  for (const kind of ['affinity', 'anti', 'node', 'spread', 'taints'] as const) {
+    while (drop[kind] < ends[kind]) {
+      drop[kind]++;
+      levels.push(level(drop));
+    }
+  }
+  return levels;
+}
+
+type Drops = Record<'affinity' | 'anti' | 'node' | 'spread' | 'taints', number>;
+
+/** Every node term with every volume alternative; contradictions are dropped, unless nothing else is left. */
+function alternatives(terms: readonly Requirements[], volumes: readonly Requirements[]): readonly Requirements[] {
+  if (volumes.length === 0) return terms;
+  const crossed = terms.flatMap((term) => volumes.map((volume) => join(term, volume)));
+  const possible = crossed.filter((requirements) => impossibleKey(requirements) === undefined);
+  return possible.length > 0 ? possible : crossed.slice(0, 1);
+}

@@ -1,0 +1,42 @@
+import type { NodeSelectorTerm, PodSpec } from '../../api/kubernetes.js';
+import { join, noRequirements, readLabels, readRequirements, type Requirements } from '../requirements/requirements.js';
+
+/** Alternatives of which a node must satisfy one: the node selector with each required term in turn. */
+export function requiredTerms(spec: PodSpec): readonly Requirements[] {
+  const selector = readLabels(spec.nodeSelector);
+  const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  if (terms.length === 0) return [selector];
+  return terms.map((term) => join(selector, readTerm(term)));
+}
+
+export function readTerm({ matchExpressions }: NodeSelectorTerm): Requirements {
+  return matchExpressions === undefined ? noRequirements : readRequirements(matchExpressions);
+}
+
+/** Preferred node terms, heaviest first; equal weights keep their order. */
+export function preferredTerms(spec: PodSpec): readonly Requirements[] {
+  const preferred = spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+  return [...preferred].sort((a, b) => b.weight - a.weight).map(({ preference }) => readTerm(preference));
+}
+
+const operators: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt', 'Gte', 'Lte']);
+const numeric: ReadonlySet<string> = new Set(['Gt', 'Lt', 'Gte', 'Lte']);
+
+/** What is wrong with the pod's own node terms, by field, or undefined. Such a pod is rejected up front (section 2.1). */
+export function invalidTerm(spec: PodSpec): { subject: string; message: string } | undefined {
+  const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  const field = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
+  for (const [i, { matchFields, matchExpressions }] of terms.entries()) {
+    if ((matchFields?.length ?? 0) > 0) {
+      return { subject: `${field}[${i}].matchFields`, message: 'matchFields are not supported' };
+    }
+    for (const [j, { operator, values }] of (matchExpressions ?? []).entries()) {
+      const subject = `${field}[${i}].matchExpressions[${j}]`;
+      if (!operators.has(operator)) return { subject: `${subject}.operator`, message: `"${operator}" is no operator` };
+      if (numeric.has(operator) && !/^-?\d+$/.test(values?.[0] ?? '')) {
+        return { subject: `${subject}.values`, message: `${operator} needs one whole number` };
+      }
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,124 @@
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { Node, Pod, Taint } from '../../api/kubernetes.js';
+import { labels, taints as knownTaints } from '../../api/labels.js';
+import { compareText } from '../compare.js';
+import { normaliseKey } from '../requirements/requirements.js';
+import type { ClusterObjects } from '../types.js';
+
+/** A node, or a NodeClaim whose node has not registered yet, before its amounts are counted. */
+export interface NodeView {
+  readonly name: string;
+  readonly node?: Node;
+  readonly claim?: NodeClaim;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Taints that keep pods away for good: those of a start-up that is under way are left out (section 2.4). */
+  readonly taints: readonly Taint[];
+  readonly initialized: boolean;
+  /** Being deleted, or assumed gone: takes no pods, and its own pods need a place. */
+  readonly leaving: boolean;
+  readonly allocatable: Readonly<Record<string, string>>;
+}
+
+/** Pods by the name of their node. */
+export type PodsByNode = ReadonlyMap<string, readonly Pod[]>;
+
+/** Every node and in-flight claim, initialised ones first, then by name (section 2.3). */
+export function viewNodes(objects: ClusterObjects, without: ReadonlySet<string> | undefined): NodeView[] {
+  const claims = new Map<string, NodeClaim>();
+  const byNode = new Map<string, NodeClaim>();
+  for (const claim of objects.nodeClaims ?? []) {
+    if (claim.status?.providerID !== undefined) claims.set(claim.status.providerID, claim);
+    if (claim.status?.nodeName !== undefined) byNode.set(claim.status.nodeName, claim);
+  }
+  const views: NodeView[] = [];
+  const taken = new Set<NodeClaim>();
+  for (const node of objects.nodes ?? []) {
+    const claim = claims.get(node.spec?.providerID ?? '') ?? byNode.get(node.metadata.name ?? '');
+    if (claim !== undefined) taken.add(claim);
+    views.push(nodeView(node, claim, without));
+  }
+  for (const claim of objects.nodeClaims ?? []) if (!taken.has(claim)) views.push(claimView(claim, without));
+  return views.sort((a, b) => Number(b.initialized) - Number(a.initialized) || compareText(a.name, b.name));
+}
+
+function nodeView(node: Node, claim: NodeClaim | undefined, without: ReadonlySet<string> | undefined): NodeView {
+  const name = node.metadata.name ?? '';
+  const nodeLabels = normalised({ [labels.hostname]: name, ...node.metadata.labels });
+  const managed = claim !== undefined || labels.nodePool in nodeLabels;
+  const initialized = !managed || nodeLabels[labels.initialized] === 'true';
+  const reported = node.status?.allocatable ?? node.status?.capacity ?? {};
+  const leaving =
+    node.metadata.deletionTimestamp !== undefined ||
+    claim?.metadata.deletionTimestamp !== undefined ||
+    without?.has(name) === true;
+  return {
+    name,
+    node,
+    ...(claim === undefined ? {} : { claim }),
+    labels: nodeLabels,
+    taints: lastingTaints(node, claim, initialized),
+    initialized,
+    leaving,
+    allocatable: initialized ? reported : { ...reported, ...missing(reported, claim?.status?.allocatable) },
+  };
+}
+
+/** What the claim promises of each resource that the node reports as zero or not at all. */
+function missing(
+  reported: Readonly<Record<string, string>>,
+  promised: Readonly<Record<string, string>> | undefined,
+): Record<string, string> {
+  const filled: Record<string, string> = {};
+  for (const [name, quantity] of Object.entries(promised ?? {})) {
+    const own = reported[name];
+    if (own === undefined || /^0+[a-zA-Z]*$/.test(own)) filled[name] = quantity;
+  }
+  return filled;
+}
+
+function claimView(claim: NodeClaim, without: ReadonlySet<string> | undefined): NodeView {
+  const { metadata, spec, status } = claim;
+  const name = metadata.name ?? '';
+  const known: Record<string, string> = { [labels.hostname]: name };
+  for (const { key, operator, values } of spec.requirements) {
+    if (operator === 'In' && values?.length === 1) known[key] = values[0]!;
+  }
+  return {
+    name,
+    claim,
+    labels: normalised({ ...known, ...metadata.labels }),
+    taints: (spec.taints ?? []) as readonly Taint[],
+    initialized: false,
+    leaving: metadata.deletionTimestamp !== undefined || without?.has(name) === true,
+    allocatable: status?.allocatable ?? status?.capacity ?? {},
+  };
+}
+
+function normalised(given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  let result = given;
+  for (const key of Object.keys(given)) {
+    const current = normaliseKey(key);
+    if (current !== key && given[current] === undefined) result = { ...result, [current]: given[key]! };
+  }
+  return result;
+}
+
+const ephemeral: readonly { readonly key: string; readonly effect: string }[] = [
+  { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' },
+  { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' },
+  { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' },
+  { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' },
+  knownTaints.unregistered,
+];
+
+function lastingTaints(node: Node, claim: NodeClaim | undefined, initialized: boolean): readonly Taint[] {
+  const taints = node.spec?.taints ?? [];
+  if (initialized) return taints;
+  const startup = claim?.spec.startupTaints ?? [];
+  return taints.filter(
+    ({ key, effect }) =>
+      !key.startsWith('readiness.k8s.io/') &&
+      !ephemeral.some((known) => known.key === key && known.effect === effect) &&
+      !startup.some((known) => known.key === key && known.effect === effect),
+  );
+}

@@ -1,0 +1,95 @@
+import type { Container, DaemonSet, Pod, PodSpec, ResourceList } from '../../api/kubernetes.js';
+import { parseResource } from '../../core/resources.js';
+
+/** Parses each distinct quantity of a pass once. Throws `QuantityError` naming the resource. */
+export class QuantityReader {
+  private readonly known = new Map<string, Map<string, number>>();
+
+  read(name: string, quantity: string | number): number {
+    let byText = this.known.get(name);
+    if (byText === undefined) this.known.set(name, (byText = new Map()));
+    const text = String(quantity);
+    let amount = byText.get(text);
+    if (amount === undefined) byText.set(text, (amount = parseResource(name, quantity)));
+    return amount;
+  }
+}
+
+type Amounts = Map<string, number>;
+
+/**
+ * What a pod requests, in the units of `core/resources.ts`: the larger of all containers together and each init container
+ * at its turn, sidecars (init containers that restart always) counted from their start on, pod-level requests in place of
+ * the sum where given, and overhead. `pods` is always 1.
+ */
+export function podRequests(spec: PodSpec, quantities: QuantityReader): Map<string, number> {
+  const total: Amounts = new Map();
+  for (const container of spec.containers) add(total, requestsOf(container, quantities));
+  if (spec.initContainers !== undefined) addInitContainers(total, spec.initContainers, quantities);
+  if (spec.resources !== undefined) {
+    const { requests, limits } = spec.resources;
+    for (const [name, amount] of read({ ...limits, ...requests }, quantities)) total.set(name, amount);
+  }
+  if (spec.overhead !== undefined) add(total, read(spec.overhead, quantities));
+  total.set('pods', 1);
+  return total;
+}
+
+function addInitContainers(total: Amounts, containers: readonly Container[], quantities: QuantityReader): void {
+  const sidecars: Amounts = new Map();
+  const peak: Amounts = new Map();
+  for (const container of containers) {
+    const requests = requestsOf(container, quantities);
+    if (container.restartPolicy === 'Always') {
+      add(sidecars, requests);
+      raise(peak, sidecars);
+      continue;
+    }
+    const running = new Map(sidecars);
+    add(running, requests);
+    raise(peak, running);
+  }
+  add(total, sidecars);
+  raise(total, peak);
+}
+
+function requestsOf(container: Container, quantities: QuantityReader): Amounts {
+  const resources = container.resources;
+  if (resources === undefined) return new Map();
+  // The API server fills absent requests from limits; objects from files may not have been through it.
+  const { requests, limits } = resources;
+  return read(limits === undefined ? requests : { ...limits, ...requests }, quantities);
+}
+
+function read(list: ResourceList | undefined, quantities: QuantityReader): Amounts {
+  const amounts: Amounts = new Map();
+  if (list !== undefined) for (const name of Object.keys(list)) amounts.set(name, quantities.read(name, list[name]!));
+  return amounts;
+}
+
+function add(total: Amounts, more: Amounts): void {
+  for (const [name, amount] of more) total.set(name, (total.get(name) ?? 0) + amount);
+}
+
+function raise(total: Amounts, floor: Amounts): void {
+  for (const [name, amount] of floor) if (amount > (total.get(name) ?? 0)) total.set(name, amount);
+}
+
+/** A pod as a DaemonSet would create it. */
+export function daemonPodSpec(daemonSet: DaemonSet): PodSpec {
+  return daemonSet.spec.template.spec;
+}
+
+/** Whether a DaemonSet or the kubelet itself (a mirror pod) owns the pod, so that no node is ever launched for it. */
+export function isNodeBound(pod: Pod): boolean {
+  const owners = pod.metadata.ownerReferences;
+  if (owners === undefined) return false;
+  for (const owner of owners) if (owner.kind === 'DaemonSet' || owner.kind === 'Node') return true;
+  return false;
+}
+
+/** Whether the pod has ended, and holds nothing any more. */
+export function isTerminal(pod: Pod): boolean {
+  const phase = pod.status?.phase;
+  return phase === 'Succeeded' || phase === 'Failed';
+}

@@ -1,0 +1,101 @@
+import type { DaemonSet, Taint } from '../../api/kubernetes.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import { labels } from '../../api/labels.js';
+import type { InstanceType } from '../../core/instance-type.js';
+import { compareText } from '../compare.js';
+import { single, type Requirement } from '../requirements/requirement.js';
+import { impossibleKey, join, readLabels, readRequirements, type Requirements } from '../requirements/requirements.js';
+import { untolerated } from './tolerations.js';
+
+/** A NodePool that may launch nodes. */
+export interface Pool {
+  readonly index: number;
+  readonly name: string;
+  readonly weight: number;
+  readonly object: NodePool;
+  /** Requirements and labels of the template together, the pool's own label included. */
+  readonly requirements: Requirements;
+  readonly taints: readonly Taint[];
+  readonly types: readonly InstanceType[];
+}
+
+/** A NodePool that may not, and why. */
+export interface SkippedPool {
+  readonly name: string;
+  readonly message: string;
+}
+
+/**
+ * The NodePools that provisioning considers (section 2.1): dynamic, not deleting, Ready (a pool that no controller has looked at yet, as in a
+ * file, counts as ready), by weight descending, then name descending.
+ */
+export function considerPools(
+  nodePools: readonly NodePool[],
+  catalogues: ReadonlyMap<string, readonly InstanceType[]>,
+): { pools: Pool[]; skipped: SkippedPool[] } {
+  const skipped: SkippedPool[] = [];
+  const eligible: NodePool[] = [];
+  for (const pool of nodePools) {
+    const message = whyNot(pool);
+    if (message === undefined) eligible.push(pool);
+    else if (message !== '') skipped.push({ name: nameOf(pool), message });
+  }
+  eligible.sort((a, b) => (b.spec.weight ?? 0) - (a.spec.weight ?? 0) || compareText(nameOf(b), nameOf(a)));
+  const pools: Pool[] = [];
+  for (const object of eligible) {
+    const requirements = templateRequirements(object);
+    const key = impossibleKey(requirements);
+    if (key !== undefined) {
+      skipped.push({ name: nameOf(object), message: `its requirements leave no value for ${key}` });
+      continue;
+    }
+    pools.push({
+      index: pools.length,
+      name: nameOf(object),
+      weight: object.spec.weight ?? 0,
+      object,
+      requirements,
+      taints: object.spec.template.spec.taints ?? [],
+      types: catalogues.get(nameOf(object)) ?? [],
+    });
+  }
+  skipped.sort((a, b) => compareText(a.name, b.name));
+  return { pools, skipped };
+}
+
+const nameOf = ({ metadata }: NodePool): string => metadata.name ?? '';
+
+/** Empty text for pools that are none of provisioning's business. */
+function whyNot({ metadata, spec, status }: NodePool): string | undefined {
+  if (spec.replicas !== undefined) return '';
+  if (metadata.deletionTimestamp !== undefined) return 'is being deleted';
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  if (ready !== undefined && ready.status !== 'True') {
+    return `is not ready${ready.message === undefined || ready.message === '' ? '' : `: ${ready.message}`}`;
+  }
+  return undefined;
+}
+
+/** The label that ties nodes to their node class, such as `karpenter.k8s.aws/ec2nodeclass`. */
+export function nodeClassLabel({ spec }: NodePool): { key: string; value: string } | undefined {
+  const { group, kind, name } = spec.template.spec.nodeClassRef;
+  return group === '' || kind === '' ? undefined : { key: `${group}/${kind.toLowerCase()}`, value: name };
+}
+
+function templateRequirements(pool: NodePool): Requirements {
+  const { metadata, spec } = pool.spec.template;
+  const own = new Map<string, Requirement>([[labels.nodePool, single(nameOf(pool))]]);
+  const nodeClass = nodeClassLabel(pool);
+  if (nodeClass !== undefined) own.set(nodeClass.key, single(nodeClass.value));
+  return join(readRequirements(spec.requirements), readLabels(metadata?.labels), own);
+}
+
+/** The DaemonSets whose pods a node with these taints would run; preferences do not keep daemons away. */
+export function toleratingDaemons<T extends { readonly object: DaemonSet }>(
+  daemons: readonly T[],
+  taints: readonly Taint[],
+): T[] {
+  return daemons.filter(
+    ({ object }) => untolerated(taints, object.spec.template.spec.tolerations, false) === undefined,
+  );
+}

@@ -1,0 +1,151 @@
+import type { Pod, TopologySpreadConstraint } from '../api/kubernetes.js';
+import { coreWellKnownLabels, labels } from '../api/labels.js';
+import { compareText } from './compare.js';
+import { Classes, inQueueOrder, podName, selectorLabelKeys, type PodClass } from './compile/classes.js';
+import { readDaemons, type Daemon } from './compile/daemons.js';
+import { Dimensions } from './compile/dimensions.js';
+import { KeySpace } from './compile/key-space.js';
+import { buildLadder, type Level } from './compile/ladder.js';
+import { invalidTerm } from './compile/node-terms.js';
+import { viewNodes, type NodeView } from './compile/nodes.js';
+import { compareRows, Offers } from './compile/offers.js';
+import { isNodeBound, isTerminal, QuantityReader } from './compile/pod-requests.js';
+import { considerPools, type Pool, type SkippedPool } from './compile/pools.js';
+import { buildUniverse, type Universe } from './compile/universe.js';
+import type { PackingInput } from './types.js';
+
+/** A pass's input, sorted into classes, profiles and offers: what placing works on. */
+export interface Compiled {
+  readonly input: PackingInput;
+  readonly dimensions: Dimensions;
+  readonly quantities: QuantityReader;
+  readonly space: KeySpace;
+  readonly pools: readonly Pool[];
+  readonly skippedPools: readonly SkippedPool[];
+  readonly daemons: readonly Daemon[];
+  readonly universe: Universe;
+  readonly offers: Offers;
+  readonly classes: Classes;
+  /** Classes of pods that need a place, largest first. */
+  readonly queue: readonly PodClass[];
+  /** By shape: the rungs of its relaxation ladder. */
+  readonly ladders: readonly (readonly Level[])[];
+  /** Pods refused up front, by class. */
+  readonly invalid: ReadonlyMap<PodClass, { readonly subject: string; readonly message: string }>;
+  readonly nodes: readonly NodeView[];
+  /** Bound pods that still hold something, by node name. */
+  readonly bound: ReadonlyMap<string, readonly Pod[]>;
+  readonly wellKnown: ReadonlySet<string>;
+  /** Orders rows of the universe by price, then by name. */
+  readonly compareRows: (a: number, b: number) => number;
+}
+
+export function compile(input: PackingInput): Compiled {
+  const { objects, settings } = input;
+  const dimensions = new Dimensions();
+  const quantities = new QuantityReader();
+  const space = new KeySpace();
+  const nodes = viewNodes(objects, input.withoutNodes);
+  const { pending, bound } = splitPods(objects.pods, nodes);
+  const classes = new Classes(dimensions, quantities, [...selectorLabelKeys(objects.pods)].sort(), () => '');
+  for (const pod of pending) classes.classify(pod);
+  for (const each of classes.all) each.pods.sort((a, b) => compareText(podName(a), podName(b)));
+  const daemons = readDaemons(objects.daemonSets, space, dimensions, quantities);
+  const { pools, skipped } = considerPools(objects.nodePools, input.catalogues);
+  const wellKnown = new Set([...coreWellKnownLabels, ...settings.wellKnownLabels]);
+  const preferredTaints = [...pools, ...nodes].some(({ taints }) =>
+    taints.some(({ effect }) => effect === 'PreferNoSchedule'),
+  );
+  const ladders = classes.shapes.map((shape) =>
+    buildLadder(shape, space, {
+      ignorePreferences: settings.preferencePolicy === 'Ignore',
+      preferredTaints,
+      defaultSpread: [],
+      volumeAlternatives: [],
+    }),
+  );
+  for (const key of topologyKeys(ladders)) space.keepValues(key);
+  for (const pool of pools) for (const key of pool.requirements.keys()) space.key(key);
+  const universe = buildUniverse(pools, space, wellKnown);
+  return {
+    input,
+    dimensions,
+    quantities,
+    space,
+    pools,
+    skippedPools: skipped,
+    daemons,
+    universe,
+    offers: new Offers(universe, daemons, dimensions),
+    classes,
+    queue: inQueueOrder(classes.all),
+    ladders,
+    invalid: findInvalid(classes.all),
+    nodes,
+    bound,
+    wellKnown,
+    compareRows: (a, b) => compareRows(universe.rows[a]!, universe.rows[b]!),
+  };
+}
+
+/** Pods that pend, and those that run by the name of their node; pods of leaving nodes pend. */
+function splitPods(pods: readonly Pod[], nodes: readonly NodeView[]): { pending: Pod[]; bound: Map<string, Pod[]> } {
+  const leaving = new Set(nodes.filter((node) => node.leaving).map(({ name }) => name));
+  const pending: Pod[] = [];
+  const bound = new Map<string, Pod[]>();
+  for (const pod of pods) {
+    if (isTerminal(pod)) continue;
+    const { nodeName, schedulingGates } = pod.spec;
+    if (nodeName === undefined || nodeName === '') {
+      if (pod.metadata.deletionTimestamp !== undefined || isNodeBound(pod)) continue;
+      if ((schedulingGates?.length ?? 0) > 0 || (pod.status?.nominatedNodeName ?? '') !== '') continue;
+      if (!shunsNodePools(pod)) pending.push(pod);
+    } else if (!leaving.has(nodeName)) {
+      const there = bound.get(nodeName);
+      if (there === undefined) bound.set(nodeName, [pod]);
+      else there.push(pod);
+    } else if (!isNodeBound(pod) && pod.metadata.deletionTimestamp === undefined) pending.push(pod);
+  }
+  return { pending, bound };
+}
+
+/** Whether the pod asks for a node of no NodePool, and so is none of ours (section 2.1). */
+function shunsNodePools({ spec }: Pod): boolean {
+  const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  return (
+    terms?.some(({ matchExpressions }) =>
+      matchExpressions?.some(({ key, operator }) => key === labels.nodePool && operator === 'DoesNotExist'),
+    ) === true
+  );
+}
+
+function findInvalid(classes: readonly PodClass[]): Map<PodClass, { subject: string; message: string }> {
+  const invalid = new Map<PodClass, { subject: string; message: string }>();
+  for (const each of classes) {
+    const { spec } = each.shape.exemplar;
+    if (each.demand.error !== undefined) {
+      invalid.set(each, { subject: 'spec.containers.resources', message: each.demand.error });
+      continue;
+    }
+    const wrong = invalidTerm(spec);
+    if (wrong !== undefined) invalid.set(each, wrong);
+    else if ((spec.resourceClaims?.length ?? 0) > 0) {
+      invalid.set(each, { subject: 'spec.resourceClaims', message: 'dynamic resource allocation is not supported' });
+    }
+  }
+  return invalid;
+}
+
+/** Topology keys, the host name apart, that some rung refers to. */
+function topologyKeys(ladders: readonly (readonly Level[])[]): Set<string> {
+  const keys = new Set<string>();
+  const note = ({ topologyKey }: Pick<TopologySpreadConstraint, 'topologyKey'>): void => {
+    if (topologyKey !== labels.hostname) keys.add(topologyKey);
+  };
+  for (const [level] of ladders) {
+    level?.spread.forEach(note);
+    level?.affinity.forEach(note);
+    level?.antiAffinity.forEach(note);
+  }
+  return keys;
+}

@@ -1,0 +1,127 @@
+import { formatResource } from '../../core/quantities.js';
+import type { Compiled } from '../compiled.js';
+import type { PodClass } from '../compile/classes.js';
+import { satisfies } from '../compile/key-space.js';
+import { holdsOne, portsFree } from '../compile/offers.js';
+import type { Pool } from '../compile/pools.js';
+import { untolerated } from '../compile/tolerations.js';
+import type { Profile } from '../compile/universe.js';
+import type { Feasibility } from '../place/feasibility.js';
+import { probableKey } from '../requirements/typo.js';
+import { describe, satisfiedBy } from '../requirements/requirement.js';
+import type { Blocker } from '../types.js';
+
+/** Why no node takes pods of a class: what stops it first in each NodePool, heaviest first. Once a class, not once a pod. */
+export function blockersOf(compiled: Compiled, feasibility: Feasibility, podClass: PodClass): Blocker[] {
+  const invalid = compiled.invalid.get(podClass);
+  if (invalid !== undefined) {
+    return [{ reason: 'Invalid', subject: invalid.subject, message: `${invalid.subject}: ${invalid.message}` }];
+  }
+  const blockers = compiled.pools.map((pool) => poolBlocker(compiled, feasibility, podClass, pool));
+  for (const { name, message } of compiled.skippedPools) {
+    blockers.push({ nodePool: name, reason: 'NotReady', message: `NodePool ${name} ${message}` });
+  }
+  return blockers.length > 0 ? blockers : [{ reason: 'NotReady', message: 'there is no NodePool to launch nodes for' }];
+}
+
+/** One sentence for a person, from the blockers of every pool. */
+export function sentence(blockers: readonly Blocker[]): string {
+  return blockers
+    .map(({ nodePool, message }) => (nodePool === undefined ? message : `${nodePool}: ${message}`))
+    .join('; ');
+}
+
+function poolBlocker(compiled: Compiled, feasibility: Feasibility, podClass: PodClass, pool: Pool): Blocker {
+  const nodePool = pool.name;
+  const level = compiled.ladders[podClass.shape.index]!.at(-1)!;
+  const taint = untolerated(pool.taints, level.tolerations, level.avoidsPreferred);
+  if (taint !== undefined) {
+    const text = `${taint.key}${taint.value === undefined ? '' : `=${taint.value}`}:${taint.effect}`;
+    return { nodePool, reason: 'Taints', subject: taint.key, message: `the pod does not tolerate ${text}` };
+  }
+  const own = compiled.universe.profiles.filter((profile) => profile.pool === pool);
+  if (own.length === 0) {
+    const message = compiled.universe.compatible[pool.index]!
+      ? 'no instance type that its requirements allow has an available offering'
+      : 'its requirements allow no instance type';
+    return { nodePool, reason: 'Offerings', message };
+  }
+  const matching = own.filter((profile) => level.constraints.some((each) => satisfies(each, profile.values)));
+  if (matching.length === 0) return requirementBlocker(compiled, podClass, pool, own);
+  const free = matching.filter((profile) => portsFree(compiled.offers.of(profile), podClass.shape.hostPorts));
+  if (free.length === 0) {
+    return { nodePool, reason: 'HostPorts', message: 'a DaemonSet uses a host port that the pod asks for' };
+  }
+  const demand = feasibility.demand(podClass);
+  if (!free.some((profile) => holdsOne(compiled.offers.of(profile), demand))) {
+    return resourceBlocker(compiled, podClass, pool, free, demand);
+  }
+  return { nodePool, reason: 'Limits', message: 'the limits of the NodePool leave no room for another node' };
+}
+
+function requirementBlocker(
+  compiled: Compiled,
+  podClass: PodClass,
+  { name }: Pool,
+  profiles: readonly Profile[],
+): Blocker {
+  const constraint = compiled.ladders[podClass.shape.index]!.at(-1)!.constraints.at(-1);
+  if (constraint === undefined) {
+    return { nodePool: name, reason: 'Requirements', message: "the pod's own requirements contradict each other" };
+  }
+  for (const [i, key] of constraint.keys.entries()) {
+    const test = constraint.tests[i]!;
+    if (profiles.some(({ values }) => satisfiedBy(test, values[key]))) continue;
+    const label = compiled.space.keys[key]!;
+    const asked = `${label} ${describe(test)}`;
+    const undefinedLabel = profiles.every(({ values }) => values[key] === undefined);
+    if (!undefinedLabel) {
+      return { nodePool: name, reason: 'Requirements', subject: label, message: `no instance type has ${asked}` };
+    }
+    const meant = probableKey(label, compiled.wellKnown);
+    const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`;
+    const message = `label ${label} is not known here${hint}; the pod asks for ${asked}`;
+    return { nodePool: name, reason: 'Requirements', subject: label, message };
+  }
+  return {
+    nodePool: name,
+    reason: 'Requirements',
+    message: 'no instance type satisfies all requirements of the pod together',
+  };
+}
+
+function resourceBlocker(
+  compiled: Compiled,
+  podClass: PodClass,
+  { name }: Pool,
+  profiles: readonly Profile[],
+  demand: Float64Array,
+): Blocker {
+  for (let d = 0; d < demand.length; d++) {
+    const resource = compiled.dimensions.names[d]!;
+    const largest = Math.max(...profiles.map((profile) => compiled.offers.of(profile).largest[d]!));
+    if (demand[d]! <= largest) continue;
+    const type = largestType(compiled, profiles, d);
+    const amount = `${resource} ${formatResource(resource, demand[d]!)}`;
+    const message =
+      largest <= 0
+        ? `no instance type that the pod may use has ${resource}`
+        : `${amount} exceeds what the largest type allowed leaves for pods, ${type}`;
+    return { nodePool: name, reason: 'Resources', subject: resource, message };
+  }
+  void podClass;
+  return { nodePool: name, reason: 'Resources', message: 'no single instance type has enough of every resource' };
+}
+
+function largestType(compiled: Compiled, profiles: readonly Profile[], d: number): string {
+  for (const profile of profiles) {
+    const { rows, capacity, largest } = compiled.offers.of(profile);
+    const dims = largest.length;
+    const at = rows.findIndex((_, i) => capacity[i * dims + d] === largest[d]);
+    const row = rows[at];
+    if (row !== undefined && profiles.every((other) => compiled.offers.of(other).largest[d]! <= largest[d]!)) {
+      return compiled.universe.rows[row]!.type.name;
+    }
+  }
+  return 'none';
+}

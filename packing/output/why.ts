@@ -1,0 +1,29 @@
+import { formatResource } from '../../core/quantities.js';
+import type { Compiled } from '../compiled.js';
+import type { Row } from '../compile/universe.js';
+
+/** Why a claim would launch as `cheapest`, in a person's words. */
+export function whyOf(
+  { dimensions, offers }: Compiled,
+  cheapest: Row,
+  usage: Float64Array,
+  launchable: readonly Row[],
+): string {
+  const allocatable = offers.allocatable(cheapest.type);
+  const { overhead } = offers.of(cheapest.profile);
+  let tightest = 0;
+  let share = 0;
+  const needs: string[] = [];
+  for (let d = 0; d < usage.length; d++) {
+    const amount = usage[d]! + overhead[d]!;
+    if (usage[d]! > 0) needs.push(`${dimensions.names[d]!} ${formatResource(dimensions.names[d]!, usage[d]!)}`);
+    if (allocatable[d]! > 0 && amount / allocatable[d]! > share) {
+      share = amount / allocatable[d]!;
+      tightest = d;
+    }
+  }
+  const types = new Set(launchable.map(({ type }) => type.name)).size;
+  const rivals = types === 1 ? 'the only type that fits' : `the cheapest of ${types} listed types that fit`;
+  const tight = `${Math.round(share * 100)}% of its ${dimensions.names[tightest]!} is then in use`;
+  return `${cheapest.type.name} in ${cheapest.zone} (${cheapest.capacityType}) is ${rivals} ${needs.join(', ')}; ${tight}`;
+}

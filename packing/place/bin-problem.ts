@@ -1,0 +1,102 @@
+import type { Compiled } from '../compiled.js';
+import type { BinProblem, Cap, Limit, OpenBin } from '../bins/problem.js';
+import type { Profile } from '../compile/universe.js';
+import type { Feasibility } from './feasibility.js';
+import type { Part } from './part.js';
+
+export interface NumberedProblem {
+  readonly problem: BinProblem;
+  /** By offer: the row of the universe. */
+  readonly rowOfOffer: readonly number[];
+}
+
+/** How parts limit each other on one node. */
+export interface Exclusions {
+  readonly caps: readonly Cap[];
+  readonly conflicts: readonly (readonly [number, number])[];
+}
+
+/** Reduces parts to numbers: a part is an item, a row worth buying is an offer. */
+export function numberProblem(
+  compiled: Compiled,
+  feasibility: Feasibility,
+  parts: readonly Part[],
+  { caps, conflicts }: Exclusions,
+  limits: readonly PoolLimit[],
+): NumberedProblem {
+  const dims = compiled.dimensions.count;
+  const offerRange = new Map<Profile, { from: number; to: number }>();
+  const rowOfOffer: number[] = [];
+  const capacities: Float64Array[] = [];
+  const used = new Set(parts.flatMap(({ profiles }) => profiles));
+  for (const profile of [...used].sort((a, b) => a.index - b.index)) {
+    const { rows, capacity } = compiled.offers.of(profile);
+    offerRange.set(profile, { from: rowOfOffer.length, to: rowOfOffer.length + rows.length });
+    for (const row of rows) rowOfOffer.push(row);
+    capacities.push(capacity);
+  }
+  const capacity = new Float64Array(rowOfOffer.length * dims);
+  let at = 0;
+  for (const vector of capacities) {
+    capacity.set(vector, at);
+    at += vector.length;
+  }
+  const sets = new Map<readonly Profile[], Uint32Array>();
+  const demand = new Float64Array(parts.length * dims);
+  const pods = new Int32Array(parts.length);
+  const allowed = parts.map((part, i) => {
+    demand.set(feasibility.demand(part.podClass), i * dims);
+    pods[i] = part.pods.length;
+    let bits = sets.get(part.profiles);
+    if (bits === undefined) sets.set(part.profiles, (bits = bitsOf(part.profiles, offerRange, rowOfOffer.length)));
+    return bits;
+  });
+  const problem: BinProblem = {
+    dimensions: dims,
+    offers: {
+      count: rowOfOffer.length,
+      price: Float64Array.from(rowOfOffer, (row) => compiled.universe.rows[row]!.offering.price),
+      capacity,
+    },
+    items: { count: parts.length, pods, demand, allowed },
+    caps,
+    conflicts,
+    limits: limits.map((limit) => limitOf(compiled, rowOfOffer, limit)),
+    openBins: [] as readonly OpenBin[],
+  };
+  return { problem, rowOfOffer };
+}
+
+function bitsOf(
+  profiles: readonly Profile[],
+  ranges: ReadonlyMap<Profile, { from: number; to: number }>,
+  count: number,
+): Uint32Array {
+  const bits = new Uint32Array((count + 31) >>> 5);
+  for (const profile of profiles) {
+    const { from, to } = ranges.get(profile)!;
+    for (let offer = from; offer < to; offer++) bits[offer >>> 5]! |= 1 << (offer & 31);
+  }
+  return bits;
+}
+
+/** What a NodePool, or a capacity reservation, may still be given. */
+export interface PoolLimit {
+  readonly pool?: string;
+  readonly reservation?: string;
+  /** Resource name; `nodes` counts nodes. */
+  readonly resource: string;
+  remaining: number;
+}
+
+/** What one node of a row uses of a limit. */
+export function limitUse(compiled: Compiled, row: number, { pool, reservation, resource }: PoolLimit): number {
+  const { type, profile } = compiled.universe.rows[row]!;
+  if (reservation !== undefined) return profile.reservation === reservation ? 1 : 0;
+  if (profile.pool.name !== pool) return 0;
+  return resource === 'nodes' ? 1 : (type.capacity[resource] ?? 0);
+}
+
+function limitOf(compiled: Compiled, rowOfOffer: readonly number[], limit: PoolLimit): Limit {
+  return { use: Float64Array.from(rowOfOffer, (row) => limitUse(compiled, row, limit)), remaining: limit.remaining };
+}

@@ -1,0 +1,97 @@
+import type { Taint } from '../../api/kubernetes.js';
+import { normaliseKey } from '../requirements/requirements.js';
+import type { Compiled } from '../compiled.js';
+import type { Constraint } from '../compile/key-space.js';
+import { satisfies } from '../compile/key-space.js';
+import type { NodeView } from '../compile/nodes.js';
+import { hostPorts, type HostPort } from '../compile/pod-key.js';
+import { isNodeBound } from '../compile/pod-requests.js';
+import { toleratingDaemons } from '../compile/pools.js';
+import { parseResource } from '../../core/resources.js';
+import type { Pod } from '../../api/kubernetes.js';
+
+/** An existing node or in-flight claim while pods are put on it. */
+export interface NodeState {
+  readonly index: number;
+  readonly view: NodeView;
+  /** What pods of the pass may still take; negative anywhere means that nothing fits (section 2.4). */
+  readonly free: Float64Array;
+  /** Nodes alike in taints and in every label that some constraint reads. */
+  readonly kind: NodeKind;
+  readonly ports: HostPort[];
+  readonly pods: Pod[];
+}
+
+export interface NodeKind {
+  readonly index: number;
+  readonly values: readonly (string | undefined)[];
+  readonly taints: readonly Taint[];
+}
+
+/** The nodes that take pods, in the order in which they are tried. */
+export function nodeStates(compiled: Compiled): NodeState[] {
+  const { nodes, space, dimensions, bound, daemons } = compiled;
+  const kinds = new Map<string, NodeKind>();
+  const daemonsOf = new Map<string, { constraint: readonly Constraint[]; vector: Float64Array }[]>();
+  const states: NodeState[] = [];
+  for (const view of nodes) {
+    if (view.leaving) continue;
+    const pods = bound.get(view.name) ?? [];
+    const kind = kindOf(view, space.keys, kinds);
+    const taintText = JSON.stringify(view.taints);
+    let expected = daemonsOf.get(taintText);
+    if (expected === undefined) {
+      expected = toleratingDaemons(daemons, view.taints).map(({ alternatives, amounts }) => ({
+        constraint: alternatives,
+        vector: dimensions.vector(amounts),
+      }));
+      daemonsOf.set(taintText, expected);
+    }
+    const values = view.node === undefined ? kind.values : kind.values;
+    const owed = new Float64Array(dimensions.count);
+    for (const { constraint, vector } of expected) {
+      if (constraint.some((each) => satisfies(each, values))) addInto(owed, vector, 1);
+    }
+    const free = allocatableOf(view, compiled);
+    const ports: HostPort[] = [];
+    for (const pod of pods) {
+      const vector = dimensions.vector(compiled.classes.demandOf(pod).amounts);
+      addInto(free, vector, -1);
+      if (isNodeBound(pod)) addInto(owed, vector, -1);
+      ports.push(...hostPorts(pod));
+    }
+    for (let d = 0; d < free.length; d++) if (owed[d]! > 0) free[d] = free[d]! - owed[d]!;
+    states.push({ index: states.length, view, free, kind, ports, pods: [] });
+  }
+  return states;
+}
+
+function kindOf(view: NodeView, keys: readonly string[], kinds: Map<string, NodeKind>): NodeKind {
+  const values = keys.map((key) => view.labels[key] ?? view.labels[normaliseKey(key)]);
+  const text = JSON.stringify([values.map((value) => value ?? null), view.taints]);
+  let kind = kinds.get(text);
+  if (kind === undefined) kinds.set(text, (kind = { index: kinds.size, values, taints: view.taints }));
+  return kind;
+}
+
+function allocatableOf(view: NodeView, { dimensions }: Compiled): Float64Array {
+  const free = new Float64Array(dimensions.count);
+  for (let d = 0; d < free.length; d++) {
+    const name = dimensions.names[d]!;
+    const quantity = view.allocatable[name];
+    if (quantity !== undefined) free[d] = Math.floor(parseAmount(name, quantity));
+  }
+  return free;
+}
+
+function parseAmount(name: string, quantity: string): number {
+  try {
+    return parseResource(name, quantity);
+  } catch {
+    return 0;
+  }
+}
+
+function addInto(total: Float64Array, more: Float64Array, factor: number): void {
+  for (let d = 0; d < total.length; d++) total[d] = total[d]! + factor * more[d]!;
+}

@@ -1,0 +1,179 @@
+import type { NodeSelectorOperator } from '../../api/kubernetes.js';
+
+/**
+ * What one label may be, in the canonical form of section 2.2: a set of values or the complement of one, within bounds.
+ * `absent` says whether a node without the label satisfies it; keeping that apart from the values is what lets
+ * `Exists` and `NotIn` on one key stay both in force.
+ */
+export interface Requirement {
+  readonly complement: boolean;
+  /** Ascending, without duplicates: the allowed values, or the excluded ones of a complement. */
+  readonly values: readonly string[];
+  readonly gte?: number;
+  readonly lte?: number;
+  readonly absent: boolean;
+  readonly minValues?: number;
+}
+
+const maxInteger = Number.MAX_SAFE_INTEGER;
+
+/** A single value, the commonest requirement. */
+export function single(value: string): Requirement {
+  return { complement: false, values: [value], absent: false };
+}
+
+/** Nothing satisfies it, not even a missing label. */
+export const impossible: Requirement = { complement: false, values: [], absent: false };
+
+/** Only a missing label satisfies it. */
+export const doesNotExist: Requirement = { complement: false, values: [], absent: true };
+
+/** A requirement from its written form; unknown operators are the caller's to refuse. */
+export function requirementOf(
+  operator: NodeSelectorOperator,
+  values: readonly string[] = [],
+  minValues?: number,
+): Requirement {
+  const plain = basic(operator, values);
+  return minValues === undefined ? plain : { ...plain, minValues };
+}
+
+function basic(operator: NodeSelectorOperator, values: readonly string[]): Requirement {
+  switch (operator) {
+    case 'In':
+      return values.length === 1 ? single(values[0]!) : { complement: false, values: sorted(values), absent: false };
+    case 'NotIn':
+      return { complement: true, values: sorted(values), absent: true };
+    case 'Exists':
+      return { complement: true, values: [], absent: false };
+    case 'DoesNotExist':
+      return doesNotExist;
+    case 'Gt':
+      return bounded(Number(values[0]) + 1, undefined);
+    case 'Gte':
+      return bounded(Number(values[0]), undefined);
+    case 'Lt':
+      return bounded(undefined, Number(values[0]) - 1);
+    case 'Lte':
+      return bounded(undefined, Number(values[0]));
+  }
+}
+
+function bounded(gte: number | undefined, lte: number | undefined): Requirement {
+  const bound = gte ?? lte;
+  if (bound === undefined || !Number.isInteger(bound) || bound > maxInteger) return impossible;
+  return { complement: true, values: [], absent: false, ...(gte === undefined ? { lte: bound } : { gte: bound }) };
+}
+
+function sorted(values: readonly string[]): readonly string[] {
+  return [...new Set(values)].sort();
+}
+
+/** Whether a label with this value satisfies the requirement. */
+export function accepts(requirement: Requirement, value: string): boolean {
+  return requirement.values.includes(value) !== requirement.complement && withinBounds(requirement, value);
+}
+
+function withinBounds({ gte, lte }: Requirement, value: string): boolean {
+  if (gte === undefined && lte === undefined) return true;
+  if (!/^-?\d+$/.test(value)) return false;
+  const number = Number(value);
+  return (gte === undefined || number >= gte) && (lte === undefined || number <= lte);
+}
+
+/** Whether the requirement is satisfied by `value`, where undefined stands for a missing label. */
+export function satisfiedBy(requirement: Requirement, value: string | undefined): boolean {
+  return value === undefined ? requirement.absent : accepts(requirement, value);
+}
+
+/** Whether no label at all, present or missing, satisfies it. */
+export function isImpossible(requirement: Requirement): boolean {
+  return !requirement.absent && isEmpty(requirement);
+}
+
+/** Whether no value satisfies it. */
+export function isEmpty({ complement, values }: Requirement): boolean {
+  return !complement && values.length === 0;
+}
+
+/** The requirement that holds where both do (section 2.2). */
+export function intersect(a: Requirement, b: Requirement): Requirement {
+  const absent = a.absent && b.absent;
+  const minValues = larger(a.minValues, b.minValues);
+  const extra = minValues === undefined ? {} : { minValues };
+  const gte = larger(a.gte, b.gte);
+  const lte = smaller(a.lte, b.lte);
+  if (gte !== undefined && lte !== undefined && gte > lte) {
+    return { complement: false, values: [], absent, ...extra };
+  }
+  const bounds = { ...(gte === undefined ? {} : { gte }), ...(lte === undefined ? {} : { lte }) };
+  if (a.complement && b.complement) {
+    const excluded = { complement: true, values: sorted([...a.values, ...b.values]), absent, ...bounds };
+    return exhausted(excluded) ? { complement: false, values: [], absent, ...extra } : { ...excluded, ...extra };
+  }
+  const concrete = a.complement ? b : a;
+  const other = a.complement ? a : b;
+  const within = { ...other, ...bounds };
+  const values = concrete.values.filter((value) => accepts(other, value) && withinBounds(within, value));
+  return { complement: false, values, absent, ...extra };
+}
+
+/** Whether a bounded complement excludes every integer within its bounds. */
+function exhausted({ gte, lte, values }: Requirement): boolean {
+  if (gte === undefined || lte === undefined || lte - gte >= values.length) return false;
+  for (let n = gte; n <= lte; n++) if (!values.includes(String(n))) return false;
+  return true;
+}
+
+function larger(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined ? b : b === undefined ? a : Math.max(a, b);
+}
+
+function smaller(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined ? b : b === undefined ? a : Math.min(a, b);
+}
+
+/** The operator that the requirement is written with; bounds without excluded values count as `Exists` here. */
+export function operatorOf(requirement: Requirement): 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' {
+  if (requirement.complement) return requirement.values.length > 0 ? 'NotIn' : 'Exists';
+  return requirement.values.length > 0 ? 'In' : 'DoesNotExist';
+}
+
+export interface WrittenRequirement {
+  key: string;
+  operator: NodeSelectorOperator;
+  values?: string[];
+  minValues?: number;
+}
+
+/** The written form: one entry, two for both bounds, and one more where a label must exist besides excluded values. */
+export function write(key: string, requirement: Requirement): WrittenRequirement[] {
+  const entries: WrittenRequirement[] = [];
+  const { gte, lte, values, complement } = requirement;
+  if (!complement || values.length > 0) {
+    const operator = operatorOf(requirement);
+    entries.push(operator === 'DoesNotExist' ? { key, operator } : { key, operator, values: [...values] });
+  }
+  if (gte !== undefined) entries.push({ key, operator: 'Gte', values: [String(gte)] });
+  if (lte !== undefined) entries.push({ key, operator: 'Lte', values: [String(lte)] });
+  const bounds = gte !== undefined || lte !== undefined;
+  if (complement && !bounds && !requirement.absent) entries.push({ key, operator: 'Exists' });
+  if (requirement.minValues !== undefined && entries[0] !== undefined) entries[0].minValues = requirement.minValues;
+  return entries;
+}
+
+/** A text equal for equal requirements, and readable: `In [a b]`, `NotIn [a]`, `>= 3`. */
+export function describe(requirement: Requirement): string {
+  const { gte, lte, values, complement, absent } = requirement;
+  const parts: string[] = [];
+  if (!complement || values.length > 0) {
+    const operator = operatorOf(requirement);
+    parts.push(operator === 'DoesNotExist' ? (absent ? operator : 'nothing') : `${operator} [${values.join(' ')}]`);
+  }
+  if (gte !== undefined) parts.push(`>= ${gte}`);
+  if (lte !== undefined) parts.push(`<= ${lte}`);
+  if (complement && gte === undefined && lte === undefined && (!absent || values.length === 0)) {
+    parts.push(absent ? 'any' : 'Exists');
+  }
+  return parts.join(' and ');
+}

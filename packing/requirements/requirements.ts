@@ -1,0 +1,76 @@
+import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
+import { labelAliases } from '../../api/labels.js';
+import { describe, intersect, isImpossible, requirementOf, single, write, type Requirement } from './requirement.js';
+import type { WrittenRequirement } from './requirement.js';
+
+/** Requirements by label key; a key that is missing is free. */
+export type Requirements = ReadonlyMap<string, Requirement>;
+
+export const noRequirements: Requirements = new Map();
+
+interface Written {
+  readonly key: string;
+  readonly operator: NodeSelectorRequirement['operator'];
+  readonly values?: readonly string[] | undefined;
+  readonly minValues?: number | undefined;
+}
+
+/** The current name of a label key (section 1.6, aliases). */
+export function normaliseKey(key: string): string {
+  return labelAliases[key] ?? key;
+}
+
+/** Reads a list of written requirements; several on one key intersect. */
+export function readRequirements(list: readonly Written[] | undefined): Requirements {
+  if (list === undefined || list.length === 0) return noRequirements;
+  const read = new Map<string, Requirement>();
+  for (const { key, operator, values, minValues } of list) {
+    narrow(read, normaliseKey(key), requirementOf(operator, values, minValues));
+  }
+  return read;
+}
+
+/** Labels as requirements, one value each. */
+export function readLabels(labels: Readonly<Record<string, string>> | undefined): Requirements {
+  if (labels === undefined) return noRequirements;
+  const read = new Map<string, Requirement>();
+  for (const key of Object.keys(labels)) narrow(read, normaliseKey(key), single(labels[key]!));
+  return read;
+}
+
+/** Adds one requirement to a set that is being built. */
+export function narrow(into: Map<string, Requirement>, key: string, requirement: Requirement): void {
+  const before = into.get(key);
+  into.set(key, before === undefined ? requirement : intersect(before, requirement));
+}
+
+/** The requirements that hold where all of `sets` do. */
+export function join(...sets: readonly Requirements[]): Requirements {
+  const given = sets.filter((set) => set.size > 0);
+  if (given.length <= 1) return given[0] ?? noRequirements;
+  const joined = new Map(given[0]);
+  for (const set of given.slice(1)) for (const [key, requirement] of set) narrow(joined, key, requirement);
+  return joined;
+}
+
+/** The first key on which nothing is left, if any. */
+export function impossibleKey(requirements: Requirements): string | undefined {
+  for (const [key, requirement] of requirements) if (isImpossible(requirement)) return key;
+  return undefined;
+}
+
+/** A text equal for equal sets, whatever the order of their keys. */
+export function canonicalText(requirements: Requirements): string {
+  if (requirements.size === 0) return '';
+  const parts: string[] = [];
+  for (const [key, requirement] of requirements) parts.push(`${key} ${describe(requirement)}`);
+  return parts.sort().join('; ');
+}
+
+/** The written form, sorted by key and operator. */
+export function writeRequirements(requirements: Requirements): WrittenRequirement[] {
+  const keys = [...requirements.keys()].sort();
+  return keys.flatMap((key) =>
+    write(key, requirements.get(key)!).sort((a, b) => (a.operator < b.operator ? -1 : a.operator > b.operator ? 1 : 0)),
+  );
+}

@@ -1,0 +1,31 @@
+/** The known label key that `key` was probably meant to be, or undefined (section 2.2). */
+export function probableKey(key: string, known: Iterable<string>): string | undefined {
+  const suffix = key.slice(key.lastIndexOf('/') + 1);
+  let best: string | undefined;
+  let least = Math.max(2, Math.floor(key.length / 10)) + 1;
+  for (const candidate of [...known].sort()) {
+    if (candidate === key) return undefined;
+    const sameName = suffix.length > 0 && candidate.slice(candidate.lastIndexOf('/') + 1) === suffix;
+    const distance = sameName ? 1 : editDistance(key, candidate, least);
+    if (distance < least) {
+      least = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+/** Levenshtein distance, or `limit` when it is at least that. */
+function editDistance(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) >= limit) return limit;
+  let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row.push(Math.min(previous[j]! + 1, row[j - 1]! + 1, substitution));
+    }
+    previous = row;
+  }
+  return Math.min(limit, previous[b.length]!);
+}

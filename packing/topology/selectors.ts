@@ -1,0 +1,80 @@
+import type { LabelSelector, Namespace, PodAffinityTerm } from '../../api/kubernetes.js';
+
+type Labels = Readonly<Record<string, string>> | undefined;
+
+/** Whether a label selector selects these labels. An absent selector selects nothing, an empty one everything. */
+export function selects(selector: LabelSelector | undefined, labels: Labels): boolean {
+  if (selector === undefined) return false;
+  const { matchLabels, matchExpressions } = selector;
+  if (matchLabels !== undefined) {
+    for (const key in matchLabels) if (labels?.[key] !== matchLabels[key]) return false;
+  }
+  if (matchExpressions === undefined) return true;
+  return matchExpressions.every(({ key, operator, values }) => {
+    const value = labels?.[key];
+    switch (operator) {
+      case 'In':
+        return value !== undefined && (values ?? []).includes(value);
+      case 'NotIn':
+        return value === undefined || !(values ?? []).includes(value);
+      case 'Exists':
+        return value !== undefined;
+      case 'DoesNotExist':
+        return value === undefined;
+    }
+  });
+}
+
+/** The label keys that a selector reads. */
+export function selectorKeys(selector: LabelSelector | undefined, into: Set<string>): void {
+  if (selector?.matchLabels !== undefined) for (const key of Object.keys(selector.matchLabels)) into.add(key);
+  if (selector?.matchExpressions !== undefined) for (const { key } of selector.matchExpressions) into.add(key);
+}
+
+/** A selector narrowed by `matchLabelKeys` and `mismatchLabelKeys` to (or away from) the pod's own values. */
+export function withLabelKeys(
+  selector: LabelSelector | undefined,
+  labels: Labels,
+  match: readonly string[] | undefined,
+  mismatch?: readonly string[],
+): LabelSelector | undefined {
+  if (selector === undefined || ((match?.length ?? 0) === 0 && (mismatch?.length ?? 0) === 0)) return selector;
+  const expressions = [...(selector.matchExpressions ?? [])];
+  for (const [keys, operator] of [
+    [match, 'In'],
+    [mismatch, 'NotIn'],
+  ] as const) {
+    for (const key of keys ?? []) {
+      const value = labels?.[key];
+      if (value !== undefined) expressions.push({ key, operator, values: [value] });
+    }
+  }
+  return { ...selector, matchExpressions: expressions };
+}
+
+/** Namespaces of the cluster, for terms that select them by label. */
+export class Namespaces {
+  private readonly labels = new Map<string, Labels>();
+
+  constructor(namespaces: readonly Namespace[] | undefined, mentioned: Iterable<string>) {
+    for (const name of mentioned) this.labels.set(name, { 'kubernetes.io/metadata.name': name });
+    for (const { metadata } of namespaces ?? []) {
+      this.labels.set(metadata.name ?? '', { 'kubernetes.io/metadata.name': metadata.name ?? '', ...metadata.labels });
+    }
+  }
+
+  /**
+   * The namespaces that a pod affinity term is about, sorted, or undefined for all of them (section 2.6): its list and its
+   * selector together, the pod's own when it has neither.
+   */
+  of(term: PodAffinityTerm, own: string): readonly string[] | undefined {
+    const { namespaces, namespaceSelector: selector } = term;
+    if (selector === undefined)
+      return namespaces === undefined || namespaces.length === 0 ? [own] : [...namespaces].sort();
+    const empty = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions?.length ?? 0) === 0;
+    if (empty) return undefined;
+    const found = new Set(namespaces);
+    for (const [name, labels] of this.labels) if (selects(selector, labels)) found.add(name);
+    return [...found].sort();
+  }
+}
