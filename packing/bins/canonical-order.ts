@@ -46,8 +46,8 @@ export function canonicalOrder(
     items: sorted(
       items.count,
       (a, b) =>
-        setRank[sets.of[a]!]! - setRank[sets.of[b]!]! ||
         compareRows(items.demand, width, b, a) ||
+        setRank[sets.of[a]!]! - setRank[sets.of[b]!]! ||
         itemHash[a]! - itemHash[b]!,
     ),
     offers: sorted(

@@ -6,7 +6,8 @@ import type { BinProblem } from './problem.js';
 
 /**
  * A problem made ready for search: equal items merged, offers that another beats dropped, everything in an order that does
- * not depend on the order of the input. A shape is a demand with an allowed set; the items of one shape are consecutive.
+ * not depend on the order of the input. A shape is a demand with an allowed set, a kind is a demand; the items of one shape
+ * are consecutive, and so are the shapes of one kind.
  */
 export interface Compiled {
   /** Dimensions that some item demands. */
@@ -34,6 +35,11 @@ export interface Compiled {
   readonly setOf: Int32Array;
   /** The items of shape `s` are `shapeStart[s]` up to `shapeStart[s + 1]`. */
   readonly shapeStart: Int32Array;
+
+  readonly kinds: number;
+  /** The shapes of kind `k` are `kindStart[k]` up to `kindStart[k + 1]`. */
+  readonly kindStart: Int32Array;
+  readonly kindOf: Int32Array;
 
   readonly items: number;
   readonly shapeOf: Int32Array;
@@ -67,11 +73,12 @@ export function compile(problem: BinProblem): Compiled {
 
   const shapeOf = new Int32Array(items);
   const starts: number[] = [];
+  const kindStarts: number[] = [];
   representative.forEach((item, i) => {
     const before = i === 0 ? -1 : representative[i - 1]!;
-    const same =
-      before >= 0 && sets.of[before] === sets.of[item] && compareDemand(problem, dimensions, before, item) === 0;
-    if (!same) starts.push(i);
+    const sameKind = before >= 0 && compareDemand(problem, dimensions, before, item) === 0;
+    if (!sameKind) kindStarts.push(starts.length);
+    if (!sameKind || sets.of[before] !== sets.of[item]) starts.push(i);
     shapeOf[i] = starts.length - 1;
   });
   const shapes = starts.length;
@@ -85,6 +92,9 @@ export function compile(problem: BinProblem): Compiled {
     setOf[s] = setRank[sets.of[origin]!]!;
   });
 
+  const kindOf = new Int32Array(shapes);
+  kindStarts.forEach((start, k) => kindOf.fill(k, start, kindStarts[k + 1] ?? shapes));
+
   return {
     dims: dimensions.length,
     ...kept,
@@ -93,6 +103,9 @@ export function compile(problem: BinProblem): Compiled {
     demand,
     setOf,
     shapeStart: Int32Array.from([...starts, items]),
+    kinds: kindStarts.length,
+    kindStart: Int32Array.from([...kindStarts, shapes]),
+    kindOf,
     items,
     shapeOf,
     pods: merged.pods,

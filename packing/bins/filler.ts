@@ -1,5 +1,16 @@
 import type { Compiled } from './compile.js';
 
+/** What may come into a bin. */
+export interface Admission {
+  /** Pods there are, by item. */
+  left: Int32Array;
+  /** Where given, only items of the sets that have `rank` here. */
+  sets: Uint8Array | undefined;
+  rank: number;
+  /** Where given, only items that have 1 here. */
+  items: Uint8Array | undefined;
+}
+
 /** One bin being filled. Scratch space is reused: read `items` and `count` before the next `begin`. */
 export class Filler {
   /** Items inside, in order of arrival, and how many pods of each item. */
@@ -10,7 +21,7 @@ export class Filler {
   private readonly capsTouched: number[] = [];
   private readonly blocked: Int32Array;
   private readonly blockers: number[] = [];
-  private readonly shapes: Int32Array;
+  private readonly kinds: Int32Array;
   private readonly weight: Float64Array;
   private readonly slack: Float64Array;
 
@@ -19,7 +30,7 @@ export class Filler {
     this.residual = new Float64Array(compiled.dims);
     this.capUse = new Int32Array(compiled.capMax.length);
     this.blocked = new Int32Array(compiled.items);
-    this.shapes = new Int32Array(compiled.shapes);
+    this.kinds = new Int32Array(compiled.kinds);
     this.slack = new Float64Array(compiled.dims);
     this.weight = new Float64Array(compiled.dims);
   }
@@ -112,14 +123,14 @@ export class Filler {
   }
 
   /**
-   * Adds pods of `candidates` (shapes) until nothing fits: each time the shape that leaves the free amounts nearest to
-   * nothing, in the weighted square norm. Large bins take several pods at a time. Returns the work done.
+   * Adds pods of `candidates` (kinds) until nothing fits: each time the kind that leaves the free amounts nearest to the
+   * aim, in the weighted square norm. Large bins take several pods at a time. Returns the work done.
    */
-  grow(candidates: Int32Array, candidateCount: number, left: Int32Array, admitted?: Uint8Array): number {
-    const { dims, demand } = this.compiled;
-    const { shapes, residual, weight, slack } = this;
+  grow(candidates: Int32Array, candidateCount: number, admit: Admission): number {
+    const { dims, demand, kindStart } = this.compiled;
+    const { kinds, residual, weight, slack } = this;
     let live = candidateCount;
-    for (let k = 0; k < live; k++) shapes[k] = candidates[k]!;
+    for (let k = 0; k < live; k++) kinds[k] = candidates[k]!;
     let work = 0;
     while (live > 0) {
       work += live;
@@ -127,8 +138,8 @@ export class Filler {
       let best = -1;
       let highest = -Infinity;
       for (let k = 0; k < live; k++) {
-        const shape = shapes[k]!;
-        const at = shape * dims;
+        const kind = kinds[k]!;
+        const at = kindStart[kind]! * dims;
         let score = 0;
         let d = 0;
         for (; d < dims; d++) {
@@ -142,28 +153,32 @@ export class Filler {
           highest = score;
           best = kept;
         }
-        shapes[kept++] = shape;
+        kinds[kept++] = kind;
       }
       live = kept;
       if (best < 0) break;
-      if (!this.take(shapes[best]!, left, admitted)) {
-        for (let k = best + 1; k < live; k++) shapes[k - 1] = shapes[k]!;
+      if (!this.take(kinds[best]!, admit)) {
+        for (let k = best + 1; k < live; k++) kinds[k - 1] = kinds[k]!;
         live--;
       }
     }
     return work;
   }
 
-  /** Adds some pods of the first item of `shape` that may come; false where none may. */
-  private take(shape: number, left: Int32Array, admitted: Uint8Array | undefined): boolean {
-    const { shapeStart } = this.compiled;
-    for (let item = shapeStart[shape]!; item < shapeStart[shape + 1]!; item++) {
-      let most = left[item]! - this.count[item]!;
-      if (most <= 0 || admitted?.[item] === 0) continue;
-      most = Math.min(most, this.admits(item));
-      if (most <= 0) continue;
-      this.add(item, Math.max(1, Math.min(most, this.fits(shape, 0x7fffffff) >> 3)));
-      return true;
+  /** Adds some pods of the first item of `kind` that may come; false where none may. */
+  private take(kind: number, admit: Admission): boolean {
+    const { shapeStart, kindStart, setOf } = this.compiled;
+    const { left, sets, items } = admit;
+    for (let shape = kindStart[kind]!; shape < kindStart[kind + 1]!; shape++) {
+      if (sets !== undefined && sets[setOf[shape]!] !== admit.rank) continue;
+      for (let item = shapeStart[shape]!; item < shapeStart[shape + 1]!; item++) {
+        let most = left[item]! - this.count[item]!;
+        if (most <= 0 || items?.[item] === 0) continue;
+        most = Math.min(most, this.admits(item));
+        if (most <= 0) continue;
+        this.add(item, Math.max(1, Math.min(most, this.fits(shape, 0x7fffffff) >> 3)));
+        return true;
+      }
     }
     return false;
   }

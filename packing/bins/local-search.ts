@@ -1,4 +1,4 @@
-import type { Builder } from './greedy.js';
+import type { Builder } from './builder.js';
 import type { Stack } from './plan.js';
 
 /** Bins torn down together at most. */
@@ -28,7 +28,7 @@ export class LocalSearch {
     let idle = 0;
     while (builder.work < end && stacks.length > 0 && idle < 60 + 40 * stacks.length) {
       idle = this.attempt() ? 0 : idle + 1;
-      builder.work += 40;
+      builder.market.work += 40;
     }
   }
 
@@ -44,14 +44,15 @@ export class LocalSearch {
       chosen.set(k, used + 1);
       bins++;
     }
-    const { compiled, ledger } = builder;
-    let copies = compiled.capMax.length >= 0 && compiled.limitRemaining.length > 0 ? 1 : 0x7fffffff;
+    const { compiled } = builder;
+    const { ledger } = builder.market;
+    let copies = compiled.limitRemaining.length > 0 ? 1 : 0x7fffffff;
     let before = 0;
     const items = new Set<number>();
     for (const [k, used] of chosen) {
       const stack = stacks[k]!;
       copies = Math.min(copies, Math.floor(stack.times / used));
-      before += used * builder.rate[stack.offer]!;
+      before += used * builder.market.rate[stack.offer]!;
       ledger.use(stack.offer, -used);
       stack.items.forEach((item, j) => {
         items.add(item);
@@ -101,7 +102,9 @@ export class LocalSearch {
   private track(stack: Stack): void {
     const { builder } = this;
     let worth = 0;
-    stack.items.forEach((item, k) => (worth += stack.pods[k]! * builder.worth[builder.compiled.shapeOf[item]!]!));
+    stack.items.forEach(
+      (item, k) => (worth += stack.pods[k]! * builder.market.worth[builder.compiled.shapeOf[item]!]!),
+    );
     const price = builder.compiled.price[stack.offer]!;
     const waste = Math.max(price - worth, 0) + 0.02 * price;
     this.waste.push(waste);

@@ -1,5 +1,5 @@
 import type { Compiled } from './compile.js';
-import type { Builder } from './greedy.js';
+import type { Builder } from './builder.js';
 import type { Stack } from './plan.js';
 import type { BinProblem } from './problem.js';
 
@@ -10,8 +10,9 @@ export function fillOpenBins(
   builder: Builder,
   left: Int32Array,
 ): { filled: (Stack | undefined)[]; work: number } {
-  const { dims, shapes, setOf, demand } = compiled;
-  const { filler, worth, prices } = builder;
+  const { dims, kinds, shapes, setOf, demand } = compiled;
+  const { filler } = builder;
+  const { worth, prices } = builder.market;
   const filled: (Stack | undefined)[] = compiled.openFree.map(() => undefined);
   if (filled.length === 0) return { filled, work: 0 };
   const importance = new Float64Array(dims).fill(1 / dims);
@@ -21,18 +22,18 @@ export function fillOpenBins(
       importance[d] = importance[d]! + (worth[s]! > 0 ? share / worth[s]! : 0);
     }
   }
-  const live = new Int32Array(shapes);
+  const live = new Int32Array(kinds);
   let work = 0;
   for (const [b, free] of compiled.openFree.entries()) {
     if (free === undefined) continue;
     const admitted = compiled.openSets[compiled.openSetOf[b]!]!;
     let count = 0;
-    for (let s = 0; s < shapes; s++) if (anyLeft(compiled, s, left, admitted)) live[count++] = s;
+    for (let k = 0; k < kinds; k++) if (anyLeft(compiled, k, left, admitted)) live[count++] = k;
     if (count === 0) continue;
     filler.begin(free, 0);
     filler.occupy(compiled.openHolds[b]!, problem.openBins[b]!.capUse);
     filler.aim(free, importance);
-    work += shapes + filler.grow(live, count, left, admitted);
+    work += kinds + filler.grow(live, count, { left, sets: undefined, rank: 0, items: admitted });
     if (filler.items.length === 0) continue;
     const items = Int32Array.from(filler.items);
     const pods = Int32Array.from(filler.items, (item) => filler.count[item]!);
@@ -42,9 +43,9 @@ export function fillOpenBins(
   return { filled, work };
 }
 
-function anyLeft(compiled: Compiled, shape: number, left: Int32Array, admitted: Uint8Array): boolean {
-  for (let i = compiled.shapeStart[shape]!; i < compiled.shapeStart[shape + 1]!; i++) {
-    if (left[i]! > 0 && admitted[i] === 1) return true;
-  }
+function anyLeft(compiled: Compiled, kind: number, left: Int32Array, admitted: Uint8Array): boolean {
+  const { kindStart, shapeStart } = compiled;
+  const end = shapeStart[kindStart[kind + 1]!]!;
+  for (let i = shapeStart[kindStart[kind]!]!; i < end; i++) if (left[i]! > 0 && admitted[i] === 1) return true;
   return false;
 }

@@ -1,7 +1,8 @@
 import { compile } from './compile.js';
-import { Builder } from './greedy.js';
+import { Builder } from './builder.js';
 import { LimitLedger } from './limits.js';
 import { LocalSearch } from './local-search.js';
+import { Market } from './market.js';
 import { fillOpenBins } from './open-bins.js';
 import type { Stack } from './plan.js';
 import { expand } from './plan.js';
@@ -23,7 +24,7 @@ export function solveBins(problem: BinProblem, effort: Effort): BinSolution {
     supplies(compiled),
     capReach(compiled),
   ).resource;
-  const builder = new Builder(compiled, prices, new LimitLedger(compiled), compiled.price);
+  const builder = new Builder(new Market(compiled, prices, new LimitLedger(compiled), compiled.price));
   const { filled } = fillOpenBins(problem, compiled, builder, left);
   const stacks: Stack[] = [];
   builder.construct(all, left, stacks);

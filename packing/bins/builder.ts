@@ -1,0 +1,244 @@
+import type { Compiled } from './compile.js';
+import { Filler } from './filler.js';
+import type { Market } from './market.js';
+import type { Stack } from './plan.js';
+import type { Seed } from './stock.js';
+import { Stock } from './stock.js';
+
+/** How many offers are filled to find the next bin. */
+const candidatesPerBin = 6;
+
+/** Builds bins one pattern at a time; holds the scratch space that constructions share. */
+export class Builder {
+  readonly filler: Filler;
+  readonly compiled: Compiled;
+  /** Other than 0: bits that vary what the next bins aim at. */
+  disturb = 0;
+  private fills = 0;
+  private readonly stock: Stock;
+  private readonly choice: Int32Array;
+  private readonly choiceScore: Float64Array;
+  private readonly content: Float64Array;
+  private readonly target: Float64Array;
+  private readonly importance: Float64Array;
+  private readonly phase: Uint8Array;
+  /** Offers dearer than this are not looked at. */
+  private ceiling = Infinity;
+
+  constructor(readonly market: Market) {
+    const { compiled } = market;
+    this.compiled = compiled;
+    this.filler = new Filler(compiled);
+    this.stock = new Stock(compiled, market);
+    this.choice = new Int32Array(candidatesPerBin);
+    this.choiceScore = new Float64Array(candidatesPerBin);
+    this.content = new Float64Array(compiled.dims);
+    this.target = new Float64Array(compiled.dims);
+    this.importance = new Float64Array(compiled.dims);
+    this.phase = new Uint8Array(compiled.sets);
+  }
+
+  /** Work done so far, in units of `Effort`. */
+  get work(): number {
+    return this.fills + this.market.work;
+  }
+
+  /** Packs what `left` counts of `items` into new bins, appended to `out`; what finds no bin stays in `left`. */
+  construct(items: Int32Array, left: Int32Array, out: Stack[]): void {
+    const { stock } = this;
+    const aside: [number, number][] = [];
+    this.ceiling = Infinity;
+    stock.open(items, left);
+    while (stock.count()) {
+      const seed = stock.seed();
+      const stack = this.next(seed);
+      if (stack !== undefined) {
+        this.put(stack, left, out);
+        continue;
+      }
+      // No offer that limits leave can hold it.
+      aside.push([seed.item, left[seed.item]!]);
+      left[seed.item] = 0;
+    }
+    for (const [item, pods] of aside) left[item] = pods;
+  }
+
+  /**
+   * The same for pods that bins of `price` held: gives up, with Infinity, as soon as it cannot cost less. The price of what
+   * it made otherwise.
+   */
+  rebuild(items: Int32Array, left: Int32Array, out: Stack[], price: number): number {
+    const { stock } = this;
+    let spent = 0;
+    stock.open(items, left);
+    while (stock.count()) {
+      if (spent + stock.worth > price + 1e-9) return Infinity;
+      this.ceiling = price - spent + 1e-12;
+      const stack = this.next(stock.seed());
+      if (stack === undefined) return Infinity;
+      this.put(stack, left, out);
+      spent += stack.times * this.market.rate[stack.offer]!;
+    }
+    return spent;
+  }
+
+  private put(stack: Stack, left: Int32Array, out: Stack[]): void {
+    for (let k = 0; k < stack.items.length; k++) {
+      left[stack.items[k]!] = left[stack.items[k]!]! - stack.times * stack.pods[k]!;
+    }
+    this.market.ledger.use(stack.offer, stack.times);
+    out.push(stack);
+  }
+
+  /**
+   * A bin around `seed`: where caps force it, the one that wastes least, at most about twice its share in worth; otherwise
+   * the one with most worth for its price.
+   */
+  private next(seed: Seed): Stack | undefined {
+    const found = seed.forced ? this.shortlistForced(seed) : this.shortlistFree(seed);
+    const { market, choice } = this;
+    let best: Stack | undefined;
+    let highest = -Infinity;
+    for (let k = 0; k < found; k++) {
+      const worth = this.fill(choice[k]!, seed);
+      const offer = this.downsize(choice[k]!, seed);
+      const score = seed.forced ? worth - market.rate[offer]! : worth / market.rate[offer]!;
+      if (score > highest + 1e-12) {
+        highest = score;
+        best = this.snapshot(offer);
+      }
+    }
+    return best;
+  }
+
+  /** Puts into `choice` the offers that could waste least of those of about the seed's share; how many. */
+  private shortlistForced(seed: Seed): number {
+    const { market, compiled } = this;
+    const shape = compiled.shapeOf[seed.item]!;
+    const offers = compiled.offersOfSet[seed.set]!;
+    const worth = market.worthOfOffers(seed.set);
+    const target = Math.max(seed.share * 1.6, market.worth[shape]!);
+    let found = 0;
+    for (let k = market.firstWorth(seed.set, market.worth[shape]!); k < offers.length; k++) {
+      const o = offers[k]!;
+      if (compiled.price[o]! > this.ceiling || (found > 0 && compiled.price[o]! > 2.5 * target)) break;
+      market.work++;
+      if ((found > 0 && worth[k]! > target) || !market.holds(o, shape)) continue;
+      found = this.offer(o, worth[k]! - market.rate[o]! * (1 + 1e-9), found);
+    }
+    return found;
+  }
+
+  /** Puts into `choice` the offers that could hold most worth for their price of what is left; how many. */
+  private shortlistFree(seed: Seed): number {
+    const { market, compiled, choiceScore } = this;
+    const shape = compiled.shapeOf[seed.item]!;
+    const offers = compiled.offersOfSet[seed.set]!;
+    let found = 0;
+    for (let k = market.firstWorth(seed.set, market.worth[shape]!); k < offers.length; k++) {
+      const o = offers[k]!;
+      if (compiled.price[o]! > this.ceiling) break;
+      market.work++;
+      const score = this.promise(o, seed.set);
+      if (found === candidatesPerBin && score <= choiceScore[found - 1]!) continue;
+      if (market.holds(o, shape)) found = this.offer(o, score, found);
+    }
+    return found;
+  }
+
+  /** Inserts an offer into `choice`, best first, dropping the last where it is full. */
+  private offer(offer: number, score: number, found: number): number {
+    const { choice, choiceScore } = this;
+    if (found === candidatesPerBin && score <= choiceScore[found - 1]!) return found;
+    let k = found < candidatesPerBin ? found : found - 1;
+    while (k > 0 && choiceScore[k - 1]! < score) {
+      choice[k] = choice[k - 1]!;
+      choiceScore[k] = choiceScore[k - 1]!;
+      k--;
+    }
+    choice[k] = offer;
+    choiceScore[k] = score;
+    return Math.min(candidatesPerBin, found + 1);
+  }
+
+  /** How much worth for its price `offer` could hold of what is left. */
+  private promise(offer: number, set: number): number {
+    const { own, others, othersRate } = this.stock;
+    const { prices, rate } = this.market;
+    const { dims, capacity } = this.compiled;
+    let worth = 0;
+    let room = 0;
+    let taken = 0;
+    for (let d = 0; d < dims; d++) {
+      const amount = capacity[offer * dims + d]!;
+      const price = prices[set * dims + d]!;
+      worth += price * Math.min(own[d]!, amount);
+      room += price * Math.min(own[d]! + others[d]!, amount);
+      if (amount > 0) taken = Math.max(taken, own[d]! / amount);
+    }
+    return (worth + (taken < 1 ? othersRate * (room - worth) : 0)) / rate[offer]!;
+  }
+
+  /**
+   * Fills one bin of `offer` around `seed`; the worth of what came. Items about as dear as the seed come first: cheaper ones
+   * only use what these leave.
+   */
+  private fill(offer: number, seed: Seed): number {
+    const { compiled, filler, stock, market, phase } = this;
+    filler.begin(compiled.capacity, offer * compiled.dims);
+    this.aim(offer, seed.set);
+    filler.add(seed.item, 1);
+    const hasFiller = stock.phases(offer, seed, phase);
+    const admit = { left: stock.left, sets: phase, rank: 1, items: undefined };
+    this.fills += filler.grow(stock.kinds, stock.live, admit);
+    if (hasFiller) {
+      admit.rank = 2;
+      this.fills += filler.grow(stock.kinds, stock.live, admit);
+    }
+    let worth = 0;
+    const { items, count } = filler;
+    for (let k = 0; k < items.length; k++) worth += count[items[k]!]! * market.worth[compiled.shapeOf[items[k]!]!]!;
+    return worth;
+  }
+
+  /** Aims at a full bin in the resources that are worth something, and at the mix of what is left in the others. */
+  private aim(offer: number, set: number): void {
+    const { compiled, target, importance, stock, filler } = this;
+    const { prices } = this.market;
+    const { dims, capacity } = compiled;
+    let worth = 0;
+    for (let d = 0; d < dims; d++) worth += prices[set * dims + d]! * capacity[offer * dims + d]!;
+    let scale = Infinity;
+    for (let d = 0; d < dims; d++) {
+      const amount = capacity[offer * dims + d]!;
+      if (prices[set * dims + d]! * amount > 0.05 * worth && stock.own[d]! > 0) {
+        scale = Math.min(scale, amount / stock.own[d]!);
+      }
+    }
+    for (let d = 0; d < dims; d++) {
+      const amount = capacity[offer * dims + d]!;
+      const share = worth > 0 ? (prices[set * dims + d]! * amount) / worth : 0;
+      target[d] = share > 0.05 ? amount : Math.min(amount, stock.own[d]! * scale);
+      importance[d] = amount > 0 ? Math.max(share, 0.5 * (target[d]! / amount)) : 0;
+      if (this.disturb !== 0) importance[d] = importance[d]! * (1 + ((this.disturb >> (3 * (d % 8))) & 7) / 2);
+    }
+    filler.aim(target, importance);
+  }
+
+  /** The cheapest offer that holds what the filler holds, given that `offer` does. */
+  private downsize(offer: number, seed: Seed): number {
+    const { compiled, filler, content } = this;
+    const { dims, capacity } = compiled;
+    for (let d = 0; d < dims; d++) content[d] = capacity[offer * dims + d]! - filler.residual[d]!;
+    return this.market.cheapest(content, filler.items, seed.set, offer);
+  }
+
+  /** What the filler holds, as often as there are pods and limits for it. */
+  private snapshot(offer: number): Stack {
+    const { items, count } = this.filler;
+    const { left } = this.stock;
+    let times = this.market.ledger.most(offer);
+    for (const item of items) times = Math.min(times, Math.floor(left[item]! / count[item]!));
+    return { offer, items: Int32Array.from(items), pods: Int32Array.from(items, (item) => count[item]!), times };
+  }
+}

@@ -1,0 +1,128 @@
+import type { Compiled } from './compile.js';
+import type { LimitLedger } from './limits.js';
+
+/** What offers cost and what they are good for, at given worths of resources. */
+export class Market {
+  /** Worth of one pod, by shape. */
+  readonly worth: Float64Array;
+  /** What the mean pod would be worth in each set: sets that admit only dear offers are dear. */
+  readonly dearness: Float64Array;
+  /** Place of each set when the dearest come first. */
+  readonly setRank: Int32Array;
+  /** Offers looked at so far. */
+  work = 0;
+  private readonly worthMemo: (Float64Array | undefined)[] = [];
+  private readonly bestMemo: (number | undefined)[] = [];
+
+  constructor(
+    readonly compiled: Compiled,
+    /** Worth of a unit of each resource to each set: `prices[set * dims + d]`. */
+    readonly prices: Float64Array,
+    readonly ledger: LimitLedger,
+    /** What an offer counts as when offers are compared: its price, or more where limits are short. */
+    readonly rate: Float64Array,
+  ) {
+    const { dims, shapes, sets, demand, setOf } = compiled;
+    this.worth = new Float64Array(shapes);
+    const mean = new Float64Array(dims);
+    for (let s = 0; s < shapes; s++) {
+      for (let d = 0; d < dims; d++) {
+        const amount = demand[s * dims + d]!;
+        this.worth[s] = this.worth[s]! + prices[setOf[s]! * dims + d]! * amount;
+        mean[d] = mean[d]! + amount;
+      }
+    }
+    this.dearness = new Float64Array(sets);
+    for (let k = 0; k < sets * dims; k++) {
+      const set = Math.floor(k / dims);
+      this.dearness[set] = this.dearness[set]! + prices[k]! * mean[k % dims]!;
+    }
+    this.setRank = new Int32Array(sets);
+    Int32Array.from({ length: sets }, (_, s) => s)
+      .sort((a, b) => this.dearness[b]! - this.dearness[a]! || a - b)
+      .forEach((set, rank) => (this.setRank[set] = rank));
+  }
+
+  /** What a full bin would be worth, by place in `offersOfSet[set]`. */
+  worthOfOffers(set: number): Float64Array {
+    const known = this.worthMemo[set];
+    if (known !== undefined) return known;
+    const { offersOfSet, capacity, dims } = this.compiled;
+    const offers = offersOfSet[set]!;
+    const result = new Float64Array(offers.length);
+    for (let k = 0; k < offers.length; k++) {
+      let worth = 0;
+      for (let d = 0; d < dims; d++) worth += this.prices[set * dims + d]! * capacity[offers[k]! * dims + d]!;
+      result[k] = worth;
+    }
+    this.worthMemo[set] = result;
+    return result;
+  }
+
+  /** The price of the offer of `set` with most worth for its price: the size of bin that resources alone would ask for. */
+  bestPrice(set: number): number {
+    const known = this.bestMemo[set];
+    if (known !== undefined) return known;
+    const offers = this.compiled.offersOfSet[set]!;
+    const worth = this.worthOfOffers(set);
+    let best = 0;
+    let price = Infinity;
+    for (let k = 0; k < offers.length; k++) {
+      const ratio = worth[k]! / this.rate[offers[k]!]!;
+      if (ratio > best * 1.001) {
+        best = ratio;
+        price = this.compiled.price[offers[k]!]!;
+      }
+    }
+    this.bestMemo[set] = price;
+    return price;
+  }
+
+  /** Whether an empty bin of `offer` has room for a pod of `shape`, and limits for the bin. */
+  holds(offer: number, shape: number): boolean {
+    const { dims, capacity, demand } = this.compiled;
+    for (let d = 0; d < dims; d++) if (demand[shape * dims + d]! > capacity[offer * dims + d]!) return false;
+    return this.ledger.allows(offer);
+  }
+
+  /** The first place in `offersOfSet[set]` of an offer that costs as much as `worth`; cheaper ones hold less. */
+  firstWorth(set: number, worth: number): number {
+    const { price, offersOfSet } = this.compiled;
+    const offers = offersOfSet[set]!;
+    const least = worth * (1 - 1e-6);
+    let low = 0;
+    let high = offers.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (price[offers[middle]!]! < least) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** The cheapest offer with room for `content` that admits all `items`, no dearer than `offer`, which does. */
+  cheapest(content: Float64Array, items: readonly number[] | Int32Array, set: number, offer: number): number {
+    const { compiled, rate, prices } = this;
+    const { dims, capacity, price } = compiled;
+    const offers = compiled.offersOfSet[set]!;
+    let worth = 0;
+    for (let d = 0; d < dims; d++) worth += prices[set * dims + d]! * content[d]!;
+    let best = offer;
+    for (let k = this.firstWorth(set, worth); k < offers.length; k++) {
+      const o = offers[k]!;
+      if (o === best || price[o]! > rate[best]!) break;
+      this.work++;
+      if (rate[o]! >= rate[best]!) continue;
+      let d = 0;
+      while (d < dims && content[d]! <= capacity[o * dims + d]!) d++;
+      if (d === dims && this.admitsAll(o, items) && this.ledger.allows(o)) best = o;
+    }
+    return best;
+  }
+
+  private admitsAll(offer: number, items: readonly number[] | Int32Array): boolean {
+    const { inSet, sets, setOf, shapeOf } = this.compiled;
+    for (let k = 0; k < items.length; k++) if (inSet[offer * sets + setOf[shapeOf[items[k]!]!]!] === 0) return false;
+    return true;
+  }
+}
