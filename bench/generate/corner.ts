@@ -54,7 +54,7 @@ const traits: Readonly<Record<string, Trait>> = {
   plain: (draft, name, count) => add(draft, name, count, {}),
   limits: (draft, name, count) => {
     const pool = draft.random.pick(draft.pools);
-    pool.options.limits = draft.random.pick([
+    pool.options.limits = draft.random.pick<Record<string, string>>([
       { cpu: String(draft.random.int(4, 40)) },
       { memory: `${draft.random.int(8, 80)}Gi` },
       { nodes: String(draft.random.int(1, 4)) },

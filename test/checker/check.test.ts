@@ -129,7 +129,7 @@ const boundVolume = (name: string, zone: string): KubernetesObject[] =>
         nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [inValues(zoneKey, zone)] }] } },
       },
     },
-  ] as KubernetesObject[];
+  ] as unknown as KubernetesObject[];
 const csiNode = (name: string, count: number): KubernetesObject =>
   ({
     apiVersion: 'storage.k8s.io/v1',
@@ -562,11 +562,7 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
     },
     {
       says: 'hosts',
-      objects: [
-        pool,
-        ...two.map((object, i) => ({ ...object, spec: app(`p${i + 1}`, spread(hostnameKey)).spec })),
-        ...node('n1'),
-      ] as KubernetesObject[],
+      objects: [pool, ...['p1', 'p2'].map((name) => app(name, spread(hostnameKey))), ...node('n1')],
       plan: plan([both]),
       breaks: ['topology-spread'],
     },

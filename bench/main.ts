@@ -1,0 +1,153 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command, InvalidArgumentError } from 'commander';
+import { checkPlan } from '../test/checker/check.js';
+import type { CatalogueEntry, ObjectList, PlanJson } from '../test/checker/types.js';
+import { caseName, makeCase, writeCase } from './case-files.js';
+import { type Kind, generate, generateCorner, kinds } from './generate/index.js';
+import { Peer } from './peer.js';
+import { type PlanResult, measurePlans } from './plans.js';
+import { planTable, summaries, summaryMarkdown, summaryTable } from './report.js';
+
+/** Sizes that show growth without taking the afternoon. */
+const usualSizes: Readonly<Record<Kind, readonly number[]>> = {
+  generic: [1000],
+  'benchmark-mix': [1000, 5000, 10_000],
+  realistic: [1000, 10_000],
+  'realistic-nodes': [1000],
+  preferences: [500],
+  corner: [60],
+  cluster: [40, 100, 200],
+};
+
+const whole = (text: string): number => {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError('expected a whole number.');
+  return value;
+};
+const wholes = (text: string): number[] => text.split(',').map(whole);
+const kindList = (text: string): Kind[] => text.split(',').map(oneKind);
+function oneKind(text: string): Kind {
+  const kind = kinds.find((known) => known === text);
+  if (kind === undefined) throw new InvalidArgumentError(`expected one of ${kinds.join(', ')}.`);
+  return kind;
+}
+
+interface BenchOptions {
+  kinds?: Kind[];
+  sizes?: number[];
+  cases: number;
+  firstSeed: number;
+  repeats: number;
+  warm: number;
+  peer: boolean;
+  peerMaxPods: number;
+  timeout: number;
+  peerTimeout: number;
+  json?: string;
+  markdown?: string;
+  keep?: string;
+}
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+const program = new Command('bench')
+  .description(
+    'Plans the same seeded cases with Stowage and with Karpenter, and judges both by an independent checker.',
+  )
+  .option('--kinds <list>', `of ${kinds.join(', ')}`, kindList)
+  .option('--sizes <list>', 'pods a case; otherwise what is usual for the kind', wholes)
+  .option('--cases <n>', 'cases of each kind and size', whole, 1)
+  .option('--first-seed <n>', 'the seed of the first case; the others follow', whole, 1)
+  .option('--repeats <n>', "Karpenter's plans differ from run to run: take the best of so many", whole, 3)
+  .option('--warm <n>', "solves in one process for Stowage's warm time; 1 for none", whole, 5)
+  .option('--no-peer', 'Stowage alone')
+  .option('--peer-max-pods <n>', 'no Karpenter for larger cases', whole, 20_000)
+  .option('--timeout <seconds>', 'for one plan of Stowage', whole, 300)
+  .option('--peer-timeout <seconds>', "for Karpenter's plans of one case together", whole, 900)
+  .option('--json <file>', 'write every result there')
+  .option('--markdown <file>', 'write the summary there')
+  .option('--keep <folder>', 'write the case files there and keep them')
+  .action(async (options: BenchOptions) => {
+    process.exitCode = await bench(options);
+  });
+
+async function bench(options: BenchOptions): Promise<number> {
+  const peer = options.peer ? await Peer.ready(say) : undefined;
+  const folder = options.keep ?? mkdtempSync(join(tmpdir(), 'stowage-bench-'));
+  const results: PlanResult[] = [];
+  try {
+    for (const { kind, size, seed } of chosenCases(options)) {
+      const files = makeCase(folder, kind, size, seed);
+      const result = await measurePlans(peer, files, {
+        repeats: options.repeats,
+        warmRepeats: options.warm,
+        timeoutMs: options.timeout * 1000,
+        peerTimeoutMs: options.peerTimeout * 1000,
+        peerMaxPods: options.peerMaxPods,
+      });
+      results.push(result);
+      say(progress(result));
+      if (options.keep === undefined) rmSync(join(folder, caseName(files)), { recursive: true, force: true });
+    }
+  } finally {
+    if (options.keep === undefined) rmSync(folder, { recursive: true, force: true });
+  }
+  const all = summaries(results);
+  process.stdout.write(`${planTable(results)}\n${summaryTable(all)}\n`);
+  if (options.json !== undefined)
+    writeFileSync(options.json, `${JSON.stringify({ summaries: all, results }, null, 1)}\n`);
+  if (options.markdown !== undefined) writeFileSync(options.markdown, `${summaryMarkdown(all)}\n`);
+  return results.some((result) => result.problems.length > 0) ? 1 : 0;
+}
+
+function chosenCases(options: BenchOptions): { kind: Kind; size: number; seed: number }[] {
+  const seeds = Array.from({ length: options.cases }, (_, i) => options.firstSeed + i);
+  return (options.kinds ?? kinds.filter((kind) => kind !== 'cluster')).flatMap((kind) =>
+    (options.sizes ?? usualSizes[kind]).flatMap((size) => seeds.map((seed) => ({ kind, size, seed }))),
+  );
+}
+
+function progress(result: PlanResult): string {
+  const { stowage, comparable } = result;
+  const price = stowage === undefined ? 'no plan' : `${stowage.price.toFixed(3)}/h in ${stowage.coldMs.toFixed(1)} ms`;
+  const against = comparable === undefined ? '' : `, Karpenter ${comparable.price.toFixed(3)}/h`;
+  const lines = result.problems.map((problem) => `\n    ${problem}`);
+  return `${caseName(result)}: ${price}${against}${lines.join('')}`;
+}
+
+program
+  .command('generate')
+  .description('write the files of one case')
+  .requiredOption('--kind <kind>', `one of ${kinds.join(', ')}`, oneKind)
+  .requiredOption('--size <n>', 'pods (nodes for cluster)', whole)
+  .option('--seed <n>', '', whole, 1)
+  .option('--traits <list>', 'for corner: these traits alone', (text: string) => text.split(','))
+  .requiredOption('--out <folder>', 'gets objects.json and catalogue.json')
+  .action((options: { kind: Kind; size: number; seed: number; traits?: string[]; out: string }) => {
+    const { kind, size, seed, traits, out } = options;
+    const made = traits === undefined ? generate(kind, size, seed) : generateCorner(traits, size, seed);
+    const { objects, catalogue } = writeCase(out, made);
+    process.stdout.write(`--objects ${objects} --catalogue ${catalogue}\n`);
+  });
+
+program
+  .command('check')
+  .description('judge a plan that `stowage plan -o json` or the peer printed')
+  .requiredOption('--objects <file>')
+  .requiredOption('--catalogue <file>')
+  .requiredOption('--plan <file>')
+  .action((options: { objects: string; catalogue: string; plan: string }) => {
+    const read = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
+    const given = read(options.plan) as PlanJson | PlanJson[];
+    for (const plan of Array.isArray(given) ? given : [given]) {
+      const verdict = checkPlan(read(options.objects) as ObjectList, read(options.catalogue) as CatalogueEntry[], plan);
+      process.stdout.write(
+        `${JSON.stringify({ engine: plan.engine, price: plan.pricePerHour, ...verdict }, null, 1)}\n`,
+      );
+      if (verdict.violations.length > 0) process.exitCode = 1;
+    }
+  });
+
+await program.parseAsync();

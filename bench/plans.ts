@@ -1,0 +1,138 @@
+import { checkPlan } from '../test/checker/check.js';
+import type { PlanJson, Violation } from '../test/checker/types.js';
+import type { CaseFiles } from './case-files.js';
+import type { Peer } from './peer.js';
+import { stowagePlan } from './stowage.js';
+
+/** One plan, judged. */
+export interface Judged {
+  readonly placed: number;
+  readonly nodes: number;
+  readonly price: number;
+  readonly violations: readonly Violation[];
+}
+
+export interface PlanResult {
+  readonly kind: string;
+  readonly size: number;
+  readonly seed: number;
+  /** The checker's own bound on what the pods that Stowage placed must cost. */
+  readonly lowerBound: number;
+  readonly stowage?: Judged & {
+    readonly coldMs: number;
+    readonly warmMs: number;
+    readonly wallMs: number;
+    readonly maxRssMb: number | undefined;
+    readonly statedBound: number | undefined;
+  };
+  readonly karpenter?: { readonly runs: readonly (Judged & { readonly ms: number })[]; readonly maxRssMb: number };
+  /** Karpenter's cheapest run among those that place the same pods as Stowage. */
+  readonly comparable?: { readonly price: number; readonly valid: boolean };
+  /** What is wrong with Stowage's side of it, each in a line. */
+  readonly problems: readonly string[];
+  /** Why an engine gave nothing. */
+  readonly failed: { readonly stowage?: string; readonly karpenter?: string };
+}
+
+export interface PlanOptions {
+  readonly repeats: number;
+  readonly warmRepeats: number;
+  readonly timeoutMs: number;
+  readonly peerTimeoutMs: number;
+  /** Karpenter takes too long beyond so many pods. */
+  readonly peerMaxPods: number;
+}
+
+/** Has both engines plan for one case and judges what they say. */
+export async function measurePlans(
+  peer: Peer | undefined,
+  files: CaseFiles,
+  options: PlanOptions,
+): Promise<PlanResult> {
+  const ours = await stowagePlan(files.objects, files.catalogue, options);
+  const theirs =
+    peer === undefined || files.size > options.peerMaxPods
+      ? 'not run'
+      : await peer.solve(files.objects, files.catalogue, options.repeats, options.peerTimeoutMs);
+  const { kind, size, seed } = files;
+  const plans = typeof theirs === 'string' ? [] : theirs;
+  const runs = plans.map((plan) => ({ ...judge(files, plan).judged, ms: plan.solveMs[0] ?? NaN }));
+  const base = {
+    kind,
+    size,
+    seed,
+    ...(runs.length > 0 && { karpenter: { runs, maxRssMb: plans[0]?.maxRssMb ?? NaN } }),
+    failed: {
+      ...(typeof ours === 'string' && { stowage: ours }),
+      ...(typeof theirs === 'string' && { karpenter: theirs }),
+    },
+  };
+  if (typeof ours === 'string') return { ...base, lowerBound: 0, problems: [`no plan: ${ours}`] };
+  const { judged, lowerBound } = judge(files, ours.plan);
+  const { plan, coldMs, warmMs, wallMs, maxRssMb } = ours;
+  const stowage = { ...judged, coldMs, warmMs, wallMs, maxRssMb, statedBound: plan.lowerBoundPerHour };
+  const comparable = compare(plan, plans, runs);
+  const problems = problemsOf(stowage, lowerBound, runs, comparable);
+  return { ...base, lowerBound, stowage, ...(comparable && { comparable }), problems };
+}
+
+function judge(files: CaseFiles, plan: PlanJson): { judged: Judged; lowerBound: number } {
+  const verdict = checkPlan(files.list, files.entries, plan);
+  return {
+    lowerBound: verdict.lowerBound,
+    judged: {
+      placed: verdict.placedPods,
+      nodes: verdict.newNodes,
+      price: plan.pricePerHour,
+      violations: verdict.violations,
+    },
+  };
+}
+
+const placedPods = (plan: PlanJson): Set<string> =>
+  new Set([...plan.newNodeClaims, ...plan.existingNodes].flatMap((entry) => entry.pods));
+
+function compare(
+  ours: PlanJson,
+  theirs: readonly PlanJson[],
+  judged: readonly Judged[],
+): PlanResult['comparable'] | undefined {
+  const mine = placedPods(ours);
+  let best: { price: number; valid: boolean } | undefined;
+  theirs.forEach((plan, i) => {
+    const pods = placedPods(plan);
+    if (pods.size !== mine.size || ![...pods].every((pod) => mine.has(pod))) return;
+    const valid = judged[i]?.violations.length === 0;
+    if (best === undefined || plan.pricePerHour < best.price) best = { price: plan.pricePerHour, valid };
+  });
+  return best;
+}
+
+const cent = 1e-6;
+
+function problemsOf(
+  ours: Judged,
+  lowerBound: number,
+  theirs: readonly Judged[],
+  comparable: PlanResult['comparable'],
+): string[] {
+  const problems = ours.violations
+    .slice(0, 5)
+    .map(({ rule, node, pod, message }) =>
+      [`violation ${rule}`, node, pod, message].filter((part) => part !== undefined).join(' | '),
+    );
+  if (ours.violations.length > 5) problems.push(`... ${ours.violations.length} violations in all`);
+  const most = Math.max(0, ...theirs.filter(({ violations }) => violations.length === 0).map(({ placed }) => placed));
+  if (ours.placed < most) problems.push(`fewer pods: ${ours.placed} where a valid plan of Karpenter's places ${most}`);
+  if (comparable !== undefined && ours.price > comparable.price + cent) {
+    const percent = ((ours.price / comparable.price - 1) * 100).toFixed(1);
+    const validity = comparable.valid ? 'valid' : 'invalid';
+    problems.push(
+      `dearer: ${ours.price.toFixed(4)} against ${comparable.price.toFixed(4)} (+${percent}%, their plan is ${validity})`,
+    );
+  }
+  if (ours.violations.length === 0 && ours.price < lowerBound * (1 - 1e-6) - cent) {
+    problems.push(`below the lower bound: ${ours.price} < ${lowerBound} (a fault of the checker?)`);
+  }
+  return problems;
+}
