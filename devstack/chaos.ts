@@ -1,0 +1,161 @@
+import type { Command } from 'commander';
+import Table from 'cli-table3';
+import { CloudProxyControl, type Fault } from './cloud-proxy/control.js';
+import type { CapacityKind } from './cloud-proxy/pools.js';
+import type { StackState } from './stack-state.js';
+
+interface Located {
+  name: string;
+  dir?: string;
+}
+
+const print = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
+
+const number = (text: string): number => {
+  const value = Number(text);
+  if (Number.isNaN(value)) throw new Error(`"${text}" is no number.`);
+  return value;
+};
+
+function fault(name: string, action: string, options: Record<string, string | undefined>): Fault {
+  return {
+    kind: name as Fault['kind'],
+    action,
+    ...(options['code'] !== undefined && { code: options['code'] }),
+    ...(options['message'] !== undefined && { message: options['message'] }),
+    times: number(options['times'] ?? '1'),
+    after: number(options['after'] ?? '0'),
+    delayMs: number(options['delay'] ?? '1') * 1000,
+  };
+}
+
+type Adder = (name: string) => Command;
+
+function addFaultCommands(add: Adder, on: (options: Located) => CloudProxyControl): void {
+  const kinds: [string, string][] = [
+    ['error', 'answer with an error (--code)'],
+    ['throttle', 'answer with RequestLimitExceeded'],
+    ['delay', 'hold the call up (--delay seconds)'],
+    ['lost', 'let the call take effect and lose its answer'],
+    ['cut', 'cut the connection before the call takes effect'],
+    ['hang', 'never answer'],
+  ];
+  for (const [kind, what] of kinds) {
+    add(kind)
+      .argument('<action>', 'an action such as CreateFleet; * for any')
+      .description(what)
+      .option('--code <code>', 'the error’s code')
+      .option('--message <text>', 'the error’s message')
+      .option('--times <n>', 'to how many calls; 0 for ever', '1')
+      .option('--after <n>', 'how many calls go through before', '0')
+      .option('--delay <seconds>', 'for delay', '1')
+      .action(async (action: string, options: Located & Record<string, string | undefined>) => {
+        const id = await on(options).addFault(fault(kind, action, options));
+        print(`fault ${id} is armed`);
+      });
+  }
+}
+
+function addCapacityCommands(add: Adder, on: (options: Located) => CloudProxyControl): void {
+  add('capacity')
+    .argument('<instance-type>', 'with * for any')
+    .description('take capacity away from pools')
+    .option('--zone <zone>', 'one zone alone')
+    .option('--capacity-type <type>', 'spot or on-demand')
+    .option('--left <n>', 'instances that can still be launched', '0')
+    .option('--code <code>', 'the error', 'InsufficientInstanceCapacity')
+    .action(async (instanceType: string, options: Located & Record<string, string | undefined>) => {
+      const { zone, capacityType, code, left = '0' } = options;
+      const control = on(options);
+      const rule = {
+        instanceType,
+        ...(zone !== undefined && { zone }),
+        ...(capacityType !== undefined && { capacityType: capacityType as CapacityKind }),
+        ...(code !== undefined && { code }),
+        capacity: number(left),
+      };
+      await control.setPools([rule, ...(await control.pools())]);
+      print(`${instanceType}: ${left} left`);
+    });
+  add('price')
+    .argument('<instance-type>', 'with * for any')
+    .argument('<dollars>', 'per hour')
+    .description('set spot prices')
+    .option('--zone <zone>', 'one zone alone')
+    .action(async (instanceType: string, dollars: string, options: Located & { zone?: string }) => {
+      const { zone } = options;
+      const changed = await on(options).setSpot({
+        instanceType,
+        price: number(dollars),
+        ...(zone !== undefined && { zone }),
+      });
+      print(`${changed} spot prices changed`);
+    });
+}
+
+function addInstanceCommands(add: Adder, on: (options: Located) => CloudProxyControl): void {
+  add('instances')
+    .description('list the cloud’s instances')
+    .action(async (options: Located) => {
+      const table = new Table({ head: ['instance', 'state', 'type', 'zone', 'capacity', 'node'], style: { head: [] } });
+      for (const each of await on(options).instances()) {
+        table.push([each.id, each.state, each.instanceType, each.zone, each.lifecycle, each.privateDnsName]);
+      }
+      print(table.toString());
+    });
+  add('interrupt')
+    .argument('<instance-id>')
+    .description('send the spot interruption warning; EC2 terminates the instance afterwards')
+    .option('--warning <seconds>', 'from the warning to the end', '120')
+    .action(async (id: string, options: Located & { warning: string }) => {
+      await on(options).interruptSpot(id, { delayMs: number(options.warning) * 1000 });
+      print(`${id} will be reclaimed in ${options.warning}s`);
+    });
+  add('rebalance')
+    .argument('<instance-id>')
+    .description('send a rebalance recommendation')
+    .action(async (id: string, options: Located) => {
+      await on(options).recommendRebalance(id);
+      print(`sent for ${id}`);
+    });
+  add('impair')
+    .argument('<instance-id>')
+    .description('let the system status checks fail')
+    .action(async (id: string, options: Located) => {
+      await on(options).setHealth(id, { systemStatus: 'impaired', impairedSince: new Date().toISOString() });
+      print(`${id} is impaired`);
+    });
+}
+
+/** `stack chaos ...`: the control API for people. */
+export function addChaosCommands(
+  program: Command,
+  located: (command: Command) => Command,
+  stateOf: (options: Located) => StackState | undefined,
+): void {
+  const chaos = program.command('chaos').description('make the local cloud misbehave');
+  const on = (options: Located): CloudProxyControl => {
+    const endpoint = stateOf(options)?.endpoints.awsEndpoint;
+    if (endpoint === undefined)
+      throw new Error(`The stack "${options.name}" has no cloud; start it with: npm run stack -- up`);
+    return new CloudProxyControl(endpoint);
+  };
+  const add: Adder = (name) => located(chaos.command(name));
+  addFaultCommands(add, on);
+  addCapacityCommands(add, on);
+  addInstanceCommands(add, on);
+  add('list')
+    .description('show the armed faults and capacity rules')
+    .action(async (options: Located) => {
+      const control = on(options);
+      print(JSON.stringify({ faults: await control.faults(), pools: await control.pools() }, null, 2));
+    });
+  add('clear')
+    .description('end all misbehaviour')
+    .action(async (options: Located) => {
+      await on(options).reset();
+      print('the cloud behaves again');
+    });
+}

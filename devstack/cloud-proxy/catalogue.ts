@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AwsError } from './aws-error.js';
+import type { Moto } from './moto.js';
+import { formatQuery, type Params } from './query.js';
+import { formatXml, itemsOf, parseXml, textOf, type XmlElement } from './xml.js';
+
+/** What prices and launches need to know of an instance type. */
+export interface MachineType {
+  name: string;
+  vcpus: number;
+  memoryMiB: number;
+  architectures: string[];
+  localDiskGB: number;
+  gpuCount: number;
+  gpuMemoryMiB: number;
+  acceleratorCount: number;
+}
+
+const number = (text: string | undefined): number => Number(text ?? 0);
+const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
+
+function machineOf(item: XmlElement): MachineType {
+  const gpus = itemsOf(item, 'gpuInfo', 'gpus');
+  const accelerators = [
+    ...itemsOf(item, 'inferenceAcceleratorInfo', 'accelerators'),
+    ...itemsOf(item, 'neuronInfo', 'neuronDevices'),
+  ];
+  return {
+    name: textOf(item, 'instanceType') ?? '',
+    vcpus: number(textOf(item, 'vCpuInfo', 'defaultVCpus')),
+    memoryMiB: number(textOf(item, 'memoryInfo', 'sizeInMiB')),
+    architectures: itemsOf(item, 'processorInfo', 'supportedArchitectures').map((each) => each.text),
+    localDiskGB: number(textOf(item, 'instanceStorageInfo', 'totalSizeInGB')),
+    gpuCount: sum(gpus.map((gpu) => number(textOf(gpu, 'count')))),
+    gpuMemoryMiB: number(textOf(item, 'gpuInfo', 'totalGpuMemoryInMiB')),
+    acceleratorCount: sum(accelerators.map((each) => number(textOf(each, 'count')))),
+  };
+}
+
+/**
+ * Instance types and their offerings. moto needs seconds for the full lists and they never change between runs of
+ * one version, so their answers are kept in a folder beside moto's installation.
+ */
+export class Catalogue {
+  readonly #answers = new Map<string, Promise<XmlElement>>();
+  #machines: Promise<Map<string, { machine: MachineType; item: XmlElement }>> | undefined;
+  #zones: Promise<Map<string, Set<string>>> | undefined;
+
+  constructor(
+    private readonly moto: Moto,
+    private readonly region: string,
+    private readonly folder: string | undefined,
+  ) {}
+
+  /** moto's answer to a question whose answer never changes. */
+  answer(action: string, params: Params): Promise<XmlElement> {
+    const { Version, Action, ...rest } = params;
+    const question = `${this.region} ${action} ${formatQuery(rest)}`;
+    let answer = this.#answers.get(question);
+    if (answer === undefined) {
+      answer = this.#load(action, rest, createHash('sha256').update(question).digest('hex').slice(0, 16));
+      // A failure is not remembered.
+      answer.catch(() => this.#answers.delete(question));
+      this.#answers.set(question, answer);
+    }
+    return answer;
+  }
+
+  async #load(action: string, params: Params, key: string): Promise<XmlElement> {
+    const file = this.folder === undefined ? undefined : join(this.folder, `${action}-${key}.xml`);
+    if (file !== undefined) {
+      try {
+        return parseXml(readFileSync(file, 'utf8'));
+      } catch {
+        // Not asked before.
+      }
+    }
+    const answer = await this.moto.ec2(action, params);
+    if (file !== undefined && this.folder !== undefined) {
+      mkdirSync(this.folder, { recursive: true });
+      writeFileSync(`${file}.${process.pid}`, formatXml(answer));
+      renameSync(`${file}.${process.pid}`, file);
+    }
+    return answer;
+  }
+
+  #all(): Promise<Map<string, { machine: MachineType; item: XmlElement }>> {
+    this.#machines ??= this.answer('DescribeInstanceTypes', {}).then(
+      (answer) =>
+        new Map(
+          itemsOf(answer, 'instanceTypeSet').map((item) => {
+            const machine = machineOf(item);
+            return [machine.name, { machine, item }];
+          }),
+        ),
+    );
+    return this.#machines;
+  }
+
+  async machines(): Promise<MachineType[]> {
+    return [...(await this.#all()).values()].map(({ machine }) => machine);
+  }
+
+  async machine(name: string): Promise<MachineType | undefined> {
+    return (await this.#all()).get(name)?.machine;
+  }
+
+  /** The `instanceTypeSet` items of named types. Rejects with InvalidInstanceType for one that does not exist. */
+  async describe(names: readonly string[]): Promise<XmlElement[]> {
+    const all = await this.#all();
+    const unknown = names.filter((name) => !all.has(name));
+    if (unknown.length > 0) {
+      throw new AwsError(
+        'InvalidInstanceType',
+        `The following supplied instance types do not exist: [${unknown.join(', ')}]`,
+      );
+    }
+    return [...new Set(names)].map((name) => all.get(name)!.item);
+  }
+
+  /** The zones that offer each type. */
+  zones(): Promise<Map<string, Set<string>>> {
+    this.#zones ??= this.answer('DescribeInstanceTypeOfferings', { LocationType: 'availability-zone' }).then(
+      (answer) => {
+        const zones = new Map<string, Set<string>>();
+        for (const item of itemsOf(answer, 'instanceTypeOfferingSet')) {
+          const name = textOf(item, 'instanceType') ?? '';
+          const set = zones.get(name) ?? new Set<string>();
+          set.add(textOf(item, 'location') ?? '');
+          zones.set(name, set);
+        }
+        return zones;
+      },
+    );
+    return this.#zones;
+  }
+
+  /** Every pool of the region: each type in each zone that offers it. */
+  async pools(): Promise<{ machine: MachineType; zone: string }[]> {
+    const zones = await this.zones();
+    return (await this.machines()).flatMap((machine) =>
+      [...(zones.get(machine.name) ?? [])].sort().map((zone) => ({ machine, zone })),
+    );
+  }
+}

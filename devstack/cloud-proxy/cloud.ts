@@ -1,0 +1,161 @@
+import { Catalogue, type MachineType } from './catalogue.js';
+import { EventBus } from './events.js';
+import { Faults } from './faults.js';
+import { ClientTokens } from './idempotency.js';
+import { imageParameters, machineImages } from './images.js';
+import { Instances } from './instances.js';
+import { Moto } from './moto.js';
+import { CapacityPools, type CapacityKind, type Pool } from './pools.js';
+import { onDemandPrice } from './prices.js';
+import { listOf } from './query.js';
+import { RateLimits } from './rate-limits.js';
+import { RequestLog } from './request-log.js';
+import { defaultSettings, patched, type Settings, type SettingsPatch } from './settings.js';
+import { SpotMarket } from './spot-market.js';
+import { LaunchTemplates } from './templates.js';
+import { itemsOf, textOf } from './xml.js';
+
+export interface CloudOptions {
+  motoEndpoint: string;
+  region: string;
+  cluster: string;
+  /** The API server's address, for eks:DescribeCluster. */
+  clusterEndpoint: string;
+  /** File of its certificate authority; it may appear later. */
+  clusterCertificate: string | undefined;
+  /** A folder that keeps moto's unchanging answers between runs. */
+  answersFolder?: string | undefined;
+  now?: () => number;
+}
+
+export interface Subnet {
+  zone: string;
+  freeAddresses: number;
+}
+
+/** Everything that the proxy knows and moto does not, for one region. */
+export class Cloud {
+  readonly moto: Moto;
+  readonly catalogue: Catalogue;
+  readonly market: SpotMarket;
+  readonly instances: Instances;
+  readonly events: EventBus;
+  readonly pools = new CapacityPools();
+  readonly faults = new Faults();
+  readonly templates = new LaunchTemplates();
+  readonly tokens = new ClientTokens();
+  readonly log = new RequestLog();
+  readonly limits: RateLimits;
+  readonly imageParameters = imageParameters();
+  readonly imageArchitectures = new Map(machineImages().map((image) => [image.ami_id, image.architecture as string]));
+  readonly now: () => number;
+  /** When the node joiner last reported, in milliseconds of the epoch. */
+  joinerSeenAt: number | undefined;
+  readonly #groupNames = new Map<string, string>();
+  #settings: Settings = defaultSettings();
+  #walk: NodeJS.Timeout | undefined;
+
+  constructor(readonly options: CloudOptions) {
+    this.now = options.now ?? Date.now;
+    const { region } = options;
+    this.moto = new Moto(options.motoEndpoint, region);
+    this.catalogue = new Catalogue(this.moto, region, options.answersFolder);
+    this.market = new SpotMarket(region, this.now);
+    this.events = new EventBus(this.moto, options.cluster, region, this.now);
+    this.instances = new Instances(this.moto, this.events, () => this.#settings, this.now);
+    this.limits = new RateLimits(this.now);
+  }
+
+  get region(): string {
+    return this.options.region;
+  }
+
+  get settings(): Settings {
+    return this.#settings;
+  }
+
+  configure(patch: SettingsPatch): Settings {
+    this.#settings = patched(this.#settings, patch);
+    if ('spotWalk' in patch) this.#walkPrices();
+    this.instances.touch();
+    return this.#settings;
+  }
+
+  #walkPrices(): void {
+    clearInterval(this.#walk);
+    const walk = this.#settings.spotWalk;
+    if (walk === undefined) return;
+    let step = 0;
+    this.#walk = setInterval(() => {
+      const seed = `${walk.seed}/${step++}`;
+      void this.catalogue.pools().then((pools) => this.market.walk(seed, walk.volatility, pools));
+    }, walk.intervalMs);
+  }
+
+  /** Forgets faults, capacity rules, settings, prices and the log; instances stay. */
+  resetChaos(): void {
+    this.faults.clear();
+    this.pools.replace([]);
+    this.market.reset();
+    this.limits.clear();
+    this.log.clear();
+    this.configure({ ...defaultSettings(), spotWalk: undefined });
+  }
+
+  priceOf(machine: MachineType, zone: string, capacityType: CapacityKind): number {
+    return capacityType === 'spot' ? this.market.price(machine, zone) : onDemandPrice(machine, this.region);
+  }
+
+  /** The subnets as moto has them now, with scripted counts of free addresses. */
+  async subnets(): Promise<Map<string, Subnet>> {
+    const answer = await this.moto.ec2('DescribeSubnets', {});
+    return new Map(
+      itemsOf(answer, 'subnetSet').map((item) => {
+        const id = textOf(item, 'subnetId') ?? '';
+        const free = this.#settings.freeAddresses[id] ?? Number(textOf(item, 'availableIpAddressCount') ?? 0);
+        return [id, { zone: textOf(item, 'availabilityZone') ?? '', freeAddresses: free }];
+      }),
+    );
+  }
+
+  async firstZone(): Promise<string> {
+    const answer = await this.moto.ec2('DescribeAvailabilityZones', {});
+    return textOf(itemsOf(answer, 'availabilityZoneInfo')[0], 'zoneName') ?? `${this.region}a`;
+  }
+
+  /** Names of security groups, for instance descriptions. Throws InvalidGroup.NotFound. */
+  async securityGroups(ids: readonly string[]): Promise<{ id: string; name: string }[]> {
+    const unknown = ids.filter((id) => !this.#groupNames.has(id));
+    if (unknown.length > 0) {
+      const answer = await this.moto.ec2('DescribeSecurityGroups', { GroupId: listOf(unknown) });
+      for (const item of itemsOf(answer, 'securityGroupInfo')) {
+        this.#groupNames.set(textOf(item, 'groupId') ?? '', textOf(item, 'groupName') ?? '');
+      }
+    }
+    return ids.map((id) => ({ id, name: this.#groupNames.get(id) ?? '' }));
+  }
+
+  /** Takes instances out of a scripted capacity reservation. */
+  takeReservation(
+    id: string,
+    pool: Pool,
+    asked: number,
+  ): { granted: number; error?: { code: string; message: string } } {
+    const reservation = this.#settings.capacityReservations.find((each) => each.id === id);
+    if (reservation === undefined || (reservation.state ?? 'active') !== 'active') {
+      const message = `The capacity reservation '${id}' does not exist or is not active.`;
+      return { granted: 0, error: { code: 'InvalidCapacityReservationId.NotFound', message } };
+    }
+    const fits = reservation.instanceType === pool.instanceType && reservation.zone === pool.zone;
+    const granted = fits ? Math.min(asked, reservation.available) : 0;
+    reservation.available -= granted;
+    if (granted === asked) return { granted };
+    const message = `The requested capacity reservation '${id}' has no capacity left for ${pool.instanceType} in ${pool.zone}.`;
+    return { granted, error: { code: 'ReservationCapacityExceeded', message } };
+  }
+
+  close(): void {
+    clearInterval(this.#walk);
+    this.instances.clear();
+  }
+}

@@ -1,0 +1,226 @@
+import { AwsError } from './aws-error.js';
+import type { Cloud } from './cloud.js';
+import { describeCapacityReservations, describePlacementGroups } from './scripted-resources.js';
+import { createFleet, dryRunSucceeds } from './fleet.js';
+import { describeInstanceStatus } from './instance-status.js';
+import type { Instance } from './instances.js';
+import { answer, paged, withoutPaging } from './ec2-answers.js';
+import { filtersOf, param, strings, struct, type Params } from './query.js';
+import { spotPriceHistory } from './spot-history.js';
+import { factsOf, securityGroupIds } from './templates.js';
+import { child, element, itemsOf, setChild, textOf, type XmlElement } from './xml.js';
+
+/** Answers an EC2 action itself; the router sends the others to moto. */
+export type Ec2Handler = (cloud: Cloud, params: Params) => Promise<XmlElement>;
+
+const unlimited = Number.MAX_SAFE_INTEGER;
+
+/** A list that moto gives in one piece: asked whole, answered in pages. */
+const pagedByMoto =
+  (action: string, set: string, bounds: { minimum: number; maximum: number; standard: number }): Ec2Handler =>
+  async (cloud, params) =>
+    paged(action, set, itemsOf(await cloud.moto.ec2(action, withoutPaging(params)), set), params, bounds);
+
+const describeInstanceTypes: Ec2Handler = async (cloud, params) => {
+  const names = strings(params, 'InstanceType');
+  const items =
+    names.length > 0 && filtersOf(params).size === 0
+      ? await cloud.catalogue.describe(names)
+      : itemsOf(await cloud.catalogue.answer('DescribeInstanceTypes', withoutPaging(params)), 'instanceTypeSet');
+  return paged('DescribeInstanceTypes', 'instanceTypeSet', items, params, { minimum: 5, maximum: 100, standard: 100 });
+};
+
+const describeOfferings: Ec2Handler = async (cloud, params) => {
+  const set = 'instanceTypeOfferingSet';
+  const whole = await cloud.catalogue.answer('DescribeInstanceTypeOfferings', withoutPaging(params));
+  const bounds = { minimum: 5, maximum: 1000, standard: 1000 };
+  return paged('DescribeInstanceTypeOfferings', set, itemsOf(whole, set), params, bounds);
+};
+
+const describeInstances: Ec2Handler = (cloud, params) => {
+  const ids = strings(params, 'InstanceId');
+  if (ids.length > 0 && param(params, 'MaxResults') !== undefined) {
+    throw new AwsError(
+      'InvalidParameterCombination',
+      'The parameter instancesSet cannot be used with the parameter maxResults',
+    );
+  }
+  const found = cloud.instances.find(ids, filtersOf(params));
+  const items = found.map((instance) =>
+    element('item', [
+      element('reservationId', instance.reservationId),
+      element('ownerId', '123456789012'),
+      element('groupSet', []),
+      element('instancesSet', [cloud.instances.describe(instance)]),
+    ]),
+  );
+  const bounds = { minimum: 5, maximum: 1000, standard: unlimited };
+  return Promise.resolve(paged('DescribeInstances', 'reservationSet', items, params, bounds));
+};
+
+const stateElement = (name: string, state: string): XmlElement => {
+  const codes: Record<string, number> = {
+    pending: 0,
+    running: 16,
+    'shutting-down': 32,
+    terminated: 48,
+    stopping: 64,
+    stopped: 80,
+  };
+  return element(name, [element('code', codes[state] ?? 0), element('name', state)]);
+};
+
+const terminateInstances: Ec2Handler = async (cloud, params) => {
+  const ids = strings(params, 'InstanceId');
+  const instances = cloud.instances.require(ids);
+  if (param(params, 'DryRun') === 'true') throw dryRunSucceeds();
+  const alive = instances.filter(({ state }) => state !== 'terminated' && state !== 'shutting-down');
+  const list = Object.fromEntries(alive.map(({ id }, index) => [String(index + 1), id]));
+  if (alive.length > 0) await cloud.moto.ec2('TerminateInstances', { InstanceId: list });
+  const previous = cloud.instances.terminate(instances);
+  const items = instances.map((instance) =>
+    element('item', [
+      element('instanceId', instance.id),
+      stateElement('currentState', instance.state),
+      stateElement('previousState', previous.get(instance) ?? instance.state),
+    ]),
+  );
+  return answer('TerminateInstances', [element('instancesSet', items)]);
+};
+
+const runInstances: Ec2Handler = async (cloud, params) => {
+  if (param(params, 'DryRun') === 'true') throw dryRunSucceeds();
+  const { ClientToken, ...rest } = params;
+  return cloud.tokens.once('RunInstances', param(params, 'ClientToken'), rest, async () => {
+    const specification = struct(params, 'LaunchTemplate');
+    const data = Object.keys(specification).length > 0 ? cloud.templates.resolve(specification).data : params;
+    const reply = await cloud.moto.ec2('RunInstances', rest);
+    const ids = itemsOf(reply, 'instancesSet').map((item) => textOf(item, 'instanceId') ?? '');
+    const spot = param(params, 'InstanceMarketOptions', 'MarketType') === 'spot';
+    const groups = securityGroupIds(data);
+    await cloud.instances.adopt(ids, {
+      ...factsOf(data),
+      lifecycle: spot ? 'spot' : undefined,
+      securityGroups: groups.length > 0 ? await cloud.securityGroups(groups) : undefined,
+      clientToken: param(params, 'ClientToken'),
+    });
+    return reply;
+  });
+};
+
+/** Tags change in moto, which is then read again. */
+const tagging =
+  (action: 'CreateTags' | 'DeleteTags'): Ec2Handler =>
+  async (cloud, params) => {
+    const ids = strings(params, 'ResourceId').filter((id) => id.startsWith('i-'));
+    cloud.instances.require(ids);
+    const reply = await cloud.moto.ec2(action, params);
+    await cloud.instances.refresh(ids);
+    return reply;
+  };
+
+const createLaunchTemplate: Ec2Handler = async (cloud, params) => {
+  if (param(params, 'DryRun') === 'true') throw dryRunSucceeds();
+  const { ClientToken, ...rest } = params;
+  return cloud.tokens.once('CreateLaunchTemplate', param(params, 'ClientToken'), rest, async () => {
+    const reply = await cloud.moto.ec2('CreateLaunchTemplate', rest);
+    const id = textOf(reply, 'launchTemplate', 'launchTemplateId') ?? '';
+    cloud.templates.created(id, param(params, 'LaunchTemplateName') ?? '', struct(params, 'LaunchTemplateData'));
+    return reply;
+  });
+};
+
+const createLaunchTemplateVersion: Ec2Handler = async (cloud, params) => {
+  const reply = await cloud.moto.ec2('CreateLaunchTemplateVersion', params);
+  const idOrName = param(params, 'LaunchTemplateId') ?? param(params, 'LaunchTemplateName') ?? '';
+  cloud.templates.versionAdded(idOrName, struct(params, 'LaunchTemplateData'));
+  return reply;
+};
+
+const deleteLaunchTemplate: Ec2Handler = async (cloud, params) => {
+  const reply = await cloud.moto.ec2('DeleteLaunchTemplate', params);
+  cloud.templates.deleted(param(params, 'LaunchTemplateId') ?? param(params, 'LaunchTemplateName') ?? '');
+  return reply;
+};
+
+const createFleetOnce: Ec2Handler = (cloud, params) => {
+  const { ClientToken, ...rest } = params;
+  if (param(params, 'DryRun') === 'true') return createFleet(cloud, params);
+  return cloud.tokens.once('CreateFleet', param(params, 'ClientToken'), rest, () => createFleet(cloud, params));
+};
+
+const describeInstanceAttribute: Ec2Handler = async (cloud, params) => {
+  const [instance] = cloud.instances.require([param(params, 'InstanceId') ?? '']);
+  if (param(params, 'Attribute') !== 'userData') return cloud.moto.ec2('DescribeInstanceAttribute', params);
+  const { userData } = (instance as Instance).facts;
+  return answer('DescribeInstanceAttribute', [
+    element('instanceId', (instance as Instance).id),
+    element('userData', userData === undefined ? [] : [element('value', userData)]),
+  ]);
+};
+
+const subnetFilters = new Set([
+  'availability-zone', 'availabilityZone', 'availability-zone-id', 'available-ip-address-count', 'cidr-block', 'default-for-az',
+  'state', 'subnet-id', 'tag-key', 'vpc-id',
+]); // prettier-ignore
+
+const describeSubnets: Ec2Handler = async (cloud, params) => {
+  for (const name of filtersOf(params).keys()) {
+    if (!subnetFilters.has(name) && !name.startsWith('tag:')) {
+      throw new AwsError('InvalidParameterValue', `The filter '${name}' is invalid`);
+    }
+  }
+  const whole = await cloud.moto.ec2('DescribeSubnets', withoutPaging(params));
+  const items = itemsOf(whole, 'subnetSet');
+  for (const item of items) {
+    const free = cloud.settings.freeAddresses[textOf(item, 'subnetId') ?? ''];
+    if (free !== undefined) setChild(item, element('availableIpAddressCount', free));
+  }
+  return paged('DescribeSubnets', 'subnetSet', items, params, { minimum: 5, maximum: 1000, standard: unlimited });
+};
+
+const describeImages: Ec2Handler = async (cloud, params) => {
+  const whole = await cloud.moto.ec2('DescribeImages', withoutPaging(params));
+  const items = itemsOf(whole, 'imagesSet');
+  for (const item of items) {
+    const created = Date.parse(textOf(item, 'creationDate') ?? '');
+    // EC2 deprecates public images two years after their creation.
+    if (child(item, 'deprecationTime') === undefined && !Number.isNaN(created)) {
+      const deprecation = new Date(created);
+      deprecation.setUTCFullYear(deprecation.getUTCFullYear() + 2);
+      setChild(item, element('deprecationTime', deprecation.toISOString()));
+    }
+  }
+  return paged('DescribeImages', 'imagesSet', items, params, { minimum: 1, maximum: 1000, standard: unlimited });
+};
+
+const many = { minimum: 5, maximum: 1000, standard: unlimited };
+
+/** The actions that moto lacks or gets wrong. */
+export const ec2Handlers: Readonly<Record<string, Ec2Handler>> = {
+  CreateFleet: createFleetOnce,
+  RunInstances: runInstances,
+  TerminateInstances: terminateInstances,
+  DescribeInstances: describeInstances,
+  DescribeInstanceStatus: describeInstanceStatus,
+  DescribeInstanceAttribute: describeInstanceAttribute,
+  CreateTags: tagging('CreateTags'),
+  DeleteTags: tagging('DeleteTags'),
+  CreateLaunchTemplate: createLaunchTemplate,
+  CreateLaunchTemplateVersion: createLaunchTemplateVersion,
+  DeleteLaunchTemplate: deleteLaunchTemplate,
+  DescribeInstanceTypes: describeInstanceTypes,
+  DescribeInstanceTypeOfferings: describeOfferings,
+  DescribeSpotPriceHistory: spotPriceHistory,
+  DescribeSubnets: describeSubnets,
+  DescribeImages: describeImages,
+  DescribeSecurityGroups: pagedByMoto('DescribeSecurityGroups', 'securityGroupInfo', many),
+  DescribeLaunchTemplates: pagedByMoto('DescribeLaunchTemplates', 'launchTemplates', {
+    minimum: 1,
+    maximum: 200,
+    standard: 200,
+  }),
+  DescribeVolumes: pagedByMoto('DescribeVolumes', 'volumeSet', many),
+  DescribeCapacityReservations: describeCapacityReservations,
+  DescribePlacementGroups: describePlacementGroups,
+};

@@ -1,0 +1,186 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AwsError, errorReply, type Protocol, type Reply } from './aws-error.js';
+import type { Cloud } from './cloud.js';
+import { controlReply } from './control-server.js';
+import { ec2Handlers } from './ec2.js';
+import type { Fault } from './faults.js';
+import { iamReply } from './iam.js';
+import { isUnimplemented, notImplemented } from './moto.js';
+import { parseQuery, type Params } from './query.js';
+import type { LoggedRequest } from './request-log.js';
+import { describeCluster, jsonHandlers, managedResource } from './services.js';
+import { formatXml } from './xml.js';
+
+/** A request, taken apart. */
+interface Call {
+  service: string;
+  action: string;
+  protocol: Protocol;
+  params: Params | Record<string, unknown>;
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+const servicesByTarget: Readonly<Record<string, string>> = {
+  AmazonSQS: 'sqs',
+  AmazonSSM: 'ssm',
+  AWSPriceListService: 'pricing',
+  AWSEvents: 'events',
+};
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+function callOf(request: IncomingMessage, body: Buffer): Call {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (typeof value === 'string' && name !== 'connection' && name !== 'content-length') headers[name] = value;
+  }
+  const path = request.url ?? '/';
+  const scope = /Credential=[^/]+\/\d+\/[^/]+\/([^/]+)\//.exec(headers['authorization'] ?? '')?.[1];
+  const target = headers['x-amz-target'];
+  const base = { method: request.method ?? 'GET', path, headers, body };
+  if (target !== undefined) {
+    const [prefix = '', action = ''] = target.split('.');
+    const service = servicesByTarget[prefix.split('_')[0]!] ?? scope ?? 'unknown';
+    const params = JSON.parse(body.length > 0 ? body.toString() : '{}') as Record<string, unknown>;
+    return { ...base, service, action, protocol: 'json', params };
+  }
+  const service = scope ?? 'unknown';
+  if ((headers['content-type'] ?? '').includes('x-www-form-urlencoded')) {
+    const params = parseQuery(body.toString());
+    const protocol = service === 'ec2' ? 'ec2' : 'query';
+    return { ...base, service, action: typeof params['Action'] === 'string' ? params['Action'] : '', protocol, params };
+  }
+  return { ...base, service, action: `${base.method} ${path.split('?')[0]!}`, protocol: 'rest', params: {} };
+}
+
+async function answer(cloud: Cloud, call: Call, signal: AbortSignal): Promise<Reply> {
+  const { service, action, protocol, params, path } = call;
+  if (protocol === 'ec2') {
+    const handler = ec2Handlers[action];
+    if (handler !== undefined) {
+      const body = `<?xml version="1.0" encoding="UTF-8"?>${formatXml(await handler(cloud, params as Params))}`;
+      return { status: 200, headers: { 'content-type': 'text/xml;charset=UTF-8' }, body };
+    }
+  }
+  const own = protocol === 'json' ? await jsonHandlers[service]?.[action]?.(cloud, params) : undefined;
+  if (own !== undefined) {
+    return { status: 200, headers: { 'content-type': 'application/x-amz-json-1.1' }, body: JSON.stringify(own) };
+  }
+  if (service === 'eks') {
+    const name = /^\/clusters\/([^/?]+)$/.exec(path)?.[1];
+    if (name !== undefined) return describeCluster(cloud, decodeURIComponent(name));
+  }
+  if (service === 'arc-zonal-shift') {
+    return managedResource(cloud, decodeURIComponent(path.replace('/managedresources/', '')));
+  }
+  const { method, headers, body } = call;
+  const reply = await cloud.moto.send({ method, path, headers, body }, signal);
+  if (isUnimplemented(reply)) throw notImplemented(service, action);
+  return service === 'iam' ? iamReply(action, params as Params, reply) : reply;
+}
+
+class Cut extends Error {}
+
+/** What a fault does before the call runs. Throws AwsError or Cut when the call is not to run. */
+async function suffer(fault: Fault, signal: AbortSignal): Promise<void> {
+  switch (fault.kind) {
+    case 'error':
+      throw new AwsError(
+        fault.code ?? 'InternalError',
+        fault.message ?? 'An internal error has occurred',
+        fault.status ?? 400,
+      );
+    case 'throttle':
+      throw new AwsError(
+        fault.code ?? 'RequestLimitExceeded',
+        fault.message ?? 'Request limit exceeded.',
+        fault.status ?? 503,
+      );
+    case 'delay':
+      await sleep(fault.delayMs ?? 1000, undefined, { signal });
+      return;
+    case 'cut':
+      throw new Cut();
+    case 'hang':
+      await sleep(2 ** 30, undefined, { signal });
+      return;
+    case 'lost':
+      return;
+  }
+}
+
+async function serve(cloud: Cloud, call: Call, entry: LoggedRequest, signal: AbortSignal): Promise<Reply> {
+  const { service, action, protocol, params } = call;
+  const fault = cloud.faults.next(service, action, params);
+  try {
+    if (fault !== undefined) {
+      entry.fault = fault.kind;
+      await suffer(fault, signal);
+    }
+    if (!cloud.limits.admit(action, cloud.settings.rateLimits)) {
+      throw new AwsError('RequestLimitExceeded', 'Request limit exceeded.', 503);
+    }
+    const reply = await answer(cloud, call, signal);
+    if (fault?.kind === 'lost') throw new Cut();
+    return reply;
+  } catch (error) {
+    if (!(error instanceof AwsError)) throw error;
+    if (fault?.kind === 'lost') throw new Cut();
+    entry.error = error.code;
+    return errorReply(protocol, error);
+  }
+}
+
+async function handle(cloud: Cloud, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const gone = new AbortController();
+  response.on('close', () => gone.abort());
+  const body = await bodyOf(request);
+  if (request.url?.startsWith('/_stowage/') === true) {
+    send(response, await controlReply(cloud, request.method ?? 'GET', request.url, body.toString(), gone.signal));
+    return;
+  }
+  const call = callOf(request, body);
+  const at = cloud.now();
+  const attempt = /attempt=(\d+)/.exec(call.headers['amz-sdk-request'] ?? '')?.[1];
+  const entry = cloud.log.add({
+    at,
+    service: call.service,
+    action: call.action,
+    params: call.params,
+    ...(attempt !== undefined && { attempt: Number(attempt) }),
+  });
+  const reply = await serve(cloud, call, entry, gone.signal);
+  entry.status = reply.status;
+  entry.durationMs = cloud.now() - at;
+  send(response, reply);
+}
+
+function send(response: ServerResponse, reply: Reply): void {
+  response.writeHead(reply.status, { ...reply.headers, 'content-length': Buffer.byteLength(reply.body) });
+  response.end(reply.body);
+}
+
+/** The proxy: AWS services on every path but /_stowage/, which is the control API. */
+export function createProxy(cloud: Cloud): Server {
+  const server = createServer((request, response) => {
+    handle(cloud, request, response).catch((error: unknown) => {
+      if (error instanceof Cut || response.destroyed) {
+        response.destroy();
+        return;
+      }
+      const message = error instanceof Error ? error.message : String(error);
+      process.stderr.write(`${request.method ?? ''} ${request.url ?? ''}: ${message}\n`);
+      send(response, errorReply('ec2', new AwsError('InternalError', message, 500)));
+    });
+  });
+  server.keepAliveTimeout = 60_000;
+  return server;
+}

@@ -1,0 +1,196 @@
+import { readFileSync } from 'node:fs';
+import { AwsError, type Reply } from './aws-error.js';
+import type { MachineType } from './catalogue.js';
+import type { Cloud } from './cloud.js';
+import { accountId } from './events.js';
+import { page } from './paging.js';
+import { onDemandPrice } from './prices.js';
+
+/** Answers a JSON-protocol action; undefined sends it to moto. */
+export type JsonHandler = (cloud: Cloud, input: Record<string, unknown>) => Promise<object | undefined>;
+
+// ---- SSM: moto has none of the parameters that name EKS images, and lets nobody put them there -----------------
+
+function parameter(cloud: Cloud, name: string): object | undefined {
+  const value = cloud.imageParameters.get(name);
+  if (value === undefined) return undefined;
+  return {
+    Name: name,
+    Type: 'String',
+    Value: value,
+    Version: 1,
+    ARN: `arn:aws:ssm:${cloud.region}::parameter${name}`,
+    DataType: 'aws:ec2:image',
+    LastModifiedDate: 1_762_300_800,
+  };
+}
+
+const getParameter: JsonHandler = (cloud, input) => {
+  const found = parameter(cloud, String(input['Name']));
+  return Promise.resolve(found && { Parameter: found });
+};
+
+const getParameters: JsonHandler = async (cloud, input) => {
+  const names = input['Names'] as string[];
+  const own = names.filter((name) => cloud.imageParameters.has(name));
+  const rest = names.filter((name) => !cloud.imageParameters.has(name));
+  const others =
+    rest.length === 0
+      ? { Parameters: [], InvalidParameters: [] }
+      : await cloud.moto.json<{ Parameters: object[]; InvalidParameters: string[] }>('ssm', 'AmazonSSM.GetParameters', {
+          ...input,
+          Names: rest,
+        });
+  return { ...others, Parameters: [...own.map((name) => parameter(cloud, name)!), ...others.Parameters] };
+};
+
+const getParametersByPath: JsonHandler = (cloud, input) => {
+  const path = String(input['Path']).replace(/\/$/, '');
+  const recursive = input['Recursive'] === true;
+  const names = [...cloud.imageParameters.keys()]
+    .filter((name) => name.startsWith(`${path}/`) && (recursive || !name.slice(path.length + 1).includes('/')))
+    .sort();
+  if (names.length === 0) return Promise.resolve(undefined);
+  const { items, next } = page(names, `GetParametersByPath ${path} ${recursive}`, {
+    token: input['NextToken'] as string | undefined,
+    size: Number(input['MaxResults'] ?? 10),
+  });
+  return Promise.resolve({
+    Parameters: items.map((name) => parameter(cloud, name)!),
+    ...(next && { NextToken: next }),
+  });
+};
+
+// ---- Pricing: moto has none ------------------------------------------------------------------------------------
+
+interface PriceFilter {
+  Type?: string;
+  Field?: string;
+  Value?: string;
+}
+
+function product(machine: MachineType, region: string): { attributes: Record<string, string>; text: string } {
+  const family = machine.gpuCount > 0 ? 'GPU instance' : 'General purpose';
+  const attributes = {
+    instanceType: machine.name,
+    regionCode: region,
+    location: region,
+    locationType: 'AWS Region',
+    servicecode: 'AmazonEC2',
+    tenancy: 'Shared',
+    operatingSystem: 'Linux',
+    preInstalledSw: 'NA',
+    capacitystatus: 'Used',
+    licenseModel: 'No License required',
+    marketoption: 'OnDemand',
+    instanceFamily: family,
+    vcpu: String(machine.vcpus),
+    memory: `${machine.memoryMiB / 1024} GiB`,
+    operation: 'RunInstances',
+  };
+  const sku = Buffer.from(`${region}${machine.name}`).toString('hex').toUpperCase().slice(0, 16).padEnd(16, '0');
+  const dimension = {
+    unit: 'Hrs',
+    beginRange: '0',
+    endRange: 'Inf',
+    description: `${machine.name} Linux on demand`,
+    appliesTo: [],
+    rateCode: `${sku}.JRTCKXETXF.6YS6EN2CT7`,
+    pricePerUnit: { USD: onDemandPrice(machine, region).toFixed(10) },
+  };
+  const term = {
+    priceDimensions: { [dimension.rateCode]: dimension },
+    sku,
+    effectiveDate: '2026-11-01T00:00:00Z',
+    offerTermCode: 'JRTCKXETXF',
+    termAttributes: {},
+  };
+  const text = JSON.stringify({
+    product: { productFamily: 'Compute Instance', attributes, sku },
+    serviceCode: 'AmazonEC2',
+    terms: { OnDemand: { [`${sku}.JRTCKXETXF`]: term } },
+    version: '20261101000000',
+    publicationDate: '2026-11-01T00:00:00Z',
+  });
+  return { attributes, text };
+}
+
+/** An attribute that a filter names; filters on attributes which are not modelled are taken to hold. */
+function holds(attributes: Record<string, string>, filters: readonly PriceFilter[]): boolean {
+  return filters.every(({ Type = 'TERM_MATCH', Field = '', Value = '' }) => {
+    const actual = attributes[Field];
+    if (actual === undefined) return true;
+    const wanted = Type.endsWith('ANY_OF') || Type.endsWith('NONE_OF') ? Value.split(',') : [Value];
+    const found = wanted.includes(actual);
+    return Type.endsWith('NONE_OF') ? !found : found;
+  });
+}
+
+const getProducts: JsonHandler = async (cloud, input) => {
+  const filters = (input['Filters'] as PriceFilter[] | undefined) ?? [];
+  const region = filters.find(({ Field }) => Field === 'regionCode')?.Value ?? cloud.region;
+  const offered = await cloud.catalogue.zones();
+  const products = (await cloud.catalogue.machines())
+    .filter(({ name }) => offered.has(name))
+    .map((machine) => product(machine, region))
+    .filter(({ attributes }) => holds(attributes, filters));
+  const { items, next } = page(products, JSON.stringify(filters), {
+    token: input['NextToken'] as string | undefined,
+    size: Math.min(100, Number(input['MaxResults'] ?? 100)),
+    code: 'InvalidNextTokenException',
+  });
+  return { FormatVersion: 'aws_v1', PriceList: items.map(({ text }) => text), ...(next && { NextToken: next }) };
+};
+
+export const jsonHandlers: Readonly<Record<string, Readonly<Record<string, JsonHandler>>>> = {
+  ssm: { GetParameter: getParameter, GetParameters: getParameters, GetParametersByPath: getParametersByPath },
+  pricing: { GetProducts: getProducts },
+};
+
+// ---- EKS and zonal shift: REST services ------------------------------------------------------------------------
+
+const restReply = (body: object): Reply => ({
+  status: 200,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});
+
+/** `GET /clusters/NAME`: the stack's own API server as an EKS cluster. */
+export function describeCluster(cloud: Cloud, name: string): Reply {
+  const { cluster, clusterEndpoint, clusterCertificate } = cloud.options;
+  if (name !== cluster) throw new AwsError('ResourceNotFoundException', `No cluster found for name: ${name}.`, 404);
+  let data = '';
+  try {
+    if (clusterCertificate !== undefined) data = readFileSync(clusterCertificate).toString('base64');
+  } catch {
+    // A stack without an API server has no certificate.
+  }
+  return restReply({
+    cluster: {
+      name,
+      arn: `arn:aws:eks:${cloud.region}:${accountId}:cluster/${name}`,
+      version: cloud.settings.kubernetesVersion,
+      endpoint: clusterEndpoint,
+      status: 'ACTIVE',
+      certificateAuthority: { data },
+      kubernetesNetworkConfig: { serviceIpv4Cidr: '10.100.0.0/16', ipFamily: 'ipv4' },
+      platformVersion: 'eks.1',
+      tags: {},
+    },
+  });
+}
+
+/** `GET /managedresources/ARN` of ARC zonal shift. */
+export function managedResource(cloud: Cloud, arn: string): Reply {
+  const startTime = Math.floor(cloud.now() / 1000);
+  const shifts = cloud.settings.shiftedZones.map((zone) => ({
+    appliedStatus: 'APPLIED',
+    zonalShiftId: `shift-${zone}`,
+    resourceIdentifier: arn,
+    awayFrom: zone,
+    startTime,
+    expiryTime: startTime + 3600,
+    comment: 'scripted',
+  }));
+  return restReply({ arn, name: cloud.options.cluster, appliedWeights: {}, zonalShifts: shifts, autoshifts: [] });
+}

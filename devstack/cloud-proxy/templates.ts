@@ -1,0 +1,104 @@
+import { AwsError } from './aws-error.js';
+import { accountId } from './events.js';
+import type { LaunchFacts } from './instances.js';
+import { param, strings, struct, structs, type Params } from './query.js';
+
+export interface LaunchTemplate {
+  id: string;
+  name: string;
+  /** LaunchTemplateData of each version; version 1 is the first. */
+  versions: Params[];
+}
+
+/**
+ * The launch templates as they were asked for. moto keeps them too, but its launches ignore most of their content,
+ * so the proxy applies what it recorded here.
+ */
+export class LaunchTemplates {
+  readonly #byId = new Map<string, LaunchTemplate>();
+
+  created(id: string, name: string, data: Params): void {
+    this.#byId.set(id, { id, name, versions: [data] });
+  }
+
+  versionAdded(idOrName: string, data: Params): void {
+    this.#lookup(idOrName)?.versions.push(data);
+  }
+
+  deleted(idOrName: string): void {
+    const template = this.#lookup(idOrName);
+    if (template !== undefined) this.#byId.delete(template.id);
+  }
+
+  clear(): void {
+    this.#byId.clear();
+  }
+
+  #lookup(idOrName: string): LaunchTemplate | undefined {
+    return this.#byId.get(idOrName) ?? [...this.#byId.values()].find(({ name }) => name === idOrName);
+  }
+
+  /** What a LaunchTemplateSpecification refers to. Throws EC2's errors for a template or version that is not there. */
+  resolve(specification: Params): { template: LaunchTemplate; version: number; data: Params } {
+    const id = param(specification, 'LaunchTemplateId');
+    const name = param(specification, 'LaunchTemplateName');
+    const template = this.#lookup(id ?? name ?? '');
+    if (template === undefined) {
+      throw id === undefined
+        ? new AwsError(
+            'InvalidLaunchTemplateName.NotFoundException',
+            `The specified launch template, with template name ${name ?? ''}, does not exist.`,
+          )
+        : new AwsError(
+            'InvalidLaunchTemplateId.NotFound',
+            `The specified launch template, with template ID ${id}, does not exist.`,
+          );
+    }
+    const asked = param(specification, 'Version') ?? '$Default';
+    const version = asked === '$Latest' ? template.versions.length : asked === '$Default' ? 1 : Number(asked);
+    const data = template.versions[version - 1];
+    if (data === undefined) {
+      throw new AwsError(
+        'InvalidLaunchTemplateId.VersionNotFound',
+        `Could not find the specified version ${asked} for the launch template with ID ${template.id}.`,
+      );
+    }
+    return { template, version, data };
+  }
+}
+
+/** The ids of the security groups that a template's data puts on the first interface. */
+export function securityGroupIds(data: Params): string[] {
+  const [first] = structs(data, 'NetworkInterface');
+  return [...strings(data, 'SecurityGroupId'), ...strings(first, 'SecurityGroupId')];
+}
+
+/** What moto drops of a template's data. */
+export function factsOf(data: Params): Omit<LaunchFacts, 'securityGroups'> {
+  const profileName = param(data, 'IamInstanceProfile', 'Name');
+  const profileArn = param(data, 'IamInstanceProfile', 'Arn');
+  const options = struct(data, 'MetadataOptions');
+  const metadataOptions = Object.fromEntries(
+    Object.entries(options).flatMap(([name, value]) =>
+      typeof value === 'string' ? [[name[0]!.toLowerCase() + name.slice(1), value]] : [],
+    ),
+  );
+  return {
+    instanceProfileArn: profileArn ?? (profileName && `arn:aws:iam::${accountId}:instance-profile/${profileName}`),
+    userData: param(data, 'UserData'),
+    ...(Object.keys(metadataOptions).length > 0 && { metadataOptions }),
+    monitoring: param(data, 'Monitoring', 'Enabled') === 'true',
+    capacityReservationId: param(
+      data,
+      'CapacityReservationSpecification',
+      'CapacityReservationTarget',
+      'CapacityReservationId',
+    ),
+    blockDevices: structs(data, 'BlockDeviceMapping').map((mapping) => ({
+      device: param(mapping, 'DeviceName') ?? '',
+      sizeGiB: Number(param(mapping, 'Ebs', 'VolumeSize') ?? 0),
+      type: param(mapping, 'Ebs', 'VolumeType') ?? 'gp2',
+      encrypted: param(mapping, 'Ebs', 'Encrypted') === 'true',
+    })),
+  };
+}

@@ -1,0 +1,85 @@
+import type { ProcessRecord } from './processes.js';
+import type { Toolchain, ToolchainComponent } from './toolchain.js';
+
+/** The parts that a stack can be made of; each is one or more processes. */
+export const stackParts = ['apiserver', 'controllers', 'temporal', 'cloud', 'joiner'] as const;
+export type StackPart = (typeof stackParts)[number];
+
+/** A part brings those that it cannot do without. */
+const brings: Readonly<Record<StackPart, readonly StackPart[]>> = {
+  apiserver: [],
+  controllers: ['apiserver'],
+  temporal: [],
+  cloud: [],
+  joiner: ['apiserver', 'controllers', 'cloud'],
+};
+
+export const portNames = [
+  'etcd',
+  'etcdPeer',
+  'apiserver',
+  'scheduler',
+  'controllerManager',
+  'kwok',
+  'temporal',
+  'temporalUi',
+  'temporalMetrics',
+  'moto',
+  'proxy',
+] as const;
+export type Ports = Record<(typeof portNames)[number], number>;
+
+/** What every component's command line is made from. */
+export interface StackContext {
+  name: string;
+  /** Holds logs/, data/, kubeconfigs and stack.json. */
+  folder: string;
+  cluster: string;
+  region: string;
+  ports: Ports;
+  tools: Partial<Toolchain>;
+}
+
+/** One process of the stack. */
+export interface Component {
+  name: string;
+  part: StackPart;
+  /** For people: where it listens. */
+  address: string;
+  command: string;
+  args: string[];
+  env?: Record<string, string>;
+  /** Whether it serves. May throw, which means no. */
+  ready: () => Promise<boolean>;
+  /** How long it may take to stop on SIGTERM before it is killed, in milliseconds. */
+  graceMs: number;
+}
+
+/** What stack.json holds of a started component. */
+export interface StartedComponent extends ProcessRecord {
+  name: string;
+  part: StackPart;
+  address: string;
+  log: string;
+}
+
+/** The parts with all that they bring, in starting order. */
+export function withDependencies(parts: readonly StackPart[]): StackPart[] {
+  const all = new Set(parts.flatMap((part) => [part, ...brings[part]]));
+  return stackParts.filter((part) => all.has(part));
+}
+
+export function toolchainFor(parts: readonly StackPart[]): ToolchainComponent[] {
+  const needed = new Set<ToolchainComponent>();
+  if (parts.includes('apiserver')) needed.add('kubernetes');
+  if (parts.includes('temporal')) needed.add('temporal');
+  if (parts.includes('cloud')) needed.add('moto');
+  return [...needed];
+}
+
+/** A program's path, which `toolchainFor` has made sure of. */
+export function tool(context: StackContext, name: keyof Toolchain): string {
+  const path = context.tools[name];
+  if (path === undefined) throw new Error(`${name} is not installed.`);
+  return path;
+}

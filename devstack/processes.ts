@@ -1,0 +1,108 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** A process of the stack, told from a later one with the same pid by its start time (where /proc tells it). */
+export interface ProcessRecord {
+  pid: number;
+  startTime?: string;
+}
+
+/** Starts a program in a session of its own, so that it outlives the starter, with its output in `log`. */
+export function launch(
+  command: string,
+  args: readonly string[],
+  options: { log: string; cwd: string; env?: Record<string, string> },
+): ProcessRecord {
+  const log = openSync(options.log, 'a');
+  try {
+    const child = spawn(command, args, {
+      cwd: options.cwd,
+      env: { ...process.env, ...options.env },
+      stdio: ['ignore', log, log],
+      detached: true,
+    });
+    // A program that cannot be started has no pid; the reason arrives as an event.
+    child.on('error', () => undefined);
+    child.unref();
+    if (child.pid === undefined) throw new Error(`${command} cannot be started.`);
+    const startTime = startTimeOf(child.pid);
+    return startTime === undefined ? { pid: child.pid } : { pid: child.pid, startTime };
+  } finally {
+    closeSync(log);
+  }
+}
+
+/** Field 22 of /proc/<pid>/stat; undefined where there is no /proc or no such process. A zombie counts as gone. */
+function startTimeOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' ? undefined : fields[19];
+  } catch {
+    return undefined;
+  }
+}
+
+export function isRunning(record: ProcessRecord): boolean {
+  if (record.startTime !== undefined) return startTimeOf(record.pid) === record.startTime;
+  try {
+    process.kill(record.pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+export function signal(record: ProcessRecord, name: NodeJS.Signals): void {
+  if (!isRunning(record)) return;
+  try {
+    process.kill(record.pid, name);
+  } catch {
+    // It ended in between.
+  }
+}
+
+/** SIGTERM, then SIGKILL after `graceMs`. Resolves when the process is gone. */
+export async function stopProcess(record: ProcessRecord, graceMs: number): Promise<void> {
+  signal(record, 'SIGTERM');
+  const killAt = Date.now() + graceMs;
+  let killed = false;
+  while (isRunning(record)) {
+    if (!killed && Date.now() >= killAt) {
+      signal(record, 'SIGKILL');
+      killed = true;
+    }
+    await sleep(20);
+  }
+}
+
+/** The last lines of a log, for messages. */
+export function tailOf(log: string, lines = 15): string {
+  try {
+    return readFileSync(log, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
+  } catch {
+    return '(no log)';
+  }
+}
+
+/**
+ * Polls `condition` until it holds. Rejects when the process ends or `timeoutMs` passes, with the end of its log.
+ */
+export async function waitUntilReady(
+  what: string,
+  record: ProcessRecord,
+  log: string,
+  condition: () => Promise<boolean>,
+  timeoutMs = 120_000,
+): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    if (await condition().catch(() => false)) return;
+    if (!isRunning(record)) throw new Error(`${what} ended before it was ready; the end of ${log}:\n${tailOf(log)}`);
+    if (Date.now() > deadline) {
+      throw new Error(`${what} was not ready after ${timeoutMs / 1000}s; the end of ${log}:\n${tailOf(log)}`);
+    }
+    await sleep(50);
+  }
+}

@@ -1,0 +1,273 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { applyManifests } from './apply.js';
+import { cloudComponents, seedCloud } from './cloud.js';
+import {
+  portNames,
+  stackParts,
+  toolchainFor,
+  withDependencies,
+  type Component,
+  type Ports,
+  type StackContext,
+  type StackPart,
+  type StartedComponent,
+} from './components.js';
+import { joinerComponent } from './joiner.js';
+import {
+  apiserverComponents,
+  controllerComponents,
+  kubernetesPaths,
+  prepareKubernetes,
+  writeKubeconfigs,
+} from './kubernetes.js';
+import { repositoryRoot, stackFolder } from './paths.js';
+import { freePorts } from './ports.js';
+import { isRunning, launch, signal, stopProcess, waitUntilReady } from './processes.js';
+import { readState, withStackLock, writeState, type StackEndpoints, type StackState } from './stack-state.js';
+import { temporalComponent } from './temporal.js';
+import { ensureToolchain } from './toolchain.js';
+
+export interface StackOptions {
+  /** Told from other stacks by it; default `default`. */
+  name?: string;
+  /** Where logs, data and kubeconfigs go; default `$XDG_STATE_HOME/stowage/<name>`. */
+  folder?: string;
+  /** What to start; default everything. A part brings those that it needs. */
+  parts?: readonly StackPart[];
+  /** Default `stowage-local`. */
+  cluster?: string;
+  /** Default `us-west-2`. */
+  region?: string;
+  /** Hears one line per step. */
+  progress?: (line: string) => void;
+}
+
+/** A running stack. */
+export interface Stack extends StackEndpoints {
+  readonly name: string;
+  readonly folder: string;
+  readonly cluster: string;
+  readonly region: string;
+  readonly endpoints: StackEndpoints;
+  /** Environment variables that point AWS clients and Stowage's own settings at this stack. */
+  readonly environment: Record<string, string>;
+  /** Stops one process, by SIGKILL when `hard`; its data and ports are kept. For outage tests. */
+  stopComponent(component: string, hard?: boolean): Promise<void>;
+  /** Starts a stopped component again on the same ports and waits until it serves. */
+  startComponent(component: string): Promise<void>;
+  /** Freezes (SIGSTOP) or thaws (SIGCONT) a component: it keeps its connections and answers nothing. */
+  freeze(component: string, frozen: boolean): void;
+  /** Stops every process. */
+  stop(): Promise<void>;
+}
+
+const silent = (): void => undefined;
+
+/**
+ * Brings the stack up and resolves when every part serves. Idempotent: what runs already is kept, what died is
+ * started again, and parts not started before are added. A stack of which nothing runs starts empty.
+ */
+export async function startStack(options: StackOptions = {}): Promise<Stack> {
+  const { name = 'default', cluster = 'stowage-local', region = 'us-west-2', progress = silent } = options;
+  const folder = resolve(options.folder ?? stackFolder(name));
+  return withStackLock(folder, async () => {
+    const previous = readState(folder);
+    const alive = previous?.components.filter(isRunning) ?? [];
+    const keep = alive.length > 0 ? previous : undefined;
+    const parts = withDependencies([...(keep?.parts ?? []), ...(options.parts ?? stackParts)]);
+    const tools = await ensureToolchain(toolchainFor(parts));
+    const context: StackContext = {
+      name,
+      folder,
+      cluster: keep?.cluster ?? cluster,
+      region: keep?.region ?? region,
+      ports: keep?.ports ?? (await choosePorts()),
+      tools,
+    };
+    if (keep === undefined) {
+      for (const part of ['data', 'logs']) rmSync(join(folder, part), { recursive: true, force: true });
+    }
+    for (const part of ['data', 'logs']) mkdirSync(join(folder, part), { recursive: true });
+    const state: StackState = {
+      version: 1,
+      name,
+      folder,
+      cluster: context.cluster,
+      region: context.region,
+      ports: context.ports,
+      parts,
+      components: alive,
+      endpoints: keep?.endpoints ?? {},
+    };
+    writeState(state);
+    await bringUp(context, state, progress);
+    return handle(context, state);
+  });
+}
+
+/** A handle on a stack that another process started; undefined when there is none or nothing of it runs. */
+export async function attachStack(options: Pick<StackOptions, 'name' | 'folder'> = {}): Promise<Stack | undefined> {
+  const folder = resolve(options.folder ?? stackFolder(options.name ?? 'default'));
+  const state = readState(folder);
+  if (state === undefined || !state.components.some(isRunning)) return undefined;
+  const { name, cluster, region, ports, parts } = state;
+  return handle({ name, folder, cluster, region, ports, tools: await ensureToolchain(toolchainFor(parts)) }, state);
+}
+
+/** Stops every process of the stack in `folder`, latest first, by its pid. Returns how many ran. */
+export async function stopStack(folder: string, progress: (line: string) => void = silent): Promise<number> {
+  return withStackLock(folder, async () => {
+    const state = readState(folder);
+    if (state === undefined) return 0;
+    const running = state.components.filter(isRunning);
+    for (const component of running.toReversed()) {
+      await stopProcess(component, graceOf(component.name));
+      progress(`stopped ${component.name} (pid ${component.pid})`);
+    }
+    writeState({ ...state, components: [] });
+    return running.length;
+  });
+}
+
+const graceOf = (name: string): number => (name === 'kube-apiserver' ? 1000 : 5000);
+
+async function choosePorts(): Promise<Ports> {
+  const free = await freePorts(portNames.length);
+  return Object.fromEntries(portNames.map((name, index) => [name, free[index]!])) as Ports;
+}
+
+/** Components of independent parts start side by side; within a part, one after the other. */
+async function bringUp(context: StackContext, state: StackState, progress: (line: string) => void): Promise<void> {
+  const has = (part: StackPart): boolean => state.parts.includes(part);
+  const up = (component: Component): Promise<boolean> => ensureRunning(context, state, component, progress);
+  const control = async (): Promise<void> => {
+    if (!has('apiserver')) return;
+    prepareKubernetes(context);
+    for (const component of apiserverComponents(context)) await up(component);
+    writeKubeconfigs(context);
+    publish(context, state);
+    await applyManifests(context, progress);
+    if (has('controllers')) await Promise.all(controllerComponents(context).map(up));
+  };
+  const cloud = async (): Promise<void> => {
+    if (!has('cloud')) return;
+    let fresh = false;
+    for (const component of await cloudComponents(context)) fresh = (await up(component)) || fresh;
+    if (fresh) state.endpoints.queueUrl = await seedCloud(context);
+  };
+  const temporal = async (): Promise<void> => {
+    if (has('temporal')) await up(temporalComponent(context));
+  };
+  await Promise.all([control(), cloud(), temporal()]);
+  if (has('joiner')) await up(await joinerComponent(context));
+  publish(context, state);
+}
+
+/** Starts the component unless it runs; resolves when it serves, to whether it had to be started. */
+async function ensureRunning(
+  context: StackContext,
+  state: StackState,
+  component: Component,
+  progress: (line: string) => void,
+): Promise<boolean> {
+  const log = join(context.folder, 'logs', `${component.name}.log`);
+  let record = state.components.find(({ name }) => name === component.name);
+  const fresh = record === undefined || !isRunning(record);
+  const started = Date.now();
+  if (record === undefined || fresh) {
+    const { name, part, address, command, args, env } = component;
+    const process = launch(command, args, { log, cwd: repositoryRoot(), ...(env && { env }) });
+    record = { name, part, address, log, ...process };
+    state.components = [...state.components.filter((other) => other.name !== name), record];
+    writeState(state);
+  }
+  await waitUntilReady(component.name, record, log, component.ready);
+  if (fresh) {
+    progress(`${component.name} serves at ${component.address} after ${((Date.now() - started) / 1000).toFixed(1)}s`);
+  }
+  return fresh;
+}
+
+function publish(context: StackContext, state: StackState): void {
+  const { ports, tools } = context;
+  const { endpoints } = state;
+  if (state.parts.includes('apiserver')) {
+    const { server, adminKubeconfig, stowageKubeconfig } = kubernetesPaths(context);
+    Object.assign(endpoints, { apiserver: server, adminKubeconfig, stowageKubeconfig, kubectl: tools.kubectl });
+  }
+  if (state.parts.includes('temporal')) {
+    endpoints.temporalAddress = `127.0.0.1:${ports.temporal}`;
+    endpoints.temporalUiUrl = `http://127.0.0.1:${ports.temporalUi}`;
+  }
+  if (state.parts.includes('cloud')) {
+    endpoints.awsEndpoint = `http://127.0.0.1:${ports.proxy}`;
+    endpoints.motoEndpoint = `http://127.0.0.1:${ports.moto}`;
+  }
+  writeState(state);
+}
+
+/** The environment of a program that works against the stack. */
+export function environmentOf(state: Pick<StackState, 'cluster' | 'region' | 'endpoints'>): Record<string, string> {
+  const { endpoints } = state;
+  return {
+    ...(endpoints.awsEndpoint !== undefined && {
+      AWS_ENDPOINT_URL: endpoints.awsEndpoint,
+      AWS_ACCESS_KEY_ID: 'local',
+      AWS_SECRET_ACCESS_KEY: 'local',
+      AWS_REGION: state.region,
+    }),
+    ...(endpoints.stowageKubeconfig !== undefined && { KUBECONFIG: endpoints.stowageKubeconfig }),
+    ...(endpoints.temporalAddress !== undefined && { TEMPORAL_ADDRESS: endpoints.temporalAddress }),
+    ...(endpoints.apiserver !== undefined && { CLUSTER_ENDPOINT: endpoints.apiserver }),
+    ...(endpoints.queueUrl !== undefined && { INTERRUPTION_QUEUE: state.cluster }),
+    CLUSTER_NAME: state.cluster,
+  };
+}
+
+async function allComponents(context: StackContext, parts: readonly StackPart[]): Promise<Component[]> {
+  const of: Record<StackPart, () => Component[] | Promise<Component[]>> = {
+    apiserver: () => apiserverComponents(context),
+    controllers: () => controllerComponents(context),
+    temporal: () => [temporalComponent(context)],
+    cloud: () => cloudComponents(context),
+    joiner: async () => [await joinerComponent(context)],
+  };
+  return (await Promise.all(parts.map((part) => of[part]()))).flat();
+}
+
+function handle(context: StackContext, started: StackState): Stack {
+  const { name, folder, cluster, region } = context;
+  const { endpoints } = started;
+  const current = (): StackState => readState(folder) ?? started;
+  const find = (component: string): StartedComponent => {
+    const found = current().components.find((each) => each.name === component);
+    if (found !== undefined) return found;
+    const names = current().components.map((each) => each.name);
+    throw new Error(`The stack has no component "${component}"; it has ${names.join(', ')}.`);
+  };
+  return {
+    name,
+    folder,
+    cluster,
+    region,
+    endpoints,
+    ...endpoints,
+    environment: environmentOf(started),
+    async stopComponent(component, hard = false) {
+      await stopProcess(find(component), hard ? 0 : graceOf(component));
+    },
+    async startComponent(component) {
+      const parts = current().parts;
+      const wanted = (await allComponents(context, parts)).find((each) => each.name === component);
+      if (wanted === undefined) throw new Error(`The stack has no component "${component}".`);
+      await withStackLock(folder, () => ensureRunning(context, current(), wanted, silent));
+    },
+    freeze(component, frozen) {
+      signal(find(component), frozen ? 'SIGSTOP' : 'SIGCONT');
+    },
+    async stop() {
+      await stopStack(folder);
+    },
+  };
+}
