@@ -48,6 +48,28 @@ export interface Kinds {
   KWOKNodeClass: KWOKNodeClass;
   DisruptionPolicy: DisruptionPolicy;
   CapacityBuffer: CapacityBuffer;
+  Event: KubernetesEvent;
+}
+
+/** A core/v1 Event. */
+export interface KubernetesEvent extends KubernetesObject {
+  involvedObject: {
+    apiVersion?: string;
+    kind?: string;
+    name?: string;
+    namespace?: string;
+    uid?: string;
+    resourceVersion?: string;
+  };
+  type?: string;
+  reason?: string;
+  message?: string;
+  count?: number;
+  firstTimestamp?: string;
+  lastTimestamp?: string;
+  source?: { component?: string; host?: string };
+  reportingComponent?: string;
+  reportingInstance?: string;
 }
 
 export type Kind = keyof Kinds;
@@ -96,11 +118,23 @@ export interface KubeClient {
   /** Watches from `resourceVersion` until `signal` aborts or the connection ends; `expired` asks for a new list. */
   watch<K extends Kind>(
     kind: K,
-    options: { resourceVersion: string; signal: AbortSignal } & ListOptions,
+    options: {
+      resourceVersion: string;
+      signal: AbortSignal;
+      /** Called when the server has accepted the watch, before any event. */
+      onOpen?: () => void;
+    } & ListOptions,
     onEvent: (event: WatchEvent<Kinds[K]>) => void,
   ): Promise<'ended' | 'expired'>;
-  /** A list with the resource version to watch from. */
-  listForWatch<K extends Kind>(kind: K, options?: ListOptions): Promise<{ items: Kinds[K][]; resourceVersion: string }>;
+  /** A list with the resource version to watch from. With `transform` no page is held in full: see there. */
+  listForWatch<K extends Kind>(
+    kind: K,
+    options?: ListOptions & {
+      /** Applied to every object as its page arrives, so that a large list is never in memory whole. */
+      transform?: (object: Kinds[K]) => Kinds[K];
+      signal?: AbortSignal;
+    },
+  ): Promise<{ items: Kinds[K][]; resourceVersion: string }>;
   /** The server's version, such as `v1.36.1`. */
   serverVersion(): Promise<string>;
 }
@@ -140,6 +174,11 @@ export interface ClusterCache {
   /** Lists, then watches, until `signal` aborts. Resolves once every kind was listed. */
   start(signal: AbortSignal): Promise<void>;
   readonly synced: boolean;
+  /** Kinds still to be listed. Empty once `synced`. */
+  readonly unsynced: readonly Kind[];
+  /** False from the first failed request to the API server until one succeeds again. */
+  readonly connected: boolean;
+  /** The same array until the kind changes. */
   all<K extends Kind>(kind: K): readonly Kinds[K][];
   get<K extends Kind>(kind: K, ref: ObjectRef): Kinds[K] | undefined;
   podsOnNode(nodeName: string): readonly Pod[];

@@ -1,0 +1,261 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Pod } from '../api/kubernetes.js';
+import { DomainError } from '../core/failures.js';
+import { createClusterCache } from './cache.js';
+import type { ClusterCacheOptions } from './cache.js';
+import { createFakeKube } from './fake.js';
+import type { FakeKube } from './fake.js';
+import type { ClusterCache } from './port.js';
+
+const timeout = (): AbortSignal => AbortSignal.timeout(5000);
+
+describe('the cluster cache', () => {
+  let kube: FakeKube;
+  let stop: AbortController;
+  beforeEach(() => {
+    kube = createFakeKube();
+    stop = new AbortController();
+  });
+  afterEach(() => stop.abort());
+
+  const started = async (options: Partial<ClusterCacheOptions> = {}): Promise<ClusterCache> => {
+    const retry = { base: 1, max: 2 };
+    const cache = createClusterCache({ client: kube, kinds: ['Pod', 'Node', 'NodeClaim'], retry, ...options });
+    await cache.start(stop.signal);
+    return cache;
+  };
+  const pod = (name: string, nodeName?: string): Omit<Pod, 'apiVersion' | 'kind'> => ({
+    metadata: { name, namespace: 'default', labels: { app: 'a' } },
+    spec: { containers: [{ name: 'main' }], ...(nodeName === undefined ? {} : { nodeName }) },
+  });
+
+  test('holds what is there and follows what happens', async () => {
+    kube.put('Pod', pod('a'));
+    const cache = await started();
+    expect(cache.synced).toBe(true);
+    expect(cache.all('Pod').map(({ metadata }) => metadata.name)).toEqual(['a']);
+    kube.put('Pod', pod('b'));
+    kube.remove('Pod', { namespace: 'default', name: 'a' });
+    await cache.until(() => cache.all('Pod').length === 1 && cache.all('Pod')[0]?.metadata.name === 'b', timeout());
+    expect(cache.get('Pod', { namespace: 'default', name: 'a' })).toBeUndefined();
+    expect(cache.get('Pod', { namespace: 'default', name: 'b' })).toMatchObject({
+      spec: { containers: [{ name: 'main' }] },
+    });
+  });
+
+  test('hands out the same list until the kind changes', async () => {
+    kube.put('Pod', pod('a'));
+    const cache = await started();
+    const before = cache.all('Pod');
+    kube.put('Node', { metadata: { name: 'n' } });
+    await cache.until(() => cache.all('Node').length === 1, timeout());
+    expect(cache.all('Pod')).toBe(before);
+    kube.put('Pod', pod('b'));
+    await cache.until(() => cache.all('Pod').length === 2, timeout());
+    expect(before).toHaveLength(1);
+  });
+
+  test('finds pods by node, also when they move or go', async () => {
+    kube.put('Pod', pod('a', 'n1'));
+    kube.put('Pod', pod('b'));
+    const cache = await started();
+    const on = (node: string): (string | undefined)[] => cache.podsOnNode(node).map(({ metadata }) => metadata.name);
+    expect(on('n1')).toEqual(['a']);
+    kube.put('Pod', pod('b', 'n1'));
+    await cache.until(() => on('n1').length === 2, timeout());
+    kube.remove('Pod', { namespace: 'default', name: 'a' });
+    await cache.until(() => on('n1').length === 1, timeout());
+    expect(on('n1')).toEqual(['b']);
+    expect(on('n2')).toEqual([]);
+  });
+
+  test('finds nodes and claims by provider id, the newest holder of it', async () => {
+    kube.put('Node', { metadata: { name: 'n1' }, spec: { providerID: 'aws:///z/i-1' } });
+    const cache = await started();
+    expect(cache.nodeByProviderId('aws:///z/i-1')?.metadata.name).toBe('n1');
+    kube.put('Node', { metadata: { name: 'n2' }, spec: { providerID: 'aws:///z/i-1' } });
+    kube.remove('Node', { name: 'n1' });
+    await cache.until(
+      () => cache.all('Node').length === 1 && cache.get('Node', { name: 'n2' }) !== undefined,
+      timeout(),
+    );
+    expect(cache.nodeByProviderId('aws:///z/i-1')?.metadata.name).toBe('n2');
+
+    const claim = { metadata: { name: 'c' }, spec: {} } as never;
+    kube.put('NodeClaim', claim);
+    await kube.patch('NodeClaim', { name: 'c' }, { status: { providerID: 'aws:///z/i-2' } }, { subresource: 'status' });
+    await cache.until(() => cache.nodeClaimByProviderId('aws:///z/i-2') !== undefined, timeout());
+    kube.remove('NodeClaim', { name: 'c' });
+    await cache.until(() => cache.nodeClaimByProviderId('aws:///z/i-2') === undefined, timeout());
+  });
+
+  test('tells handlers after it has taken a change in, in order, with what was before', async () => {
+    kube.put('Node', { metadata: { name: 'n', labels: { v: '1' } } });
+    const retry = { base: 1, max: 2 };
+    const cache = createClusterCache({ client: kube, kinds: ['Node'], retry });
+    const told: string[] = [];
+    const off = cache.on('Node', ({ type, object, previous }) => {
+      told.push(
+        `${type} ${previous?.metadata.labels?.v ?? '-'}>${object.metadata.labels?.v ?? '-'} ${cache.all('Node').length}`,
+      );
+    });
+    await cache.start(stop.signal);
+    for (const v of ['2', '3']) await kube.patch('Node', { name: 'n' }, { metadata: { labels: { v } } });
+    await kube.delete('Node', { name: 'n' });
+    await cache.until(() => cache.all('Node').length === 0, timeout());
+    expect(told).toEqual(['added ->1 1', 'modified 1>2 1', 'modified 2>3 1', 'deleted 3>3 0']);
+    off();
+    kube.put('Node', { metadata: { name: 'm' } });
+    await cache.until(() => cache.all('Node').length === 1, timeout());
+    expect(told).toHaveLength(4);
+  });
+
+  test('keeps quiet about changes of what it does not keep', async () => {
+    const { metadata } = kube.put('Node', { metadata: { name: 'n' }, status: { conditions: [] } });
+    const cache = await started();
+    const told: string[] = [];
+    cache.on('Node', ({ type }) => told.push(type));
+    const beat = { type: 'Ready', status: 'True' as const, lastHeartbeatTime: '2026-01-01T00:00:00Z' };
+    kube.put('Node', { metadata: { name: 'n' }, status: { conditions: [beat] } });
+    const last = kube.put('Node', {
+      metadata: { name: 'n' },
+      status: { conditions: [{ ...beat, lastHeartbeatTime: '2026-01-01T00:05:00Z' }] },
+    });
+    await cache.caughtUp('Node', { name: 'n' }, last.metadata.resourceVersion!, timeout());
+    expect(told).toEqual(['modified']);
+    expect(cache.get('Node', { name: 'n' })?.metadata.resourceVersion).toBe(last.metadata.resourceVersion);
+    expect(metadata.resourceVersion).not.toBe(last.metadata.resourceVersion);
+  });
+
+  test('a handler that throws harms neither the cache nor other handlers', async () => {
+    const problems: string[] = [];
+    const cache = await started({ onProblem: (kind, error) => problems.push(`${kind} ${error.message}`) });
+    const told: string[] = [];
+    cache.on('Node', () => {
+      throw new Error('no');
+    });
+    cache.on('Node', ({ object }) => told.push(object.metadata.name!));
+    kube.put('Node', { metadata: { name: 'n' } });
+    await cache.until(() => told.length === 1, timeout());
+    expect(problems).toEqual(['Node no']);
+  });
+
+  test('is caught up with a write once it, or anything later of the kind, was seen', async () => {
+    const cache = await started();
+    const { object } = await kube.create('Node', { metadata: { name: 'n' } });
+    await cache.caughtUp('Node', { name: 'n' }, object.metadata.resourceVersion!, timeout());
+    expect(cache.get('Node', { name: 'n' })).toBeDefined();
+    // Written, and deleted before anyone saw it.
+    const gone = await kube.create('Node', { metadata: { name: 'gone' } });
+    await kube.delete('Node', { name: 'gone' });
+    await cache.caughtUp('Node', { name: 'gone' }, gone.object.metadata.resourceVersion!, timeout());
+    const never = cache.caughtUp('Node', { name: 'n' }, '999999999', AbortSignal.abort(new Error('enough')));
+    await expect(never).rejects.toThrow('enough');
+  });
+
+  test('relists when the version it watches from has expired, and tells the difference', async () => {
+    kube.put('Node', { metadata: { name: 'stays' } });
+    kube.put('Node', { metadata: { name: 'goes' } });
+    const cache = await started();
+    const told: string[] = [];
+    cache.on('Node', ({ type, object }) => told.push(`${type} ${object.metadata.name ?? ''}`));
+    kube.fail(new DomainError('Unavailable', 'down'));
+    await cache.until(() => true, timeout());
+    kube.remove('Node', { name: 'goes' });
+    kube.put('Node', { metadata: { name: 'comes' } });
+    kube.compact();
+    kube.fail(undefined);
+    await cache.until(() => cache.get('Node', { name: 'comes' }) !== undefined, timeout());
+    expect(told).toEqual(['deleted goes', 'added comes']);
+  });
+
+  test('says once that the server is gone and once that it is back', async () => {
+    const said: string[] = [];
+    let attempts = 0;
+    const client: ClusterCacheOptions['client'] = {
+      listForWatch: (kind, options) => kube.listForWatch(kind, options),
+      watch: (kind, options, onEvent) => {
+        attempts++;
+        return kube.watch(kind, options, onEvent);
+      },
+    };
+    const cache = await started({
+      client,
+      onConnectivity: ({ connected, error }) => said.push(`${connected} ${error?.message ?? ''}`),
+    });
+    kube.fail(new DomainError('Unavailable', 'down'));
+    await eventually(() => attempts >= 15);
+    expect(cache.connected).toBe(false);
+    expect(said).toEqual(['false down']);
+    kube.fail(undefined);
+    await eventually(() => cache.connected);
+    expect(said).toEqual(['false down', 'true ']);
+    kube.put('Node', { metadata: { name: 'n' } });
+    await cache.until(() => cache.all('Node').length === 1, timeout());
+  });
+
+  test('starts as soon as the server is there', async () => {
+    kube.fail(new DomainError('Unavailable', 'down'));
+    kube.put('Node', { metadata: { name: 'n' } });
+    const starting = started({
+      onConnectivity: ({ connected }) => {
+        if (!connected) kube.fail(undefined);
+      },
+    });
+    expect((await starting).all('Node')).toHaveLength(1);
+  });
+
+  test('an optional kind that is not served is empty until it is; another kind is waited for', async () => {
+    kube = createFakeKube({ absent: ['NodeOverlay', 'NodeClaim'] });
+    const problems: string[] = [];
+    const cache = createClusterCache({
+      client: kube,
+      kinds: ['NodeOverlay', 'NodeClaim'],
+      optional: ['NodeOverlay'],
+      retry: { base: 1, max: 2 },
+      absentRetryMs: 1,
+      onProblem: (kind) => {
+        problems.push(kind);
+        kube.serve('NodeClaim');
+      },
+    });
+    await cache.start(stop.signal);
+    expect(problems).toEqual(['NodeClaim']);
+    expect(cache.all('NodeOverlay')).toEqual([]);
+    kube.serve('NodeOverlay');
+    kube.put('NodeOverlay', { metadata: { name: 'o' }, spec: { requirements: [] } });
+    await cache.until(() => cache.all('NodeOverlay').length === 1, timeout());
+  });
+
+  test('keeps to its selectors', async () => {
+    kube.put('Pod', { ...pod('done', 'n'), status: { phase: 'Succeeded' } });
+    kube.put('Pod', { ...pod('busy', 'n'), status: { phase: 'Running' } });
+    const fieldSelector = 'status.phase!=Succeeded,status.phase!=Failed';
+    const cache = await started({ selectors: { Pod: { fieldSelector } } });
+    expect(cache.podsOnNode('n').map(({ metadata }) => metadata.name)).toEqual(['busy']);
+    const ref = { namespace: 'default', name: 'busy' };
+    await kube.patch('Pod', ref, { status: { phase: 'Failed' } }, { subresource: 'status' });
+    await cache.until(() => cache.all('Pod').length === 0, timeout());
+    expect(cache.podsOnNode('n')).toEqual([]);
+  });
+
+  test('start and until reject when their signal aborts', async () => {
+    kube = createFakeKube({ absent: ['Node'] });
+    const cache = createClusterCache({ client: kube, kinds: ['Node'], retry: { base: 1, max: 2 } });
+    const starting = cache.start(stop.signal);
+    expect(cache.unsynced).toEqual(['Node']);
+    stop.abort(new Error('shut down'));
+    await expect(starting).rejects.toThrow('shut down');
+    await expect(cache.until(() => false, AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough');
+  });
+
+  test('a kind that it was not asked to watch is a mistake', () => {
+    const cache = createClusterCache({ client: kube, kinds: ['Node'] });
+    expect(() => cache.all('Pod')).toThrow('the cache was not asked to watch Pod');
+  });
+});
+
+/** Turns of the event loop until `condition` holds; the test's own time limit ends it. */
+async function eventually(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}

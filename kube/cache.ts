@@ -1,0 +1,279 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { Node, Pod } from '../api/kubernetes.js';
+import { isDomainError } from '../core/failures.js';
+import { Indices } from './indices.js';
+import { createInterner } from './intern.js';
+import { compareVersions } from './kinds.js';
+import { backoff, reasonOf, systemClock } from './limiter.js';
+import type { Clock } from './limiter.js';
+import type { ClusterCache, Kind, Kinds, KubeClient, ListOptions, ObjectRef } from './port.js';
+import { slim } from './slim.js';
+import { Store } from './store.js';
+import type { Change } from './store.js';
+
+export interface ClusterCacheOptions {
+  readonly client: Pick<KubeClient, 'listForWatch' | 'watch'>;
+  /** What to watch. */
+  readonly kinds: readonly Kind[];
+  /** Of these, the kinds whose CustomResourceDefinition may be missing: they count as empty until it is there. */
+  readonly optional?: readonly Kind[];
+  /** Narrows a kind, such as `{ Pod: { fieldSelector: 'status.phase!=Succeeded,status.phase!=Failed' } }`. */
+  readonly selectors?: Readonly<Partial<Record<Kind, ListOptions>>>;
+  /** Called once when the API server stops answering, once when it answers again, and never twice the same. */
+  readonly onConnectivity?: (state: { readonly connected: boolean; readonly error?: Error }) => void;
+  /** A kind that cannot be listed or watched though the server answers (denied, not served), or a handler that threw. */
+  readonly onProblem?: (kind: Kind, error: Error) => void;
+  /** 0 to 1, spreads retries. Default Math.random. */
+  readonly random?: () => number;
+  readonly clock?: Clock;
+  /** Default 800 ms doubling up to 30 s. */
+  readonly retry?: { readonly base: number; readonly max: number };
+  /** How often to look whether a missing optional kind has come; default a minute. */
+  readonly absentRetryMs?: number;
+}
+
+type Handler<T> = (change: { type: 'added' | 'modified' | 'deleted'; object: T; previous?: T }) => void;
+
+/** A watch that ends sooner than this without an event is a failure: do not hammer the server. */
+const shortestWatchMs = 1000;
+
+/** Keeps a slim copy of the cluster by listing each kind once and then watching it. */
+export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
+  return new WatchedCluster(options);
+}
+
+class WatchedCluster implements ClusterCache {
+  private readonly interner = createInterner();
+  private readonly stores = new Map<Kind, Store<Kind>>();
+  private readonly handlers = new Map<Kind, Set<Handler<Kinds[Kind]>>>();
+  private readonly pending: Set<Kind>;
+  private readonly waiters = new Set<() => void>();
+  private readonly problems = new Map<Kind, string>();
+  private readonly indices = new Indices();
+  private readonly failing = new Set<Kind>();
+  private readonly clock: Clock;
+  private readonly random: () => number;
+
+  constructor(private readonly options: ClusterCacheOptions) {
+    this.pending = new Set(options.kinds);
+    this.clock = options.clock ?? systemClock;
+    this.random = options.random ?? Math.random;
+    for (const kind of options.kinds) this.stores.set(kind, new Store());
+  }
+
+  get synced(): boolean {
+    return this.pending.size === 0;
+  }
+
+  get unsynced(): readonly Kind[] {
+    return [...this.pending];
+  }
+
+  get connected(): boolean {
+    return this.failing.size === 0;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    for (const kind of this.stores.keys()) void this.follow(kind, signal);
+    await this.until(() => this.synced, signal);
+  }
+
+  all<K extends Kind>(kind: K): readonly Kinds[K][] {
+    return this.store(kind).all();
+  }
+
+  get<K extends Kind>(kind: K, ref: ObjectRef): Kinds[K] | undefined {
+    return this.store(kind).get(ref);
+  }
+
+  podsOnNode(nodeName: string): readonly Pod[] {
+    return this.indices.podsOnNode(nodeName);
+  }
+
+  nodeByProviderId(providerId: string): Node | undefined {
+    return this.indices.nodes.get(providerId);
+  }
+
+  nodeClaimByProviderId(providerId: string): NodeClaim | undefined {
+    return this.indices.nodeClaims.get(providerId);
+  }
+
+  on<K extends Kind>(kind: K, handler: Handler<Kinds[K]>): () => void {
+    this.store(kind);
+    const handlers = this.handlers.get(kind) ?? new Set();
+    this.handlers.set(kind, handlers);
+    // Wrapped, so that a handler that is given twice is called twice and each is stopped by itself.
+    const own: Handler<Kinds[Kind]> = (change) => {
+      (handler as unknown as Handler<Kinds[Kind]>)(change);
+    };
+    handlers.add(own);
+    return () => {
+      handlers.delete(own);
+    };
+  }
+
+  async caughtUp(kind: Kind, ref: ObjectRef, resourceVersion: string, signal?: AbortSignal): Promise<void> {
+    const store = this.store(kind);
+    // Events of a kind come in the order of their versions, so a later one of another object will do as well.
+    const seen = (): boolean =>
+      compareVersions(store.get(ref)?.metadata.resourceVersion ?? '', resourceVersion) >= 0 ||
+      compareVersions(store.version, resourceVersion) >= 0;
+    await this.until(seen, signal ?? new AbortController().signal);
+  }
+
+  until(condition: () => boolean, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (act: () => void): void => {
+        this.waiters.delete(check);
+        signal.removeEventListener('abort', onAbort);
+        act();
+      };
+      const check = (): void => {
+        try {
+          if (condition()) settle(resolve);
+        } catch (error) {
+          settle(() => {
+            reject(error instanceof Error ? error : new Error(String(error)));
+          });
+        }
+      };
+      const onAbort = (): void => {
+        settle(() => {
+          reject(reasonOf(signal));
+        });
+      };
+      if (signal.aborted) {
+        reject(reasonOf(signal));
+        return;
+      }
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.waiters.add(check);
+      check();
+    });
+  }
+
+  private store<K extends Kind>(kind: K): Store<K> {
+    const store = this.stores.get(kind);
+    if (store === undefined) throw new Error(`the cache was not asked to watch ${kind}`);
+    return store as unknown as Store<K>;
+  }
+
+  /** Lists and watches one kind for as long as `signal` lets it. */
+  private async follow(kind: Kind, signal: AbortSignal): Promise<void> {
+    const retry = this.options.retry ?? { base: 800, max: 30_000 };
+    let failures = 0;
+    let listed = false;
+    while (!isAborted(signal)) {
+      let pause = 0;
+      try {
+        if (!listed) await this.list(kind, signal);
+        const { outcome, lively } = await this.watch(kind, signal);
+        listed = outcome !== 'expired';
+        failures = lively ? 0 : failures + 1;
+      } catch (error) {
+        if (isAborted(signal)) return;
+        // After a fault of ours in taking an event in, a new list repairs what it may have spoilt.
+        listed &&= isDomainError(error) && error.type !== 'NotFound';
+        if (this.isAbsent(kind, error)) pause = this.options.absentRetryMs ?? 60_000;
+        else {
+          this.report(kind, error as Error);
+          failures++;
+        }
+      }
+      if (failures > 0) pause ||= backoff(failures - 1, { ...retry, random: this.random });
+      // Aborted while it waits: the loop ends.
+      if (pause > 0) await this.clock.sleep(pause, signal).catch(() => undefined);
+    }
+  }
+
+  private async list(kind: Kind, signal: AbortSignal): Promise<void> {
+    const { items, resourceVersion } = await this.options.client.listForWatch(kind, {
+      ...this.options.selectors?.[kind],
+      signal,
+      transform: (object) => slim(kind, object, this.interner),
+    });
+    this.reached(kind);
+    this.takeList(kind, items, resourceVersion);
+  }
+
+  private takeList(kind: Kind, items: readonly Kinds[Kind][], resourceVersion: string): void {
+    const changes = this.store(kind).replace(items, resourceVersion);
+    for (const change of changes) this.indices.take(kind, change);
+    this.pending.delete(kind);
+    for (const change of changes) this.notify(kind, change);
+    this.wake();
+  }
+
+  private async watch(kind: Kind, signal: AbortSignal): Promise<{ outcome: 'ended' | 'expired'; lively: boolean }> {
+    const store = this.store(kind);
+    const startedAt = this.clock.now();
+    let events = 0;
+    const options = {
+      ...this.options.selectors?.[kind],
+      resourceVersion: store.version,
+      signal,
+      onOpen: () => {
+        this.reached(kind);
+      },
+    };
+    const outcome = await this.options.client.watch(kind, options, ({ type, object }) => {
+      events++;
+      if (type === 'BOOKMARK') store.advance(object.metadata.resourceVersion);
+      else {
+        const own = slim(kind, object, this.interner);
+        const change = type === 'DELETED' ? store.remove(own) : store.put(own);
+        if (change !== undefined) {
+          this.indices.take(kind, change);
+          this.notify(kind, change);
+        }
+      }
+      this.wake();
+    });
+    return { outcome, lively: events > 0 || this.clock.now() - startedAt >= shortestWatchMs };
+  }
+
+  private notify(kind: Kind, { type, object, previous }: Change<Kinds[Kind]>): void {
+    if (type === 'refreshed') return;
+    for (const handler of [...(this.handlers.get(kind) ?? [])]) {
+      try {
+        handler({ type, object, ...(previous === undefined ? {} : { previous }) });
+      } catch (error) {
+        this.options.onProblem?.(kind, error as Error);
+      }
+    }
+  }
+
+  private wake(): void {
+    for (const check of [...this.waiters]) check();
+  }
+
+  /** Whether `error` says that an optional kind is not served; if so it is empty from now on. */
+  private isAbsent(kind: Kind, error: unknown): boolean {
+    if (!isDomainError(error, 'NotFound') || !(this.options.optional ?? []).includes(kind)) return false;
+    this.reached(kind);
+    this.takeList(kind, [], this.store(kind).version);
+    return true;
+  }
+
+  private reached(kind: Kind): void {
+    this.problems.delete(kind);
+    if (this.failing.delete(kind) && this.failing.size === 0) this.options.onConnectivity?.({ connected: true });
+  }
+
+  private report(kind: Kind, error: Error): void {
+    if (isDomainError(error, 'Unavailable')) {
+      const first = this.failing.size === 0;
+      this.failing.add(kind);
+      if (first) this.options.onConnectivity?.({ connected: false, error });
+      return;
+    }
+    if (this.problems.get(kind) === error.message) return;
+    this.problems.set(kind, error.message);
+    this.options.onProblem?.(kind, error);
+  }
+}
+
+/** A call, so that the compiler does not take an earlier answer for the present one. */
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted;
+}

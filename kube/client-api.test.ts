@@ -1,0 +1,299 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Node } from '../api/kubernetes.js';
+import { createApi } from './client-api.js';
+import { createTransport } from './client-transport.js';
+import type { Transport } from './client-transport.js';
+import { createRateLimiter } from './limiter.js';
+import type { Clock } from './limiter.js';
+import type { KubeClient, WatchEvent } from './port.js';
+
+type Handler = (request: http.IncomingMessage & { body: string }, response: http.ServerResponse) => void;
+
+/** What a real API server seldom does on demand. */
+describe('the client, when the API server', () => {
+  let server: http.Server;
+  let transport: Transport;
+  let client: KubeClient;
+  let answer: Handler;
+  let slept: number[];
+  let asked: string[];
+  let renewals: boolean[];
+
+  const clock: Clock = {
+    now: () => 0,
+    sleep: (milliseconds) => {
+      slept.push(milliseconds);
+      return Promise.resolve();
+    },
+  };
+  const status = (response: http.ServerResponse, code: number, more: object = {}, headers = {}): void => {
+    response.writeHead(code, { 'content-type': 'application/json', ...headers });
+    response.end(JSON.stringify({ kind: 'Status', code, message: `says ${code}`, ...more }));
+  };
+  const json = (response: http.ServerResponse, body: object): void => {
+    response.end(JSON.stringify(body));
+  };
+
+  beforeEach(async () => {
+    [slept, asked, renewals] = [[], [], []];
+    server = http.createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        asked.push(`${request.method ?? ''} ${request.url ?? ''}`);
+        answer(Object.assign(request, { body: Buffer.concat(chunks).toString() }), response);
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    transport = createTransport(
+      {
+        server: `http://127.0.0.1:${port}`,
+        credentials: (renew) => {
+          renewals.push(renew);
+          return Promise.resolve({ headers: { authorization: renew ? 'Bearer new' : 'Bearer old' }, tls: {} });
+        },
+      },
+      { userAgent: 'test', requestTimeoutMs: 200, idleTimeoutMs: 200 },
+    );
+    client = createApi({ transport, limiter: createRateLimiter(0, 0, clock), clock, random: () => 0, pageSize: 2 });
+  });
+  afterEach(async () => {
+    transport.close();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  const node = (name: string): object => ({ metadata: { name, resourceVersion: '7' } });
+
+  test('pages, follows to the end', async () => {
+    answer = (request, response) => {
+      const token = new URL(request.url!, 'http://x').searchParams.get('continue');
+      if (token === null) json(response, { metadata: { resourceVersion: '9', continue: 't/1' }, items: [node('a')] });
+      else json(response, { metadata: { resourceVersion: '9' }, items: [node('b')] });
+    };
+    const { items, resourceVersion } = await client.listForWatch('Node');
+    expect(items.map(({ kind, metadata }) => `${kind} ${metadata.name ?? ''}`)).toEqual(['Node a', 'Node b']);
+    expect(resourceVersion).toBe('9');
+    expect(asked).toEqual(['GET /api/v1/nodes?limit=2', 'GET /api/v1/nodes?limit=2&continue=t%2F1']);
+  });
+
+  test('forgets the pages, starts the list over', async () => {
+    let walks = 0;
+    answer = (request, response) => {
+      const token = new URL(request.url!, 'http://x').searchParams.get('continue');
+      if (token === null) {
+        walks++;
+        const more = walks === 1 ? { continue: 'old' } : {};
+        json(response, { metadata: { resourceVersion: String(walks), ...more }, items: [node('a')] });
+      } else status(response, 410, { reason: 'Expired' });
+    };
+    const { items, resourceVersion } = await client.listForWatch('Node');
+    expect(items).toHaveLength(1);
+    expect(resourceVersion).toBe('2');
+  });
+
+  test.each([
+    [400, 'Invalid'],
+    [403, 'Denied'],
+    [404, 'NotFound'],
+    [422, 'Invalid'],
+    [500, 'Unavailable'],
+    [503, 'Unavailable'],
+    [504, 'Unavailable'],
+  ])('answers %d, it throws %s with what the server said', async (code, type) => {
+    answer = (_, response) => status(response, code);
+    await expect(client.list('Node')).rejects.toMatchObject({
+      name: 'DomainError',
+      type,
+      message: `list Node: says ${code}`,
+      details: { status: code },
+    });
+  });
+
+  test('throttles, waits as it asks and goes on', async () => {
+    let times = 0;
+    answer = (_, response) => {
+      if (++times <= 2) status(response, 429, {}, { 'retry-after': '3' });
+      else json(response, node('a'));
+    };
+    expect(await client.get('Node', { name: 'a' })).toMatchObject({ metadata: { name: 'a' } });
+    expect(slept).toEqual([3000, 3000]);
+  });
+
+  test('throttles for ever, gives up after four times', async () => {
+    answer = (_, response) => {
+      response.writeHead(429, { 'retry-after': '120' });
+      response.end('Too many requests, please try again later.\n');
+    };
+    await expect(client.get('Node', { name: 'a' })).rejects.toMatchObject({
+      type: 'Throttled',
+      message: 'get Node a: Too many requests, please try again later.',
+      details: { retryAfterSeconds: 120 },
+    });
+    expect(slept).toEqual([10_000, 10_000, 10_000]);
+    expect(asked).toHaveLength(4);
+  });
+
+  test('refuses an eviction because of a budget, does not wait', async () => {
+    answer = (_, response) =>
+      status(response, 429, { details: { causes: [{ reason: 'DisruptionBudget', message: 'needs 1' }] } });
+    expect(await client.evict({ namespace: 'n', name: 'p', uid: 'u' })).toEqual({
+      outcome: 'blocked',
+      message: 'says 429',
+    });
+    expect(asked).toEqual(['POST /api/v1/namespaces/n/pods/p/eviction']);
+  });
+
+  test('throttles an eviction, does not take it for a budget', async () => {
+    answer = (_, response) => status(response, 429, {}, { 'retry-after': '1' });
+    await expect(client.evict({ namespace: 'n', name: 'p', uid: 'u' })).rejects.toMatchObject({ type: 'Throttled' });
+    expect(asked).toHaveLength(4);
+  });
+
+  test('refuses the token, asks for a new one once', async () => {
+    answer = (request, response) => {
+      if (request.headers.authorization === 'Bearer new') json(response, node('a'));
+      else status(response, 401);
+    };
+    expect(await client.get('Node', { name: 'a' })).toBeDefined();
+    expect(renewals).toEqual([false, true]);
+    answer = (_, response) => status(response, 401);
+    await expect(client.get('Node', { name: 'a' })).rejects.toMatchObject({ type: 'Denied' });
+    expect(renewals).toEqual([false, true, false, true]);
+  });
+
+  test('is not there, is unavailable and named', async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await expect(client.get('Node', { name: 'a' })).rejects.toMatchObject({
+      type: 'Unavailable',
+      message: expect.stringMatching(/no answer from the Kubernetes API server at http:.*ECONNREFUSED/) as unknown,
+      details: { code: 'ECONNREFUSED' },
+    });
+    server.listen(0, '127.0.0.1');
+  });
+
+  test('does not answer in time, is unavailable', async () => {
+    answer = () => undefined;
+    await expect(client.get('Node', { name: 'a' })).rejects.toMatchObject({
+      type: 'Unavailable',
+      message: expect.stringContaining('silent for 0.2 s') as unknown,
+    });
+  });
+
+  test('loses a create that it carried out, says that it exists the second time', async () => {
+    const objects = new Map<string, object>();
+    answer = (request, response) => {
+      if (request.method === 'GET') json(response, node('a'));
+      else if (objects.has('a')) status(response, 409, { reason: 'AlreadyExists' });
+      else {
+        objects.set('a', {});
+        request.socket.destroy();
+      }
+    };
+    await expect(client.create('Node', { metadata: { name: 'a' } })).rejects.toMatchObject({ type: 'Unavailable' });
+    expect(await client.create('Node', { metadata: { name: 'a' } })).toMatchObject({ outcome: 'exists' });
+  });
+
+  describe('is watched and', () => {
+    const watch = async (
+      signal: AbortSignal = new AbortController().signal,
+    ): Promise<{ outcome: 'ended' | 'expired'; events: WatchEvent<Node>[] }> => {
+      const events: WatchEvent<Node>[] = [];
+      const outcome = await client.watch('Node', { resourceVersion: '5', signal }, (event) => events.push(event));
+      return { outcome, events };
+    };
+    const event = (type: string, name: string): string => `${JSON.stringify({ type, object: node(name) })}\n`;
+
+    test('sends events in pieces, puts them together', async () => {
+      const text = Buffer.from(event('ADDED', 'ä') + event('MODIFIED', 'b') + event('BOOKMARK', 'c'));
+      answer = (_, response) => {
+        let at = 0;
+        const next = (): void => {
+          if (at >= text.length) response.end();
+          else response.write(text.subarray(at, (at += 7)), () => setImmediate(next));
+        };
+        next();
+      };
+      const { outcome, events } = await watch();
+      expect(outcome).toBe('ended');
+      expect(events.map(({ type, object }) => `${type} ${object.metadata.name ?? ''}`)).toEqual([
+        'ADDED ä',
+        'MODIFIED b',
+        'BOOKMARK c',
+      ]);
+      expect(asked).toEqual([
+        'GET /api/v1/nodes?watch=true&allowWatchBookmarks=true&resourceVersion=5&timeoutSeconds=300',
+      ]);
+    });
+
+    test.each(['at once', 'in the stream'])('has forgotten the version, says so %s', async (when) => {
+      answer = (_, response) => {
+        if (when === 'at once') status(response, 410);
+        else response.end(`${JSON.stringify({ type: 'ERROR', object: { kind: 'Status', code: 410 } })}\n`);
+      };
+      expect(await watch()).toEqual({ outcome: 'expired', events: [] });
+    });
+
+    test('falls silent, ends', async () => {
+      answer = (_, response) => {
+        response.write(event('ADDED', 'a'));
+      };
+      const { outcome, events } = await watch();
+      expect(outcome).toBe('ended');
+      expect(events).toHaveLength(1);
+    });
+
+    test('breaks off in the middle of an event, ends with what was whole', async () => {
+      answer = (request, response) => {
+        response.write(event('ADDED', 'a') + '{"type":"ADD', () => request.socket.destroy());
+      };
+      const { outcome, events } = await watch();
+      expect(outcome).toBe('ended');
+      expect(events).toHaveLength(1);
+    });
+
+    test('is aborted, ends and closes the connection', async () => {
+      const stop = new AbortController();
+      const closed = new Promise((resolve) => {
+        answer = (request, response) => {
+          request.socket.once('close', resolve);
+          response.write(event('ADDED', 'a'));
+          setImmediate(() => stop.abort());
+        };
+      });
+      expect((await watch(stop.signal)).outcome).toBe('ended');
+      await closed;
+    });
+
+    test('refuses, throws', async () => {
+      answer = (_, response) => status(response, 403);
+      await expect(watch()).rejects.toMatchObject({ type: 'Denied', message: 'watch Node: says 403' });
+    });
+
+    test('reports a fault in the stream, throws', async () => {
+      answer = (_, response) => {
+        response.end(`${JSON.stringify({ type: 'ERROR', object: { kind: 'Status', code: 500, message: 'etcd' } })}\n`);
+      };
+      await expect(watch()).rejects.toMatchObject({ type: 'Unavailable', message: 'watch Node: etcd' });
+    });
+
+    test('has a handler that throws, passes that on and hangs up', async () => {
+      const closed = new Promise((resolve) => {
+        answer = (request, response) => {
+          request.socket.once('close', resolve);
+          response.write(event('ADDED', 'a'));
+        };
+      });
+      const signal = new AbortController().signal;
+      const watching = client.watch('Node', { resourceVersion: '5', signal }, () => {
+        throw new Error('no');
+      });
+      await expect(watching).rejects.toThrow('no');
+      await closed;
+    });
+  });
+});

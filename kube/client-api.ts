@@ -1,0 +1,257 @@
+import { DomainError } from '../core/failures.js';
+import { isBlockedByBudget, refusal, statusOf } from './client-errors.js';
+import type { Status } from './client-errors.js';
+import type { Answer, Call, Transport } from './client-transport.js';
+import { objectKey, resources } from './kinds.js';
+import type { Clock, RateLimiter } from './limiter.js';
+import type { Kind, Kinds, KubeClient, ListOptions, ObjectRef, WatchEvent } from './port.js';
+
+export interface ApiDeps {
+  readonly transport: Transport;
+  readonly limiter: RateLimiter;
+  readonly clock: Clock;
+  /** 0 to 1; spreads the ends of watches. */
+  readonly random: () => number;
+  readonly pageSize: number;
+}
+
+const mergePatch = 'application/merge-patch+json';
+const throttleRetries = 3;
+const longestRetryAfter = 10;
+
+interface Refused {
+  readonly code: number;
+  readonly status: Status;
+  readonly retryAfter: number | undefined;
+}
+
+/** The port over HTTP. */
+export function createApi(deps: ApiDeps): KubeClient {
+  const requests = createRequests(deps);
+  return { ...createReads(deps, requests), ...createWrites(requests), watch: createWatch(deps) };
+}
+
+interface Requests {
+  /** The answer's object, or how it was refused. A throttled call is repeated as the server asks, three times. */
+  readonly call: (call: Call) => Promise<{ readonly object: unknown } | Refused>;
+}
+
+function createRequests({ transport, limiter, clock }: ApiDeps): Requests {
+  const once = async (call: Call): Promise<Answer> => {
+    await limiter.take();
+    return transport.exchange(call);
+  };
+  return {
+    call: async (call) => {
+      for (let attempt = 0; ; attempt++) {
+        const answer = await once(call);
+        if (answer.status >= 200 && answer.status < 300) return { object: JSON.parse(answer.text) as unknown };
+        const status = statusOf(answer);
+        const wait = waitFor(answer, status, attempt);
+        if (wait === undefined) return { code: answer.status, status, retryAfter: answer.retryAfter };
+        await clock.sleep(wait * 1000, call.signal);
+      }
+    },
+  };
+}
+
+/** Seconds to wait before the same call again; undefined when its answer stands. */
+function waitFor(answer: Answer, status: Status, attempt: number): number | undefined {
+  if (attempt >= throttleRetries || isBlockedByBudget(answer.status, status)) return undefined;
+  if (answer.status !== 429 && !(answer.status === 503 && answer.retryAfter !== undefined)) return undefined;
+  return Math.min(answer.retryAfter ?? 1, longestRetryAfter);
+}
+
+function createReads(
+  { pageSize }: ApiDeps,
+  { call }: Requests,
+): Pick<KubeClient, 'get' | 'list' | 'listForWatch' | 'serverVersion'> {
+  const get = async <K extends Kind>(kind: K, ref: ObjectRef): Promise<Kinds[K] | undefined> => {
+    const answer = await call({ method: 'GET', path: pathOf(kind, ref) });
+    if ('object' in answer) return answer.object as Kinds[K];
+    if (answer.code === 404) return undefined;
+    throw refused(`get ${kind} ${objectKey(ref)}`, answer);
+  };
+
+  /** One walk through the pages; undefined when the server forgot the list's version on the way. */
+  const walk = async <K extends Kind>(
+    kind: K,
+    options: ListOptions & { signal?: AbortSignal },
+    transform: (object: Kinds[K]) => Kinds[K],
+  ): Promise<{ items: Kinds[K][]; resourceVersion: string } | undefined> => {
+    const { apiVersion } = resources[kind];
+    const items: Kinds[K][] = [];
+    let token: string | undefined;
+    for (;;) {
+      const path = pathOf(kind, options, { ...selectors(options), limit: String(pageSize), continue: token });
+      const answer = await call({ method: 'GET', path, signal: options.signal });
+      if (!('object' in answer)) {
+        if (answer.code === 410 && token !== undefined) return undefined;
+        throw refused(`list ${kind}`, answer);
+      }
+      const page = answer.object as { items?: Kinds[K][]; metadata: { resourceVersion: string; continue?: string } };
+      // Lists of built-in kinds name the kind once, for the list.
+      for (const item of page.items ?? []) items.push(transform(Object.assign(item, { apiVersion, kind })));
+      if (page.metadata.continue === undefined || page.metadata.continue === '') {
+        return { items, resourceVersion: page.metadata.resourceVersion };
+      }
+      token = page.metadata.continue;
+    }
+  };
+
+  const listForWatch: KubeClient['listForWatch'] = async (kind, options = {}) => {
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const list = await walk(kind, options, options.transform ?? ((object) => object));
+      if (list !== undefined) return list;
+    }
+    throw new DomainError('Unavailable', `list ${kind}: its pages expired three times before they were read`);
+  };
+
+  return {
+    get,
+    listForWatch,
+    list: async (kind, options) => (await listForWatch(kind, options)).items,
+    serverVersion: async () => {
+      const answer = await call({ method: 'GET', path: '/version' });
+      if (!('object' in answer)) throw refused('get the server version', answer);
+      return (answer.object as { gitVersion: string }).gitVersion;
+    },
+  };
+}
+
+function createWrites({ call }: Requests): Pick<KubeClient, 'create' | 'patch' | 'delete' | 'evict'> {
+  const create: KubeClient['create'] = async <K extends Kind>(kind: K, object: Parameters<KubeClient['create']>[1]) => {
+    const { name, namespace } = object.metadata;
+    const ref = { name: name ?? '', namespace };
+    const what = `create ${kind} ${objectKey({ name: name ?? `${object.metadata.generateName ?? ''}*`, namespace })}`;
+    const body = { ...object, apiVersion: resources[kind].apiVersion, kind };
+    for (let attempt = 0; ; attempt++) {
+      const answer = await call({ method: 'POST', path: pathOf(kind, { namespace }), body });
+      if ('object' in answer) return { outcome: 'created', object: answer.object as Kinds[K] };
+      if (answer.code !== 409 || answer.status.reason !== 'AlreadyExists' || attempt >= 3) throw refused(what, answer);
+      // A name the server made up may clash; one that is given may be freed between the two calls. Both: try again.
+      if (name === undefined) continue;
+      const existing = await call({ method: 'GET', path: pathOf(kind, ref) });
+      if ('object' in existing) return { outcome: 'exists', object: existing.object as Kinds[K] };
+      if (existing.code !== 404) throw refused(what, existing);
+    }
+  };
+
+  const patch: KubeClient['patch'] = async <K extends Kind>(
+    kind: K,
+    ref: ObjectRef,
+    body: object,
+    options?: { subresource?: 'status' },
+  ) => {
+    const path = pathOf(kind, ref, {}, options?.subresource);
+    const answer = await call({ method: 'PATCH', path, body, contentType: mergePatch });
+    if ('object' in answer) return { outcome: 'patched', object: answer.object as Kinds[K] };
+    if (answer.code === 404) return { outcome: 'gone' };
+    if (answer.code === 409) return { outcome: 'conflict' };
+    throw refused(`patch ${kind} ${objectKey(ref)}`, answer);
+  };
+
+  return {
+    create,
+    patch,
+    delete: async (kind, ref, options = {}) => {
+      const body = {
+        apiVersion: 'v1',
+        kind: 'DeleteOptions',
+        propagationPolicy: 'Background',
+        ...deleteOptions(options),
+      };
+      const answer = await call({ method: 'DELETE', path: pathOf(kind, ref), body });
+      if ('object' in answer) return 'deleted';
+      // A conflict can only be the UID: the object of that name is another.
+      if (answer.code === 404 || (answer.code === 409 && options.uid !== undefined)) return 'gone';
+      throw refused(`delete ${kind} ${objectKey(ref)}`, answer);
+    },
+    evict: async ({ namespace, name, uid, gracePeriodSeconds }) => {
+      const body = {
+        apiVersion: 'policy/v1',
+        kind: 'Eviction',
+        metadata: { name, namespace },
+        deleteOptions: deleteOptions({ uid, gracePeriodSeconds }),
+      };
+      const answer = await call({ method: 'POST', path: pathOf('Pod', { name, namespace }, {}, 'eviction'), body });
+      if ('object' in answer) return { outcome: 'evicted' };
+      if (answer.code === 404 || answer.code === 409) return { outcome: 'gone' };
+      if (isBlockedByBudget(answer.code, answer.status)) {
+        return { outcome: 'blocked', message: answer.status.message ?? 'blocked by a PodDisruptionBudget' };
+      }
+      throw refused(`evict Pod ${namespace}/${name}`, answer);
+    },
+  };
+}
+
+function createWatch({ transport, limiter, random }: ApiDeps): KubeClient['watch'] {
+  return async <K extends Kind>(
+    kind: K,
+    options: Parameters<KubeClient['watch']>[1],
+    onEvent: (event: WatchEvent<Kinds[K]>) => void,
+  ) => {
+    await limiter.take();
+    const path = pathOf(kind, options, {
+      ...selectors(options),
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      resourceVersion: options.resourceVersion,
+      // Five to ten minutes, as client-go: replicas move on to new API servers, and not all at once.
+      timeoutSeconds: String(300 + Math.floor(random() * 300)),
+    });
+    const seen = { expired: false };
+    const call: Call = { method: 'GET', path, signal: options.signal, onOpen: options.onOpen };
+    const answer = await transport.stream(call, (line) => {
+      if (options.signal.aborted) return;
+      const event = JSON.parse(line) as { type: string; object: unknown };
+      if (event.type !== 'ERROR') {
+        onEvent(event as WatchEvent<Kinds[K]>);
+        return;
+      }
+      const status = event.object as Status;
+      if (status.code !== 410) throw refusal(`watch ${kind}`, status.code ?? 500, status);
+      seen.expired = true;
+    });
+    if (seen.expired || answer?.status === 410) return 'expired';
+    if (answer !== undefined) throw refusal(`watch ${kind}`, answer.status, statusOf(answer), answer.retryAfter);
+    return 'ended';
+  };
+}
+
+function deleteOptions(options: { uid?: string; gracePeriodSeconds?: number }): object {
+  return {
+    ...(options.uid === undefined ? {} : { preconditions: { uid: options.uid } }),
+    ...(options.gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds: options.gracePeriodSeconds }),
+  };
+}
+
+function selectors(options: ListOptions): Record<string, string | undefined> {
+  return { labelSelector: options.labelSelector, fieldSelector: options.fieldSelector };
+}
+
+function refused(what: string, { code, status, retryAfter }: Refused): DomainError {
+  return refusal(what, code, status, retryAfter);
+}
+
+/** The path of an object, or without a name of the collection; without a namespace, of all namespaces. */
+function pathOf(
+  kind: Kind,
+  ref: { readonly name?: string; readonly namespace?: string },
+  query: Readonly<Record<string, string | undefined>> = {},
+  subresource?: string,
+): string {
+  const { apiVersion, plural, namespaced } = resources[kind];
+  const parts = [apiVersion.includes('/') ? 'apis' : 'api', apiVersion];
+  if (namespaced && ref.namespace !== undefined && ref.namespace !== '') {
+    parts.push('namespaces', encodeURIComponent(ref.namespace));
+  } else if (namespaced && ref.name !== undefined) {
+    throw new DomainError('Invalid', `${kind} ${ref.name} is named without its namespace`);
+  }
+  parts.push(plural);
+  if (ref.name !== undefined) parts.push(encodeURIComponent(ref.name));
+  if (subresource !== undefined) parts.push(subresource);
+  const search = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) if (value !== undefined && value !== '') search.set(key, value);
+  return `/${parts.join('/')}${search.size === 0 ? '' : `?${search.toString()}`}`;
+}

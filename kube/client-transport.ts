@@ -1,0 +1,225 @@
+import http from 'node:http';
+import https from 'node:https';
+import { DomainError } from '../core/failures.js';
+
+/** What a connection needs to be trusted and to be let in. */
+export interface Credentials {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly tls: Pick<https.AgentOptions, 'ca' | 'cert' | 'key' | 'passphrase' | 'servername' | 'rejectUnauthorized'>;
+  /** Set when a proxy stands between. */
+  readonly agent?: http.Agent;
+}
+
+export interface Connection {
+  /** Such as `https://10.0.0.1:6443`, with no slash at the end. */
+  readonly server: string;
+  /** `renew` drops what is cached, after the server refused it. */
+  credentials(renew: boolean): Promise<Credentials>;
+}
+
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** With its query. */
+  readonly path: string;
+  readonly body?: object;
+  readonly contentType?: string;
+  readonly signal?: AbortSignal;
+  /** For streams: a 200 has arrived. */
+  readonly onOpen?: () => void;
+}
+
+export interface Answer {
+  readonly status: number;
+  /** Seconds, as the server asks in Retry-After. */
+  readonly retryAfter: number | undefined;
+  readonly text: string;
+}
+
+export interface Transport {
+  /** One exchange. Throws `Unavailable` when no answer comes. */
+  exchange(call: Call): Promise<Answer>;
+  /**
+   * Hands over each line of a streamed 200 answer as it arrives; reading waits for `onLine`. Resolves with undefined
+   * when the stream ends, breaks, falls silent or `signal` aborts, and with the answer when it is not a 200.
+   */
+  stream(call: Call, onLine: (line: string) => void): Promise<Answer | undefined>;
+  close(): void;
+}
+
+export interface TransportOptions {
+  readonly userAgent: string;
+  readonly requestTimeoutMs: number;
+  /** A stream that says nothing for this long is dead. API servers send a bookmark about every minute. */
+  readonly idleTimeoutMs: number;
+}
+
+interface Agents {
+  readonly tls: Credentials['tls'];
+  readonly requests: http.Agent;
+  readonly streams: http.Agent;
+}
+
+const keepAliveProbeMs = 15_000;
+
+/** HTTP/1.1 with kept-alive connections to one API server. */
+export function createTransport(connection: Connection, options: TransportOptions): Transport {
+  const sender = createSender(connection, options);
+
+  /** Retries what cannot have been acted upon: a stale connection (except for POST) and a refused token. */
+  const open = async (call: Call, use: Use): Promise<http.IncomingMessage> => {
+    let renewed = false;
+    let stale = false;
+    for (;;) {
+      try {
+        const response = await sender.send(call, use, renewed);
+        if (response.statusCode !== 401 || renewed) return response;
+        response.resume();
+        renewed = true;
+      } catch (error) {
+        if (stale || call.method === 'POST' || (error as { stale?: boolean }).stale !== true) throw error;
+        stale = true;
+      }
+    }
+  };
+
+  const exchange = async (call: Call): Promise<Answer> => {
+    try {
+      return await readAnswer(await open(call, 'requests'));
+    } catch (error) {
+      throw unavailable(connection.server, error);
+    }
+  };
+
+  const stream = async (call: Call, onLine: (line: string) => void): Promise<Answer | undefined> => {
+    let response: http.IncomingMessage;
+    try {
+      response = await open(call, 'streams');
+      if (response.statusCode !== 200) return await readAnswer(response);
+    } catch (error) {
+      if (call.signal?.aborted === true) return undefined;
+      throw unavailable(connection.server, error);
+    }
+    call.onOpen?.();
+    await readLines(response, onLine);
+    return undefined;
+  };
+
+  return { exchange, stream, close: () => sender.close() };
+}
+
+type Use = 'requests' | 'streams';
+
+interface Sender {
+  send(call: Call, use: Use, renew: boolean): Promise<http.IncomingMessage>;
+  close(): void;
+}
+
+function createSender(connection: Connection, options: TransportOptions): Sender {
+  const secure = connection.server.startsWith('https:');
+  let agents: Agents | undefined;
+  const agentsFor = (tls: Credentials['tls']): Agents => {
+    if (agents === undefined || !sameTls(agents.tls, tls)) {
+      const Agent = secure ? https.Agent : http.Agent;
+      agents = {
+        tls,
+        requests: new Agent({ ...tls, keepAlive: true, keepAliveMsecs: keepAliveProbeMs, maxSockets: 64 }),
+        streams: new Agent({ ...tls, keepAlive: false }),
+      };
+    }
+    return agents;
+  };
+
+  const send = async (call: Call, use: Use, renew: boolean): Promise<http.IncomingMessage> => {
+    const credentials = await connection.credentials(renew);
+    const body = call.body === undefined ? undefined : Buffer.from(JSON.stringify(call.body));
+    const timeout = use === 'streams' ? options.idleTimeoutMs : options.requestTimeoutMs;
+    return new Promise((resolve, reject) => {
+      const request = (secure ? https : http).request(connection.server + call.path, {
+        method: call.method,
+        agent: credentials.agent ?? agentsFor(credentials.tls)[use],
+        signal: call.signal,
+        timeout,
+        headers: {
+          accept: 'application/json',
+          'user-agent': options.userAgent,
+          ...credentials.headers,
+          ...(body === undefined
+            ? {}
+            : { 'content-type': call.contentType ?? 'application/json', 'content-length': body.length }),
+        },
+      });
+      request.once('response', resolve);
+      request.once('socket', (socket) => socket.setKeepAlive(true, keepAliveProbeMs));
+      request.once('timeout', () => request.destroy(new Error(`silent for ${timeout / 1000} s`)));
+      request.on('error', (error) => {
+        // The server may close an idle connection just as it is used again.
+        reject(Object.assign(error, { stale: request.reusedSocket && isReset(error) }));
+      });
+      request.end(body);
+    });
+  };
+
+  const close = (): void => {
+    agents?.requests.destroy();
+    agents?.streams.destroy();
+  };
+  return { send, close };
+}
+
+function unavailable(server: string, error: unknown): DomainError {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const cause = code === undefined || message.includes(code) ? message : `${code}: ${message}`;
+  return new DomainError('Unavailable', `no answer from the Kubernetes API server at ${server}: ${cause}`, { code });
+}
+
+async function readAnswer(response: http.IncomingMessage): Promise<Answer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const retryAfter = Number(response.headers['retry-after']);
+  return {
+    status: response.statusCode ?? 0,
+    retryAfter: Number.isFinite(retryAfter) ? retryAfter : undefined,
+    text: Buffer.concat(chunks).toString('utf8'),
+  };
+}
+
+/** Splits at newlines without copying what it has seen; an error of `onLine` passes, one of the network ends it. */
+async function readLines(response: http.IncomingMessage, onLine: (line: string) => void): Promise<void> {
+  let pending: Buffer[] = [];
+  const chunks = response[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  for (;;) {
+    let next: IteratorResult<Buffer>;
+    try {
+      next = await chunks.next();
+    } catch {
+      return;
+    }
+    if (next.done === true) return;
+    let start = 0;
+    for (let end = next.value.indexOf(10); end >= 0; end = next.value.indexOf(10, start)) {
+      const tail = next.value.subarray(start, end);
+      const line = pending.length === 0 ? tail : Buffer.concat([...pending, tail]);
+      pending = [];
+      start = end + 1;
+      try {
+        if (line.length > 0) onLine(line.toString('utf8'));
+      } catch (error) {
+        response.destroy();
+        throw error;
+      }
+    }
+    if (start < next.value.length) pending.push(next.value.subarray(start));
+  }
+}
+
+function isReset(error: Error): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ECONNRESET' || code === 'EPIPE';
+}
+
+function sameTls(a: Credentials['tls'], b: Credentials['tls']): boolean {
+  const text = (value: unknown): string => (Buffer.isBuffer(value) ? value.toString('latin1') : String(value));
+  return (['ca', 'cert', 'key', 'passphrase', 'servername', 'rejectUnauthorized'] as const).every(
+    (field) => a[field] === b[field] || text(a[field]) === text(b[field]),
+  );
+}

@@ -1,0 +1,110 @@
+import { KubeConfig } from '@kubernetes/client-node';
+import type http from 'node:http';
+import type https from 'node:https';
+import { createApi } from './client-api.js';
+import { createTransport } from './client-transport.js';
+import type { Connection, Credentials } from './client-transport.js';
+import { createRateLimiter, systemClock } from './limiter.js';
+import type { KubeClient } from './port.js';
+
+export interface KubeClientOptions {
+  /** A kubeconfig's path, or `in-cluster`. Default: KUBECONFIG, `~/.kube/config`, in-cluster, in this order. */
+  readonly kubeconfig?: string;
+  /** Default `stowage`. */
+  readonly userAgent?: string;
+  /** KUBE_CLIENT_QPS, default 200 a second. 0 does not limit. */
+  readonly qps?: number;
+  /** KUBE_CLIENT_BURST, default 300. */
+  readonly burst?: number;
+  /** Default 30 s. */
+  readonly requestTimeoutMs?: number;
+  /** A watch that is silent for this long is taken for dead; default 150 s (servers send a bookmark each minute). */
+  readonly watchIdleTimeoutMs?: number;
+  /** Objects in a page of a list; default 500. */
+  readonly pageSize?: number;
+}
+
+/** Credentials may change on disk; they are read again this often, and when the server refuses them. */
+const credentialsTtlMs = 30_000;
+
+/**
+ * A client of the API server that a kubeconfig names, with whatever authentication that has (token, certificate,
+ * exec plugin, OIDC, proxy). Throws when there is no usable kubeconfig; does not connect yet.
+ */
+export function createKubeClient(options: KubeClientOptions = {}): KubeClient & {
+  /** The API server's address. */
+  readonly server: string;
+  /** Ends open connections; watches end. */
+  close(): void;
+} {
+  const connection = createConnection(() => loadConfig(options.kubeconfig));
+  const transport = createTransport(connection, {
+    userAgent: options.userAgent ?? 'stowage',
+    requestTimeoutMs: options.requestTimeoutMs ?? 30_000,
+    idleTimeoutMs: options.watchIdleTimeoutMs ?? 150_000,
+  });
+  const api = createApi({
+    transport,
+    limiter: createRateLimiter(options.qps ?? 200, options.burst ?? 300, systemClock),
+    clock: systemClock,
+    random: Math.random,
+    pageSize: options.pageSize ?? 500,
+  });
+  return { ...api, server: connection.server, close: () => transport.close() };
+}
+
+function loadConfig(kubeconfig: string | undefined): KubeConfig {
+  const config = new KubeConfig();
+  if (kubeconfig === 'in-cluster') config.loadFromCluster();
+  else if (kubeconfig === undefined) config.loadFromDefault();
+  else config.loadFromFile(kubeconfig);
+  // client-node refuses plain HTTP, such as that of `kubectl proxy`, unless the check it has no use for is off.
+  config.clusters = config.clusters.map((cluster) =>
+    cluster.server.startsWith('http:') ? { ...cluster, skipTLSVerify: true } : cluster,
+  );
+  return config;
+}
+
+function createConnection(load: () => KubeConfig): Connection {
+  let config = load();
+  const cluster = config.getCurrentCluster();
+  if (cluster === null) throw new Error(`the kubeconfig's current context "${config.currentContext}" has no cluster`);
+  let cached: { readonly credentials: Promise<Credentials>; readonly until: number } | undefined;
+  const read = async (): Promise<Credentials> => {
+    const request: https.RequestOptions = {};
+    await config.applyToHTTPSOptions(request);
+    return {
+      headers: headersOf(request),
+      tls: pick(request, ['ca', 'cert', 'key', 'passphrase', 'servername', 'rejectUnauthorized']),
+      ...(cluster.proxyUrl === undefined ? {} : { agent: request.agent as http.Agent }),
+    };
+  };
+  return {
+    server: cluster.server.replace(/\/+$/, ''),
+    credentials: (renew) => {
+      if (renew) config = load();
+      if (renew || cached === undefined || cached.until < Date.now()) {
+        const credentials = read();
+        // A failed read is not kept: an exec plugin may work the next time.
+        credentials.catch(() => (cached = undefined));
+        cached = { credentials, until: Date.now() + credentialsTtlMs };
+      }
+      return cached.credentials;
+    },
+  };
+}
+
+function headersOf(request: https.RequestOptions): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(request.headers ?? {})) {
+    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : String(value);
+  }
+  if (typeof request.auth === 'string') headers.authorization = `Basic ${Buffer.from(request.auth).toString('base64')}`;
+  return headers;
+}
+
+function pick<T extends object, F extends keyof T>(from: T, fields: readonly F[]): Pick<T, F> {
+  const picked: Partial<Pick<T, F>> = {};
+  for (const field of fields) if (from[field] !== undefined) picked[field] = from[field];
+  return picked as Pick<T, F>;
+}

@@ -1,0 +1,95 @@
+import type { Condition, Container, Pod, PodSpec, PodTemplateSpec, PodVolume } from '../api/kubernetes.js';
+import type { Interner } from './intern.js';
+import { copyFields, slimMetadata } from './slim-metadata.js';
+
+/**
+ * Pods as the cache keeps them: what scheduling, draining and disruption read, and no more.
+ *
+ * Sharing: within one cache, two pods have the same `spec.containers` array if and only if the rest of their specs,
+ * `nodeName` aside, is equal too. So whatever depends on the spec alone need be computed once for each such array.
+ * Pods without a node share the whole `spec`. Equal label and annotation maps are one object likewise.
+ */
+export function slimPod(pod: Pod, interner: Interner): Pod {
+  const { nodeName } = pod.spec;
+  const shared = interner.share(slimSpec(pod.spec));
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: slimMetadata('Pod', pod.metadata, interner),
+    spec: nodeName === undefined || nodeName === '' ? shared : { ...shared, nodeName: interner.text(nodeName) },
+    ...(pod.status === undefined ? {} : { status: slimStatus(pod.status, interner) }),
+  };
+}
+
+/** A pod template, one object for equal ones. */
+export function slimTemplate(template: PodTemplateSpec, interner: Interner): PodTemplateSpec {
+  const { labels, annotations } = slimMetadata('Pod', template.metadata ?? {}, interner);
+  return interner.share({
+    metadata: { ...(labels === undefined ? {} : { labels }), ...(annotations === undefined ? {} : { annotations }) },
+    spec: slimSpec(template.spec),
+  });
+}
+
+const specFields = [
+  'nodeSelector',
+  'affinity',
+  'tolerations',
+  'topologySpreadConstraints',
+  'overhead',
+  'resources',
+  'resourceClaims',
+  'priority',
+  'priorityClassName',
+  'schedulingGates',
+  'schedulerName',
+  'hostNetwork',
+  'terminationGracePeriodSeconds',
+] as const satisfies readonly (keyof PodSpec)[];
+
+/** Everything but `nodeName`, in new objects down to what is taken over unchanged. */
+function slimSpec(spec: PodSpec): PodSpec {
+  const slim: PodSpec = {
+    containers: spec.containers.map((container) => slimContainer(container)),
+    ...copyFields(spec, specFields),
+  };
+  if (spec.initContainers !== undefined) {
+    slim.initContainers = spec.initContainers.map((container) => slimContainer(container));
+  }
+  const volumes = (spec.volumes ?? []).flatMap((volume) => slimVolume(volume));
+  if (volumes.length > 0) slim.volumes = volumes;
+  return slim;
+}
+
+function slimContainer(container: Container): Container {
+  const slim: Container = { name: container.name, ...copyFields(container, ['resources', 'restartPolicy']) };
+  const ports = container.ports?.filter(({ hostPort }) => hostPort !== undefined && hostPort !== 0) ?? [];
+  if (ports.length > 0) slim.ports = ports.map((port) => copyFields(port, ['hostPort', 'hostIP', 'protocol']));
+  return slim;
+}
+
+/** Of volumes, those that tie a pod to a place; the projected ones, whose names differ from pod to pod, do not. */
+function slimVolume(volume: PodVolume): PodVolume[] {
+  const { name, persistentVolumeClaim: claim, ephemeral, csi } = volume;
+  if (claim !== undefined) return [{ name, persistentVolumeClaim: { claimName: claim.claimName } }];
+  if (ephemeral !== undefined) return [{ name, ephemeral }];
+  if (csi !== undefined) return [{ name, csi: { driver: csi.driver } }];
+  return [];
+}
+
+/** PodScheduled triggers provisioning; Ready decides about PodDisruptionBudgets and start-up times. */
+const conditionTypes = new Set(['PodScheduled', 'Ready']);
+
+function slimStatus(status: Pod['status'] & object, interner: Interner): Pod['status'] {
+  const conditions = status.conditions?.filter(({ type }) => conditionTypes.has(type));
+  return {
+    ...copyFields(status, ['phase', 'nominatedNodeName', 'startTime', 'reason']),
+    ...(conditions === undefined ? {} : { conditions: conditions.map((entry) => slimCondition(entry, interner)) }),
+  };
+}
+
+/** Conditions without their messages; pods that changed together share theirs. */
+export function slimCondition(condition: Condition, interner: Interner): Condition {
+  return interner.share(
+    copyFields(condition, ['type', 'status', 'reason', 'lastTransitionTime', 'observedGeneration']),
+  );
+}

@@ -1,0 +1,89 @@
+import { compareVersions, objectKey } from './kinds.js';
+import type { Kind, Kinds, ObjectRef } from './port.js';
+
+/** `refreshed` is an object with a new resource version and otherwise, as far as it is kept, the same. */
+export interface Change<T> {
+  readonly type: 'added' | 'modified' | 'refreshed' | 'deleted';
+  /** For a deletion its last state. */
+  readonly object: T;
+  readonly previous?: T;
+}
+
+/** The objects of one kind as of one resource version. */
+export class Store<K extends Kind> {
+  private readonly objects = new Map<string, Kinds[K]>();
+  private snapshot: readonly Kinds[K][] | undefined;
+  /** Of the newest list or event taken in. Writes up to it are seen. */
+  version = '';
+
+  get(ref: ObjectRef): Kinds[K] | undefined {
+    return this.objects.get(objectKey(ref));
+  }
+
+  /** The same array until something changes. */
+  all(): readonly Kinds[K][] {
+    this.snapshot ??= [...this.objects.values()];
+    return this.snapshot;
+  }
+
+  put(object: Kinds[K]): Change<Kinds[K]> {
+    const key = objectKey(object.metadata);
+    const previous = this.objects.get(key);
+    this.objects.set(key, object);
+    this.snapshot = undefined;
+    this.advance(object.metadata.resourceVersion);
+    if (previous === undefined) return { type: 'added', object };
+    return { type: sameButVersion(previous, object) ? 'refreshed' : 'modified', object, previous };
+  }
+
+  /** Undefined when there was no such object. */
+  remove(object: Kinds[K]): Change<Kinds[K]> | undefined {
+    const key = objectKey(object.metadata);
+    const previous = this.objects.get(key);
+    this.advance(object.metadata.resourceVersion);
+    if (previous === undefined) return undefined;
+    this.objects.delete(key);
+    this.snapshot = undefined;
+    return { type: 'deleted', object, previous };
+  }
+
+  /** Takes a whole list in; gives what became of every object, deletions first. */
+  replace(items: readonly Kinds[K][], resourceVersion: string): Change<Kinds[K]>[] {
+    const listed = new Set(items.map((item) => objectKey(item.metadata)));
+    const changes: Change<Kinds[K]>[] = [];
+    for (const [key, object] of this.objects) {
+      if (listed.has(key)) continue;
+      this.objects.delete(key);
+      changes.push({ type: 'deleted', object, previous: object });
+    }
+    for (const item of items) changes.push(this.put(item));
+    this.snapshot = undefined;
+    this.version = resourceVersion;
+    return changes;
+  }
+
+  advance(resourceVersion: string | undefined): void {
+    if (resourceVersion !== undefined && compareVersions(resourceVersion, this.version) > 0) {
+      this.version = resourceVersion;
+    }
+  }
+}
+
+/** Deep equality that ignores `metadata.resourceVersion`; shared parts make it short. */
+function sameButVersion(a: { metadata: object }, b: { metadata: object }): boolean {
+  return same({ ...a, metadata: withoutVersion(a.metadata) }, { ...b, metadata: withoutVersion(b.metadata) });
+}
+
+function withoutVersion(metadata: object): object {
+  return { ...metadata, resourceVersion: undefined };
+}
+
+function same(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (a === null || b === null || typeof a !== 'object' || typeof b !== 'object') return false;
+  const keys = Object.keys(a);
+  if (keys.length !== Object.keys(b).length) return false;
+  return keys.every(
+    (key) => key in b && same((a as Record<string, unknown>)[key], (b as Record<string, unknown>)[key]),
+  );
+}
