@@ -2,7 +2,7 @@ import type { ProcessRecord } from './processes.js';
 import type { Toolchain, ToolchainComponent } from './toolchain.js';
 
 /** The parts that a stack can be made of; each is one or more processes. */
-export const stackParts = ['apiserver', 'controllers', 'temporal', 'cloud', 'joiner'] as const;
+export const stackParts = ['apiserver', 'controllers', 'temporal', 'cloud', 'joiner', 'stowage'] as const;
 export type StackPart = (typeof stackParts)[number];
 
 /** A part brings those that it cannot do without. */
@@ -12,7 +12,11 @@ const brings: Readonly<Record<StackPart, readonly StackPart[]>> = {
   temporal: [],
   cloud: [],
   joiner: ['apiserver', 'controllers', 'cloud'],
+  stowage: ['apiserver', 'controllers', 'temporal', 'cloud', 'joiner'],
 };
+
+/** Everything that Stowage works on, without Stowage. */
+export const surroundings: readonly StackPart[] = stackParts.filter((part) => part !== 'stowage');
 
 export const portNames = [
   'etcd',
@@ -26,6 +30,8 @@ export const portNames = [
   'temporalMetrics',
   'moto',
   'proxy',
+  'stowageHealth',
+  'stowageMetrics',
 ] as const;
 export type Ports = Record<(typeof portNames)[number], number>;
 

@@ -29,7 +29,7 @@ async function up(options: Located & { only?: string; cluster: string; region: s
     folder: folderOf(options),
     cluster: options.cluster,
     region: options.region,
-    ...(parts && { parts }),
+    parts: parts ?? stackParts,
     progress: (line) => print(`  ${line}`),
   });
   print(`The stack "${stack.name}" is up (${((Date.now() - started) / 1000).toFixed(1)}s).\n`);

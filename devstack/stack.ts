@@ -4,7 +4,7 @@ import { applyManifests } from './apply.js';
 import { cloudComponents, seedCloud } from './cloud.js';
 import {
   portNames,
-  stackParts,
+  surroundings,
   toolchainFor,
   withDependencies,
   type Component,
@@ -25,6 +25,7 @@ import { repositoryRoot, stackFolder } from './paths.js';
 import { freePorts } from './ports.js';
 import { isRunning, launch, signal, stopProcess, waitUntilReady } from './processes.js';
 import { readState, withStackLock, writeState, type StackEndpoints, type StackState } from './stack-state.js';
+import { stowageComponent } from './stowage.js';
 import { temporalComponent } from './temporal.js';
 import { ensureToolchain } from './toolchain.js';
 
@@ -33,7 +34,7 @@ export interface StackOptions {
   name?: string;
   /** Where logs, data and kubeconfigs go; default `$XDG_STATE_HOME/stowage/<name>`. */
   folder?: string;
-  /** What to start; default everything. A part brings those that it needs. */
+  /** What to start; default everything but Stowage itself. A part brings those that it needs. */
   parts?: readonly StackPart[];
   /** Default `stowage-local`. */
   cluster?: string;
@@ -75,7 +76,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     const previous = readState(folder);
     const alive = previous?.components.filter(isRunning) ?? [];
     const keep = alive.length > 0 ? previous : undefined;
-    const parts = withDependencies([...(keep?.parts ?? []), ...(options.parts ?? stackParts)]);
+    const parts = withDependencies([...(keep?.parts ?? []), ...(options.parts ?? surroundings)]);
     const tools = await ensureToolchain(toolchainFor(parts));
     const context: StackContext = {
       name,
@@ -162,6 +163,7 @@ async function bringUp(context: StackContext, state: StackState, progress: (line
   await Promise.all([control(), cloud(), temporal()]);
   if (has('joiner')) await up(await joinerComponent(context));
   publish(context, state);
+  if (has('stowage')) await up(stowageComponent(context, environmentOf(state)));
 }
 
 /** Starts the component unless it runs; resolves when it serves, to whether it had to be started. */
@@ -232,6 +234,7 @@ async function allComponents(context: StackContext, parts: readonly StackPart[])
     temporal: () => [temporalComponent(context)],
     cloud: () => cloudComponents(context),
     joiner: async () => [await joinerComponent(context)],
+    stowage: () => [stowageComponent(context, environmentOf(readState(context.folder)!))],
   };
   return (await Promise.all(parts.map((part) => of[part]()))).flat();
 }
