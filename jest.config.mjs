@@ -4,6 +4,8 @@ const suite = (displayName, testMatch, extra = {}) => ({
   testMatch,
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
+  // Sources first: `./stack.js` in an import means stack.ts even beside a stack.mjs.
+  moduleFileExtensions: ['ts', 'js', 'mjs', 'cjs', 'json', 'node'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/dist/'],
