@@ -140,7 +140,7 @@ class Launch {
     while (!this.stopped) {
       this.changed = false;
       const sync = await this.activities.kube.syncNode({ claim: this.input.claim });
-      if (sync.state === 'gone' || sync.state === 'deleting') return this.supersededNow();
+      if (!('reason' in sync)) return this.supersededNow();
       if (sync.state === 'waiting') {
         if (!registered && workflowNow() >= deadline) return this.fail('registration_timeout', sync.message);
       } else {
@@ -200,5 +200,5 @@ function isTimeout(error: unknown): boolean {
 function lastMessage(error: unknown): string {
   const cause = error instanceof ActivityFailure ? error.cause : undefined;
   const inner = cause?.cause ?? cause;
-  return inner?.message ?? 'launching took too long';
+  return inner instanceof Error ? inner.message : 'launching took too long';
 }

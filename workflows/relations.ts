@@ -1,4 +1,5 @@
-import { isCancellation, log, WorkflowExecutionAlreadyStartedError } from '@temporalio/workflow';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { isCancellation, log } from '@temporalio/workflow';
 
 /** Whether a child could not start because its id runs or ran already: the wanted state, by somebody else's hand. */
 export function isStartedAlready(error: unknown): boolean {

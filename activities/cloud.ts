@@ -1,0 +1,139 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { heartbeat, sleep } from '@temporalio/activity';
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import { annotations, labels } from '../api/labels.js';
+import type { LaunchRequest } from '../cloud/port.js';
+import { failures, isDomainError } from '../core/failures.js';
+import { isTrue } from '../core/conditions.js';
+import { launchToken } from '../core/ids.js';
+import { isDrainable, isReschedulable } from '../disruption/pods.js';
+import type { ClaimRef } from '../workflows/messages.js';
+import type { CloudActivities, InstanceView, LaunchInstanceResult } from './contract.js';
+import { nodeClassOf, nodeOf, poolOf } from './cluster.js';
+import type { ActivityDeps } from './deps.js';
+import { collectClaims, collectInstances } from './garbage.js';
+import { interruptionEvents } from './interruption-events.js';
+import { regardingClaim, setConditions } from './launch.js';
+import { identityOf, labelsOf } from './labels-of.js';
+import { withFailures } from './to-failure.js';
+import { getClaim, updateClaim } from './writes.js';
+
+const pollMs = 5000;
+const beatMs = 5000;
+/** Karpenter cuts the message of a failed launch here. */
+const longestMessage = 300;
+
+/** Activities on the cloud. What EC2 did is asked of EC2, so each may run again after a crash (invariant 1). */
+export function createCloudActivities(deps: ActivityDeps): CloudActivities {
+  return withFailures<CloudActivities>({
+    launchInstance: ({ claim }) => launch(deps, claim),
+    tagInstance: (input) => tag(deps, input),
+    terminateInstance: async ({ providerId }) => {
+      const state = await deps.cloud.terminate(providerId);
+      deps.log.info({ providerId, state }, 'terminating an instance');
+      return { state };
+    },
+    findInstance: async ({ providerId }) => ({
+      state: (await deps.cloud.get(providerId)) === undefined ? 'gone' : 'there',
+    }),
+    awaitInstanceGone: async ({ providerId }) => {
+      while ((await deps.cloud.get(providerId)) !== undefined) {
+        heartbeat();
+        await sleep(Math.min(pollMs, beatMs));
+      }
+    },
+    inspectInstance: (input) => Promise.resolve(inspect(deps, input)),
+    collectInstances: () => collectInstances(deps),
+    collectClaims: () => collectClaims(deps),
+  });
+}
+
+async function launch(deps: ActivityDeps, ref: ClaimRef): Promise<LaunchInstanceResult> {
+  const claim = await getClaim(deps.kube, ref);
+  if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return { state: 'gone' };
+  const request = await requestFor(deps, claim);
+  if (typeof request === 'string') return { state: 'refused', reason: 'insufficient_capacity', message: request };
+  try {
+    const result = await deps.cloud.launch(request);
+    const unavailable = result.ok ? result.value.unavailable : result.error.unavailable;
+    if (unavailable.length > 0) deps.cloud.markUnavailable(unavailable);
+    if (result.ok) {
+      const { instanceId, instanceType, zone, capacityType } = result.value;
+      deps.log.info({ nodeClaim: ref.name, instanceId, instanceType, zone, capacityType }, 'launched an instance');
+      return { state: 'launched', instance: result.value };
+    }
+    const reason = result.error.kind === 'InsufficientCapacity' ? 'insufficient_capacity' : 'nodeclass_not_ready';
+    return { state: 'refused', reason, message: result.error.message };
+  } catch (error) {
+    throw await launchFailed(deps, ref, error);
+  }
+}
+
+/** Whatever else goes wrong is shown on the claim and tried again until the launch timeout (section 3.1). */
+async function launchFailed(deps: ActivityDeps, ref: ClaimRef, error: unknown): Promise<Error> {
+  const message = (error instanceof Error ? error.message : String(error)).slice(0, longestMessage);
+  const known = isDomainError(error) && typeof error.details.reason === 'string' ? error.details.reason : undefined;
+  const reason = known ?? failures.launchFailed.type;
+  try {
+    await setConditions(deps, ref, [{ type: 'Launched', status: 'Unknown', reason, message }]);
+  } catch (cause) {
+    deps.log.debug({ nodeClaim: ref.name, error: String(cause) }, 'could not show why the launch failed');
+  }
+  deps.log.warn({ nodeClaim: ref.name, reason, error: message }, 'launching failed, trying again');
+  return ApplicationFailure.retryable(message, failures.launchFailed.type);
+}
+
+async function requestFor(deps: ActivityDeps, claim: NodeClaim): Promise<LaunchRequest | string> {
+  const poolName = claim.metadata.labels?.[labels.nodePool] ?? '';
+  const pool = poolOf(deps.cache, claim) ?? (await deps.kube.get('NodePool', { name: poolName }));
+  if (pool === undefined) return `NodePool ${poolName} does not exist`;
+  const { nodeClassRef } = claim.spec;
+  const nodeClass = nodeClassOf(deps, nodeClassRef);
+  if (nodeClass === undefined) return `${nodeClassRef.kind} ${nodeClassRef.name} does not exist`;
+  if (nodeClass.metadata.deletionTimestamp !== undefined) {
+    return `${nodeClassRef.kind} ${nodeClassRef.name} is being deleted`;
+  }
+  return { claim, pool, nodeClass, clientToken: launchToken(claim.metadata.uid ?? '') };
+}
+
+/** Section 3.3: tags that need the names of node and claim, once. */
+async function tag(
+  deps: ActivityDeps,
+  { claim: ref, providerId, nodeName }: { claim: ClaimRef; providerId: string; nodeName: string },
+): Promise<void> {
+  const claim = await getClaim(deps.kube, ref);
+  if (claim?.metadata.annotations?.[annotations.tagged] === 'true') return;
+  await deps.cloud.tag(providerId, { Name: nodeName, 'karpenter.sh/nodeclaim': ref.name });
+  await updateClaim(deps.kube, ref, () => ({ metadata: { annotations: { [annotations.tagged]: 'true' } } }));
+}
+
+function inspect(
+  deps: ActivityDeps,
+  { instanceId, kind, at }: { instanceId: string; kind: string; at: number },
+): InstanceView {
+  const claim = deps.cache.all('NodeClaim').find(({ status }) => status?.providerID?.endsWith(`/${instanceId}`));
+  if (claim === undefined) return { state: 'unknown' };
+  const { nodePool, ...offering } = labelsOf(claim);
+  const node = nodeOf(deps.cache, claim);
+  const nodeName = node?.metadata.name;
+  for (const event of interruptionEvents(kind, claim.metadata.name ?? '', nodeName)) {
+    deps.events.publish({ ...event, regarding: regardingClaim(claim) });
+  }
+  if (kind === 'spot_interrupted' && offering.capacityType === 'spot') {
+    deps.cloud.markUnavailable([{ ...offering, reason: 'SpotInterruption' }]);
+  }
+  const pods = nodeName === undefined ? [] : deps.cache.podsOnNode(nodeName);
+  const moving = pods.filter((pod) => isDrainable(pod, at));
+  const graces = moving.map(({ spec }) => (spec.terminationGracePeriodSeconds ?? 30) * 1000);
+  const registered = nodeName !== undefined && isTrue(claim.status?.conditions, 'Registered');
+  return {
+    state: 'known',
+    claim: identityOf(claim),
+    nodePool,
+    deleting: claim.metadata.deletionTimestamp !== undefined,
+    ...(registered ? { nodeName } : {}),
+    ...offering,
+    longestGraceMs: Math.max(0, ...graces),
+    podsToMove: pods.filter(isReschedulable).length,
+  };
+}

@@ -1,0 +1,60 @@
+import type { Plan, PackingInput, PackingSettings } from '../packing/types.js';
+import type { CloudProvider } from '../cloud/port.js';
+import type { ClusterCache, EventRecorder, KubeClient } from '../kube/port.js';
+
+/** What activities need of the world; the worker's composition root builds it, tests give fakes. */
+export interface ActivityDeps {
+  readonly cluster: string;
+  readonly kube: KubeClient;
+  readonly cache: ClusterCache;
+  readonly cloud: CloudProvider;
+  readonly events: EventRecorder;
+  /** Packs away from the event loop, so that heartbeats go on. */
+  readonly packer: Packer;
+  readonly packing: PackingSettings;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  /** Milliseconds of the epoch. */
+  readonly now: () => number;
+  /** How long a node with pods on their way is left alone, milliseconds (section 2.10). */
+  readonly nominationMs: number;
+}
+
+export interface Packer {
+  plan(input: PackingInput): Promise<Plan>;
+}
+
+export interface Log {
+  debug(facts: object, message: string): void;
+  info(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+  error(facts: object, message: string): void;
+}
+
+/** Counters and histograms by their Prometheus names without the `karpenter_` prefix (section 1.8). */
+export interface Metrics {
+  count(name: CounterName, labels: Readonly<Record<string, string>>, by?: number): void;
+  observe(name: HistogramName, labels: Readonly<Record<string, string>>, value: number): void;
+}
+
+export type CounterName =
+  | 'nodeclaims_created_total'
+  | 'nodeclaims_terminated_total'
+  | 'nodeclaims_disrupted_total'
+  | 'nodes_created_total'
+  | 'nodes_terminated_total'
+  | 'nodes_drained_total'
+  | 'pods_drained_total'
+  | 'pods_eviction_requests_total'
+  | 'pods_disruption_initiated_total'
+  | 'voluntary_disruption_decisions_total'
+  | 'interruption_received_messages_total'
+  | 'interruption_deleted_messages_total';
+
+export type HistogramName =
+  | 'nodeclaims_termination_duration_seconds'
+  | 'nodeclaims_instance_termination_duration_seconds'
+  | 'nodes_termination_duration_seconds'
+  | 'nodes_lifetime_duration_seconds'
+  | 'scheduler_scheduling_duration_seconds'
+  | 'interruption_message_queue_duration_seconds';

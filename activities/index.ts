@@ -1,0 +1,28 @@
+import { createClaimActivities } from './claims.js';
+import { createCloudActivities } from './cloud.js';
+import type { ActivityDeps } from './deps.js';
+import { createDisruptionActivities } from './disruption.js';
+import { createDrainActivities } from './drain.js';
+import { createLaunchActivities } from './launch.js';
+import { createPlanningActivities } from './planning.js';
+import { createTerminationActivities } from './termination.js';
+
+/** All activities by the task queue that serves them (workflows/messages.ts, `taskQueues`). */
+export function createActivities(deps: ActivityDeps): {
+  readonly control: object;
+  readonly packing: object;
+  readonly cloud: object;
+  readonly drain: object;
+} {
+  return {
+    control: {
+      ...createClaimActivities(deps),
+      ...createLaunchActivities(deps),
+      ...createTerminationActivities(deps),
+      ...createDisruptionActivities(deps),
+    },
+    packing: createPlanningActivities(deps),
+    cloud: createCloudActivities(deps),
+    drain: createDrainActivities(deps),
+  };
+}

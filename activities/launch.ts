@@ -1,0 +1,207 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { Condition, Node } from '../api/kubernetes.js';
+import { finalizers, labels } from '../api/labels.js';
+import type { LaunchedInstance } from '../cloud/port.js';
+import { isTrue, transitionOf, withCondition, withReady } from '../core/conditions.js';
+import type { ConditionChange } from '../core/conditions.js';
+import { formatResource } from '../core/quantities.js';
+import type { Resources } from '../core/resources.js';
+import type { ClaimRef } from '../workflows/messages.js';
+import type { ClaimView, LaunchActivities, NodeSync } from './contract.js';
+import type { ActivityDeps } from './deps.js';
+import { hasUnregisteredTaint, registration, whyNotInitialized } from './node-readiness.js';
+import { withFailures } from './to-failure.js';
+import { getClaim, updateClaim, updateNode } from './writes.js';
+
+/** What Ready of a NodeClaim stands for (section 1.2). */
+const lifecycle = ['Launched', 'Registered', 'Initialized'] as const;
+
+/** Activities of `launchNode` on the API server (section 3.1). Each reads the live claim and writes over that version. */
+export function createLaunchActivities(deps: ActivityDeps): LaunchActivities {
+  return withFailures<LaunchActivities>({
+    prepareClaim: ({ claim }) => prepare(deps, claim),
+    viewClaim: async ({ claim }) => viewOf(await getClaim(deps.kube, claim)),
+    recordLaunch: ({ claim, instance }) => record(deps, claim, instance),
+    syncNode: ({ claim }) => sync(deps, claim),
+    failClaim: ({ claim, reason, message }) => fail(deps, claim, reason, message),
+  });
+}
+
+async function prepare(deps: ActivityDeps, ref: ClaimRef): Promise<ClaimView> {
+  const claim = await updateClaim(deps.kube, ref, (live) => {
+    if (live.metadata.deletionTimestamp !== undefined) return undefined;
+    const present = live.metadata.finalizers ?? [];
+    const started = live.status?.conditions?.some(({ type }) => type === 'Ready') ?? false;
+    if (present.includes(finalizers.termination) && started) return undefined;
+    return {
+      metadata: { finalizers: [...new Set([...present, finalizers.termination])] },
+      status: { conditions: withReady(live.status?.conditions, lifecycle, at(deps, live)) },
+    };
+  });
+  return viewOf(claim);
+}
+
+function viewOf(claim: NodeClaim | undefined): ClaimView {
+  if (claim === undefined) return { state: 'gone' };
+  const { providerID, conditions, nodeName } = claim.status ?? {};
+  const instance = providerID === undefined || providerID === '' ? {} : { providerId: providerID };
+  if (claim.metadata.deletionTimestamp !== undefined) return { state: 'deleting', ...instance };
+  const launchedAt = isTrue(conditions, 'Launched') ? transitionOf(conditions, 'Launched') : undefined;
+  return {
+    state: 'live',
+    ...instance,
+    registered: isTrue(conditions, 'Registered'),
+    initialized: isTrue(conditions, 'Initialized'),
+    ...(launchedAt === undefined ? {} : { launchedAt }),
+    ...(nodeName === undefined ? {} : { nodeName }),
+  };
+}
+
+/** Labels that the pool or the user set win over the provider's (section 3.1, Launch). */
+async function record(deps: ActivityDeps, ref: ClaimRef, instance: LaunchedInstance): Promise<void> {
+  await updateClaim(deps.kube, ref, (claim) => ({
+    metadata: {
+      labels: { ...instance.labels, ...claim.metadata.labels },
+      annotations: { ...claim.metadata.annotations, ...instance.annotations },
+    },
+    status: {
+      providerID: instance.providerId,
+      ...(instance.imageId === undefined ? {} : { imageID: instance.imageId }),
+      capacity: written(instance.capacity),
+      allocatable: written(instance.allocatable),
+      conditions: conditionsWith(deps, claim, { type: 'Launched', status: 'True' }),
+    },
+  }));
+}
+
+/** Amounts in Kubernetes' notation, without the resources of which there is nothing. */
+export function written(resources: Resources): Record<string, string> {
+  const present = Object.entries(resources).filter(([, amount]) => amount !== 0);
+  return Object.fromEntries(present.map(([name, amount]) => [name, formatResource(name, amount)]));
+}
+
+async function sync(deps: ActivityDeps, ref: ClaimRef): Promise<NodeSync> {
+  const claim = await getClaim(deps.kube, ref);
+  if (claim === undefined) return { state: 'gone' };
+  if (claim.metadata.deletionTimestamp !== undefined) return { state: 'deleting' };
+  const providerId = claim.status?.providerID ?? '';
+  const nodes = deps.cache.all('Node').filter(({ spec }) => spec?.providerID === providerId);
+  const [node] = nodes;
+  const registered = isTrue(claim.status?.conditions, 'Registered');
+  if (node === undefined) {
+    const change = { reason: 'NodeNotFound', message: 'Node not registered with cluster' } as const;
+    const type = registered ? 'Initialized' : 'Registered';
+    await setConditions(deps, ref, [{ type, status: 'Unknown', ...change }]);
+    return { state: 'waiting', ...change };
+  }
+  if (nodes.length > 1) {
+    const change = { reason: 'MultipleNodesFound', message: 'Invariant violated, matched multiple nodes' } as const;
+    await setConditions(deps, ref, [{ type: 'Registered', status: 'False', ...change }]);
+    return { state: 'waiting', ...change };
+  }
+  return initialise(deps, ref, claim, registered ? node : await register(deps, ref, claim, node));
+}
+
+async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, found: Node): Promise<Node> {
+  const name = found.metadata.name ?? '';
+  if (!hasUnregisteredTaint(found) && found.metadata.labels?.[labels.registered] === undefined) {
+    deps.events.publish({
+      regarding: regardingClaim(claim),
+      type: 'Warning',
+      reason: 'UnregisteredTaintMissing',
+      message: 'Missing karpenter.sh/unregistered taint which prevents registration-related race conditions',
+    });
+  }
+  const node = await updateNode(deps.kube, name, (live) => registration(claim, live));
+  await setConditions(deps, ref, [{ type: 'Registered', status: 'True' }], { nodeName: name });
+  deps.metrics.count('nodes_created_total', { nodepool: claim.metadata.labels?.[labels.nodePool] ?? '' });
+  return node ?? found;
+}
+
+async function initialise(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, node: Node): Promise<NodeSync> {
+  const names = { nodeName: node.metadata.name ?? '', providerId: node.spec?.providerID ?? '' };
+  if (isTrue(claim.status?.conditions, 'Initialized')) {
+    return { state: 'initialized', ...names, reason: 'Initialized', message: '' };
+  }
+  const why = whyNotInitialized(claim, node);
+  if (why !== undefined) {
+    await setConditions(deps, ref, [{ type: 'Initialized', status: 'Unknown', ...why }]);
+    return { state: 'registered', ...names, ...why };
+  }
+  await updateNode(deps.kube, names.nodeName, () => ({ metadata: { labels: { [labels.initialized]: 'true' } } }));
+  await setConditions(deps, ref, [{ type: 'Initialized', status: 'True' }]);
+  return { state: 'initialized', ...names, reason: 'Initialized', message: '' };
+}
+
+/** Section 3.1: a claim that got no capacity or no node is deleted; its pods are planned anew. */
+async function fail(deps: ActivityDeps, ref: ClaimRef, reason: string, message: string): Promise<void> {
+  const claim = await getClaim(deps.kube, ref);
+  if (claim === undefined) return;
+  const event = failureEvents[reason];
+  if (event !== undefined) {
+    deps.events.publish({
+      regarding: regardingClaim(claim),
+      type: 'Warning',
+      reason: event,
+      message: `NodeClaim ${ref.name} event: ${message.slice(0, 300)}`,
+    });
+  }
+  const outcome = await deps.kube.delete('NodeClaim', { name: ref.name }, { uid: ref.uid });
+  if (outcome === 'gone') return;
+  deps.log.info({ nodeClaim: ref.name, reason, message }, 'deleted a NodeClaim that got no node');
+  deps.metrics.count('nodeclaims_disrupted_total', {
+    reason,
+    nodepool: claim.metadata.labels?.[labels.nodePool] ?? '',
+    capacity_type: claim.metadata.labels?.[labels.capacityType] ?? '',
+  });
+}
+
+const failureEvents: Readonly<Record<string, string>> = {
+  insufficient_capacity: 'InsufficientCapacityError',
+  nodeclass_not_ready: 'NodeClassNotReady',
+};
+
+/** Sets lifecycle conditions, with Ready over them; writes nothing when all of it is so already. */
+export async function setConditions(
+  deps: Pick<ActivityDeps, 'kube' | 'now'>,
+  ref: ClaimRef,
+  changes: readonly ConditionChange[],
+  more: { readonly nodeName?: string } = {},
+): Promise<NodeClaim | undefined> {
+  return updateClaim(deps.kube, ref, (claim) => {
+    const before = claim.status?.conditions;
+    const after = conditionsWith(deps, claim, ...changes);
+    const same = JSON.stringify(before) === JSON.stringify(after);
+    return same && (more.nodeName ?? claim.status?.nodeName) === claim.status?.nodeName
+      ? undefined
+      : { status: { conditions: after, ...more } };
+  });
+}
+
+export function conditionsWith(
+  deps: Pick<ActivityDeps, 'now'>,
+  claim: NodeClaim,
+  ...changes: readonly ConditionChange[]
+): Condition[] {
+  let conditions = claim.status?.conditions ?? [];
+  for (const change of changes) conditions = withCondition(conditions, change, at(deps, claim));
+  return withReady(conditions, lifecycle, at(deps, claim));
+}
+
+function at(deps: Pick<ActivityDeps, 'now'>, { metadata }: NodeClaim): { now: number; generation?: number } {
+  return { now: deps.now(), ...(metadata.generation === undefined ? {} : { generation: metadata.generation }) };
+}
+
+export function regardingClaim({ metadata }: NodeClaim): {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid?: string;
+} {
+  return {
+    apiVersion: 'karpenter.sh/v1',
+    kind: 'NodeClaim',
+    name: metadata.name ?? '',
+    ...(metadata.uid === undefined ? {} : { uid: metadata.uid }),
+  };
+}

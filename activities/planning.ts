@@ -1,0 +1,183 @@
+import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import type { NodePool } from '../api/karpenter/node-pool.js';
+import type { Pod } from '../api/kubernetes.js';
+import { isProvisionable, podKey } from '../disruption/pods.js';
+import type { PackingInput, Plan, PlannedClaim, Unschedulable } from '../packing/types.js';
+import type { EventToPublish } from '../kube/port.js';
+import type { CacheMark } from '../workflows/messages.js';
+import { cataloguesOf, managedClaims, managedPools } from './cluster.js';
+import type { ClaimPlan, PlanningActivities, PlanNodesInput, PlanNodesResult } from './contract.js';
+import type { ActivityDeps } from './deps.js';
+import { withFailures } from './to-failure.js';
+
+const beatMs = 5000;
+/** A pass that finds state missing waits this long for it before it says so. */
+const settleMs = 20_000;
+/** Bounds of one plan's payload: the rest is planned in the next pass. */
+const claimsPerPass = 200;
+const podNamesPerPass = 2000;
+/** Events for pods that found no place, in one pass. */
+const failuresPublished = 100;
+
+/** Packs pending pods from the cluster cache (section 2). Decides and publishes events; writes nothing. */
+export function createPlanningActivities(deps: ActivityDeps): PlanningActivities {
+  return withFailures<PlanningActivities>({ planNodes: (input) => planNodes(deps, input) });
+}
+
+async function planNodes(deps: ActivityDeps, input: PlanNodesInput): Promise<PlanNodesResult> {
+  const beats = setInterval(() => heartbeat(), beatMs);
+  try {
+    const missing = await awaitSynced(deps, input.marks);
+    if (missing !== undefined) return { state: 'notReady', reason: missing };
+    const pools = managedPools(deps);
+    const started = deps.now();
+    const packing = await packingInput(deps, pools, input.without);
+    const plan = await deps.packer.plan(packing);
+    deps.metrics.observe(
+      'scheduler_scheduling_duration_seconds',
+      { controller: 'provisioner' },
+      (deps.now() - started) / 1000,
+    );
+    publish(deps, plan);
+    return compact(deps, plan, input.without);
+  } finally {
+    clearInterval(beats);
+  }
+}
+
+/** Own writes must have come back, and every claim must know its instance: else pods are planned for twice. */
+async function awaitSynced(deps: ActivityDeps, marks: readonly CacheMark[]): Promise<string | undefined> {
+  const signal = AbortSignal.any([cancellationSignal(), AbortSignal.timeout(settleMs)]);
+  try {
+    for (const { kind, name, resourceVersion } of marks) {
+      await deps.cache.caughtUp(kind, { name }, resourceVersion, signal);
+    }
+    await deps.cache.until(() => deps.cache.synced && unlaunched(deps) === undefined, signal);
+    return undefined;
+  } catch (error) {
+    if (!signal.aborted || cancellationSignal().aborted) throw error;
+    const claim = unlaunched(deps);
+    return claim === undefined ? 'the cluster cache to catch up' : `NodeClaim ${claim} to get its instance`;
+  }
+}
+
+function unlaunched(deps: ActivityDeps): string | undefined {
+  return managedClaims(deps).find(
+    ({ metadata, status }) => metadata.deletionTimestamp === undefined && (status?.providerID ?? '') === '',
+  )?.metadata.name;
+}
+
+async function packingInput(
+  deps: ActivityDeps,
+  pools: readonly NodePool[],
+  without: readonly string[],
+): Promise<PackingInput> {
+  const { cache } = deps;
+  return {
+    objects: {
+      // Pods that pend for another reason than the lack of a node are none of ours (section 2.1).
+      pods: cache.all('Pod').filter((pod) => (pod.spec.nodeName ?? '') !== '' || isProvisionable(pod)),
+      nodes: cache.all('Node'),
+      nodeClaims: managedClaims(deps),
+      nodePools: pools,
+      daemonSets: cache.all('DaemonSet'),
+      namespaces: cache.all('Namespace'),
+      services: cache.all('Service'),
+      replicaSets: cache.all('ReplicaSet'),
+      statefulSets: cache.all('StatefulSet'),
+      replicationControllers: cache.all('ReplicationController'),
+      podDisruptionBudgets: cache.all('PodDisruptionBudget'),
+      persistentVolumeClaims: cache.all('PersistentVolumeClaim'),
+      persistentVolumes: cache.all('PersistentVolume'),
+      storageClasses: cache.all('StorageClass'),
+      csiNodes: cache.all('CSINode'),
+      nodeOverlays: cache.all('NodeOverlay'),
+      disruptionPolicies: cache.all('DisruptionPolicy'),
+    },
+    catalogues: await cataloguesOf(deps, pools),
+    settings: deps.packing,
+    now: deps.now(),
+    withoutNodes: new Set(without),
+  };
+}
+
+function publish(deps: ActivityDeps, plan: Plan): void {
+  for (const { pod, reason } of plan.unschedulable.slice(0, failuresPublished)) {
+    publishPod(deps, pod, {
+      type: 'Warning',
+      reason: 'FailedScheduling',
+      message: `Failed to schedule pod, ${reason}`,
+      dedupeMs: 300_000,
+      dedupeBy: [pod],
+    });
+  }
+  for (const { node, pods } of plan.existingNodes) {
+    for (const pod of pods)
+      publishPod(deps, pod, {
+        type: 'Normal',
+        reason: 'Nominated',
+        message: `Pod should schedule on: node/${node}`,
+      });
+  }
+}
+
+function publishPod(deps: ActivityDeps, key: string, event: Omit<EventToPublish, 'regarding'>): void {
+  const [namespace = '', name = ''] = key.split('/');
+  const uid = deps.cache.get('Pod', { namespace, name })?.metadata.uid;
+  const regarding = { apiVersion: 'v1', kind: 'Pod', namespace, name, ...(uid === undefined ? {} : { uid }) };
+  deps.events.publish({ ...event, regarding });
+}
+
+function compact(deps: ActivityDeps, plan: Plan, without: readonly string[]): PlanNodesResult {
+  const lists = new Map<string, number>();
+  const typeLists: (readonly string[])[] = [];
+  let names = podNamesPerPass;
+  const claims = plan.newNodeClaims.slice(0, claimsPerPass).map((claim): ClaimPlan => {
+    const key = claim.instanceTypes.join();
+    let types = lists.get(key);
+    if (types === undefined) {
+      types = typeLists.push(claim.instanceTypes) - 1;
+      lists.set(key, types);
+    }
+    const pods = claim.pods.slice(0, Math.max(0, names));
+    names -= pods.length;
+    return claimPlan(claim, types, pods);
+  });
+  const [first] = plan.unschedulable;
+  return {
+    state: 'planned',
+    claims,
+    typeLists,
+    nominated: plan.existingNodes.filter(({ pods }) => pods.length > 0).map(({ node }) => node),
+    onExistingNodes: plan.existingNodes.reduce((sum, { pods }) => sum + pods.length, 0),
+    unschedulable: plan.unschedulable.length,
+    ...(first === undefined ? {} : { firstReason: `${first.pod}: ${first.reason}` }),
+    unplacedLeaving: countLeaving(deps, plan.unschedulable, without),
+    pricePerHour: plan.pricePerHour,
+    lowerBoundPerHour: plan.lowerBoundPerHour,
+    more: plan.newNodeClaims.length > claimsPerPass,
+    nominationMs: deps.nominationMs,
+  };
+}
+
+function claimPlan(claim: PlannedClaim, types: number, pods: readonly string[]): ClaimPlan {
+  const { nodePool, requirements, labels, annotations, requests, cheapest, why } = claim;
+  return {
+    nodePool,
+    types,
+    requirements,
+    labels,
+    annotations,
+    requests,
+    pods,
+    podCount: claim.pods.length,
+    cheapest,
+    why,
+  };
+}
+
+function countLeaving(deps: ActivityDeps, unschedulable: readonly Unschedulable[], without: readonly string[]): number {
+  if (without.length === 0 || unschedulable.length === 0) return 0;
+  const leaving = new Set(without.flatMap((node) => deps.cache.podsOnNode(node).map((pod: Pod) => podKey(pod))));
+  return unschedulable.filter(({ pod }) => leaving.has(pod)).length;
+}

@@ -1,0 +1,47 @@
+import { ApplicationFailure, ApplicationFailureCategory, TemporalFailure } from '@temporalio/common';
+import { failures, isDomainError } from '../core/failures.js';
+
+const retryable = new Map(Object.values(failures).map(({ type, retryable: again }) => [type as string, again]));
+
+/** Routine outcomes: no error logs, no failure metrics. */
+const benign: ReadonlySet<string> = new Set([
+  failures.insufficientCapacity.type,
+  failures.conflict.type,
+  failures.throttled.type,
+]);
+
+/** The failure that Temporal is to see for whatever an activity threw (core/failures.ts says what is retried). */
+export function toFailure(error: unknown): Error {
+  if (error instanceof TemporalFailure || isCancellation(error)) return error as Error;
+  if (!isDomainError(error)) return error instanceof Error ? error : new Error(String(error));
+  return ApplicationFailure.create({
+    type: error.type,
+    message: error.message,
+    nonRetryable: retryable.get(error.type) === false,
+    details: [error.details],
+    cause: error,
+    ...(benign.has(error.type) ? { category: ApplicationFailureCategory.BENIGN } : {}),
+  });
+}
+
+/** Every activity of `activities`, with what it throws translated by `toFailure`. */
+export function withFailures<T extends object>(activities: T): T {
+  const wrapped = Object.entries(activities as Record<string, (input: unknown) => Promise<unknown>>).map(
+    ([name, activity]) =>
+      [
+        name,
+        async (input: unknown): Promise<unknown> => {
+          try {
+            return await activity(input);
+          } catch (error) {
+            throw toFailure(error);
+          }
+        },
+      ] as const,
+  );
+  return Object.fromEntries(wrapped) as T;
+}
+
+function isCancellation(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'CancelledFailure' || error.name === 'AbortError');
+}
