@@ -12,6 +12,7 @@ import { compareRows, Offers } from './compile/offers.js';
 import { isNodeBound, isTerminal, QuantityReader } from './compile/pod-requests.js';
 import { considerPools, type Pool, type SkippedPool } from './compile/pools.js';
 import { buildUniverse, type Universe } from './compile/universe.js';
+import { normaliseKey } from './requirements/requirements.js';
 import type { PackingInput } from './types.js';
 
 /** A pass's input, sorted into classes, profiles and offers: what placing works on. */
@@ -36,6 +37,8 @@ export interface Compiled {
   /** Bound pods that still hold something, by node name. */
   readonly bound: ReadonlyMap<string, readonly Pod[]>;
   readonly wellKnown: ReadonlySet<string>;
+  /** Labels that some selector reads. */
+  readonly labelKeys: readonly string[];
   /** Orders rows of the universe by price, then by name. */
   readonly compareRows: (a: number, b: number) => number;
 }
@@ -47,7 +50,8 @@ export function compile(input: PackingInput): Compiled {
   const space = new KeySpace();
   const nodes = viewNodes(objects, input.withoutNodes);
   const { pending, bound } = splitPods(objects.pods, nodes);
-  const classes = new Classes(dimensions, quantities, [...selectorLabelKeys(objects.pods)].sort(), () => '');
+  const labelKeys = [...selectorLabelKeys(objects.pods)].sort();
+  const classes = new Classes(dimensions, quantities, labelKeys, () => '');
   for (const pod of pending) classes.classify(pod);
   for (const each of classes.all) each.pods.sort((a, b) => compareText(podName(a), podName(b)));
   const daemons = readDaemons(objects.daemonSets, space, dimensions, quantities);
@@ -64,7 +68,7 @@ export function compile(input: PackingInput): Compiled {
       volumeAlternatives: [],
     }),
   );
-  for (const key of topologyKeys(ladders)) space.keepValues(key);
+  for (const key of topologyKeys(ladders, bound)) space.keepValues(key);
   for (const pool of pools) for (const key of pool.requirements.keys()) space.key(key);
   const universe = buildUniverse(pools, space, wellKnown);
   return {
@@ -84,6 +88,7 @@ export function compile(input: PackingInput): Compiled {
     nodes,
     bound,
     wellKnown,
+    labelKeys,
     compareRows: (a, b) => compareRows(universe.rows[a]!, universe.rows[b]!),
   };
 }
@@ -137,15 +142,21 @@ function findInvalid(classes: readonly PodClass[]): Map<PodClass, { subject: str
 }
 
 /** Topology keys, the host name apart, that some rung refers to. */
-function topologyKeys(ladders: readonly (readonly Level[])[]): Set<string> {
+function topologyKeys(ladders: readonly (readonly Level[])[], bound: ReadonlyMap<string, readonly Pod[]>): Set<string> {
   const keys = new Set<string>();
   const note = ({ topologyKey }: Pick<TopologySpreadConstraint, 'topologyKey'>): void => {
-    if (topologyKey !== labels.hostname) keys.add(topologyKey);
+    const key = normaliseKey(topologyKey);
+    if (key !== labels.hostname) keys.add(key);
   };
   for (const [level] of ladders) {
     level?.spread.forEach(note);
     level?.affinity.forEach(note);
     level?.antiAffinity.forEach(note);
+  }
+  for (const pods of bound.values()) {
+    for (const { spec } of pods) {
+      spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.forEach(note);
+    }
   }
   return keys;
 }

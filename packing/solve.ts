@@ -1,17 +1,25 @@
+import type { Pod } from '../api/kubernetes.js';
 import { lowerBound } from './bins/bound.js';
 import { solveBins } from './bins/solve.js';
-import type { Pod } from '../api/kubernetes.js';
 import { compareText } from './compare.js';
 import type { Compiled } from './compiled.js';
 import { podName, type PodClass } from './compile/classes.js';
+import type { Level } from './compile/ladder.js';
 import type { Profile } from './compile/universe.js';
 import { blockersOf, sentence } from './output/blockers.js';
 import { describeClaim, type ClaimContext, type OpenClaim } from './output/claims.js';
-import { numberProblem, type PoolLimit } from './place/bin-problem.js';
+import { Assigner } from './place/assigner.js';
+import { limitUse, numberProblem, type PoolLimit } from './place/bin-problem.js';
+import { exclusionsOf } from './place/exclusions.js';
 import { Feasibility } from './place/feasibility.js';
 import { poolLimits } from './place/limits.js';
 import { nodeStates, type NodeState } from './place/node-states.js';
-import type { Part } from './place/part.js';
+import type { Member, Part } from './place/part.js';
+import { Groups } from './topology/groups.js';
+import { Ledger } from './topology/ledger.js';
+import { RuleBook } from './topology/rules.js';
+import { bindRunning, countRunning } from './topology/running.js';
+import { Namespaces } from './topology/selectors.js';
 import type { Plan, Unschedulable } from './types.js';
 
 /** Units of search after a first packing. */
@@ -24,79 +32,149 @@ export function solve(compiled: Compiled): Plan {
   return pass.plan();
 }
 
+interface Waiting {
+  readonly podClass: PodClass;
+  pods: readonly Pod[];
+}
+
 class Pass {
   private readonly feasibility: Feasibility;
   private readonly nodes: readonly NodeState[];
   private readonly limits: PoolLimit[];
+  private readonly book: RuleBook;
+  private readonly ledger: Ledger;
+  private readonly assigner: Assigner;
   private readonly claims: OpenClaim[] = [];
-  private readonly unplaced = new Map<PodClass, Pod[]>();
+  private readonly unplaced = new Map<PodClass, readonly Pod[]>();
+  /** Profiles of pools whose limits left pods over. */
+  private readonly exhausted = new Set<Profile>();
   private bound = 0;
 
   constructor(private readonly compiled: Compiled) {
     this.feasibility = new Feasibility(compiled);
     this.nodes = nodeStates(compiled);
     this.limits = poolLimits(compiled);
+    const { objects } = compiled.input;
+    const groups = new Groups(compiled.labelKeys, new Namespaces(objects.namespaces, namespacesOf(compiled)));
+    this.book = new RuleBook(groups, compiled);
+    this.ledger = new Ledger(compiled, this.nodes);
+    const owned = bindRunning(compiled, groups, this.book);
+    countRunning(compiled, this.nodes, groups, this.ledger, owned);
+    this.assigner = new Assigner(compiled, this.feasibility, this.nodes, this.book, this.ledger);
   }
 
   run(): void {
-    const parts: Part[] = [];
+    let waiting: Waiting[] = [];
     for (const podClass of this.compiled.queue) {
-      if (this.compiled.invalid.has(podClass)) this.unplaced.set(podClass, [...podClass.pods]);
-      else parts.push(...this.settle(podClass));
+      if (this.compiled.invalid.has(podClass)) this.unplaced.set(podClass, podClass.pods);
+      else waiting.push({ podClass, pods: podClass.pods });
     }
-    this.launch(parts);
+    while (waiting.length > 0) {
+      const parts = this.assign(waiting);
+      waiting = this.launch(parts);
+    }
   }
 
-  private settle(podClass: PodClass): Part[] {
-    let pods: readonly Pod[] = podClass.pods;
-    const none = new Set<Profile>();
-    for (const level of this.compiled.ladders[podClass.shape.index]!) {
-      pods = this.useNodes(podClass, level, pods);
-      if (pods.length === 0) return [];
-      const profiles = this.feasibility.launchable(podClass, level, none);
-      if (profiles.length > 0) return [{ podClass, level, profiles, pods }];
+  /** Decides nodes and domains. Pods that want to be near others come after those. */
+  private assign(waiting: readonly Waiting[]): Part[] {
+    const parts: Part[] = [];
+    let later: Waiting[] = [];
+    for (const each of waiting) {
+      if (this.wantsCompany(each.podClass)) later.push(each);
+      else this.settle(each, parts, true);
     }
-    this.unplaced.set(podClass, [...pods]);
-    return [];
+    for (let progress = true; later.length > 0 && progress;) {
+      progress = false;
+      const still: Waiting[] = [];
+      for (const each of later) {
+        const before = each.pods.length;
+        this.settle(each, parts, false);
+        if (each.pods.length < before) progress = true;
+        if (each.pods.length > 0) still.push(each);
+      }
+      later = still;
+    }
+    for (const each of later) this.settle(each, parts, true);
+    return parts;
   }
 
-  private useNodes(podClass: PodClass, level: Part['level'], pods: readonly Pod[]): readonly Pod[] {
-    const demand = this.feasibility.demand(podClass);
-    let next = 0;
-    for (const node of this.nodes) {
-      if (next === pods.length) break;
-      const fit = roomFor(node.free, demand, pods.length - next);
-      if (fit === 0 || !this.feasibility.admitsKind(level, node.kind)) continue;
-      for (let d = 0; d < demand.length; d++) node.free[d] = node.free[d]! - fit * demand[d]!;
-      for (let i = 0; i < fit; i++) node.pods.push(pods[next++]!);
-    }
-    return next === 0 ? pods : pods.slice(next);
+  private wantsCompany({ shape }: PodClass): boolean {
+    return this.compiled.ladders[shape.index]!.some(({ affinity }) => affinity.length > 0);
   }
 
-  private launch(parts: readonly Part[]): void {
-    if (parts.length === 0) return;
-    const { problem, rowOfOffer } = numberProblem(
-      this.compiled,
-      this.feasibility,
-      parts,
-      { caps: [], conflicts: [] },
-      this.limits,
-    );
+  /** Puts what it can of a class somewhere, relaxing rung by rung when that may be; what is left over is unplaced. */
+  private settle(each: Waiting, parts: Part[], relax: boolean): void {
+    const { podClass } = each;
+    const ladder = this.compiled.ladders[podClass.shape.index]!;
+    for (const level of relax ? ladder : ladder.slice(0, 1)) {
+      each.pods = this.place(podClass, level, each.pods, parts);
+      if (each.pods.length === 0) return;
+    }
+    if (relax) this.unplaced.set(podClass, each.pods);
+  }
+
+  private place(podClass: PodClass, level: Level, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
+    const rules = this.book.of(podClass.shape, level);
+    return this.assigner.place({ podClass, level, rules, without: this.exhausted }, pods, parts);
+  }
+
+  /** Buys nodes for the parts; returns what limits left over, to be tried in other pools. */
+  private launch(parts: readonly Part[]): Waiting[] {
+    if (parts.length === 0) return [];
+    const exclusions = exclusionsOf(parts, this.book);
+    const { problem, rowOfOffer } = numberProblem(this.compiled, parts, exclusions, this.limits);
     const solution = solveBins(problem, effort);
     this.bound += lowerBound(problem, effort);
     const given = new Int32Array(parts.length);
     for (const { offer, items, pods } of solution.bins) {
-      const members = [...items].map((item, k) => {
+      const members: Member[] = [];
+      const pinnedKeys = new Set<string>();
+      items.forEach((item, k) => {
         const part = parts[item]!;
         const from = given[item]!;
         given[item] = from + pods[k]!;
-        return { part, pods: part.pods.slice(from, from + pods[k]!) };
+        for (const key of part.pinnedKeys) pinnedKeys.add(key);
+        if (part.together) members.push(...part.members);
+        else for (const member of part.members) members.push({ ...member, pods: member.pods.slice(from, given[item]) });
       });
-      this.claims.push({ row: rowOfOffer[offer]!, members });
+      const row = rowOfOffer[offer]!;
+      for (const limit of this.limits) limit.remaining -= limitUse(this.compiled, row, limit);
+      this.claims.push({ row, members, pinnedKeys });
     }
+    return this.leftOver(parts, given);
+  }
+
+  private leftOver(parts: readonly Part[], given: Int32Array): Waiting[] {
+    const waiting = new Map<PodClass, Pod[]>();
+    const full = new Set<Profile>();
     parts.forEach((part, item) => {
-      if (given[item]! < part.pods.length) this.unplaced.set(part.podClass, part.pods.slice(given[item]));
+      const left = part.count - given[item]!;
+      if (left === 0) return;
+      for (const profile of part.profiles) full.add(profile);
+      for (const { podClass, level, pods } of part.members) {
+        const rest = part.together ? pods : pods.slice(given[item]);
+        const there = waiting.get(podClass);
+        if (there === undefined) waiting.set(podClass, [...rest]);
+        else there.push(...rest);
+        this.forget(part, podClass, level, rest.length);
+      }
     });
+    if (full.size === 0) return [];
+    const before = this.exhausted.size;
+    for (const profile of full) this.exhausted.add(profile);
+    const list = [...waiting].map(([podClass, pods]) => ({ podClass, pods }));
+    if (this.exhausted.size > before) return list;
+    for (const { podClass, pods } of list) this.unplaced.set(podClass, pods);
+    return [];
+  }
+
+  /** Takes pods out of the counts again that found no node in the end. */
+  private forget(part: Part, podClass: PodClass, level: Level, pods: number): void {
+    const values = part.profiles[0]!.values;
+    const pinned = new Set(part.pinnedKeys);
+    this.ledger.record(this.book.of(podClass.shape, level), -pods, ({ hostname, key }) =>
+      hostname || !pinned.has(key) ? undefined : values[this.compiled.space.find(key)!],
+    );
   }
 
   plan(): Plan {
@@ -131,13 +209,8 @@ class Pass {
   }
 }
 
-function roomFor(free: Float64Array, demand: Float64Array, wanted: number): number {
-  let fit = wanted;
-  for (let d = 0; d < demand.length; d++) {
-    const left = free[d]!;
-    if (left < 0) return 0;
-    if (demand[d]! * fit > left) fit = Math.floor(left / demand[d]!);
-    if (fit === 0) return 0;
-  }
-  return fit;
+function namespacesOf({ classes, bound }: Compiled): Set<string> {
+  const names = new Set(classes.shapes.map(({ namespace }) => namespace));
+  for (const pods of bound.values()) for (const { metadata } of pods) names.add(metadata.namespace ?? 'default');
+  return names;
 }

@@ -13,6 +13,8 @@ import { preferredTerms, requiredTerms } from './node-terms.js';
 export interface Level {
   /** Alternatives for the node, of which one must hold; none when they contradict themselves. */
   readonly constraints: readonly Constraint[];
+  /** The pod's own required terms, volumes and preferences apart: which nodes a spread constraint looks at. */
+  readonly own: readonly Constraint[];
   readonly tolerations: readonly Toleration[];
   /** Whether PreferNoSchedule taints keep the pod away. */
   readonly avoidsPreferred: boolean;
@@ -48,7 +50,9 @@ export function buildLadder({ exemplar }: Shape, space: KeySpace, options: Ladde
   const affinity = byWeight(podAffinity?.preferredDuringSchedulingIgnoredDuringExecution);
   const anti = byWeight(podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution);
   const nodeTerms = preferredTerms(spec);
-  const required = alternatives(requiredTerms(spec), options.volumeAlternatives);
+  const terms = requiredTerms(spec);
+  const required = alternatives(terms, options.volumeAlternatives);
+  const ownTerms = terms.filter((term) => impossibleKey(term) === undefined).map((term) => space.intern(term));
   const interned = new Map<Requirements, readonly Constraint[]>();
 
   const constraintsWith = (preferred: Requirements): readonly Constraint[] => {
@@ -64,6 +68,7 @@ export function buildLadder({ exemplar }: Shape, space: KeySpace, options: Ladde
   };
   const level = (drop: Drops): Level => ({
     constraints: constraintsWith(nodeTerms[drop.node] ?? noRequirements),
+    own: ownTerms,
     tolerations: spec.tolerations ?? [],
     avoidsPreferred: drop.taints === 0 && options.preferredTaints,
     spread: [...hard, ...soft.slice(drop.spread)],

@@ -1,4 +1,3 @@
-import type { Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { Resources } from '../../core/resources.js';
 import type { Compiled } from '../compiled.js';
@@ -10,7 +9,7 @@ import { nodeClassLabel } from '../compile/pools.js';
 import { freshValue, type Row } from '../compile/universe.js';
 import type { PoolLimit } from '../place/bin-problem.js';
 import type { Feasibility } from '../place/feasibility.js';
-import type { Part } from '../place/part.js';
+import type { Member } from '../place/part.js';
 import {
   intersect,
   operatorOf,
@@ -27,7 +26,9 @@ import { whyOf } from './why.js';
 export interface OpenClaim {
   /** The cheapest row that holds it. */
   readonly row: number;
-  readonly members: readonly { readonly part: Part; readonly pods: readonly Pod[] }[];
+  readonly members: readonly Member[];
+  /** Topology keys that must not stay open. */
+  readonly pinnedKeys: ReadonlySet<string>;
 }
 
 /** What the claims of one pass share. */
@@ -71,24 +72,28 @@ export function describeClaim(context: ClaimContext, claim: OpenClaim): PlannedC
 
 function usageOf({ compiled, feasibility }: ClaimContext, { members }: OpenClaim): Float64Array {
   const usage = new Float64Array(compiled.dimensions.count);
-  for (const { part, pods } of members) {
-    const demand = feasibility.demand(part.podClass);
+  for (const { podClass, pods } of members) {
+    const demand = feasibility.demand(podClass);
     for (let d = 0; d < usage.length; d++) usage[d] = usage[d]! + demand[d]! * pods.length;
   }
   return usage;
 }
 
 /** The pool's requirements with those of every pod; of a pod's alternatives, the first that the chosen row satisfies. */
-function jointRequirements({ feasibility, compiled }: ClaimContext, { members }: OpenClaim, row: Row): Requirements {
+function jointRequirements(
+  { feasibility, compiled }: ClaimContext,
+  { members, pinnedKeys }: OpenClaim,
+  row: Row,
+): Requirements {
   const constraints = new Set<Constraint>();
   const pinned = new Map<string, Requirement>();
-  for (const { part } of members) {
-    const constraint = feasibility.matching(part.level, row.profile.values);
+  for (const { level } of members) {
+    const constraint = feasibility.matching(level, row.profile.values);
     if (constraint !== undefined) constraints.add(constraint);
-    for (const key of part.pinnedKeys ?? []) {
-      const value = row.profile.values[compiled.space.find(key)!];
-      if (value !== undefined) pinned.set(key, single(value));
-    }
+  }
+  for (const key of pinnedKeys) {
+    const value = row.profile.values[compiled.space.find(key)!];
+    if (value !== undefined) pinned.set(key, single(value));
   }
   return join(row.profile.pool.requirements, ...[...constraints].map(({ requirements }) => requirements), pinned);
 }

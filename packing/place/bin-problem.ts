@@ -1,7 +1,7 @@
 import type { Compiled } from '../compiled.js';
-import type { BinProblem, Cap, Limit, OpenBin } from '../bins/problem.js';
+import type { BinProblem, Limit, OpenBin } from '../bins/problem.js';
 import type { Profile } from '../compile/universe.js';
-import type { Feasibility } from './feasibility.js';
+import type { Exclusions } from './exclusions.js';
 import type { Part } from './part.js';
 
 export interface NumberedProblem {
@@ -10,16 +10,9 @@ export interface NumberedProblem {
   readonly rowOfOffer: readonly number[];
 }
 
-/** How parts limit each other on one node. */
-export interface Exclusions {
-  readonly caps: readonly Cap[];
-  readonly conflicts: readonly (readonly [number, number])[];
-}
-
 /** Reduces parts to numbers: a part is an item, a row worth buying is an offer. */
 export function numberProblem(
   compiled: Compiled,
-  feasibility: Feasibility,
   parts: readonly Part[],
   { caps, conflicts }: Exclusions,
   limits: readonly PoolLimit[],
@@ -45,8 +38,8 @@ export function numberProblem(
   const demand = new Float64Array(parts.length * dims);
   const pods = new Int32Array(parts.length);
   const allowed = parts.map((part, i) => {
-    demand.set(feasibility.demand(part.podClass), i * dims);
-    pods[i] = part.pods.length;
+    demand.set(part.demand, i * dims);
+    pods[i] = part.count;
     let bits = sets.get(part.profiles);
     if (bits === undefined) sets.set(part.profiles, (bits = bitsOf(part.profiles, offerRange, rowOfOffer.length)));
     return bits;

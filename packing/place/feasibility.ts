@@ -13,6 +13,7 @@ export class Feasibility {
   private readonly profileLists = new Map<Level, readonly Profile[]>();
   private readonly kindLists = new Map<Level, Map<NodeKind, boolean>>();
   private readonly vectors: Float64Array[] = [];
+  private readonly lists = new Map<string, readonly Profile[]>();
 
   constructor(private readonly compiled: Compiled) {}
 
@@ -58,20 +59,41 @@ export class Feasibility {
     return admitted;
   }
 
-  /** Profiles that hold a pod of the class: those of the heaviest pools that have any (section 2.3). */
-  launchable(podClass: PodClass, level: Level, without: ReadonlySet<Profile>): readonly Profile[] {
+  /** Profiles whose types hold a pod of the class, whatever the weight of their pools. */
+  holding(podClass: PodClass, level: Level): readonly Profile[] {
     const demand = this.demand(podClass);
-    let heaviest = -1;
-    const found: Profile[] = [];
-    for (const profile of this.profiles(podClass.shape, level)) {
-      if (without.has(profile) || profile.pool.weight < heaviest) continue;
-      if (!holdsOne(this.compiled.offers.of(profile), demand)) continue;
-      if (profile.pool.weight > heaviest) {
-        heaviest = profile.pool.weight;
-        found.length = 0;
-      }
-      found.push(profile);
+    const { offers } = this.compiled;
+    return this.profiles(podClass.shape, level).filter((profile) => holdsOne(offers.of(profile), demand));
+  }
+
+  /** Those of the heaviest pools (section 2.3); equal lists are one object. */
+  heaviest(profiles: readonly Profile[]): readonly Profile[] {
+    let weight = -1;
+    for (const { pool } of profiles) if (pool.weight > weight) weight = pool.weight;
+    return this.intern(profiles.filter(({ pool }) => pool.weight === weight));
+  }
+
+  intern(profiles: readonly Profile[]): readonly Profile[] {
+    let text = '';
+    for (const { index } of profiles) text += `${index},`;
+    const known = this.lists.get(text);
+    if (known !== undefined) return known;
+    this.lists.set(text, profiles);
+    return profiles;
+  }
+
+  /** The least price of the share of a node that one pod of the class takes, dollars per hour. */
+  share(podClass: PodClass, profile: Profile): number {
+    const demand = this.demand(podClass);
+    const { rows, capacity } = this.compiled.offers.of(profile);
+    const dims = demand.length;
+    let least = Infinity;
+    for (let i = 0; i < rows.length; i++) {
+      let most = 0;
+      for (let d = 0; d < dims; d++) if (demand[d]! > 0) most = Math.max(most, demand[d]! / capacity[i * dims + d]!);
+      const price = this.compiled.universe.rows[rows[i]!]!.offering.price;
+      if (most <= 1 && price * most < least) least = price * most;
     }
-    return found;
+    return least;
   }
 }

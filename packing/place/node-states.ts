@@ -1,4 +1,5 @@
 import type { Taint } from '../../api/kubernetes.js';
+import { labels } from '../../api/labels.js';
 import { normaliseKey } from '../requirements/requirements.js';
 import type { Compiled } from '../compiled.js';
 import type { Constraint } from '../compile/key-space.js';
@@ -20,6 +21,8 @@ export interface NodeState {
   readonly kind: NodeKind;
   readonly ports: HostPort[];
   readonly pods: Pod[];
+  /** Its domain of the host name. */
+  readonly host: string;
 }
 
 export interface NodeKind {
@@ -47,7 +50,7 @@ export function nodeStates(compiled: Compiled): NodeState[] {
       }));
       daemonsOf.set(taintText, expected);
     }
-    const values = view.node === undefined ? kind.values : kind.values;
+    const { values } = kind;
     const owed = new Float64Array(dimensions.count);
     for (const { constraint, vector } of expected) {
       if (constraint.some((each) => satisfies(each, values))) addInto(owed, vector, 1);
@@ -61,7 +64,8 @@ export function nodeStates(compiled: Compiled): NodeState[] {
       ports.push(...hostPorts(pod));
     }
     for (let d = 0; d < free.length; d++) if (owed[d]! > 0) free[d] = free[d]! - owed[d]!;
-    states.push({ index: states.length, view, free, kind, ports, pods: [] });
+    const host = view.labels[labels.hostname] ?? view.name;
+    states.push({ index: states.length, view, free, kind, ports, pods: [], host });
   }
   return states;
 }
@@ -94,4 +98,16 @@ function parseAmount(name: string, quantity: string): number {
 
 function addInto(total: Float64Array, more: Float64Array, factor: number): void {
   for (let d = 0; d < total.length; d++) total[d] = total[d]! + factor * more[d]!;
+}
+
+/** How many pods of this size the free amounts hold, at most `wanted`. */
+export function roomFor(free: Float64Array, demand: Float64Array, wanted: number): number {
+  let fit = wanted;
+  for (let d = 0; d < demand.length; d++) {
+    const left = free[d]!;
+    if (left < 0) return 0;
+    if (demand[d]! * fit > left) fit = Math.floor(left / demand[d]!);
+    if (fit === 0) return 0;
+  }
+  return fit;
 }

@@ -3,13 +3,24 @@ import type { PodClass } from '../compile/classes.js';
 import type { Level } from '../compile/ladder.js';
 import type { Profile } from '../compile/universe.js';
 
-/** Pods of one class that are to be bought for alike: the items of the bin problem. */
-export interface Part {
+/** Pods of one class, as they stand on one rung. */
+export interface Member {
   readonly podClass: PodClass;
   readonly level: Level;
-  /** Where they may be launched. Equal lists are one object where that is cheap to see. */
-  readonly profiles: readonly Profile[];
   readonly pods: readonly Pod[];
+}
+
+/** Pods that are to be bought for alike: the items of the bin problem. */
+export interface Part {
+  /** One member whose pods may go apart, or several that must share one node. */
+  readonly members: readonly Member[];
+  readonly together: boolean;
+  /** Where they may be launched. Equal lists are one object. */
+  readonly profiles: readonly Profile[];
   /** Topology keys on which the node must not stay open. */
-  readonly pinnedKeys?: readonly string[];
+  readonly pinnedKeys: readonly string[];
+  /** What one unit asks for: a pod, or all that share the node. */
+  readonly demand: Float64Array;
+  /** How many units. */
+  readonly count: number;
 }

@@ -1,0 +1,232 @@
+import type { Pod } from '../../api/kubernetes.js';
+import type { Compiled } from '../compiled.js';
+import type { PodClass } from '../compile/classes.js';
+import type { Level } from '../compile/ladder.js';
+import type { Profile } from '../compile/universe.js';
+import type { Group } from '../topology/groups.js';
+import type { Ledger } from '../topology/ledger.js';
+import type { RuleBook, Rules } from '../topology/rules.js';
+import { cellsFor, type Cell } from './cells.js';
+import type { Feasibility } from './feasibility.js';
+import { hostRoom, selectsOwn } from './host-rules.js';
+import { roomFor, type NodeState } from './node-states.js';
+import type { Part } from './part.js';
+
+/** What is being placed. */
+interface Target {
+  readonly podClass: PodClass;
+  readonly level: Level;
+  readonly rules: Rules;
+  /** Profiles that proved to have no room, of limited pools. */
+  readonly without: ReadonlySet<Profile>;
+}
+
+/**
+ * Decides where pods go: onto which existing node, or into which topology domain of nodes to be launched. Counts are kept
+ * pod by pod, so that every later decision sees the earlier ones.
+ */
+export class Assigner {
+  private readonly seeds = new Map<Group, string | undefined>();
+
+  constructor(
+    private readonly compiled: Compiled,
+    private readonly feasibility: Feasibility,
+    private readonly nodes: readonly NodeState[],
+    private readonly book: RuleBook,
+    private readonly ledger: Ledger,
+  ) {}
+
+  /** Places what it can of `pods` on one rung: parts to launch are appended to `parts`, pods without a place returned. */
+  place(target: Target, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
+    const { podClass, level, rules, without } = target;
+    if (rules.keys.length > 0) return this.placeInCells(target, pods, parts);
+    const rest = this.useNodes(target, pods);
+    if (rest.length === 0) return rest;
+    const usable = this.feasibility.holding(podClass, level).filter((profile) => !without.has(profile));
+    if (usable.length === 0) return rest;
+    this.ledger.record(rules, 0, () => undefined);
+    parts.push(this.partOf(target, rest, this.feasibility.heaviest(usable)));
+    return [];
+  }
+
+  private partOf({ podClass, level, rules }: Target, pods: readonly Pod[], profiles: readonly Profile[]): Part {
+    return {
+      members: [{ podClass, level, pods }],
+      together: false,
+      profiles,
+      pinnedKeys: rules.keys,
+      demand: this.feasibility.demand(podClass),
+      count: pods.length,
+    };
+  }
+
+  /** Puts pods on existing nodes, first fit; returns the others. */
+  private useNodes({ podClass, level, rules }: Target, pods: readonly Pod[]): readonly Pod[] {
+    const demand = this.feasibility.demand(podClass);
+    let next = 0;
+    for (const node of this.nodes) {
+      if (next === pods.length) break;
+      const fit = roomFor(node.free, demand, pods.length - next);
+      if (fit === 0 || !this.feasibility.admitsKind(level, node.kind)) continue;
+      const room = hostRoom(node, podClass, rules, this.ledger, fit);
+      if (room > 0) this.putOn(node, podClass, rules, pods.slice(next, (next += room)));
+    }
+    return next === 0 ? pods : pods.slice(next);
+  }
+
+  private putOn(node: NodeState, podClass: PodClass, rules: Rules, pods: readonly Pod[]): void {
+    const demand = this.feasibility.demand(podClass);
+    for (let d = 0; d < demand.length; d++) node.free[d] = node.free[d]! - pods.length * demand[d]!;
+    node.pods.push(...pods);
+    node.ports.push(...podClass.shape.hostPorts);
+    this.ledger.record(rules, pods.length, ({ hostname, key }) => {
+      if (hostname) return node.host;
+      const index = this.compiled.space.find(key);
+      return index === undefined ? undefined : node.kind.values[index];
+    });
+  }
+
+  /** Pod by pod: the cell that the rules allow and that is the best of those. */
+  private placeInCells(target: Target, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
+    const { podClass, rules } = target;
+    const cells = cellsFor(this.compiled, this.feasibility, this.nodes, target);
+    const chosen = new Map<Cell, Pod[]>();
+    let next = 0;
+    for (; next < pods.length; next++) {
+      const cell = this.choose(target, cells);
+      if (cell === undefined) break;
+      const node = this.nextNode(target, cell);
+      if (node !== undefined) {
+        this.putOn(node, podClass, rules, [pods[next]!]);
+        continue;
+      }
+      this.ledger.record(rules, 1, (group) => (group.hostname ? undefined : cell.domains.get(group.key)));
+      const there = chosen.get(cell);
+      if (there === undefined) chosen.set(cell, [pods[next]!]);
+      else there.push(pods[next]!);
+    }
+    for (const cell of cells) {
+      const there = chosen.get(cell);
+      if (there !== undefined) parts.push(this.partOf(target, there, cell.profiles));
+    }
+    return next === 0 ? pods : pods.slice(next);
+  }
+
+  private choose(target: Target, cells: readonly Cell[]): Cell | undefined {
+    let best: Cell | undefined;
+    let bestRank: readonly number[] = [];
+    for (const cell of cells) {
+      if (!this.allows(target, cell)) continue;
+      const node = this.nextNode(target, cell);
+      if (node === undefined && cell.profiles.length === 0) continue;
+      const rank = [
+        this.strain(target.rules, cell),
+        node === undefined ? 1 : 0,
+        node === undefined ? cell.price : node.index,
+        this.crowd(target.rules, cell),
+      ];
+      if (best === undefined || isLess(rank, bestRank)) {
+        best = cell;
+        bestRank = rank;
+      }
+    }
+    return best;
+  }
+
+  /** Whether one more pod may be there. */
+  private allows({ rules }: Target, cell: Cell): boolean {
+    const { ledger } = this;
+    for (const group of rules.spread) {
+      const domain = cell.domains.get(group.key);
+      if (domain === undefined) return false;
+      const self = selectsOwn(rules, group) ? 1 : 0;
+      if (ledger.count(group, domain) + self - ledger.least(group) > group.maxSkew) return false;
+    }
+    for (const group of rules.antiAffinity) {
+      const domain = cell.domains.get(group.key);
+      if (domain !== undefined && ledger.count(group, domain) > 0) return false;
+    }
+    for (const group of rules.matched) {
+      if (group.kind !== 'antiAffinity' || group.hostname) continue;
+      const domain = cell.domains.get(group.key);
+      if (domain !== undefined && ledger.owners(group, domain) > 0) return false;
+    }
+    return rules.affinity.every((group) => this.attracts(rules, group, cell));
+  }
+
+  private attracts(rules: Rules, group: Group, cell: Cell): boolean {
+    const domain = cell.domains.get(group.key);
+    if (domain === undefined) return false;
+    if (this.ledger.total(group) > 0) return this.ledger.count(group, domain) > 0;
+    return selectsOwn(rules, group) && this.seed(group) === domain;
+  }
+
+  /** The domain in which a group of pods that want to be together begins: where most of them can be, then the cheapest. */
+  private seed(group: Group): string | undefined {
+    if (this.seeds.has(group)) return this.seeds.get(group);
+    const pods = new Map<string, number>();
+    const price = new Map<string, number>();
+    for (const podClass of this.compiled.queue) {
+      const level = this.compiled.ladders[podClass.shape.index]![0]!;
+      const rules = this.book.of(podClass.shape, level);
+      if (!rules.affinity.includes(group)) continue;
+      for (const cell of cellsFor(this.compiled, this.feasibility, this.nodes, {
+        podClass,
+        level,
+        rules,
+        without: none,
+      })) {
+        const domain = cell.domains.get(group.key);
+        if (domain === undefined || (cell.profiles.length === 0 && cell.nodes.length === 0)) continue;
+        pods.set(domain, (pods.get(domain) ?? 0) + podClass.pods.length);
+        price.set(
+          domain,
+          (price.get(domain) ?? 0) + (cell.profiles.length === 0 ? 0 : cell.price) * podClass.pods.length,
+        );
+      }
+    }
+    const ranked = [...pods.keys()].sort(
+      (a, b) => pods.get(b)! - pods.get(a)! || price.get(a)! - price.get(b)! || (a < b ? -1 : 1),
+    );
+    this.seeds.set(group, ranked[0]);
+    return ranked[0];
+  }
+
+  /** How far one more pod would push rules that others have: those pods may still have to come in. */
+  private strain(rules: Rules, cell: Cell): number {
+    let strain = 0;
+    for (const group of rules.matched) {
+      if (group.hostname || group.kind !== 'spread' || !this.book.isBinding(group)) continue;
+      const domain = cell.domains.get(group.key);
+      if (domain === undefined) continue;
+      strain += Math.max(0, this.ledger.count(group, domain) + 1 - this.ledger.least(group) - group.maxSkew);
+    }
+    return strain;
+  }
+
+  private crowd(rules: Rules, cell: Cell): number {
+    let crowd = 0;
+    for (const group of [...rules.spread, ...rules.matched]) {
+      const domain = group.hostname ? undefined : cell.domains.get(group.key);
+      if (domain !== undefined) crowd += this.ledger.count(group, domain);
+    }
+    return crowd;
+  }
+
+  /** The first existing node of the cell with room; those without are passed for good. */
+  private nextNode({ podClass, rules }: Target, cell: Cell): NodeState | undefined {
+    const demand = this.feasibility.demand(podClass);
+    for (; cell.next < cell.nodes.length; cell.next++) {
+      const node = cell.nodes[cell.next]!;
+      if (roomFor(node.free, demand, 1) > 0 && hostRoom(node, podClass, rules, this.ledger, 1) > 0) return node;
+    }
+    return undefined;
+  }
+}
+
+const none: ReadonlySet<Profile> = new Set();
+
+function isLess(a: readonly number[], b: readonly number[]): boolean {
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return a[i]! < b[i]!;
+  return false;
+}

@@ -1,0 +1,143 @@
+import type { LabelSelector, PodAffinityTerm, TopologySpreadConstraint } from '../../api/kubernetes.js';
+import { labels } from '../../api/labels.js';
+import type { Level } from '../compile/ladder.js';
+import { normaliseKey } from '../requirements/requirements.js';
+import { selects, withLabelKeys, type Namespaces } from './selectors.js';
+
+/** Pods that no selector can tell apart. */
+export interface Identity {
+  readonly index: number;
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>> | undefined;
+}
+
+/** One topology rule with everyone who has it (section 2.6). */
+export interface Group {
+  readonly index: number;
+  readonly kind: 'spread' | 'affinity' | 'antiAffinity';
+  readonly key: string;
+  readonly hostname: boolean;
+  /** Undefined stands for every namespace. */
+  readonly namespaces: readonly string[] | undefined;
+  readonly selector: LabelSelector | undefined;
+  readonly maxSkew: number;
+  readonly minDomains: number;
+  /** Which nodes a spread constraint looks at; undefined where it looks at all. */
+  readonly filter: NodeFilter | undefined;
+}
+
+export interface NodeFilter {
+  /** Honoured node terms, of which one must hold; undefined where node affinity is ignored. */
+  readonly terms: Level['own'] | undefined;
+  /** Honoured tolerations; undefined where taints are ignored. */
+  readonly tolerations: Level['tolerations'] | undefined;
+}
+
+/** Every topology rule of a pass, equal ones once, and whom each selects. */
+export class Groups {
+  readonly all: Group[] = [];
+  readonly identities: Identity[] = [];
+  private readonly byText = new Map<string, Group>();
+  private readonly identityIndex = new Map<string, Identity>();
+  /** Groups whose selector names a label value, by that; and the others. */
+  private readonly byLabel = new Map<string, Group[]>();
+  private readonly unlabelled: Group[] = [];
+  private readonly matched: (readonly Group[] | undefined)[] = [];
+
+  constructor(
+    private readonly labelKeys: readonly string[],
+    private readonly namespaces: Namespaces,
+  ) {}
+
+  identity(namespace: string, podLabels: Readonly<Record<string, string>> | undefined): Identity {
+    let text = namespace;
+    if (podLabels !== undefined) for (const key of this.labelKeys) text += `|${podLabels[key] ?? '\0'}`;
+    let identity = this.identityIndex.get(text);
+    if (identity === undefined) {
+      identity = { index: this.identities.length, namespace, labels: podLabels };
+      this.identities.push(identity);
+      this.identityIndex.set(text, identity);
+    }
+    return identity;
+  }
+
+  spread(constraint: TopologySpreadConstraint, level: Level, own: Identity): Group {
+    const { maxSkew, minDomains, nodeAffinityPolicy, nodeTaintsPolicy } = constraint;
+    const honoursTerms = nodeAffinityPolicy !== 'Ignore';
+    const honoursTaints = nodeTaintsPolicy === 'Honor';
+    return this.intern({
+      kind: 'spread',
+      ...keyOf(constraint.topologyKey),
+      namespaces: [own.namespace],
+      selector: withLabelKeys(constraint.labelSelector, own.labels, constraint.matchLabelKeys),
+      maxSkew,
+      minDomains: minDomains ?? 1,
+      filter:
+        honoursTerms || honoursTaints
+          ? {
+              terms: honoursTerms ? level.own : undefined,
+              tolerations: honoursTaints ? level.tolerations : undefined,
+            }
+          : undefined,
+    });
+  }
+
+  term(kind: 'affinity' | 'antiAffinity', term: PodAffinityTerm, own: Identity): Group {
+    return this.intern({
+      kind,
+      ...keyOf(term.topologyKey),
+      namespaces: this.namespaces.of(term, own.namespace),
+      selector: withLabelKeys(term.labelSelector, own.labels, term.matchLabelKeys, term.mismatchLabelKeys),
+      maxSkew: 0,
+      minDomains: 0,
+      filter: undefined,
+    });
+  }
+
+  /** The groups that select pods of this identity. Call it once every group is in. */
+  matching(identity: Identity): readonly Group[] {
+    let groups = this.matched[identity.index];
+    if (groups === undefined) {
+      const found = this.unlabelled.filter((group) => groupSelects(group, identity));
+      for (const key in identity.labels) {
+        for (const group of this.byLabel.get(`${key}=${identity.labels[key]!}`) ?? []) {
+          if (groupSelects(group, identity)) found.push(group);
+        }
+      }
+      this.matched[identity.index] = groups = found;
+    }
+    return groups;
+  }
+
+  private intern(group: Omit<Group, 'index'>): Group {
+    const { filter, ...rest } = group;
+    const terms = filter?.terms?.map(({ index }) => index).join() ?? '*';
+    const text = `${JSON.stringify(rest)}${terms} ${JSON.stringify(filter?.tolerations)}`;
+    let known = this.byText.get(text);
+    if (known === undefined) {
+      known = { index: this.all.length, ...group };
+      this.all.push(known);
+      this.byText.set(text, known);
+      const [key, value] = Object.entries(group.selector?.matchLabels ?? {})[0] ?? [];
+      if (key === undefined) this.unlabelled.push(known);
+      else {
+        const label = `${key}=${value!}`;
+        const there = this.byLabel.get(label);
+        if (there === undefined) this.byLabel.set(label, [known]);
+        else there.push(known);
+      }
+      this.matched.length = 0;
+    }
+    return known;
+  }
+}
+
+function keyOf(topologyKey: string): { key: string; hostname: boolean } {
+  const key = normaliseKey(topologyKey);
+  return { key, hostname: key === labels.hostname };
+}
+
+/** Whether the group's selector selects pods of this identity. */
+export function groupSelects({ namespaces, selector }: Group, { namespace, labels: podLabels }: Identity): boolean {
+  return (namespaces === undefined || namespaces.includes(namespace)) && selects(selector, podLabels);
+}

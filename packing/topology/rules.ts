@@ -1,0 +1,92 @@
+import type { Compiled } from '../compiled.js';
+import type { Shape } from '../compile/classes.js';
+import type { Level } from '../compile/ladder.js';
+import type { Group, Groups, Identity } from './groups.js';
+
+/** The topology rules that concern pods of one shape on one rung. */
+export interface Rules {
+  readonly identity: Identity;
+  /** Rules that the pods have, by kind and reach. */
+  readonly spread: readonly Group[];
+  readonly affinity: readonly Group[];
+  readonly antiAffinity: readonly Group[];
+  readonly hostSpread: readonly Group[];
+  readonly hostAffinity: readonly Group[];
+  readonly hostAntiAffinity: readonly Group[];
+  /** Rules that select the pods, whoever has them. */
+  readonly matched: readonly Group[];
+  /** Topology keys, the host name apart, on which the node of such a pod must be decided. */
+  readonly keys: readonly string[];
+}
+
+/** Works out, once each, which rules concern the shapes of a pass. */
+export class RuleBook {
+  private readonly identities: Identity[] = [];
+  private readonly carried = new Map<Level, readonly Group[]>();
+  private readonly books = new Map<Level, Rules>();
+  /** Rules that somebody has on a rung where they must hold, so that they bind those they select too. */
+  private readonly binding = new Set<Group>();
+
+  constructor(
+    readonly groups: Groups,
+    { classes, ladders }: Pick<Compiled, 'classes' | 'ladders'>,
+  ) {
+    for (const shape of classes.shapes) {
+      const { namespace, exemplar } = shape;
+      const identity = groups.identity(namespace, exemplar.metadata.labels);
+      this.identities.push(identity);
+      const levels = ladders[shape.index]!;
+      for (const level of levels) {
+        const carried = [
+          ...level.spread.map((each) => groups.spread(each, level, identity)),
+          ...level.affinity.map((each) => groups.term('affinity', each, identity)),
+          ...level.antiAffinity.map((each) => groups.term('antiAffinity', each, identity)),
+        ];
+        this.carried.set(level, carried);
+        if (level === levels.at(-1)) for (const group of carried) this.binding.add(group);
+      }
+    }
+  }
+
+  /** Notes that running pods have this rule. */
+  bind(group: Group): void {
+    this.binding.add(group);
+  }
+
+  /** Whether some pod must have the rule held, not only would like it. */
+  isBinding(group: Group): boolean {
+    return this.binding.has(group);
+  }
+
+  identity(shape: Shape): Identity {
+    return this.identities[shape.index]!;
+  }
+
+  of(shape: Shape, level: Level): Rules {
+    let rules = this.books.get(level);
+    if (rules === undefined) this.books.set(level, (rules = this.build(shape, level)));
+    return rules;
+  }
+
+  private build(shape: Shape, level: Level): Rules {
+    const identity = this.identity(shape);
+    const carried = this.carried.get(level)!;
+    const matched = this.groups.matching(identity);
+    const pick = (kind: Group['kind'], hostname: boolean): Group[] =>
+      carried.filter((group) => group.kind === kind && group.hostname === hostname);
+    const keys = new Set<string>();
+    for (const group of carried) if (!group.hostname) keys.add(group.key);
+    for (const group of matched) if (!group.hostname && this.binding.has(group)) keys.add(group.key);
+    return {
+      identity,
+      spread: pick('spread', false),
+      affinity: pick('affinity', false),
+      antiAffinity: pick('antiAffinity', false),
+      hostSpread: pick('spread', true),
+      hostAffinity: pick('affinity', true),
+      hostAntiAffinity: pick('antiAffinity', true),
+      matched,
+      keys: [...keys].sort(),
+    };
+  }
+}
