@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { checkPlan } from '../test/checker/check.js';
 import type { CatalogueEntry, ObjectList, PlanJson } from '../test/checker/types.js';
-import { caseName, makeCase, writeCase } from './case-files.js';
+import { type CaseFiles, caseName, makeCase, writeCase } from './case-files.js';
 import { type Kind, generate, generateCorner, kinds } from './generate/index.js';
+import { type ConsolidationResult, consolidationTable, measureConsolidations } from './consolidations.js';
 import { Peer } from './peer.js';
 import { type PlanResult, measurePlans } from './plans.js';
 import { planTable, summaries, summaryMarkdown, summaryTable } from './report.js';
@@ -48,6 +49,7 @@ interface BenchOptions {
   json?: string;
   markdown?: string;
   keep?: string;
+  consolidate?: boolean;
 }
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -68,6 +70,7 @@ const program = new Command('bench')
   .option('--peer-timeout <seconds>', "for Karpenter's plans of one case together", whole, 900)
   .option('--json <file>', 'write every result there')
   .option('--markdown <file>', 'write the summary there')
+  .option('--consolidate', 'instead of plans: consolidate under-used clusters until nothing is left to gain')
   .option('--keep <folder>', 'write the case files there and keep them')
   .action(async (options: BenchOptions) => {
     process.exitCode = await bench(options);
@@ -75,31 +78,44 @@ const program = new Command('bench')
 
 async function bench(options: BenchOptions): Promise<number> {
   const peer = options.peer ? await Peer.ready(say) : undefined;
-  const folder = options.keep ?? mkdtempSync(join(tmpdir(), 'stowage-bench-'));
-  const results: PlanResult[] = [];
-  try {
-    for (const { kind, size, seed } of chosenCases(options)) {
-      const files = makeCase(folder, kind, size, seed);
-      const result = await measurePlans(peer, files, {
-        repeats: options.repeats,
-        warmRepeats: options.warm,
-        timeoutMs: options.timeout * 1000,
-        peerTimeoutMs: options.peerTimeout * 1000,
-        peerMaxPods: options.peerMaxPods,
-      });
+  const timeouts = { timeoutMs: options.timeout * 1000, peerTimeoutMs: options.peerTimeout * 1000 };
+  if (options.consolidate === true) {
+    const results: ConsolidationResult[] = [];
+    await forEachCase({ ...options, kinds: ['cluster'] }, async (files) => {
+      const result = await measureConsolidations(peer, files, timeouts);
       results.push(result);
-      say(progress(result));
-      if (options.keep === undefined) rmSync(join(folder, caseName(files)), { recursive: true, force: true });
-    }
-  } finally {
-    if (options.keep === undefined) rmSync(folder, { recursive: true, force: true });
+      say(`${caseName(files)}: ${['done', ...result.problems].join('\n    ')}`);
+    });
+    process.stdout.write(`${consolidationTable(results)}\n`);
+    if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify({ results }, null, 1)}\n`);
+    return results.some((result) => result.problems.length > 0) ? 1 : 0;
   }
+  const results: PlanResult[] = [];
+  await forEachCase(options, async (files) => {
+    const { repeats, warm: warmRepeats, peerMaxPods } = options;
+    const result = await measurePlans(peer, files, { repeats, warmRepeats, peerMaxPods, ...timeouts });
+    results.push(result);
+    say(progress(result));
+  });
   const all = summaries(results);
   process.stdout.write(`${planTable(results)}\n${summaryTable(all)}\n`);
   if (options.json !== undefined)
     writeFileSync(options.json, `${JSON.stringify({ summaries: all, results }, null, 1)}\n`);
   if (options.markdown !== undefined) writeFileSync(options.markdown, `${summaryMarkdown(all)}\n`);
   return results.some((result) => result.problems.length > 0) ? 1 : 0;
+}
+
+async function forEachCase(options: BenchOptions, measure: (files: CaseFiles) => Promise<void>): Promise<void> {
+  const folder = options.keep ?? mkdtempSync(join(tmpdir(), 'stowage-bench-'));
+  try {
+    for (const { kind, size, seed } of chosenCases(options)) {
+      const files = makeCase(folder, kind, size, seed);
+      await measure(files);
+      if (options.keep === undefined) rmSync(join(folder, caseName(files)), { recursive: true, force: true });
+    }
+  } finally {
+    if (options.keep === undefined) rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 function chosenCases(options: BenchOptions): { kind: Kind; size: number; seed: number }[] {

@@ -10,6 +10,8 @@ export interface Judged {
   readonly nodes: number;
   readonly price: number;
   readonly violations: readonly Violation[];
+  /** The share of the preferences' weight that is kept; undefined when nobody prefers anything. */
+  readonly preferencesKept: number | undefined;
 }
 
 export interface PlanResult {
@@ -78,6 +80,7 @@ export async function measurePlans(
 
 function judge(files: CaseFiles, plan: PlanJson): { judged: Judged; lowerBound: number } {
   const verdict = checkPlan(files.list, files.entries, plan);
+  const { asked, kept } = verdict.preferences;
   return {
     lowerBound: verdict.lowerBound,
     judged: {
@@ -85,6 +88,7 @@ function judge(files: CaseFiles, plan: PlanJson): { judged: Judged; lowerBound: 
       nodes: verdict.newNodes,
       price: plan.pricePerHour,
       violations: verdict.violations,
+      preferencesKept: asked > 0 ? kept / asked : undefined,
     },
   };
 }

@@ -30,13 +30,14 @@ export function planTable(results: readonly PlanResult[]): string {
       'bound',
       'over',
       'broken S/K',
+      'kept S/K',
       'ms S cold',
       'warm',
       'ms K',
       'faster',
       'MB S/K',
     ],
-    colAligns: ['left', ...new Array<'right'>(13).fill('right')],
+    colAligns: ['left', ...new Array<'right'>(14).fill('right')],
   });
   for (const result of results) table.push(row(result));
   return table.toString();
@@ -54,7 +55,8 @@ function row(result: PlanResult): string[] {
     percent(savedOf(result)),
     number(lowerBound, 3),
     percent(overBound(result)),
-    `${number(stowage?.violations.length)}/${karpenter?.runs.map((run) => run.violations.length).join(',') ?? dash}`,
+    `${number(stowage?.violations.length)}/${brokenRuns(result)}`,
+    `${percent(stowage?.preferencesKept)}/${percent(best?.preferencesKept)}`,
     number(stowage?.coldMs, 1),
     number(stowage?.warmMs, 1),
     number(karpenterMs(result), 0),
@@ -62,6 +64,9 @@ function row(result: PlanResult): string[] {
     `${number(stowage?.maxRssMb)}/${number(karpenter?.maxRssMb)}`,
   ];
 }
+
+const brokenRuns = (result: PlanResult): string =>
+  result.karpenter?.runs.map((run) => run.violations.length).join(',') ?? dash;
 
 const ratio = (value: number | undefined): string =>
   value === undefined || !Number.isFinite(value) ? dash : `${value.toFixed(value < 10 ? 1 : 0)}x`;

@@ -1,8 +1,9 @@
-import { readMachineTypes } from './catalogue.js';
-import { isLeaving, readCluster } from './cluster.js';
+import { type MachineType, readMachineTypes } from './catalogue.js';
+import { type Cluster, isLeaving, readCluster } from './cluster.js';
 import { lowerBound } from './lower-bound.js';
-import { place } from './placement.js';
+import { type Placement, place } from './placement.js';
 import { podKey } from './pods.js';
+import { type Preferences, preferencesKept } from './preferences.js';
 import { checkAccounting } from './rules/accounting.js';
 import { checkAffinity } from './rules/affinity.js';
 import { checkAntiAffinity } from './rules/anti-affinity.js';
@@ -19,6 +20,8 @@ export interface Verdict {
   readonly newNodes: number;
   /** No plan for the placed pods can cost less by resources alone, dollars per hour. */
   readonly lowerBound: number;
+  /** How much of the weight of the placed pods' preferences the plan keeps. */
+  readonly preferences: Preferences;
 }
 
 /**
@@ -31,15 +34,29 @@ export function checkPlan(
   plan: PlanJson,
   movable: ReadonlySet<string> = new Set(),
 ): Verdict {
-  const cluster = readCluster(objects);
-  const types = readMachineTypes(catalogue);
+  const { violations, placement } = violationsOf(readCluster(objects), readMachineTypes(catalogue), plan, movable);
+  return {
+    violations,
+    placedPods: [...plan.newNodeClaims, ...plan.existingNodes].reduce((sum, entry) => sum + entry.pods.length, 0),
+    newNodes: plan.newNodeClaims.length,
+    lowerBound: lowerBound(placement),
+    preferences: preferencesKept(placement),
+  };
+}
+
+/** The rules that a plan breaks, and the placement that they were read from. */
+export function violationsOf(
+  cluster: Cluster,
+  types: ReadonlyMap<string, MachineType>,
+  plan: PlanJson,
+  movable: ReadonlySet<string> = new Set(),
+): { violations: Violation[]; placement: Placement } {
   const leaving = new Set(movable);
   for (const pod of cluster.pods.values()) {
     const node = cluster.nodes.get(pod.spec.nodeName ?? '');
     if (node !== undefined && isLeaving(node, cluster.claims.get(node.metadata.name ?? ''))) leaving.add(podKey(pod));
   }
   const { placement, violations } = place(cluster, types, plan);
-  const bound = lowerBound(placement);
   const all = [
     ...checkAccounting(cluster, plan, leaving),
     ...violations,
@@ -55,10 +72,5 @@ export function checkPlan(
     const message = `claims that nothing costs less than ${plan.lowerBoundPerHour ?? 0}, but costs ${plan.pricePerHour}`;
     all.push({ rule: 'lower-bound', message });
   }
-  return {
-    violations: all,
-    placedPods: [...plan.newNodeClaims, ...plan.existingNodes].reduce((sum, entry) => sum + entry.pods.length, 0),
-    newNodes: plan.newNodeClaims.length,
-    lowerBound: bound,
-  };
+  return { violations: all, placement };
 }

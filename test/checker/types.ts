@@ -48,7 +48,10 @@ export type Rule =
   | 'limits'
   | 'min-values'
   | 'price'
-  | 'lower-bound';
+  | 'lower-bound'
+  | 'candidate' // consolidation: the node is not there, or may not be disrupted
+  | 'disruption-budget'
+  | 'moves'; // a pod of a node that goes is moved not at all, twice, or nowhere
 
 export interface Violation {
   readonly rule: Rule;
