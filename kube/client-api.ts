@@ -147,7 +147,7 @@ function createWrites({ call }: Requests): Pick<KubeClient, 'create' | 'patch' |
     const answer = await call({ method: 'PATCH', path, body, contentType: mergePatch });
     if ('object' in answer) return { outcome: 'patched', object: answer.object as Kinds[K] };
     if (answer.code === 404) return { outcome: 'gone' };
-    if (answer.code === 409) return { outcome: 'conflict' };
+    if (answer.code === 409 || isOfAnotherUid(answer)) return { outcome: 'conflict' };
     throw refused(`patch ${kind} ${objectKey(ref)}`, answer);
   };
 
@@ -217,6 +217,11 @@ function createWatch({ transport, limiter, random }: ApiDeps): KubeClient['watch
     if (answer !== undefined) throw refusal(`watch ${kind}`, answer.status, statusOf(answer), answer.retryAfter);
     return 'ended';
   };
+}
+
+/** Some kinds check the UID of a patch as a precondition (409), others as a field that must not change (422). */
+function isOfAnotherUid({ code, status }: Refused): boolean {
+  return code === 422 && (status.details?.causes?.some(({ field }) => field === 'metadata.uid') ?? false);
 }
 
 function deleteOptions(options: { uid?: string; gracePeriodSeconds?: number }): object {

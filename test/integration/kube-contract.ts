@@ -245,6 +245,40 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
       });
     });
 
+    test('a custom resource keeps status, generation, UID and finalizers as a built-in kind does', async () => {
+      const ref = { name: `${namespace}-claim` };
+      const spec = {
+        nodeClassRef: { group: 'karpenter.kwok.sh', kind: 'KWOKNodeClass', name: 'none' },
+        requirements: [],
+        resources: { requests: { cpu: '1' } },
+      };
+      const metadata = { ...ref, finalizers: ['karpenter.sh/termination'] };
+      const claim = { metadata, spec, status: { providerID: 'kwok://early' } } as unknown as NewObject<
+        Kinds['NodeClaim']
+      >;
+      const { object } = await client.create('NodeClaim', claim);
+      expect(object).toMatchObject({ apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', metadata: { generation: 1 } });
+      expect(object.status?.providerID).toBeUndefined();
+      const status = { providerID: 'kwok://late' };
+      const change = { metadata: { labels: { from: 'status' } }, status };
+      expect(await client.patch('NodeClaim', ref, change, { subresource: 'status' })).toMatchObject({
+        outcome: 'patched',
+        object: { metadata: { generation: 1 }, status },
+      });
+      expect((await client.get('NodeClaim', ref))?.metadata.labels?.from).toBeUndefined();
+      await client.patch('NodeClaim', ref, { metadata: { labels: { from: 'main' } }, status: { providerID: 'no' } });
+      expect(await client.get('NodeClaim', ref)).toMatchObject({ metadata: { labels: { from: 'main' } }, status });
+      const other = { metadata: { uid: '11111111-2222-4333-8444-555555555555', labels: { from: 'other' } } };
+      expect(await client.patch('NodeClaim', ref, other)).toEqual({ outcome: 'conflict' });
+      expect(await client.patch('NodeClaim', ref, { metadata: { resourceVersion: '1' } })).toEqual({
+        outcome: 'conflict',
+      });
+      expect(await client.delete('NodeClaim', ref, { uid: object.metadata.uid! })).toBe('deleted');
+      expect((await client.get('NodeClaim', ref))?.metadata.deletionTimestamp).toBeDefined();
+      await client.patch('NodeClaim', ref, { metadata: { finalizers: null } });
+      expect(await client.get('NodeClaim', ref)).toBeUndefined();
+    });
+
     describe('delete', () => {
       test('removes only the object of that UID', async () => {
         const { object } = await client.create('Lease', lease('deleted'));
