@@ -12,9 +12,9 @@ const candidatesPerBin = 6;
 export class Builder {
   readonly filler: Filler;
   readonly compiled: Compiled;
-  /** Other than 0: bits that vary what the next bins aim at. */
-  disturb = 0;
   private fills = 0;
+  /** Other than 0 while rebuilding: varies the choices. */
+  private bits = 0;
   private readonly stock: Stock;
   private readonly choice: Int32Array;
   private readonly choiceScore: Float64Array;
@@ -64,21 +64,26 @@ export class Builder {
   }
 
   /**
-   * The same for pods that bins of `price` held: gives up, with Infinity, as soon as it cannot cost less. The price of what
-   * it made otherwise.
+   * The same for pods that bins of `price` held, with `bits` that vary the choices: gives up, with Infinity, as soon as it
+   * cannot cost less. The price of what it made otherwise.
    */
-  rebuild(items: Int32Array, left: Int32Array, out: Stack[], price: number): number {
+  rebuild(items: Int32Array, left: Int32Array, out: Stack[], price: number, bits: number): number {
     const { stock } = this;
     let spent = 0;
     stock.open(items, left);
-    while (stock.count()) {
-      if (spent + stock.worth > price + 1e-9) return Infinity;
+    this.bits = bits;
+    while (spent < Infinity && stock.count()) {
       this.ceiling = price - spent + 1e-12;
-      const stack = this.next(stock.seed());
-      if (stack === undefined) return Infinity;
+      const seed = stock.seed();
+      const stack = spent + stock.worth > price + 1e-9 ? undefined : this.next(seed);
+      if (stack === undefined) {
+        spent = Infinity;
+        break;
+      }
       this.put(stack, left, out);
-      spent += stack.times * this.market.rate[stack.offer]!;
+      spent += stack.times * this.compiled.price[stack.offer]!;
     }
+    this.bits = 0;
     return spent;
   }
 
@@ -95,14 +100,19 @@ export class Builder {
    * the one with most worth for its price.
    */
   private next(seed: Seed): Stack | undefined {
-    const found = seed.forced ? this.shortlistForced(seed) : this.shortlistFree(seed);
+    const forced = seed.forced && (this.bits & 7) !== 7;
+    const found = forced ? this.shortlistForced(seed) : this.shortlistFree(seed);
+    // Every other rebuild starts from an offer at random rather than from the best.
+    const only = found > 1 && (this.bits & 8) !== 0 ? (this.bits >> 8) % found : -1;
+    this.bits &= ~8;
     const { market, choice } = this;
     let best: Stack | undefined;
     let highest = -Infinity;
     for (let k = 0; k < found; k++) {
+      if (only >= 0 && k !== only) continue;
       const worth = this.fill(choice[k]!, seed);
       const offer = this.downsize(choice[k]!, seed);
-      const score = seed.forced ? worth - market.rate[offer]! : worth / market.rate[offer]!;
+      const score = forced ? worth - market.compiled.price[offer]! : worth / market.compiled.price[offer]!;
       if (score > highest + 1e-12) {
         highest = score;
         best = this.snapshot(offer);
@@ -124,7 +134,7 @@ export class Builder {
       if (compiled.price[o]! > this.ceiling || (found > 0 && compiled.price[o]! > 2.5 * target)) break;
       market.work++;
       if ((found > 0 && worth[k]! > target) || !market.holds(o, shape)) continue;
-      found = this.offer(o, worth[k]! - market.rate[o]! * (1 + 1e-9), found);
+      found = this.offer(o, worth[k]! - market.compiled.price[o]! * (1 + 1e-9), found);
     }
     return found;
   }
@@ -164,8 +174,8 @@ export class Builder {
   /** How much worth for its price `offer` could hold of what is left. */
   private promise(offer: number, set: number): number {
     const { own, others, othersRate } = this.stock;
-    const { prices, rate } = this.market;
-    const { dims, capacity } = this.compiled;
+    const { prices } = this.market;
+    const { dims, capacity, price: cost } = this.compiled;
     let worth = 0;
     let room = 0;
     let taken = 0;
@@ -176,7 +186,7 @@ export class Builder {
       room += price * Math.min(own[d]! + others[d]!, amount);
       if (amount > 0) taken = Math.max(taken, own[d]! / amount);
     }
-    return (worth + (taken < 1 ? othersRate * (room - worth) : 0)) / rate[offer]!;
+    return (worth + (taken < 1 ? othersRate * (room - worth) : 0)) / cost[offer]!;
   }
 
   /**
@@ -218,9 +228,9 @@ export class Builder {
     for (let d = 0; d < dims; d++) {
       const amount = capacity[offer * dims + d]!;
       const share = worth > 0 ? (prices[set * dims + d]! * amount) / worth : 0;
-      target[d] = share > 0.05 ? amount : Math.min(amount, stock.own[d]! * scale);
+      target[d] = share > 0.05 || scale === Infinity ? amount : Math.min(amount, stock.own[d]! * scale);
       importance[d] = amount > 0 ? Math.max(share, 0.5 * (target[d]! / amount)) : 0;
-      if (this.disturb !== 0) importance[d] = importance[d]! * (1 + ((this.disturb >> (3 * (d % 8))) & 7) / 2);
+      if (this.bits !== 0) importance[d] = importance[d]! * (1 + ((this.bits >> (3 * (d % 8) + 4)) & 7) / 2);
     }
     filler.aim(target, importance);
   }

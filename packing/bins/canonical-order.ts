@@ -41,6 +41,9 @@ export function canonicalOrder(
   const setRank = new Int32Array(bySet.length);
   bySet.forEach((s, rank) => (setRank[s] = rank));
   const width = problem.dimensions;
+  // Of equal pods those under caps come first: they have fewer bins to choose from.
+  const capped = new Uint8Array(items.count);
+  for (const cap of problem.caps) for (const i of cap.items) capped[i] = 1;
   return {
     sets: bySet,
     items: sorted(
@@ -48,6 +51,7 @@ export function canonicalOrder(
       (a, b) =>
         compareRows(items.demand, width, b, a) ||
         setRank[sets.of[a]!]! - setRank[sets.of[b]!]! ||
+        capped[b]! - capped[a]! ||
         itemHash[a]! - itemHash[b]!,
     ),
     offers: sorted(

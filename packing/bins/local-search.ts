@@ -35,7 +35,7 @@ export class LocalSearch {
   private attempt(): boolean {
     const { builder, stacks } = this;
     const chosen = new Map<number, number>();
-    const wanted = 2 + (this.next() % (widest - 1));
+    const wanted = 1 + (this.next() % widest);
     let bins = 0;
     for (let n = 0; n < wanted; n++) {
       const k = this.pick(n === 0);
@@ -52,7 +52,7 @@ export class LocalSearch {
     for (const [k, used] of chosen) {
       const stack = stacks[k]!;
       copies = Math.min(copies, Math.floor(stack.times / used));
-      before += used * builder.market.rate[stack.offer]!;
+      before += used * builder.market.compiled.price[stack.offer]!;
       ledger.use(stack.offer, -used);
       stack.items.forEach((item, j) => {
         items.add(item);
@@ -61,9 +61,7 @@ export class LocalSearch {
     }
     const sorted = Int32Array.from(items).sort();
     const out: Stack[] = [];
-    builder.disturb = this.next();
-    const after = builder.rebuild(sorted, this.left, out, before);
-    builder.disturb = 0;
+    const after = builder.rebuild(sorted, this.left, out, before, this.next());
     let made = 0;
     for (const stack of out) made += stack.times;
     const better = after < before - 1e-9 || (after <= before + 1e-12 && made < bins);

@@ -19,8 +19,6 @@ export class Market {
     /** Worth of a unit of each resource to each set: `prices[set * dims + d]`. */
     readonly prices: Float64Array,
     readonly ledger: LimitLedger,
-    /** What an offer counts as when offers are compared: its price, or more where limits are short. */
-    readonly rate: Float64Array,
   ) {
     const { dims, shapes, sets, demand, setOf } = compiled;
     this.worth = new Float64Array(shapes);
@@ -68,7 +66,7 @@ export class Market {
     let best = 0;
     let price = Infinity;
     for (let k = 0; k < offers.length; k++) {
-      const ratio = worth[k]! / this.rate[offers[k]!]!;
+      const ratio = worth[k]! / this.compiled.price[offers[k]!]!;
       if (ratio > best * 1.001) {
         best = ratio;
         price = this.compiled.price[offers[k]!]!;
@@ -102,22 +100,20 @@ export class Market {
 
   /** The cheapest offer with room for `content` that admits all `items`, no dearer than `offer`, which does. */
   cheapest(content: Float64Array, items: readonly number[] | Int32Array, set: number, offer: number): number {
-    const { compiled, rate, prices } = this;
+    const { compiled, prices } = this;
     const { dims, capacity, price } = compiled;
     const offers = compiled.offersOfSet[set]!;
     let worth = 0;
     for (let d = 0; d < dims; d++) worth += prices[set * dims + d]! * content[d]!;
-    let best = offer;
     for (let k = this.firstWorth(set, worth); k < offers.length; k++) {
       const o = offers[k]!;
-      if (o === best || price[o]! > rate[best]!) break;
+      if (o === offer || price[o]! >= price[offer]!) break;
       this.work++;
-      if (rate[o]! >= rate[best]!) continue;
       let d = 0;
       while (d < dims && content[d]! <= capacity[o * dims + d]!) d++;
-      if (d === dims && this.admitsAll(o, items) && this.ledger.allows(o)) best = o;
+      if (d === dims && this.admitsAll(o, items) && this.ledger.allows(o)) return o;
     }
-    return best;
+    return offer;
   }
 
   private admitsAll(offer: number, items: readonly number[] | Int32Array): boolean {

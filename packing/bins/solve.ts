@@ -1,14 +1,18 @@
-import { compile } from './compile.js';
 import { Builder } from './builder.js';
+import type { Compiled } from './compile.js';
+import { compile } from './compile.js';
 import { LimitLedger } from './limits.js';
 import { LocalSearch } from './local-search.js';
 import { Market } from './market.js';
 import { fillOpenBins } from './open-bins.js';
-import type { Stack } from './plan.js';
+import { placeable } from './placeable.js';
+import type { Packing, Stack } from './plan.js';
 import { expand } from './plan.js';
 import type { BinProblem, BinSolution, Effort } from './problem.js';
-import { placeable } from './placeable.js';
 import { capReach, demandsOf, resourceWorth, supplies } from './resource-lp.js';
+
+/** How much dearer, as shares of the plan's price, a limit that left pods out makes what it limits, attempt by attempt. */
+const penalties = [0.5, 3, 20, 1000];
 
 /**
  * Packs every pod that something can hold, at the least price the effort finds. Open bins are filled first. Amounts must be
@@ -16,18 +20,45 @@ import { capReach, demandsOf, resourceWorth, supplies } from './resource-lp.js';
  */
 export function solveBins(problem: BinProblem, effort: Effort): BinSolution {
   const compiled = compile(problem);
+  const first = pack(problem, compiled, effort);
+  if (problem.limits.length === 0 || first.missed === 0) return expand(problem, compiled, first);
+
+  // Limits left pods out: count what is limited as dearer, so that bins use less of it.
+  let best = { ...first, compiled };
+  for (const penalty of penalties) {
+    const dearer = compile(penalised(problem, best.compiled, best.stacks, penalty));
+    const packing = pack(problem, dearer, effort);
+    if (packing.missed < best.missed) best = { ...packing, compiled: dearer };
+    if (best.missed === 0) break;
+  }
+  return expand(problem, best.compiled, best);
+}
+
+function pack(problem: BinProblem, compiled: Compiled, effort: Effort): Packing & { readonly missed: number } {
   const left = Int32Array.from(compiled.pods);
-  const all = placeable(compiled);
-  const prices = resourceWorth(
-    compiled,
-    demandsOf(compiled, left, all),
-    supplies(compiled),
-    capReach(compiled),
-  ).resource;
-  const builder = new Builder(new Market(compiled, prices, new LimitLedger(compiled), compiled.price));
+  const items = placeable(compiled);
+  const demands = demandsOf(compiled, left, items);
+  const { resource } = resourceWorth(compiled, demands, supplies(compiled), capReach(compiled));
+  const builder = new Builder(new Market(compiled, resource, new LimitLedger(compiled)));
   const { filled } = fillOpenBins(problem, compiled, builder, left);
   const stacks: Stack[] = [];
-  builder.construct(all, left, stacks);
+  builder.construct(items, left, stacks);
   new LocalSearch(builder, stacks).run(effort.units);
-  return expand(problem, compiled, { stacks, filled, left });
+  return { stacks, filled, left, missed: items.reduce((sum, item) => sum + left[item]!, 0) };
+}
+
+/** The problem with offers dearer by what they use of the limits that `stacks` come near to. */
+function penalised(problem: BinProblem, compiled: Compiled, stacks: readonly Stack[], penalty: number): BinProblem {
+  const { offers, limits } = problem;
+  const price = Float64Array.from(offers.price);
+  const total = stacks.reduce((sum, stack) => sum + stack.times * offers.price[compiled.offerOrigin[stack.offer]!]!, 0);
+  const mean = offers.price.reduce((sum, value) => sum + value, 0) / Math.max(1, offers.count);
+  for (const limit of limits) {
+    const used = stacks.reduce((sum, stack) => sum + stack.times * limit.use[compiled.offerOrigin[stack.offer]!]!, 0);
+    const most = limit.use.reduce((a, b) => Math.max(a, b), 0);
+    if (limit.remaining <= 0 || used + most <= limit.remaining) continue;
+    const unit = (penalty * Math.max(total, mean)) / limit.remaining;
+    for (let o = 0; o < offers.count; o++) price[o] = price[o]! + unit * limit.use[o]!;
+  }
+  return { ...problem, offers: { ...offers, price } };
 }

@@ -1,0 +1,376 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { CaseItem, CaseOffer } from '../../bench/bins-cases.js';
+import { genericCase, linearCatalogue, mixCase, problemOf, realisticCase, seeded } from '../../bench/bins-cases.js';
+import { check, ffd } from '../../bench/bins-check.js';
+import { lowerBound } from './bound.js';
+import type { BinProblem, BinSolution } from './problem.js';
+import { solveBins } from './solve.js';
+
+const effort = { units: 200_000 };
+
+function offer(price: number, capacity: number[], more: Partial<CaseOffer> = {}): CaseOffer {
+  return { price, capacity, zone: 0, onDemand: true, ...more };
+}
+
+function bits(count: number, members: Iterable<number>): Uint32Array {
+  const set = new Uint32Array((count + 31) >>> 5);
+  for (const member of members) set[member >>> 5] = set[member >>> 5]! | (1 << (member & 31));
+  return set;
+}
+
+function solved(problem: BinProblem): BinSolution {
+  const solution = solveBins(problem, effort);
+  expect(check(problem, solution)).toEqual([]);
+  if (problem.limits.length === 0) expect(solution.price).toBeGreaterThanOrEqual(lowerBound(problem, effort));
+  return solution;
+}
+
+/** The least price of any packing, by trying every way to split the pods; infinite where some pod fits nowhere. */
+function bruteForce(problem: BinProblem): number {
+  const { items, offers, dimensions } = problem;
+  const pods = Array.from(items.pods).flatMap((count, item) => new Array<number>(count).fill(item));
+  const groups: number[][] = [];
+  const cost = (group: readonly number[]): number => {
+    for (const cap of problem.caps) {
+      if (group.filter((item) => cap.items.includes(item)).length > cap.max) return Infinity;
+    }
+    for (const [a, b] of problem.conflicts) if (a !== b && group.includes(a) && group.includes(b)) return Infinity;
+    let least = Infinity;
+    for (let o = 0; o < offers.count; o++) {
+      const fits = Array.from({ length: dimensions }).every((_, d) => {
+        const sum = group.reduce((total, item) => total + items.demand[item * dimensions + d]!, 0);
+        return sum <= offers.capacity[o * dimensions + d]!;
+      });
+      const allowed = group.every((item) => ((items.allowed[item]![o >>> 5]! >>> (o & 31)) & 1) === 1);
+      if (fits && allowed) least = Math.min(least, offers.price[o]!);
+    }
+    return least;
+  };
+  let best = Infinity;
+  const place = (n: number): void => {
+    if (n === pods.length) {
+      best = Math.min(best, groups.reduce((sum, group) => sum + cost(group), 0)); // prettier-ignore
+      return;
+    }
+    for (const group of groups) {
+      group.push(pods[n]!);
+      place(n + 1);
+      group.pop();
+    }
+    groups.push([pods[n]!]);
+    place(n + 1);
+    groups.pop();
+  };
+  place(0);
+  return best;
+}
+
+const smallProblem = fc
+  .record({
+    offers: fc.array(
+      fc.record({
+        price: fc.integer({ min: 1, max: 12 }),
+        capacity: fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 2, maxLength: 2 }),
+        zone: fc.integer({ min: 0, max: 1 }),
+        onDemand: fc.boolean(),
+      }),
+      { minLength: 1, maxLength: 6 },
+    ),
+    items: fc.array(
+      fc.record(
+        {
+          demand: fc.array(fc.integer({ min: 0, max: 7 }), { minLength: 2, maxLength: 2 }),
+          pods: fc.integer({ min: 1, max: 2 }),
+          zone: fc.integer({ min: 0, max: 1 }),
+          onDemandOnly: fc.boolean(),
+        },
+        { requiredKeys: ['demand', 'pods'] },
+      ),
+      { minLength: 1, maxLength: 3 },
+    ),
+    cap: fc.option(fc.integer({ min: 1, max: 2 }), { nil: undefined }),
+    conflict: fc.boolean(),
+  })
+  .map(({ offers, items, cap, conflict }) =>
+    problemOf(offers, items, {
+      caps: cap === undefined ? [] : [{ items: Int32Array.from(items.keys()).slice(0, 2), max: cap }],
+      conflicts: conflict && items.length > 1 ? [[0, items.length - 1]] : [],
+    }),
+  );
+
+/** Larger problems with everything in them. */
+const anyProblem = fc.integer({ min: 1, max: 1 << 30 }).map((seed) => randomProblem(seed));
+
+function randomProblem(seed: number): BinProblem {
+  const random = seeded(seed);
+  const int = (limit: number): number => Math.floor(random() * limit);
+  const offers = Array.from({ length: 1 + int(20) }, () => {
+    const size = 1 + int(30);
+    return offer(size * (0.5 + random()), [size * 10, size * (5 + int(10)), 1 + int(40)], {
+      zone: int(3),
+      onDemand: int(2) === 0,
+    });
+  });
+  const items = Array.from({ length: 1 + int(15) }, (): CaseItem => {
+    return {
+      demand: [int(60), int(60), 1],
+      pods: int(4) === 0 ? int(40) : int(6),
+      ...(int(3) === 0 ? { zone: int(3) } : {}),
+      onDemandOnly: int(4) === 0,
+    };
+  });
+  const some = (): Int32Array => Int32Array.from(items.keys()).filter(() => int(3) === 0);
+  const caps = Array.from({ length: int(3) }, () => ({ items: some(), max: int(4) }));
+  return problemOf(offers, items, {
+    caps,
+    conflicts: Array.from({ length: int(6) }, (): [number, number] => [int(items.length), int(items.length)]),
+    limits: Array.from({ length: int(3) }, () => ({
+      use: Float64Array.from(offers, () => int(3)),
+      remaining: int(30),
+    })),
+    openBins: Array.from({ length: int(5) }, () => {
+      const holds = [...some()];
+      return {
+        free: Float64Array.of(int(100), int(100), int(8)),
+        allowed: bits(items.length, some()),
+        capUse: Int32Array.from(caps, (cap) =>
+          Math.min(cap.max, holds.filter((item) => cap.items.includes(item)).length),
+        ),
+        holds,
+      };
+    }),
+  });
+}
+
+/** The same problem with its offers and items in another order. */
+function shuffled(problem: BinProblem, seed: number): BinProblem {
+  const random = seeded(seed);
+  const permutation = (count: number): number[] =>
+    Array.from({ length: count }, (_, i) => ({ i, key: random() }))
+      .sort((a, b) => a.key - b.key)
+      .map(({ i }) => i);
+  const { dimensions } = problem;
+  const offers = permutation(problem.offers.count);
+  const items = permutation(problem.items.count);
+  const placeOf = (order: number[]): number[] => {
+    const place: number[] = [];
+    order.forEach((old, now) => (place[old] = now));
+    return place;
+  };
+  const itemAt = placeOf(items);
+  const rows = (rows: Float64Array, order: number[]): Float64Array =>
+    Float64Array.from(order.flatMap((i) => [...rows.subarray(i * dimensions, (i + 1) * dimensions)]));
+  const reorder = (set: Uint32Array, order: number[]): Uint32Array =>
+    bits(order.length, order.flatMap((old, now) => (((set[old >>> 5] ?? 0) >>> (old & 31)) & 1 ? [now] : []))); // prettier-ignore
+  return {
+    dimensions,
+    offers: {
+      count: problem.offers.count,
+      price: Float64Array.from(offers, (o) => problem.offers.price[o]!),
+      capacity: rows(problem.offers.capacity, offers),
+    },
+    items: {
+      count: problem.items.count,
+      pods: Int32Array.from(items, (i) => problem.items.pods[i]!),
+      demand: rows(problem.items.demand, items),
+      allowed: items.map((i) => reorder(problem.items.allowed[i]!, offers)),
+    },
+    caps: problem.caps.map((cap) => ({ items: cap.items.map((i) => itemAt[i]!), max: cap.max })),
+    conflicts: problem.conflicts.map(([a, b]) => [itemAt[a]!, itemAt[b]!] as const),
+    limits: problem.limits.map((limit) => ({
+      use: Float64Array.from(offers, (o) => limit.use[o]!),
+      remaining: limit.remaining,
+    })),
+    openBins: problem.openBins.map((bin) => ({
+      ...bin,
+      allowed: reorder(bin.allowed, items),
+      holds: bin.holds.map((i) => itemAt[i]!),
+    })),
+  };
+}
+
+describe('solveBins on small problems', () => {
+  test('uses one bin of the cheapest offer that holds everything', () => {
+    const offers = [offer(9, [10, 10]), offer(5, [5, 5]), offer(2, [2, 2])];
+    const solution = solved(problemOf(offers, [{ demand: [1, 1], pods: 5 }]));
+    expect(solution.bins).toEqual([{ offer: 1, items: Int32Array.of(0), pods: Int32Array.of(5) }]);
+    expect(solution.price).toBe(5);
+  });
+
+  test('pairs what fits together instead of packing the largest first', () => {
+    const offers = [offer(10, [10, 10])];
+    const items = [
+      { demand: [7, 3], pods: 2 },
+      { demand: [3, 7], pods: 2 },
+    ];
+    expect(solved(problemOf(offers, items)).price).toBe(20);
+  });
+
+  test('keeps the pods of a cap apart and fills their bins with others', () => {
+    const offers = [offer(1, [2, 2]), offer(2, [4, 4])];
+    const items = [
+      { demand: [1, 1], pods: 3 },
+      { demand: [1, 1], pods: 3 },
+    ];
+    const problem = problemOf(offers, items, { caps: [{ items: Int32Array.of(0), max: 1 }] });
+    const solution = solved(problem);
+    expect(solution.price).toBe(3);
+    expect(solution.bins).toHaveLength(3);
+  });
+
+  test('fills open bins first and buys nothing that they can hold', () => {
+    const problem = problemOf([offer(3, [4, 4])], [{ demand: [1, 1], pods: 5 }], {
+      openBins: [{ free: Float64Array.of(3, 9), allowed: bits(1, [0]), capUse: new Int32Array(0), holds: [] }],
+    });
+    const solution = solved(problem);
+    expect(solution.filled[0]).toEqual({ items: Int32Array.of(0), pods: Int32Array.of(3) });
+    expect(solution.price).toBe(3);
+  });
+
+  test('leaves an open bin alone that holds what conflicts', () => {
+    const problem = problemOf(
+      [offer(3, [4, 4])],
+      [
+        { demand: [1, 1], pods: 1 },
+        { demand: [1, 1], pods: 0 },
+      ],
+      {
+        conflicts: [[0, 1]],
+        openBins: [{ free: Float64Array.of(9, 9), allowed: bits(2, [0, 1]), capUse: new Int32Array(0), holds: [1] }],
+      },
+    );
+    expect(solved(problem).bins).toHaveLength(1);
+  });
+
+  test('a pod that nothing can hold stays, the others are placed', () => {
+    const solution = solved(problemOf([offer(1, [4, 4])], [{ demand: [5, 1], pods: 3 }, { demand: [1, 1], pods: 4 }])); // prettier-ignore
+    expect([...solution.unplaced]).toEqual([3, 0]);
+    expect(solution.price).toBe(1);
+  });
+
+  test('buys dearer bins where a limit forbids the number of cheap ones', () => {
+    const offers = [offer(1, [2, 2]), offer(5, [8, 8])];
+    const problem = problemOf(offers, [{ demand: [1, 1], pods: 8 }], {
+      limits: [{ use: Float64Array.of(1, 1), remaining: 2 }],
+    });
+    const solution = solved(problem);
+    expect([...solution.unplaced]).toEqual([0]);
+    expect(solution.bins.length).toBeLessThanOrEqual(2);
+  });
+
+  test('a million pods that nothing can hold cost what one costs', () => {
+    const solution = solved(problemOf([offer(1, [4, 4])], [{ demand: [5, 1], pods: 1_000_000 }]));
+    expect([...solution.unplaced]).toEqual([1_000_000]);
+  });
+
+  test('nothing to pack', () => {
+    const solution = solved(problemOf([offer(1, [4, 4])], []));
+    expect(solution).toEqual({ bins: [], filled: [], unplaced: new Int32Array(0), price: 0 });
+  });
+});
+
+describe('solveBins on any problem', () => {
+  test('is valid, not below the bound, never below the best packing and near it', () => {
+    fc.assert(
+      fc.property(smallProblem, (problem) => {
+        const solution = solved(problem);
+        const best = bruteForce(problem);
+        if (best === Infinity) return;
+        expect(solution.unplaced.every((pods) => pods === 0)).toBe(true);
+        expect(solution.price).toBeGreaterThanOrEqual(best - 1e-9);
+        expect(solution.price).toBeLessThanOrEqual(best * 1.1 + 1e-9);
+        expect(lowerBound(problem, effort)).toBeLessThanOrEqual(best);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('breaks no rule', () => {
+    fc.assert(
+      fc.property(anyProblem, (problem) => {
+        const solution = solveBins(problem, { units: 5000 });
+        expect(check(problem, solution)).toEqual([]);
+        const bound = lowerBound(problem, effort);
+        if (solution.unplaced.every((pods) => pods === 0)) expect(solution.price).toBeGreaterThanOrEqual(bound);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('leaves a pod out only where no offer holds it or limits forbid', () => {
+    fc.assert(
+      fc.property(anyProblem, (problem) => {
+        const free = { ...problem, limits: [] };
+        const solution = solveBins(free, { units: 0 });
+        solution.unplaced.forEach((pods, item) => {
+          if (pods === 0) return;
+          const capped = problem.caps.some((cap) => cap.max === 0 && cap.items.includes(item));
+          const { offers, dimensions, items } = problem;
+          const fits = Array.from({ length: offers.count }, (_, o) => o).some(
+            (o) =>
+              ((items.allowed[item]![o >>> 5]! >>> (o & 31)) & 1) === 1 &&
+              [0, 1, 2].every((d) => items.demand[item * dimensions + d]! <= offers.capacity[o * dimensions + d]!),
+          );
+          expect(capped || !fits).toBe(true);
+        });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('gives the same bytes again, and the same price in any order of offers and items', () => {
+    fc.assert(
+      fc.property(anyProblem, fc.integer(), (problem, seed) => {
+        const few = { units: 5000 };
+        const solution = solveBins(problem, few);
+        expect(solveBins(problem, few)).toEqual(solution);
+        const other = solveBins(shuffled(problem, seed), few);
+        expect(other.price).toBeCloseTo(solution.price, 9);
+        expect(other.bins).toHaveLength(solution.bins.length);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('solveBins on clusters', () => {
+  const unforced: [string, BinProblem][] = [
+    ['1,000 generic pods, linear prices', genericCase(1000)],
+    ['10,000 generic pods, linear prices', genericCase(10_000)],
+    ['1,000 generic pods, 30 types', genericCase(1000, 30)],
+    ['10,000 pods of Deployments, EC2-like', realisticCase(10_000)],
+    ['30,000 pods of Deployments, EC2-like', realisticCase(30_000, { classes: 300 })],
+  ];
+  test.each(unforced)('%s: within a tenth of the bound', (_, problem) => {
+    const solution = solved(problem);
+    expect([...solution.unplaced].every((pods) => pods === 0)).toBe(true);
+    expect(solution.price).toBeLessThanOrEqual(1.1 * lowerBound(problem, effort));
+  });
+
+  test.each([
+    ['generic', genericCase(1000)],
+    ['with spread and anti-affinity', mixCase(1000, 100)],
+    ['Deployments kept apart', realisticCase(1000, { apart: 0.4 })],
+  ] as [string, BinProblem][])('%s: clearly cheaper than first fit decreasing', (_, problem) => {
+    expect(solved(problem).price).toBeLessThanOrEqual(0.9 * ffd(problem));
+  });
+
+  test('the price of pods kept apart is that of their bins, filled up by the others', () => {
+    const offers = linearCatalogue(50);
+    const items: CaseItem[] = [
+      { demand: [500, 2 ** 29, 1], pods: 100 },
+      { demand: [400, 2 ** 30, 1], pods: 100 },
+    ];
+    const problem = problemOf(offers, items, { caps: [{ items: Int32Array.of(0), max: 1 }] });
+    const solution = solved(problem);
+    expect(solution.price).toBeLessThanOrEqual(1.01 * lowerBound(problem, effort));
+  });
+
+  test('more effort is never dearer', () => {
+    const problem = realisticCase(2000, { apart: 0.3, seed: 11 });
+    const prices = [0, 50_000, 500_000].map((units) => solveBins(problem, { units }).price);
+    expect(prices[1]).toBeLessThanOrEqual(prices[0]!);
+    expect(prices[2]).toBeLessThanOrEqual(prices[1]!);
+  });
+});
