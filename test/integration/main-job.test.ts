@@ -1,0 +1,253 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
+import type { Condition, KubernetesObject } from '../../api/kubernetes.js';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
+import { stackParts } from '../../devstack/components.js';
+import { observe } from '../../devstack/demo/observe.js';
+import { repositoryRoot } from '../../devstack/paths.js';
+import { startStack, type Stack } from '../../devstack/stack.js';
+import { createKubeClient } from '../../kube/client.js';
+import type { KubeClient } from '../../kube/port.js';
+
+// The product's main job on real parts: API server, scheduler, Temporal and the EC2 API, with Stowage as a process.
+let folder: string;
+let stack: Stack;
+let kube: KubeClient;
+let cloud: CloudProxyControl;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'stowage-main-job-'));
+  stack = await startStack({ folder, name: 'main-job', parts: stackParts });
+  kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: 'main-job-test' });
+  cloud = new CloudProxyControl(stack.awsEndpoint ?? '');
+  await promisify(execFile)(stack.kubectl ?? '', [
+    '--kubeconfig',
+    stack.adminKubeconfig ?? '',
+    'apply',
+    '-f',
+    join(repositoryRoot(), 'examples/nodepool.yaml'),
+  ]);
+}, 600_000);
+
+afterAll(async () => {
+  await stack.stop();
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+const within = (seconds: number): { withinMs: number } => ({ withinMs: seconds * 1000 });
+
+const condition = (object: KubernetesObject | undefined, type: string): Condition | undefined =>
+  (object as { status?: { conditions?: Condition[] } } | undefined)?.status?.conditions?.find(
+    (each) => each.type === type,
+  );
+
+async function deploy(name: string, replicas: number, requests: Record<string, string>): Promise<void> {
+  const labels = { app: name };
+  await kube.create('Deployment', {
+    metadata: { name, namespace: 'default' },
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          terminationGracePeriodSeconds: 0,
+          containers: [{ name: 'app', image: 'registry.example/app', resources: { requests } }],
+        },
+      },
+    },
+  });
+}
+
+async function runningPods(name: string, count: number): Promise<true | undefined> {
+  const pods = await kube.list('Pod', { namespace: 'default', labelSelector: `app=${name}` });
+  const running = pods.filter(
+    ({ status, metadata }) => status?.phase === 'Running' && metadata.deletionTimestamp === undefined,
+  );
+  return running.length === count && pods.length === count ? true : undefined;
+}
+
+async function readyClaims(): Promise<NodeClaim[] | undefined> {
+  const claims = await kube.list('NodeClaim');
+  return claims.every((claim) => condition(claim, 'Ready')?.status === 'True') ? claims : undefined;
+}
+
+async function leftovers(): Promise<string[]> {
+  const left = [
+    ...(await kube.list('NodeClaim')).map(
+      ({ metadata }) => `NodeClaim ${metadata.name ?? ''} ${metadata.finalizers?.join() ?? ''}`,
+    ),
+    ...(await kube.list('Node')).map(
+      ({ metadata, spec }) => `Node ${metadata.name ?? ''} ${JSON.stringify(spec?.taints ?? [])}`,
+    ),
+  ];
+  for (const { id, state } of await cloud.instances()) if (state !== 'terminated') left.push(`instance ${id} ${state}`);
+  return left;
+}
+
+async function nothingLeft(): Promise<void> {
+  await observe(
+    'The end of every node',
+    async () => ((await leftovers()).length === 0 ? true : undefined),
+    within(180),
+    async () => (await leftovers()).join(', '),
+  );
+}
+
+describe('pending pods become nodes, nodes go when they are not needed', () => {
+  test('a NodePool and a node class become Ready', async () => {
+    await observe(
+      'The NodePool becoming Ready',
+      async () =>
+        condition(await kube.get('NodePool', { name: 'default' }), 'Ready')?.status === 'True' ? true : undefined,
+      within(60),
+      async () => JSON.stringify(await kube.get('NodePool', { name: 'default' })),
+    );
+    const nodeClass = await kube.get('EC2NodeClass', { name: 'default' });
+    expect(condition(nodeClass, 'Ready')).toMatchObject({ status: 'True' });
+    expect(nodeClass?.metadata.finalizers).toContain('karpenter.k8s.aws/termination');
+  }, 90_000);
+
+  test('100 pods all run, each node with one launchNode history; without them nothing is left', async () => {
+    await deploy('hundred', 100, { cpu: '500m', memory: '512Mi' });
+    await observe('100 pods running', () => runningPods('hundred', 100), within(180));
+    const claims = await observe('Every NodeClaim Ready', readyClaims, within(60));
+
+    const nodes = await kube.list('Node');
+    expect(nodes.map(({ metadata }) => metadata.name).sort()).toEqual(
+      claims.map(({ status }) => status?.nodeName).sort(),
+    );
+    for (const { spec, metadata } of nodes) {
+      expect(spec?.taints ?? []).toEqual([]);
+      expect(metadata.labels).toMatchObject({
+        'karpenter.sh/registered': 'true',
+        'karpenter.sh/initialized': 'true',
+        'karpenter.sh/nodepool': 'default',
+      });
+      expect(metadata.finalizers).toContain('karpenter.sh/termination');
+    }
+    expect(await launchHistories()).toEqual(
+      claims.map(({ metadata }) => `${stack.cluster}/launch/${metadata.uid ?? ''}`).sort(),
+    );
+
+    await kube.delete('Deployment', { name: 'hundred', namespace: 'default' });
+    await nothingLeft();
+  }, 480_000);
+
+  test('kill -9 right after CreateFleet took effect: exactly one instance for the claim, and it joins', async () => {
+    // The launch takes effect, its answer is lost, and every retry hangs: Stowage dies without having heard of it.
+    await cloud.addFault({ kind: 'lost', action: 'CreateFleet', times: 1 });
+    await cloud.addFault({ kind: 'hang', action: 'CreateFleet', times: 0 });
+    await deploy('crash', 1, { cpu: '1', memory: '1Gi' });
+    const instance = await observe(
+      'The instance of the launch whose answer never came',
+      async () => (await cloud.instances()).find(({ state }) => state !== 'terminated'),
+      within(120),
+    );
+
+    await stack.stopComponent('stowage', true);
+    await cloud.clearFaults();
+    await stack.startComponent('stowage');
+    await observe(
+      'The pod running',
+      () => runningPods('crash', 1),
+      within(240),
+      async () => (await leftovers()).join(', '),
+    );
+
+    const [claim, ...others] = await observe('The claim Ready', readyClaims, within(60));
+    expect(others).toEqual([]);
+    expect(claim?.status?.providerID).toContain(instance.id);
+    expect((await cloud.instances()).filter(({ state }) => state !== 'terminated').map(({ id }) => id)).toEqual([
+      instance.id,
+    ]);
+
+    await kube.delete('Deployment', { name: 'crash', namespace: 'default' });
+    await nothingLeft();
+  }, 600_000);
+
+  test('a node class that cannot work says why, and harms no other pool', async () => {
+    await createBrokenPool();
+    const broken = await observe(
+      'The broken node class saying why',
+      async () => {
+        const found = condition(await kube.get('EC2NodeClass', { name: 'broken' }), 'SubnetsReady');
+        return found?.status === 'False' ? found : undefined;
+      },
+      within(60),
+    );
+    expect(broken.reason).toBe('SubnetsNotFound');
+    expect(broken.message).toMatch(/subnetSelectorTerms/i);
+    const pool = await observe(
+      'The broken pool not Ready',
+      async () => {
+        const found = condition(await kube.get('NodePool', { name: 'broken' }), 'Ready');
+        return found?.status === 'False' ? found : undefined;
+      },
+      within(60),
+    );
+    expect(pool.status).toBe('False');
+
+    await deploy('unharmed', 1, { cpu: '1', memory: '1Gi' });
+    await observe('The pod running', () => runningPods('unharmed', 1), within(120));
+    await kube.delete('Deployment', { name: 'unharmed', namespace: 'default' });
+    await nothingLeft();
+  }, 400_000);
+});
+
+async function launchHistories(): Promise<string[]> {
+  const connection = await Connection.connect({ address: stack.temporalAddress ?? '' });
+  try {
+    const ids: string[] = [];
+    const query = `WorkflowType = "launchNode" AND StowageCluster = "${stack.cluster}"`;
+    for await (const { workflowId } of new Client({ connection }).workflow.list({ query })) ids.push(workflowId);
+    return ids.sort();
+  } finally {
+    await connection.close();
+  }
+}
+
+async function createBrokenPool(): Promise<void> {
+  const manifests = [
+    {
+      apiVersion: 'karpenter.k8s.aws/v1',
+      kind: 'EC2NodeClass',
+      metadata: { name: 'broken' },
+      spec: {
+        role: 'StowageNodeRole-stowage-local',
+        amiSelectorTerms: [{ alias: 'al2023@latest' }],
+        subnetSelectorTerms: [{ tags: { 'karpenter.sh/discovery': 'nowhere' } }],
+        securityGroupSelectorTerms: [{ tags: { 'karpenter.sh/discovery': stack.cluster } }],
+      },
+    },
+    {
+      apiVersion: 'karpenter.sh/v1',
+      kind: 'NodePool',
+      metadata: { name: 'broken' },
+      spec: {
+        weight: 100,
+        template: {
+          spec: {
+            requirements: [],
+            nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'broken' },
+          },
+        },
+      },
+    },
+  ];
+  const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests });
+  await new Promise<void>((resolve, reject) => {
+    const child = execFile(
+      stack.kubectl ?? '',
+      ['--kubeconfig', stack.adminKubeconfig ?? '', 'apply', '-f', '-'],
+      (error) => (error === null ? resolve() : reject(error)),
+    );
+    child.stdin?.end(list);
+  });
+}
