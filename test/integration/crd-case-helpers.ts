@@ -95,7 +95,9 @@ export function build(kind: string, ...patches: readonly Patch[]): Record<string
     const last = steps.pop()!;
     let at: Record<string | number, unknown> = object;
     for (const [index, step] of steps.entries()) {
-      at[step] ??= typeof (steps[index + 1] ?? last) === 'number' ? [] : {};
+      // A patch may lead through what another patch has put there, whatever that is.
+      if (at[step] === null || typeof at[step] !== 'object')
+        at[step] = typeof (steps[index + 1] ?? last) === 'number' ? [] : {};
       at = at[step] as Record<string | number, unknown>;
     }
     if (value === undefined) Reflect.deleteProperty(at, last);
