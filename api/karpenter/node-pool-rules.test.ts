@@ -1,0 +1,145 @@
+import { describe, expect, test } from '@jest/globals';
+import { build, type Patch } from '../../test/integration/crd-case-helpers.js';
+import { nodeOverlayIssues } from './node-overlay-rules.js';
+import { nodeOverlays } from './node-overlay.js';
+import { nodePoolIssues } from './node-pool-rules.js';
+import { nodePools } from './node-pool.js';
+import { restrictedLabel } from './requirement-rules.js';
+
+const spec = 'spec.template.spec';
+const issuesOf = (patch: Patch): [path: string, severity: string][] =>
+  nodePoolIssues(nodePools.mustParse(build('NodePool', patch))).map(({ path, severity }) => [path, severity]);
+
+const requirement = (change: object): Patch => ({ [`${spec}.requirements`]: [{ operator: 'In', ...change }] });
+
+describe('nodePoolIssues', () => {
+  test('finds nothing wrong with a good pool', () => {
+    expect(
+      issuesOf({
+        'spec.template.metadata.labels': { team: 'red', 'example.com/team': 'red' },
+        [`${spec}.taints`]: [{ key: 'a', effect: 'NoSchedule' }],
+        [`${spec}.startupTaints`]: [
+          { key: 'a', effect: 'NoExecute' },
+          { key: 'b', value: 'x', effect: 'NoSchedule' },
+        ],
+        'spec.disruption.budgets': [{ nodes: '1', schedule: '0 9 * * mon-fri', duration: '8h' }],
+      }),
+    ).toEqual([]);
+  });
+
+  test('a taint may stand once in both lists together (scenario 8)', () => {
+    const taint = { key: 'example.com/a', effect: 'NoSchedule' };
+
+    expect(
+      issuesOf({ [`${spec}.taints`]: [taint], [`${spec}.startupTaints`]: [{ ...taint, value: 'other' }] }),
+    ).toEqual([[`${spec}.startupTaints[0]`, 'error']]);
+    expect(issuesOf({ [`${spec}.taints`]: [taint, taint] })).toEqual([[`${spec}.taints[1]`, 'error']]);
+  });
+
+  test('names longer than Kubernetes takes are refused', () => {
+    const long = 'a'.repeat(64);
+
+    expect(
+      issuesOf({
+        'spec.template.metadata.labels': { [long]: 'x' },
+        [`${spec}.taints`]: [{ key: long, value: long, effect: 'NoSchedule' }],
+        [`${spec}.requirements`]: [{ key: long, operator: 'Exists' }],
+      }),
+    ).toEqual([
+      [`spec.template.metadata.labels.${long}`, 'error'],
+      [`${spec}.taints[0].key`, 'error'],
+      [`${spec}.taints[0].value`, 'error'],
+      [`${spec}.requirements[0].key`, 'error'],
+    ]);
+  });
+
+  test('a label key that is no qualified name is refused', () => {
+    expect(issuesOf({ 'spec.template.metadata.labels': { 'a b': 'x' } })).toEqual([
+      ['spec.template.metadata.labels[a b]', 'error'],
+    ]);
+  });
+
+  test('closed sets: some unknown values are a warning, none known is an error (scenario 6)', () => {
+    const key = 'karpenter.sh/capacity-type';
+    const at = `${spec}.requirements[0].values`;
+
+    expect(issuesOf(requirement({ key, values: ['spot', 'bogus'] }))).toEqual([[at, 'warning']]);
+    expect(issuesOf(requirement({ key, values: ['bogus'] }))).toEqual([[at, 'error']]);
+    expect(issuesOf(requirement({ key, values: ['spot', 'bogus'], minValues: 2 }))).toEqual([[at, 'error']]);
+    expect(issuesOf(requirement({ key, values: ['spot', 'on-demand', 'reserved'], minValues: 3 }))).toEqual([]);
+    expect(issuesOf(requirement({ key, operator: 'NotIn', values: ['bogus'] }))).toEqual([]);
+    expect(issuesOf(requirement({ key: 'karpenter.k8s.aws/instance-tenancy', values: ['host'] }))).toEqual([
+      [at, 'error'],
+    ]);
+    expect(issuesOf(requirement({ key: 'kubernetes.io/arch', values: ['riscv64'] }))).toEqual([]);
+  });
+
+  test('a schedule that the manifest lets through but no clock understands is refused', () => {
+    const budgets = [{ nodes: '1' }, { nodes: '1', schedule: '61 9 * * *', duration: '8h' }];
+
+    expect(nodePoolIssues(nodePools.mustParse(build('NodePool', { 'spec.disruption.budgets': budgets })))).toEqual([
+      {
+        path: 'spec.disruption.budgets[1].schedule',
+        found: '61 9 * * *',
+        allowed: 'a cron expression of five fields, or one of the macros such as @daily',
+        message:
+          'spec.disruption.budgets[1].schedule: minute "61" is not within 0 to 59 (found "61 9 * * *"), ' +
+          'allowed: a cron expression of five fields, or one of the macros such as @daily',
+        severity: 'error',
+      },
+    ]);
+  });
+
+  test('what the API server bans is banned at run time too', () => {
+    const pool = nodePools.mustParse(build('NodePool'));
+    pool.spec.template.spec.requirements = [
+      { key: 'karpenter.sh/nodepool', operator: 'Exists' },
+      { key: 'karpenter.sh/initialized', operator: 'Exists' },
+    ];
+    pool.spec.template.metadata = { labels: { 'karpenter.sh/nodepool': 'x', 'kubernetes.io/hostname': 'x' } };
+
+    expect(nodePoolIssues(pool).map(({ path }) => path)).toEqual([
+      'spec.template.metadata.labels[karpenter.sh/nodepool]',
+      'spec.template.metadata.labels[kubernetes.io/hostname]',
+      `${spec}.requirements[1].key`,
+      `${spec}.requirements[0].key`,
+    ]);
+  });
+});
+
+test.each([
+  ['team', false],
+  ['example.com/team', false],
+  ['karpenter.sh/capacity-type', false],
+  ['karpenter.k8s.aws/instance-family', false],
+  ['topology.k8s.aws/zone-id', false],
+  ['node.kubernetes.io/role', false],
+  ['mykarpenter.sh/team', false],
+  ['karpenter.sh/initialized', true],
+  ['sub.karpenter.sh/team', true],
+  ['karpenter.k8s.aws/colour', true],
+  ['kubernetes.io/hostname', true],
+])('restrictedLabel(%s)', (key, restricted) => {
+  expect(restrictedLabel(key) !== undefined).toBe(restricted);
+});
+
+test('a provider may have well-known labels of its own', () => {
+  expect(restrictedLabel('x.karpenter.sh/size', ['x.karpenter.sh/size'])).toBeUndefined();
+});
+
+describe('nodeOverlayIssues', () => {
+  const overlay = (patch: Patch) => nodeOverlayIssues(nodeOverlays.mustParse(build('NodeOverlay', patch)));
+
+  test('resources that instance types know of cannot be overlaid', () => {
+    expect(overlay({ 'spec.capacity': { 'example.com/dongle': '1' } })).toEqual([]);
+    expect(overlay({ 'spec.capacity': { 'aws.amazon.com/neuron': '1' } }).map(({ path }) => path)).toEqual([
+      'spec.capacity[aws.amazon.com/neuron]',
+    ]);
+  });
+
+  test('requirements are judged as those of pools', () => {
+    const bogus = { key: 'karpenter.sh/capacity-type', operator: 'In', values: ['bogus'] };
+
+    expect(overlay({ 'spec.requirements': [bogus] }).map(({ path }) => path)).toEqual(['spec.requirements[0].values']);
+  });
+});
