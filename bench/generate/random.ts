@@ -27,9 +27,8 @@ export class Random {
   }
 
   pick<T>(from: readonly T[]): T {
-    const found = from[Math.floor(this.next() * from.length)];
-    if (found === undefined) throw new Error('nothing to pick from');
-    return found;
+    if (from.length === 0) throw new Error('nothing to pick from');
+    return from[Math.floor(this.next() * from.length)] as T;
   }
 
   /** Some of the items, in their order; at least `least`. */

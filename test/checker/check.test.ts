@@ -109,6 +109,15 @@ const spread = (
     { maxSkew: 1, topologyKey, whenUnsatisfiable: 'DoNotSchedule', labelSelector: web, ...more },
   ],
 });
+const notIn = (key: string, value: string): Partial<PodSpec> => ({
+  affinity: {
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [{ matchExpressions: [{ key, operator: 'NotIn', values: [value] }] }],
+      },
+    },
+  },
+});
 const volume = (name: string): Partial<PodSpec> => ({
   volumes: [{ name: 'data', persistentVolumeClaim: { claimName: name } }],
 });
@@ -320,6 +329,18 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       objects: [pool, app('p1', { nodeSelector: { team: 'x' } })],
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: ['requirements'],
+    },
+    {
+      says: 'a label that the pool demands and the engine did not choose',
+      objects: [nodePool('default', { requirements: [{ key: 'team', operator: 'Exists' }] }), app('p1')],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['pool-requirements'],
+    },
+    {
+      says: 'a label of nobody that no pod needs',
+      objects: [pool, app('p1', notIn('team', 'x'))],
+      plan: plan([claim({ pods: ['p1'], labels: { team: '0' } })]),
+      breaks: [],
     },
     {
       says: 'a claim outside its pool',

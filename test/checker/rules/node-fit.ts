@@ -1,7 +1,8 @@
+import { hostnameKey, poolKey } from '../catalogue.js';
 import type { Pool } from '../cluster.js';
 import { type FinalNode, type Placement, daemonsOn, fitsLabels } from '../placement.js';
 import { type HostPort, type PodClass, hostPorts, portsClash } from '../pods.js';
-import { domainMaySatisfy, domainSatisfies, normalKey, untolerated } from '../selectors.js';
+import { type LabelDomain, domainMaySatisfy, domainSatisfies, normalKey, untolerated } from '../selectors.js';
 import type { Violation } from '../types.js';
 
 /** Node selector and affinity, taints and host ports of each pod on its node; and each claim within its NodePool. */
@@ -27,10 +28,14 @@ function podOnNode(node: FinalNode, podClass: PodClass): Violation[] {
 }
 
 /** With the choice still open, an OR of terms may hold launch by launch though by no one label over all of them. */
-function fitsOnNode(node: FinalNode, podClass: PodClass): boolean {
-  if (fitsLabels(podClass.spec, node.labels, node.name)) return true;
+function fitsOnNode(
+  node: FinalNode,
+  podClass: PodClass,
+  view: (labels: LabelDomain) => LabelDomain = (labels) => labels,
+): boolean {
+  if (fitsLabels(podClass.spec, view(node.labels), node.name)) return true;
   if (node.claim === undefined || node.launches.length === 0) return false;
-  return node.launches.every((launch) => fitsLabels(podClass.spec, launch.labels, node.name));
+  return node.launches.every((launch) => fitsLabels(podClass.spec, view(launch.labels), node.name));
 }
 
 function ports(placement: Placement, node: FinalNode): Violation[] {
@@ -64,7 +69,7 @@ function ports(placement: Placement, node: FinalNode): Violation[] {
 
 function poolRequirements(placement: Placement, node: FinalNode): Violation[] {
   if (node.claim === undefined || node.pool === undefined) return [];
-  const messages = [...outsidePool(node, node.pool), ...undefinedKeys(placement, node, node.pool)];
+  const messages = [...outsidePool(node, node.pool), ...inventedLabels(placement, node, node.pool)];
   return messages.map((message) => ({ rule: 'pool-requirements', node: node.name, message }));
 }
 
@@ -73,15 +78,17 @@ function outsidePool(node: FinalNode, pool: Pool): string[] {
   return (pool.spec.template.spec.requirements ?? []).flatMap((requirement) => {
     const key = normalKey(requirement.key);
     const values = node.labels(key);
-    // A key that the pool leaves open and no pod asks for may stay without a label until launch.
-    if (values === undefined || domainSatisfies(node.labels, requirement) || stillNarrowed(node, requirement))
-      return [];
-    return [`${key} may be ${values.join(', ')}, which its NodePool does not allow`];
+    if (domainSatisfies(node.labels, requirement) || stillNarrowed(node, requirement)) return [];
+    const may = values === undefined ? `has no label ${key}` : `${key} may be ${values.join(', ')}`;
+    return [`${may}, which its NodePool does not allow`];
   });
 }
 
-/** Labels that the claim asks for and that nothing would give the node. */
-function undefinedKeys(placement: Placement, node: FinalNode, pool: Pool): string[] {
+/**
+ * Labels that neither the NodePool nor any type defines do not come to be because a pod wants them. (To satisfy NotIn an
+ * engine may choose a value all the same: no pod may need it to be there.)
+ */
+function inventedLabels(placement: Placement, node: FinalNode, pool: Pool): string[] {
   const template = pool.spec.template;
   const { group, kind } = { group: '', kind: '', ...template.spec.nodeClassRef };
   const defined = new Set([
@@ -89,13 +96,22 @@ function undefinedKeys(placement: Placement, node: FinalNode, pool: Pool): strin
     ...(template.spec.requirements ?? []).map((requirement) => normalKey(requirement.key)),
     ...providedKeys(placement),
     `${group}/${kind.toLowerCase()}`,
-    'karpenter.kwok.sh/kwoknodeclass', // what the peer calls every node class
+    poolKey,
+    hostnameKey,
   ]);
-  return (node.claim?.requirements ?? [])
-    .filter(({ operator }) => operator !== 'NotIn' && operator !== 'DoesNotExist')
-    .map(({ key }) => normalKey(key))
-    .filter((key) => !defined.has(key) && !key.startsWith('karpenter.sh/'))
-    .map((key) => `asks for the label ${key}, which neither its NodePool nor any type defines`);
+  const invented = new Set(
+    [...Object.keys(node.claim?.labels ?? {}), ...(node.claim?.requirements ?? []).map(({ key }) => key)]
+      .map(normalKey)
+      .filter((key) => !defined.has(key)),
+  );
+  if (invented.size === 0) return [];
+  const without =
+    (labels: LabelDomain): LabelDomain =>
+    (key) =>
+      invented.has(key) ? undefined : labels(key);
+  return [...node.placed.keys()]
+    .filter((podClass) => fitsOnNode(node, podClass) && !fitsOnNode(node, podClass, without))
+    .map(({ example }) => `${example} needs a label that neither the NodePool nor any type defines`);
 }
 
 /** A label of several values within one type (an operating system) is narrowed by the NodePool itself at launch. */
