@@ -61,6 +61,10 @@ class WatchedCluster implements ClusterCache {
     for (const kind of options.kinds) this.stores.set(kind, new Store());
   }
 
+  get kinds(): readonly Kind[] {
+    return this.options.kinds;
+  }
+
   get synced(): boolean {
     return this.pending.size === 0;
   }

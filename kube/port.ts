@@ -173,6 +173,8 @@ export interface EventToPublish {
 export interface ClusterCache {
   /** Lists, then watches, until `signal` aborts. Resolves once every kind was listed. */
   start(signal: AbortSignal): Promise<void>;
+  /** What is watched; any other kind is refused by `all`, `get` and `on`. */
+  readonly kinds: readonly Kind[];
   readonly synced: boolean;
   /** Kinds still to be listed. Empty once `synced`. */
   readonly unsynced: readonly Kind[];

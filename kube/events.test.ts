@@ -1,0 +1,144 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { DomainError } from '../core/failures.js';
+import { createManualClock } from '../test/builders/manual-clock.js';
+import type { ManualClock } from '../test/builders/manual-clock.js';
+import { createEventRecorder } from './events.js';
+import type { EventRecorderOptions } from './events.js';
+import { createFakeKube } from './fake.js';
+import type { FakeKube } from './fake.js';
+import type { EventToPublish } from './port.js';
+
+describe('the event recorder', () => {
+  let kube: FakeKube;
+  let clock: ManualClock;
+  beforeEach(() => {
+    kube = createFakeKube();
+    clock = createManualClock();
+  });
+  const recorder = (more: Partial<EventRecorderOptions> = {}) =>
+    createEventRecorder({ client: kube, clock, instance: 'stowage-0', ...more });
+  const event = (more: Partial<EventToPublish> = {}): EventToPublish => ({
+    regarding: { apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', name: 'pool-1', uid: 'u1' },
+    type: 'Normal',
+    reason: 'DisruptionBlocked',
+    message: 'Pod has a do-not-disrupt annotation',
+    ...more,
+  });
+
+  test('writes what Karpenter writes', async () => {
+    const events = recorder();
+    events.publish(event());
+    await events.idle();
+    expect(kube.objects('Event')).toMatchObject([
+      {
+        apiVersion: 'v1',
+        kind: 'Event',
+        metadata: { namespace: 'default', name: expect.stringMatching(/^pool-1\.[0-9a-f]{16}$/) as unknown },
+        involvedObject: { apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', name: 'pool-1', uid: 'u1' },
+        type: 'Normal',
+        reason: 'DisruptionBlocked',
+        message: 'Pod has a do-not-disrupt annotation',
+        count: 1,
+        firstTimestamp: '2026-01-01T00:00:00Z',
+        lastTimestamp: '2026-01-01T00:00:00Z',
+        source: { component: 'karpenter' },
+        reportingComponent: 'karpenter',
+        reportingInstance: 'stowage-0',
+      },
+    ]);
+  });
+
+  test('says the same once in two minutes, then counts it up', async () => {
+    const events = recorder();
+    for (const pause of [0, 119_999, 1]) {
+      await clock.advance(pause);
+      events.publish(event());
+    }
+    await events.idle();
+    expect(kube.objects('Event')).toMatchObject([
+      { count: 2, firstTimestamp: '2026-01-01T00:00:00Z', lastTimestamp: '2026-01-01T00:02:00Z' },
+    ]);
+  });
+
+  test('tells events apart by object and message, or by the values given alone', async () => {
+    const events = recorder();
+    events.publish(event());
+    events.publish(event({ regarding: { apiVersion: 'v1', kind: 'Node', name: 'n' } }));
+    events.publish(event({ message: 'PDB prevents pod evictions' }));
+    const dedupeBy = ['u1'];
+    events.publish(event({ reason: 'Nominated', message: 'a', dedupeBy }));
+    events.publish(event({ reason: 'Nominated', message: 'b', dedupeBy }));
+    events.publish(event({ reason: 'Evicted', message: 'b', dedupeBy }));
+    await events.idle();
+    const said = kube.objects('Event').map(({ reason, message }) => `${reason ?? ''}: ${message ?? ''}`);
+    expect(said.sort()).toEqual([
+      'DisruptionBlocked: PDB prevents pod evictions',
+      'DisruptionBlocked: Pod has a do-not-disrupt annotation',
+      'DisruptionBlocked: Pod has a do-not-disrupt annotation',
+      'Evicted: b',
+      'Nominated: a',
+    ]);
+  });
+
+  test('keeps to the window that an event asks for', async () => {
+    const events = recorder();
+    events.publish(event({ dedupeMs: 60_000 }));
+    await clock.advance(60_000);
+    events.publish(event({ dedupeMs: 60_000 }));
+    await events.idle();
+    expect(kube.objects('Event')).toMatchObject([{ count: 2 }]);
+  });
+
+  test('nominates five a second after a burst of ten, and holds back nothing else', async () => {
+    const events = recorder();
+    const nominate = (from: number, to: number): void => {
+      for (let i = from; i < to; i++) events.publish(event({ reason: 'Nominated', message: `pod ${i}` }));
+    };
+    nominate(0, 20);
+    for (let i = 0; i < 20; i++) events.publish(event({ message: `block ${i}` }));
+    await events.idle();
+    const count = (reason: string): number =>
+      kube.objects('Event').filter((written) => written.reason === reason).length;
+    expect([count('Nominated'), count('DisruptionBlocked')]).toEqual([10, 20]);
+    await clock.advance(1000);
+    nominate(100, 120);
+    await events.idle();
+    expect(count('Nominated')).toBe(15);
+  });
+
+  test('writes anew when the event that it would count up was forgotten', async () => {
+    const events = recorder();
+    events.publish(event());
+    await events.idle();
+    for (const { metadata } of kube.objects('Event'))
+      kube.remove('Event', { namespace: 'default', name: metadata.name! });
+    await clock.advance(120_000);
+    events.publish(event());
+    await events.idle();
+    expect(kube.objects('Event')).toMatchObject([{ count: 1, firstTimestamp: '2026-01-01T00:02:00Z' }]);
+  });
+
+  test('goes beside the object that it regards, under a name that fits', async () => {
+    const events = recorder();
+    const regarding = { apiVersion: 'v1', kind: 'Pod', namespace: 'web', name: 'x'.repeat(253) };
+    events.publish(event({ regarding, message: 'm'.repeat(2000) }));
+    await events.idle();
+    const [written] = kube.objects('Event');
+    expect(written?.metadata.namespace).toBe('web');
+    expect(written?.metadata.name).toHaveLength(253);
+    expect(written?.message).toHaveLength(1024);
+  });
+
+  test('loses events rather than throw, and goes on afterwards', async () => {
+    const lost: string[] = [];
+    const events = recorder({ onFailure: ({ message }, error) => lost.push(`${message}: ${error.message}`) });
+    kube.fail(new DomainError('Unavailable', 'down'));
+    events.publish(event({ message: 'one' }));
+    await events.idle();
+    kube.fail(undefined);
+    events.publish(event({ message: 'two' }));
+    await events.idle();
+    expect(lost).toEqual(['one: down']);
+    expect(kube.objects('Event').map(({ message }) => message)).toEqual(['two']);
+  });
+});

@@ -1,0 +1,144 @@
+import { DomainError } from '../core/failures.js';
+import { hashText } from '../core/hash.js';
+import { systemClock } from './limiter.js';
+import type { Clock } from './limiter.js';
+import type { EventRecorder, EventToPublish, KubeClient, KubernetesEvent } from './port.js';
+
+export interface EventRecorderOptions {
+  readonly client: Pick<KubeClient, 'create' | 'patch'>;
+  /** `source.component`; default `karpenter`, which dashboards and alerts look for. */
+  readonly component?: string;
+  /** `reportingInstance`: the pod's name. */
+  readonly instance?: string;
+  readonly clock?: Clock;
+  /** Events a second by reason; default that of section 1.7. Those above are dropped. */
+  readonly rates?: Readonly<Record<string, { readonly qps: number; readonly burst: number }>>;
+  /** Hears of events that could not be published; default nobody. */
+  readonly onFailure?: (event: EventToPublish, error: Error) => void;
+}
+
+const defaultDedupeMs = 120_000;
+const defaultRates = { Nominated: { qps: 5, burst: 10 } };
+/** Published one after the other; beyond this many waiting, the newest are dropped. */
+const longestQueue = 1000;
+/** How many series (one object, one reason, one message) are counted up rather than written anew. */
+const mostSeries = 4096;
+const longestMessage = 1024;
+
+interface Series {
+  readonly namespace: string;
+  readonly name: string;
+  readonly count: number;
+}
+
+/**
+ * Publishes core/v1 Events as Karpenter does (section 1.7): the same reason and values once in two minutes, `Nominated`
+ * at most five a second. What repeats after that counts its first Event up, as client-go does. Publishing never
+ * throws and never waits; `idle` resolves when nothing waits to be sent, for an orderly end.
+ */
+export function createEventRecorder(options: EventRecorderOptions): EventRecorder & { idle(): Promise<void> } {
+  const clock = options.clock ?? systemClock;
+  const admitted = createDedupe(clock);
+  const allowed = createBuckets(options.rates ?? defaultRates, clock);
+  const send = createSender(options, clock);
+  let waiting = 0;
+  let last = Promise.resolve();
+  return {
+    publish: (event) => {
+      if (!admitted(event) || !allowed(event.reason) || waiting >= longestQueue) return;
+      waiting++;
+      const at = clock.now();
+      last = last
+        .then(() => send(event, at))
+        .catch((error: unknown) => options.onFailure?.(event, error as Error))
+        .finally(() => waiting--);
+    },
+    idle: () => last,
+  };
+}
+
+/** Whether the like of an event was let through lately; if not, remembers it. */
+function createDedupe(clock: Clock): (event: EventToPublish) => boolean {
+  const until = new Map<string, number>();
+  return ({ reason, message, regarding, dedupeBy, dedupeMs = defaultDedupeMs }) => {
+    const now = clock.now();
+    const { kind, namespace = '', name, uid = '' } = regarding;
+    const key = [reason, ...(dedupeBy ?? [kind, namespace, name, uid, message])].join('\0');
+    if ((until.get(key) ?? -Infinity) > now) return false;
+    // Those that have run out are at hand when the map grows, not on every event.
+    if (until.size >= 10_000) for (const [old, end] of until) if (end <= now) until.delete(old);
+    until.set(key, now + dedupeMs);
+    return true;
+  };
+}
+
+function createBuckets(
+  rates: Readonly<Record<string, { readonly qps: number; readonly burst: number }>>,
+  clock: Clock,
+): (reason: string) => boolean {
+  const buckets = new Map<string, { tokens: number; at: number }>();
+  return (reason) => {
+    const rate = rates[reason];
+    if (rate === undefined) return true;
+    const now = clock.now();
+    const { tokens, at } = buckets.get(reason) ?? { tokens: rate.burst, at: now };
+    const filled = Math.min(rate.burst, tokens + (Math.max(0, now - at) * rate.qps) / 1000);
+    buckets.set(reason, { tokens: filled >= 1 ? filled - 1 : filled, at: now });
+    return filled >= 1;
+  };
+}
+
+function createSender(
+  { client, component = 'karpenter', instance = '' }: EventRecorderOptions,
+  clock: Clock,
+): (event: EventToPublish, at: number) => Promise<void> {
+  const known = new Map<string, Series>();
+  const remember = (key: string, series: Series): void => {
+    known.delete(key);
+    known.set(key, series);
+    const [oldest] = known.keys();
+    if (known.size > mostSeries && oldest !== undefined) known.delete(oldest);
+  };
+  let made = 0;
+  const create = async (event: EventToPublish, at: number, key: string): Promise<void> => {
+    const namespace = event.regarding.namespace ?? 'default';
+    const time = timestamp(at);
+    // As long as a name may be, unique among all recorders that regard this object.
+    const suffix = hashText(`${component} ${instance} ${clock.now()} ${++made}`);
+    const name = `${event.regarding.name.slice(0, 253 - 1 - suffix.length)}.${suffix}`;
+    const object: Omit<KubernetesEvent, 'apiVersion' | 'kind'> = {
+      metadata: { name, namespace },
+      involvedObject: { ...event.regarding },
+      type: event.type,
+      reason: event.reason,
+      message: event.message.slice(0, longestMessage),
+      count: 1,
+      firstTimestamp: time,
+      lastTimestamp: time,
+      source: { component },
+      reportingComponent: component,
+      reportingInstance: instance,
+    };
+    const { outcome } = await client.create('Event', object);
+    if (outcome === 'exists') throw new DomainError('Conflict', `an event named ${name} exists`);
+    remember(key, { namespace, name, count: 1 });
+  };
+  return async (event, at) => {
+    const { kind, namespace = '', name, uid = '' } = event.regarding;
+    const key = [kind, namespace, name, uid, event.type, event.reason, event.message].join('\0');
+    const series = known.get(key);
+    if (series === undefined) {
+      await create(event, at, key);
+      return;
+    }
+    const again = { ...series, count: series.count + 1 };
+    const answer = await client.patch('Event', series, { count: again.count, lastTimestamp: timestamp(at) });
+    if (answer.outcome === 'patched') remember(key, again);
+    // Events are forgotten after an hour.
+    else await create(event, at, key);
+  };
+}
+
+function timestamp(milliseconds: number): string {
+  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
+}

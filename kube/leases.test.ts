@@ -1,0 +1,215 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { DomainError } from '../core/failures.js';
+import { createManualClock } from '../test/builders/manual-clock.js';
+import type { ManualClock } from '../test/builders/manual-clock.js';
+import { createFakeKube } from './fake.js';
+import type { FakeKube } from './fake.js';
+import { isLeaseHeld, runAsLeader } from './leases.js';
+import type { LeaderElectionOptions } from './leases.js';
+
+const ref = { namespace: 'kube-system', name: 'stowage' };
+const seconds = 1000;
+
+let kube: FakeKube;
+let clock: ManualClock;
+beforeEach(() => {
+  kube = createFakeKube();
+  clock = createManualClock();
+});
+
+const lease = () => kube.objects('Lease').find(({ metadata }) => metadata.name === ref.name)?.spec;
+const untilAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+describe('leader election', () => {
+  let leading: string[];
+  beforeEach(() => {
+    leading = [];
+  });
+  const contend = (identity: string, more: Partial<LeaderElectionOptions> = {}) => {
+    const stop = new AbortController();
+    const errors: string[] = [];
+    const outcome = runAsLeader(
+      {
+        client: kube,
+        ...ref,
+        identity,
+        clock,
+        random: () => 0,
+        onError: ({ message }) => errors.push(message),
+        ...more,
+      },
+      stop.signal,
+      async (signal) => {
+        leading.push(identity);
+        await untilAborted(signal);
+        leading = leading.filter((other) => other !== identity);
+      },
+    );
+    return { stop, outcome, errors };
+  };
+
+  test('one leads and renews, the other waits', async () => {
+    const a = contend('a');
+    await clock.settle();
+    const b = contend('b');
+    await clock.advance(60 * seconds);
+    expect(leading).toEqual(['a']);
+    expect(lease()).toEqual({
+      holderIdentity: 'a',
+      leaseDurationSeconds: 15,
+      acquireTime: '2026-01-01T00:00:00.000000Z',
+      renewTime: '2026-01-01T00:01:00.000000Z',
+      leaseTransitions: 0,
+    });
+    b.stop.abort();
+    a.stop.abort();
+    await clock.advance(5 * seconds);
+    expect(await b.outcome).toBe('stopped');
+    expect(await a.outcome).toBe('stopped');
+  });
+
+  test('a leader that stops hands over without a wait', async () => {
+    const a = contend('a');
+    await clock.settle();
+    contend('b');
+    await clock.advance(5 * seconds);
+    a.stop.abort();
+    await clock.settle();
+    expect(await a.outcome).toBe('stopped');
+    expect(lease()).toMatchObject({ holderIdentity: '' });
+    await clock.advance(2 * seconds);
+    expect(leading).toEqual(['b']);
+    expect(lease()).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
+  });
+
+  test('a leader that is silent is waited for by the own clock, whatever its clock says', async () => {
+    const spec = { holderIdentity: 'dead', leaseDurationSeconds: 15, renewTime: '2020-01-01T00:00:00.000000Z' };
+    kube.put('Lease', { metadata: ref, spec: { ...spec, leaseTransitions: 4 } });
+    contend('a');
+    await clock.advance(14 * seconds);
+    expect(leading).toEqual([]);
+    await clock.advance(3 * seconds);
+    expect(leading).toEqual(['a']);
+    expect(lease()).toMatchObject({ holderIdentity: 'a', leaseTransitions: 5 });
+  });
+
+  test('a leader without an API server gives up before its lease runs out, and says why once', async () => {
+    const a = contend('a');
+    await clock.advance(2 * seconds);
+    kube.fail(new DomainError('Unavailable', 'down'));
+    await clock.advance(9 * seconds);
+    expect(leading).toEqual(['a']);
+    await clock.advance(3 * seconds);
+    expect(leading).toEqual([]);
+    expect(await a.outcome).toBe('lost');
+    expect(a.errors).toEqual(['down']);
+  });
+
+  test('a request that never returns counts as failed', async () => {
+    let hanging = false;
+    const client: LeaderElectionOptions['client'] = {
+      get: (kind, where) => (hanging ? new Promise(() => undefined) : kube.get(kind, where)),
+      create: (kind, object) => kube.create(kind, object),
+      patch: (kind, where, patch) => kube.patch(kind, where, patch),
+    };
+    const a = contend('a', { client });
+    await clock.advance(2 * seconds);
+    hanging = true;
+    await clock.advance(11 * seconds);
+    expect(await a.outcome).toBe('lost');
+    expect(leading).toEqual([]);
+  });
+
+  test('a leader whose lease was taken stops at the next renewal', async () => {
+    const a = contend('a');
+    await clock.advance(seconds);
+    await kube.patch('Lease', ref, { spec: { holderIdentity: 'thief' } });
+    await clock.advance(2 * seconds);
+    expect(await a.outcome).toBe('lost');
+    expect(lease()).toMatchObject({ holderIdentity: 'thief' });
+  });
+
+  test('of several that start together exactly one leads, through every change', async () => {
+    const contenders = ['a', 'b', 'c'].map((identity) => contend(identity));
+    await clock.advance(10 * seconds);
+    expect(leading).toHaveLength(1);
+    const first = leading[0]!;
+    contenders[['a', 'b', 'c'].indexOf(first)]!.stop.abort();
+    await clock.advance(3 * seconds);
+    expect(leading).toHaveLength(1);
+    expect(leading[0]).not.toBe(first);
+  });
+
+  test('the lease is kept while the work is still stopping', async () => {
+    let finish: () => void = () => undefined;
+    const stop = new AbortController();
+    const outcome = runAsLeader({ client: kube, ...ref, identity: 'a', clock }, stop.signal, async () => {
+      await new Promise<void>((resolve) => (finish = resolve));
+    });
+    await clock.settle();
+    stop.abort();
+    await clock.advance(30 * seconds);
+    expect(lease()).toMatchObject({ holderIdentity: 'a', renewTime: '2026-01-01T00:00:30.000000Z' });
+    finish();
+    await clock.settle();
+    expect(await outcome).toBe('stopped');
+    expect(lease()).toMatchObject({ holderIdentity: '' });
+  });
+
+  test('work that ends or fails releases the lease', async () => {
+    const options = { client: kube, ...ref, identity: 'a', clock };
+    const { signal } = new AbortController();
+    expect(await runAsLeader(options, signal, () => Promise.resolve())).toBe('finished');
+    expect(lease()).toMatchObject({ holderIdentity: '' });
+    await expect(runAsLeader(options, signal, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+    expect(lease()).toMatchObject({ holderIdentity: '' });
+  });
+});
+
+describe('another holder of a lease', () => {
+  const put = (renewed: string, holderIdentity = 'karpenter-1', namespace = 'karpenter'): void => {
+    kube.put('Lease', {
+      metadata: { namespace, name: 'karpenter-leader-election' },
+      spec: { holderIdentity, leaseDurationSeconds: 15, renewTime: renewed },
+    });
+  };
+  const query = () => ({ client: kube, name: 'karpenter-leader-election', clock });
+
+  test('there is none', async () => {
+    expect(await isLeaseHeld(query())).toEqual({ held: false });
+    put('2026-01-01T00:00:00.000000Z', '');
+    expect(await isLeaseHeld(query())).toEqual({ held: false });
+  });
+
+  test('is alive while its lease has not run out, in any namespace', async () => {
+    put('2025-12-31T23:59:50.000000Z');
+    expect(await isLeaseHeld(query())).toEqual({ held: true, namespace: 'karpenter', holder: 'karpenter-1' });
+    expect(await isLeaseHeld({ ...query(), namespace: 'elsewhere' })).toEqual({ held: false });
+  });
+
+  test('is dead when it ran out and nothing moves', async () => {
+    put('2025-12-31T23:00:00.000000Z');
+    const answer = isLeaseHeld(query());
+    await clock.advance(5 * seconds);
+    expect(await answer).toEqual({ held: false });
+  });
+
+  test('is alive, its clock being slow, when it renews before our eyes', async () => {
+    put('2025-12-31T23:00:00.000000Z');
+    const answer = isLeaseHeld(query());
+    await clock.advance(2 * seconds);
+    put('2025-12-31T23:00:02.000000Z');
+    await clock.advance(3 * seconds);
+    expect(await answer).toMatchObject({ held: true });
+  });
+
+  test('does not count when it is one of ours', async () => {
+    put('2026-01-01T00:00:00.000000Z', 'stowage-1');
+    expect(await isLeaseHeld({ ...query(), isOurs: (holder) => holder.startsWith('stowage') })).toEqual({
+      held: false,
+    });
+  });
+});

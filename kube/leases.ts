@@ -1,0 +1,251 @@
+import type { Lease } from '../api/kubernetes.js';
+import { systemClock } from './limiter.js';
+import type { Clock } from './limiter.js';
+import type { KubeClient } from './port.js';
+
+type LeaseClient = Pick<KubeClient, 'get' | 'create' | 'patch'>;
+
+export interface LeaderElectionOptions {
+  readonly client: LeaseClient;
+  readonly namespace: string;
+  readonly name: string;
+  /** Unique to this process: the pod's name and something random. */
+  readonly identity: string;
+  /** How long others wait for a leader that is silent; default 15 s. */
+  readonly leaseDurationMs?: number;
+  /** How long a leader tries to renew before it gives up; default 10 s. Shorter than the lease. */
+  readonly renewDeadlineMs?: number;
+  /** Between tries; default 2 s. */
+  readonly retryPeriodMs?: number;
+  readonly clock?: Clock;
+  /** 0 to 1; spreads tries to acquire. */
+  readonly random?: () => number;
+  /** Told whenever another holder is seen, undefined for none. */
+  readonly onLeader?: (holder: string | undefined) => void;
+  /** A try that failed: the API server is away or refuses. Told once for equal messages in a row. */
+  readonly onError?: (error: Error) => void;
+}
+
+interface Settings extends LeaderElectionOptions {
+  readonly leaseDurationMs: number;
+  readonly renewDeadlineMs: number;
+  readonly retryPeriodMs: number;
+  readonly clock: Clock;
+}
+
+/**
+ * Runs `lead` while this process holds the Lease, with the rules of client-go: wait until the lease is free or was
+ * not renewed for its duration as this process saw it, renew every `retryPeriodMs`, stop leading when no renewal
+ * succeeded for `renewDeadlineMs`. `lead` gets a signal that aborts when leadership ends, and must then stop; only
+ * when it has does this resolve.
+ *
+ * - `stopped`: `signal` aborted; the lease was released if it was held, so that a successor need not wait.
+ * - `lost`: the lease could not be renewed or was taken. The caller may run again, or exit as controllers do.
+ * - `finished`: `lead` returned by itself; the lease was released.
+ *
+ * Rejects with what `lead` rejects with, unless its signal had aborted.
+ */
+export async function runAsLeader(
+  options: LeaderElectionOptions,
+  signal: AbortSignal,
+  lead: (leading: AbortSignal) => Promise<void>,
+): Promise<'stopped' | 'lost' | 'finished'> {
+  const settings: Settings = {
+    ...options,
+    leaseDurationMs: options.leaseDurationMs ?? 15_000,
+    renewDeadlineMs: options.renewDeadlineMs ?? 10_000,
+    retryPeriodMs: options.retryPeriodMs ?? 2_000,
+    clock: options.clock ?? systemClock,
+  };
+  const elector = new Elector(settings);
+  if (!(await elector.acquire(signal))) return 'stopped';
+  const leading = new AbortController();
+  const done = new AbortController();
+  let failure: { readonly error: unknown } | undefined;
+  const work = lead(AbortSignal.any([signal, leading.signal]))
+    .catch((error: unknown) => {
+      if (!signal.aborted && !leading.signal.aborted) failure = { error };
+    })
+    .finally(() => {
+      done.abort();
+    });
+  // The lease is renewed until the work has stopped, however long that takes, so that two never work at once.
+  const lost = await elector.renewUntil(done.signal);
+  if (lost) leading.abort(new Error(`lost the lease ${settings.namespace}/${settings.name}`));
+  await work;
+  if (!lost) await elector.release();
+  if (failure !== undefined) throw failure.error;
+  return lost ? 'lost' : signal.aborted ? 'stopped' : 'finished';
+}
+
+class Elector {
+  private lease: Lease | undefined;
+  /** When the lease was last seen to change, by this process's clock: the clocks of others are not trusted. */
+  private changedAt = 0;
+  private renewedAt = 0;
+  private lastError = '';
+  private lastHolder: string | undefined;
+
+  constructor(private readonly settings: Settings) {}
+
+  /** Resolves with false when `signal` aborts first. */
+  async acquire(signal: AbortSignal): Promise<boolean> {
+    const { clock, retryPeriodMs, random = Math.random } = this.settings;
+    while (!isAborted(signal)) {
+      if (await this.attempt(retryPeriodMs * 5, signal)) return true;
+      // Candidates that started together should not try together.
+      await clock.sleep(retryPeriodMs * (1 + 0.2 * random()), signal).catch(() => undefined);
+    }
+    return false;
+  }
+
+  /** Resolves with true when leadership is lost, with false when `signal` aborts. */
+  async renewUntil(signal: AbortSignal): Promise<boolean> {
+    const { clock, retryPeriodMs, renewDeadlineMs, identity } = this.settings;
+    while (!isAborted(signal)) {
+      await clock.sleep(retryPeriodMs, signal).catch(() => undefined);
+      if (isAborted(signal)) return false;
+      const left = this.renewedAt + renewDeadlineMs - clock.now();
+      // Seen through even when the work ends meanwhile: what is released must be the newest version.
+      if (left > 0 && (await this.attempt(left))) continue;
+      const taken = (this.lease?.spec?.holderIdentity ?? identity) !== identity;
+      if (taken || clock.now() - this.renewedAt >= renewDeadlineMs) return !isAborted(signal);
+    }
+    return false;
+  }
+
+  /** Hands the lease on. A failure only makes the successor wait for it to run out. */
+  async release(): Promise<void> {
+    if (this.lease?.spec?.holderIdentity !== this.settings.identity) return;
+    const now = microTime(this.settings.clock.now());
+    try {
+      await this.write({ holderIdentity: '', leaseDurationSeconds: 1, renewTime: now, acquireTime: now });
+    } catch (error) {
+      this.settings.onError?.(error as Error);
+    }
+  }
+
+  /** One try to take or keep the lease; one that fails, or takes longer than `limitMs`, is false. */
+  private async attempt(limitMs: number, signal?: AbortSignal): Promise<boolean> {
+    const over = new AbortController();
+    const limit = this.settings.clock
+      .sleep(limitMs, signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]))
+      .then(() => {
+        throw new Error(`no answer about the lease within ${limitMs / 1000} s`);
+      })
+      .catch((error: unknown) => {
+        if (over.signal.aborted || signal?.aborted === true) return false;
+        throw error;
+      });
+    try {
+      const held = await Promise.race([this.takeOrRenew(), limit]);
+      this.lastError = '';
+      return held;
+    } catch (error) {
+      const { message } = error as Error;
+      if (message !== this.lastError) this.settings.onError?.(error as Error);
+      this.lastError = message;
+      return false;
+    } finally {
+      over.abort();
+    }
+  }
+
+  private async takeOrRenew(): Promise<boolean> {
+    const { client, clock, namespace, name, identity, leaseDurationMs } = this.settings;
+    const startedAt = clock.now();
+    const renewTime = microTime(startedAt);
+    const claim = { holderIdentity: identity, leaseDurationSeconds: Math.ceil(leaseDurationMs / 1000), renewTime };
+    const found = await client.get('Lease', { namespace, name });
+    if (found === undefined) {
+      const spec = { ...claim, acquireTime: renewTime, leaseTransitions: 0 };
+      const { outcome, object } = await client.create('Lease', { metadata: { namespace, name }, spec });
+      this.observe(object);
+      if (outcome === 'created') this.renewedAt = startedAt;
+      return outcome === 'created';
+    }
+    this.observe(found);
+    const { holderIdentity: holder = '', leaseDurationSeconds = 0, leaseTransitions = 0 } = found.spec ?? {};
+    if (holder !== '' && holder !== identity && this.changedAt + leaseDurationSeconds * 1000 > clock.now())
+      return false;
+    const taking = holder === identity ? {} : { acquireTime: renewTime, leaseTransitions: leaseTransitions + 1 };
+    if (!(await this.write({ ...claim, ...taking }))) return false;
+    this.renewedAt = startedAt;
+    return true;
+  }
+
+  /** Writes over the lease as it was last seen; false when someone else was faster. */
+  private async write(spec: Lease['spec']): Promise<boolean> {
+    const { client, namespace, name } = this.settings;
+    const metadata = { resourceVersion: this.lease?.metadata.resourceVersion };
+    const answer = await client.patch('Lease', { namespace, name }, { metadata, spec });
+    if (answer.outcome !== 'patched') return false;
+    this.observe(answer.object);
+    return true;
+  }
+
+  private observe(lease: Lease): void {
+    const before = JSON.stringify(this.lease?.spec);
+    if (JSON.stringify(lease.spec) !== before) this.changedAt = this.settings.clock.now();
+    this.lease = lease;
+    const holder = lease.spec?.holderIdentity === '' ? undefined : lease.spec?.holderIdentity;
+    if (holder !== this.lastHolder) this.settings.onLeader?.(holder);
+    this.lastHolder = holder;
+  }
+}
+
+export interface LeaseQuery {
+  readonly client: Pick<KubeClient, 'list'>;
+  /** Such as `karpenter-leader-election`. */
+  readonly name: string;
+  /** Default: any namespace. */
+  readonly namespace?: string;
+  /** Holders that do not count, such as Stowage's own replicas. */
+  readonly isOurs?: (holder: string) => boolean;
+  /** How long a lease that looks expired is watched for a renewal; default 5 s, 0 trusts the clocks. */
+  readonly observeMs?: number;
+  readonly clock?: Clock;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Whether someone else holds a Lease of that name and is alive: renewed within its duration, or, should the clocks
+ * disagree, renewed before our eyes. Stowage must not act while Karpenter's leader does (`karpenter-leader-election`).
+ */
+export async function isLeaseHeld(
+  query: LeaseQuery,
+): Promise<{ readonly held: false } | { readonly held: true; readonly namespace: string; readonly holder: string }> {
+  const { client, name, namespace, isOurs = () => false, observeMs = 5000, clock = systemClock, signal } = query;
+  const read = async (): Promise<Lease[]> => {
+    const leases = await client.list('Lease', { namespace, fieldSelector: `metadata.name=${name}` });
+    return leases.filter(({ spec }) => (spec?.holderIdentity ?? '') !== '' && !isOurs(spec!.holderIdentity!));
+  };
+  const answer = (lease: Lease): { held: true; namespace: string; holder: string } => ({
+    held: true,
+    namespace: lease.metadata.namespace ?? '',
+    holder: lease.spec?.holderIdentity ?? '',
+  });
+  const before = await read();
+  const live = before.find(({ spec }) => {
+    const expires = Date.parse(spec?.renewTime ?? '') + (spec?.leaseDurationSeconds ?? 0) * 1000;
+    return expires > clock.now();
+  });
+  if (live !== undefined) return answer(live);
+  if (before.length === 0 || observeMs <= 0) return { held: false };
+  await clock.sleep(observeMs, signal);
+  const versions = new Set(before.map(({ metadata }) => `${metadata.uid ?? ''} ${metadata.resourceVersion ?? ''}`));
+  const moved = (await read()).find(
+    ({ metadata }) => !versions.has(`${metadata.uid ?? ''} ${metadata.resourceVersion ?? ''}`),
+  );
+  return moved === undefined ? { held: false } : answer(moved);
+}
+
+/** Leases count microseconds, and the API server insists on all six digits. */
+function microTime(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().replace('Z', '000Z');
+}
+
+/** A call, so that the compiler does not take an earlier answer for the present one. */
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted;
+}
