@@ -99,7 +99,25 @@ export function ffd(problem: BinProblem): number {
     }
     return a - b;
   });
-  const bins: { used: number[]; caps: Map<number, number>; offers: number[] }[] = [];
+  interface OpenBin {
+    used: number[];
+    caps: Map<number, number>;
+    offers: number[];
+  }
+  const bins: OpenBin[] = [];
+  const isEmpty = (bin: OpenBin): boolean => bin.used.every((amount) => amount === 0);
+  const put = (bin: OpenBin, item: number): boolean => {
+    if (capsOf[item]!.some((c) => (bin.caps.get(c) ?? 0) >= problem.caps[c]!.max)) return false;
+    const used = bin.used.map((amount, d) => amount + items.demand[item * dimensions + d]!);
+    const fitting = bin.offers.filter(
+      (o) => has(items.allowed[item]!, o) && used.every((amount, d) => amount <= offers.capacity[o * dimensions + d]!),
+    );
+    if (fitting.length === 0) return false;
+    bin.used = used;
+    bin.offers = fitting;
+    for (const c of capsOf[item]!) bin.caps.set(c, (bin.caps.get(c) ?? 0) + 1);
+    return true;
+  };
   for (const item of order) {
     let from = 0;
     for (let n = 0; n < items.pods[item]!; n++) {
@@ -109,26 +127,12 @@ export function ffd(problem: BinProblem): number {
           caps: new Map(),
           offers: Array.from({ length: offers.count }, (_, o) => o),
         };
-        const bin = bins[from]!;
-        if (capsOf[item]!.some((c) => (bin.caps.get(c) ?? 0) >= problem.caps[c]!.max)) continue;
-        const used = bin.used.map((amount, d) => amount + items.demand[item * dimensions + d]!);
-        const fitting = bin.offers.filter(
-          (o) =>
-            has(items.allowed[item]!, o) && used.every((amount, d) => amount <= offers.capacity[o * dimensions + d]!),
-        );
-        if (fitting.length === 0) {
-          if (bin.used.every((amount) => amount === 0)) break;
-          continue;
-        }
-        bin.used = used;
-        bin.offers = fitting;
-        for (const c of capsOf[item]!) bin.caps.set(c, (bin.caps.get(c) ?? 0) + 1);
-        break;
+        if (put(bins[from]!, item) || isEmpty(bins[from]!)) break;
       }
     }
   }
   return bins.reduce((sum, bin) => {
-    if (bin.used.every((amount) => amount === 0)) return sum;
+    if (isEmpty(bin)) return sum;
     return sum + Math.min(...bin.offers.map((o) => offers.price[o]!));
   }, 0);
 }

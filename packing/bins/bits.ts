@@ -3,17 +3,20 @@ export function hasBit(bits: Uint32Array, index: number): boolean {
   return ((bits[index >>> 5] ?? 0) & (1 << (index & 31))) !== 0;
 }
 
-/** Calls `visit` for every index below `count` that `bits` holds, ascending. */
-export function forEachBit(bits: Uint32Array, count: number, visit: (index: number) => void): void {
+/** The indices below `count` that `bits` holds, ascending. */
+export function members(bits: Uint32Array, count: number): Int32Array {
+  const list = new Int32Array(count);
   const words = Math.min(bits.length, (count + 31) >>> 5);
+  let found = 0;
   for (let w = 0; w < words; w++) {
     let word = bits[w]!;
     while (word !== 0) {
       const index = (w << 5) + (31 - Math.clz32(word & -word));
       word &= word - 1;
-      if (index < count) visit(index);
+      if (index < count) list[found++] = index;
     }
   }
+  return list.slice(0, found);
 }
 
 /** Numbers the arrays given so that equal contents have equal numbers; numbers follow first occurrence. */
@@ -48,13 +51,4 @@ export function mix(hash: number, value: number): number {
   h ^= h >>> 15;
   h = Math.imul(h, 0x85ebca6b);
   return (h ^ (h >>> 13)) | 0;
-}
-
-const double = new Float64Array(1);
-const words = new Uint32Array(double.buffer);
-
-/** The same for a double. */
-export function mixNumber(hash: number, value: number): number {
-  double[0] = value;
-  return mix(mix(hash, words[0]!), words[1]!);
 }

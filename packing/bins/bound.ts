@@ -3,27 +3,40 @@ import { compile } from './compile.js';
 import { placeable } from './placeable.js';
 import type { BinProblem, Effort } from './problem.js';
 import type { Worth } from './resource-lp.js';
-import { capReach, demandsOf, repair, resourceWorth, supplies } from './resource-lp.js';
+import { capReach, demandsOf, repair, resourceWorth } from './resource-lp.js';
 
 /** Rounded down by this share, far above the error of the sums. */
 const safety = 1e-9;
+
+/** What the relaxation by resources says of a problem. */
+export interface Relaxation {
+  /** Items that some offer holds. */
+  readonly items: Int32Array;
+  /** Worth of resources that guides the search; see `resourceWorth`. */
+  readonly worth: Worth;
+  /** No packing of these items costs less. */
+  readonly bound: number;
+}
+
+export function relax(problem: BinProblem, compiled: Compiled): Relaxation {
+  const items = placeable(compiled);
+  const demands = demandsOf(compiled, compiled.pods, items);
+  const reach = capReach(compiled);
+  const worth = resourceWorth(compiled, demands, reach);
+  const proven = repair(compiled, worth, reach);
+  let total = 0;
+  for (let k = 0; k < proven.resource.length; k++) total += proven.resource[k]! * demands.resource[k]!;
+  for (let k = 0; k < proven.cap.length; k++) total += proven.cap[k]! * demands.cap[k]!;
+  return { items, worth, bound: Math.max(0, (total - openWorth(problem, compiled, proven)) * (1 - safety)) };
+}
 
 /**
  * No packing of the pods that some offer holds costs less, dollars per hour. Any worth of resources and caps that no offer
  * exceeds its price in proves one; open bins hold theirs free; limits only make packings dearer and are left out.
  */
 export function lowerBound(problem: BinProblem, effort: Effort): number {
-  void effort;
-  const compiled = compile(problem);
-  const items = placeable(compiled);
-  const demands = demandsOf(compiled, compiled.pods, items);
-  const supply = supplies(compiled);
-  const reach = capReach(compiled);
-  const worth = repair(compiled, resourceWorth(compiled, demands, supply, reach), supply, reach);
-  let total = 0;
-  for (let k = 0; k < worth.resource.length; k++) total += worth.resource[k]! * demands.resource[k]!;
-  for (let k = 0; k < worth.cap.length; k++) total += worth.cap[k]! * demands.cap[k]!;
-  return Math.max(0, (total - openWorth(problem, compiled, worth)) * (1 - safety));
+  void effort.units;
+  return relax(problem, compile(problem)).bound;
 }
 
 /** The most worth that open bins can take. */

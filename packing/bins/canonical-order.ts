@@ -1,4 +1,4 @@
-import { forEachBit, mix, mixNumber } from './bits.js';
+import { mix } from './bits.js';
 import type { BinProblem } from './problem.js';
 
 /** Orders that do not depend on how the input happens to be ordered; only what is alike in every respect may swap places. */
@@ -14,64 +14,70 @@ export interface CanonicalOrder {
  */
 export function canonicalOrder(
   problem: BinProblem,
-  sets: { readonly of: Int32Array; readonly distinct: readonly Uint32Array[] },
+  setOf: Int32Array,
+  offersOfSet: readonly Int32Array[],
 ): CanonicalOrder {
-  const { items, offers } = problem;
+  const { items } = problem;
   const offerHash = hashOffers(problem);
   let itemHash = hashItems(problem);
   const own = itemHash;
-  const setHash = new Int32Array(sets.distinct.length);
+  const setHash = new Int32Array(offersOfSet.length);
   for (let s = 0; s < setHash.length; s++) {
+    const members = offersOfSet[s]!;
     let sum = 0;
-    forEachBit(sets.distinct[s]!, offers.count, (o) => (sum = (sum + offerHash[o]!) | 0));
+    for (let k = 0; k < members.length; k++) sum = (sum + offerHash[members[k]!]!) | 0;
     setHash[s] = mix(sum, 1);
   }
   for (let round = 0; round < 2; round++) {
     const sums = Int32Array.from(setHash);
-    for (let i = 0; i < items.count; i++) sums[sets.of[i]!] = (sums[sets.of[i]!]! + mix(itemHash[i]!, 2)) | 0;
+    for (let i = 0; i < items.count; i++) sums[setOf[i]!] = (sums[setOf[i]!]! + mix(itemHash[i]!, 2)) | 0;
     setHash.set(sums);
-    itemHash = refine(problem, own, itemHash, (i) => setHash[sets.of[i]!]!);
+    itemHash = refine(problem, own, itemHash, setOf, setHash);
   }
   for (let s = 0; s < setHash.length; s++) {
     const salt = mix(setHash[s]!, 3);
-    forEachBit(sets.distinct[s]!, offers.count, (o) => (offerHash[o] = (offerHash[o]! + salt) | 0));
+    const members = offersOfSet[s]!;
+    for (let k = 0; k < members.length; k++) offerHash[members[k]!] = (offerHash[members[k]!]! + salt) | 0;
   }
+  const sets = byFirst(Float64Array.from(setHash), () => 0);
+  return { sets, items: orderItems(problem, setOf, sets, itemHash), offers: orderOffers(problem, offerHash) };
+}
 
-  const bySet = sorted(setHash.length, (a, b) => setHash[a]! - setHash[b]!);
-  const setRank = new Int32Array(bySet.length);
-  bySet.forEach((s, rank) => (setRank[s] = rank));
-  const width = problem.dimensions;
+function orderItems(problem: BinProblem, setOf: Int32Array, sets: Int32Array, hash: Int32Array): Int32Array {
+  const { items, dimensions } = problem;
+  const setRank = new Int32Array(sets.length);
+  sets.forEach((s, rank) => (setRank[s] = rank));
   // Of equal pods those under caps come first: they have fewer bins to choose from.
   const capped = new Uint8Array(items.count);
   for (const cap of problem.caps) for (const i of cap.items) capped[i] = 1;
-  return {
-    sets: bySet,
-    items: sorted(
-      items.count,
-      (a, b) =>
-        compareRows(items.demand, width, b, a) ||
-        setRank[sets.of[a]!]! - setRank[sets.of[b]!]! ||
-        capped[b]! - capped[a]! ||
-        itemHash[a]! - itemHash[b]!,
-    ),
-    offers: sorted(
-      offers.count,
-      (a, b) =>
-        offers.price[a]! - offers.price[b]! ||
-        compareRows(offers.capacity, width, b, a) ||
-        offerHash[a]! - offerHash[b]!,
-    ),
-  };
+  const first = new Float64Array(items.count);
+  for (let i = 0; i < items.count; i++) first[i] = -items.demand[i * dimensions]!;
+  return byFirst(
+    first,
+    (a, b) =>
+      compareRows(items.demand, dimensions, b, a) ||
+      setRank[setOf[a]!]! - setRank[setOf[b]!]! ||
+      capped[b]! - capped[a]! ||
+      hash[a]! - hash[b]!,
+  );
+}
+
+function orderOffers(problem: BinProblem, hash: Int32Array): Int32Array {
+  const { offers, dimensions } = problem;
+  return byFirst(offers.price, (a, b) => compareRows(offers.capacity, dimensions, b, a) || hash[a]! - hash[b]!);
 }
 
 function hashOffers(problem: BinProblem): Int32Array {
   const { offers, dimensions } = problem;
   const hashes = new Int32Array(offers.count);
   for (let o = 0; o < offers.count; o++) {
-    let hash = mixNumber(7, offers.price[o]!);
-    for (let d = 0; d < dimensions; d++) hash = mixNumber(hash, offers.capacity[o * dimensions + d]!);
-    for (const limit of problem.limits) hash = (hash + mixNumber(mixNumber(5, limit.remaining), limit.use[o]!)) | 0;
+    let hash = coarse(7, offers.price[o]!);
+    for (let d = 0; d < dimensions; d++) hash = coarse(hash, offers.capacity[o * dimensions + d]!);
     hashes[o] = hash;
+  }
+  for (const limit of problem.limits) {
+    const salt = coarse(5, limit.remaining);
+    for (let o = 0; o < offers.count; o++) hashes[o] = (hashes[o]! + coarse(salt, limit.use[o]!)) | 0;
   }
   return hashes;
 }
@@ -81,7 +87,7 @@ function hashItems(problem: BinProblem): Int32Array {
   const hashes = new Int32Array(items.count);
   for (let i = 0; i < items.count; i++) {
     let hash = mix(11, items.pods[i]!);
-    for (let d = 0; d < dimensions; d++) hash = mixNumber(hash, items.demand[i * dimensions + d]!);
+    for (let d = 0; d < dimensions; d++) hash = coarse(hash, items.demand[i * dimensions + d]!);
     hashes[i] = hash;
   }
   for (const [b, bin] of problem.openBins.entries()) {
@@ -94,10 +100,11 @@ function refine(
   problem: BinProblem,
   own: Int32Array,
   hashes: Int32Array,
-  setHash: (item: number) => number,
+  setOf: Int32Array,
+  setHash: Int32Array,
 ): Int32Array {
   const next = new Int32Array(hashes.length);
-  for (let i = 0; i < next.length; i++) next[i] = mix(mix(own[i]!, hashes[i]!), setHash(i));
+  for (let i = 0; i < next.length; i++) next[i] = mix(mix(own[i]!, hashes[i]!), setHash[setOf[i]!]!);
   for (const cap of problem.caps) {
     let sum = 0;
     for (const i of cap.items) sum = (sum + mix(hashes[i]!, 13)) | 0;
@@ -111,6 +118,12 @@ function refine(
   return next;
 }
 
+/** A cheap hash of an amount: there are many, and they need only differ mostly. */
+function coarse(hash: number, value: number): number {
+  const h = Math.imul(hash ^ ((value * 1048573) | 0), 0x9e3779b1);
+  return h ^ (h >>> 15);
+}
+
 function compareRows(rows: Float64Array, width: number, a: number, b: number): number {
   for (let d = 0; d < width; d++) {
     const difference = rows[a * width + d]! - rows[b * width + d]!;
@@ -119,8 +132,21 @@ function compareRows(rows: Float64Array, width: number, a: number, b: number): n
   return 0;
 }
 
-function sorted(count: number, compare: (a: number, b: number) => number): Int32Array {
-  const order = new Int32Array(count);
-  for (let i = 0; i < count; i++) order[i] = i;
-  return order.sort((a, b) => compare(a, b) || a - b);
+/** Places 0 up to `keys.length` by key, ties by `compare`, then as they are. The keys are sorted natively, ties are few. */
+function byFirst(keys: Float64Array, compare: (a: number, b: number) => number): Int32Array {
+  const sorted = Float64Array.from(keys).sort();
+  const start = new Map<number, number>();
+  for (let k = 0; k < sorted.length; k++) if (k === 0 || sorted[k] !== sorted[k - 1]) start.set(sorted[k]!, k);
+  const order = new Int32Array(keys.length);
+  const next = new Map(start);
+  for (let i = 0; i < keys.length; i++) {
+    const at = next.get(keys[i]!)!;
+    order[at] = i;
+    next.set(keys[i]!, at + 1);
+  }
+  for (const [key, from] of start) {
+    const to = next.get(key)!;
+    if (to - from > 1) order.subarray(from, to).sort((a, b) => compare(a, b) || a - b);
+  }
+  return order;
 }

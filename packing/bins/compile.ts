@@ -1,5 +1,6 @@
-import { hasBit, numberSets } from './bits.js';
+import { hasBit, members, numberSets } from './bits.js';
 import { canonicalOrder } from './canonical-order.js';
+import type { Supplies } from './dominance.js';
 import { keepOffers } from './dominance.js';
 import { mergeItems } from './merge-items.js';
 import type { BinProblem } from './problem.js';
@@ -28,6 +29,7 @@ export interface Compiled {
   readonly offersOfSet: readonly Int32Array[];
   /** `inSet[offer * sets + set]`. */
   readonly inSet: Uint8Array;
+  readonly supply: Supplies;
 
   readonly shapes: number;
   /** `demand[shape * dims + d]`. */
@@ -64,11 +66,12 @@ export function compile(problem: BinProblem): Compiled {
   const dimensions = usedDimensions(problem);
   const sets = numberSets(problem.items.allowed);
   const openSets = numberSets(problem.openBins.map((bin) => bin.allowed));
-  const order = canonicalOrder(problem, sets);
+  const offersOfSet = sets.distinct.map((bits) => members(bits, problem.offers.count));
+  const order = canonicalOrder(problem, sets.of, offersOfSet);
   const merged = mergeItems(problem, sets.of, openSets.distinct, order);
-  const kept = keepOffers(problem, dimensions, sets.distinct, order);
+  const kept = keepOffers(problem, dimensions, offersOfSet, order);
   const items = merged.members.length;
-  const representative = merged.members.map((members) => members[0]!);
+  const representative = merged.members.map((list) => list[0]!);
   const setRank = rankOf(order.sets);
 
   const shapeOf = new Int32Array(items);

@@ -1,4 +1,3 @@
-import { forEachBit } from './bits.js';
 import type { CanonicalOrder } from './canonical-order.js';
 import type { BinProblem } from './problem.js';
 
@@ -11,6 +10,15 @@ export interface KeptOffers {
   readonly limitRemaining: Float64Array;
   readonly offersOfSet: readonly Int32Array[];
   readonly inSet: Uint8Array;
+  readonly supply: Supplies;
+}
+
+/** Offers that the same sets admit: bins of one supply compete for the same items. */
+export interface Supplies {
+  readonly count: number;
+  readonly of: Int32Array;
+  /** Sets that each supply serves, ascending. */
+  readonly sets: readonly (readonly number[])[];
 }
 
 /**
@@ -20,11 +28,11 @@ export interface KeptOffers {
 export function keepOffers(
   problem: BinProblem,
   dimensions: readonly number[],
-  sets: readonly Uint32Array[],
+  offersOfSet: readonly Int32Array[],
   order: CanonicalOrder,
 ): KeptOffers {
   const { offers, limits } = problem;
-  const signature = signatures(offers.count, sets);
+  const signature = signatures(offers.count, offersOfSet);
   const groups = new Map<number, Frontier>();
   const kept: number[] = [];
   for (const o of order.offers) {
@@ -47,16 +55,19 @@ export function keepOffers(
     }
     limits.forEach((limit, l) => (limitUse[l * count + k] = limit.use[o]!));
   });
-  const inSet = new Uint8Array(count * sets.length);
-  const offersOfSet = Array.from(order.sets, (s, setRank) => {
-    const list: number[] = [];
-    forEachBit(sets[s]!, offers.count, (o) => {
-      const k = rank[o]!;
-      if (k < 0) return;
-      inSet[k * sets.length + setRank] = 1;
-      list.push(k);
-    });
-    return Int32Array.from(list).sort();
+  const sets = order.sets.length;
+  const inSet = new Uint8Array(count * sets);
+  const keptOfSet = Array.from(order.sets, (s, setRank) => {
+    const members = offersOfSet[s]!;
+    const list = new Int32Array(members.length);
+    let found = 0;
+    for (let m = 0; m < members.length; m++) {
+      const k = rank[members[m]!]!;
+      if (k < 0) continue;
+      inSet[k * sets + setRank] = 1;
+      list[found++] = k;
+    }
+    return list.slice(0, found).sort();
   });
   return {
     offers: count,
@@ -65,23 +76,42 @@ export function keepOffers(
     offerOrigin: Int32Array.from(kept),
     limitUse,
     limitRemaining: Float64Array.from(limits, (limit) => limit.remaining),
-    offersOfSet,
+    offersOfSet: keptOfSet,
     inSet,
+    supply: supplies(kept, signature, inSet, sets),
   };
 }
 
+function supplies(kept: readonly number[], signature: Int32Array, inSet: Uint8Array, sets: number): Supplies {
+  const of = new Int32Array(kept.length);
+  const lists: number[][] = [];
+  const known = new Map<number, number>();
+  kept.forEach((o, k) => {
+    let id = known.get(signature[o]!);
+    if (id === undefined) {
+      id = lists.length;
+      known.set(signature[o]!, id);
+      const list: number[] = [];
+      for (let s = 0; s < sets; s++) if (inSet[k * sets + s] === 1) list.push(s);
+      lists.push(list);
+    }
+    of[k] = id;
+  });
+  return { count: lists.length, of, sets: lists };
+}
+
 /** Numbers offers so that two have one number exactly if they are in the same sets; 0 is in none. */
-function signatures(count: number, sets: readonly Uint32Array[]): Int32Array {
+function signatures(count: number, offersOfSet: readonly Int32Array[]): Int32Array {
   const signature = new Int32Array(count);
   let next = 1;
-  for (const set of sets) {
+  for (const members of offersOfSet) {
     const moved = new Map<number, number>();
-    forEachBit(set, count, (o) => {
-      const old = signature[o]!;
+    for (let m = 0; m < members.length; m++) {
+      const old = signature[members[m]!]!;
       let id = moved.get(old);
       if (id === undefined) moved.set(old, (id = next++));
-      signature[o] = id;
-    });
+      signature[members[m]!] = id;
+    }
   }
   return signature;
 }

@@ -1,5 +1,6 @@
 import type { Builder } from './builder.js';
 import type { Stack } from './plan.js';
+import { priceOf } from './plan.js';
 
 /** Bins torn down together at most. */
 const widest = 4;
@@ -12,6 +13,7 @@ export class LocalSearch {
   private state = 0x2545f491;
   private readonly waste: number[] = [];
   private total = 0;
+  private price: number;
   private readonly left: Int32Array;
 
   constructor(
@@ -20,13 +22,15 @@ export class LocalSearch {
   ) {
     this.left = new Int32Array(builder.compiled.items);
     for (const stack of stacks) this.track(stack);
+    this.price = priceOf(builder.compiled, stacks);
   }
 
-  run(units: number): void {
+  /** Searches until the units are used up, the price is down to `target`, or nothing has come of many attempts. */
+  run(units: number, target: number): void {
     const { builder, stacks } = this;
     const end = builder.work + units;
     let idle = 0;
-    while (builder.work < end && stacks.length > 0 && idle < 60 + 40 * stacks.length) {
+    while (this.price > target && builder.work < end && idle < 60 + 40 * stacks.length) {
       idle = this.attempt() ? 0 : idle + 1;
       builder.market.work += 40;
     }
@@ -72,6 +76,7 @@ export class LocalSearch {
       return false;
     }
     this.replace(chosen, copies, out);
+    this.price -= copies * (before - after);
     return true;
   }
 

@@ -1,4 +1,5 @@
 import type { Compiled } from './compile.js';
+import type { Supplies } from './dominance.js';
 import { resourcePrices } from './resource-prices.js';
 import { CoveringSimplex } from './simplex.js';
 
@@ -11,34 +12,6 @@ export interface Worth {
   readonly resource: Float64Array;
   /** Of one pod under each cap. */
   readonly cap: Float64Array;
-}
-
-/** Offers that the same sets admit share a supply of resources. */
-export interface Supplies {
-  readonly count: number;
-  readonly of: Int32Array;
-  /** Sets that each supply serves. */
-  readonly sets: readonly (readonly number[])[];
-}
-
-export function supplies(compiled: Compiled): Supplies {
-  const { offers, sets, inSet } = compiled;
-  const of = new Int32Array(offers);
-  const lists: number[][] = [];
-  const known = new Map<string, number>();
-  for (let o = 0; o < offers; o++) {
-    const key = inSet.subarray(o * sets, (o + 1) * sets).join('');
-    let id = known.get(key);
-    if (id === undefined) {
-      id = lists.length;
-      known.set(key, id);
-      const list: number[] = [];
-      for (let s = 0; s < sets; s++) if (inSet[o * sets + s] === 1) list.push(s);
-      lists.push(list);
-    }
-    of[o] = id;
-  }
-  return { count: lists.length, of, sets: lists };
 }
 
 /** For each cap, the offers on which some item of it may be. `reach[cap * offers + offer]`. */
@@ -82,17 +55,18 @@ export function demandsOf(compiled: Compiled, pods: Int32Array, items: Int32Arra
  * The duals of buying capacity at least price when resources of one offer may be split among the sets it admits freely and
  * in fractions. Exact where the program is small, otherwise set by set (not feasible jointly: see `repair`).
  */
-export function resourceWorth(compiled: Compiled, demands: Demands, supply: Supplies, reach: Uint8Array): Worth {
-  const { dims, sets, capMax } = compiled;
+export function resourceWorth(compiled: Compiled, demands: Demands, reach: Uint8Array): Worth {
+  const { dims, sets, capMax, supply } = compiled;
   const active: number[] = [];
   for (let r = 0; r < sets * dims; r++) if (demands.resource[r]! > 0) active.push(r);
   if (active.length + supply.count * dims + capMax.length > mostRows) {
     return { resource: resourcePrices(compiled, demands.resource), cap: new Float64Array(capMax.length) };
   }
-  return new JointProgram(compiled, demands, supply, reach).solve();
+  return new JointProgram(compiled, demands, reach).solve();
 }
 
 class JointProgram {
+  private readonly supply: Supplies;
   private readonly unit: Float64Array;
   /** Row of (set, d), of (supply, d) and of each cap; -1 where there is none. */
   private readonly setRow: Int32Array;
@@ -105,10 +79,10 @@ class JointProgram {
   constructor(
     private readonly compiled: Compiled,
     demands: Demands,
-    private readonly supply: Supplies,
     private readonly reach: Uint8Array,
   ) {
-    const { dims, sets, offers, capacity, price, capMax } = compiled;
+    const { dims, sets, capacity, capMax, supply } = compiled;
+    this.supply = supply;
     this.unit = new Float64Array(dims).fill(1);
     for (let k = 0; k < capacity.length; k++) this.unit[k % dims] = Math.max(this.unit[k % dims]!, capacity[k]!);
     this.setRow = new Int32Array(sets * dims).fill(-1);
@@ -117,14 +91,7 @@ class JointProgram {
     const rhs: number[] = [];
     const cost: number[] = [];
     // A start column buys its row alone at the best rate of any offer, so it is never better than that offer whole.
-    const rate = new Float64Array(supply.count * dims).fill(1e9);
-    for (let o = 0; o < offers; o++) {
-      for (let d = 0; d < dims; d++) {
-        const at = supply.of[o]! * dims + d;
-        if (capacity[o * dims + d]! > 0)
-          rate[at] = Math.min(rate[at]!, (price[o]! / capacity[o * dims + d]!) * this.unit[d]!);
-      }
-    }
+    const rate = this.bestRates();
     for (let k = 0; k < supply.count * dims; k++) {
       this.supplyRow[k] = rhs.length;
       // A little more than nothing keeps the simplex from standing still.
@@ -144,17 +111,35 @@ class JointProgram {
     }
     for (let cap = 0; cap < capMax.length; cap++) {
       if (demands.cap[cap]! <= 0 || capMax[cap]! <= 0) continue;
-      let least = 1e9;
-      for (let o = 0; o < offers; o++) if (reach[cap * offers + o] === 1) least = Math.min(least, price[o]!);
       this.capRow[cap] = rhs.length;
       rhs.push(demands.cap[cap]! / capMax[cap]!);
-      cost.push(least);
+      cost.push(this.leastPrice(cap));
     }
     this.simplex = new CoveringSimplex(
       Float64Array.from(rhs),
       new Float64Array(rhs.length).fill(1),
       Float64Array.from(cost),
     );
+  }
+
+  /** The least price of a unit of each resource of each supply. */
+  private bestRates(): Float64Array {
+    const { dims, offers, capacity, price, supply } = this.compiled;
+    const rate = new Float64Array(supply.count * dims).fill(1e9);
+    for (let o = 0; o < offers; o++) {
+      for (let d = 0; d < dims; d++) {
+        const at = supply.of[o]! * dims + d;
+        const amount = capacity[o * dims + d]!;
+        if (amount > 0) rate[at] = Math.min(rate[at]!, (price[o]! / amount) * this.unit[d]!);
+      }
+    }
+    return rate;
+  }
+
+  private leastPrice(cap: number): number {
+    const { offers, price } = this.compiled;
+    for (let o = 0; o < offers; o++) if (this.reach[cap * offers + o] === 1) return price[o]!;
+    return 1e9;
   }
 
   solve(): Worth {
@@ -240,8 +225,8 @@ class JointProgram {
  * Scales worth down until no offer holds more than its price: each set by the worst of the supplies that serve it, caps by
  * the worst of all. Afterwards the sum of demand times worth is a lower bound whatever the worth was to begin with.
  */
-export function repair(compiled: Compiled, worth: Worth, supply: Supplies, reach: Uint8Array): Worth {
-  const { dims, sets, offers, capacity, price, capMax } = compiled;
+export function repair(compiled: Compiled, worth: Worth, reach: Uint8Array): Worth {
+  const { dims, sets, offers, capacity, price, capMax, supply } = compiled;
   const ceiling = supplyCeiling(compiled, worth, supply);
   const excess = new Float64Array(supply.count).fill(1);
   let worst = 1;

@@ -18,15 +18,7 @@ export function resourcePrices(compiled: Compiled, demands: Float64Array): Float
 function pricesOfSet(compiled: Compiled, offers: Int32Array, totals: Float64Array): Float64Array {
   const { dims, capacity, price } = compiled;
   const result = new Float64Array(dims);
-  const unit = new Float64Array(dims);
-  const ceiling = new Float64Array(dims).fill(Infinity);
-  for (const o of offers) {
-    for (let d = 0; d < dims; d++) {
-      const amount = capacity[o * dims + d]!;
-      if (amount > unit[d]!) unit[d] = amount;
-      if (amount > 0 && price[o]! < ceiling[d]! * amount) ceiling[d] = price[o]! / amount;
-    }
-  }
+  const { unit, ceiling } = extremes(compiled, offers);
   const rows: number[] = [];
   for (let d = 0; d < dims; d++) if (totals[d]! > 0 && unit[d]! > 0) rows.push(d);
   if (rows.length === 0) return result;
@@ -39,18 +31,10 @@ function pricesOfSet(compiled: Compiled, offers: Int32Array, totals: Float64Arra
   );
   const index = Int32Array.from(rows, (_, r) => r);
   const column = new Float64Array(rows.length);
+  const worth = new Float64Array(dims);
   for (let round = 0; round < 30 + 4 * rows.length; round++) {
-    let best = -1;
-    let highest = 1 + 1e-7;
-    for (const o of offers) {
-      let worth = 0;
-      for (let r = 0; r < rows.length; r++)
-        worth += (simplex.duals[r]! / unit[rows[r]!]!) * capacity[o * dims + rows[r]!]!;
-      if (worth > highest * price[o]!) {
-        highest = worth / price[o]!;
-        best = o;
-      }
-    }
+    for (let r = 0; r < rows.length; r++) worth[rows[r]!] = simplex.duals[r]! / unit[rows[r]!]!;
+    const best = bestValue(compiled, offers, worth);
     if (best >= 0) {
       for (let r = 0; r < rows.length; r++) column[r] = capacity[best * dims + rows[r]!]! / unit[rows[r]!]!;
       if (simplex.enter(index, column, price[best]!, best)) continue;
@@ -59,4 +43,37 @@ function pricesOfSet(compiled: Compiled, offers: Int32Array, totals: Float64Arra
   }
   rows.forEach((d, r) => (result[d] = Math.max(0, simplex.duals[r]! / unit[d]!)));
   return result;
+}
+
+/** The offer that holds most worth for its price, if that is more than its price; else -1. */
+function bestValue(compiled: Compiled, offers: Int32Array, worth: Float64Array): number {
+  const { dims, capacity, price } = compiled;
+  let best = -1;
+  let highest = 1 + 1e-7;
+  for (let k = 0; k < offers.length; k++) {
+    const o = offers[k]!;
+    let held = 0;
+    for (let d = 0; d < dims; d++) held += worth[d]! * capacity[o * dims + d]!;
+    if (held > highest * price[o]!) {
+      highest = held / price[o]!;
+      best = o;
+    }
+  }
+  return best;
+}
+
+/** By dimension, the largest capacity and the least price of a unit. */
+function extremes(compiled: Compiled, offers: Int32Array): { unit: Float64Array; ceiling: Float64Array } {
+  const { dims, capacity, price } = compiled;
+  const unit = new Float64Array(dims);
+  const ceiling = new Float64Array(dims).fill(Infinity);
+  for (let k = 0; k < offers.length; k++) {
+    const o = offers[k]!;
+    for (let d = 0; d < dims; d++) {
+      const amount = capacity[o * dims + d]!;
+      if (amount > unit[d]!) unit[d] = amount;
+      if (amount > 0 && price[o]! < ceiling[d]! * amount) ceiling[d] = price[o]! / amount;
+    }
+  }
+  return { unit, ceiling };
 }

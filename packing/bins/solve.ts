@@ -1,3 +1,4 @@
+import { relax } from './bound.js';
 import { Builder } from './builder.js';
 import type { Compiled } from './compile.js';
 import { compile } from './compile.js';
@@ -5,23 +6,31 @@ import { LimitLedger } from './limits.js';
 import { LocalSearch } from './local-search.js';
 import { Market } from './market.js';
 import { fillOpenBins } from './open-bins.js';
-import { placeable } from './placeable.js';
 import type { Packing, Stack } from './plan.js';
 import { expand } from './plan.js';
 import type { BinProblem, BinSolution, Effort } from './problem.js';
-import { capReach, demandsOf, resourceWorth, supplies } from './resource-lp.js';
 
 /** How much dearer, as shares of the plan's price, a limit that left pods out makes what it limits, attempt by attempt. */
 const penalties = [0.5, 3, 20, 1000];
+
+/** A plan this near to its bound is not searched further. */
+const nearEnough = 1.002;
 
 /**
  * Packs every pod that something can hold, at the least price the effort finds. Open bins are filled first. Amounts must be
  * whole numbers for fits to be exact. Equal inputs give equal results; the order of offers and items changes only ties.
  */
 export function solveBins(problem: BinProblem, effort: Effort): BinSolution {
+  return solveWithBound(problem, effort).solution;
+}
+
+/** The same with `lowerBound` of the problem, for less than the work of both. */
+export function solveWithBound(problem: BinProblem, effort: Effort): { solution: BinSolution; lowerBound: number } {
   const compiled = compile(problem);
   const first = pack(problem, compiled, effort);
-  if (problem.limits.length === 0 || first.missed === 0) return expand(problem, compiled, first);
+  if (problem.limits.length === 0 || first.missed === 0) {
+    return { solution: expand(problem, compiled, first), lowerBound: first.bound };
+  }
 
   // Limits left pods out: count what is limited as dearer, so that bins use less of it.
   let best = { ...first, compiled };
@@ -31,20 +40,24 @@ export function solveBins(problem: BinProblem, effort: Effort): BinSolution {
     if (packing.missed < best.missed) best = { ...packing, compiled: dearer };
     if (best.missed === 0) break;
   }
-  return expand(problem, best.compiled, best);
+  return { solution: expand(problem, best.compiled, best), lowerBound: first.bound };
 }
 
-function pack(problem: BinProblem, compiled: Compiled, effort: Effort): Packing & { readonly missed: number } {
+interface Packed extends Packing {
+  readonly bound: number;
+  /** Pods that some offer holds but limits left out. */
+  readonly missed: number;
+}
+
+function pack(problem: BinProblem, compiled: Compiled, effort: Effort): Packed {
   const left = Int32Array.from(compiled.pods);
-  const items = placeable(compiled);
-  const demands = demandsOf(compiled, left, items);
-  const { resource } = resourceWorth(compiled, demands, supplies(compiled), capReach(compiled));
-  const builder = new Builder(new Market(compiled, resource, new LimitLedger(compiled)));
+  const { items, worth, bound } = relax(problem, compiled);
+  const builder = new Builder(new Market(compiled, worth.resource, new LimitLedger(compiled)));
   const { filled } = fillOpenBins(problem, compiled, builder, left);
   const stacks: Stack[] = [];
   builder.construct(items, left, stacks);
-  new LocalSearch(builder, stacks).run(effort.units);
-  return { stacks, filled, left, missed: items.reduce((sum, item) => sum + left[item]!, 0) };
+  new LocalSearch(builder, stacks).run(effort.units, bound * nearEnough);
+  return { stacks, filled, left, bound, missed: items.reduce((sum, item) => sum + left[item]!, 0) };
 }
 
 /** The problem with offers dearer by what they use of the limits that `stacks` come near to. */
