@@ -11,6 +11,7 @@ import { viewNodes, type NodeView } from './compile/nodes.js';
 import { compareRows, Offers } from './compile/offers.js';
 import { isNodeBound, isTerminal, QuantityReader } from './compile/pod-requests.js';
 import { considerPools, type Pool, type SkippedPool } from './compile/pools.js';
+import { Volumes } from './compile/volumes.js';
 import { buildUniverse, type Universe } from './compile/universe.js';
 import { normaliseKey } from './requirements/requirements.js';
 import type { PackingInput } from './types.js';
@@ -37,6 +38,7 @@ export interface Compiled {
   /** Bound pods that still hold something, by node name. */
   readonly bound: ReadonlyMap<string, readonly Pod[]>;
   readonly wellKnown: ReadonlySet<string>;
+  readonly volumes: Volumes;
   /** Labels that some selector reads. */
   readonly labelKeys: readonly string[];
   /** Orders rows of the universe by price, then by name. */
@@ -50,8 +52,9 @@ export function compile(input: PackingInput): Compiled {
   const space = new KeySpace();
   const nodes = viewNodes(objects, input.withoutNodes);
   const { pending, bound } = splitPods(objects.pods, nodes);
+  const volumes = new Volumes(objects);
   const labelKeys = [...selectorLabelKeys(objects.pods)].sort();
-  const classes = new Classes(dimensions, quantities, labelKeys, () => '');
+  const classes = new Classes(dimensions, quantities, labelKeys, (pod) => volumes.text(pod));
   for (const pod of pending) classes.classify(pod);
   for (const each of classes.all) each.pods.sort((a, b) => compareText(podName(a), podName(b)));
   const daemons = readDaemons(objects.daemonSets, space, dimensions, quantities);
@@ -65,7 +68,7 @@ export function compile(input: PackingInput): Compiled {
       ignorePreferences: settings.preferencePolicy === 'Ignore',
       preferredTaints,
       defaultSpread: [],
-      volumeAlternatives: [],
+      volumeAlternatives: volumes.needs(shape.exemplar).alternatives,
     }),
   );
   for (const key of topologyKeys(ladders, bound)) space.keepValues(key);
@@ -80,15 +83,16 @@ export function compile(input: PackingInput): Compiled {
     skippedPools: skipped,
     daemons,
     universe,
-    offers: new Offers(universe, daemons, dimensions),
+    offers: new Offers(universe, daemons, dimensions, settings.minValuesPolicy === 'BestEffort'),
     classes,
     queue: inQueueOrder(classes.all),
     ladders,
-    invalid: findInvalid(classes.all),
+    invalid: findInvalid(classes.all, volumes),
     nodes,
     bound,
     wellKnown,
     labelKeys,
+    volumes,
     compareRows: (a, b) => compareRows(universe.rows[a]!, universe.rows[b]!),
   };
 }
@@ -124,7 +128,10 @@ function shunsNodePools({ spec }: Pod): boolean {
   );
 }
 
-function findInvalid(classes: readonly PodClass[]): Map<PodClass, { subject: string; message: string }> {
+function findInvalid(
+  classes: readonly PodClass[],
+  volumes: Volumes,
+): Map<PodClass, { subject: string; message: string }> {
   const invalid = new Map<PodClass, { subject: string; message: string }>();
   for (const each of classes) {
     const { spec } = each.shape.exemplar;
@@ -132,7 +139,7 @@ function findInvalid(classes: readonly PodClass[]): Map<PodClass, { subject: str
       invalid.set(each, { subject: 'spec.containers.resources', message: each.demand.error });
       continue;
     }
-    const wrong = invalidTerm(spec);
+    const wrong = invalidTerm(spec) ?? volumes.needs(each.shape.exemplar).error;
     if (wrong !== undefined) invalid.set(each, wrong);
     else if ((spec.resourceClaims?.length ?? 0) > 0) {
       invalid.set(each, { subject: 'spec.resourceClaims', message: 'dynamic resource allocation is not supported' });

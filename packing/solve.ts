@@ -20,7 +20,7 @@ import { Ledger } from './topology/ledger.js';
 import { RuleBook } from './topology/rules.js';
 import { bindRunning, countRunning } from './topology/running.js';
 import { Namespaces } from './topology/selectors.js';
-import type { Plan, Unschedulable } from './types.js';
+import type { Plan, PlannedClaim, Unschedulable } from './types.js';
 
 /** Units of search after a first packing. */
 const effort = { units: 200_000 };
@@ -110,7 +110,7 @@ class Pass {
       each.pods = this.place(podClass, level, each.pods, parts);
       if (each.pods.length === 0) return;
     }
-    if (relax) this.unplaced.set(podClass, each.pods);
+    if (relax) this.giveUp(podClass, each.pods);
   }
 
   private place(podClass: PodClass, level: Level, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
@@ -164,7 +164,7 @@ class Pass {
     for (const profile of full) this.exhausted.add(profile);
     const list = [...waiting].map(([podClass, pods]) => ({ podClass, pods }));
     if (this.exhausted.size > before) return list;
-    for (const { podClass, pods } of list) this.unplaced.set(podClass, pods);
+    for (const { podClass, pods } of list) this.giveUp(podClass, pods);
     return [];
   }
 
@@ -182,9 +182,14 @@ class Pass {
       compiled: this.compiled,
       feasibility: this.feasibility,
       limits: this.limits,
-      rowLists: new Map(),
+      candidates: new Map(),
     };
-    const newNodeClaims = this.claims.map((claim) => describeClaim(context, claim));
+    const newNodeClaims: PlannedClaim[] = [];
+    for (const claim of this.claims) {
+      const described = describeClaim(context, claim);
+      if (described !== undefined) newNodeClaims.push(described);
+      else for (const { podClass, pods } of claim.members) this.giveUp(podClass, pods);
+    }
     newNodeClaims.sort((a, b) => compareText(a.pods[0]!, b.pods[0]!));
     const pricePerHour = newNodeClaims.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
     return {
@@ -196,6 +201,10 @@ class Pass {
       pricePerHour,
       lowerBoundPerHour: Math.min(this.bound, pricePerHour),
     };
+  }
+
+  private giveUp(podClass: PodClass, pods: readonly Pod[]): void {
+    this.unplaced.set(podClass, [...(this.unplaced.get(podClass) ?? []), ...pods]);
   }
 
   private unschedulable(): Unschedulable[] {

@@ -3,6 +3,7 @@ import { compareText } from '../compare.js';
 import type { Daemon } from './daemons.js';
 import type { Dimensions } from './dimensions.js';
 import { satisfies } from './key-space.js';
+import { sharedCapacity, varietiesOf, type Variety } from './min-values.js';
 import { portsClash, type HostPort } from './pod-key.js';
 import { toleratingDaemons } from './pools.js';
 import type { Pool } from './pools.js';
@@ -31,6 +32,8 @@ export class Offers {
     private readonly universe: Universe,
     private readonly daemons: readonly Daemon[],
     private readonly dimensions: Dimensions,
+    /** Whether minValues may be lowered where they cannot be met. */
+    private readonly bestEffort: boolean,
   ) {}
 
   of(profile: Profile): ProfileOffers {
@@ -80,38 +83,68 @@ export class Offers {
     return daemons;
   }
 
-  /**
-   * The rows that are not dominated. A limited pool keeps every size: what is larger at a lower price may exceed its limit.
-   */
+  /** The rows worth buying, with what a claim may use of them. */
   private front(profile: Profile, overhead: Float64Array): Pick<ProfileOffers, 'rows' | 'capacity' | 'largest'> {
-    const { rows } = this.universe;
     const limited = profile.pool.object.spec.limits !== undefined;
-    const order = [...profile.rows].sort((a, b) => compareRows(rows[a]!, rows[b]!));
     const dims = overhead.length;
-    const kept: number[] = [];
-    const vectors: Float64Array[] = [];
+    const kept: Candidate[] = [];
+    for (const candidate of this.candidates(profile, overhead)) {
+      // A limited pool keeps every size: what is larger at a lower price may exceed its limit.
+      const beaten = kept.some(({ capacity }) =>
+        limited ? same(capacity, candidate.capacity) : covers(capacity, candidate.capacity),
+      );
+      if (!beaten) kept.push(candidate);
+    }
+    const capacity = new Float64Array(kept.length * dims);
+    const largest = new Float64Array(dims);
+    kept.forEach((candidate, i) => {
+      capacity.set(candidate.capacity, i * dims);
+      for (let d = 0; d < dims; d++) if (candidate.capacity[d]! > largest[d]!) largest[d] = candidate.capacity[d]!;
+    });
+    return { rows: kept.map(({ row }) => row), capacity, largest };
+  }
+
+  /** The cheapest row of each type with what it leaves for pods, by price; cut to what enough other types hold too. */
+  private candidates(profile: Profile, overhead: Float64Array): Candidate[] {
+    const { rows } = this.universe;
+    const order = [...profile.rows].sort((a, b) => compareRows(rows[a]!, rows[b]!));
+    const found: Candidate[] = [];
     const seen = new Set<InstanceType>();
     for (const row of order) {
       const { type } = rows[row]!;
       if (seen.has(type)) continue;
       seen.add(type);
-      const vector = this.allocatable(type);
-      if (vector.some((amount, d) => amount < overhead[d]!)) continue;
-      if (vectors.some((other) => (limited ? same(other, vector) : covers(other, vector)))) continue;
-      kept.push(row);
-      vectors.push(vector);
+      const allocatable = this.allocatable(type);
+      const capacity = allocatable.map((amount, d) => amount - overhead[d]!);
+      if (capacity.every((amount) => amount >= 0)) found.push({ row, type, capacity });
     }
-    const capacity = new Float64Array(kept.length * dims);
-    const largest = new Float64Array(dims);
-    vectors.forEach((vector, i) => {
-      for (let d = 0; d < dims; d++) {
-        const free = vector[d]! - overhead[d]!;
-        capacity[i * dims + d] = free;
-        if (free > largest[d]!) largest[d] = free;
-      }
-    });
-    return { rows: kept, capacity, largest };
+    const varieties = varietiesOf(profile.pool.requirements);
+    return varieties.length === 0 ? found : this.cutToShared(found, varieties);
   }
+
+  private cutToShared(found: readonly Candidate[], varieties: readonly Variety[]): Candidate[] {
+    const cut: Candidate[] = [];
+    for (const own of found) {
+      let capacity: Float64Array | undefined = own.capacity;
+      for (const variety of varieties) {
+        const shared = sharedCapacity(own, found, variety);
+        capacity = shared && capacity?.map((amount, d) => Math.min(amount, shared[d]!));
+      }
+      if (capacity === undefined && this.bestEffort) capacity = own.capacity;
+      if (capacity === undefined) continue;
+      const enough = capacity;
+      const cheapest = found.find((other) => covers(other.capacity, enough)) ?? own;
+      cut.push({ row: cheapest.row, type: cheapest.type, capacity });
+    }
+    const { rows } = this.universe;
+    return cut.sort((a, b) => compareRows(rows[a.row]!, rows[b.row]!));
+  }
+}
+
+interface Candidate {
+  readonly row: number;
+  readonly type: InstanceType;
+  readonly capacity: Float64Array;
 }
 
 /** By price, then by name, so that the order of a catalogue decides nothing. */

@@ -1,13 +1,13 @@
-import { labels } from '../../api/labels.js';
+import { annotations, labels } from '../../api/labels.js';
+import type { InstanceType } from '../../core/instance-type.js';
 import type { Resources } from '../../core/resources.js';
 import type { Compiled } from '../compiled.js';
 import { compareText } from '../compare.js';
 import { podName } from '../compile/classes.js';
 import type { Constraint } from '../compile/key-space.js';
-import { satisfies } from '../compile/key-space.js';
 import { nodeClassLabel } from '../compile/pools.js';
 import { freshValue, type Row } from '../compile/universe.js';
-import type { PoolLimit } from '../place/bin-problem.js';
+import { typeUse, type PoolLimit } from '../place/bin-problem.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { Member } from '../place/part.js';
 import {
@@ -18,8 +18,9 @@ import {
   single,
   type Requirement,
 } from '../requirements/requirement.js';
-import { join, writeRequirements, type Requirements } from '../requirements/requirements.js';
+import { join, normaliseKey, writeRequirements, type Requirements } from '../requirements/requirements.js';
 import type { PlannedClaim } from '../types.js';
+import { launchables, listTypes, type Launchable, type Listing } from './listing.js';
 import { whyOf } from './why.js';
 
 /** A node to launch, in the engine's terms. */
@@ -35,27 +36,31 @@ export interface OpenClaim {
 export interface ClaimContext {
   readonly compiled: Compiled;
   readonly feasibility: Feasibility;
+  /** What limits leave beyond the cheapest type of every claim; listing larger types uses it up. */
   readonly limits: readonly PoolLimit[];
-  /** Rows by price within a pool, by a set of requirements: claims with equal requirements share a list. */
-  readonly rowLists: Map<string, readonly number[]>;
+  /** By the requirements of a claim: what it may launch. */
+  readonly candidates: Map<string, { readonly joint: Requirements; readonly types: readonly Launchable[] }>;
 }
 
-/** Writes a claim out: joint requirements, and every type that can hold it, cheapest first (section 2.10). */
-export function describeClaim(context: ClaimContext, claim: OpenClaim): PlannedClaim {
+/**
+ * Writes a claim out: joint requirements, and every type that can hold it, cheapest first (section 2.10). Every type listed
+ * holds the pods in every offering that the requirements leave open. Undefined when the pool's minValues cannot be met.
+ */
+export function describeClaim(context: ClaimContext, claim: OpenClaim): PlannedClaim | undefined {
   const { compiled } = context;
   const row = compiled.universe.rows[claim.row]!;
-  const { pool } = row.profile;
   const usage = usageOf(context, claim);
-  const joint = jointRequirements(context, claim, row);
-  const rows = fittingRows(context, joint, row, usage);
-  const listed = listTypes(rows, compiled, pool.requirements);
-  const cheapest = compiled.universe.rows[rows[0] ?? claim.row]!;
-  const launchable = rows.map((index) => compiled.universe.rows[index]!).filter(({ type }) => listed.has(type.name));
-  const { requirements, chosen } = settle(context, joint, row, launchable);
+  const { joint, listing } = chooseTypes(context, claim, row, usage);
+  if (listing.listed.length === 0) return undefined;
+  const relaxed = listing.short.size > 0;
+  if (relaxed && compiled.input.settings.minValuesPolicy === 'Strict') return undefined;
+  reserveLimits(context, row.type, listing.listed);
+  const cheapest = listing.listed[0]!.rows[0]!;
+  const { requirements, chosen } = settle(context, joint, row, listing);
   return {
-    nodePool: pool.name,
+    nodePool: row.profile.pool.name,
     pods: claim.members.flatMap(({ pods }) => pods.map(podName)).sort(compareText),
-    instanceTypes: [...listed],
+    instanceTypes: listing.listed.map(({ type }) => type.name),
     cheapest: {
       instanceType: cheapest.type.name,
       zone: cheapest.zone,
@@ -64,9 +69,9 @@ export function describeClaim(context: ClaimContext, claim: OpenClaim): PlannedC
     },
     requirements: writeRequirements(requirements),
     labels: chosen,
-    annotations: {},
-    requests: requestsOf(context, usage, launchable),
-    why: whyOf(compiled, cheapest, usage, launchable),
+    annotations: marksOf(listing.listed, relaxed),
+    requests: requestsOf(context, usage, listing.listed),
+    why: whyOf(compiled, cheapest, usage, listing.listed.length),
   };
 }
 
@@ -79,83 +84,117 @@ function usageOf({ compiled, feasibility }: ClaimContext, { members }: OpenClaim
   return usage;
 }
 
-/** The pool's requirements with those of every pod; of a pod's alternatives, the first that the chosen row satisfies. */
-function jointRequirements(
-  { feasibility, compiled }: ClaimContext,
-  { members, pinnedKeys }: OpenClaim,
+/** The types for the claim; pinned to the chosen offering where a daemon of some other one would not fit beside the pods. */
+function chooseTypes(
+  context: ClaimContext,
+  claim: OpenClaim,
   row: Row,
-): Requirements {
+  usage: Float64Array,
+): { joint: Requirements; listing: Listing } {
+  const { compiled } = context;
+  const list = (pins: readonly string[]): { joint: Requirements; listing: Listing } => {
+    const { joint, types } = candidatesFor(context, claim, row, pins);
+    const admits = (type: InstanceType): boolean => withinLimits(context, row, type);
+    const most = compiled.input.settings.listedTypes;
+    return { joint, listing: listTypes(types, usage, row.profile.pool.requirements, most, admits) };
+  };
+  const keys = [...claim.pinnedKeys].sort();
+  const open = list(keys);
+  const price = open.listing.listed[0]?.rows[0]!.offering.price ?? Infinity;
+  if (price <= row.offering.price) return open;
+  return list([...new Set([...keys, labels.zone, labels.capacityType])]);
+}
+
+/** The pool's requirements with those of every pod; of a pod's alternatives, the first that the chosen row satisfies. */
+function candidatesFor(
+  { compiled, feasibility, candidates }: ClaimContext,
+  { members }: OpenClaim,
+  row: Row,
+  pinnedKeys: readonly string[],
+): { joint: Requirements; types: readonly Launchable[] } {
   const constraints = new Set<Constraint>();
-  const pinned = new Map<string, Requirement>();
   for (const { level } of members) {
     const constraint = feasibility.matching(level, row.profile.values);
-    if (constraint !== undefined) constraints.add(constraint);
+    if (constraint !== undefined && constraint.keys.length > 0) constraints.add(constraint);
   }
+  const pins = new Map<string, Requirement>();
   for (const key of pinnedKeys) {
-    const value = row.profile.values[compiled.space.find(key)!];
-    if (value !== undefined) pinned.set(key, single(value));
+    const value = valueAt(compiled, row, key);
+    if (value !== undefined) pins.set(key, single(value));
   }
-  return join(row.profile.pool.requirements, ...[...constraints].map(({ requirements }) => requirements), pinned);
-}
-
-/** Rows of the claim's pool that satisfy its requirements and hold its pods, by price. */
-function fittingRows(context: ClaimContext, joint: Requirements, row: Row, usage: Float64Array): number[] {
-  const { compiled } = context;
-  return rowsFor(context, joint, row).filter((index) => compiled.offers.holds(compiled.universe.rows[index]!, usage));
-}
-
-function rowsFor({ compiled, rowLists }: ClaimContext, joint: Requirements, row: Row): readonly number[] {
   const { pool, reservation } = row.profile;
-  const key = `${pool.index} ${reservation ?? ''} ${JSON.stringify(writeRequirements(joint))}`;
-  let rows = rowLists.get(key);
-  if (rows === undefined) {
-    const constraint = compiled.space.probe(joint);
-    const found = compiled.universe.profiles
-      .filter(
-        (profile) =>
-          profile.pool === pool && profile.reservation === reservation && satisfies(constraint, profile.values),
-      )
-      .flatMap((profile) => profile.rows);
-    rows = found.sort((a, b) => compiled.compareRows(a, b));
-    rowLists.set(key, rows);
+  const ordered = [...constraints].sort((a, b) => a.index - b.index);
+  const pinText = [...pins].map(([key, { values }]) => `${key}=${values[0]!}`).join();
+  const text = `${pool.index} ${reservation ?? ''} ${ordered.map(({ index }) => index).join()} ${pinText}`;
+  let known = candidates.get(text);
+  if (known === undefined) {
+    const joint = join(pool.requirements, ...ordered.map(({ requirements }) => requirements), pins, reserved(row));
+    candidates.set(text, (known = { joint, types: launchables(compiled, joint, row) }));
   }
-  return rows;
+  return known;
 }
 
-/** Names of the types to list, cheapest first, with enough different values where the pool asks for them. */
-function listTypes(rows: readonly number[], compiled: Compiled, _pool: Requirements): Set<string> {
-  const listed = new Set<string>();
-  for (const row of rows) {
-    if (listed.size === compiled.input.settings.listedTypes) break;
-    listed.add(compiled.universe.rows[row]!.type.name);
+function valueAt({ space }: Compiled, row: Row, key: string): string | undefined {
+  if (key === labels.zone && row.zone !== '') return row.zone;
+  if (key === labels.capacityType && row.capacityType !== '') return row.capacityType;
+  const index = space.find(key);
+  return index === undefined ? undefined : row.profile.values[index];
+}
+
+/** A claim on a reservation is pinned to it (section 2.8). */
+function reserved(row: Row): Requirements {
+  if (row.profile.reservation === undefined) return new Map();
+  const pins = new Map<string, Requirement>();
+  for (const { key, operator, values } of row.offering.requirements) {
+    const name = normaliseKey(key);
+    const pinned = name === labels.capacityType || name.endsWith('capacity-reservation-id');
+    if (pinned && operator === 'In') pins.set(name, requirementOf('In', values));
   }
-  return listed;
+  return pins;
+}
+
+/** Whether launching `type` in place of the row's own would stay within what the limits leave. */
+function withinLimits({ limits }: ClaimContext, row: Row, type: InstanceType): boolean {
+  return limits.every(
+    (limit) =>
+      limit.pool !== row.profile.pool.name || typeUse(limit, type) - typeUse(limit, row.type) <= limit.remaining,
+  );
+}
+
+function reserveLimits({ limits }: ClaimContext, chosen: InstanceType, listed: readonly Launchable[]): void {
+  for (const limit of limits) {
+    if (limit.pool === undefined || listed[0]!.rows[0]!.profile.pool.name !== limit.pool) continue;
+    const most = Math.max(...listed.map(({ type }) => typeUse(limit, type)));
+    limit.remaining -= Math.max(0, most - typeUse(limit, chosen));
+  }
 }
 
 /**
- * The requirements as the NodeClaim carries them: capacity types and zones narrowed to what is offered, keys that no
- * instance type decides settled on one value.
+ * The requirements as the NodeClaim carries them: capacity types narrowed to what is offered, keys that no instance type
+ * decides settled on one value, minValues lowered to what is met.
  */
 function settle(
   { compiled }: ClaimContext,
   joint: Requirements,
   row: Row,
-  launchable: readonly Row[],
+  { listed, short }: Listing,
 ): { requirements: Requirements; chosen: Record<string, string> } {
   const requirements = new Map(joint);
   const chosen: Record<string, string> = {};
-  const offered = [...new Set(launchable.map(({ capacityType }) => capacityType))].filter((value) => value !== '');
-  if (offered.length > 0) narrowTo(requirements, labels.capacityType, offered);
+  const offered = new Set(listed.flatMap(({ rows }) => rows.map(({ capacityType }) => capacityType)));
+  offered.delete('');
+  if (offered.size > 0) narrowTo(requirements, labels.capacityType, [...offered]);
   const nodeClass = nodeClassLabel(row.profile.pool.object)?.key;
+  const template = row.profile.pool.object.spec.template.metadata?.labels;
   for (const [key, requirement] of joint) {
-    if (compiled.wellKnown.has(key) || key === nodeClass || decidedByType(row, key)) continue;
-    const fixed = row.profile.pool.object.spec.template.metadata?.labels?.[key];
-    if (fixed !== undefined) continue;
+    if (compiled.wellKnown.has(key) || key === nodeClass || template?.[key] !== undefined) continue;
+    if (row.type.requirements.some((each) => each.key === key)) continue;
     const value = chooseValue(compiled, key, requirement, row);
     if (value === undefined) continue;
     requirements.set(key, single(value));
     chosen[key] = value;
   }
+  for (const [key, minValues] of short) requirements.set(key, { ...requirements.get(key)!, minValues });
   requirements.delete(labels.instanceType);
   return { requirements, chosen };
 }
@@ -166,8 +205,6 @@ function narrowTo(requirements: Map<string, Requirement>, key: string, values: r
   requirements.set(key, before === undefined ? offered : intersect(before, offered));
 }
 
-const decidedByType = ({ type }: Row, key: string): boolean => type.requirements.some((each) => each.key === key);
-
 function chooseValue(compiled: Compiled, key: string, requirement: Requirement, row: Row): string | undefined {
   const index = compiled.space.find(key);
   const known = index === undefined ? undefined : row.profile.values[index];
@@ -177,11 +214,24 @@ function chooseValue(compiled: Compiled, key: string, requirement: Requirement, 
   return freshValue(requirement, new Set());
 }
 
-function requestsOf({ compiled }: ClaimContext, usage: Float64Array, launchable: readonly Row[]): Resources {
+function marksOf(listed: readonly Launchable[], relaxed: boolean): Record<string, string> {
+  const marks: Record<string, string> = {};
+  if (relaxed) marks[annotations.minValuesRelaxed] = 'true';
+  if (listed.some(({ rows }) => rows.some(({ offering }) => offering.priceOverlayApplied === true))) {
+    marks[annotations.priceOverlayApplied] = 'true';
+  }
+  if (listed.some(({ type }) => type.capacityOverlayApplied === true))
+    marks[annotations.capacityOverlayApplied] = 'true';
+  return marks;
+}
+
+function requestsOf({ compiled }: ClaimContext, usage: Float64Array, listed: readonly Launchable[]): Resources {
+  const overheads = new Set<Float64Array>();
+  for (const { rows } of listed) for (const { profile } of rows) overheads.add(compiled.offers.of(profile).overhead);
   const requests: Record<string, number> = {};
-  const overheads = [...new Set(launchable.map(({ profile }) => compiled.offers.of(profile).overhead))];
   for (let d = 0; d < usage.length; d++) {
-    const least = overheads.length === 0 ? 0 : Math.min(...overheads.map((overhead) => overhead[d]!));
+    let least = Infinity;
+    for (const overhead of overheads) if (overhead[d]! < least) least = overhead[d]!;
     if (usage[d]! + least > 0) requests[compiled.dimensions.names[d]!] = usage[d]! + least;
   }
   return requests;

@@ -3,12 +3,7 @@ import type { Compiled } from '../compiled.js';
 import type { Row } from '../compile/universe.js';
 
 /** Why a claim would launch as `cheapest`, in a person's words. */
-export function whyOf(
-  { dimensions, offers }: Compiled,
-  cheapest: Row,
-  usage: Float64Array,
-  launchable: readonly Row[],
-): string {
+export function whyOf({ dimensions, offers }: Compiled, cheapest: Row, usage: Float64Array, types: number): string {
   const allocatable = offers.allocatable(cheapest.type);
   const { overhead } = offers.of(cheapest.profile);
   let tightest = 0;
@@ -22,7 +17,6 @@ export function whyOf(
       tightest = d;
     }
   }
-  const types = new Set(launchable.map(({ type }) => type.name)).size;
   const rivals = types === 1 ? 'the only type that fits' : `the cheapest of ${types} listed types that fit`;
   const tight = `${Math.round(share * 100)}% of its ${dimensions.names[tightest]!} is then in use`;
   return `${cheapest.type.name} in ${cheapest.zone} (${cheapest.capacityType}) is ${rivals} ${needs.join(', ')}; ${tight}`;

@@ -1,31 +1,25 @@
 import type { Pod } from '../../api/kubernetes.js';
 import type { Compiled } from '../compiled.js';
 import type { PodClass } from '../compile/classes.js';
-import type { Level } from '../compile/ladder.js';
 import type { Profile } from '../compile/universe.js';
+import type { Volumes } from '../compile/volumes.js';
 import type { Group } from '../topology/groups.js';
 import type { Ledger } from '../topology/ledger.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import { cellsFor, type Cell } from './cells.js';
+import { Company } from './company.js';
 import type { Feasibility } from './feasibility.js';
 import { hostRoom, selectsOwn } from './host-rules.js';
-import { roomFor, type NodeState } from './node-states.js';
-import type { Part } from './part.js';
-
-/** What is being placed. */
-interface Target {
-  readonly podClass: PodClass;
-  readonly level: Level;
-  readonly rules: Rules;
-  /** Profiles that proved to have no room, of limited pools. */
-  readonly without: ReadonlySet<Profile>;
-}
+import { attach, roomFor, type NodeState } from './node-states.js';
+import type { Part, Target } from './part.js';
 
 /**
  * Decides where pods go: onto which existing node, or into which topology domain of nodes to be launched. Counts are kept
  * pod by pod, so that every later decision sees the earlier ones.
  */
 export class Assigner {
+  readonly volumes: Volumes;
+  private readonly company: Company;
   private readonly seeds = new Map<Group, string | undefined>();
 
   constructor(
@@ -33,18 +27,21 @@ export class Assigner {
     private readonly feasibility: Feasibility,
     private readonly nodes: readonly NodeState[],
     private readonly book: RuleBook,
-    private readonly ledger: Ledger,
-  ) {}
+    readonly ledger: Ledger,
+  ) {
+    this.volumes = compiled.volumes;
+    this.company = new Company(compiled, feasibility, nodes, book, this);
+  }
 
   /** Places what it can of `pods` on one rung: parts to launch are appended to `parts`, pods without a place returned. */
   place(target: Target, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
     const { podClass, level, rules, without } = target;
+    if (rules.hostAffinity.length > 0) return this.company.place(target, pods, parts);
     if (rules.keys.length > 0) return this.placeInCells(target, pods, parts);
     const rest = this.useNodes(target, pods);
     if (rest.length === 0) return rest;
     const usable = this.feasibility.holding(podClass, level).filter((profile) => !without.has(profile));
     if (usable.length === 0) return rest;
-    this.ledger.record(rules, 0, () => undefined);
     parts.push(this.partOf(target, rest, this.feasibility.heaviest(usable)));
     return [];
   }
@@ -68,17 +65,26 @@ export class Assigner {
       if (next === pods.length) break;
       const fit = roomFor(node.free, demand, pods.length - next);
       if (fit === 0 || !this.feasibility.admitsKind(level, node.kind)) continue;
-      const room = hostRoom(node, podClass, rules, this.ledger, fit);
-      if (room > 0) this.putOn(node, podClass, rules, pods.slice(next, (next += room)));
+      for (let left = fit; left > 0 && next < pods.length;) {
+        const room = hostRoom(node, { podClass, rules, pod: pods[next]! }, this, left);
+        if (room === 0) break;
+        this.putOn(node, podClass, rules, pods.slice(next, next + room));
+        next += room;
+        left -= room;
+      }
     }
     return next === 0 ? pods : pods.slice(next);
   }
 
-  private putOn(node: NodeState, podClass: PodClass, rules: Rules, pods: readonly Pod[]): void {
+  putOn(node: NodeState, podClass: PodClass, rules: Rules, pods: readonly Pod[]): void {
     const demand = this.feasibility.demand(podClass);
     for (let d = 0; d < demand.length; d++) node.free[d] = node.free[d]! - pods.length * demand[d]!;
     node.pods.push(...pods);
     node.ports.push(...podClass.shape.hostPorts);
+    if (node.attach !== undefined) {
+      for (const pod of pods)
+        if (pod.spec.volumes !== undefined) attach(node.attach.attached, this.volumes.attached(pod));
+    }
     this.ledger.record(rules, pods.length, ({ hostname, key }) => {
       if (hostname) return node.host;
       const index = this.compiled.space.find(key);
@@ -93,17 +99,18 @@ export class Assigner {
     const chosen = new Map<Cell, Pod[]>();
     let next = 0;
     for (; next < pods.length; next++) {
-      const cell = this.choose(target, cells);
+      const pod = pods[next]!;
+      const cell = this.choose(target, cells, pod);
       if (cell === undefined) break;
-      const node = this.nextNode(target, cell);
+      const node = this.nextNode(target, cell, pod);
       if (node !== undefined) {
-        this.putOn(node, podClass, rules, [pods[next]!]);
+        this.putOn(node, podClass, rules, [pod]);
         continue;
       }
       this.ledger.record(rules, 1, (group) => (group.hostname ? undefined : cell.domains.get(group.key)));
       const there = chosen.get(cell);
-      if (there === undefined) chosen.set(cell, [pods[next]!]);
-      else there.push(pods[next]!);
+      if (there === undefined) chosen.set(cell, [pod]);
+      else there.push(pod);
     }
     for (const cell of cells) {
       const there = chosen.get(cell);
@@ -112,12 +119,12 @@ export class Assigner {
     return next === 0 ? pods : pods.slice(next);
   }
 
-  private choose(target: Target, cells: readonly Cell[]): Cell | undefined {
+  private choose(target: Target, cells: readonly Cell[], pod: Pod): Cell | undefined {
     let best: Cell | undefined;
     let bestRank: readonly number[] = [];
     for (const cell of cells) {
-      if (!this.allows(target, cell)) continue;
-      const node = this.nextNode(target, cell);
+      if (!this.allows(target.rules, (key) => cell.domains.get(key))) continue;
+      const node = this.nextNode(target, cell, pod);
       if (node === undefined && cell.profiles.length === 0) continue;
       const rank = [
         this.strain(target.rules, cell),
@@ -134,28 +141,27 @@ export class Assigner {
   }
 
   /** Whether one more pod may be there. */
-  private allows({ rules }: Target, cell: Cell): boolean {
+  allows(rules: Rules, domainOf: (key: string) => string | undefined): boolean {
     const { ledger } = this;
     for (const group of rules.spread) {
-      const domain = cell.domains.get(group.key);
+      const domain = domainOf(group.key);
       if (domain === undefined) return false;
       const self = selectsOwn(rules, group) ? 1 : 0;
       if (ledger.count(group, domain) + self - ledger.least(group) > group.maxSkew) return false;
     }
     for (const group of rules.antiAffinity) {
-      const domain = cell.domains.get(group.key);
+      const domain = domainOf(group.key);
       if (domain !== undefined && ledger.count(group, domain) > 0) return false;
     }
     for (const group of rules.matched) {
       if (group.kind !== 'antiAffinity' || group.hostname) continue;
-      const domain = cell.domains.get(group.key);
+      const domain = domainOf(group.key);
       if (domain !== undefined && ledger.owners(group, domain) > 0) return false;
     }
-    return rules.affinity.every((group) => this.attracts(rules, group, cell));
+    return rules.affinity.every((group) => this.attracts(rules, group, domainOf(group.key)));
   }
 
-  private attracts(rules: Rules, group: Group, cell: Cell): boolean {
-    const domain = cell.domains.get(group.key);
+  private attracts(rules: Rules, group: Group, domain: string | undefined): boolean {
     if (domain === undefined) return false;
     if (this.ledger.total(group) > 0) return this.ledger.count(group, domain) > 0;
     return selectsOwn(rules, group) && this.seed(group) === domain;
@@ -214,11 +220,11 @@ export class Assigner {
   }
 
   /** The first existing node of the cell with room; those without are passed for good. */
-  private nextNode({ podClass, rules }: Target, cell: Cell): NodeState | undefined {
+  private nextNode({ podClass, rules }: Target, cell: Cell, pod: Pod): NodeState | undefined {
     const demand = this.feasibility.demand(podClass);
     for (; cell.next < cell.nodes.length; cell.next++) {
       const node = cell.nodes[cell.next]!;
-      if (roomFor(node.free, demand, 1) > 0 && hostRoom(node, podClass, rules, this.ledger, 1) > 0) return node;
+      if (roomFor(node.free, demand, 1) > 0 && hostRoom(node, { podClass, rules, pod }, this, 1) > 0) return node;
     }
     return undefined;
   }

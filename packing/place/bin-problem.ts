@@ -1,3 +1,4 @@
+import type { InstanceType } from '../../core/instance-type.js';
 import type { Compiled } from '../compiled.js';
 import type { BinProblem, Limit, OpenBin } from '../bins/problem.js';
 import type { Profile } from '../compile/universe.js';
@@ -83,10 +84,14 @@ export interface PoolLimit {
 }
 
 /** What one node of a row uses of a limit. */
-export function limitUse(compiled: Compiled, row: number, { pool, reservation, resource }: PoolLimit): number {
+export function limitUse(compiled: Compiled, row: number, limit: PoolLimit): number {
   const { type, profile } = compiled.universe.rows[row]!;
-  if (reservation !== undefined) return profile.reservation === reservation ? 1 : 0;
-  if (profile.pool.name !== pool) return 0;
+  if (limit.reservation !== undefined) return profile.reservation === limit.reservation ? 1 : 0;
+  return profile.pool.name === limit.pool ? typeUse(limit, type) : 0;
+}
+
+/** What one node of a type in the limited pool uses. */
+export function typeUse({ resource }: PoolLimit, type: InstanceType): number {
   return resource === 'nodes' ? 1 : (type.capacity[resource] ?? 0);
 }
 

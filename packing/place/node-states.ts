@@ -1,4 +1,4 @@
-import type { Taint } from '../../api/kubernetes.js';
+import type { CSINode, Taint } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { normaliseKey } from '../requirements/requirements.js';
 import type { Compiled } from '../compiled.js';
@@ -23,6 +23,8 @@ export interface NodeState {
   readonly pods: Pod[];
   /** Its domain of the host name. */
   readonly host: string;
+  /** What its CSI drivers attach; undefined where nothing limits that. */
+  readonly attach: Attachments | undefined;
 }
 
 export interface NodeKind {
@@ -36,6 +38,7 @@ export function nodeStates(compiled: Compiled): NodeState[] {
   const { nodes, space, dimensions, bound, daemons } = compiled;
   const kinds = new Map<string, NodeKind>();
   const daemonsOf = new Map<string, { constraint: readonly Constraint[]; vector: Float64Array }[]>();
+  const limits = attachLimits(compiled.input.objects.csiNodes);
   const states: NodeState[] = [];
   for (const view of nodes) {
     if (view.leaving) continue;
@@ -65,7 +68,16 @@ export function nodeStates(compiled: Compiled): NodeState[] {
     }
     for (let d = 0; d < free.length; d++) if (owed[d]! > 0) free[d] = free[d]! - owed[d]!;
     const host = view.labels[labels.hostname] ?? view.name;
-    states.push({ index: states.length, view, free, kind, ports, pods: [], host });
+    states.push({
+      index: states.length,
+      view,
+      free,
+      kind,
+      ports,
+      pods: [],
+      host,
+      attach: attachmentsOf(compiled, view.name, pods, limits),
+    });
   }
   return states;
 }
@@ -98,6 +110,63 @@ function parseAmount(name: string, quantity: string): number {
 
 function addInto(total: Float64Array, more: Float64Array, factor: number): void {
   for (let d = 0; d < total.length; d++) total[d] = total[d]! + factor * more[d]!;
+}
+
+/** Volumes attached to a node, by driver, and how many each driver can attach. */
+export interface Attachments {
+  readonly limits: ReadonlyMap<string, number>;
+  readonly attached: Map<string, Set<string>>;
+}
+
+function attachLimits(csiNodes: readonly CSINode[] | undefined): Map<string, Map<string, number>> {
+  const byNode = new Map<string, Map<string, number>>();
+  for (const { metadata, spec } of csiNodes ?? []) {
+    const limits = new Map<string, number>();
+    for (const { name, allocatable } of spec.drivers ?? []) {
+      if (allocatable?.count !== undefined) limits.set(name, allocatable.count);
+    }
+    if (limits.size > 0) byNode.set(metadata.name ?? '', limits);
+  }
+  return byNode;
+}
+
+function attachmentsOf(
+  { volumes }: Compiled,
+  name: string,
+  pods: readonly Pod[],
+  limitsOf: ReadonlyMap<string, ReadonlyMap<string, number>>,
+): Attachments | undefined {
+  const limits = limitsOf.get(name);
+  if (limits === undefined) return undefined;
+  const attached = new Map<string, Set<string>>();
+  for (const pod of pods) if (pod.spec.volumes !== undefined) attach(attached, volumes.attached(pod));
+  return { limits, attached };
+}
+
+/** Counts volumes as attached; a volume counts once however many pods use it. */
+export function attach(
+  attached: Map<string, Set<string>>,
+  volumes: readonly { readonly driver: string; readonly volume: string }[],
+): void {
+  for (const { driver, volume } of volumes) {
+    const there = attached.get(driver);
+    if (there === undefined) attached.set(driver, new Set([volume]));
+    else there.add(volume);
+  }
+}
+
+/** Whether the drivers can attach these volumes too. */
+export function canAttach(
+  { limits, attached }: Attachments,
+  volumes: readonly { readonly driver: string; readonly volume: string }[],
+): boolean {
+  for (const [driver, limit] of limits) {
+    const there = attached.get(driver);
+    const more = new Set<string>();
+    for (const each of volumes) if (each.driver === driver && there?.has(each.volume) !== true) more.add(each.volume);
+    if (more.size > 0 && (there?.size ?? 0) + more.size > limit) return false;
+  }
+  return true;
 }
 
 /** How many pods of this size the free amounts hold, at most `wanted`. */

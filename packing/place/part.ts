@@ -2,6 +2,7 @@ import type { Pod } from '../../api/kubernetes.js';
 import type { PodClass } from '../compile/classes.js';
 import type { Level } from '../compile/ladder.js';
 import type { Profile } from '../compile/universe.js';
+import type { Rules } from '../topology/rules.js';
 
 /** Pods of one class, as they stand on one rung. */
 export interface Member {
@@ -23,4 +24,13 @@ export interface Part {
   readonly demand: Float64Array;
   /** How many units. */
   readonly count: number;
+}
+
+/** What is being placed. */
+export interface Target {
+  readonly podClass: PodClass;
+  readonly level: Level;
+  readonly rules: Rules;
+  /** Profiles that proved to have no room, of limited pools. */
+  readonly without: ReadonlySet<Profile>;
 }

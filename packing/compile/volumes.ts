@@ -1,0 +1,190 @@
+import type {
+  NodeSelectorTerm,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  PodVolume,
+  StorageClass,
+} from '../../api/kubernetes.js';
+import { labels } from '../../api/labels.js';
+import { single, requirementOf } from '../requirements/requirement.js';
+import {
+  canonicalText,
+  impossibleKey,
+  join,
+  narrow,
+  normaliseKey,
+  type Requirements,
+} from '../requirements/requirements.js';
+import type { Requirement } from '../requirements/requirement.js';
+import type { ClusterObjects } from '../types.js';
+import { readTerm } from './node-terms.js';
+
+/** What the volumes of a pod ask of its node (section 2.7). */
+export interface VolumeNeeds {
+  /** Alternatives for the node, of which one must hold; none when the volumes can be anywhere. */
+  readonly alternatives: readonly Requirements[];
+  /** Volumes that count towards the attach limits of the node, by driver; shared ones by name as well. */
+  readonly attachments: readonly { readonly driver: string; readonly volume: string; readonly shared: boolean }[];
+  /** Why no node can serve the pod yet. */
+  readonly error?: { readonly subject: string; readonly message: string };
+}
+
+const noNeeds: VolumeNeeds = { alternatives: [], attachments: [] };
+const bindCompleted = 'pv.kubernetes.io/bind-completed';
+
+interface ClaimNeeds {
+  readonly alternatives: readonly Requirements[];
+  readonly driver?: string;
+  readonly error?: string;
+}
+
+/** Reads the claims, volumes and storage classes behind the volumes of pods. */
+export class Volumes {
+  private readonly claims = new Map<string, PersistentVolumeClaim>();
+  private readonly volumes = new Map<string, PersistentVolume>();
+  private readonly classes = new Map<string, StorageClass>();
+  private readonly users = new Map<string, number>();
+  private readonly known = new Map<string, VolumeNeeds>();
+
+  constructor(objects: ClusterObjects) {
+    for (const claim of objects.persistentVolumeClaims ?? []) {
+      this.claims.set(`${claim.metadata.namespace ?? 'default'}/${claim.metadata.name ?? ''}`, claim);
+    }
+    for (const volume of objects.persistentVolumes ?? []) this.volumes.set(volume.metadata.name ?? '', volume);
+    for (const storage of objects.storageClasses ?? []) this.classes.set(storage.metadata.name ?? '', storage);
+    if (this.claims.size === 0) return;
+    for (const pod of objects.pods) {
+      for (const volume of pod.spec.volumes ?? []) {
+        const key = claimKey(pod, volume);
+        if (key !== undefined) this.users.set(key, (this.users.get(key) ?? 0) + 1);
+      }
+    }
+  }
+
+  /** A text equal for pods whose volumes ask the same of a node; empty for most pods. */
+  text(pod: Pod): string {
+    let text = '';
+    for (const volume of pod.spec.volumes ?? []) {
+      const key = claimKey(pod, volume);
+      if (key === undefined) continue;
+      const { alternatives, driver, error } = this.claimNeeds(key, volume);
+      const name = this.isShared(key) || error !== undefined ? key : '';
+      text += `V${name}/${driver ?? ''}/${error ?? ''}/${alternatives.map(canonicalText).join('|')}`;
+    }
+    return text;
+  }
+
+  needs(pod: Pod): VolumeNeeds {
+    const volumes = pod.spec.volumes;
+    if (volumes === undefined) return noNeeds;
+    const text = this.text(pod);
+    if (text === '') return noNeeds;
+    let needs = this.known.get(text);
+    if (needs === undefined) this.known.set(text, (needs = this.build(pod, volumes)));
+    return needs;
+  }
+
+  /** The volumes of a pod that count towards attach limits, by driver and name. */
+  attached(pod: Pod): { driver: string; volume: string }[] {
+    const found: { driver: string; volume: string }[] = [];
+    for (const volume of pod.spec.volumes ?? []) {
+      const key = claimKey(pod, volume);
+      const driver = key === undefined ? undefined : this.claimNeeds(key, volume).driver;
+      if (key !== undefined && driver !== undefined) found.push({ driver, volume: this.volumeName(key) });
+    }
+    return found;
+  }
+
+  private build(pod: Pod, volumes: readonly PodVolume[]): VolumeNeeds {
+    let alternatives: readonly Requirements[] = [];
+    const attachments: { driver: string; volume: string; shared: boolean }[] = [];
+    for (const volume of volumes) {
+      const key = claimKey(pod, volume);
+      if (key === undefined) continue;
+      const needs = this.claimNeeds(key, volume);
+      if (needs.error !== undefined) {
+        const error = { subject: `PersistentVolumeClaim ${key}`, message: needs.error };
+        return { alternatives: [], attachments: [], error };
+      }
+      alternatives = cross(alternatives, needs.alternatives);
+      if (needs.driver === undefined) continue;
+      attachments.push({ driver: needs.driver, volume: this.volumeName(key), shared: this.isShared(key) });
+    }
+    return { alternatives, attachments };
+  }
+
+  private isShared(key: string): boolean {
+    return (this.users.get(key) ?? 0) > 1;
+  }
+
+  private volumeName(key: string): string {
+    return this.claims.get(key)?.spec.volumeName ?? key;
+  }
+
+  private claimNeeds(key: string, volume: PodVolume): ClaimNeeds {
+    const claim = this.claims.get(key);
+    const spec = claim?.spec ?? volume.ephemeral?.volumeClaimTemplate.spec;
+    if (spec === undefined) return refused('does not exist');
+    if (claim?.metadata.deletionTimestamp !== undefined) return refused('is being deleted');
+    if (claim?.status?.phase === 'Lost') return refused('has lost its volume');
+    const { volumeName, storageClassName } = spec;
+    if (claim !== undefined && volumeName !== undefined && volumeName !== '') {
+      if (claim.metadata.annotations?.[bindCompleted] === undefined) return refused('is not bound completely yet');
+      return this.boundNeeds(volumeName);
+    }
+    if (storageClassName === undefined || storageClassName === '')
+      return refused('is unbound and has no storage class');
+    return this.classNeeds(storageClassName);
+  }
+
+  private boundNeeds(name: string): ClaimNeeds {
+    const volume = this.volumes.get(name);
+    if (volume === undefined) return refused(`is bound to PersistentVolume ${name}, which does not exist`);
+    const local = volume.spec.local !== undefined || volume.spec.hostPath !== undefined;
+    const terms = volume.spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
+    const alternatives = terms.map((term) => readTerm(local ? withoutHost(term) : term));
+    const driver = volume.spec.csi?.driver;
+    return {
+      alternatives: alternatives.some((each) => each.size === 0) ? [] : alternatives,
+      ...(driver === undefined ? {} : { driver }),
+    };
+  }
+
+  private classNeeds(name: string): ClaimNeeds {
+    const storage = this.classes.get(name);
+    if (storage === undefined) return refused(`asks for storage class ${name}, which does not exist`);
+    if (storage.volumeBindingMode !== 'WaitForFirstConsumer') {
+      return refused(`is unbound though storage class ${name} binds at once`);
+    }
+    const alternatives = (storage.allowedTopologies ?? []).map(({ matchLabelExpressions }) => {
+      const read = new Map<string, Requirement>();
+      for (const { key, values } of matchLabelExpressions ?? []) {
+        narrow(read, normaliseKey(key), values.length === 1 ? single(values[0]!) : requirementOf('In', values));
+      }
+      return read;
+    });
+    return { alternatives, driver: storage.provisioner };
+  }
+}
+
+const refused = (error: string): ClaimNeeds => ({ alternatives: [], error });
+
+function claimKey(pod: Pod, { persistentVolumeClaim, ephemeral, name }: PodVolume): string | undefined {
+  if (persistentVolumeClaim === undefined && ephemeral === undefined) return undefined;
+  const claim = persistentVolumeClaim?.claimName ?? `${pod.metadata.name ?? ''}-${name}`;
+  return `${pod.metadata.namespace ?? 'default'}/${claim}`;
+}
+
+const withoutHost = ({ matchExpressions }: NodeSelectorTerm): NodeSelectorTerm => ({
+  matchExpressions: (matchExpressions ?? []).filter(({ key }) => key !== labels.hostname),
+});
+
+/** Every pair of alternatives that can hold together; all of them merged where none can. */
+function cross(left: readonly Requirements[], right: readonly Requirements[]): readonly Requirements[] {
+  if (left.length === 0) return right;
+  if (right.length === 0) return left;
+  const pairs = left.flatMap((one) => right.map((other) => join(one, other)));
+  const possible = pairs.filter((pair) => impossibleKey(pair) === undefined);
+  return possible.length > 0 ? possible : pairs.slice(0, 1);
+}
