@@ -47,6 +47,12 @@ export interface CloudProvider {
   /** Remembers that offerings are out of capacity; the caller keeps the durable timer. */
   markUnavailable(offerings: readonly UnavailableOffering[]): void;
 
+  /** Reads catalogue and prices again where they are kept (the schedule of section 5.2). */
+  refresh?(): Promise<void>;
+
+  /** Removes what earlier launches left in the cloud and nothing uses any more. */
+  sweep?(nodeClasses: readonly NodeClass[], claims: readonly NodeClaim[]): Promise<void>;
+
   /** Interruption notices; absent where the provider has none or no queue is configured. */
   readonly interruptions?: InterruptionSource;
 }
@@ -78,6 +84,8 @@ export interface LaunchRequest {
   readonly nodeClass: NodeClass;
   /** At most 64 characters; the same token gives the same instance. */
   readonly clientToken: string;
+  /** True only when nothing can have been launched for the claim before; spares looking for it. */
+  readonly firstAttempt?: boolean;
 }
 
 export interface LaunchedInstance {

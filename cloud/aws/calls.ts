@@ -1,0 +1,228 @@
+import {
+  CreateFleetCommand,
+  CreateLaunchTemplateCommand,
+  CreateTagsCommand,
+  DeleteLaunchTemplateCommand,
+  DescribeCapacityReservationsCommand,
+  DescribeImagesCommand,
+  DescribeInstancesCommand,
+  DescribeInstanceStatusCommand,
+  DescribeInstanceTypeOfferingsCommand,
+  DescribeInstanceTypesCommand,
+  DescribeLaunchTemplatesCommand,
+  DescribePlacementGroupsCommand,
+  DescribeSecurityGroupsCommand,
+  DescribeSpotPriceHistoryCommand,
+  DescribeSubnetsCommand,
+  EC2Client,
+  RunInstancesCommand,
+  TerminateInstancesCommand,
+} from '@aws-sdk/client-ec2';
+import type * as ec2 from '@aws-sdk/client-ec2';
+import { DescribeClusterCommand, EKSClient } from '@aws-sdk/client-eks';
+import {
+  AddRoleToInstanceProfileCommand,
+  CreateInstanceProfileCommand,
+  DeleteInstanceProfileCommand,
+  GetInstanceProfileCommand,
+  IAMClient,
+  ListInstanceProfilesCommand,
+  RemoveRoleFromInstanceProfileCommand,
+} from '@aws-sdk/client-iam';
+import type * as iam from '@aws-sdk/client-iam';
+import { GetProductsCommand, PricingClient } from '@aws-sdk/client-pricing';
+import type * as pricing from '@aws-sdk/client-pricing';
+import { DeleteMessageBatchCommand, GetQueueUrlCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import type * as sqs from '@aws-sdk/client-sqs';
+import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
+import type { Clock } from './clock.js';
+import { toDomainError } from './errors.js';
+import type { IamAction } from './iam-actions.js';
+import { Limiter } from './limiter.js';
+
+export interface CallsOptions {
+  readonly region: string;
+  /** Replaces AWS' own endpoints, for test beds and private gateways. */
+  readonly endpoint?: string;
+  /** Where GetProducts is answered; AWS offers it in few regions. Default by partition. */
+  readonly pricingRegion?: string;
+  readonly clock: Clock;
+  /** Called after each call, for metrics and logs. */
+  readonly onCall?: (call: { action: IamAction; durationMs: number; code: string }) => void;
+}
+
+/** Request budgets by kind of call; AWS publishes refill rates of this order for accounts without raised limits. */
+const budgets = {
+  read: { burst: 100, perSecond: 20 },
+  launch: { burst: 100, perSecond: 20 },
+  mutate: { burst: 100, perSecond: 10 },
+  other: { burst: 200, perSecond: 100 },
+} as const;
+
+const maxAttempts = 4;
+
+/** Every AWS call that the provider makes, and nothing besides: each is limited, retried and named in one place. */
+export function createCalls(options: CallsOptions): AwsCalls {
+  const config = {
+    region: options.region,
+    // Attempts are counted here, under the shared limiter, not in the SDK.
+    maxAttempts: 1,
+    requestHandler: { connectionTimeout: 5_000, requestTimeout: 60_000, throwOnRequestTimeout: true },
+    ...(options.endpoint === undefined ? {} : { endpoint: options.endpoint }),
+  };
+  const clients = {
+    ec2: new EC2Client(config),
+    eks: new EKSClient(config),
+    iam: new IAMClient(config),
+    pricing: new PricingClient({ ...config, region: options.pricingRegion ?? pricingRegionOf(options.region) }),
+    sqs: new SQSClient(config),
+    ssm: new SSMClient(config),
+  };
+  const call = createCaller(options);
+  return { ...discoveryCalls(clients, call), ...fleetCalls(clients, call), ...otherCalls(clients, call) };
+}
+
+export type AwsCalls = ReturnType<typeof discoveryCalls> &
+  ReturnType<typeof fleetCalls> &
+  ReturnType<typeof otherCalls>;
+
+interface Clients {
+  readonly ec2: EC2Client;
+  readonly eks: EKSClient;
+  readonly iam: IAMClient;
+  readonly pricing: PricingClient;
+  readonly sqs: SQSClient;
+  readonly ssm: SSMClient;
+}
+
+type Caller = <T>(
+  action: IamAction,
+  budget: keyof typeof budgets,
+  send: () => Promise<T>,
+  idempotent?: boolean,
+) => Promise<T>;
+
+function createCaller(options: CallsOptions): Caller {
+  const limiters = new Map(
+    Object.entries(budgets).map(([name, budget]) => [name, new Limiter(budget, options.clock)] as const),
+  );
+  const once = async <T>(action: IamAction, limiter: Limiter, send: () => Promise<T>): Promise<T> => {
+    await limiter.acquire();
+    const start = options.clock.now();
+    const report = (code: string): void => options.onCall?.({ action, durationMs: options.clock.now() - start, code });
+    try {
+      const answer = await send();
+      limiter.succeeded();
+      report('');
+      return answer;
+    } catch (error) {
+      const failure = toDomainError(error, action);
+      if (failure.type === 'Throttled') limiter.throttled();
+      report(
+        typeof failure.details.code === 'string' && failure.details.code !== '' ? failure.details.code : failure.type,
+      );
+      throw failure;
+    }
+  };
+  /** A throttled call never took effect and may be made again; one without an answer only when it is idempotent. */
+  return async (action, budget, send, idempotent = true) => {
+    const limiter = limiters.get(budget)!;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await once(action, limiter, send);
+      } catch (error) {
+        const { type } = toDomainError(error, action);
+        const again = type === 'Throttled' || (type === 'Unavailable' && idempotent);
+        if (!again || attempt >= maxAttempts) throw error;
+        await options.clock.sleep(100 * 2 ** attempt * (0.5 + Math.random()));
+      }
+    }
+  };
+}
+
+const discoveryCalls = (clients: Clients, call: Caller) => ({
+  describeInstanceTypes: (input: ec2.DescribeInstanceTypesCommandInput) =>
+    call('ec2:DescribeInstanceTypes', 'read', () => clients.ec2.send(new DescribeInstanceTypesCommand(input))),
+  describeInstanceTypeOfferings: (input: ec2.DescribeInstanceTypeOfferingsCommandInput) =>
+    call('ec2:DescribeInstanceTypeOfferings', 'read', () =>
+      clients.ec2.send(new DescribeInstanceTypeOfferingsCommand(input)),
+    ),
+  describeSpotPriceHistory: (input: ec2.DescribeSpotPriceHistoryCommandInput) =>
+    call('ec2:DescribeSpotPriceHistory', 'read', () => clients.ec2.send(new DescribeSpotPriceHistoryCommand(input))),
+  describeSubnets: (input: ec2.DescribeSubnetsCommandInput) =>
+    call('ec2:DescribeSubnets', 'read', () => clients.ec2.send(new DescribeSubnetsCommand(input))),
+  describeSecurityGroups: (input: ec2.DescribeSecurityGroupsCommandInput) =>
+    call('ec2:DescribeSecurityGroups', 'read', () => clients.ec2.send(new DescribeSecurityGroupsCommand(input))),
+  describeImages: (input: ec2.DescribeImagesCommandInput) =>
+    call('ec2:DescribeImages', 'read', () => clients.ec2.send(new DescribeImagesCommand(input))),
+  describeCapacityReservations: (input: ec2.DescribeCapacityReservationsCommandInput) =>
+    call('ec2:DescribeCapacityReservations', 'read', () =>
+      clients.ec2.send(new DescribeCapacityReservationsCommand(input)),
+    ),
+  describePlacementGroups: (input: ec2.DescribePlacementGroupsCommandInput) =>
+    call('ec2:DescribePlacementGroups', 'read', () => clients.ec2.send(new DescribePlacementGroupsCommand(input))),
+});
+
+const fleetCalls = (clients: Clients, call: Caller) => ({
+  describeInstances: (input: ec2.DescribeInstancesCommandInput) =>
+    call('ec2:DescribeInstances', 'read', () => clients.ec2.send(new DescribeInstancesCommand(input))),
+  describeInstanceStatus: (input: ec2.DescribeInstanceStatusCommandInput) =>
+    call('ec2:DescribeInstanceStatus', 'read', () => clients.ec2.send(new DescribeInstanceStatusCommand(input))),
+  describeLaunchTemplates: (input: ec2.DescribeLaunchTemplatesCommandInput) =>
+    call('ec2:DescribeLaunchTemplates', 'read', () => clients.ec2.send(new DescribeLaunchTemplatesCommand(input))),
+  createLaunchTemplate: (input: ec2.CreateLaunchTemplateCommandInput) =>
+    call('ec2:CreateLaunchTemplate', 'mutate', () => clients.ec2.send(new CreateLaunchTemplateCommand(input))),
+  deleteLaunchTemplate: (input: ec2.DeleteLaunchTemplateCommandInput) =>
+    call('ec2:DeleteLaunchTemplate', 'mutate', () => clients.ec2.send(new DeleteLaunchTemplateCommand(input))),
+  /** Not repeated here without an answer: the launch looks first for what the lost call did. */
+  createFleet: (input: ec2.CreateFleetCommandInput) =>
+    call('ec2:CreateFleet', 'launch', () => clients.ec2.send(new CreateFleetCommand(input)), false),
+  runInstances: (input: ec2.RunInstancesCommandInput & { DryRun: true }) =>
+    call('ec2:RunInstances', 'launch', () => clients.ec2.send(new RunInstancesCommand(input))),
+  terminateInstances: (input: ec2.TerminateInstancesCommandInput) =>
+    call('ec2:TerminateInstances', 'mutate', () => clients.ec2.send(new TerminateInstancesCommand(input))),
+  createTags: (input: ec2.CreateTagsCommandInput) =>
+    call('ec2:CreateTags', 'mutate', () => clients.ec2.send(new CreateTagsCommand(input))),
+});
+
+const otherCalls = (clients: Clients, call: Caller) => ({
+  getInstanceProfile: (input: iam.GetInstanceProfileCommandInput) =>
+    call('iam:GetInstanceProfile', 'other', () => clients.iam.send(new GetInstanceProfileCommand(input))),
+  createInstanceProfile: (input: iam.CreateInstanceProfileCommandInput) =>
+    call('iam:CreateInstanceProfile', 'other', () => clients.iam.send(new CreateInstanceProfileCommand(input))),
+  addRoleToInstanceProfile: (input: iam.AddRoleToInstanceProfileCommandInput) =>
+    call('iam:AddRoleToInstanceProfile', 'other', () => clients.iam.send(new AddRoleToInstanceProfileCommand(input))),
+  removeRoleFromInstanceProfile: (input: iam.RemoveRoleFromInstanceProfileCommandInput) =>
+    call('iam:RemoveRoleFromInstanceProfile', 'other', () =>
+      clients.iam.send(new RemoveRoleFromInstanceProfileCommand(input)),
+    ),
+  deleteInstanceProfile: (input: iam.DeleteInstanceProfileCommandInput) =>
+    call('iam:DeleteInstanceProfile', 'other', () => clients.iam.send(new DeleteInstanceProfileCommand(input))),
+  listInstanceProfiles: (input: iam.ListInstanceProfilesCommandInput) =>
+    call('iam:ListInstanceProfiles', 'other', () => clients.iam.send(new ListInstanceProfilesCommand(input))),
+  getParameter: (name: string) =>
+    call('ssm:GetParameter', 'other', () => clients.ssm.send(new GetParameterCommand({ Name: name }))),
+  getProducts: (input: pricing.GetProductsCommandInput) =>
+    call('pricing:GetProducts', 'other', () => clients.pricing.send(new GetProductsCommand(input))),
+  describeCluster: (name: string) =>
+    call('eks:DescribeCluster', 'other', () => clients.eks.send(new DescribeClusterCommand({ name }))),
+  getQueueUrl: (name: string) =>
+    call('sqs:GetQueueUrl', 'other', () => clients.sqs.send(new GetQueueUrlCommand({ QueueName: name }))),
+  receiveMessages: (input: sqs.ReceiveMessageCommandInput, signal: AbortSignal) =>
+    call(
+      'sqs:ReceiveMessage',
+      'other',
+      () => clients.sqs.send(new ReceiveMessageCommand(input), { abortSignal: signal }),
+      false,
+    ),
+  deleteMessages: (input: sqs.DeleteMessageBatchCommandInput) =>
+    call('sqs:DeleteMessage', 'other', () => clients.sqs.send(new DeleteMessageBatchCommand(input))),
+});
+
+/** Regions that answer GetProducts, by partition and distance. */
+export function pricingRegionOf(region: string): string {
+  if (region.startsWith('cn-')) return 'cn-northwest-1';
+  if (region.startsWith('ap-')) return 'ap-south-1';
+  if (region.startsWith('eu-')) return 'eu-central-1';
+  return 'us-east-1';
+}

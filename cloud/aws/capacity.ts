@@ -1,0 +1,175 @@
+import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
+import type { AmiFamily, EC2NodeClassSpec } from '../../api/aws/ec2-node-class.js';
+import { parseQuantity } from '../../core/quantities.js';
+import { parseResource } from '../../core/resources.js';
+import type { Resources } from '../../core/resources.js';
+import { branchInterfacesOf } from './branch-interfaces.js';
+import { families } from './families.js';
+import { kubeletSettings } from './kubelet.js';
+
+const mebi = 2 ** 20;
+const gibi = 2 ** 30;
+
+/** What of a node class and the settings decides what a node of a type has. */
+export interface CapacitySettings {
+  readonly family: AmiFamily;
+  readonly spec: Pick<
+    EC2NodeClassSpec,
+    'kubelet' | 'blockDeviceMappings' | 'instanceStorePolicy' | 'networkInterfaces'
+  >;
+  /** Share of memory that the hypervisor is taken to keep, such as 0.075. */
+  readonly vmMemoryOverheadPercent: number;
+  /** ENIs that the CNI does not use for pods. */
+  readonly reservedEnis: number;
+  /** Bytes that nodes of this type and image were seen to have; replaces the estimate (section 3.6). */
+  readonly knownMemory?: number;
+}
+
+export interface MachineResources {
+  readonly capacity: Resources;
+  readonly overhead: Resources;
+}
+
+/** What a node of this type has and what is kept back from pods (section 3.6). */
+export function machineResources(info: InstanceTypeInfo, settings: CapacitySettings): MachineResources {
+  const pods = podsOf(info, settings);
+  const capacity: Record<string, number> = {
+    cpu: vcpusOf(info) * 1000,
+    memory: settings.knownMemory ?? memoryOf(info, settings.vmMemoryOverheadPercent),
+    'ephemeral-storage': storageOf(info, settings),
+    pods,
+  };
+  for (const [name, count] of Object.entries(extendedResources(info, settings))) if (count > 0) capacity[name] = count;
+  return { capacity, overhead: overheadOf(info, settings, capacity) };
+}
+
+/** Pods that the addresses of the default network card's interfaces allow; 0 when no interface is left. */
+export function eniPods(info: InstanceTypeInfo, reservedEnis: number): number {
+  const network = info.NetworkInfo;
+  const card = network?.NetworkCards?.[network.DefaultNetworkCardIndex ?? 0];
+  const interfaces = (card?.MaximumNetworkInterfaces ?? network?.MaximumNetworkInterfaces ?? 0) - reservedEnis;
+  return interfaces <= 0 ? 0 : interfaces * ((network?.Ipv4AddressesPerInterface ?? 1) - 1) + 2;
+}
+
+/** The kubelet's `maxPods` on a node of this type. */
+export function podsOf(info: InstanceTypeInfo, { family, spec, reservedEnis }: CapacitySettings): number {
+  const { maxPods, podsPerCore } = kubeletSettings(spec.kubelet);
+  const efaOnly = (spec.networkInterfaces ?? []).filter(
+    (each) => each.networkCardIndex === 0 && each.interfaceType === 'efa-only',
+  ).length;
+  const traits = families[family];
+  const count = maxPods ?? (traits.eniLimitsPods ? eniPods(info, reservedEnis + efaOnly) : 110);
+  const capped = podsPerCore !== undefined && podsPerCore > 0 && traits.podsPerCore;
+  return capped ? Math.min(count, podsPerCore * vcpusOf(info)) : count;
+}
+
+/** CPU millicores that kubelet keeps: 6% of the first core, 1% of the second, 0.5% of two more, 0.25% beyond. */
+export function kubeReservedCpu(vcpus: number): number {
+  const steps = [
+    { upTo: 1, perCore: 60 },
+    { upTo: 2, perCore: 10 },
+    { upTo: 4, perCore: 5 },
+    { upTo: Number.POSITIVE_INFINITY, perCore: 2.5 },
+  ];
+  let reserved = 0;
+  let from = 0;
+  for (const { upTo, perCore } of steps) {
+    reserved += Math.max(0, Math.min(vcpus, upTo) - from) * perCore;
+    from = upTo;
+  }
+  return Math.floor(reserved);
+}
+
+/** What kubelet is told to keep for itself on a node of this type; the user's values win key by key. */
+export function kubeReserved(info: InstanceTypeInfo, settings: CapacitySettings): Resources {
+  const pods = families[settings.family].memoryReservedByEniPods ? eniPods(info, 0) : podsOf(info, settings);
+  return {
+    cpu: kubeReservedCpu(vcpusOf(info)),
+    memory: (11 * pods + 255) * mebi,
+    'ephemeral-storage': gibi,
+    ...amounts(kubeletSettings(settings.spec.kubelet).kubeReserved),
+  };
+}
+
+function vcpusOf(info: InstanceTypeInfo): number {
+  return info.VCpuInfo?.DefaultVCpus ?? 0;
+}
+
+/** Arm machines keep 64 MiB for contiguous allocations; the hypervisor's share is rounded up to whole MiB. */
+function memoryOf(info: InstanceTypeInfo, overheadPercent: number): number {
+  const arm = info.ProcessorInfo?.SupportedArchitectures?.includes('arm64') === true;
+  const total = (info.MemoryInfo?.SizeInMiB ?? 0) - (arm ? 64 : 0);
+  return (total - Math.ceil(total * overheadPercent)) * mebi;
+}
+
+function storageOf(info: InstanceTypeInfo, { family, spec }: CapacitySettings): number {
+  const local = info.InstanceStorageInfo?.TotalSizeInGB;
+  if (spec.instanceStorePolicy === 'RAID0' && local !== undefined) return local * 1e9;
+  const { ephemeralDevice, blockDevices } = families[family];
+  const own = spec.blockDeviceMappings ?? [];
+  const device =
+    own.find((mapping) => mapping.rootVolume === true) ??
+    (family === 'Custom' ? own.at(-1) : own.find((mapping) => mapping.deviceName === ephemeralDevice));
+  const size =
+    device?.ebs?.volumeSize ?? blockDevices.find((mapping) => mapping.deviceName === ephemeralDevice)?.ebs?.volumeSize;
+  return parseResource('ephemeral-storage', size ?? '20Gi');
+}
+
+function extendedResources(info: InstanceTypeInfo, { family, spec }: CapacitySettings): Record<string, number> {
+  const { GpuInfo, NeuronInfo, InferenceAcceleratorInfo, NetworkInfo } = info;
+  const gpus = (manufacturer: string): number =>
+    sum(GpuInfo?.Gpus, (gpu) => (gpu.Manufacturer === manufacturer ? gpu.Count : 0));
+  const neuron = NeuronInfo?.NeuronDevices;
+  const efaInterfaces = sum(spec.networkInterfaces, (each) => (each.interfaceType === 'efa-only' ? 1 : 0));
+  const windows = families[family].os === 'windows';
+  return {
+    'nvidia.com/gpu': gpus('NVIDIA'),
+    'amd.com/gpu': gpus('AMD'),
+    'habana.ai/gaudi': gpus('Habana'),
+    'aws.amazon.com/neuron': sum(neuron ?? InferenceAcceleratorInfo?.Accelerators, (device) => device.Count),
+    'aws.amazon.com/neuroncore': sum(neuron, (device) => (device.Count ?? 0) * (device.CoreInfo?.Count ?? 0)),
+    'vpc.amazonaws.com/efa': efaInterfaces === 0 ? (NetworkInfo?.EfaInfo?.MaximumEfaInterfaces ?? 0) : efaInterfaces,
+    'vpc.amazonaws.com/pod-eni': windows ? 0 : branchInterfacesOf(info.InstanceType ?? ''),
+    'vpc.amazonaws.com/PrivateIPv4Address': windows ? (NetworkInfo?.Ipv4AddressesPerInterface ?? 1) - 1 : 0,
+  };
+}
+
+function sum<T>(items: readonly T[] | undefined, amount: (item: T) => number | undefined): number {
+  return (items ?? []).reduce((total, item) => total + (amount(item) ?? 0), 0);
+}
+
+function overheadOf(info: InstanceTypeInfo, settings: CapacitySettings, capacity: Resources): Resources {
+  const kubelet = kubeletSettings(settings.spec.kubelet);
+  const kept = [
+    kubeReserved(info, settings),
+    amounts(kubelet.systemReserved),
+    eviction(kubelet.evictionHard, capacity),
+  ];
+  const overhead: Record<string, number> = {};
+  for (const part of kept) {
+    for (const [name, amount] of Object.entries(part)) overhead[name] = (overhead[name] ?? 0) + amount;
+  }
+  return overhead;
+}
+
+/** Hard thresholds; soft ones give pods time and keep nothing back. `100%` switches a threshold off. */
+function eviction(hard: Readonly<Record<string, string>> | undefined, capacity: Resources): Resources {
+  const storage = capacity['ephemeral-storage'] ?? 0;
+  return {
+    memory: threshold(hard?.['memory.available'], capacity.memory ?? 0) ?? 100 * mebi,
+    'ephemeral-storage': threshold(hard?.['nodefs.available'], storage) ?? Math.ceil(storage / 10),
+  };
+}
+
+function threshold(value: string | undefined, of: number): number | undefined {
+  if (value === undefined) return undefined;
+  if (!value.endsWith('%')) return Math.ceil(parseQuantity(value, 'evictionHard'));
+  const percent = Number(value.slice(0, -1));
+  return percent === 100 ? 0 : Math.ceil((of / 100) * percent);
+}
+
+/** `pid` is no resource of nodes and keeps nothing back. */
+function amounts(list: Readonly<Record<string, string>> | undefined): Resources {
+  const entries = Object.entries(list ?? {}).filter(([name]) => name !== 'pid');
+  return Object.fromEntries(entries.map(([name, quantity]) => [name, parseResource(name, quantity)]));
+}

@@ -1,0 +1,42 @@
+import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import { annotations, labels } from '../../api/labels.js';
+import { hashDrifted } from '../../core/drift-hash.js';
+import type { InstanceType } from '../../core/instance-type.js';
+import { imageFor } from './instance-types.js';
+import type { Ec2Instance } from './instances.js';
+
+/** Whether the claim was launched from another node class content than there is now; needs nothing of EC2. */
+export function staticDrift(claim: NodeClaim, nodeClass: EC2NodeClass): string | undefined {
+  const stamp = (marks: Readonly<Record<string, string>> | undefined) => ({
+    hash: marks?.[annotations.ec2NodeClassHash],
+    version: marks?.[annotations.ec2NodeClassHashVersion],
+  });
+  const drifted = hashDrifted(stamp(claim.metadata.annotations), stamp(nodeClass.metadata.annotations));
+  return drifted ? 'NodeClassDrift' : undefined;
+}
+
+/** Why an instance no longer matches what the node class resolves to now, in Karpenter's order (section 4.6). */
+export function instanceDrift(
+  instance: Ec2Instance,
+  claim: NodeClaim,
+  nodeClass: EC2NodeClass,
+  types: readonly InstanceType[],
+): string | undefined {
+  const { amis = [], subnets = [], securityGroups = [] } = nodeClass.status ?? {};
+  const name = claim.metadata.labels?.[labels.instanceType] ?? instance.instanceType;
+  const type = types.find((candidate) => candidate.name === name);
+  const image = type === undefined ? undefined : imageFor(amis, type.requirements);
+  if (image !== undefined && differs(instance.imageId, [image.id])) return 'AMIDrift';
+  const wanted = new Set(securityGroups.map((group) => group.id));
+  const groups = new Set(instance.securityGroupIds);
+  const same = groups.size === wanted.size && [...groups].every((group) => wanted.has(group));
+  if (wanted.size > 0 && !same) return 'SecurityGroupDrift';
+  const known = subnets.map((subnet) => subnet.id);
+  return known.length > 0 && differs(instance.subnetId, known) ? 'SubnetDrift' : undefined;
+}
+
+/** Whether a value that is known is none of these. */
+function differs(value: string | undefined, allowed: readonly string[]): boolean {
+  return value !== undefined && !allowed.includes(value);
+}

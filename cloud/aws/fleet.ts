@@ -1,0 +1,67 @@
+import type { CreateFleetCommandInput, FleetLaunchTemplateConfigRequest } from '@aws-sdk/client-ec2';
+import type { ResolvedSubnet } from '../../api/aws/ec2-node-class.js';
+import type { LaunchOption } from '../../core/launch-options.js';
+import type { LaunchStage } from './launch-choice.js';
+import { zoneOf } from './launch-choice.js';
+import { tagList } from './tags.js';
+
+export interface FleetInput {
+  readonly stage: LaunchStage;
+  /** The launch template of each type, by type name. */
+  readonly templates: ReadonlyMap<string, { readonly template: string; readonly imageId: string }>;
+  /** The subnet of each zone. */
+  readonly subnets: ReadonlyMap<string, ResolvedSubnet>;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly clientToken: string;
+  /** Prices come from overlays: EC2 is told the order instead of choosing by its own prices. */
+  readonly prioritized: boolean;
+  /** `spec.context` of the node class. */
+  readonly context: string | undefined;
+}
+
+/** The CreateFleet of one stage: type `instant`, one instance, one override for each type and zone (section 3.3). */
+export function fleetRequest(input: FleetInput): CreateFleetCommandInput {
+  const spot = input.stage.capacityType === 'spot';
+  const tags = tagList(input.tags);
+  return {
+    Type: 'instant',
+    ClientToken: input.clientToken,
+    TargetCapacitySpecification: { DefaultTargetCapacityType: spot ? 'spot' : 'on-demand', TotalTargetCapacity: 1 },
+    ...(spot
+      ? {
+          SpotOptions: {
+            AllocationStrategy: input.prioritized ? 'capacity-optimized-prioritized' : 'price-capacity-optimized',
+          },
+        }
+      : { OnDemandOptions: { AllocationStrategy: input.prioritized ? 'prioritized' : 'lowest-price' } }),
+    LaunchTemplateConfigs: templateConfigs(input),
+    TagSpecifications: [
+      { ResourceType: 'instance', Tags: tags },
+      { ResourceType: 'volume', Tags: tags },
+      { ResourceType: 'fleet', Tags: tags },
+    ],
+    ...(input.context === undefined ? {} : { Context: input.context }),
+  };
+}
+
+function templateConfigs(input: FleetInput): FleetLaunchTemplateConfigRequest[] {
+  const byTemplate = new Map<string, Map<string, LaunchOption>>();
+  for (const option of input.stage.options) {
+    const template = input.templates.get(option.type.name)?.template;
+    if (template === undefined || !input.subnets.has(zoneOf(option))) continue;
+    const overrides = byTemplate.get(template) ?? new Map<string, LaunchOption>();
+    const key = `${option.type.name}/${zoneOf(option)}`;
+    if (!overrides.has(key)) overrides.set(key, option);
+    byTemplate.set(template, overrides);
+  }
+  return [...byTemplate].map(([template, overrides]) => ({
+    LaunchTemplateSpecification: { LaunchTemplateName: template, Version: '$Latest' },
+    Overrides: [...overrides.values()].map((option) => ({
+      InstanceType: option.type.name as never,
+      SubnetId: input.subnets.get(zoneOf(option))?.id,
+      ImageId: input.templates.get(option.type.name)?.imageId,
+      AvailabilityZone: zoneOf(option),
+      ...(input.prioritized ? { Priority: option.offering.price } : {}),
+    })),
+  }));
+}

@@ -1,0 +1,60 @@
+/** How far a permission reaches in the generated policy (section 5.5). */
+export type IamScope =
+  /** Calls that only read, in the cluster's region. */
+  | 'regional-read'
+  /** Launches: on images, subnets, groups and templates as they are; on new resources only with the cluster's tags. */
+  | 'launch'
+  /** Resources that bear the cluster's tags. */
+  | 'tagged'
+  /** Tags on resources while they are created, and completing those of the cluster's instances. */
+  | 'tagging'
+  | 'instance-profile'
+  | 'instance-profile-list'
+  | 'pass-role'
+  | 'ssm'
+  | 'pricing'
+  | 'eks'
+  | 'queue';
+
+/**
+ * Every permission that this provider uses. `calls.ts` can only make calls that stand here, and the policies in
+ * deploy/ are generated from this table, so no call can be missing from them.
+ */
+export const iamActions = {
+  'ec2:DescribeCapacityReservations': 'regional-read',
+  'ec2:DescribeImages': 'regional-read',
+  'ec2:DescribeInstances': 'regional-read',
+  'ec2:DescribeInstanceStatus': 'regional-read',
+  'ec2:DescribeInstanceTypeOfferings': 'regional-read',
+  'ec2:DescribeInstanceTypes': 'regional-read',
+  'ec2:DescribeLaunchTemplates': 'regional-read',
+  'ec2:DescribePlacementGroups': 'regional-read',
+  'ec2:DescribeSecurityGroups': 'regional-read',
+  'ec2:DescribeSpotPriceHistory': 'regional-read',
+  'ec2:DescribeSubnets': 'regional-read',
+  'ec2:CreateFleet': 'launch',
+  'ec2:RunInstances': 'launch',
+  'ec2:CreateLaunchTemplate': 'launch',
+  'ec2:CreateTags': 'tagging',
+  'ec2:TerminateInstances': 'tagged',
+  'ec2:DeleteLaunchTemplate': 'tagged',
+  'iam:PassRole': 'pass-role',
+  'iam:CreateInstanceProfile': 'instance-profile',
+  'iam:TagInstanceProfile': 'instance-profile',
+  'iam:AddRoleToInstanceProfile': 'instance-profile',
+  'iam:RemoveRoleFromInstanceProfile': 'instance-profile',
+  'iam:DeleteInstanceProfile': 'instance-profile',
+  'iam:GetInstanceProfile': 'instance-profile',
+  'iam:ListInstanceProfiles': 'instance-profile-list',
+  'ssm:GetParameter': 'ssm',
+  'pricing:GetProducts': 'pricing',
+  'eks:DescribeCluster': 'eks',
+  'sqs:GetQueueUrl': 'queue',
+  'sqs:ReceiveMessage': 'queue',
+  'sqs:DeleteMessage': 'queue',
+} as const satisfies Readonly<Record<string, IamScope>>;
+
+export type IamAction = keyof typeof iamActions;
+
+/** Permissions that EC2 and IAM ask for on top of the call that is made. */
+export const impliedActions: readonly IamAction[] = ['iam:PassRole', 'iam:TagInstanceProfile'];

@@ -1,0 +1,218 @@
+import type { Image } from '@aws-sdk/client-ec2';
+import type { EC2NodeClassSpec, ResolvedAmi } from '../../api/aws/ec2-node-class.js';
+import { awsLabels, awsWellKnownLabels } from '../../api/aws/labels.js';
+import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
+import { coreWellKnownLabels, labels } from '../../api/labels.js';
+import { isDomainError } from '../../core/failures.js';
+import { CachedByKey } from './cached.js';
+import type { AwsCalls } from './calls.js';
+import type { Clock } from './clock.js';
+import { allPages } from './pages.js';
+import { tagFilters } from './tag-filters.js';
+
+type Term = EC2NodeClassSpec['amiSelectorTerms'][number];
+
+/** An alias that this cluster cannot use (section 1.4, terminal). */
+export class UnsupportedAliasError extends Error {
+  override readonly name = 'UnsupportedAliasError';
+}
+
+export interface ImagesOptions {
+  readonly calls: Pick<AwsCalls, 'describeImages' | 'getParameter'>;
+  readonly clock: Clock;
+  /** Kubernetes version of the cluster as `major.minor`, such as 1.34. */
+  readonly kubernetesVersion: () => Promise<string>;
+}
+
+interface Candidate {
+  readonly image: Image;
+  readonly requirements: readonly NodeSelectorRequirement[];
+}
+
+const day = 24 * 3_600_000;
+const notAccelerated: readonly NodeSelectorRequirement[] = [
+  { key: awsLabels.instanceGpuCount, operator: 'DoesNotExist' },
+  { key: awsLabels.instanceAcceleratorCount, operator: 'DoesNotExist' },
+];
+const withGpu: readonly NodeSelectorRequirement[] = [{ key: awsLabels.instanceGpuCount, operator: 'Exists' }];
+const withAccelerator: readonly NodeSelectorRequirement[] = [
+  { key: awsLabels.instanceAcceleratorCount, operator: 'Exists' },
+];
+
+/** Finds the images of a node class (sections 1.4 and 3.4). */
+export class Images {
+  private readonly parameters: CachedByKey<string | undefined>;
+  private readonly ownParameters: CachedByKey<string | undefined>;
+
+  constructor(private readonly options: ImagesOptions) {
+    this.parameters = new CachedByKey(options.clock, day);
+    this.ownParameters = new CachedByKey(options.clock, day / 288);
+  }
+
+  /**
+   * Images newest first, each with the requirements of the types it fits; of images with equal requirements the one
+   * that is not deprecated wins, then the newest, then the greater name. Throws `UnsupportedAliasError` or `DomainError`.
+   */
+  async resolve(spec: Pick<EC2NodeClassSpec, 'amiSelectorTerms'>): Promise<ResolvedAmi[]> {
+    const found = await Promise.all(spec.amiSelectorTerms.map((term) => this.candidates(term)));
+    const byRequirements = new Map<string, Candidate>();
+    for (const candidate of found.flat().sort(newestFirst)) {
+      const key = JSON.stringify(candidate.requirements);
+      if (!byRequirements.has(key)) byRequirements.set(key, candidate);
+    }
+    return [...byRequirements.values()].map(({ image, requirements }) => ({
+      id: image.ImageId ?? '',
+      ...(image.Name === undefined ? {} : { name: image.Name }),
+      ...(this.isDeprecated(image) ? { deprecated: true } : {}),
+      requirements: requirements.map((requirement) => ({ ...requirement })),
+    }));
+  }
+
+  private async candidates(term: Term): Promise<Candidate[]> {
+    if (term.alias !== undefined) return this.ofAlias(term.alias);
+    if (term.ssmParameter !== undefined) return this.ofParameter(term.ssmParameter);
+    return (await this.describe(queryOf(term))).map((image) => ({ image, requirements: requirementsOf(image) }));
+  }
+
+  private async ofParameter(name: string): Promise<Candidate[]> {
+    const id = await this.ownParameters.get(name, () => this.parameter(name));
+    if (id === undefined) return [];
+    const images = await this.describe({ Filters: [{ Name: 'image-id', Values: [id] }] });
+    return images.map((image) => ({ image, requirements: requirementsOf(image) }));
+  }
+
+  private async ofAlias(alias: string): Promise<Candidate[]> {
+    const kubernetes = await this.options.kubernetesVersion();
+    const wanted = aliasParameters(alias, kubernetes);
+    const ids = await Promise.all(
+      wanted.map(({ parameter }) => this.parameters.get(parameter, () => this.parameter(parameter))),
+    );
+    // One image may serve several kinds of machines, each with requirements of its own.
+    const variants = new Map<string, (readonly NodeSelectorRequirement[])[]>();
+    ids.forEach((id, index) => {
+      if (id !== undefined) variants.set(id, [...(variants.get(id) ?? []), wanted[index]!.requirements]);
+    });
+    if (variants.size === 0) return [];
+    const images = await this.describe({ Filters: [{ Name: 'image-id', Values: [...variants.keys()] }] });
+    return images.flatMap((image) =>
+      (variants.get(image.ImageId ?? '') ?? []).map((variant) => ({
+        image,
+        requirements: [...requirementsOf(image), ...variant],
+      })),
+    );
+  }
+
+  private async parameter(name: string): Promise<string | undefined> {
+    try {
+      return (await this.options.calls.getParameter(name)).Parameter?.Value;
+    } catch (error) {
+      if (isDomainError(error, 'NotFound')) return undefined;
+      throw error;
+    }
+  }
+
+  private async describe(query: ImageQuery): Promise<Image[]> {
+    const images = await allPages(
+      (token) =>
+        this.options.calls.describeImages({ ...query, IncludeDeprecated: true, MaxResults: 500, NextToken: token }),
+      (page) => page.Images,
+    );
+    return images.filter((image) => image.State === undefined || image.State === 'available');
+  }
+
+  private isDeprecated(image: Image): boolean {
+    return image.DeprecationTime !== undefined && Date.parse(image.DeprecationTime) <= this.options.clock.now();
+  }
+}
+
+interface ImageQuery {
+  readonly Owners?: string[];
+  readonly Filters: { Name: string; Values: string[] }[];
+}
+
+function queryOf(term: Term): ImageQuery {
+  if (term.id !== undefined) return { Filters: [{ Name: 'image-id', Values: [term.id] }] };
+  const filters = tagFilters(term.tags);
+  if (term.name !== undefined) filters.push({ Name: 'name', Values: [term.name] });
+  if (term.owner !== undefined) return { Owners: [term.owner], Filters: filters };
+  // Anyone may publish an image under any name: a name alone is looked for among one's own and Amazon's.
+  return term.name === undefined ? { Filters: filters } : { Owners: ['self', 'amazon'], Filters: filters };
+}
+
+/** What an image demands of types: its architecture, and well-known labels that it bears as tags. */
+function requirementsOf(image: Image): NodeSelectorRequirement[] {
+  const architecture = image.Architecture === 'arm64' ? 'arm64' : 'amd64';
+  const known = new Set([...coreWellKnownLabels, ...awsWellKnownLabels]);
+  const tagged = (image.Tags ?? []).flatMap(({ Key: key, Value: value }) =>
+    key !== undefined && value !== undefined && known.has(key) && key !== labels.arch
+      ? [{ key, operator: 'In' as const, values: [value] }]
+      : [],
+  );
+  return [{ key: labels.arch, operator: 'In', values: [architecture] }, ...tagged];
+}
+
+function newestFirst(a: Candidate, b: Candidate): number {
+  const deprecated = Number(a.image.DeprecationTime !== undefined) - Number(b.image.DeprecationTime !== undefined);
+  const older = Date.parse(b.image.CreationDate ?? '1970') - Date.parse(a.image.CreationDate ?? '1970');
+  return deprecated || older || ((a.image.Name ?? '') < (b.image.Name ?? '') ? 1 : -1);
+}
+
+interface AliasParameter {
+  readonly parameter: string;
+  readonly requirements: readonly NodeSelectorRequirement[];
+}
+
+/** SSM parameters that hold the images of an alias such as `al2023@latest`. Throws `UnsupportedAliasError`. */
+export function aliasParameters(alias: string, kubernetes: string): AliasParameter[] {
+  const [family, version = 'latest'] = alias.split('@');
+  const minor = Number(kubernetes.split('.')[1]);
+  const at = (parameter: string, requirements: readonly NodeSelectorRequirement[]): AliasParameter => ({
+    parameter,
+    requirements,
+  });
+  switch (family) {
+    case 'al2023':
+      return [
+        ['x86_64', 'standard', notAccelerated] as const,
+        ['arm64', 'standard', notAccelerated] as const,
+        ['x86_64', 'nvidia', withGpu] as const,
+        ['arm64', 'nvidia', withGpu] as const,
+        ['x86_64', 'neuron', withAccelerator] as const,
+      ].map(([arch, variant, requirements]) => {
+        const name =
+          version === 'latest' ? 'recommended' : `amazon-eks-node-al2023-${arch}-${variant}-${kubernetes}-${version}`;
+        const base = `/aws/service/eks/optimized-ami/${kubernetes}/amazon-linux-2023`;
+        return at(`${base}/${arch}/${variant}/${name}/image_id`, requirements);
+      });
+    case 'al2':
+      if (minor >= 33) throw new UnsupportedAliasError(`AL2 has no images for Kubernetes ${kubernetes}`);
+      return [
+        ['amazon-linux-2', 'amazon-eks-node', notAccelerated] as const,
+        ['amazon-linux-2-arm64', 'amazon-eks-arm64-node', notAccelerated] as const,
+        ['amazon-linux-2-gpu', 'amazon-eks-gpu-node', [...withGpu]] as const,
+        ['amazon-linux-2-gpu', 'amazon-eks-gpu-node', [...withAccelerator]] as const,
+      ].map(([folder, prefix, requirements]) => {
+        const name = version === 'latest' ? 'recommended' : `${prefix}-${kubernetes}-${version}`;
+        return at(`/aws/service/eks/optimized-ami/${kubernetes}/${folder}/${name}/image_id`, requirements);
+      });
+    case 'bottlerocket':
+      return [
+        ['', 'x86_64', notAccelerated] as const,
+        ['', 'arm64', notAccelerated] as const,
+        ['-nvidia', 'x86_64', withGpu] as const,
+        ['-nvidia', 'arm64', withGpu] as const,
+      ].map(([variant, arch, requirements]) => {
+        const base = `/aws/service/bottlerocket/aws-k8s-${kubernetes}${variant}`;
+        return at(`${base}/${arch}/${version.replace(/^v/, '')}/image_id`, requirements);
+      });
+    default:
+      return windowsParameters(family ?? '', kubernetes, minor).map((parameter) => at(parameter, []));
+  }
+}
+
+function windowsParameters(family: string, kubernetes: string, minor: number): string[] {
+  const year = family.replace('windows', '');
+  if (year === '2025' && minor < 35)
+    throw new UnsupportedAliasError(`Windows2025 needs Kubernetes 1.35, not ${kubernetes}`);
+  return [`/aws/service/ami-windows-latest/Windows_Server-${year}-English-Core-EKS_Optimized-${kubernetes}/image_id`];
+}

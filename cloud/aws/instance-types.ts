@@ -1,0 +1,165 @@
+import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
+import type { EC2NodeClass, ResolvedAmi, ResolvedSubnet } from '../../api/aws/ec2-node-class.js';
+import { awsLabels } from '../../api/aws/labels.js';
+import { resolvedAmiFamily } from '../../api/aws/node-class-rules.js';
+import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
+import { labels } from '../../api/labels.js';
+import type { InstanceType, Offering } from '../../core/instance-type.js';
+import { intersects } from '../../core/launch-options.js';
+import { machineResources } from './capacity.js';
+import { families } from './families.js';
+import { architectureOf, instanceLabels, labelRequirements } from './instance-labels.js';
+import type { MachineTypes } from './machine-types.js';
+import type { PriceTable } from './prices.js';
+import type { UnavailableOfferings } from './unavailable.js';
+
+export interface CatalogueInput {
+  readonly machines: MachineTypes;
+  readonly prices: PriceTable;
+  readonly unavailable: UnavailableOfferings;
+  readonly nodeClass: EC2NodeClass;
+  readonly region: string;
+  readonly vmMemoryOverheadPercent: number;
+  readonly reservedEnis: number;
+  /** Bytes that nodes of a type and image were seen to have. */
+  readonly knownMemory?: (type: string, amiId: string) => number | undefined;
+  /** Whether a subnet has run out of addresses for now. */
+  readonly subnetExhausted?: (id: string) => boolean;
+}
+
+/**
+ * The instance types that a node class can launch, with capacity, overhead, labels and offerings (section 3.6): zones
+ * of its subnets by spot and on-demand; types that no image of it fits are left out.
+ */
+export function buildCatalogue(input: CatalogueInput): InstanceType[] {
+  const { spec, status } = input.nodeClass;
+  const family = resolvedAmiFamily(spec);
+  const zones = zonesOf(status?.subnets ?? [], input.subnetExhausted);
+  const types: InstanceType[] = [];
+  for (const info of input.machines.infos) {
+    const type = buildType(info, input, zones);
+    if (type !== undefined && !(family === 'AL2023' && type.name.startsWith('a1.'))) types.push(type);
+  }
+  return types;
+}
+
+/** The first image of the node class, newest first, that fits a type (section 3.4). */
+export function imageFor(
+  amis: readonly ResolvedAmi[],
+  requirements: readonly NodeSelectorRequirement[],
+): ResolvedAmi | undefined {
+  return amis.find((ami) => intersects(ami.requirements, requirements));
+}
+
+interface Zone {
+  readonly zoneId: string | undefined;
+  readonly exhausted: boolean;
+}
+
+function zonesOf(
+  subnets: readonly ResolvedSubnet[],
+  exhausted: (id: string) => boolean = () => false,
+): ReadonlyMap<string, Zone> {
+  const zones = new Map<string, Zone>();
+  for (const subnet of subnets) {
+    const others = zones.get(subnet.zone)?.exhausted ?? true;
+    zones.set(subnet.zone, { zoneId: subnet.zoneID, exhausted: others && exhausted(subnet.id) });
+  }
+  return zones;
+}
+
+function buildType(
+  info: InstanceTypeInfo,
+  input: CatalogueInput,
+  zones: ReadonlyMap<string, Zone>,
+): InstanceType | undefined {
+  const { spec, status } = input.nodeClass;
+  const name = info.InstanceType;
+  const architecture = architectureOf(info);
+  if (name === undefined || architecture === undefined || !supports(info, input.nodeClass)) return undefined;
+  const family = resolvedAmiFamily(spec);
+  const { os, windowsBuild } = families[family];
+  const own = labelRequirements({
+    ...instanceLabels(info),
+    [labels.arch]: architecture,
+    [labels.os]: os,
+    [labels.region]: input.region,
+    [labels.windowsBuild]: windowsBuild,
+  });
+  const ami = imageFor(status?.amis ?? [], own);
+  if (ami === undefined) return undefined;
+  const offerings = buildOfferings(info, input, zones);
+  const knownMemory = input.knownMemory?.(name, ami.id);
+  const { vmMemoryOverheadPercent, reservedEnis } = input;
+  return {
+    name,
+    requirements: [
+      ...own,
+      { key: awsLabels.instanceTenancy, operator: 'In', values: ['default', 'dedicated'] },
+      union(offerings, labels.zone),
+      union(offerings, labels.zoneId),
+      union(offerings, labels.capacityType),
+    ],
+    offerings,
+    ...machineResources(info, {
+      family,
+      spec,
+      vmMemoryOverheadPercent,
+      reservedEnis,
+      ...(knownMemory === undefined ? {} : { knownMemory }),
+    }),
+  };
+}
+
+/** Whether a type can do what the node class demands of it: connection tracking needs Nitro, nested virtualization support. */
+function supports(info: InstanceTypeInfo, { spec }: EC2NodeClass): boolean {
+  if (spec.connectionTracking !== undefined && info.Hypervisor === 'xen') return false;
+  const features: readonly string[] = info.ProcessorInfo?.SupportedFeatures ?? [];
+  if (spec.cpuOptions?.nestedVirtualization === 'enabled' && !features.includes('nested-virtualization')) return false;
+  const cards = new Set((spec.networkInterfaces ?? []).map((each) => each.networkCardIndex));
+  return [...cards].every((card) => card < (info.NetworkInfo?.NetworkCards?.length ?? 1));
+}
+
+const capacityTypes = ['on-demand', 'spot'] as const;
+
+function buildOfferings(info: InstanceTypeInfo, input: CatalogueInput, zones: ReadonlyMap<string, Zone>): Offering[] {
+  const name = info.InstanceType ?? '';
+  const offered = input.machines.zones.get(name);
+  const usage: readonly string[] = info.SupportedUsageClasses ?? [];
+  const offerings: Offering[] = [];
+  for (const [zone, { zoneId, exhausted }] of zones) {
+    if (offered?.has(zone) !== true) continue;
+    for (const capacityType of capacityTypes) {
+      if (!usage.includes(capacityType)) continue;
+      const price = capacityType === 'spot' ? input.prices.spot[name]?.[zone] : input.prices.onDemand[name];
+      offerings.push({
+        requirements: [
+          { key: labels.capacityType, operator: 'In', values: [capacityType] },
+          { key: labels.zone, operator: 'In', values: [zone] },
+          ...(zoneId === undefined ? [] : [{ key: labels.zoneId, operator: 'In' as const, values: [zoneId] }]),
+        ],
+        price: price ?? 0,
+        ...availability(price, exhausted, input.unavailable.get(capacityType, name, zone)),
+      });
+    }
+  }
+  return offerings;
+}
+
+function availability(
+  price: number | undefined,
+  exhausted: boolean,
+  refused: { readonly until: number; readonly reason: string } | undefined,
+): Pick<Offering, 'available' | 'unavailableReason' | 'unavailableUntil'> {
+  if (price === undefined) return { available: false, unavailableReason: 'no current price is known' };
+  if (exhausted) return { available: false, unavailableReason: 'no subnet of the zone has free addresses' };
+  if (refused === undefined) return { available: true };
+  return { available: false, unavailableReason: refused.reason, unavailableUntil: refused.until };
+}
+
+function union(offerings: readonly Offering[], key: string): NodeSelectorRequirement {
+  const values = new Set(
+    offerings.flatMap((offering) => offering.requirements.find((r) => r.key === key)?.values ?? []),
+  );
+  return values.size === 0 ? { key, operator: 'DoesNotExist' } : { key, operator: 'In', values: [...values].sort() };
+}

@@ -1,0 +1,91 @@
+import type { Interruption, InterruptionKind } from '../port.js';
+
+/** What a queue message says, or why it says nothing to act on. */
+export type ParsedMessage =
+  | { readonly kind: 'interruptions'; readonly interruptions: readonly Interruption[] }
+  | { readonly kind: 'ignored'; readonly reason: string };
+
+interface EventBridgeEvent {
+  readonly version?: unknown;
+  readonly id?: unknown;
+  readonly source?: unknown;
+  readonly 'detail-type'?: unknown;
+  readonly time?: unknown;
+  readonly detail?: Readonly<Record<string, unknown>>;
+}
+
+/** Reads an EventBridge event (the table of section 4.15). Never throws: whatever it is, the message can be deleted. */
+export function parseInterruption(body: string | undefined, sqsMessageId: string, now: number): ParsedMessage {
+  const event = parseJson(body);
+  if (event === undefined) return { kind: 'ignored', reason: 'malformed' };
+  const detail = event.detail ?? {};
+  const kinds = `${text(event.source)} / ${text(event['detail-type'])}`;
+  if (event.version !== '0') return { kind: 'ignored', reason: 'unknown version' };
+  const found = instancesOf(kinds, detail);
+  if (found === undefined) return { kind: 'ignored', reason: 'no-op' };
+  const at = Date.parse(text(event.time));
+  const eventId = text(event.id) === '' ? sqsMessageId : text(event.id);
+  const ids = found.instanceIds.filter((id) => /^i-[0-9a-z]+$/.test(id));
+  if (ids.length === 0) return { kind: 'ignored', reason: 'malformed' };
+  return {
+    kind: 'interruptions',
+    interruptions: ids.map((instanceId) => ({
+      kind: found.kind,
+      instanceId,
+      at: Number.isNaN(at) ? now : at,
+      messageId: `${eventId}/${instanceId}`,
+    })),
+  };
+}
+
+function instancesOf(
+  kinds: string,
+  detail: Readonly<Record<string, unknown>>,
+): { readonly kind: InterruptionKind; readonly instanceIds: readonly string[] } | undefined {
+  const one = [text(detail['instance-id'])];
+  switch (kinds) {
+    case 'aws.ec2 / EC2 Spot Instance Interruption Warning':
+      return { kind: 'spot_interrupted', instanceIds: one };
+    case 'aws.ec2 / EC2 Instance Rebalance Recommendation':
+      return { kind: 'rebalance_recommendation', instanceIds: one };
+    case 'aws.ec2 / EC2 Capacity Reservation Instance Interruption Warning':
+      return { kind: 'capacity_reservation_interrupted', instanceIds: one };
+    case 'aws.ec2 / EC2 Instance State-change Notification': {
+      const kind = stateKinds[text(detail.state)];
+      return kind === undefined ? undefined : { kind, instanceIds: one };
+    }
+    case 'aws.health / AWS Health Event':
+      if (detail.service !== 'EC2' || detail.eventTypeCategory !== 'scheduledChange') return undefined;
+      return { kind: 'scheduled_change', instanceIds: affectedEntities(detail.affectedEntities) };
+    default:
+      return undefined;
+  }
+}
+
+const stateKinds: Readonly<Record<string, InterruptionKind>> = {
+  stopping: 'instance_stopped',
+  stopped: 'instance_stopped',
+  'shutting-down': 'instance_terminated',
+  terminated: 'instance_terminated',
+};
+
+function affectedEntities(entities: unknown): string[] {
+  if (!Array.isArray(entities)) return [];
+  return entities.map((entity: unknown) => {
+    const value = entity !== null && typeof entity === 'object' && 'entityValue' in entity ? entity.entityValue : '';
+    return text(value);
+  });
+}
+
+function parseJson(body: string | undefined): EventBridgeEvent | undefined {
+  try {
+    const value: unknown = JSON.parse(body ?? '');
+    return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

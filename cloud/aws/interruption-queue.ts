@@ -1,0 +1,142 @@
+import type { Message } from '@aws-sdk/client-sqs';
+import { isDomainError } from '../../core/failures.js';
+import type { Interruption } from '../port.js';
+import { Cached } from './cached.js';
+import type { AwsCalls } from './calls.js';
+import type { Clock } from './clock.js';
+import { parseInterruption } from './interruption-messages.js';
+
+export interface QueueOptions {
+  readonly calls: Pick<AwsCalls, 'getQueueUrl' | 'receiveMessages' | 'deleteMessages'>;
+  readonly queueName: string;
+  readonly clock: Clock;
+  readonly onProblem?: ((message: string) => void) | undefined;
+}
+
+const longPollSeconds = 20;
+const visibilitySeconds = 20;
+const batchSize = 10;
+const mostPollers = 10;
+
+/**
+ * Receives from the interruption queue (section 4.15): one long poll while it is quiet, up to ten while answers come
+ * back full. A message is deleted once every notice in it was handled; one whose handling failed comes back by itself.
+ */
+export class InterruptionQueue {
+  private readonly url: Cached<string>;
+  private pollers = 0;
+
+  constructor(private readonly options: QueueOptions) {
+    this.url = new Cached(
+      options.clock,
+      async () => (await options.calls.getQueueUrl(options.queueName)).QueueUrl ?? '',
+      3_600_000,
+      24 * 3_600_000,
+    );
+  }
+
+  /** Runs until `signal` aborts; an unreachable queue is tried again with growing pauses. */
+  run(
+    handle: (interruption: Interruption) => Promise<void>,
+    signal: AbortSignal,
+    onIgnored: (reason: string) => void = () => undefined,
+  ): Promise<void> {
+    const all: Promise<void>[] = [];
+    const start = (): void => {
+      this.pollers += 1;
+      all.push(
+        this.poll(handle, signal, onIgnored, () => {
+          if (this.pollers < mostPollers && !signal.aborted) start();
+        }).finally(() => {
+          this.pollers -= 1;
+        }),
+      );
+    };
+    start();
+    const settled = async (): Promise<void> => {
+      for (let seen = 0; seen < all.length; seen++) await all[seen];
+    };
+    return settled();
+  }
+
+  private async poll(
+    handle: (interruption: Interruption) => Promise<void>,
+    signal: AbortSignal,
+    onIgnored: (reason: string) => void,
+    more: () => void,
+  ): Promise<void> {
+    let failures = 0;
+    while (!signal.aborted) {
+      const messages = await this.receive(signal);
+      if (messages === undefined) {
+        failures += 1;
+        await this.options.clock.sleep(Math.min(60_000, 500 * 2 ** failures), signal);
+        continue;
+      }
+      failures = 0;
+      if (messages.length === batchSize) more();
+      if (messages.length === 0 && this.pollers > 1) return;
+      await this.handleAll(messages, handle, onIgnored);
+    }
+  }
+
+  private async receive(signal: AbortSignal): Promise<readonly Message[] | undefined> {
+    try {
+      const answer = await this.options.calls.receiveMessages(
+        {
+          QueueUrl: await this.url.get(),
+          MaxNumberOfMessages: batchSize,
+          VisibilityTimeout: visibilitySeconds,
+          // Helpers beyond the first poller look once and leave when there is nothing.
+          WaitTimeSeconds: this.pollers > 1 ? 0 : longPollSeconds,
+        },
+        signal,
+      );
+      return answer.Messages ?? [];
+    } catch (error) {
+      if (signal.aborted) return [];
+      if (isDomainError(error, 'NotFound')) this.url.forget();
+      this.options.onProblem?.(error instanceof Error ? error.message : String(error));
+      return undefined;
+    }
+  }
+
+  private async handleAll(
+    messages: readonly Message[],
+    handle: (interruption: Interruption) => Promise<void>,
+    onIgnored: (reason: string) => void,
+  ): Promise<void> {
+    const done = await Promise.all(messages.map((message) => this.handleOne(message, handle, onIgnored)));
+    const entries = messages
+      .filter((_, index) => done[index] === true)
+      .map((message, index) => ({ Id: String(index), ReceiptHandle: message.ReceiptHandle ?? '' }));
+    if (entries.length === 0) return;
+    try {
+      await this.options.calls.deleteMessages({ QueueUrl: await this.url.get(), Entries: entries });
+    } catch (error) {
+      // They come back and are handled again, which is harmless.
+      this.options.onProblem?.(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  private async handleOne(
+    message: Message,
+    handle: (interruption: Interruption) => Promise<void>,
+    onIgnored: (reason: string) => void,
+  ): Promise<boolean> {
+    const parsed = parseInterruption(message.Body, message.MessageId ?? '', this.options.clock.now());
+    if (parsed.kind === 'ignored') {
+      onIgnored(parsed.reason);
+      return true;
+    }
+    try {
+      for (const interruption of parsed.interruptions) await handle(interruption);
+      return true;
+    } catch (error) {
+      this.options.onProblem?.(
+        `an interruption stays on the queue: ${error instanceof Error ? error.message : String(error)}`,
+      );
+      return false;
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import { capacityTypes, labels } from '../../api/labels.js';
+import type { CapacityType } from '../../api/labels.js';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { InstanceType } from '../../core/instance-type.js';
+import { launchOptions, pinnedValue } from '../../core/launch-options.js';
+import type { LaunchOption } from '../../core/launch-options.js';
+import { parseResources } from '../../core/resources.js';
+
+/** One attempt at a launch: what one CreateFleet asks for. */
+export interface LaunchStage {
+  readonly capacityType: CapacityType;
+  /** At most 60 types, cheapest offering first. */
+  readonly options: readonly LaunchOption[];
+}
+
+/** What remains to try, best first; or why nothing does. */
+export type LaunchChoice =
+  | { readonly kind: 'stages'; readonly stages: readonly LaunchStage[] }
+  | { readonly kind: 'none'; readonly message: string };
+
+const mostTypes = 60;
+const mostOverrides = 300;
+
+/**
+ * What to ask EC2 for, by capacity type in the order of reserved, spot, on-demand (section 3.2): later stages are tried
+ * when EC2 has no capacity for the earlier ones.
+ */
+export function chooseLaunch(types: readonly InstanceType[], claim: NodeClaim): LaunchChoice {
+  const { requirements, resources } = claim.spec;
+  const all = launchOptions(types, requirements, parseResources(resources?.requests));
+  if (all.length === 0) return { kind: 'none', message: 'no instance type with an available offering meets the claim' };
+  const withMinValues = requirements.some((requirement) => requirement.minValues !== undefined);
+  const options = withMinValues ? all : affordable(generic(all));
+  const stages = capacityTypes.flatMap((capacityType) => {
+    const own = truncate(options.filter((option) => capacityTypeOf(option) === capacityType));
+    return own.length > 0 && meetsMinValues(own, claim) ? [{ capacityType, options: own }] : [];
+  });
+  if (stages.length > 0) return { kind: 'stages', stages };
+  return { kind: 'none', message: `minValues cannot be met by the ${mostTypes} cheapest instance types` };
+}
+
+export function capacityTypeOf(option: LaunchOption): CapacityType {
+  return (pinnedValue(option.offering.requirements, labels.capacityType) ?? 'on-demand') as CapacityType;
+}
+
+export function zoneOf(option: LaunchOption): string {
+  return pinnedValue(option.offering.requirements, labels.zone) ?? '';
+}
+
+const accelerators = [
+  'nvidia.com/gpu',
+  'amd.com/gpu',
+  'aws.amazon.com/neuron',
+  'aws.amazon.com/neuroncore',
+  'habana.ai/gaudi',
+];
+
+/** Bare metal and accelerated types only when nothing else would do. */
+function generic(options: readonly LaunchOption[]): readonly LaunchOption[] {
+  const plain = options.filter(
+    ({ type }) => !type.name.includes('metal') && accelerators.every((name) => (type.capacity[name] ?? 0) === 0),
+  );
+  return plain.length > 0 ? plain : options;
+}
+
+/** Without spot offerings that cost more than the cheapest on-demand one. */
+function affordable(options: readonly LaunchOption[]): readonly LaunchOption[] {
+  const onDemand = options.find((option) => capacityTypeOf(option) === 'on-demand');
+  if (onDemand === undefined) return options;
+  return options.filter(
+    (option) => capacityTypeOf(option) !== 'spot' || option.offering.price <= onDemand.offering.price,
+  );
+}
+
+/** Options of the 60 cheapest types, as many as one request may hold. */
+function truncate(cheapestFirst: readonly LaunchOption[]): readonly LaunchOption[] {
+  const names = new Set<string>();
+  for (const { type } of cheapestFirst) {
+    if (names.size === mostTypes) break;
+    names.add(type.name);
+  }
+  return cheapestFirst.filter(({ type }) => names.has(type.name)).slice(0, mostOverrides);
+}
+
+function meetsMinValues(options: readonly LaunchOption[], claim: NodeClaim): boolean {
+  return claim.spec.requirements.every(({ key, operator, values, minValues }) => {
+    if (minValues === undefined) return true;
+    const found = new Set<string>();
+    for (const { type, offering } of options) {
+      for (const requirement of [...type.requirements, ...offering.requirements]) {
+        if (requirement.key === key) requirement.values?.forEach((value) => found.add(value));
+      }
+    }
+    const counted = operator === 'In' ? [...found].filter((value) => values?.includes(value)) : [...found];
+    return counted.length >= minValues;
+  });
+}

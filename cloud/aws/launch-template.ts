@@ -1,0 +1,194 @@
+import type { LaunchTemplateBlockDeviceMappingRequest, RequestLaunchTemplateData } from '@aws-sdk/client-ec2';
+import type { BlockDeviceMapping } from '../../api/aws/block-devices.js';
+import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
+import { resolvedAmiFamily } from '../../api/aws/node-class-rules.js';
+import { isDomainError } from '../../core/failures.js';
+import { canonicalJson, hashText } from '../../core/hash.js';
+import { parseQuantity } from '../../core/quantities.js';
+import { CachedByKey } from './cached.js';
+import type { AwsCalls } from './calls.js';
+import type { Clock } from './clock.js';
+import { awsCode } from './errors.js';
+import { families } from './families.js';
+import { allPages } from './pages.js';
+import { nodeClassTags, tagList } from './tags.js';
+
+/** What sets one launch template of a node class apart from another (section 3.4). */
+export interface TemplateInput {
+  readonly nodeClass: EC2NodeClass;
+  readonly clusterName: string;
+  readonly region: string;
+  readonly imageId: string;
+  readonly instanceProfile: string;
+  readonly userData: string;
+  readonly spot: boolean;
+  /** Network cards that get an EFA interface; 0 when pods ask for none. */
+  readonly efaCards: number;
+  /** Tags of the network interfaces and of the spot request. */
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+const withoutIpv6Metadata = [
+  'us-iso-east-1',
+  'us-iso-west-1',
+  'us-isob-east-1',
+  'us-isof-east-1',
+  'us-isof-south-1',
+  'us-isob-west-1',
+];
+
+/** The body of a launch template; nothing in it depends on instance type or zone. */
+export function templateData(input: TemplateInput): RequestLaunchTemplateData {
+  const { spec } = input.nodeClass;
+  const { metadataOptions } = spec;
+  const ipv6 = withoutIpv6Metadata.includes(input.region) ? {} : { HttpProtocolIpv6: metadataOptions.httpProtocolIPv6 };
+  return {
+    ImageId: input.imageId,
+    IamInstanceProfile: { Name: input.instanceProfile },
+    UserData: Buffer.from(input.userData).toString('base64'),
+    BlockDeviceMappings: blockDevices(input.nodeClass),
+    NetworkInterfaces: networkInterfaces(input),
+    MetadataOptions: {
+      HttpEndpoint: metadataOptions.httpEndpoint,
+      ...ipv6,
+      HttpPutResponseHopLimit: metadataOptions.httpPutResponseHopLimit,
+      HttpTokens: metadataOptions.httpTokens,
+      InstanceMetadataTags: 'disabled',
+    },
+    Monitoring: { Enabled: spec.detailedMonitoring ?? false },
+    ...(spec.cpuOptions?.nestedVirtualization === undefined
+      ? {}
+      : { CpuOptions: { NestedVirtualization: spec.cpuOptions.nestedVirtualization } }),
+    TagSpecifications: [
+      { ResourceType: 'network-interface', Tags: tagList(input.tags) },
+      ...(input.spot ? [{ ResourceType: 'spot-instances-request' as const, Tags: tagList(input.tags) }] : []),
+    ],
+  };
+}
+
+function blockDevices(nodeClass: EC2NodeClass): LaunchTemplateBlockDeviceMappingRequest[] {
+  const own = nodeClass.spec.blockDeviceMappings ?? [];
+  return (own.length > 0 ? own : families[resolvedAmiFamily(nodeClass.spec)].blockDevices).map(blockDevice);
+}
+
+function blockDevice({ deviceName, ebs }: BlockDeviceMapping): LaunchTemplateBlockDeviceMappingRequest {
+  return {
+    DeviceName: deviceName,
+    Ebs: {
+      DeleteOnTermination: ebs?.deleteOnTermination,
+      Encrypted: ebs?.encrypted,
+      VolumeType: ebs?.volumeType,
+      Iops: ebs?.iops,
+      Throughput: ebs?.throughput,
+      KmsKeyId: ebs?.kmsKeyID,
+      SnapshotId: ebs?.snapshotID,
+      VolumeInitializationRate: ebs?.volumeInitializationRate,
+      VolumeSize: ebs?.volumeSize === undefined ? undefined : Math.ceil(parseQuantity(ebs.volumeSize) / 2 ** 30),
+    },
+  };
+}
+
+/** The node class's own list; else one EFA interface a card where pods ask for EFA; else one interface. */
+function networkInterfaces({ nodeClass, efaCards }: TemplateInput): RequestLaunchTemplateData['NetworkInterfaces'] {
+  const { spec, status } = nodeClass;
+  const groups = (status?.securityGroups ?? []).map((group) => group.id);
+  const tracking = spec.connectionTracking;
+  const common = {
+    Groups: groups,
+    ...(tracking === undefined
+      ? {}
+      : {
+          ConnectionTrackingSpecification: {
+            TcpEstablishedTimeout: tracking.tcpEstablishedTimeout,
+            UdpStreamTimeout: tracking.udpStreamTimeout,
+            UdpTimeout: tracking.udpTimeout,
+          },
+        }),
+  };
+  const first = {
+    ...(spec.associatePublicIPAddress === undefined ? {} : { AssociatePublicIpAddress: spec.associatePublicIPAddress }),
+    ...(spec.ipPrefixCount === undefined ? {} : { Ipv4PrefixCount: spec.ipPrefixCount }),
+  };
+  const own = spec.networkInterfaces ?? [];
+  if (own.length > 0) {
+    return own.map(({ networkCardIndex, deviceIndex, interfaceType }) => ({
+      ...common,
+      ...(networkCardIndex === 0 && deviceIndex === 0 ? first : {}),
+      NetworkCardIndex: networkCardIndex,
+      DeviceIndex: deviceIndex,
+      InterfaceType: interfaceType,
+    }));
+  }
+  if (efaCards === 0) return [{ ...common, ...first, DeviceIndex: 0 }];
+  return Array.from({ length: efaCards }, (_, card) => ({
+    ...common,
+    ...(card === 0 ? first : {}),
+    NetworkCardIndex: card,
+    DeviceIndex: card === 0 ? 0 : 1,
+    InterfaceType: 'efa',
+  }));
+}
+
+const cacheMs = 5 * 60_000;
+
+/** Launch templates by the hash of their content: equal launches share one, and a changed node class makes a new one. */
+export class LaunchTemplates {
+  private readonly known: CachedByKey<string>;
+
+  constructor(
+    private readonly calls: Pick<AwsCalls, 'createLaunchTemplate' | 'describeLaunchTemplates' | 'deleteLaunchTemplate'>,
+    private readonly clusterName: string,
+    private readonly clock: Clock,
+  ) {
+    this.known = new CachedByKey(clock, cacheMs);
+  }
+
+  /** The name of the template with this content, made when it is not there. */
+  async ensure(input: TemplateInput): Promise<string> {
+    const data = templateData(input);
+    const name = `karpenter.k8s.aws/${hashText(canonicalJson({ data, cluster: this.clusterName }))}${hashText(canonicalJson(data))}`;
+    return this.known.get(name, async () => {
+      try {
+        await this.calls.createLaunchTemplate({
+          LaunchTemplateName: name,
+          LaunchTemplateData: data,
+          TagSpecifications: [
+            { ResourceType: 'launch-template', Tags: tagList(nodeClassTags(input.nodeClass, this.clusterName)) },
+          ],
+        });
+      } catch (error) {
+        // Another worker was faster: the name is the content, so it is the same template.
+        if (awsCode(error) !== 'InvalidLaunchTemplateName.AlreadyExistsException') throw error;
+      }
+      return name;
+    });
+  }
+
+  /** Forgets that a template exists: the next launch makes it again. */
+  forget(name: string): void {
+    this.known.forget(name);
+  }
+
+  /** Deletes the templates of a node class, or those of the cluster that are older than `olderThanMs`. */
+  async cleanUp(which: { readonly nodeClass: string } | { readonly olderThanMs: number }): Promise<number> {
+    const filters = [{ Name: `tag:kubernetes.io/cluster/${this.clusterName}`, Values: ['owned'] }];
+    if ('nodeClass' in which) filters.push({ Name: 'tag:karpenter.k8s.aws/ec2nodeclass', Values: [which.nodeClass] });
+    const templates = await allPages(
+      (token) => this.calls.describeLaunchTemplates({ Filters: filters, MaxResults: 200, NextToken: token }),
+      (page) => page.LaunchTemplates,
+    );
+    const before = 'olderThanMs' in which ? this.clock.now() - which.olderThanMs : Number.POSITIVE_INFINITY;
+    let deleted = 0;
+    for (const template of templates) {
+      if ((template.CreateTime?.getTime() ?? 0) >= before) continue;
+      this.forget(template.LaunchTemplateName ?? '');
+      try {
+        await this.calls.deleteLaunchTemplate({ LaunchTemplateId: template.LaunchTemplateId });
+        deleted += 1;
+      } catch (error) {
+        if (!isDomainError(error, 'NotFound')) throw error;
+      }
+    }
+    return deleted;
+  }
+}

@@ -1,0 +1,328 @@
+import type { CreateFleetCommandOutput } from '@aws-sdk/client-ec2';
+import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
+import { annotations, labels } from '../../api/labels.js';
+import { conditionOf } from '../../core/conditions.js';
+import { DomainError, isDomainError } from '../../core/failures.js';
+import type { InstanceType } from '../../core/instance-type.js';
+import { allocatableOf, pinnedLabels, pinnedValue } from '../../core/launch-options.js';
+import type { LaunchOption } from '../../core/launch-options.js';
+import { err, ok } from '../../core/result.js';
+import type { Result } from '../../core/result.js';
+import type { LaunchedInstance, LaunchRefusal, LaunchRequest, UnavailableOffering } from '../port.js';
+import type { AwsCalls } from './calls.js';
+import { awsCode, toDomainError } from './errors.js';
+import { isTemplateMissing, readFleetErrors } from './fleet-errors.js';
+import type { FleetVerdict } from './fleet-errors.js';
+import { fleetRequest } from './fleet.js';
+import type { FleetInput } from './fleet.js';
+import { providerIdOf } from './instances.js';
+import type { Ec2Instance, Instances } from './instances.js';
+import { capacityTypeOf, chooseLaunch, zoneOf } from './launch-choice.js';
+import type { LaunchStage } from './launch-choice.js';
+import type { LaunchTemplates } from './launch-template.js';
+import type { Subnets } from './networks.js';
+import { launchTags } from './tags.js';
+import type { TemplatePlanner } from './template-planner.js';
+import type { UnavailableOfferings } from './unavailable.js';
+
+export interface LauncherDeps {
+  readonly calls: Pick<AwsCalls, 'createFleet'>;
+  readonly clusterName: string;
+  readonly instances: Instances;
+  readonly subnets: Subnets;
+  readonly templates: LaunchTemplates;
+  readonly planner: TemplatePlanner;
+  readonly unavailable: UnavailableOfferings;
+  readonly catalogue: (nodeClass: EC2NodeClass) => Promise<readonly InstanceType[]>;
+}
+
+type LaunchResult = Result<LaunchedInstance, LaunchRefusal>;
+
+/** A request with its node class as what it is. */
+interface Ec2LaunchRequest extends LaunchRequest {
+  readonly nodeClass: EC2NodeClass;
+}
+
+/** Launches the one instance of a claim: spot, then on-demand where the claim allows both (sections 3.2 and 3.3). */
+export class Launcher {
+  private readonly underWay = new Map<string, Promise<LaunchResult>>();
+
+  constructor(private readonly deps: LauncherDeps) {}
+
+  /** Calls with one token share one launch while it runs; afterwards EC2 is asked what it did. */
+  launch(request: LaunchRequest): Promise<LaunchResult> {
+    const running = this.underWay.get(request.clientToken);
+    if (running !== undefined) return running;
+    const launch = this.start(request as Ec2LaunchRequest).finally(() => this.underWay.delete(request.clientToken));
+    this.underWay.set(request.clientToken, launch);
+    return launch;
+  }
+
+  private async start(request: Ec2LaunchRequest): Promise<LaunchResult> {
+    if (request.firstAttempt !== true) {
+      const adopted = await this.adopt(request);
+      if (adopted !== undefined) return adopted;
+    }
+    const notReady = readiness(request.nodeClass);
+    if (notReady !== undefined) return err({ kind: 'NodeClassNotReady', message: notReady, unavailable: [] });
+    const choice = chooseLaunch(await this.deps.catalogue(request.nodeClass), request.claim);
+    if (choice.kind === 'none') return err({ kind: 'InsufficientCapacity', message: choice.message, unavailable: [] });
+    const unavailable: UnavailableOffering[] = [];
+    const messages: string[] = [];
+    for (const stage of choice.stages) {
+      const outcome = await this.attempt(request, stage);
+      if (outcome.launched !== undefined) {
+        return ok({ ...outcome.launched, unavailable: [...unavailable, ...outcome.verdict.unavailable] });
+      }
+      unavailable.push(...outcome.verdict.unavailable);
+      messages.push(`${stage.capacityType}: ${outcome.verdict.message}`);
+    }
+    return err({ kind: 'InsufficientCapacity', message: messages.join('; '), unavailable });
+  }
+
+  /** The instance that an earlier launch of the claim made, whose answer was lost. */
+  private async adopt(request: Ec2LaunchRequest): Promise<LaunchResult | undefined> {
+    const found = await this.deps.instances.ofClaim(request.claim.metadata.uid ?? '');
+    const alive = found.find((instance) => !['terminated', 'shutting-down'].includes(instance.state));
+    if (alive !== undefined) return ok(await this.describeLaunched(request, alive));
+    if (found.length === 0) return undefined;
+    // A claim never gets a second instance: this one is over, and so is the claim.
+    const message = `${found[0]!.instanceId}, launched for this claim, is terminated already`;
+    return err({ kind: 'InsufficientCapacity', message, unavailable: [] });
+  }
+
+  private async describeLaunched(request: Ec2LaunchRequest, instance: Ec2Instance): Promise<LaunchedInstance> {
+    const types = await this.deps.catalogue(request.nodeClass);
+    const type = types.find((candidate) => candidate.name === instance.instanceType);
+    if (type === undefined) {
+      throw new DomainError(
+        'Unavailable',
+        `${instance.instanceId} is of type ${instance.instanceType}, which is not in the catalogue`,
+      );
+    }
+    const { zone, capacityType } = instance;
+    const offering = type.offerings.find(
+      ({ requirements }) =>
+        pinnedValue(requirements, labels.zone) === zone &&
+        pinnedValue(requirements, labels.capacityType) === capacityType,
+    );
+    const inZone = [
+      { key: labels.zone, operator: 'In' as const, values: [zone] },
+      { key: labels.capacityType, operator: 'In' as const, values: [capacityType] },
+    ];
+    const option: LaunchOption = { type, offering: offering ?? { requirements: inZone, price: 0, available: false } };
+    return {
+      ...toLaunched(request, option, { instanceId: instance.instanceId, imageId: instance.imageId }),
+      unavailable: [],
+      ...(offering === undefined ? {} : { pricePerHour: offering.price }),
+    };
+  }
+
+  /** One stage; a launch template that someone deleted is made again, once. */
+  private async attempt(request: Ec2LaunchRequest, stage: LaunchStage, again = false): Promise<StageOutcome> {
+    const subnets = await this.deps.subnets.choose(request.nodeClass.status?.subnets ?? []);
+    const templates = await this.deps.planner.plan(request, stage);
+    const usable = stage.options.filter((option) => subnets.has(zoneOf(option)) && templates.has(option.type.name));
+    if (usable.length === 0) return { launched: undefined, verdict: nothingUsable };
+    const input = this.fleetInput(request, { ...stage, options: usable }, { templates, subnets, again });
+    const answer = await this.send(request, input, usable);
+    if ('adopted' in answer) return { launched: answer.adopted, verdict: noErrors };
+    if (answer.verdict.templateMissing && answer.launched === undefined && !again) {
+      for (const { template } of templates.values()) this.deps.templates.forget(template);
+      return this.attempt(request, stage, true);
+    }
+    this.deps.unavailable.mark(answer.verdict.unavailable);
+    for (const id of answer.verdict.exhaustedSubnets) this.deps.subnets.markExhausted(id);
+    if (answer.launched === undefined && !answer.verdict.onlyCapacity) {
+      throw new DomainError('LaunchFailed', answer.verdict.message, { action: 'ec2:CreateFleet' });
+    }
+    return answer;
+  }
+
+  private fleetInput(
+    { nodeClass, claim, pool, clientToken }: Ec2LaunchRequest,
+    stage: LaunchStage,
+    found: Pick<FleetInput, 'templates' | 'subnets'> & { readonly again: boolean },
+  ): FleetInput {
+    return {
+      stage,
+      templates: found.templates,
+      subnets: found.subnets,
+      tags: launchTags(nodeClass, claim, pool.metadata.name ?? '', this.deps.clusterName),
+      // Each request of a launch has a token of its own, the same whenever the launch is tried again.
+      clientToken: `${clientToken}${tokenSuffix[stage.capacityType]}${found.again ? '-t' : ''}`,
+      prioritized: claim.metadata.annotations?.[annotations.priceOverlayApplied] === 'true',
+      context: nodeClass.spec.context,
+    };
+  }
+
+  private async send(
+    request: Ec2LaunchRequest,
+    input: FleetInput,
+    options: readonly LaunchOption[],
+  ): Promise<StageOutcome | { readonly adopted: LaunchedInstance }> {
+    const ids = [...input.subnets.values()].map((subnet) => subnet.id);
+    const giveBack = this.deps.subnets.reserve(ids, smallestPods(options));
+    try {
+      const answer = await this.deps.calls.createFleet(fleetRequest(input));
+      const outcome = this.read(request, input, answer);
+      giveBack(outcome.subnetId);
+      return outcome;
+    } catch (error) {
+      giveBack(undefined);
+      return await this.recover(request, error);
+    }
+  }
+
+  /** A failed CreateFleet: EC2 may have acted on it, or on an earlier one with this token. */
+  private async recover(
+    request: Ec2LaunchRequest,
+    error: unknown,
+  ): Promise<StageOutcome | { readonly adopted: LaunchedInstance }> {
+    const code = awsCode(error);
+    if (isTemplateMissing(code)) {
+      return { launched: undefined, verdict: { ...noErrors, templateMissing: true, message: code } };
+    }
+    const failure = toDomainError(error, 'ec2:CreateFleet');
+    if (code === 'IdempotentParameterMismatch' || isDomainError(error, 'Unavailable')) {
+      const adopted = await this.adopt(request);
+      if (adopted?.ok === true) return { adopted: adopted.value };
+      throw new DomainError(
+        'LaunchFailed',
+        `${failure.message}; no instance of the claim is visible yet`,
+        failure.details,
+      );
+    }
+    throw failure.type === 'Invalid' ? new DomainError('LaunchFailed', failure.message, failure.details) : failure;
+  }
+
+  private read(
+    request: Ec2LaunchRequest,
+    input: FleetInput,
+    answer: CreateFleetCommandOutput,
+  ): StageOutcome & { readonly subnetId: string | undefined } {
+    const zoneOfSubnet = new Map([...input.subnets.values()].map((subnet) => [subnet.id, subnet.zone]));
+    const verdict = readFleetErrors(answer.Errors ?? [], input.stage.capacityType, zoneOfSubnet);
+    const made = madeInstance(answer, zoneOfSubnet);
+    if (made === undefined) return { launched: undefined, verdict: emptyAsCapacity(verdict), subnetId: undefined };
+    const { instanceId } = made;
+    this.deps.instances.launched(instanceId);
+    const option = optionOf(input.stage, made.type, made.zone);
+    if (option === undefined) {
+      throw new DomainError('LaunchFailed', `ec2:CreateFleet launched ${instanceId}, which was not asked for`);
+    }
+    const imageId = made.imageId ?? input.templates.get(option.type.name)?.imageId;
+    const instance = toLaunched(request, option, { instanceId, imageId });
+    return {
+      launched: { ...instance, pricePerHour: option.offering.price, unavailable: verdict.unavailable },
+      verdict,
+      subnetId: made.subnetId,
+    };
+  }
+}
+
+const tokenSuffix = { reserved: '-r', spot: '', 'on-demand': '-od' } as const;
+
+interface StageOutcome {
+  readonly launched: LaunchedInstance | undefined;
+  readonly verdict: FleetVerdict;
+}
+
+/** What the fleet made, in the answer's words. */
+function madeInstance(
+  answer: CreateFleetCommandOutput,
+  zoneOfSubnet: ReadonlyMap<string, string>,
+): MadeInstance | undefined {
+  const made = answer.Instances?.find((instance) => (instance.InstanceIds?.length ?? 0) > 0);
+  const instanceId = made?.InstanceIds?.[0];
+  if (made === undefined || instanceId === undefined) return undefined;
+  const overrides = made.LaunchTemplateAndOverrides?.Overrides;
+  const { InstanceType: type, AvailabilityZone: zone, ImageId: imageId, SubnetId: subnetId = '' } = overrides ?? {};
+  return {
+    instanceId,
+    type: made.InstanceType ?? type,
+    zone: zone ?? zoneOfSubnet.get(subnetId),
+    imageId,
+    subnetId,
+  };
+}
+
+interface MadeInstance {
+  readonly instanceId: string;
+  readonly type: string | undefined;
+  readonly zone: string | undefined;
+  readonly imageId: string | undefined;
+  readonly subnetId: string;
+}
+
+function optionOf(stage: LaunchStage, type: string | undefined, zone: string | undefined): LaunchOption | undefined {
+  return stage.options.find((option) => option.type.name === type && zoneOf(option) === zone);
+}
+
+const noErrors: FleetVerdict = {
+  unavailable: [],
+  exhaustedSubnets: [],
+  onlyCapacity: true,
+  templateMissing: false,
+  message: '',
+};
+const nothingUsable: FleetVerdict = { ...noErrors, message: 'no subnet with free addresses in a zone with capacity' };
+
+/** Neither instance nor error: EC2 had nothing to give. */
+function emptyAsCapacity(verdict: FleetVerdict): FleetVerdict {
+  const silent = !verdict.onlyCapacity && verdict.message === '';
+  return silent ? { ...verdict, onlyCapacity: true, message: 'EC2 gave neither an instance nor an error' } : verdict;
+}
+
+function toLaunched(
+  request: Ec2LaunchRequest,
+  option: LaunchOption,
+  instance: { readonly instanceId: string; readonly imageId: string | undefined },
+): Omit<LaunchedInstance, 'unavailable' | 'pricePerHour'> {
+  const { nodeClass, claim, pool } = request;
+  const stamp = nodeClass.metadata.annotations ?? {};
+  const hash = stamp[annotations.ec2NodeClassHash];
+  const version = stamp[annotations.ec2NodeClassHashVersion];
+  const profile = nodeClass.status?.instanceProfile;
+  return {
+    providerId: providerIdOf(zoneOf(option), instance.instanceId),
+    instanceId: instance.instanceId,
+    instanceType: option.type.name,
+    zone: zoneOf(option),
+    capacityType: capacityTypeOf(option),
+    ...(instance.imageId === undefined ? {} : { imageId: instance.imageId }),
+    labels: {
+      ...pinnedLabels(option, claim.spec.requirements),
+      [labels.nodePool]: pool.metadata.name ?? '',
+      [labels.ec2NodeClass]: nodeClass.metadata.name ?? '',
+    },
+    annotations: {
+      ...(hash === undefined ? {} : { [annotations.ec2NodeClassHash]: hash }),
+      ...(version === undefined ? {} : { [annotations.ec2NodeClassHashVersion]: version }),
+      ...(profile === undefined ? {} : { [annotations.instanceProfileName]: profile }),
+    },
+    capacity: option.type.capacity,
+    allocatable: allocatableOf(option.type),
+  };
+}
+
+function smallestPods(options: readonly LaunchOption[]): number {
+  return Math.min(...options.map(({ type }) => type.capacity.pods ?? 1));
+}
+
+/** Why the node class cannot be launched from now; Unknown is thrown, to be tried again (section 3.2). */
+function readiness(nodeClass: EC2NodeClass): string | undefined {
+  const ready = conditionOf(nodeClass.status?.conditions, 'Ready');
+  const name = nodeClass.metadata.name ?? '';
+  if (ready === undefined || ready.status === 'Unknown') {
+    throw new DomainError('LaunchFailed', `EC2NodeClass ${name} is not resolved yet`, {
+      reason: 'NodeClassReadinessUnknown',
+    });
+  }
+  if (ready.status === 'False') return ready.message ?? ready.reason ?? 'not ready';
+  const { generation } = nodeClass.metadata;
+  if (generation !== undefined && ready.observedGeneration !== undefined && ready.observedGeneration !== generation) {
+    return `EC2NodeClass ${name} changed and is not resolved again yet`;
+  }
+  return undefined;
+}

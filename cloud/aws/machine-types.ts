@@ -1,0 +1,52 @@
+import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
+import { Cached } from './cached.js';
+import type { AwsCalls } from './calls.js';
+import type { Clock } from './clock.js';
+import { allPages } from './pages.js';
+
+/** What EC2 has in the region. */
+export interface MachineTypes {
+  /** Sorted by name. */
+  readonly infos: readonly InstanceTypeInfo[];
+  /** Names of the zones that offer a type, by type. */
+  readonly zones: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+const hour = 3_600_000;
+
+/** Instance types and their zones, read every 12 hours (section 5.2); a failed reading is covered for another 12. */
+export function createMachineTypes(calls: AwsCalls, clock: Clock): Cached<MachineTypes> {
+  const load = async (): Promise<MachineTypes> => {
+    const [infos, offerings] = await Promise.all([
+      allPages(
+        (token) =>
+          calls.describeInstanceTypes({
+            MaxResults: 100,
+            NextToken: token,
+            Filters: [
+              { Name: 'supported-virtualization-type', Values: ['hvm'] },
+              { Name: 'processor-info.supported-architecture', Values: ['x86_64', 'arm64'] },
+            ],
+          }),
+        (page) => page.InstanceTypes,
+      ),
+      allPages(
+        (token) =>
+          calls.describeInstanceTypeOfferings({
+            LocationType: 'availability-zone',
+            MaxResults: 1000,
+            NextToken: token,
+          }),
+        (page) => page.InstanceTypeOfferings,
+      ),
+    ]);
+    const zones = new Map<string, Set<string>>();
+    for (const { InstanceType: type, Location: zone } of offerings) {
+      if (type === undefined || zone === undefined) continue;
+      zones.set(type, (zones.get(type) ?? new Set<string>()).add(zone));
+    }
+    infos.sort((a, b) => ((a.InstanceType ?? '') < (b.InstanceType ?? '') ? -1 : 1));
+    return { infos, zones };
+  };
+  return new Cached(clock, load, 12 * hour, 12 * hour);
+}

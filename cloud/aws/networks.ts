@@ -1,0 +1,129 @@
+import type { EC2NodeClassSpec, ResolvedSecurityGroup, ResolvedSubnet } from '../../api/aws/ec2-node-class.js';
+import type { AwsCalls } from './calls.js';
+import type { Clock } from './clock.js';
+import { allPages } from './pages.js';
+import { tagFilters } from './tag-filters.js';
+import { unavailableMs } from './unavailable.js';
+
+/** A subnet with what a launch needs to know of it. */
+export interface Subnet extends ResolvedSubnet {
+  readonly freeAddresses: number;
+}
+
+/** Free addresses are trusted this long (section 5.2). */
+const addressesMs = 5 * 60_000;
+
+/** Subnets and their free addresses, with what launches under way will use of them taken off (section 3.2). */
+export class Subnets {
+  private readonly free = new Map<string, { addresses: number; at: number }>();
+  private readonly exhausted = new Map<string, number>();
+
+  constructor(
+    private readonly calls: Pick<AwsCalls, 'describeSubnets'>,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Subnets that any term selects, most free addresses first, then by id. */
+  async find(terms: EC2NodeClassSpec['subnetSelectorTerms']): Promise<Subnet[]> {
+    const found = new Map<string, Subnet>();
+    const answers = await Promise.all(terms.map((term) => this.describe(term.id, term.tags)));
+    for (const subnet of answers.flat()) {
+      found.set(subnet.id, subnet);
+      this.free.set(subnet.id, { addresses: subnet.freeAddresses, at: this.clock.now() });
+    }
+    return [...found.values()].sort((a, b) => b.freeAddresses - a.freeAddresses || (a.id < b.id ? -1 : 1));
+  }
+
+  /** For each zone the subnet with most free addresses; zones whose subnets are all exhausted are left out. */
+  async choose(subnets: readonly ResolvedSubnet[]): Promise<Map<string, ResolvedSubnet>> {
+    await this.refresh(subnets);
+    const byZone = new Map<string, ResolvedSubnet>();
+    for (const subnet of subnets) {
+      if (this.isExhausted(subnet.id)) continue;
+      const best = byZone.get(subnet.zone);
+      if (best === undefined || this.addressesOf(subnet.id) > this.addressesOf(best.id))
+        byZone.set(subnet.zone, subnet);
+    }
+    return byZone;
+  }
+
+  /** Takes off what a launch is about to use; the function returned gives back what it did not. */
+  reserve(ids: readonly string[], addresses: number): (usedId: string | undefined) => void {
+    for (const id of ids) this.add(id, -addresses);
+    return (usedId) => {
+      for (const id of ids) if (id !== usedId) this.add(id, addresses);
+    };
+  }
+
+  /** Keeps launches away from a subnet that has no addresses left. */
+  markExhausted(id: string): void {
+    this.exhausted.set(id, this.clock.now() + unavailableMs);
+  }
+
+  /** Changes whenever the answers of `isExhausted` may. */
+  get version(): string {
+    const now = this.clock.now();
+    return [...this.exhausted].flatMap(([id, until]) => (until > now ? [id] : [])).join();
+  }
+
+  isExhausted(id: string): boolean {
+    return (this.exhausted.get(id) ?? 0) > this.clock.now();
+  }
+
+  private addressesOf(id: string): number {
+    return this.free.get(id)?.addresses ?? 0;
+  }
+
+  private add(id: string, addresses: number): void {
+    const known = this.free.get(id);
+    if (known !== undefined) known.addresses += addresses;
+  }
+
+  private async refresh(subnets: readonly ResolvedSubnet[]): Promise<void> {
+    const now = this.clock.now();
+    const stale = subnets.map(({ id }) => id).filter((id) => now - (this.free.get(id)?.at ?? -Infinity) > addressesMs);
+    if (stale.length === 0) return;
+    for (const subnet of await this.query({ Filters: [{ Name: 'subnet-id', Values: stale }] })) {
+      this.free.set(subnet.id, { addresses: subnet.freeAddresses, at: now });
+    }
+  }
+
+  private describe(id: string | undefined, tags: Readonly<Record<string, string>> | undefined): Promise<Subnet[]> {
+    return this.query({ Filters: id === undefined ? tagFilters(tags) : [{ Name: 'subnet-id', Values: [id] }] });
+  }
+
+  private async query(input: { Filters: { Name: string; Values: string[] }[] }): Promise<Subnet[]> {
+    const subnets = await allPages(
+      (token) => this.calls.describeSubnets({ ...input, MaxResults: 1000, NextToken: token }),
+      (page) => page.Subnets,
+    );
+    return subnets.map((subnet) => ({
+      id: subnet.SubnetId ?? '',
+      zone: subnet.AvailabilityZone ?? '',
+      ...(subnet.AvailabilityZoneId === undefined ? {} : { zoneID: subnet.AvailabilityZoneId }),
+      freeAddresses: subnet.AvailableIpAddressCount ?? 0,
+    }));
+  }
+}
+
+/** Security groups that any term selects, by id. */
+export async function findSecurityGroups(
+  calls: Pick<AwsCalls, 'describeSecurityGroups'>,
+  terms: EC2NodeClassSpec['securityGroupSelectorTerms'],
+): Promise<ResolvedSecurityGroup[]> {
+  const answers = await Promise.all(
+    terms.map((term) => {
+      const named = term.name === undefined ? tagFilters(term.tags) : [{ Name: 'group-name', Values: [term.name] }];
+      const filters = term.id === undefined ? named : [{ Name: 'group-id', Values: [term.id] }];
+      return allPages(
+        (token) => calls.describeSecurityGroups({ Filters: filters, MaxResults: 1000, NextToken: token }),
+        (page) => page.SecurityGroups,
+      );
+    }),
+  );
+  const groups = new Map<string, ResolvedSecurityGroup>();
+  for (const { GroupId: id, GroupName: name } of answers.flat()) {
+    if (id !== undefined) groups.set(id, { id, ...(name === undefined ? {} : { name }) });
+  }
+  return [...groups.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+}

@@ -1,0 +1,221 @@
+import type { EC2NodeClass, EC2NodeClassStatus } from '../../api/aws/ec2-node-class.js';
+import { ec2NodeClassKubeletVerdict, resolvedAmiFamily } from '../../api/aws/node-class-rules.js';
+import { annotations } from '../../api/labels.js';
+import type { Condition } from '../../api/kubernetes.js';
+import { withCondition, withReady } from '../../core/conditions.js';
+import type { ConditionChange } from '../../core/conditions.js';
+import { ec2NodeClassHash, ec2NodeClassHashVersion } from '../../core/drift-hash.js';
+import { DomainError, isDomainError } from '../../core/failures.js';
+import type { NodeClassResolution } from '../port.js';
+import type { AwsCalls } from './calls.js';
+import type { Clock } from './clock.js';
+import type { ClusterFacts } from './cluster-facts.js';
+import { UnsupportedAliasError } from './images.js';
+import type { Images } from './images.js';
+import { MissingIdentityError } from './instance-profiles.js';
+import type { InstanceProfiles } from './instance-profiles.js';
+import { findSecurityGroups } from './networks.js';
+import type { Subnets } from './networks.js';
+
+export interface NodeClassDeps {
+  readonly calls: Pick<AwsCalls, 'describeSecurityGroups' | 'describePlacementGroups'>;
+  readonly clock: Clock;
+  readonly facts: ClusterFacts;
+  readonly subnets: Subnets;
+  readonly images: Images;
+  readonly profiles: InstanceProfiles;
+  readonly caBundle: string | undefined;
+  /** Tries the node class out by dry runs; undefined when they are switched off. */
+  readonly dryRun?: (nodeClass: EC2NodeClass) => Promise<ConditionChange>;
+}
+
+/** The conditions that `Ready` depends on (section 1.4). */
+const dependents = [
+  'AMIsReady',
+  'SubnetsReady',
+  'SecurityGroupsReady',
+  'InstanceProfileReady',
+  'PlacementGroupReady',
+  'ValidationSucceeded',
+];
+
+const minute = 60_000;
+
+/** One part of the resolution: what it found, and what its condition says. */
+interface Part {
+  readonly found: Partial<EC2NodeClassStatus>;
+  /** Absent: what was known before still holds. */
+  readonly condition?: ConditionChange;
+}
+
+/** Resolves an EC2NodeClass: each part by itself, so that one failure names its cause and hides no other (section 1.4). */
+export class NodeClassResolver {
+  constructor(private readonly deps: NodeClassDeps) {}
+
+  async resolve(nodeClass: EC2NodeClass): Promise<NodeClassResolution> {
+    const parts = await Promise.all([
+      this.subnets(nodeClass),
+      this.securityGroups(nodeClass),
+      this.images(nodeClass),
+      this.instanceProfile(nodeClass),
+      this.placementGroup(nodeClass),
+    ]);
+    const at = { now: this.deps.clock.now(), generation: nodeClass.metadata.generation };
+    let status: EC2NodeClassStatus = { ...nodeClass.status };
+    let conditions: Condition[] = [...(nodeClass.status?.conditions ?? [])];
+    for (const part of parts) {
+      status = { ...status, ...part.found };
+      if (part.condition !== undefined) conditions = withCondition(conditions, part.condition, at);
+    }
+    const complete = parts.every((part) => part.condition === undefined || part.condition.status === 'True');
+    const resolved = { ...nodeClass, status: { ...status, conditions } };
+    conditions = withCondition(conditions, await this.validation(resolved, complete), at);
+    conditions = withReady(conditions, dependents, at);
+    const ready = conditions.every((condition) => condition.status === 'True');
+    return {
+      status: { ...status, conditions },
+      annotations: this.hashes(nodeClass),
+      events: [],
+      requeueAfterMs: ready ? 5 * minute : minute,
+    };
+  }
+
+  private hashes(nodeClass: EC2NodeClass): Record<string, string> {
+    const amiFamily = resolvedAmiFamily(nodeClass.spec);
+    return {
+      [annotations.ec2NodeClassHash]: ec2NodeClassHash(nodeClass.spec, { amiFamily, caBundle: this.deps.caBundle }),
+      [annotations.ec2NodeClassHashVersion]: ec2NodeClassHashVersion,
+    };
+  }
+
+  private subnets({ spec, status }: EC2NodeClass): Promise<Part> {
+    return this.part('SubnetsReady', { subnets: status?.subnets }, async () => {
+      const subnets = await this.deps.subnets.find(spec.subnetSelectorTerms);
+      if (subnets.length === 0)
+        return missing('SubnetsNotFound', 'spec.subnetSelectorTerms selects no subnet', { subnets: [] });
+      return found({
+        subnets: subnets.map(({ id, zone, zoneID }) => ({ id, zone, ...(zoneID === undefined ? {} : { zoneID }) })),
+      });
+    });
+  }
+
+  private securityGroups({ spec, status }: EC2NodeClass): Promise<Part> {
+    return this.part('SecurityGroupsReady', { securityGroups: status?.securityGroups }, async () => {
+      const securityGroups = await findSecurityGroups(this.deps.calls, spec.securityGroupSelectorTerms);
+      if (securityGroups.length > 0) return found({ securityGroups });
+      const message = 'spec.securityGroupSelectorTerms selects no security group';
+      return missing('SecurityGroupsNotFound', message, { securityGroups: [] });
+    });
+  }
+
+  private images({ spec, status }: EC2NodeClass): Promise<Part> {
+    return this.part('AMIsReady', { amis: status?.amis }, async () => {
+      const amis = await this.deps.images.resolve(spec);
+      if (amis.length > 0) return found({ amis });
+      return missing('AMINotFound', 'spec.amiSelectorTerms selects no image', { amis: [] });
+    });
+  }
+
+  private instanceProfile(nodeClass: EC2NodeClass): Promise<Part> {
+    const previous = { instanceProfile: nodeClass.status?.instanceProfile };
+    return this.part('InstanceProfileReady', previous, async () =>
+      found({ instanceProfile: await this.deps.profiles.resolve(nodeClass) }),
+    );
+  }
+
+  private placementGroup({ spec }: EC2NodeClass): Promise<Part> {
+    return this.part('PlacementGroupReady', {}, async () => {
+      const selector = spec.placementGroupSelector;
+      if (selector === undefined) return found({});
+      const { PlacementGroups: groups = [] } = await this.deps.calls.describePlacementGroups({
+        ...(selector.id === undefined ? {} : { GroupIds: [selector.id] }),
+        ...(selector.name === undefined ? {} : { GroupNames: [selector.name] }),
+      });
+      if (groups.some((group) => group.State === 'available')) return found({});
+      return missing('PlacementGroupNotFound', `placement group ${selector.name ?? selector.id ?? ''} does not exist`);
+    });
+  }
+
+  private async validation(nodeClass: EC2NodeClass, complete: boolean): Promise<ConditionChange> {
+    const type = 'ValidationSucceeded';
+    const verdict = ec2NodeClassKubeletVerdict(nodeClass);
+    if (verdict !== undefined) {
+      const message = verdict.issues.map((issue) => issue.message).join('; ');
+      return { type, status: 'False', reason: verdict.reason, message };
+    }
+    if (!complete) {
+      const message = 'waiting for subnets, security groups, images and instance profile';
+      return { type, status: 'Unknown', reason: 'DependenciesNotReady', message };
+    }
+    try {
+      const family = resolvedAmiFamily(nodeClass.spec);
+      const { serviceCidr } = await this.deps.facts.get(family === 'AL2023');
+      if (family === 'AL2023' && serviceCidr === undefined) {
+        return {
+          type,
+          status: 'False',
+          reason: 'ClusterCIDRResolutionFailed',
+          message: 'EKS names no service address range',
+        };
+      }
+    } catch (error) {
+      return { type, status: 'Unknown', reason: 'ClusterCIDRResolutionFailed', message: messageOf(error) };
+    }
+    return (await this.deps.dryRun?.(nodeClass)) ?? { type, status: 'True' };
+  }
+
+  /**
+   * Runs one part. Denied and invalid calls are a False condition that names the call; a cloud that is throttling or
+   * away changes nothing that was known before.
+   */
+  private async part(
+    type: string,
+    previous: Partial<EC2NodeClassStatus>,
+    resolve: () => Promise<Pick<Part, 'found'> & { readonly problem?: { reason: string; message: string } }>,
+  ): Promise<Part> {
+    try {
+      const { found: values, problem } = await resolve();
+      if (problem === undefined) return { found: values, condition: { type, status: 'True' } };
+      return { found: values, condition: { type, status: 'False', ...problem } };
+    } catch (error) {
+      const away = isDomainError(error, 'Throttled') || isDomainError(error, 'Unavailable');
+      if (away && Object.values(previous).some(isSomething)) return { found: previous };
+      return { found: previous, condition: { type, ...failureCondition(error) } };
+    }
+  }
+}
+
+function failureCondition(error: unknown): Omit<ConditionChange, 'type'> {
+  const message = messageOf(error);
+  if (error instanceof UnsupportedAliasError) return { status: 'False', reason: 'UnsupportedAlias', message };
+  if (error instanceof MissingIdentityError) {
+    const reason = message.startsWith('role') ? 'NodeRoleNotFound' : 'InstanceProfileNotFound';
+    return { status: 'False', reason, message };
+  }
+  if (isDomainError(error, 'NotFound')) return { status: 'False', reason: 'ResourceNotFound', message };
+  if (isDomainError(error, 'Denied')) return { status: 'False', reason: 'Unauthorized', message };
+  if (isDomainError(error, 'Throttled') || isDomainError(error, 'Unavailable')) {
+    return { status: 'Unknown', reason: 'CloudUnavailable', message };
+  }
+  return { status: 'False', reason: 'ResolutionFailed', message };
+}
+
+function isSomething(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : value !== undefined;
+}
+
+function found(values: Partial<EC2NodeClassStatus>): { found: Partial<EC2NodeClassStatus> } {
+  return { found: values };
+}
+
+function missing(
+  reason: string,
+  message: string,
+  values: Partial<EC2NodeClassStatus> = {},
+): { found: Partial<EC2NodeClassStatus>; problem: { reason: string; message: string } } {
+  return { found: values, problem: { reason, message } };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof DomainError || error instanceof Error ? error.message : String(error);
+}

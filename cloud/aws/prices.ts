@@ -1,0 +1,238 @@
+import { DomainError } from '../../core/failures.js';
+import type { AwsCalls } from './calls.js';
+import type { Clock } from './clock.js';
+import { allPages } from './pages.js';
+
+/** Dollars per hour, and when they were learned (milliseconds of the epoch). */
+export interface PriceTable {
+  readonly onDemand: Readonly<Record<string, number>>;
+  /** By type, then zone. */
+  readonly spot: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  readonly onDemandAt: number;
+  readonly spotAt: number;
+}
+
+/** Where the last known prices outlive a restart. */
+export interface PriceStore {
+  /** The text that was saved last. */
+  load(): Promise<string | undefined>;
+  save(text: string): Promise<void>;
+}
+
+export interface PricesOptions {
+  readonly calls: Pick<AwsCalls, 'getProducts' | 'describeSpotPriceHistory'>;
+  readonly region: string;
+  readonly clock: Clock;
+  readonly store?: PriceStore;
+  /** The Pricing API cannot be reached: on-demand prices come from the store alone and do not age. */
+  readonly isolated?: boolean;
+  readonly refreshMs?: number;
+  /** Called when prices could not be refreshed, with what is used in their place. */
+  readonly onProblem?: (message: string) => void;
+}
+
+const hour = 3_600_000;
+const retryMs = 60_000;
+/** Beyond these ages a price is not used any more: list prices change rarely, spot prices daily. */
+const onDemandLimitMs = 30 * 24 * hour;
+const spotLimitMs = 48 * hour;
+
+/** Current prices: refreshed every 12 hours (section 5.2), old ones used up to a limit, and never beyond it. */
+export class Prices {
+  private table: PriceTable = { onDemand: {}, spot: {}, onDemandAt: 0, spotAt: 0 };
+  private nextAt = Number.NEGATIVE_INFINITY;
+  private loading: Promise<void> | undefined;
+  private restored = false;
+
+  constructor(private readonly options: PricesOptions) {}
+
+  /** Prices as they may be used now. Throws `Unavailable` when none at all are known. */
+  async current(): Promise<PriceTable> {
+    if (this.options.clock.now() >= this.nextAt) await this.refresh();
+    const usable = this.usable();
+    if (Object.keys(usable.onDemand).length > 0 || Object.keys(usable.spot).length > 0) return usable;
+    throw new DomainError('Unavailable', 'no prices are known: neither EC2 nor the price store could be read');
+  }
+
+  /** Ages of the prices and whether they missed a refresh, for status displays. */
+  get status(): { readonly onDemandAt: number; readonly spotAt: number; readonly stale: boolean } {
+    const { onDemandAt, spotAt } = this.table;
+    const missed = this.options.clock.now() - 2 * this.refreshMs;
+    return { onDemandAt, spotAt, stale: spotAt < missed || (onDemandAt < missed && this.options.isolated !== true) };
+  }
+
+  /** Reads prices again; never throws. Callers that ask while it runs share one run. */
+  refresh(): Promise<void> {
+    this.loading ??= this.load().finally(() => {
+      this.loading = undefined;
+    });
+    return this.loading;
+  }
+
+  private get refreshMs(): number {
+    return this.options.refreshMs ?? 12 * hour;
+  }
+
+  private async load(): Promise<void> {
+    if (!this.restored) await this.restore();
+    const isolated = this.options.isolated === true;
+    const [onDemand, spot] = await Promise.all([
+      isolated ? undefined : this.attempt('on-demand prices', () => onDemandPrices(this.options)),
+      this.attempt('spot prices', () => spotPrices(this.options)),
+    ]);
+    const now = this.options.clock.now();
+    if (onDemand !== undefined) this.table = { ...this.table, onDemand, onDemandAt: now };
+    if (spot !== undefined) this.table = { ...this.table, spot, spotAt: now };
+    const failed = spot === undefined || (onDemand === undefined && !isolated);
+    this.nextAt = now + (failed ? Math.min(retryMs, this.refreshMs) : this.refreshMs);
+    if (onDemand !== undefined || spot !== undefined) {
+      await this.attempt('saving prices', async () => this.options.store?.save(JSON.stringify(this.table)));
+    }
+  }
+
+  private async restore(): Promise<void> {
+    await this.attempt('stored prices', async () => {
+      const text = await this.options.store?.load();
+      if (text !== undefined) this.table = parsePrices(text);
+      this.restored = true;
+    });
+  }
+
+  private usable(): PriceTable {
+    const now = this.options.clock.now();
+    const { onDemand, spot, onDemandAt, spotAt } = this.table;
+    const keepOnDemand = this.options.isolated === true || now - onDemandAt <= onDemandLimitMs;
+    const keepSpot = now - spotAt <= spotLimitMs;
+    return { onDemand: keepOnDemand ? onDemand : {}, spot: keepSpot ? spot : {}, onDemandAt, spotAt };
+  }
+
+  private async attempt<T>(what: string, action: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await action();
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      this.options.onProblem?.(`${what}: ${why}; the last known prices stay in use`);
+      return undefined;
+    }
+  }
+}
+
+/** A price file that cannot be used. */
+export class PriceFileError extends Error {
+  override readonly name = 'PriceFileError';
+}
+
+/** Reads a price table: `{onDemand: {type: dollars}, spot: {type: {zone: dollars}}, onDemandAt?, spotAt?}`. */
+export function parsePrices(text: string): PriceTable {
+  let file: unknown;
+  try {
+    file = JSON.parse(text);
+  } catch (error) {
+    throw new PriceFileError(`no JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const { onDemand = {}, spot = {}, onDemandAt = 0, spotAt = 0 } = (file ?? {}) as Partial<PriceTable>;
+  checkPrices('onDemand', onDemand);
+  for (const [type, zones] of Object.entries(spot)) checkPrices(`spot.${type}`, zones);
+  return { onDemand, spot, onDemandAt, spotAt };
+}
+
+function checkPrices(field: string, prices: unknown): void {
+  if (prices === null || typeof prices !== 'object') throw new PriceFileError(`${field}: expected an object of prices`);
+  for (const [name, price] of Object.entries(prices)) {
+    if (typeof price === 'number' && price >= 0) continue;
+    throw new PriceFileError(`${field}.${name}: expected a number ≥ 0, found ${JSON.stringify(price)}`);
+  }
+}
+
+/** List prices of shared machines running Linux, and of bare metal. */
+async function onDemandPrices(options: PricesOptions): Promise<Record<string, number>> {
+  const common = {
+    regionCode: options.region,
+    serviceCode: 'AmazonEC2',
+    preInstalledSw: 'NA',
+    operatingSystem: 'Linux',
+    capacitystatus: 'Used',
+    marketoption: 'OnDemand',
+  };
+  const [shared, metal] = await Promise.all([
+    products(options, { ...common, tenancy: 'Shared', productFamily: 'Compute Instance' }),
+    products(options, { ...common, tenancy: 'Dedicated', productFamily: 'Compute Instance (bare metal)' }),
+  ]);
+  const prices = Object.fromEntries([...metal, ...shared]);
+  if (Object.keys(prices).length === 0) {
+    throw new DomainError('Unavailable', `pricing:GetProducts: no prices for region ${options.region}`);
+  }
+  return prices;
+}
+
+async function products(
+  options: PricesOptions,
+  fields: Record<string, string>,
+): Promise<(readonly [string, number])[]> {
+  const lists = await allPages(
+    (token) =>
+      options.calls.getProducts({
+        ServiceCode: 'AmazonEC2',
+        MaxResults: 100,
+        NextToken: token,
+        Filters: Object.entries(fields).map(([Field, Value]) => ({ Type: 'TERM_MATCH', Field, Value })),
+      }),
+    (page) => page.PriceList as readonly string[] | undefined,
+  );
+  return lists.flatMap((item) => {
+    const price = onDemandPrice(JSON.parse(item) as PriceListItem);
+    return price === undefined ? [] : [price];
+  });
+}
+
+interface PriceListItem {
+  readonly product?: { readonly attributes?: Readonly<Record<string, string>> };
+  readonly terms?: {
+    readonly OnDemand?: Readonly<
+      Record<
+        string,
+        {
+          readonly priceDimensions?: Readonly<
+            Record<string, { readonly pricePerUnit?: Readonly<Record<string, string>> }>
+          >;
+        }
+      >
+    >;
+  };
+}
+
+function onDemandPrice(item: PriceListItem): readonly [string, number] | undefined {
+  const type = item.product?.attributes?.instanceType;
+  for (const term of Object.values(item.terms?.OnDemand ?? {})) {
+    for (const dimension of Object.values(term.priceDimensions ?? {})) {
+      // Regions in China are priced in yuan; prices are only compared with each other.
+      const price = Number(dimension.pricePerUnit?.USD ?? dimension.pricePerUnit?.CNY);
+      if (type !== undefined && price > 0) return [type, price];
+    }
+  }
+  return undefined;
+}
+
+async function spotPrices(options: PricesOptions): Promise<Record<string, Record<string, number>>> {
+  const history = await allPages(
+    (token) =>
+      options.calls.describeSpotPriceHistory({
+        ProductDescriptions: ['Linux/UNIX', 'Linux/UNIX (Amazon VPC)'],
+        StartTime: new Date(options.clock.now()),
+        MaxResults: 1000,
+        NextToken: token,
+      }),
+    (page) => page.SpotPriceHistory,
+  );
+  const prices: Record<string, Record<string, number>> = {};
+  const newest = new Map<string, number>();
+  for (const { InstanceType: type, AvailabilityZone: zone, SpotPrice: price, Timestamp: at } of history) {
+    if (type === undefined || zone === undefined || !(Number(price) > 0)) continue;
+    const time = at?.getTime() ?? 0;
+    const key = `${type}/${zone}`;
+    if (time < (newest.get(key) ?? Number.NEGATIVE_INFINITY)) continue;
+    newest.set(key, time);
+    (prices[type] ??= {})[zone] = Number(price);
+  }
+  return prices;
+}

@@ -1,0 +1,229 @@
+import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
+import { awsWellKnownLabels } from '../../api/aws/labels.js';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import { annotations } from '../../api/labels.js';
+import { DomainError, isDomainError } from '../../core/failures.js';
+import { hashText } from '../../core/hash.js';
+import type { InstanceType } from '../../core/instance-type.js';
+import type { CloudProvider, NodeClass } from '../port.js';
+import { CachedByKey } from './cached.js';
+import { createCalls } from './calls.js';
+import type { AwsCalls } from './calls.js';
+import { systemClock } from './clock.js';
+import type { Clock } from './clock.js';
+import { ClusterFacts } from './cluster-facts.js';
+import { instanceDrift, staticDrift } from './drift.js';
+import { Images } from './images.js';
+import { InstanceProfiles } from './instance-profiles.js';
+import { buildCatalogue } from './instance-types.js';
+import { instanceIdOf, Instances } from './instances.js';
+import { InterruptionQueue } from './interruption-queue.js';
+import { LaunchTemplates } from './launch-template.js';
+import { Launcher } from './launcher.js';
+import { createMachineTypes } from './machine-types.js';
+import { Subnets } from './networks.js';
+import { NodeClassResolver } from './node-class.js';
+import type { AwsOptions } from './options.js';
+import { Prices } from './prices.js';
+import { pollInstanceStatus } from './status-poll.js';
+import { TemplatePlanner } from './template-planner.js';
+import { UnavailableOfferings } from './unavailable.js';
+
+/** EC2 as a cloud provider for EC2NodeClass `karpenter.k8s.aws/v1`. Nothing is called before it is needed. */
+export function createAwsProvider(options: AwsOptions): CloudProvider {
+  const clock = options.clock ?? systemClock;
+  return new AwsProvider(options, createCalls({ ...options, clock }), clock);
+}
+
+const catalogueMs = 5 * 60_000;
+const hour = 3_600_000;
+
+export class AwsProvider implements CloudProvider {
+  readonly name = 'aws';
+  readonly nodeClassKind = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass' };
+  readonly wellKnownLabels = awsWellKnownLabels;
+  readonly interruptions: NonNullable<CloudProvider['interruptions']>;
+
+  private readonly unavailable: UnavailableOfferings;
+  private readonly prices: Prices;
+  private readonly machines: ReturnType<typeof createMachineTypes>;
+  private readonly catalogues: CachedByKey<readonly InstanceType[]>;
+  private readonly subnets: Subnets;
+  private readonly instances: Instances;
+  private readonly templates: LaunchTemplates;
+  private readonly profiles: InstanceProfiles;
+  private readonly resolver: NodeClassResolver;
+  private readonly launcher: Launcher;
+
+  constructor(
+    private readonly options: AwsOptions,
+    calls: AwsCalls,
+    clock: Clock,
+  ) {
+    const { clusterName, region } = options;
+    const facts = new ClusterFacts(options, calls, clock);
+    this.unavailable = new UnavailableOfferings(clock);
+    this.prices = createPrices(options, calls, clock);
+    this.machines = createMachineTypes(calls, clock);
+    this.catalogues = new CachedByKey(clock, catalogueMs);
+    this.subnets = new Subnets(calls, clock);
+    this.instances = new Instances(calls, clusterName, clock);
+    this.templates = new LaunchTemplates(calls, clusterName, clock);
+    this.profiles = new InstanceProfiles(calls, { clusterName, region }, clock);
+    const images = new Images({ calls, clock, kubernetesVersion: () => facts.kubernetesVersion() });
+    this.resolver = new NodeClassResolver({
+      calls,
+      clock,
+      facts,
+      subnets: this.subnets,
+      images,
+      profiles: this.profiles,
+      caBundle: options.caBundle,
+    });
+    this.launcher = new Launcher({
+      calls,
+      clusterName,
+      instances: this.instances,
+      subnets: this.subnets,
+      templates: this.templates,
+      planner: new TemplatePlanner({ clusterName, region, templates: this.templates, facts }),
+      unavailable: this.unavailable,
+      catalogue: (nodeClass) => this.catalogue(nodeClass),
+    });
+    this.interruptions = createInterruptions(options, calls, clock);
+  }
+
+  instanceTypes(_pool: unknown, nodeClass: NodeClass): Promise<readonly InstanceType[]> {
+    return this.catalogue(nodeClass as EC2NodeClass);
+  }
+
+  launch: CloudProvider['launch'] = async (request) => {
+    try {
+      return await this.launcher.launch(request);
+    } catch (error) {
+      if (!isDomainError(error, 'NodeClassNotReady')) throw error;
+      return { ok: false, error: { kind: 'NodeClassNotReady', message: error.message, unavailable: [] } };
+    }
+  };
+
+  async get(providerId: string): ReturnType<CloudProvider['get']> {
+    const id = instanceIdOf(providerId);
+    return id === undefined ? undefined : this.instances.get(id);
+  }
+
+  list(): ReturnType<CloudProvider['list']> {
+    return this.instances.list();
+  }
+
+  async terminate(providerId: string): Promise<'terminating' | 'gone'> {
+    const id = instanceIdOf(providerId);
+    return id === undefined ? 'gone' : this.instances.terminate(id);
+  }
+
+  async tag(providerId: string, tags: Readonly<Record<string, string>>): Promise<void> {
+    const id = instanceIdOf(providerId);
+    if (id === undefined) throw new DomainError('Invalid', `${providerId} is no provider id of AWS`);
+    await this.instances.tag(id, tags);
+  }
+
+  resolveNodeClass(nodeClass: NodeClass): ReturnType<CloudProvider['resolveNodeClass']> {
+    return this.resolver.resolve(nodeClass as EC2NodeClass);
+  }
+
+  async cleanUpNodeClass(nodeClass: NodeClass): Promise<void> {
+    await this.templates.cleanUp({ nodeClass: nodeClass.metadata.name ?? '' });
+    if (this.options.isolatedVpc !== true) await this.profiles.deleteAll(nodeClass as EC2NodeClass);
+  }
+
+  async drift(claim: NodeClaim, _pool: unknown, nodeClass: NodeClass): Promise<string | undefined> {
+    const ec2NodeClass = nodeClass as EC2NodeClass;
+    const reason = staticDrift(claim, ec2NodeClass);
+    const id = instanceIdOf(claim.status?.providerID ?? '');
+    if (reason !== undefined || id === undefined) return reason;
+    const instance = await this.instances.get(id);
+    if (instance === undefined) return undefined;
+    return instanceDrift(instance, claim, ec2NodeClass, await this.catalogue(ec2NodeClass));
+  }
+
+  markUnavailable(offerings: Parameters<CloudProvider['markUnavailable']>[0]): void {
+    this.unavailable.mark(offerings);
+  }
+
+  async refresh(): Promise<void> {
+    await Promise.all([this.prices.refresh(), this.machines.refresh()]);
+  }
+
+  async sweep(nodeClasses: readonly NodeClass[], claims: readonly NodeClaim[]): Promise<void> {
+    await this.templates.cleanUp({ olderThanMs: 24 * hour });
+    if (this.options.isolatedVpc === true) return;
+    const used = [
+      ...nodeClasses.map((nodeClass) => (nodeClass as EC2NodeClass).status?.instanceProfile),
+      ...claims.map((claim) => claim.metadata.annotations?.[annotations.instanceProfileName]),
+    ];
+    await this.profiles.sweep(new Set(used.filter((name) => name !== undefined)));
+  }
+
+  /** Built anew when the node class, prices or availability change, and every five minutes (section 5.2). */
+  private async catalogue(nodeClass: EC2NodeClass): Promise<readonly InstanceType[]> {
+    const [machines, prices] = await Promise.all([this.machines.get(), this.prices.current()]);
+    const { spec, status } = nodeClass;
+    const { kubelet, blockDeviceMappings, instanceStorePolicy, networkInterfaces, connectionTracking, cpuOptions } =
+      spec;
+    const content = [
+      [
+        nodeClass.metadata.uid,
+        spec.amiFamily,
+        spec.amiSelectorTerms,
+        kubelet,
+        blockDeviceMappings,
+        instanceStorePolicy,
+      ],
+      [networkInterfaces, connectionTracking, cpuOptions, status?.subnets, status?.amis],
+      [this.unavailable.version, this.subnets.version, prices.onDemandAt, prices.spotAt],
+    ];
+    return this.catalogues.get(hashText(JSON.stringify(content)), () =>
+      Promise.resolve(
+        buildCatalogue({
+          machines,
+          prices,
+          unavailable: this.unavailable,
+          nodeClass,
+          region: this.options.region,
+          vmMemoryOverheadPercent: this.options.vmMemoryOverheadPercent ?? 0.075,
+          reservedEnis: this.options.reservedEnis ?? 0,
+          subnetExhausted: (id) => this.subnets.isExhausted(id),
+        }),
+      ),
+    );
+  }
+}
+
+function createPrices(options: AwsOptions, calls: AwsCalls, clock: Clock): Prices {
+  return new Prices({
+    calls,
+    region: options.region,
+    clock,
+    ...(options.priceStore === undefined ? {} : { store: options.priceStore }),
+    ...(options.isolatedVpc === undefined ? {} : { isolated: options.isolatedVpc }),
+    ...(options.priceRefreshMs === undefined ? {} : { refreshMs: options.priceRefreshMs }),
+    ...(options.onProblem === undefined ? {} : { onProblem: options.onProblem }),
+  });
+}
+
+/** The queue where one is configured, and always the status poll (section 4.15). */
+function createInterruptions(
+  options: AwsOptions,
+  calls: AwsCalls,
+  clock: Clock,
+): NonNullable<CloudProvider['interruptions']> {
+  const { interruptionQueue: queueName, onProblem } = options;
+  return {
+    run: async (handle, signal, onIgnored) => {
+      const queue = queueName === undefined ? undefined : new InterruptionQueue({ calls, queueName, clock, onProblem });
+      await Promise.all([
+        queue?.run(handle, signal, onIgnored),
+        pollInstanceStatus({ calls, clock, onProblem }, handle, signal),
+      ]);
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import { labels } from '../../api/labels.js';
+
+/** Names the NodeClaim that an instance is of; written at launch so that a lost answer can be found again. */
+export const claimTag = 'karpenter.sh/nodeclaim';
+/** As `claimTag`, by UID: names come back, UIDs do not. */
+export const claimUidTag = 'stowage.dev/nodeclaim-uid';
+
+export function clusterTag(clusterName: string): string {
+  return `kubernetes.io/cluster/${clusterName}`;
+}
+
+/** Tags of everything that is made for a node class (section 3.3); the user's cannot replace them. */
+export function nodeClassTags(nodeClass: EC2NodeClass, clusterName: string): Record<string, string> {
+  return {
+    ...nodeClass.spec.tags,
+    [clusterTag(clusterName)]: 'owned',
+    'eks:eks-cluster-name': clusterName,
+    [labels.ec2NodeClass]: nodeClass.metadata.name ?? '',
+  };
+}
+
+/** Tags of the instance, its volumes and its fleet. */
+export function launchTags(
+  nodeClass: EC2NodeClass,
+  claim: NodeClaim,
+  nodePool: string,
+  clusterName: string,
+): Record<string, string> {
+  return {
+    ...nodeClassTags(nodeClass, clusterName),
+    [labels.nodePool]: nodePool,
+    [claimTag]: claim.metadata.name ?? '',
+    [claimUidTag]: claim.metadata.uid ?? '',
+  };
+}
+
+/** In the form of EC2's API, by key. */
+export function tagList(tags: Readonly<Record<string, string>>): { Key: string; Value: string }[] {
+  return Object.entries(tags)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([Key, Value]) => ({ Key, Value }));
+}
+
+export function tagRecord(
+  tags: readonly { Key?: string | undefined; Value?: string | undefined }[] | undefined,
+): Record<string, string> {
+  return Object.fromEntries((tags ?? []).map(({ Key, Value }) => [Key ?? '', Value ?? '']));
+}

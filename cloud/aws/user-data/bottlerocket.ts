@@ -1,0 +1,82 @@
+import { parse, stringify } from 'smol-toml';
+import { DomainError } from '../../../core/failures.js';
+import { kubeletSettings } from '../kubelet.js';
+import type { KubeletSettings } from '../kubelet.js';
+import { kubeletLabels } from './input.js';
+import type { UserDataInput } from './input.js';
+
+type Table = Record<string, unknown>;
+
+/** Bottlerocket: settings in TOML; the cluster's own win over the user's, labels are merged, taints are replaced. */
+export function bottlerocketUserData(input: UserDataInput): string {
+  const custom = readToml(input.custom);
+  const settings = tableAt(custom, 'settings');
+  const kubernetes = tableAt(settings, 'kubernetes');
+  const merged: Table = {
+    ...kubernetes,
+    ...kubeletTable(kubeletSettings(input.kubelet)),
+    'api-server': input.clusterEndpoint,
+    'cluster-name': input.clusterName,
+    ...(input.caBundle === undefined ? {} : { 'cluster-certificate': input.caBundle }),
+    'max-pods': input.maxPods,
+    'node-labels': { ...tableAt(kubernetes, 'node-labels'), ...Object.fromEntries(kubeletLabels(input.labels)) },
+    'node-taints': taints(input),
+  };
+  return stringify({ ...custom, settings: { ...settings, kubernetes: merged, ...localDisks(input, settings) } });
+}
+
+function readToml(text: string | undefined): Table {
+  try {
+    return text === undefined ? {} : parse(text);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new DomainError('NodeClassNotReady', `spec.userData is no TOML: ${why}`);
+  }
+}
+
+function tableAt(table: Table, key: string): Table {
+  const value = table[key];
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Table) : {};
+}
+
+function taints(input: UserDataInput): Table {
+  const byKey: Record<string, string[]> = {};
+  for (const { key, value, effect } of input.taints) (byKey[key] ??= []).push(`${value ?? ''}:${effect}`);
+  return byKey;
+}
+
+function kubeletTable(settings: KubeletSettings): Table {
+  const entries: [string, unknown][] = [
+    ['cluster-dns-ip', settings.clusterDNS?.[0]],
+    ['system-reserved', settings.systemReserved],
+    ['kube-reserved', settings.kubeReserved],
+    ['eviction-hard', settings.evictionHard],
+    ['eviction-soft', settings.evictionSoft],
+    ['eviction-soft-grace-period', settings.evictionSoftGracePeriod],
+    ['eviction-max-pod-grace-period', settings.evictionMaxPodGracePeriod],
+    ['image-gc-high-threshold-percent', text(settings.imageGCHighThresholdPercent)],
+    ['image-gc-low-threshold-percent', text(settings.imageGCLowThresholdPercent)],
+    ['cpu-cfs-quota-enforced', settings.cpuCFSQuota],
+  ];
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
+
+function text(value: number | undefined): string | undefined {
+  return value === undefined ? undefined : String(value);
+}
+
+/** Local disks become one RAID0 that kubelet and containerd live on. */
+function localDisks(input: UserDataInput, settings: Table): Table {
+  if (!input.raid0) return {};
+  const command = {
+    commands: [
+      ['apiclient', 'ephemeral-storage', 'init'],
+      ['apiclient', 'ephemeral-storage', 'bind', '--dirs', '/var/lib/containerd', '/var/lib/kubelet', '/var/log/pods'],
+    ],
+    essential: true,
+    mode: 'always',
+  };
+  return {
+    'bootstrap-commands': { ...tableAt(settings, 'bootstrap-commands'), '000-mount-instance-storage': command },
+  };
+}
