@@ -151,7 +151,7 @@ class Launch {
         if (sync.state === 'initialized') return { outcome: 'initialized', nodeName, providerId };
       }
       await this.waitForChange(sync, registered ? undefined : deadline);
-      if (workflowInfo().historyLength > eventsPerRun && !this.stopped) {
+      if (workflowInfo().historyLength > eventsPerRun && !this.isStopped()) {
         return continueAsNew<typeof launchNode>({ ...this.input, launchedAt });
       }
     }
@@ -165,6 +165,11 @@ class Launch {
     });
     const wait = deadline === undefined ? slowPollMs : Math.min(slowPollMs, Math.max(1, deadline - workflowNow()));
     await condition(() => this.changed || this.stopped, wait, { summary: sync.reason });
+  }
+
+  /** Asked anew: a signal may have come in during any wait. */
+  private isStopped(): boolean {
+    return this.stopped;
   }
 
   private async fail(

@@ -1,0 +1,279 @@
+import { Context } from '@temporalio/activity';
+import type {
+  ClaimActivities,
+  ClaimPlan,
+  ClaimView,
+  CloudActivities,
+  CreateClaimsInput,
+  DisruptionActivities,
+  DisruptionView,
+  DrainActivities,
+  DrainInput,
+  DrainProgress,
+  InstanceView,
+  LaunchActivities,
+  LaunchInstanceResult,
+  NodeSync,
+  PlanNodesInput,
+  PlanNodesResult,
+  PlanningActivities,
+  TerminationActivities,
+  TerminationStart,
+} from '../../activities/contract.js';
+import type { LaunchedInstance } from '../../cloud/port.js';
+import type { Candidate, ClaimRef, RunningDisruption } from '../../workflows/messages.js';
+import type { QueueActivities } from './rig.js';
+
+type NodeState = 'waiting' | 'registered' | 'initialized';
+type Planned = Extract<PlanNodesResult, { state: 'planned' }>;
+
+export const emptyPlan: Planned = {
+  state: 'planned',
+  claims: [],
+  typeLists: [['m5.large']],
+  nominated: [],
+  onExistingNodes: 0,
+  unschedulable: 0,
+  unplacedLeaving: 0,
+  pricePerHour: 0,
+  lowerBoundPerHour: 0,
+  more: false,
+  nominationMs: 20_000,
+};
+
+export function claimPlan(podCount: number): ClaimPlan {
+  return {
+    nodePool: 'default',
+    types: 0,
+    requirements: [],
+    labels: {},
+    annotations: {},
+    requests: { cpu: 1000 },
+    pods: [],
+    podCount,
+    cheapest: { instanceType: 'm5.large', zone: 'a', capacityType: 'spot', pricePerHour: 0.1 },
+    why: 'the cheapest that fits',
+  };
+}
+
+/** Activities under a test's control: what each answers, and every call in order. */
+export class FakeActivities
+  implements
+    PlanningActivities,
+    ClaimActivities,
+    LaunchActivities,
+    CloudActivities,
+    TerminationActivities,
+    DrainActivities,
+    DisruptionActivities
+{
+  readonly calls: { readonly name: string; readonly input: unknown; readonly workflowId: string }[] = [];
+
+  view: ClaimView = { state: 'live', registered: false, initialized: false };
+  refusal: { reason: 'insufficient_capacity' | 'nodeclass_not_ready'; message: string } | undefined;
+  launchError: Error | undefined;
+  /** Waited for before an instance is launched. */
+  launchGate: Promise<void> = Promise.resolve();
+  /** One after the other; the last one stays. */
+  nodeStates: NodeState[] = ['initialized'];
+  readonly failed: { claim: ClaimRef; reason: string; message: string }[] = [];
+  plans: PlanNodesResult[] = [];
+  start: TerminationStart = {
+    state: 'terminating',
+    providerId: 'fake:///z/i-1',
+    nodeName: 'node-1',
+    nodeReady: true,
+  };
+  drains: DrainProgress[] = [];
+  volumes: DrainProgress[] = [];
+  /** While set, a drain answers only when this resolves or it is cancelled. */
+  drainGate: Promise<void> | undefined;
+  found: { commands: { reason: 'Empty'; candidates: Candidate[] }[]; nextCheckAt?: number }[] = [];
+  valid: (candidates: readonly Candidate[]) => readonly Candidate[] = (candidates) => candidates;
+  tainted = new Set<string>();
+  instance: InstanceView = { state: 'unknown' };
+
+  byQueue(): QueueActivities {
+    const methods = Object.getOwnPropertyNames(FakeActivities.prototype).filter(
+      (name) => !['constructor', 'byQueue', 'callsOf', 'inputsOf', 'note'].includes(name),
+    );
+    const own = this as unknown as Record<string, (input: unknown) => Promise<unknown>>;
+    const all = Object.fromEntries(
+      methods.map((name) => [
+        name,
+        async (input: unknown) => {
+          this.calls.push({ name, input, workflowId: Context.current().info.workflowExecution?.workflowId ?? '' });
+          return own[name]!.call(this, input);
+        },
+      ]),
+    );
+    return { control: all, packing: all, cloud: all, drain: all };
+  }
+
+  /** Names of the calls so far, or the calls of one name. */
+  callsOf(name?: string): string[] {
+    return this.calls.filter((call) => name === undefined || call.name === name).map((call) => call.name);
+  }
+
+  inputsOf<T>(name: string): T[] {
+    return this.calls.filter((call) => call.name === name).map((call) => call.input as T);
+  }
+
+  async planNodes(_input: PlanNodesInput): Promise<PlanNodesResult> {
+    return Promise.resolve(this.plans.shift() ?? emptyPlan);
+  }
+
+  async createClaims({ planId, claims }: CreateClaimsInput): ReturnType<ClaimActivities['createClaims']> {
+    return Promise.resolve({
+      created: claims.map(({ nodePool }, index) => ({
+        name: `${nodePool}-${planId.split('/').slice(1).join('-')}-${index}`,
+        uid: `uid-${planId.split('/').slice(1).join('-')}-${index}`,
+        nodePool,
+        resourceVersion: String(index + 1),
+        index,
+      })),
+      refused: [],
+    });
+  }
+
+  async prepareClaim(_: { claim: ClaimRef }): Promise<ClaimView> {
+    return Promise.resolve(this.view);
+  }
+
+  async viewClaim(_: { claim: ClaimRef }): Promise<ClaimView> {
+    return Promise.resolve(this.view);
+  }
+
+  async launchInstance({ claim }: { claim: ClaimRef }): Promise<LaunchInstanceResult> {
+    await this.launchGate;
+    if (this.launchError !== undefined) throw this.launchError;
+    if (this.refusal !== undefined) return { state: 'refused', ...this.refusal };
+    return {
+      state: 'launched',
+      instance: {
+        providerId: `fake:///z/i-${claim.uid}`,
+        instanceId: `i-${claim.uid}`,
+        instanceType: 'm5.large',
+        zone: 'a',
+        capacityType: 'spot',
+        labels: {},
+        annotations: {},
+        capacity: {},
+        allocatable: {},
+        unavailable: [],
+      },
+    };
+  }
+
+  async recordLaunch(_: { claim: ClaimRef; instance: LaunchedInstance }): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async syncNode({ claim }: { claim: ClaimRef }): Promise<NodeSync> {
+    const state = this.nodeStates.length > 1 ? this.nodeStates.shift()! : this.nodeStates[0]!;
+    if (state === 'waiting') {
+      return Promise.resolve({ state, reason: 'NodeNotFound', message: 'Node not registered with cluster' });
+    }
+    const names = { nodeName: `node-${claim.uid}`, providerId: `fake:///z/i-${claim.uid}` };
+    return Promise.resolve({ state, ...names, reason: 'NodeNotReady', message: 'Node status is NotReady' });
+  }
+
+  async failClaim(input: { claim: ClaimRef; reason: string; message: string }): Promise<void> {
+    this.failed.push(input);
+    return Promise.resolve();
+  }
+
+  async tagInstance(_: { claim: ClaimRef; providerId: string; nodeName: string }): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async terminateInstance(_: { claim: ClaimRef; providerId: string }): Promise<{ state: 'terminating' | 'gone' }> {
+    return Promise.resolve({ state: 'terminating' });
+  }
+
+  async findInstance(_: { providerId: string }): Promise<{ state: 'there' | 'gone' }> {
+    return Promise.resolve({ state: 'gone' });
+  }
+
+  async awaitInstanceGone(_: { providerId: string }): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async inspectInstance(_: { instanceId: string; kind: string; at: number }): Promise<InstanceView> {
+    return Promise.resolve(this.instance);
+  }
+
+  async collectInstances(): Promise<{ terminated: string[] }> {
+    return Promise.resolve({ terminated: ['i-lost'] });
+  }
+
+  async collectClaims(): Promise<{ deleted: string[] }> {
+    return Promise.resolve({ deleted: [] });
+  }
+
+  async beginTermination(_: { claim: ClaimRef; deleteClaim: boolean; reason: string }): Promise<TerminationStart> {
+    return Promise.resolve(this.start);
+  }
+
+  async setDeadline(_: { claim: ClaimRef; deadline: number }): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async markInstanceTerminating(_: { claim: ClaimRef }): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async finishTermination(_: { claim: ClaimRef; nodeName?: string; reason: string }): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async drainNode(_: DrainInput): Promise<DrainProgress> {
+    const next = this.drains.shift();
+    if (next !== undefined) return next;
+    if (this.drainGate !== undefined) {
+      const beats = setInterval(() => Context.current().heartbeat(), 200);
+      try {
+        await Promise.race([this.drainGate, Context.current().cancelled]);
+      } finally {
+        clearInterval(beats);
+      }
+    }
+    return { state: 'done', blockedBy: [], remaining: 0, evicted: 0 };
+  }
+
+  async awaitVolumesDetached(_: DrainInput): Promise<DrainProgress> {
+    return Promise.resolve(this.volumes.shift() ?? { state: 'done', blockedBy: [], remaining: 0, evicted: 0 });
+  }
+
+  async findDisruptions(_: DisruptionView): ReturnType<DisruptionActivities['findDisruptions']> {
+    return Promise.resolve({ held: [], ...(this.found.shift() ?? { commands: [] }) });
+  }
+
+  async validateCandidates({
+    candidates,
+  }: {
+    candidates: readonly Candidate[];
+  }): ReturnType<DisruptionActivities['validateCandidates']> {
+    const valid = this.valid(candidates);
+    const dropped = candidates.filter((one) => !valid.includes(one)).map(({ node }) => ({ node, why: 'churn' }));
+    return Promise.resolve({ valid, dropped });
+  }
+
+  async taintCandidates({
+    candidates,
+  }: {
+    candidates: readonly Pick<Candidate, 'claim' | 'node'>[];
+  }): Promise<{ tainted: string[] }> {
+    for (const { claim } of candidates) this.tainted.add(claim.uid);
+    return Promise.resolve({ tainted: candidates.map(({ claim }) => claim.uid) });
+  }
+
+  async untaintCandidates({ candidates }: { candidates: readonly Pick<Candidate, 'claim' | 'node'>[] }): Promise<void> {
+    for (const { claim } of candidates) this.tainted.delete(claim.uid);
+    return Promise.resolve();
+  }
+
+  async releaseStrays(_: { running: readonly RunningDisruption[] }): Promise<{ released: string[] }> {
+    return Promise.resolve({ released: [] });
+  }
+}

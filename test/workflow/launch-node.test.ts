@@ -1,0 +1,134 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { workflowIds } from '../../core/ids.js';
+import type { LaunchNodeInput } from '../../workflows/messages.js';
+import { explainQuery, nodeChangedSignal, phaseQuery, stopLaunchSignal } from '../../workflows/messages.js';
+import { FakeActivities } from './fake-activities.js';
+import { cluster, WorkflowRig } from './rig.js';
+
+const claim = { name: 'default-abc', uid: 'uid-1' };
+const input: LaunchNodeInput = { cluster, claim, nodePool: 'default' };
+const workflowId = workflowIds.launch(cluster, claim.uid);
+
+describe('launchNode', () => {
+  let activities: FakeActivities;
+  let rig: WorkflowRig;
+
+  beforeEach(async () => {
+    activities = new FakeActivities();
+    rig = await WorkflowRig.start(activities.byQueue());
+  });
+  afterEach(async () => rig.close());
+
+  test('launches, registers, initializes and tags', async () => {
+    activities.nodeStates = ['waiting', 'registered', 'initialized'];
+
+    const handle = await rig.start('launchNode', workflowId, input);
+
+    await expect(handle.result()).resolves.toEqual({
+      outcome: 'initialized',
+      nodeName: 'node-uid-1',
+      providerId: 'fake:///z/i-uid-1',
+    });
+    expect(activities.callsOf()).toEqual([
+      'prepareClaim',
+      'launchInstance',
+      'recordLaunch',
+      'syncNode',
+      'syncNode',
+      'tagInstance',
+      'syncNode',
+    ]);
+  });
+
+  test('a claim that has its instance is not launched again', async () => {
+    activities.view = { state: 'live', providerId: 'fake:///z/i-old', registered: true, initialized: false };
+
+    const handle = await rig.start('launchNode', workflowId, input);
+    await handle.result();
+
+    expect(activities.callsOf()).not.toContain('launchInstance');
+  });
+
+  test.each(['insufficient_capacity', 'nodeclass_not_ready'] as const)('%s deletes the claim', async (reason) => {
+    activities.refusal = { reason, message: 'no such luck' };
+
+    const handle = await rig.start('launchNode', workflowId, input);
+
+    await expect(handle.result()).resolves.toEqual({ outcome: 'deleted', reason, message: 'no such luck' });
+    expect(activities.failed).toEqual([{ claim, reason, message: 'no such luck' }]);
+  });
+
+  test('a launch that fails for five minutes deletes the claim with what the cloud said', async () => {
+    activities.launchError = new Error('cloud is on fire');
+    const handle = await rig.start('launchNode', workflowId, input);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'deleted', reason: 'launch_timeout' });
+    expect(activities.failed[0]?.message).toContain('cloud is on fire');
+    const minutes = (await rig.durationOf(handle)) / 60_000;
+    expect(minutes).toBeGreaterThanOrEqual(4);
+    expect(minutes).toBeLessThan(6);
+  });
+
+  test('no registration within 15 minutes deletes the claim', async () => {
+    activities.nodeStates = ['waiting'];
+    const handle = await rig.start('launchNode', workflowId, input);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'deleted', reason: 'registration_timeout' });
+    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(15 * 60_000);
+  });
+
+  test('initialization has no timeout, and waits for signals rather than polls', async () => {
+    activities.nodeStates = ['registered'];
+    const handle = await rig.start('launchNode', workflowId, input);
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'initializing');
+    await rig.env.sleep('20 minutes');
+    const before = activities.callsOf('syncNode').length;
+
+    activities.nodeStates = ['initialized'];
+    await handle.signal(nodeChangedSignal);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'initialized' });
+    expect(activities.callsOf('syncNode')).toHaveLength(before + 1);
+    expect(before).toBeLessThan(30);
+  });
+
+  test('a deletion while registering stops it', async () => {
+    activities.nodeStates = ['waiting'];
+    const handle = await rig.start('launchNode', workflowId, input);
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'registering');
+
+    await handle.signal(stopLaunchSignal, {});
+
+    await expect(handle.result()).resolves.toEqual({ outcome: 'superseded', providerId: 'fake:///z/i-uid-1' });
+    expect(activities.failed).toEqual([]);
+  });
+
+  test('a deletion between attempts ends the attempts', async () => {
+    activities.launchError = new Error('throttled');
+    const handle = await rig.start('launchNode', workflowId, input);
+    await rig.until(() => activities.callsOf('launchInstance').length > 1);
+
+    await handle.signal(stopLaunchSignal, {});
+
+    await expect(handle.result()).resolves.toEqual({ outcome: 'superseded' });
+  });
+
+  test('says what it waits for', async () => {
+    activities.nodeStates = ['waiting'];
+    const handle = await rig.start('launchNode', workflowId, input);
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'registering');
+
+    const explanation = await rig.until(async () => {
+      const now = await handle.query(explainQuery);
+      return now.waitingFor === undefined ? undefined : now;
+    });
+
+    expect(explanation).toMatchObject({
+      phase: 'registering',
+      waitingFor: 'Node not registered with cluster',
+      facts: { NodeClaim: 'default-abc', type: 'm5.large', capacity: 'spot' },
+    });
+    await handle.signal(stopLaunchSignal, {});
+    await handle.result();
+  });
+});
