@@ -14,6 +14,8 @@ import { considerPools, type Pool, type SkippedPool } from './compile/pools.js';
 import { Volumes } from './compile/volumes.js';
 import { buildUniverse, type Universe } from './compile/universe.js';
 import { normaliseKey } from './requirements/requirements.js';
+import type { PoolLimit } from './place/bin-problem.js';
+import { poolLimits } from './place/limits.js';
 import type { PackingInput } from './types.js';
 
 /** A pass's input, sorted into classes, profiles and offers: what placing works on. */
@@ -39,6 +41,8 @@ export interface Compiled {
   readonly bound: ReadonlyMap<string, readonly Pod[]>;
   readonly wellKnown: ReadonlySet<string>;
   readonly volumes: Volumes;
+  /** What NodePools and reservations may still be given, where that may run short. */
+  readonly limits: readonly PoolLimit[];
   /** Labels that some selector reads. */
   readonly labelKeys: readonly string[];
   /** Orders rows of the universe by price, then by name. */
@@ -74,6 +78,8 @@ export function compile(input: PackingInput): Compiled {
   for (const key of topologyKeys(ladders, bound)) space.keepValues(key);
   for (const pool of pools) for (const key of pool.requirements.keys()) space.key(key);
   const universe = buildUniverse(pools, space, wellKnown);
+  const limits = poolLimits({ pools, nodes, universe }, pending.length);
+  const limited = new Set(limits.map(({ pool }) => pool ?? ''));
   return {
     input,
     dimensions,
@@ -83,7 +89,7 @@ export function compile(input: PackingInput): Compiled {
     skippedPools: skipped,
     daemons,
     universe,
-    offers: new Offers(universe, daemons, dimensions, settings.minValuesPolicy === 'BestEffort'),
+    offers: new Offers(universe, daemons, dimensions, settings.minValuesPolicy === 'BestEffort', limited),
     classes,
     queue: inQueueOrder(classes.all),
     ladders,
@@ -93,6 +99,7 @@ export function compile(input: PackingInput): Compiled {
     wellKnown,
     labelKeys,
     volumes,
+    limits,
     compareRows: (a, b) => compareRows(universe.rows[a]!, universe.rows[b]!),
   };
 }

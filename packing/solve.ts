@@ -1,6 +1,5 @@
 import type { Pod } from '../api/kubernetes.js';
-import { lowerBound } from './bins/bound.js';
-import { solveBins } from './bins/solve.js';
+import { solveWithBound } from './bins/solve.js';
 import { compareText } from './compare.js';
 import type { Compiled } from './compiled.js';
 import { podName, type PodClass } from './compile/classes.js';
@@ -12,7 +11,6 @@ import { Assigner } from './place/assigner.js';
 import { limitUse, numberProblem, type PoolLimit } from './place/bin-problem.js';
 import { exclusionsOf } from './place/exclusions.js';
 import { Feasibility } from './place/feasibility.js';
-import { poolLimits } from './place/limits.js';
 import { nodeStates, type NodeState } from './place/node-states.js';
 import type { Member, Part } from './place/part.js';
 import { Groups } from './topology/groups.js';
@@ -53,7 +51,7 @@ class Pass {
   constructor(private readonly compiled: Compiled) {
     this.feasibility = new Feasibility(compiled);
     this.nodes = nodeStates(compiled);
-    this.limits = poolLimits(compiled);
+    this.limits = compiled.limits.map((limit) => ({ ...limit }));
     const { objects } = compiled.input;
     const groups = new Groups(compiled.labelKeys, new Namespaces(objects.namespaces, namespacesOf(compiled)));
     this.book = new RuleBook(groups, compiled);
@@ -123,8 +121,8 @@ class Pass {
     if (parts.length === 0) return [];
     const exclusions = exclusionsOf(parts, this.book);
     const { problem, rowOfOffer } = numberProblem(this.compiled, parts, exclusions, this.limits);
-    const solution = solveBins(problem, effort);
-    this.bound += lowerBound(problem, effort);
+    const { solution, lowerBound } = solveWithBound(problem, effort);
+    this.bound += lowerBound;
     const given = new Int32Array(parts.length);
     for (const { offer, items, pods } of solution.bins) {
       const members: Member[] = [];

@@ -34,6 +34,8 @@ export class Offers {
     private readonly dimensions: Dimensions,
     /** Whether minValues may be lowered where they cannot be met. */
     private readonly bestEffort: boolean,
+    /** Pools whose limits may bind. */
+    private readonly limited: ReadonlySet<string>,
   ) {}
 
   of(profile: Profile): ProfileOffers {
@@ -85,7 +87,7 @@ export class Offers {
 
   /** The rows worth buying, with what a claim may use of them. */
   private front(profile: Profile, overhead: Float64Array): Pick<ProfileOffers, 'rows' | 'capacity' | 'largest'> {
-    const limited = profile.pool.object.spec.limits !== undefined;
+    const limited = this.limited.has(profile.pool.name);
     const dims = overhead.length;
     const kept: Candidate[] = [];
     for (const candidate of this.candidates(profile, overhead)) {

@@ -6,7 +6,7 @@ import type { Volumes } from '../compile/volumes.js';
 import type { Group } from '../topology/groups.js';
 import type { Ledger } from '../topology/ledger.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
-import { cellsFor, type Cell } from './cells.js';
+import { Cells, type Cell } from './cells.js';
 import { Company } from './company.js';
 import type { Feasibility } from './feasibility.js';
 import { hostRoom, selectsOwn } from './host-rules.js';
@@ -19,6 +19,7 @@ import type { Part, Target } from './part.js';
  */
 export class Assigner {
   readonly volumes: Volumes;
+  readonly cells: Cells;
   private readonly company: Company;
   private readonly seeds = new Map<Group, string | undefined>();
 
@@ -30,6 +31,7 @@ export class Assigner {
     readonly ledger: Ledger,
   ) {
     this.volumes = compiled.volumes;
+    this.cells = new Cells(compiled, feasibility, nodes);
     this.company = new Company(compiled, feasibility, nodes, book, this);
   }
 
@@ -40,7 +42,7 @@ export class Assigner {
     if (rules.keys.length > 0) return this.placeInCells(target, pods, parts);
     const rest = this.useNodes(target, pods);
     if (rest.length === 0) return rest;
-    const usable = this.feasibility.holding(podClass, level).filter((profile) => !without.has(profile));
+    const usable = this.feasibility.holding(podClass, level, without);
     if (usable.length === 0) return rest;
     parts.push(this.partOf(target, rest, this.feasibility.heaviest(usable)));
     return [];
@@ -95,7 +97,7 @@ export class Assigner {
   /** Pod by pod: the cell that the rules allow and that is the best of those. */
   private placeInCells(target: Target, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
     const { podClass, rules } = target;
-    const cells = cellsFor(this.compiled, this.feasibility, this.nodes, target);
+    const cells = this.cells.of(target);
     const chosen = new Map<Cell, Pod[]>();
     let next = 0;
     for (; next < pods.length; next++) {
@@ -176,12 +178,7 @@ export class Assigner {
       const level = this.compiled.ladders[podClass.shape.index]![0]!;
       const rules = this.book.of(podClass.shape, level);
       if (!rules.affinity.includes(group)) continue;
-      for (const cell of cellsFor(this.compiled, this.feasibility, this.nodes, {
-        podClass,
-        level,
-        rules,
-        without: none,
-      })) {
+      for (const cell of this.cells.of({ podClass, level, rules, without: none })) {
         const domain = cell.domains.get(group.key);
         if (domain === undefined || (cell.profiles.length === 0 && cell.nodes.length === 0)) continue;
         pods.set(domain, (pods.get(domain) ?? 0) + podClass.pods.length);

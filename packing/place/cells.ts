@@ -1,51 +1,104 @@
 import type { Compiled } from '../compiled.js';
-import type { PodClass } from '../compile/classes.js';
 import type { Level } from '../compile/ladder.js';
 import type { Profile } from '../compile/universe.js';
-import type { Rules } from '../topology/rules.js';
 import type { Feasibility } from './feasibility.js';
 import type { NodeState } from './node-states.js';
+import type { Target } from './part.js';
 
 /** One combination of domains of the topology keys that concern a class: what exists there, and what could. */
 export interface Cell {
   /** Domain by topology key. */
   readonly domains: ReadonlyMap<string, string | undefined>;
   /** What can be launched there for a pod of the class, in the heaviest pools that have any. */
-  profiles: readonly Profile[];
+  readonly profiles: readonly Profile[];
   /** Nodes there that admit the class, in the order in which they are tried, and how far they are used up. */
-  readonly nodes: NodeState[];
+  readonly nodes: readonly NodeState[];
   next: number;
   /** What a pod would cost there if it paid for its share of a new node alone, dollars per hour. */
-  price: number;
+  readonly price: number;
 }
 
-/** Sorts what the class may use into cells, in the order of their domains. */
-export function cellsFor(
-  compiled: Compiled,
-  feasibility: Feasibility,
-  nodes: readonly NodeState[],
-  target: { readonly podClass: PodClass; readonly level: Level; readonly rules: Rules; without: ReadonlySet<Profile> },
-): Cell[] {
-  const { podClass, level, rules, without } = target;
-  const keys = rules.keys.map((key) => compiled.space.find(key));
-  const cells = new Map<string, Cell & { profiles: Profile[] }>();
-  const cellOf = (values: readonly (string | undefined)[]): Cell & { profiles: Profile[] } => {
-    const own = keys.map((key) => (key === undefined ? undefined : values[key]));
-    const text = own.map((value) => value ?? '\0').join('\u0001');
-    let cell = cells.get(text);
-    if (cell === undefined) {
-      const domains = new Map(rules.keys.map((key, i) => [key, own[i]]));
-      cells.set(text, (cell = { domains, profiles: [], nodes: [], next: 0, price: Infinity }));
+interface Place {
+  readonly domains: ReadonlyMap<string, string | undefined>;
+  readonly profiles: readonly Profile[];
+}
+
+const noNodes: readonly NodeState[] = [];
+
+/** Sorts what classes may use into cells; what does not depend on the class is worked out once. */
+export class Cells {
+  private readonly places = new Map<readonly Profile[], Map<string, ReadonlyMap<string, Place>>>();
+  private readonly nodesOf = new Map<Level, ReadonlyMap<string, readonly NodeState[]>>();
+
+  constructor(
+    private readonly compiled: Compiled,
+    private readonly feasibility: Feasibility,
+    private readonly nodes: readonly NodeState[],
+  ) {}
+
+  /** The cells of a class, in the order of their domains. */
+  of({ podClass, level, rules, without }: Target): Cell[] {
+    const holding = this.feasibility.holding(podClass, level, without);
+    const places = this.placesOf(holding, rules.keys);
+    const nodes = this.nodes.length === 0 ? undefined : this.nodesByCell(level, rules.keys);
+    const texts = nodes === undefined ? [...places.keys()] : [...new Set([...places.keys(), ...nodes.keys()])];
+    return texts.sort().map((text) => {
+      const place = places.get(text);
+      const there = nodes?.get(text) ?? noNodes;
+      let price = Infinity;
+      for (const profile of place?.profiles ?? []) price = Math.min(price, this.feasibility.share(podClass, profile));
+      const domains = place?.domains ?? this.domainsOf(rules.keys, there[0]!.kind.values);
+      return { domains, profiles: place?.profiles ?? [], nodes: there, next: 0, price };
+    });
+  }
+
+  private placesOf(holding: readonly Profile[], keys: readonly string[]): ReadonlyMap<string, Place> {
+    let byKeys = this.places.get(holding);
+    if (byKeys === undefined) this.places.set(holding, (byKeys = new Map<string, ReadonlyMap<string, Place>>()));
+    const keyText = keys.join();
+    let places = byKeys.get(keyText);
+    if (places === undefined) {
+      const grouped = new Map<string, Profile[]>();
+      for (const profile of holding) push(grouped, this.textOf(keys, profile.values), profile);
+      places = new Map(
+        [...grouped].map(([text, profiles]) => [
+          text,
+          {
+            domains: this.domainsOf(keys, profiles[0]!.values),
+            profiles: this.feasibility.heaviest(profiles),
+          },
+        ]),
+      );
+      byKeys.set(keyText, places);
     }
-    return cell;
-  };
-  for (const profile of feasibility.holding(podClass, level)) {
-    if (!without.has(profile)) cellOf(profile.values).profiles.push(profile);
+    return places;
   }
-  for (const node of nodes) if (feasibility.admitsKind(level, node.kind)) cellOf(node.kind.values).nodes.push(node);
-  for (const cell of cells.values()) {
-    cell.profiles = feasibility.heaviest(cell.profiles) as Profile[];
-    cell.price = Math.min(...cell.profiles.map((profile) => feasibility.share(podClass, profile)));
+
+  private nodesByCell(level: Level, keys: readonly string[]): ReadonlyMap<string, readonly NodeState[]> {
+    let grouped = this.nodesOf.get(level);
+    if (grouped === undefined) {
+      const fresh = new Map<string, NodeState[]>();
+      for (const node of this.nodes) {
+        if (this.feasibility.admitsKind(level, node.kind)) push(fresh, this.textOf(keys, node.kind.values), node);
+      }
+      this.nodesOf.set(level, (grouped = fresh));
+    }
+    return grouped;
   }
-  return [...cells.keys()].sort().map((text) => cells.get(text)!);
+
+  private textOf(keys: readonly string[], values: readonly (string | undefined)[]): string {
+    let text = '';
+    for (const key of keys) text += `${values[this.compiled.space.find(key)!] ?? '\0'}\u0001`;
+    return text;
+  }
+
+  private domainsOf(keys: readonly string[], values: readonly (string | undefined)[]): Map<string, string | undefined> {
+    return new Map(keys.map((key) => [key, values[this.compiled.space.find(key)!]]));
+  }
+}
+
+function push<T>(into: Map<string, T[]>, key: string, value: T): void {
+  const there = into.get(key);
+  if (there === undefined) into.set(key, [value]);
+  else there.push(value);
 }

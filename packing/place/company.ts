@@ -7,7 +7,7 @@ import type { Group } from '../topology/groups.js';
 import type { Ledger } from '../topology/ledger.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import type { Volumes } from '../compile/volumes.js';
-import { cellsFor } from './cells.js';
+import type { Cells } from './cells.js';
 import type { Feasibility } from './feasibility.js';
 import { hostRoom, selectsOwn } from './host-rules.js';
 import { roomFor, type NodeState } from './node-states.js';
@@ -16,6 +16,7 @@ import type { PodClass } from '../compile/classes.js';
 
 /** What company needs of the assigner. */
 interface Host {
+  readonly cells: Cells;
   readonly ledger: Ledger;
   readonly volumes: Volumes;
   allows(rules: Rules, domainOf: (key: string) => string | undefined): boolean;
@@ -146,7 +147,7 @@ export class Company {
 
   /** Profiles for a bundle: those of the base that also admit the pods, within one allowed cell. */
   private profilesFor(target: Target, base: Part | undefined): readonly Profile[] {
-    const cells = cellsFor(this.compiled, this.feasibility, [], target);
+    const cells = this.host.cells.of(target);
     for (const cell of [...cells].sort((a, b) => a.price - b.price)) {
       if (!this.host.allows(target.rules, (key) => cell.domains.get(key))) continue;
       const profiles = base === undefined ? cell.profiles : base.profiles.filter((one) => cell.profiles.includes(one));

@@ -16,10 +16,7 @@ interface Reach {
   readonly selected: number[];
 }
 
-/**
- * Rules of the host name and host ports as caps: no pod of `items` beyond `max` in one bin, or, with `when`, in a bin that
- * holds one of those. They hold in whatever order the pods are bound.
- */
+/** Rules of the host name and host ports, as caps on what one bin holds and as pairs that no bin holds both of. */
 export function exclusionsOf(parts: readonly Part[], book: RuleBook): Exclusions {
   const exclusions: Exclusions = { caps: [], conflicts: [] };
   const reaches = new Map<Group, Reach>();
@@ -45,24 +42,20 @@ export function exclusionsOf(parts: readonly Part[], book: RuleBook): Exclusions
   return exclusions;
 }
 
-function addRule({ caps }: Exclusions, group: Group, { owners, selected }: Reach): void {
-  const isOwner = new Set(owners);
+/**
+ * Pods that a spread rule selects without having it may come last, as may pods that have it without being selected come
+ * first: only those that are both limit each other. Anti-affinity holds both ways, whoever comes first.
+ */
+function addRule({ caps, conflicts }: Exclusions, group: Group, { owners, selected }: Reach): void {
   const isSelected = new Set(selected);
   const both = owners.filter((item) => isSelected.has(item));
-  const max = group.kind === 'spread' ? group.maxSkew : 1;
-  if (both.length > 0) caps.push({ items: Int32Array.from(both), max });
-  if (selected.length === both.length && owners.length === both.length) return;
-  const items = Int32Array.from(selected);
-  if (items.length === 0) return;
-  if (group.kind === 'spread') {
-    if (selected.some((item) => !isOwner.has(item)) || owners.length > both.length) {
-      caps.push({ items, max, when: Int32Array.from(owners) });
-    }
-    return;
+  if (both.length > 0) caps.push({ items: Int32Array.from(both), max: group.kind === 'spread' ? group.maxSkew : 1 });
+  if (group.kind === 'spread') return;
+  const isBoth = new Set(both);
+  for (const owner of owners) {
+    for (const item of selected)
+      if (owner !== item && !(isBoth.has(owner) && isBoth.has(item))) conflicts.push([owner, item]);
   }
-  const others = owners.filter((item) => !isSelected.has(item));
-  if (both.length > 0) caps.push({ items, max: 1, when: Int32Array.from(both) });
-  if (others.length > 0) caps.push({ items, max: 0, when: Int32Array.from(others) });
 }
 
 /** Pods that ask for one host port on clashing addresses go to different nodes. */

@@ -8,11 +8,15 @@ import { untolerated } from '../compile/tolerations.js';
 import type { Profile } from '../compile/universe.js';
 import type { NodeKind } from './node-states.js';
 
+const none: ReadonlySet<Profile> = new Set();
+
 /** Which profiles and kinds of nodes admit a shape on a rung, amounts apart. Worked out once each. */
 export class Feasibility {
   private readonly profileLists = new Map<Level, readonly Profile[]>();
   private readonly kindLists = new Map<Level, Map<NodeKind, boolean>>();
   private readonly vectors: Float64Array[] = [];
+  private readonly holders = new Map<readonly Profile[], (readonly Profile[])[]>();
+  private readonly shares: number[][] = [];
   private readonly lists = new Map<string, readonly Profile[]>();
 
   constructor(private readonly compiled: Compiled) {}
@@ -26,11 +30,13 @@ export class Feasibility {
     let list = this.profileLists.get(level);
     if (list === undefined) {
       const pools = new Set<Pool>(this.compiled.pools.filter((pool) => this.toleratesPool(level, pool)));
-      list = this.compiled.universe.profiles.filter(
-        (profile) =>
-          pools.has(profile.pool) &&
-          this.matching(level, profile.values) !== undefined &&
-          portsFree(this.compiled.offers.of(profile), shape.hostPorts),
+      list = this.intern(
+        this.compiled.universe.profiles.filter(
+          (profile) =>
+            pools.has(profile.pool) &&
+            this.matching(level, profile.values) !== undefined &&
+            portsFree(this.compiled.offers.of(profile), shape.hostPorts),
+        ),
       );
       this.profileLists.set(level, list);
     }
@@ -59,11 +65,17 @@ export class Feasibility {
     return admitted;
   }
 
-  /** Profiles whose types hold a pod of the class, whatever the weight of their pools. */
-  holding(podClass: PodClass, level: Level): readonly Profile[] {
+  /** Profiles whose types hold a pod of the class, whatever the weight of their pools; equal lists are one object. */
+  holding(podClass: PodClass, level: Level, without: ReadonlySet<Profile> = none): readonly Profile[] {
+    const all = this.profiles(podClass.shape, level);
+    let byDemand = this.holders.get(all);
+    if (byDemand === undefined) this.holders.set(all, (byDemand = []));
     const demand = this.demand(podClass);
     const { offers } = this.compiled;
-    return this.profiles(podClass.shape, level).filter((profile) => holdsOne(offers.of(profile), demand));
+    const found = (byDemand[podClass.demand.index] ??= this.intern(
+      all.filter((profile) => holdsOne(offers.of(profile), demand)),
+    ));
+    return without.size === 0 ? found : this.intern(found.filter((profile) => !without.has(profile)));
   }
 
   /** Those of the heaviest pools (section 2.3); equal lists are one object. */
@@ -84,6 +96,11 @@ export class Feasibility {
 
   /** The least price of the share of a node that one pod of the class takes, dollars per hour. */
   share(podClass: PodClass, profile: Profile): number {
+    const shares = (this.shares[profile.index] ??= []);
+    return (shares[podClass.demand.index] ??= this.leastShare(podClass, profile));
+  }
+
+  private leastShare(podClass: PodClass, profile: Profile): number {
     const demand = this.demand(podClass);
     const { rows, capacity } = this.compiled.offers.of(profile);
     const dims = demand.length;

@@ -2,10 +2,13 @@ import { parseResources } from '../../core/resources.js';
 import { labels } from '../../api/labels.js';
 import type { Compiled } from '../compiled.js';
 import type { NodeView } from '../compile/nodes.js';
-import type { PoolLimit } from './bin-problem.js';
+import { typeUse, type PoolLimit } from './bin-problem.js';
 
 /** What each limited NodePool may still grow by: its limits less the capacity of its nodes that stay (section 2.5). */
-export function poolLimits({ pools, nodes, universe }: Compiled): PoolLimit[] {
+export function poolLimits(
+  { pools, nodes, universe }: Pick<Compiled, 'pools' | 'nodes' | 'universe'>,
+  pods: number,
+): PoolLimit[] {
   const limits: PoolLimit[] = [];
   for (const pool of pools) {
     const allowed = parseResources(pool.object.spec.limits);
@@ -15,7 +18,11 @@ export function poolLimits({ pools, nodes, universe }: Compiled): PoolLimit[] {
     for (const resource of names) {
       let used = 0;
       for (const view of members) used += resource === 'nodes' ? 1 : capacityOf(view, resource);
-      limits.push({ pool: pool.name, resource, remaining: allowed[resource]! - used });
+      const limit = { pool: pool.name, resource, remaining: allowed[resource]! - used };
+      let largest = 0;
+      for (const type of pool.types) largest = Math.max(largest, typeUse(limit, type));
+      // One node a pod is the most that a plan can need: a limit beyond that never binds.
+      if (limit.remaining < largest * pods) limits.push(limit);
     }
   }
   const reservations = new Map<string, number>();
