@@ -55,7 +55,7 @@ function wishesOf(placement: Placement, spots: Spots, podClass: PodClass, cached
     ),
     ...podWishes(placement, spots, podClass, cached, affinity?.podAffinity),
     ...podWishes(placement, spots, podClass, cached, affinity?.podAntiAffinity),
-    ...spreadWishes(spots, podClass, cached),
+    ...spreadWishes(placement, spots, podClass, cached),
   ];
 }
 
@@ -69,20 +69,21 @@ function podWishes(
   const apart = affinity !== undefined && affinity === podClass.spec.affinity?.podAntiAffinity;
   return (affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(({ weight, podAffinityTerm: term }) => {
     const count = cached(JSON.stringify([podClass.namespace, term, term.matchLabelKeys && podClass.labels]), () =>
-      countBy(spots, term.topologyKey, (other) => termSelects(placement.cluster, term, podClass, other)),
+      countBy(placement, spots, term.topologyKey, (other) => termSelects(placement.cluster, term, podClass, other)),
     );
     const self = termSelects(placement.cluster, term, podClass, podClass) ? 1 : 0;
     return { weight, keptAt: (spot) => most(count, spot, term.topologyKey) - self > 0 !== apart };
   });
 }
 
-function spreadWishes(spots: Spots, podClass: PodClass, cached: Cache): Wish[] {
+function spreadWishes(placement: Placement, spots: Spots, podClass: PodClass, cached: Cache): Wish[] {
   return (podClass.spec.topologySpreadConstraints ?? [])
     .filter((spread) => spread.whenUnsatisfiable === 'ScheduleAnyway')
     .map((spread) => {
       const selector = withLabelKeys(spread.labelSelector, podClass.labels, spread.matchLabelKeys, undefined);
       const count = cached(JSON.stringify([podClass.namespace, selector, spread.topologyKey]), () =>
         countBy(
+          placement,
           spots,
           spread.topologyKey,
           (other) => other.namespace === podClass.namespace && selectorMatches(selector, other.labels),
@@ -94,8 +95,14 @@ function spreadWishes(spots: Spots, podClass: PodClass, cached: Cache): Wish[] {
 }
 
 /** Selected pods by domain, over every domain that a node has. */
-function countBy(spots: Spots, topologyKey: string, selects: (podClass: PodClass) => boolean): Map<string, number> {
-  const counts = new Map<string, number>();
+function countBy(
+  placement: Placement,
+  spots: Spots,
+  topologyKey: string,
+  selects: (podClass: PodClass) => boolean,
+): Map<string, number> {
+  const domains = placement.nodes.flatMap((node) => node.labels(normalKey(topologyKey)) ?? []);
+  const counts = new Map(domains.map((domain) => [domain, 0]));
   for (const [podClass, at] of spots) {
     const selected = selects(podClass);
     for (const { node, running, placed } of at) {

@@ -1,0 +1,158 @@
+import { describe, expect, test } from '@jest/globals';
+import type { KubernetesObject } from '../../api/kubernetes.js';
+import { offering } from '../../bench/generate/catalogues.js';
+import { inValues, nodePool, pod, requestsOf, runningNode, zoneKey } from '../../bench/generate/objects.js';
+import { nodeLabels } from '../../bench/generate/realistic.js';
+import { type CommandJson, type ConsolidationJson, checkConsolidation } from './consolidation.js';
+import type { CatalogueEntry, ClaimJson, Rule } from './types.js';
+
+const type = (name: string, cpu: number, price: number): CatalogueEntry => ({
+  name,
+  architecture: 'amd64',
+  operatingSystems: ['linux'],
+  resources: { cpu: String(cpu), memory: `${cpu * 4}Gi`, pods: '10' },
+  offerings: [offering('a', 'on-demand', price)],
+});
+const small = type('m-2x', 2, 0.1);
+const large = type('m-4x', 4, 0.2);
+const catalogue = [small, large];
+
+const node = (name: string, of: CatalogueEntry = large): KubernetesObject[] =>
+  runningNode({ name, pool: 'default', labels: nodeLabels(of, of.offerings[0]!), allocatable: { ...of.resources } });
+const onNode = (name: string, nodeName: string): KubernetesObject =>
+  pod(name, { app: 'web' }, requestsOf('1', '1Gi'), { nodeName });
+const pool = (budget = '100%'): KubernetesObject =>
+  nodePool('default', { disruption: { budgets: [{ nodes: budget }] } });
+/** Three nodes of four cores at 0.2, of which the first two run one pod each and the third none. */
+const cluster = (...more: KubernetesObject[]): KubernetesObject[] => [
+  pool(),
+  ...['n1', 'n2', 'n3'].flatMap((name) => node(name)),
+  onNode('p1', 'n1'),
+  onNode('p2', 'n2'),
+  ...more,
+];
+
+const command = (more: Partial<CommandJson>): CommandJson => ({
+  method: 'multi',
+  decision: 'delete',
+  candidates: [],
+  replacements: [],
+  moves: [],
+  priceBefore: 0.6,
+  priceAfter: 0.4,
+  ...more,
+});
+const result = (commands: CommandJson[], priceAfter: number, nodesAfter: number): ConsolidationJson => ({
+  engine: 'test',
+  nodesBefore: 3,
+  nodesAfter,
+  priceBefore: 0.6,
+  priceAfter,
+  totalMs: 1,
+  commands,
+});
+const broken = (objects: KubernetesObject[], given: ConsolidationJson): Rule[] => [
+  ...new Set(checkConsolidation({ items: objects }, catalogue, given).violations.map(({ rule }) => rule)),
+];
+
+const empty = command({ method: 'empty', candidates: ['n3'] });
+const merge = command({ candidates: ['n1'], moves: [{ pod: 'default/p1', to: 'n2' }] });
+const claim: ClaimJson = {
+  nodePool: 'default',
+  pods: ['default/p1'],
+  instanceTypes: ['m-2x'],
+  requirements: [inValues(zoneKey, 'a')],
+  cheapest: { instanceType: 'm-2x', zone: 'a', capacityType: 'on-demand', pricePerHour: 0.1 },
+};
+const replace = command({
+  decision: 'replace',
+  method: 'single',
+  candidates: ['n1'],
+  replacements: [claim],
+  moves: [{ pod: 'default/p1', to: 'replacement-0-0' }],
+  priceAfter: 0.5,
+});
+
+describe('checkConsolidation', () => {
+  test('follows commands one after the other', () => {
+    const given = result([empty, { ...merge, priceBefore: 0.4, priceAfter: 0.2 }], 0.2, 1);
+    const verdict = checkConsolidation({ items: cluster() }, catalogue, given);
+    expect(verdict).toMatchObject({ violations: [], evictions: 1, nodesAfter: 1 });
+    expect(verdict.priceAfter).toBeCloseTo(0.2, 9);
+  });
+
+  test('launches replacements, which later commands may use', () => {
+    const second = command({
+      candidates: ['n2'],
+      moves: [{ pod: 'default/p2', to: 'replacement-0-0' }],
+      priceBefore: 0.5,
+      priceAfter: 0.3,
+    });
+    expect(broken(cluster(), result([replace], 0.5, 3))).toEqual([]);
+    expect(broken(cluster(), result([replace, second], 0.3, 2))).toEqual([]);
+    // There is room for two pods on it, not for three.
+    const three = [
+      { ...replace },
+      { ...second, moves: [...second.moves, { pod: 'default/p3', to: 'replacement-0-0' }] },
+    ];
+    expect(broken(cluster(onNode('p3', 'n2')), result(three, 0.3, 2))).toEqual(['over-full']);
+  });
+
+  test.each<[string, KubernetesObject[], CommandJson, Rule[]]>([
+    ['a node that is not there', cluster(), command({ candidates: ['n9'], priceAfter: 0.6 }), ['candidate']],
+    [
+      'a pod that is not to be disrupted',
+      [
+        pool(),
+        ...['n1', 'n2', 'n3'].flatMap((name) => node(name)),
+        {
+          ...onNode('p1', 'n1'),
+          metadata: { name: 'p1', namespace: 'default', annotations: { 'karpenter.sh/do-not-disrupt': 'true' } },
+        },
+        onNode('p2', 'n2'),
+      ],
+      merge,
+      ['candidate'],
+    ],
+    [
+      'a pod that its disruption budget holds',
+      cluster({
+        apiVersion: 'policy/v1',
+        kind: 'PodDisruptionBudget',
+        metadata: { name: 'web', namespace: 'default' },
+        spec: { selector: { matchLabels: { app: 'web' } } },
+        status: { disruptionsAllowed: 0 },
+      } as KubernetesObject),
+      merge,
+      ['candidate'],
+    ],
+    ['a pod left behind', cluster(), { ...merge, moves: [] }, ['moves']],
+    [
+      'a pod moved to a node that goes',
+      cluster(),
+      { ...merge, moves: [{ pod: 'default/p1', to: 'n1' }] },
+      ['moves', 'unknown-node'],
+    ],
+    [
+      'a pod of another node',
+      cluster(),
+      { ...merge, moves: [...merge.moves, { pod: 'default/p2', to: 'n3' }] },
+      ['moves', 'unknown-pod'],
+    ],
+    ['a price that is not so', cluster(), { ...merge, priceAfter: 0.1 }, ['price']],
+  ])('%s', (_says, objects, given, rules) => {
+    const after = given.candidates.includes('n9') ? [0.6, 3] : [0.4, 2];
+    expect(broken(objects, result([given], after[0]!, after[1]!)).sort()).toEqual([...rules].sort());
+  });
+
+  test('budgets bind each command', () => {
+    const both = command({
+      candidates: ['n1', 'n3'],
+      moves: [{ pod: 'default/p1', to: 'n2' }],
+      priceAfter: 0.2,
+    });
+    const [, ...rest] = cluster();
+    expect(broken([pool('1'), ...rest], result([both], 0.2, 1))).toEqual(['disruption-budget']);
+    expect(broken([pool('50%'), ...rest], result([both], 0.2, 1))).toEqual([]);
+  });
+});
