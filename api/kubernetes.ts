@@ -202,6 +202,10 @@ export interface PodTemplateSpec {
   spec: PodSpec;
 }
 
+export interface PodTemplate extends KubernetesObject {
+  template: PodTemplateSpec;
+}
+
 export interface DaemonSet extends KubernetesObject {
   spec: { selector: LabelSelector; template: PodTemplateSpec };
 }

@@ -4,9 +4,12 @@ import { duration, plainConditions } from '../schema/fields.js';
 import { defineResource, type Resource, type ResourceObject } from '../schema/resource.js';
 
 /** The spec of a KWOKNodeClass: how simulated nodes are made. */
-export const kwokNodeClassSpec = z.object({
-  nodeRegistrationDelay: duration.optional().describe('How long a launched node takes to register.'),
-});
+export const kwokNodeClassSpec = z
+  .object({
+    nodeRegistrationDelay: duration.optional().describe('How long a launched node takes to register.'),
+  })
+  // The example of Karpenter's KWOK provider has no spec at all.
+  .prefault({});
 
 // Karpenter's manifest has this default, so that a new class is ready with nobody to say so; the time is its own.
 const readyFromTheStart = {

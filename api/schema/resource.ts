@@ -99,6 +99,7 @@ function withoutNulls(value: unknown): unknown {
 
 function manifest(definition: ResourceDefinition<z.ZodType, z.ZodType>): CustomResourceDefinition {
   const { group, version, kind, plural, shortNames, categories, scale, printerColumns } = definition;
+  const optional = definition.spec.safeParse(undefined).success;
   const properties = {
     apiVersion: { type: 'string', description: 'The group and version of this object.' },
     kind: { type: 'string', description: 'The kind of this object.' },
@@ -127,7 +128,12 @@ function manifest(definition: ResourceDefinition<z.ZodType, z.ZodType>): CustomR
           served: true,
           storage: true,
           schema: {
-            openAPIV3Schema: { type: 'object', description: definition.description, required: ['spec'], properties },
+            openAPIV3Schema: {
+              type: 'object',
+              description: definition.description,
+              ...(optional ? {} : { required: ['spec'] }),
+              properties,
+            },
           },
           subresources: { status: {}, ...(scale === undefined ? {} : { scale: { ...scale } }) },
           ...(printerColumns.length === 0

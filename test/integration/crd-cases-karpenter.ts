@@ -399,7 +399,7 @@ const capacityBufferRows: CrdRow[] = [
 ];
 
 const kwokRows: CrdRow[] = [
-  { kind: 'KWOKNodeClass', rule: 'spec', accepts: [{}], refuses: [{ spec: undefined }] },
+  { kind: 'KWOKNodeClass', rule: 'spec', accepts: [{}, { spec: undefined }], refuses: [{ spec: 'fast' }] },
   field('KWOKNodeClass', 'spec.nodeRegistrationDelay', durations),
 ];
 
