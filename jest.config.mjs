@@ -31,6 +31,9 @@ export default {
     suite('property', ['<rootDir>/test/property/**/*.test.ts']),
     suite('workflow', ['<rootDir>/test/workflow/**/*.test.ts']),
     suite('replay', ['<rootDir>/test/replay/**/*.test.ts']),
-    suite('integration', ['<rootDir>/test/integration/**/*.test.ts']),
+    suite('integration', ['<rootDir>/test/integration/**/*.test.ts'], {
+      globalSetup: '<rootDir>/test/integration/global-setup.mjs',
+      globalTeardown: '<rootDir>/test/integration/global-teardown.mjs',
+    }),
   ],
 };

@@ -19,6 +19,7 @@ export async function joinerComponent(context: StackContext): Promise<Component>
       `--cluster=${context.cluster}`,
       `--region=${context.region}`,
     ],
+    env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
     // It reports itself to the proxy's control API once it follows the instances.
     ready: () => answers(`${aws}/_stowage/joiner`),
     graceMs: 3000,

@@ -62,7 +62,7 @@ export class Cloud {
     this.catalogue = new Catalogue(this.moto, region, options.answersFolder);
     this.market = new SpotMarket(region, this.now);
     this.events = new EventBus(this.moto, options.cluster, region, this.now);
-    this.instances = new Instances(this.moto, this.events, () => this.#settings, this.now);
+    this.instances = new Instances(this.moto, this.events, () => this.#settings, this.now, region);
     this.limits = new RateLimits(this.now);
   }
 

@@ -23,6 +23,7 @@ export interface InstanceView {
   clientToken?: string;
   securityGroupIds: string[];
   instanceProfileArn?: string;
+  blockDevices: { device: string; sizeGiB: number }[];
   launchedAt: number;
   revision: number;
 }
@@ -43,6 +44,7 @@ const view = (instance: Instance): InstanceView => {
     ...(facts.clientToken !== undefined && { clientToken: facts.clientToken }),
     securityGroupIds: (facts.securityGroups ?? []).map(({ id }) => id),
     ...(facts.instanceProfileArn !== undefined && { instanceProfileArn: facts.instanceProfileArn }),
+    blockDevices: facts.blockDevices ?? [],
     launchedAt: instance.launchedAt,
     revision: instance.revision,
   };

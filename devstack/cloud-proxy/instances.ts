@@ -72,6 +72,7 @@ export class Instances {
     private readonly events: EventBus,
     private readonly settings: () => Settings,
     private readonly now: () => number,
+    private readonly region: string,
   ) {}
 
   get revision(): number {
@@ -260,6 +261,7 @@ export class Instances {
     instance.item = item;
     if (instance.state !== 'pending' && instance.state !== 'running') for (const each of kept) setChild(item, each);
     for (const overlay of overlays(facts, instance)) setChild(item, overlay);
+    correctDnsName(item, this.region);
     const tags = itemsOf(item, 'tagSet').map((tag) => [textOf(tag, 'key') ?? '', textOf(tag, 'value') ?? ''] as const);
     instance.tags = new Map([...tags, ...Object.entries(facts.systemTags ?? {})]);
     const tagItems = [...instance.tags].map(([key, value]) =>
@@ -267,6 +269,13 @@ export class Instances {
     );
     setChild(item, element('tagSet', tagItems));
   }
+}
+
+/** moto names every machine as us-east-1 does. */
+function correctDnsName(item: XmlElement, region: string): void {
+  const address = textOf(item, 'privateIpAddress');
+  if (address === undefined || region === 'us-east-1') return;
+  setChild(item, element('privateDnsName', `ip-${address.replaceAll('.', '-')}.${region}.compute.internal`));
 }
 
 function overlays(facts: LaunchFacts, instance: Instance): XmlElement[] {
@@ -281,6 +290,8 @@ function overlays(facts: LaunchFacts, instance: Instance): XmlElement[] {
       element('item', [element('groupId', id), element('groupName', name)]),
     );
     found.push(element('groupSet', items));
+    const interfaces = itemsOf(instance.item, 'networkInterfaceSet');
+    for (const each of interfaces) setChild(each, element('groupSet', items));
   }
   if (instanceProfileArn !== undefined) {
     const id = `AIPA${instance.id.slice(2, 18).toUpperCase()}`;

@@ -1,0 +1,27 @@
+import { beforeAll } from '@jest/globals';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
+import type { StackPart } from '../../devstack/components.js';
+import { startStack, type Stack } from '../../devstack/stack.js';
+
+/**
+ * The stack of this test run, with at least the given parts: started by the first test file that needs it, shared by
+ * all, stopped by the run's global teardown. Call it at the top of a file, and the returned functions inside tests.
+ * `cloud()` scripts the cloud proxy. Set STOWAGE_TEST_STACK to a folder to keep one stack over several runs.
+ *
+ * Files share one cluster and one cloud: give namespaced objects a namespace, and cluster objects a name, of your own.
+ */
+export function useStack(parts: readonly StackPart[]): { stack: () => Stack; cloud: () => CloudProxyControl } {
+  let started: Stack | undefined;
+  beforeAll(async () => {
+    const folder = process.env['STOWAGE_TEST_STACK'] ?? join(tmpdir(), `stowage-test-${process.ppid}`);
+    started = await startStack({ name: 'test', folder, parts });
+    if (started.awsEndpoint !== undefined) await new CloudProxyControl(started.awsEndpoint).reset();
+  }, 300_000);
+  const stack = (): Stack => {
+    if (started === undefined) throw new Error('The stack is there inside tests and hooks alone.');
+    return started;
+  };
+  return { stack, cloud: () => new CloudProxyControl(stack().awsEndpoint!) };
+}
