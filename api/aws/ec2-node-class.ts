@@ -42,11 +42,13 @@ const tags = withRules(
     message: `tag ${own} is set by the system and may not be chosen`,
     cel: `self.all(k, k != '${own}')`,
     holds: (self: Record<string, string>) => !Object.hasOwn(self, own),
+    culprit: () => own,
   })),
   {
     message: 'tags whose keys begin with kubernetes.io/cluster are set by the system and may not be chosen',
     cel: "self.all(k, !k.startsWith('kubernetes.io/cluster'))",
     holds: (self) => Object.keys(self).every((key) => !key.startsWith('kubernetes.io/cluster')),
+    culprit: (self) => Object.keys(self).find((key) => key.startsWith('kubernetes.io/cluster')),
   },
 );
 

@@ -6,6 +6,7 @@ const tags = withRules(mapOf(z.string(), 20), {
   message: 'tag keys and values may not be empty',
   cel: "self.all(k, k != '' && self[k] != '')",
   holds: (self) => Object.entries(self).every(([key, value]) => key !== '' && value !== ''),
+  culprit: (self) => Object.keys(self).find((key) => key === '' || self[key] === ''),
 })
   .optional()
   .describe('Tags that it must all have; the value * means any value.');

@@ -25,6 +25,7 @@ export const nodeOverlaySpec = withRules(
       message: 'cpu, memory, ephemeral-storage and pods cannot be overlaid',
       cel: `self.all(k, !(k in [${ordinaryResources.map((name) => `'${name}'`).join(', ')}]))`,
       holds: (capacity) => Object.keys(capacity).every((name) => !ordinaryResources.includes(name)),
+      culprit: (capacity) => Object.keys(capacity).find((name) => ordinaryResources.includes(name)),
     })
       .optional()
       .describe('Extended resources that the nodes will have.'),

@@ -50,6 +50,7 @@ const onKeysOfMap = (rules: readonly KeyRule[]): Rule<Record<string, string>>[] 
     message,
     cel: `self.all(k, ${cel.replaceAll('%', 'k')})`,
     holds: (map) => Object.keys(map).every(holds),
+    culprit: (map) => Object.keys(map).find((key) => !holds(key)),
   }));
 
 /** Labels that a NodePool gives to its nodes: at most 100, none of them reserved. */

@@ -78,3 +78,12 @@ test('mustParse names the object and each field', () => {
 test('an update of an object that was never valid is judged by itself alone', () => {
   expect(nodePools.updateIssues(build('NodePool'), { kind: 'NodePool' })).toEqual([]);
 });
+
+test('a rule about a map names the entry that breaks it', () => {
+  const labels = { team: 'red', 'karpenter.sh/initialized': 'true' };
+  const found = nodePools.parse(build('NodePool', { 'spec.template.metadata.labels': labels }));
+
+  expect(found.ok ? [] : found.error.map(({ path, found: value }) => [path, value])).toEqual([
+    ['spec.template.metadata.labels[karpenter.sh/initialized]', 'true'],
+  ]);
+});

@@ -13,6 +13,8 @@ export interface Rule<T> {
   readonly holds: (self: T) => boolean;
   /** The child of `self` that is at fault, where one is. */
   readonly field?: string;
+  /** The key of a map that is at fault in this value: zod's issue names it, CEL has no way to. */
+  readonly culprit?: (self: T) => string | undefined;
 }
 
 /** A rule about a change: both states exist. Such rules may not stand below lists, whose items have no identity. */
@@ -55,9 +57,10 @@ function withCel<S extends z.ZodType>(
 
 function checked<S extends z.ZodType>(schema: S, rules: readonly Omit<Rule<z.output<S>>, 'cel'>[]): S {
   return schema.superRefine((self, context) => {
-    for (const { holds, message, field } of rules) {
+    for (const { holds, message, field, culprit } of rules) {
       if (holds(self)) continue;
-      const path = field === undefined ? [] : [field];
+      const child = field ?? culprit?.(self);
+      const path = child === undefined ? [] : [child];
       context.addIssue({ code: 'custom', message, path, params: { allowed: message }, continue: true });
     }
   });
