@@ -214,11 +214,13 @@ function onDemandPrice(item: PriceListItem): readonly [string, number] | undefin
 }
 
 async function spotPrices(options: PricesOptions): Promise<Record<string, Record<string, number>>> {
+  // A token continues the very request that it came from: the start must not move from page to page.
+  const start = new Date(options.clock.now());
   const history = await allPages(
     (token) =>
       options.calls.describeSpotPriceHistory({
         ProductDescriptions: ['Linux/UNIX', 'Linux/UNIX (Amazon VPC)'],
-        StartTime: new Date(options.clock.now()),
+        StartTime: start,
         MaxResults: 1000,
         NextToken: token,
       }),
