@@ -1,0 +1,103 @@
+import type { KubernetesObject } from '../api/kubernetes.js';
+import { finalizers } from '../api/labels.js';
+import type { NodeClass } from '../cloud/port.js';
+import { updateObject } from '../activities/writes.js';
+import { canonicalJson } from '../core/hash.js';
+import type { OperatorContext } from './context.js';
+import { WorkQueue } from './work-queue.js';
+import type { Requeue } from './work-queue.js';
+
+type NodeClassKind = 'EC2NodeClass' | 'KWOKNodeClass';
+
+const waitsForClaimsMs = 600_000;
+
+/** Resolves node classes against the cloud and writes their status, hashes and finalizer (section 1.4). */
+export function watchNodeClasses(context: OperatorContext): () => void {
+  const { cache, log } = context;
+  const kind = context.cloud.nodeClassKind.kind as NodeClassKind;
+  const queue = new WorkQueue('resolving a node class', (name) => reconcile(context, kind, name), log, 4);
+  const stops = [
+    cache.on(kind, ({ type, object, previous }) => {
+      // Our own status writes are no reason to resolve again.
+      const same =
+        previous !== undefined &&
+        previous.metadata.generation === object.metadata.generation &&
+        previous.metadata.deletionTimestamp === object.metadata.deletionTimestamp;
+      if (type !== 'deleted' && !same) queue.add(object.metadata.name ?? '');
+    }),
+    cache.on('NodeClaim', ({ type, object }) => {
+      if (type === 'deleted' && object.spec.nodeClassRef.kind === kind) queue.add(object.spec.nodeClassRef.name);
+    }),
+  ];
+  for (const { metadata } of cache.all(kind) as readonly KubernetesObject[]) queue.add(metadata.name ?? '');
+  return () => {
+    for (const stop of stops) stop();
+    queue.stop();
+  };
+}
+
+async function reconcile(context: OperatorContext, kind: NodeClassKind, name: string): Promise<Requeue | undefined> {
+  const nodeClass = (await context.kube.get(kind, { name })) as NodeClass | undefined;
+  if (nodeClass === undefined) return undefined;
+  if (nodeClass.metadata.deletionTimestamp !== undefined) return remove(context, kind, nodeClass);
+  const owned = await updateObject(context.kube, kind, name, ({ metadata }) =>
+    metadata.finalizers?.includes(finalizers.ec2NodeClass) === true
+      ? undefined
+      : { metadata: { finalizers: [...(metadata.finalizers ?? []), finalizers.ec2NodeClass] } },
+  );
+  if (owned === undefined) return undefined;
+  const resolution = await context.cloud.resolveNodeClass(owned);
+  for (const event of resolution.events) context.events.publish({ ...event, regarding: regarding(kind, nodeClass) });
+  const wanted = resolution.annotations;
+  if (Object.entries(wanted).some(([key, value]) => owned.metadata.annotations?.[key] !== value)) {
+    await updateObject(context.kube, kind, name, () => ({ metadata: { annotations: wanted } }));
+  }
+  if (canonicalJson(owned.status ?? {}) !== canonicalJson(resolution.status)) {
+    await updateObject(
+      context.kube,
+      kind,
+      name,
+      (live) => ({ status: replacing((live as NodeClass).status, resolution.status) }),
+      { subresource: 'status' },
+    );
+  }
+  return { afterMs: resolution.requeueAfterMs };
+}
+
+/** A merge patch that leaves nothing of the old status that the new one has not. */
+function replacing(before: object | undefined, after: object): object {
+  const gone = Object.keys(before ?? {}).filter((key) => !(key in after));
+  return { ...Object.fromEntries(gone.map((key) => [key, null])), ...after };
+}
+
+/** Section 1.4: goes once no NodeClaim refers to it, and takes what the cloud held for it along. */
+async function remove(
+  context: OperatorContext,
+  kind: NodeClassKind,
+  nodeClass: NodeClass,
+): Promise<Requeue | undefined> {
+  const name = nodeClass.metadata.name ?? '';
+  const claims = context.cache.all('NodeClaim').filter(({ spec }) => spec.nodeClassRef.name === name);
+  if (claims.length > 0) {
+    const names = claims.slice(0, 5).map(({ metadata }) => metadata.name ?? '');
+    context.events.publish({
+      regarding: regarding(kind, nodeClass),
+      type: 'Normal',
+      reason: 'WaitingOnNodeClaimTermination',
+      message: `Waiting on NodeClaim termination for ${names.join(', ')}`,
+    });
+    return { afterMs: waitsForClaimsMs };
+  }
+  await context.cloud.cleanUpNodeClass(nodeClass);
+  await updateObject(context.kube, kind, name, ({ metadata }) => ({
+    metadata: { finalizers: (metadata.finalizers ?? []).filter((own) => own !== finalizers.ec2NodeClass) },
+  }));
+  return undefined;
+}
+
+function regarding(
+  kind: string,
+  { apiVersion, metadata }: NodeClass,
+): { apiVersion: string; kind: string; name: string; uid: string } {
+  return { apiVersion, kind, name: metadata.name ?? '', uid: metadata.uid ?? '' };
+}

@@ -1,0 +1,167 @@
+import type { NodePool } from '../api/karpenter/node-pool.js';
+import { nodePoolIssues } from '../api/karpenter/node-pool-rules.js';
+import type { Condition } from '../api/kubernetes.js';
+import { annotations } from '../api/labels.js';
+import { isManaged, managedClaims, nodeClassOf } from '../activities/cluster.js';
+import { labelsOf } from '../activities/labels-of.js';
+import { updateObject } from '../activities/writes.js';
+import { conditionOf, withCondition, withReady } from '../core/conditions.js';
+import type { ConditionChange } from '../core/conditions.js';
+import { formatResource } from '../core/quantities.js';
+import { parseResources } from '../core/resources.js';
+import { nodePoolHash, nodePoolHashVersion } from '../disruption/node-pool-hash.js';
+import type { OperatorContext } from './context.js';
+import { WorkQueue } from './work-queue.js';
+
+const everyMs = 5000;
+/** Always shown, zero or not (section 1.1). */
+const always = ['cpu', 'memory', 'pods', 'ephemeral-storage', 'nodes'];
+
+/** Writes status and hashes of NodePools (section 1.1): on changes, and its resources every five seconds. */
+export function watchNodePools(context: OperatorContext): () => void {
+  const { cache, log } = context;
+  const queue = new WorkQueue('writing the status of a NodePool', (name) => reconcile(context, name), log);
+  const all = (): void => cache.all('NodePool').forEach(({ metadata }) => queue.add(metadata.name ?? ''));
+  const stops = [
+    cache.on('NodePool', ({ object }) => queue.add(object.metadata.name ?? '')),
+    cache.on(context.cloud.nodeClassKind.kind as 'EC2NodeClass', all),
+  ];
+  const timer = setInterval(all, everyMs);
+  all();
+  return () => {
+    clearInterval(timer);
+    for (const stop of stops) stop();
+    queue.stop();
+  };
+}
+
+async function reconcile(context: OperatorContext, name: string): Promise<undefined> {
+  const pool = context.cache.get('NodePool', { name });
+  if (pool === undefined || !isManaged(context, pool.spec.template.spec.nodeClassRef)) return undefined;
+  const hash = nodePoolHash(pool);
+  const own = pool.metadata.annotations ?? {};
+  if (own[annotations.nodePoolHash] !== hash || own[annotations.nodePoolHashVersion] !== nodePoolHashVersion) {
+    await updateObject(context.kube, 'NodePool', name, () => ({
+      metadata: {
+        annotations: { [annotations.nodePoolHash]: hash, [annotations.nodePoolHashVersion]: nodePoolHashVersion },
+      },
+    }));
+  }
+  const wanted = statusOf(context, pool);
+  if (JSON.stringify(wanted(pool)) === JSON.stringify(comparable(pool))) return undefined;
+  const updated = await updateObject(
+    context.kube,
+    'NodePool',
+    name,
+    (live) =>
+      JSON.stringify(wanted(live)) === JSON.stringify(comparable(live))
+        ? undefined
+        : { status: removing(live, wanted(live)) },
+    { subresource: 'status' },
+  );
+  const ready = conditionOf(updated?.status?.conditions, 'Ready');
+  if (ready !== undefined && ready.status !== conditionOf(pool.status?.conditions, 'Ready')?.status) {
+    context.log.info({ nodePool: name, ready: ready.status, message: ready.message }, 'a NodePool changed');
+    if (ready.status === 'True') await tellPending(context);
+  }
+  return undefined;
+}
+
+/** Pods that pended for want of this pool are planned at once. */
+async function tellPending({ cache, starter }: OperatorContext): Promise<void> {
+  if (cache.all('Pod').some(({ spec }) => (spec.nodeName ?? '') === '')) await starter.podsPending(['nodepool-ready']);
+}
+
+type Status = Pick<
+  NonNullable<NodePool['status']>,
+  'resources' | 'nodes' | 'nodeClassObservedGeneration' | 'conditions'
+>;
+
+function comparable({ status }: NodePool): Status {
+  return {
+    resources: status?.resources,
+    nodes: status?.nodes,
+    ...(status?.nodeClassObservedGeneration === undefined
+      ? {}
+      : { nodeClassObservedGeneration: status.nodeClassObservedGeneration }),
+    conditions: status?.conditions,
+  };
+}
+
+/** A merge patch drops a resource only when told so. */
+function removing(live: NodePool, wanted: Status): object {
+  const gone = Object.keys(live.status?.resources ?? {}).filter((name) => wanted.resources?.[name] === undefined);
+  return { ...wanted, resources: { ...wanted.resources, ...Object.fromEntries(gone.map((name) => [name, null])) } };
+}
+
+function statusOf(context: OperatorContext, pool: NodePool): (live: NodePool) => Status {
+  const { resources, nodes } = usage(context, pool.metadata.name ?? '');
+  const nodeClass = nodeClassOf(context, pool.spec.template.spec.nodeClassRef);
+  return (live) => {
+    const at = { now: context.now(), generation: live.metadata.generation };
+    let conditions: Condition[] = live.status?.conditions ?? [];
+    for (const change of [validation(live), nodeClassReady(context, live)]) {
+      conditions = withCondition(conditions, change, at);
+    }
+    const generation = nodeClass?.metadata.generation;
+    return {
+      resources: inOrderOf(live.status?.resources, resources),
+      nodes,
+      ...(generation === undefined ? {} : { nodeClassObservedGeneration: generation }),
+      conditions: withReady(conditions, ['ValidationSucceeded', 'NodeClassReady'], at),
+    };
+  };
+}
+
+/** The same order of keys as before, so that equal resources compare as equal. */
+function inOrderOf(
+  before: Readonly<Record<string, string>> | undefined,
+  now: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const kept = Object.keys(before ?? {}).filter((name) => now[name] !== undefined);
+  const added = Object.keys(now).filter((name) => before?.[name] === undefined);
+  return Object.fromEntries([...kept, ...added].map((name) => [name, now[name] ?? '0']));
+}
+
+function usage(context: OperatorContext, pool: string): { resources: Record<string, string>; nodes: number } {
+  const claims = managedClaims(context).filter((claim) => labelsOf(claim).nodePool === pool);
+  const sums: Record<string, number> = Object.fromEntries(always.map((name) => [name, 0]));
+  for (const { status } of claims) {
+    for (const [name, amount] of Object.entries(parseResources(status?.capacity))) {
+      sums[name] = (sums[name] ?? 0) + amount;
+    }
+  }
+  const nodes = claims.filter(({ status }) => (status?.nodeName ?? '') !== '').length;
+  sums.nodes = nodes;
+  const written = Object.entries(sums).map(([name, amount]) => [name, formatResource(name, amount)] as const);
+  return { resources: Object.fromEntries(written), nodes };
+}
+
+function validation(pool: NodePool): ConditionChange {
+  const type = 'ValidationSucceeded';
+  const broken = nodePoolIssues(pool).filter(({ severity }) => severity !== 'warning');
+  if (broken.length === 0) return { type, status: 'True' };
+  const message = broken.map(({ message: text }) => text).join('; ');
+  return { type, status: 'False', reason: 'NodePoolValidationFailed', message };
+}
+
+function nodeClassReady(context: OperatorContext, pool: NodePool): ConditionChange {
+  const type = 'NodeClassReady';
+  const ref = pool.spec.template.spec.nodeClassRef;
+  const nodeClass = nodeClassOf(context, ref);
+  const name = `${ref.kind} ${ref.name}`;
+  if (nodeClass === undefined) {
+    const message = `spec.template.spec.nodeClassRef: ${name} does not exist`;
+    return { type, status: 'False', reason: 'NodeClassNotFound', message };
+  }
+  if (nodeClass.metadata.deletionTimestamp !== undefined) {
+    return { type, status: 'False', reason: 'NodeClassTerminating', message: `${name} is being deleted` };
+  }
+  const ready = conditionOf((nodeClass.status as { conditions?: Condition[] } | undefined)?.conditions, 'Ready');
+  if (ready?.status === 'True') return { type, status: 'True' };
+  if (ready === undefined || ready.status === 'Unknown') {
+    const message = `${name} has not been evaluated`;
+    return { type, status: 'Unknown', reason: 'NodeClassReadinessUnknown', message };
+  }
+  return { type, status: 'False', reason: ready.reason ?? 'NodeClassNotReady', message: ready.message ?? '' };
+}

@@ -1,0 +1,167 @@
+import type { Client } from '@temporalio/client';
+import {
+  ScheduleAlreadyRunning,
+  ScheduleOverlapPolicy,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import { workflowIds } from '../core/ids.js';
+import type {
+  BatchWindow,
+  ClaimRef,
+  CollectGarbageInput,
+  DisruptInput,
+  HandleInterruptionInput,
+  InterruptionNotice,
+  LaunchNodeInput,
+  ProvisionInput,
+  RotateExpiredInput,
+  TerminateNodeInput,
+} from '../workflows/messages.js';
+import {
+  clusterChangedSignal,
+  configureSignal,
+  interruptionSignal,
+  nodeChangedSignal,
+  podsPendingSignal,
+  taskQueues,
+} from '../workflows/messages.js';
+
+const garbageEveryMs = 120_000;
+
+/**
+ * The operator's only way to act: it starts workflows and signals them. Ids make every call repeatable; a workflow that
+ * runs already, or is over, is as good.
+ */
+export class Starter {
+  private readonly taskQueue: string;
+
+  constructor(
+    private readonly client: Client,
+    private readonly cluster: string,
+    private readonly window: BatchWindow,
+  ) {
+    this.taskQueue = taskQueues(cluster).control;
+  }
+
+  async podsPending(uids: readonly string[]): Promise<void> {
+    const input: ProvisionInput = { cluster: this.cluster, window: this.window };
+    await this.client.workflow.signalWithStart('provision', {
+      workflowId: workflowIds.provision(this.cluster),
+      taskQueue: this.taskQueue,
+      args: [input],
+      signal: podsPendingSignal,
+      signalArgs: [uids],
+      staticSummary: 'pending pods become nodes',
+    });
+  }
+
+  /** Gives a running `provision` this process' batch window. */
+  async configure(): Promise<void> {
+    await this.signal(workflowIds.provision(this.cluster), configureSignal, { window: this.window });
+  }
+
+  async disrupt(): Promise<void> {
+    const input: DisruptInput = { cluster: this.cluster };
+    await this.client.workflow.signalWithStart('disrupt', {
+      workflowId: workflowIds.disrupt(this.cluster),
+      taskQueue: this.taskQueue,
+      args: [input],
+      signal: clusterChangedSignal,
+      staticSummary: 'nodes go away when they are not needed',
+    });
+  }
+
+  /** `known` when the claim has or had its launch. */
+  async launch(claim: ClaimRef, nodePool: string): Promise<'started' | 'known'> {
+    const input: LaunchNodeInput = { cluster: this.cluster, claim, nodePool };
+    return this.start('launchNode', workflowIds.launch(this.cluster, claim.uid), claim.name, input);
+  }
+
+  async nodeChanged(uid: string): Promise<void> {
+    await this.signal(workflowIds.launch(this.cluster, uid), nodeChangedSignal);
+  }
+
+  async terminate(claim: ClaimRef, nodePool: string, reason: string): Promise<'started' | 'known'> {
+    const input: TerminateNodeInput = { cluster: this.cluster, claim, nodePool, reason, deleteClaim: false };
+    return this.start(
+      'terminateNode',
+      workflowIds.terminate(this.cluster, claim.uid),
+      `${claim.name}: ${reason}`,
+      input,
+    );
+  }
+
+  async expire(claim: ClaimRef, nodePool: string, expiresAt: number): Promise<'started' | 'known'> {
+    const input: RotateExpiredInput = { cluster: this.cluster, claim, nodePool, expiresAt };
+    return this.start('rotateExpired', workflowIds.expire(this.cluster, claim.uid), `${claim.name}: expiry`, input);
+  }
+
+  async interruption(notice: InterruptionNotice): Promise<void> {
+    const input: HandleInterruptionInput = { cluster: this.cluster, instanceId: notice.instanceId };
+    await this.client.workflow.signalWithStart('handleInterruption', {
+      workflowId: workflowIds.interrupt(this.cluster, notice.instanceId),
+      taskQueue: this.taskQueue,
+      args: [input],
+      signal: interruptionSignal,
+      signalArgs: [notice],
+      staticSummary: `${notice.instanceId}: ${notice.kind}`,
+    });
+  }
+
+  /** Garbage collection runs by a Schedule: it goes on whoever leads. */
+  async ensureSchedules(): Promise<void> {
+    const scheduleId = workflowIds.collectGarbage(this.cluster);
+    const input: CollectGarbageInput = { cluster: this.cluster };
+    try {
+      await this.client.schedule.create({
+        scheduleId,
+        spec: { intervals: [{ every: garbageEveryMs }] },
+        policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
+        action: {
+          type: 'startWorkflow',
+          workflowType: 'collectGarbage',
+          workflowId: scheduleId,
+          taskQueue: this.taskQueue,
+          args: [input],
+        },
+      });
+    } catch (error) {
+      if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+    }
+  }
+
+  private async start(
+    type: string,
+    workflowId: string,
+    staticSummary: string,
+    input: object,
+  ): Promise<'started' | 'known'> {
+    try {
+      await this.client.workflow.start(type, {
+        workflowId,
+        taskQueue: this.taskQueue,
+        args: [input],
+        staticSummary,
+        workflowIdConflictPolicy: 'USE_EXISTING',
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
+      });
+      return 'started';
+    } catch (error) {
+      if (error instanceof WorkflowExecutionAlreadyStartedError) return 'known';
+      throw error;
+    }
+  }
+
+  private async signal<Args extends unknown[]>(
+    workflowId: string,
+    definition: Parameters<ReturnType<Client['workflow']['getHandle']>['signal']>[0] & { name?: string },
+    ...args: Args
+  ): Promise<void> {
+    try {
+      await this.client.workflow.getHandle(workflowId).signal(definition as never, ...(args as never));
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+    }
+  }
+}

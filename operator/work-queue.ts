@@ -1,0 +1,79 @@
+import type { Log } from '../activities/deps.js';
+
+const firstRetryMs = 500;
+const longestRetryMs = 30_000;
+
+/** When to look at a key again though nothing changed, milliseconds. */
+export interface Requeue {
+  readonly afterMs: number;
+}
+
+/**
+ * Keys to reconcile: one at a time for each key, several keys at once, failures again with back-off. What is added
+ * while it waits is done once. A failure is said once until the key succeeds.
+ */
+export class WorkQueue {
+  private readonly due = new Set<string>();
+  private readonly active = new Set<string>();
+  private readonly timers = new Map<string, NodeJS.Timeout>();
+  private readonly failures = new Map<string, number>();
+  private stopped = false;
+
+  constructor(
+    private readonly name: string,
+    private readonly reconcile: (key: string) => Promise<Requeue | undefined>,
+    private readonly log: Log,
+    private readonly concurrency = 10,
+  ) {}
+
+  add(key: string): void {
+    if (this.stopped) return;
+    this.due.add(key);
+    this.pump();
+  }
+
+  addAfter(key: string, afterMs: number): void {
+    if (this.stopped) return;
+    clearTimeout(this.timers.get(key));
+    const timer = setTimeout(() => {
+      this.timers.delete(key);
+      this.add(key);
+    }, afterMs);
+    timer.unref();
+    this.timers.set(key, timer);
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.due.clear();
+    for (const timer of this.timers.values()) clearTimeout(timer);
+  }
+
+  private pump(): void {
+    for (const key of this.due) {
+      if (this.active.size >= this.concurrency) return;
+      if (this.active.has(key)) continue;
+      this.due.delete(key);
+      this.active.add(key);
+      void this.run(key);
+    }
+  }
+
+  private async run(key: string): Promise<void> {
+    try {
+      const again = await this.reconcile(key);
+      if (this.failures.delete(key)) this.log.info({ key }, `${this.name} works again`);
+      if (again !== undefined) this.addAfter(key, again.afterMs);
+    } catch (error) {
+      const failures = this.failures.get(key) ?? 0;
+      this.failures.set(key, failures + 1);
+      if (failures === 0 && !this.stopped) {
+        this.log.warn({ key, error: String(error) }, `${this.name} failed, trying again`);
+      }
+      this.addAfter(key, Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures, 7)));
+    } finally {
+      this.active.delete(key);
+      this.pump();
+    }
+  }
+}

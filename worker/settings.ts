@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { parseDuration } from '../core/durations.js';
+
+const flag = z
+  .enum(['true', 'false'])
+  .default('false')
+  .transform((text) => text === 'true');
+const port = z.coerce.number().int().min(0).max(65_535);
+const duration = (text: string): z.ZodType<number> =>
+  z
+    .string()
+    .default(text)
+    .transform((value, context) => {
+      try {
+        return parseDuration(value);
+      } catch {
+        context.addIssue({ code: 'custom', message: 'is no duration (such as 1s or 10m)' });
+        return z.NEVER;
+      }
+    });
+
+const gates = z
+  .string()
+  .default('')
+  .transform((text, context): Readonly<Record<string, boolean>> => {
+    const pairs = text
+      .split(',')
+      .map((pair) => pair.trim())
+      .filter((pair) => pair !== '');
+    for (const pair of pairs) {
+      if (!/^\w+=(true|false)$/.test(pair)) {
+        context.addIssue({ code: 'custom', message: `"${pair}" is no gate (such as SpotToSpotConsolidation=true)` });
+      }
+    }
+    return Object.fromEntries(pairs.map((pair) => [pair.split('=')[0]!, pair.endsWith('=true')]));
+  });
+
+/** Every setting by its environment variable; the flag is the same in kebab case (section 5.1). */
+const fields = {
+  CLUSTER_NAME: z.string().min(1).describe('name of the cluster; it prefixes workflow ids and tags instances'),
+  CLOUD_PROVIDER: z.enum(['aws']).default('aws').describe('which cloud launches nodes'),
+  CLUSTER_ENDPOINT: z.url().optional().describe('URL of the API server that nodes join; asked of EKS when absent'),
+  CLUSTER_CA_BUNDLE: z.string().optional().describe('base64 of the certificates that nodes trust'),
+  CLUSTER_SERVICE_CIDR: z.string().optional().describe('address range of services; asked of EKS when absent'),
+  AWS_REGION: z.string().min(1).optional().describe('region of the instances'),
+  AWS_ENDPOINT_URL: z.url().optional().describe("replaces AWS' own endpoints"),
+  ISOLATED_VPC: flag.describe('the Pricing API cannot be reached'),
+  VM_MEMORY_OVERHEAD_PERCENT: z.coerce.number().min(0).default(0.075).describe('memory that a hypervisor keeps'),
+  RESERVED_ENIS: z.coerce.number().int().min(0).default(0).describe('network interfaces that pods do not get'),
+  DISABLE_DRY_RUN: flag.describe('do not try node classes out by dry runs'),
+  INTERRUPTION_QUEUE: z.string().default('').describe('name of the SQS queue with interruption notices'),
+  BATCH_MAX_DURATION: duration('10s').describe('longest batch window'),
+  BATCH_IDLE_DURATION: duration('1s').describe('a batch closes this long after its last new pod'),
+  PREFERENCE_POLICY: z.enum(['Respect', 'Ignore']).default('Respect').describe('whether preferences count'),
+  MIN_VALUES_POLICY: z.enum(['Strict', 'BestEffort']).default('Strict').describe('what unmet minValues do'),
+  FEATURE_GATES: gates.describe('gates as Name=true, separated by commas'),
+  METRICS_PORT: port.default(8080).describe('port of /metrics'),
+  HEALTH_PROBE_PORT: port.default(8081).describe('port of /healthz and /readyz'),
+  LISTEN_ADDRESS: z.string().default('').describe('address of both ports; all interfaces when empty'),
+  KUBECONFIG: z.string().optional().describe('kubeconfig; in-cluster credentials when absent'),
+  KUBE_CLIENT_QPS: z.coerce.number().min(0).default(200).describe('requests a second to the API server'),
+  KUBE_CLIENT_BURST: z.coerce.number().int().min(1).default(300).describe('requests at once to the API server'),
+  DISABLE_LEADER_ELECTION: flag.describe('act without holding the lease'),
+  LEADER_ELECTION_NAME: z.string().min(1).default('stowage-leader-election').describe("name of the operator's lease"),
+  LEADER_ELECTION_NAMESPACE: z.string().min(1).default('stowage').describe("namespace of the operator's lease"),
+  KARPENTER_LEADER_ELECTION_NAME: z
+    .string()
+    .default('karpenter-leader-election')
+    .describe('lease whose live holder keeps Stowage from acting; empty for none'),
+  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('least level that is logged'),
+  TEMPORAL_ADDRESS: z.string().min(1).default('127.0.0.1:7233').describe('host and port of the Temporal frontend'),
+  TEMPORAL_NAMESPACE: z.string().min(1).default('default').describe('Temporal namespace'),
+  TEMPORAL_API_KEY: z.string().optional().describe('API key, for Temporal Cloud'),
+  TEMPORAL_TLS: flag.describe('connect by TLS; an API key implies it'),
+  TEMPORAL_TLS_CERT: z.string().optional().describe('file with the client certificate'),
+  TEMPORAL_TLS_KEY: z.string().optional().describe("file with the client certificate's key"),
+  WORKER_BUILD_ID: z.string().min(1).default('dev').describe('version of the workflow code'),
+  WORKER_VERSIONING: flag.describe('pin workflows to the worker version that started them'),
+  PACKING_THREADS: z.coerce.number().int().min(0).max(64).default(1).describe('threads that pack; 0 packs in place'),
+  CLOUD_CALLS_PER_SECOND: z.coerce.number().min(0.1).default(20).describe('cloud activities started a second'),
+} as const;
+
+const schema = z.object(fields);
+
+export type Settings = z.output<typeof schema>;
+export type SettingName = keyof typeof fields;
+
+/** A setting that does not parse; the message names every one, and how it is given. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+}
+
+/** Reads all settings at once. Flags (by their kebab-case names) win over the environment. Throws `SettingsError`. */
+export function readSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+  flags: Readonly<Record<string, string>> = {},
+): Settings {
+  const given: Record<string, string> = {};
+  for (const name of Object.keys(fields)) {
+    const value = flags[flagOf(name)] ?? environment[name];
+    if (value !== undefined && value !== '') given[name] = value;
+  }
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => {
+    const name = String(path[0]);
+    const value = given[name];
+    return `${name} (--${flagOf(name)})${value === undefined ? ' is missing' : ` "${value}": ${message}`}`;
+  });
+  throw new SettingsError(`settings that do not work:\n  ${problems.join('\n  ')}`);
+}
+
+/** Every setting with its flag, default and meaning, for `--help` and the documentation. */
+export function describeSettings(): readonly {
+  readonly name: string;
+  readonly flag: string;
+  readonly default: string | undefined;
+  readonly description: string;
+}[] {
+  return Object.entries(fields).map(([name, field]) => {
+    const fallback = field.safeParse(undefined);
+    const value = fallback.success ? fallback.data : undefined;
+    return {
+      name,
+      flag: `--${flagOf(name)}`,
+      default: value === undefined || typeof value === 'object' ? undefined : String(value),
+      description: field.description ?? '',
+    };
+  });
+}
+
+function flagOf(name: string): string {
+  return name.toLowerCase().replaceAll('_', '-');
+}

@@ -1,0 +1,99 @@
+import { hostname } from 'node:os';
+import { pino } from 'pino';
+import type { Logger } from 'pino';
+import type { ActivityDeps } from '../activities/deps.js';
+import { createAwsProvider } from '../cloud/aws/provider.js';
+import type { CloudProvider } from '../cloud/port.js';
+import { createClusterCache } from '../kube/cache.js';
+import { createKubeClient } from '../kube/client.js';
+import { createEventRecorder } from '../kube/events.js';
+import type { Kind, KubeClient } from '../kube/port.js';
+import { optionalKinds, snapshotKinds } from '../kube/snapshot.js';
+import { createMetrics } from './metrics.js';
+import { PackingPool } from './packing-pool.js';
+import type { Settings } from './settings.js';
+
+/** Karpenter lists up to 600 types in a claim; a launch takes 60. A plan's payload has to stay small. */
+const listedTypes = 100;
+
+/** Everything outside that worker and operator share, composed once for a process. */
+export interface World extends ActivityDeps {
+  readonly settings: Settings;
+  readonly log: Logger;
+  readonly metrics: ReturnType<typeof createMetrics>;
+  readonly identity: string;
+  close(): Promise<void>;
+}
+
+export function createWorld(settings: Settings): World {
+  const log = pino({ level: settings.LOG_LEVEL, base: undefined, timestamp: pino.stdTimeFunctions.isoTime });
+  const metrics = createMetrics();
+  const kube = createKubeClient({
+    ...(settings.KUBECONFIG === undefined ? {} : { kubeconfig: settings.KUBECONFIG }),
+    qps: settings.KUBE_CLIENT_QPS,
+    burst: settings.KUBE_CLIENT_BURST,
+  });
+  const cloud = createCloud(settings, kube, log);
+  const cache = createClusterCache({
+    client: kube,
+    kinds: [...snapshotKinds, 'VolumeAttachment', cloud.nodeClassKind.kind as Kind],
+    optional: optionalKinds,
+    onConnectivity: ({ connected, error }) => {
+      if (connected) log.info({ server: kube.server }, 'the API server answers again');
+      else log.warn({ server: kube.server, error: String(error) }, 'the API server is unreachable, retrying');
+    },
+    onProblem: (kind, error) => log.warn({ kind, error: String(error) }, 'cannot watch a kind'),
+  });
+  const identity = `${hostname()}_${process.pid}`;
+  const events = createEventRecorder({
+    client: kube,
+    instance: identity,
+    onFailure: ({ reason }, error) => log.debug({ reason, error: String(error) }, 'could not publish an event'),
+  });
+  const packer = new PackingPool(settings.PACKING_THREADS, log);
+  return {
+    settings,
+    cluster: settings.CLUSTER_NAME,
+    kube,
+    cache,
+    cloud,
+    events,
+    packer,
+    packing: {
+      preferencePolicy: settings.PREFERENCE_POLICY,
+      minValuesPolicy: settings.MIN_VALUES_POLICY,
+      wellKnownLabels: cloud.wellKnownLabels,
+      listedTypes,
+    },
+    metrics,
+    log,
+    now: () => Date.now(),
+    nominationMs: Math.max(2 * settings.BATCH_MAX_DURATION, 10_000),
+    identity,
+    close: async () => {
+      await Promise.race([events.idle(), new Promise((resolve) => setTimeout(resolve, 2000).unref())]);
+      kube.close();
+      await packer.close();
+    },
+  };
+}
+
+function createCloud(settings: Settings, kube: KubeClient, log: Logger): CloudProvider {
+  const region = settings.AWS_REGION;
+  if (region === undefined) throw new Error('AWS_REGION (--aws-region) is missing');
+  return createAwsProvider({
+    region,
+    clusterName: settings.CLUSTER_NAME,
+    kubernetesVersion: () => kube.serverVersion(),
+    vmMemoryOverheadPercent: settings.VM_MEMORY_OVERHEAD_PERCENT,
+    reservedEnis: settings.RESERVED_ENIS,
+    isolatedVpc: settings.ISOLATED_VPC,
+    disableDryRun: settings.DISABLE_DRY_RUN,
+    onProblem: (message) => log.warn({}, message),
+    ...(settings.AWS_ENDPOINT_URL === undefined ? {} : { endpoint: settings.AWS_ENDPOINT_URL }),
+    ...(settings.CLUSTER_ENDPOINT === undefined ? {} : { clusterEndpoint: settings.CLUSTER_ENDPOINT }),
+    ...(settings.CLUSTER_CA_BUNDLE === undefined ? {} : { caBundle: settings.CLUSTER_CA_BUNDLE }),
+    ...(settings.CLUSTER_SERVICE_CIDR === undefined ? {} : { serviceCidr: settings.CLUSTER_SERVICE_CIDR }),
+    ...(settings.INTERRUPTION_QUEUE === '' ? {} : { interruptionQueue: settings.INTERRUPTION_QUEUE }),
+  });
+}
