@@ -74,7 +74,7 @@ export async function measurePlans(
   const { plan, coldMs, warmMs, wallMs, maxRssMb } = ours;
   const stowage = { ...judged, coldMs, warmMs, wallMs, maxRssMb, statedBound: plan.lowerBoundPerHour };
   const comparable = compare(plan, plans, runs);
-  const problems = problemsOf(stowage, lowerBound, runs, comparable);
+  const problems = [...problemsOf(stowage, lowerBound, runs, comparable), ...refuted(plan, comparable)];
   return { ...base, lowerBound, stowage, ...(comparable && { comparable }), problems };
 }
 
@@ -110,6 +110,15 @@ function compare(
     if (best === undefined || plan.pricePerHour < best.price) best = { price: plan.pricePerHour, valid };
   });
   return best;
+}
+
+/** A stated bound that a valid plan for the same pods goes below is none. */
+function refuted(ours: PlanJson, comparable: PlanResult['comparable']): string[] {
+  const stated = ours.lowerBoundPerHour;
+  if (stated === undefined || comparable?.valid !== true || stated <= comparable.price * (1 + 1e-6)) return [];
+  return [
+    `bound refuted: states that nothing costs less than ${stated}, Karpenter's valid plan costs ${comparable.price}`,
+  ];
 }
 
 const cent = 1e-6;

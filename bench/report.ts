@@ -44,7 +44,7 @@ export function planTable(results: readonly PlanResult[]): string {
 }
 
 function row(result: PlanResult): string[] {
-  const { stowage, karpenter, lowerBound } = result;
+  const { stowage, karpenter } = result;
   const best = bestRun(result);
   return [
     `${result.kind} ${result.size} #${result.seed}`,
@@ -53,7 +53,7 @@ function row(result: PlanResult): string[] {
     number(stowage?.price, 3),
     number(best?.price, 3),
     percent(savedOf(result)),
-    number(lowerBound, 3),
+    number(boundOf(result), 3),
     percent(overBound(result)),
     `${number(stowage?.violations.length)}/${brokenRuns(result)}`,
     `${percent(stowage?.preferencesKept)}/${percent(best?.preferencesKept)}`,
@@ -91,10 +91,12 @@ function savedOf(result: PlanResult): number | undefined {
   return 1 - result.stowage.price / result.comparable.price;
 }
 
+/** The better of the checker's bound and the engine's own. */
+const boundOf = (result: PlanResult): number => Math.max(result.lowerBound, result.stowage?.statedBound ?? 0);
+
 function overBound(result: PlanResult): number | undefined {
-  return result.stowage === undefined || result.lowerBound <= 0
-    ? undefined
-    : result.stowage.price / result.lowerBound - 1;
+  const bound = boundOf(result);
+  return result.stowage === undefined || bound <= 0 ? undefined : result.stowage.price / bound - 1;
 }
 
 export interface Summary {
