@@ -3,8 +3,11 @@
  * months does not fill the table.
  */
 export interface Interner {
-  /** An object equal to `value` (same keys in the same order), the same one for every equal value. Never change it. */
-  share<T extends object>(value: T): T;
+  /**
+   * An object equal to `value` (same keys in the same order), the same one for every equal value. Never change it.
+   * Where users keep only a part of it, `anchor` names that part: the value stays shared while anyone has the part.
+   */
+  share<T extends object>(value: T, anchor?: (value: T) => object): T;
   /** The same string object for equal strings: each decoded JSON text has its own copy. */
   text(value: string): string;
   /** How many distinct objects are alive, as far as the garbage collector has told. */
@@ -18,12 +21,16 @@ export function createInterner(): Interner {
     // The key may have been taken by a younger object.
     if (table.get(key)?.deref() === undefined) table.delete(key);
   });
-  const share = <T extends object>(value: T): T => {
+  const values = new WeakMap<object, object>();
+  const share = <T extends object>(value: T, anchor: (value: T) => object = itself): T => {
     const key = JSON.stringify(value);
-    const known = table.get(key)?.deref();
+    const held = table.get(key)?.deref();
+    const known = held === undefined ? undefined : values.get(held);
     if (known !== undefined) return known as T;
-    table.set(key, new WeakRef(value));
-    registry.register(value, key);
+    const part = anchor(value);
+    values.set(part, value);
+    table.set(key, new WeakRef(part));
+    registry.register(part, key);
     return value;
   };
   const text = (value: string): string => {
@@ -41,4 +48,8 @@ export function createInterner(): Interner {
       return table.size;
     },
   };
+}
+
+function itself<T>(value: T): T {
+  return value;
 }

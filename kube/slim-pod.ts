@@ -11,7 +11,7 @@ import { copyFields, slimMetadata } from './slim-metadata.js';
  */
 export function slimPod(pod: Pod, interner: Interner): Pod {
   const { nodeName } = pod.spec;
-  const shared = interner.share(slimSpec(pod.spec));
+  const shared = interner.share(slimSpec(pod.spec), ({ containers }) => containers);
   return {
     apiVersion: 'v1',
     kind: 'Pod',

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,11 +7,15 @@ import { startStack } from '../../devstack/stack.js';
 import type { Stack } from '../../devstack/stack.js';
 import { createClusterCache } from '../../kube/cache.js';
 import { createKubeClient } from '../../kube/client.js';
+import { createEventRecorder } from '../../kube/events.js';
 import { resources } from '../../kube/kinds.js';
-import type { Kind } from '../../kube/port.js';
+import { isLeaseHeld, runAsLeader } from '../../kube/leases.js';
+import type { Kind, KubeClient } from '../../kube/port.js';
 import { kubeContract } from './kube-contract.js';
 
 let stack: Stack;
+/** Where the shipped Role allows leases. */
+const leaseNamespace = 'stowage-system';
 const given = process.env.STOWAGE_TEST_STACK;
 const folder = given ?? mkdtempSync(join(tmpdir(), 'stowage-kube-'));
 
@@ -46,11 +50,16 @@ kubeContract('a real API server', () => {
 
 describe('the cache on a real API server', () => {
   const kinds = (Object.keys(resources) as Kind[]).filter((kind) => kind !== 'Event');
+  let stop: AbortController;
+  beforeEach(() => {
+    stop = new AbortController();
+  });
+  // Also after a failure: a cache goes on for ever otherwise.
+  afterEach(() => stop.abort());
   const optional: Kind[] = ['NodeOverlay', 'KWOKNodeClass', 'DisruptionPolicy', 'CapacityBuffer', 'EC2NodeClass'];
 
   test('lists and watches every kind with the rights of the shipped ClusterRole', async () => {
     const client = createKubeClient({ kubeconfig: stack.stowageKubeconfig! });
-    const stop = new AbortController();
     const problems: string[] = [];
     const cache = createClusterCache({
       client,
@@ -60,7 +69,6 @@ describe('the cache on a real API server', () => {
     });
     await cache.start(AbortSignal.any([stop.signal, AbortSignal.timeout(20_000)])).catch(() => undefined);
     expect({ problems, unsynced: cache.unsynced }).toEqual({ problems: [], unsynced: [] });
-    stop.abort();
     client.close();
   }, 30_000);
 
@@ -70,7 +78,6 @@ describe('the cache on a real API server', () => {
       requestTimeoutMs: 1500,
       watchIdleTimeoutMs: 1500,
     });
-    const stop = new AbortController();
     const said: boolean[] = [];
     const cache = createClusterCache({
       client,
@@ -104,10 +111,75 @@ describe('the cache on a real API server', () => {
     await changed(() => said.length === 4, soon());
     await appears('after-silence');
     expect(said).toEqual([false, true, false, true]);
-    stop.abort();
     client.close();
   }, 120_000);
 });
+
+describe('with the rights of the shipped roles', () => {
+  test('a lease is taken, renewed and handed over', async () => {
+    const client = createKubeClient({ kubeconfig: stack.stowageKubeconfig! });
+    const lease = { namespace: leaseNamespace, name: 'kube-test' };
+    const timing = { leaseDurationMs: 3000, renewDeadlineMs: 2000, retryPeriodMs: 100 };
+    const errors: string[] = [];
+    const onError = ({ message }: Error): number => errors.push(message);
+    const order: string[] = [];
+    const { signal } = new AbortController();
+    const first = runAsLeader({ client, ...lease, ...timing, identity: 'a', onError }, signal, async () => {
+      order.push('a leads');
+      const renewed = (await client.get('Lease', lease))?.spec?.renewTime;
+      await changedLease(async () => (await client.get('Lease', lease))?.spec?.renewTime !== renewed);
+      const query = { client, name: lease.name, namespace: lease.namespace };
+      expect(await isLeaseHeld(query)).toEqual({ held: true, namespace: lease.namespace, holder: 'a' });
+      order.push('a renewed');
+    });
+    const { leads } = await Promise.race([first.then(() => ({ leads: false })), waitForLease(client, lease)]);
+    expect(leads).toBe(true);
+    const second = runAsLeader({ client, ...lease, ...timing, identity: 'b', onError }, signal, () => {
+      order.push('b leads');
+      return Promise.resolve();
+    });
+    expect([await first, await second]).toEqual(['finished', 'finished']);
+    expect(order).toEqual(['a leads', 'a renewed', 'b leads']);
+    expect(errors).toEqual([]);
+    expect((await client.get('Lease', lease))?.spec).toMatchObject({ holderIdentity: '', leaseTransitions: 1 });
+    client.close();
+  }, 30_000);
+
+  test('an event is published and counted up', async () => {
+    const client = createKubeClient({ kubeconfig: stack.stowageKubeconfig! });
+    const reader = createKubeClient({ kubeconfig: stack.adminKubeconfig! });
+    const failures: string[] = [];
+    const events = createEventRecorder({ client, onFailure: (_, { message }) => failures.push(message) });
+    const name = `kube-test-${process.pid}`;
+    const event = {
+      regarding: { apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', name },
+      type: 'Warning',
+      reason: 'FailedDraining',
+      message: 'blocked',
+      dedupeMs: 0,
+    } as const;
+    for (let i = 0; i < 3; i++) events.publish(event);
+    await events.idle();
+    expect(failures).toEqual([]);
+    const written = await reader.list('Event', { namespace: 'default', fieldSelector: `involvedObject.name=${name}` });
+    expect(written).toMatchObject([{ reason: 'FailedDraining', count: 3, source: { component: 'karpenter' } }]);
+    client.close();
+    reader.close();
+  }, 30_000);
+});
+
+const waitForLease = async (
+  client: Pick<KubeClient, 'get'>,
+  lease: { namespace: string; name: string },
+): Promise<{ leads: boolean }> => {
+  await changedLease(async () => ((await client.get('Lease', lease))?.spec?.holderIdentity ?? '') !== '');
+  return { leads: true };
+};
+
+async function changedLease(condition: () => Promise<boolean>): Promise<void> {
+  const signal = AbortSignal.timeout(10_000);
+  while (!(await condition())) signal.throwIfAborted();
+}
 
 /** Polls a condition that nothing announces. */
 async function changed(condition: () => boolean, signal: AbortSignal): Promise<void> {

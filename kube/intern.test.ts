@@ -1,0 +1,38 @@
+import { describe, expect, test } from '@jest/globals';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { createInterner } from './intern.js';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+/** Weak references hold until the end of the turn in which they were read. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('hash-consing', () => {
+  test('equal values are one object, others are not', () => {
+    const interner = createInterner();
+    const a = interner.share({ x: [1] });
+    expect(interner.share({ x: [1] })).toBe(a);
+    expect(interner.share({ x: [2] })).not.toBe(a);
+  });
+
+  test('a value is shared for as long as its anchor is used', async () => {
+    const interner = createInterner();
+    const make = () => interner.share({ part: ['a'], rest: 'b' }, ({ part }) => part);
+    const { part } = make();
+    await turn();
+    collectGarbage();
+    expect(make().part).toBe(part);
+  });
+
+  test('what nobody uses is given up', async () => {
+    const interner = createInterner();
+    for (let i = 0; i < 100; i++) interner.share({ i });
+    expect(interner.size).toBe(100);
+    await turn();
+    collectGarbage();
+    // Finalizers run in turns of their own.
+    while (interner.size > 0) await turn();
+    expect(interner.share({ i: 1 })).toEqual({ i: 1 });
+  });
+});
