@@ -70,41 +70,52 @@ const silent = (): void => undefined;
  * started again, and parts not started before are added. A stack of which nothing runs starts empty.
  */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
-  const { name = 'default', cluster = 'stowage-local', region = 'us-west-2', progress = silent } = options;
+  const { name = 'default', progress = silent } = options;
   const folder = resolve(options.folder ?? stackFolder(name));
   return withStackLock(folder, async () => {
     const previous = readState(folder);
     const alive = previous?.components.filter(isRunning) ?? [];
-    const keep = alive.length > 0 ? previous : undefined;
-    const parts = withDependencies([...(keep?.parts ?? []), ...(options.parts ?? surroundings)]);
-    const tools = await ensureToolchain(toolchainFor(parts));
-    const context: StackContext = {
-      name,
-      folder,
-      cluster: keep?.cluster ?? cluster,
-      region: keep?.region ?? region,
-      ports: keep?.ports ?? (await choosePorts()),
-      tools,
-    };
-    if (keep === undefined) {
-      for (const part of ['data', 'logs']) rmSync(join(folder, part), { recursive: true, force: true });
-    }
-    for (const part of ['data', 'logs']) mkdirSync(join(folder, part), { recursive: true });
-    const state: StackState = {
-      version: 1,
-      name,
-      folder,
-      cluster: context.cluster,
-      region: context.region,
-      ports: context.ports,
-      parts,
-      components: alive,
-      endpoints: keep?.endpoints ?? {},
-    };
+    const state =
+      previous !== undefined && alive.length > 0
+        ? await resumedState(previous, alive, options)
+        : await freshState(name, folder, options);
+    const tools = await ensureToolchain(toolchainFor(state.parts));
+    const { cluster, region, ports } = state;
+    const context: StackContext = { name: state.name, folder, cluster, region, ports, tools };
     writeState(state);
     await bringUp(context, state, progress);
     return handle(context, state);
   });
+}
+
+async function resumedState(
+  previous: StackState,
+  alive: StartedComponent[],
+  options: StackOptions,
+): Promise<StackState> {
+  const parts = withDependencies([...previous.parts, ...(options.parts ?? surroundings)]);
+  // A newer version may have components, and so ports, that the stack was started without.
+  return { ...previous, parts, components: alive, ports: { ...(await choosePorts()), ...previous.ports } };
+}
+
+/** An empty stack: what an earlier one left is thrown away. */
+async function freshState(name: string, folder: string, options: StackOptions): Promise<StackState> {
+  const { cluster = 'stowage-local', region = 'us-west-2', parts = surroundings } = options;
+  for (const each of ['data', 'logs']) {
+    rmSync(join(folder, each), { recursive: true, force: true });
+    mkdirSync(join(folder, each), { recursive: true });
+  }
+  return {
+    version: 1,
+    name,
+    folder,
+    cluster,
+    region,
+    ports: await choosePorts(),
+    parts: withDependencies(parts),
+    components: [],
+    endpoints: {},
+  };
 }
 
 /** A handle on a stack that another process started; undefined when there is none or nothing of it runs. */
@@ -214,6 +225,7 @@ export function environmentOf(state: Pick<StackState, 'cluster' | 'region' | 'en
   const { endpoints } = state;
   return {
     ...(endpoints.awsEndpoint !== undefined && {
+      AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
       AWS_ENDPOINT_URL: endpoints.awsEndpoint,
       AWS_ACCESS_KEY_ID: 'local',
       AWS_SECRET_ACCESS_KEY: 'local',
@@ -228,13 +240,13 @@ export function environmentOf(state: Pick<StackState, 'cluster' | 'region' | 'en
 }
 
 async function allComponents(context: StackContext, parts: readonly StackPart[]): Promise<Component[]> {
-  const of: Record<StackPart, () => Component[] | Promise<Component[]>> = {
-    apiserver: () => apiserverComponents(context),
-    controllers: () => controllerComponents(context),
-    temporal: () => [temporalComponent(context)],
+  const of: Record<StackPart, () => Promise<Component[]>> = {
+    apiserver: () => Promise.resolve(apiserverComponents(context)),
+    controllers: () => Promise.resolve(controllerComponents(context)),
+    temporal: () => Promise.resolve([temporalComponent(context)]),
     cloud: () => cloudComponents(context),
     joiner: async () => [await joinerComponent(context)],
-    stowage: () => [stowageComponent(context, environmentOf(readState(context.folder)!))],
+    stowage: () => Promise.resolve([stowageComponent(context, environmentOf(readState(context.folder)!))]),
   };
   return (await Promise.all(parts.map((part) => of[part]()))).flat();
 }

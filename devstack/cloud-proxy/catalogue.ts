@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AwsError } from './aws-error.js';
 import type { Moto } from './moto.js';
-import { formatQuery, type Params } from './query.js';
+import { formatQuery, without, type Params } from './query.js';
 import { formatXml, itemsOf, parseXml, textOf, type XmlElement } from './xml.js';
 
 /** What prices and launches need to know of an instance type. */
@@ -56,7 +56,7 @@ export class Catalogue {
 
   /** moto's answer to a question whose answer never changes. */
   answer(action: string, params: Params): Promise<XmlElement> {
-    const { Version, Action, ...rest } = params;
+    const rest = without(params, 'Version', 'Action');
     const question = `${this.region} ${action} ${formatQuery(rest)}`;
     let answer = this.#answers.get(question);
     if (answer === undefined) {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { page, pageSize } from './paging.js';
-import { formatQuery, param, type Params } from './query.js';
+import { formatQuery, param, without, type Params } from './query.js';
 import { element, type XmlElement } from './xml.js';
 
 /** An answer with the request id that every EC2 answer starts with. */
@@ -8,10 +8,7 @@ export const answer = (action: string, children: readonly (XmlElement | undefine
   element(`${action}Response`, [element('requestId', randomUUID()), ...children]);
 
 /** Parameters that tell one list from another, whatever the page. */
-export const withoutPaging = (params: Params): Params => {
-  const { MaxResults, NextToken, ...rest } = params;
-  return rest;
-};
+export const withoutPaging = (params: Params): Params => without(params, 'MaxResults', 'NextToken');
 
 /** The page of `items` that the request asks for, as an answer. */
 export function paged(

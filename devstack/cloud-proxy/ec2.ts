@@ -5,7 +5,7 @@ import { createFleet, dryRunSucceeds } from './fleet.js';
 import { describeInstanceStatus } from './instance-status.js';
 import type { Instance } from './instances.js';
 import { answer, paged, withoutPaging } from './ec2-answers.js';
-import { filtersOf, param, strings, struct, type Params } from './query.js';
+import { filtersOf, param, strings, struct, without, type Params } from './query.js';
 import { spotPriceHistory } from './spot-history.js';
 import { factsOf, securityGroupIds } from './templates.js';
 import { child, element, itemsOf, setChild, textOf, type XmlElement } from './xml.js';
@@ -90,7 +90,7 @@ const terminateInstances: Ec2Handler = async (cloud, params) => {
 
 const runInstances: Ec2Handler = async (cloud, params) => {
   if (param(params, 'DryRun') === 'true') throw dryRunSucceeds();
-  const { ClientToken, ...rest } = params;
+  const rest = without(params, 'ClientToken');
   return cloud.tokens.once('RunInstances', param(params, 'ClientToken'), rest, async () => {
     const specification = struct(params, 'LaunchTemplate');
     const data = Object.keys(specification).length > 0 ? cloud.templates.resolve(specification).data : params;
@@ -121,7 +121,7 @@ const tagging =
 
 const createLaunchTemplate: Ec2Handler = async (cloud, params) => {
   if (param(params, 'DryRun') === 'true') throw dryRunSucceeds();
-  const { ClientToken, ...rest } = params;
+  const rest = without(params, 'ClientToken');
   return cloud.tokens.once('CreateLaunchTemplate', param(params, 'ClientToken'), rest, async () => {
     const reply = await cloud.moto.ec2('CreateLaunchTemplate', rest);
     const id = textOf(reply, 'launchTemplate', 'launchTemplateId') ?? '';
@@ -144,7 +144,7 @@ const deleteLaunchTemplate: Ec2Handler = async (cloud, params) => {
 };
 
 const createFleetOnce: Ec2Handler = (cloud, params) => {
-  const { ClientToken, ...rest } = params;
+  const rest = without(params, 'ClientToken');
   if (param(params, 'DryRun') === 'true') return createFleet(cloud, params);
   return cloud.tokens.once('CreateFleet', param(params, 'ClientToken'), rest, () => createFleet(cloud, params));
 };

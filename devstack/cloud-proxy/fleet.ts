@@ -1,22 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { AwsError } from './aws-error.js';
-import type { Cloud, Subnet } from './cloud.js';
+import type { Cloud } from './cloud.js';
+import { resolveOptions, type Option } from './fleet-options.js';
 import type { CapacityKind } from './pools.js';
-import { listOf, param, struct, structs, type Params } from './query.js';
-import { inOrderOf, onDemandStrategies, spotStrategies, type Candidate } from './strategies.js';
-import { factsOf, securityGroupIds, type LaunchTemplate } from './templates.js';
+import { listOf, param, struct, type Params } from './query.js';
+import { inOrderOf, onDemandStrategies, spotStrategies } from './strategies.js';
+import { factsOf, securityGroupIds } from './templates.js';
 import { element, itemsOf, textOf, type XmlElement } from './xml.js';
 
-/** An override resolved against its template, or the error that it ends in. */
-interface Option extends Candidate {
-  template: LaunchTemplate;
-  version: number;
-  data: Params;
-  overrides: Params;
-  subnetId: string | undefined;
-  freeAddresses: number;
-  maxPrice: number | undefined;
-  refusal?: { code: string; message: string };
+interface FleetRequest {
+  cloud: Cloud;
+  params: Params;
+  fleetId: string;
 }
 
 interface Failure {
@@ -46,7 +41,8 @@ export async function createFleet(cloud: Cloud, params: Params): Promise<XmlElem
   if (param(params, 'DryRun') === 'true') throw dryRunSucceeds();
   const ordered = inOrderOf(strategy, options).map((candidate) => candidate as Option);
   const fleetId = `fleet-${randomUUID()}`;
-  const { launched, failures } = await fill(cloud, params, fleetId, ordered, wanted, strategy === 'diversified');
+  const share = strategy === 'diversified' ? Math.ceil(wanted / ordered.length) : wanted;
+  const { launched, failures } = await fill({ cloud, params, fleetId }, ordered, wanted, share);
   return element('CreateFleetResponse', [
     element('requestId', randomUUID()),
     element('fleetId', fleetId),
@@ -71,110 +67,24 @@ function strategyOf(params: Params, capacityType: CapacityKind): string {
   return strategy;
 }
 
-async function resolveOptions(cloud: Cloud, params: Params, capacityType: CapacityKind): Promise<Option[]> {
-  const options: Option[] = [];
-  const subnets = await cloud.subnets();
-  for (const config of structs(params, 'LaunchTemplateConfigs')) {
-    const { template, version, data } = cloud.templates.resolve(struct(config, 'LaunchTemplateSpecification'));
-    const overrides = structs(config, 'Overrides');
-    for (const override of overrides.length > 0 ? overrides : [{}]) {
-      options.push(
-        await resolveOption(cloud, { template, version, data, override, capacityType, subnets, order: options.length }),
-      );
-    }
-  }
-  if (options.length === 0) throw new AwsError('MissingParameter', 'The request must contain LaunchTemplateConfigs.');
-  return options;
-}
-
-async function resolveOption(
-  cloud: Cloud,
-  given: Pick<Option, 'template' | 'version' | 'data' | 'capacityType' | 'order'> & {
-    override: Params;
-    subnets: ReadonlyMap<string, Subnet>;
-  },
-): Promise<Option> {
-  const { override, data, capacityType } = given;
-  if (Object.keys(struct(override, 'InstanceRequirements')).length > 0) {
-    throw new AwsError('UnsupportedOperation', 'The local cloud does not choose types by InstanceRequirements.');
-  }
-  const instanceType = param(override, 'InstanceType') ?? param(data, 'InstanceType') ?? '';
-  const subnetId = param(override, 'SubnetId') ?? param(data, 'NetworkInterface', '1', 'SubnetId');
-  const subnet = subnetId === undefined ? undefined : given.subnets.get(subnetId);
-  const zone = subnet?.zone ?? param(override, 'AvailabilityZone') ?? (await cloud.firstZone());
-  const machine = await cloud.catalogue.machine(instanceType);
-  const priority = param(override, 'Priority');
-  const maxPrice = param(override, 'MaxPrice') ?? param(override, 'SpotPrice');
-  const option: Option = {
-    template: given.template,
-    version: given.version,
-    data,
-    overrides: override,
-    subnetId,
-    freeAddresses: subnet?.freeAddresses ?? Number.POSITIVE_INFINITY,
-    capacityType,
-    instanceType,
-    zone,
-    order: given.order,
-    price: machine === undefined ? 0 : cloud.priceOf(machine, zone, capacityType),
-    depth: cloud.market.depth(instanceType, zone),
-    priority: priority === undefined ? undefined : Number(priority),
-    maxPrice: maxPrice === undefined ? undefined : Number(maxPrice),
-  };
-  const refusal =
-    subnetId !== undefined && subnet === undefined
-      ? { code: 'InvalidSubnetID.NotFound', message: `The subnet ID '${subnetId}' does not exist` }
-      : await refusalOf(cloud, option);
-  return refusal === undefined ? option : { ...option, refusal };
-}
-
-/** Why an override can never launch, whatever the capacity. */
-async function refusalOf(cloud: Cloud, option: Option): Promise<{ code: string; message: string } | undefined> {
-  const { instanceType, zone, data, overrides } = option;
-  const machine = await cloud.catalogue.machine(instanceType);
-  if (machine === undefined) {
-    return { code: 'InvalidInstanceType', message: `The instance type '${instanceType}' does not exist` };
-  }
-  const zones = await cloud.catalogue.zones();
-  if (!(zones.get(instanceType)?.has(zone) ?? false)) {
-    const message = `Your requested instance type (${instanceType}) is not supported in your requested Availability Zone (${zone}).`;
-    return { code: 'Unsupported', message };
-  }
-  const imageId = param(overrides, 'ImageId') ?? param(data, 'ImageId') ?? '';
-  const architecture = cloud.imageArchitectures.get(imageId);
-  if (architecture !== undefined && !machine.architectures.includes(architecture)) {
-    const types = machine.architectures.join(',');
-    const message = `The architecture '${types}' of the specified instance type does not match the architecture '${architecture}' of the specified AMI.`;
-    return { code: 'InvalidParameterValue', message };
-  }
-  if (option.capacityType === 'spot' && option.maxPrice !== undefined && option.maxPrice < option.price) {
-    const message = `Your Spot request price of ${option.maxPrice} is lower than the minimum required Spot request fulfillment price of ${option.price}.`;
-    return { code: 'SpotMaxPriceTooLow', message };
-  }
-  return undefined;
-}
-
 /** Tries the options in turn until the target is met; what was tried in vain is told. */
 async function fill(
-  cloud: Cloud,
-  params: Params,
-  fleetId: string,
+  request: FleetRequest,
   ordered: readonly Option[],
   wanted: number,
-  spread: boolean,
+  share: number,
 ): Promise<{ launched: Launched[]; failures: Failure[] }> {
   const launched: Launched[] = [];
   const failures: Failure[] = [];
-  const share = spread ? Math.ceil(wanted / ordered.length) : wanted;
   let missing = wanted;
   for (const option of ordered) {
     if (missing === 0) break;
     const asked = Math.min(share, missing);
-    const { granted, error } = grant(cloud, option, asked);
+    const { granted, error } = grant(request.cloud, option, asked);
     if (error !== undefined) failures.push({ option, ...error });
     if (granted === 0) continue;
     try {
-      const ids = await launchInstances(cloud, params, fleetId, option, granted);
+      const ids = await launchInstances(request, option, granted);
       launched.push({ option, ids });
       missing -= ids.length;
     } catch (failure) {
@@ -204,9 +114,7 @@ function grant(
 
 /** Lets moto launch from one option, and lays over its instances what moto drops. */
 async function launchInstances(
-  cloud: Cloud,
-  params: Params,
-  fleetId: string,
+  { cloud, params, fleetId }: FleetRequest,
   option: Option,
   count: number,
 ): Promise<string[]> {

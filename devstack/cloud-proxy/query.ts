@@ -67,3 +67,7 @@ export function filtersOf(params: Params): Map<string, string[]> {
   for (const filter of structs(params, 'Filter')) filters.set(param(filter, 'Name') ?? '', strings(filter, 'Value'));
   return filters;
 }
+
+/** The parameters but for those named. */
+export const without = (params: Params, ...names: readonly string[]): Params =>
+  Object.fromEntries(Object.entries(params).filter(([name]) => !names.includes(name)));

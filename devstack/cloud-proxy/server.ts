@@ -37,28 +37,38 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-function callOf(request: IncomingMessage, body: Buffer): Call {
+function headersOf(request: IncomingMessage): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(request.headers)) {
     if (typeof value === 'string' && name !== 'connection' && name !== 'content-length') headers[name] = value;
   }
-  const path = request.url ?? '/';
+  return headers;
+}
+
+function callOf(request: IncomingMessage, body: Buffer): Call {
+  const headers = headersOf(request);
+  const { url: path = '/', method = 'GET' } = request;
   const scope = /Credential=[^/]+\/\d+\/[^/]+\/([^/]+)\//.exec(headers['authorization'] ?? '')?.[1];
+  const base = { method, path, headers, body, service: scope ?? 'unknown' };
   const target = headers['x-amz-target'];
-  const base = { method: request.method ?? 'GET', path, headers, body };
-  if (target !== undefined) {
-    const [prefix = '', action = ''] = target.split('.');
-    const service = servicesByTarget[prefix.split('_')[0]!] ?? scope ?? 'unknown';
-    const params = JSON.parse(body.length > 0 ? body.toString() : '{}') as Record<string, unknown>;
-    return { ...base, service, action, protocol: 'json', params };
-  }
-  const service = scope ?? 'unknown';
-  if ((headers['content-type'] ?? '').includes('x-www-form-urlencoded')) {
+  if (target !== undefined) return { ...base, ...jsonCall(target, body, base.service) };
+  if (headers['content-type']?.includes('x-www-form-urlencoded') === true) {
     const params = parseQuery(body.toString());
-    const protocol = service === 'ec2' ? 'ec2' : 'query';
-    return { ...base, service, action: typeof params['Action'] === 'string' ? params['Action'] : '', protocol, params };
+    const action = typeof params['Action'] === 'string' ? params['Action'] : '';
+    return { ...base, action, protocol: base.service === 'ec2' ? 'ec2' : 'query', params };
   }
-  return { ...base, service, action: `${base.method} ${path.split('?')[0]!}`, protocol: 'rest', params: {} };
+  return { ...base, action: `${method} ${path.split('?')[0]!}`, protocol: 'rest', params: {} };
+}
+
+function jsonCall(
+  target: string,
+  body: Buffer,
+  scope: string,
+): Pick<Call, 'service' | 'action' | 'protocol' | 'params'> {
+  const [prefix = '', action = ''] = target.split('.');
+  const service = servicesByTarget[prefix.split('_')[0]!] ?? scope;
+  const params = JSON.parse(body.length > 0 ? body.toString() : '{}') as Record<string, unknown>;
+  return { service, action, protocol: 'json', params };
 }
 
 async function answer(cloud: Cloud, call: Call, signal: AbortSignal): Promise<Reply> {
@@ -74,17 +84,19 @@ async function answer(cloud: Cloud, call: Call, signal: AbortSignal): Promise<Re
   if (own !== undefined) {
     return { status: 200, headers: { 'content-type': 'application/x-amz-json-1.1' }, body: JSON.stringify(own) };
   }
-  if (service === 'eks') {
-    const name = /^\/clusters\/([^/?]+)$/.exec(path)?.[1];
-    if (name !== undefined) return describeCluster(cloud, decodeURIComponent(name));
-  }
-  if (service === 'arc-zonal-shift') {
-    return managedResource(cloud, decodeURIComponent(path.replace('/managedresources/', '')));
-  }
+  const rest = protocol === 'rest' ? restAnswer(cloud, service, path) : undefined;
+  if (rest !== undefined) return rest;
   const { method, headers, body } = call;
   const reply = await cloud.moto.send({ method, path, headers, body }, signal);
   if (isUnimplemented(reply)) throw notImplemented(service, action);
   return service === 'iam' ? iamReply(action, params as Params, reply) : reply;
+}
+
+function restAnswer(cloud: Cloud, service: string, path: string): Reply | undefined {
+  const cluster = /^\/clusters\/([^/?]+)$/.exec(path)?.[1];
+  if (service === 'eks' && cluster !== undefined) return describeCluster(cloud, decodeURIComponent(cluster));
+  if (service !== 'arc-zonal-shift') return undefined;
+  return managedResource(cloud, decodeURIComponent(path.replace('/managedresources/', '')));
 }
 
 class Cut extends Error {}

@@ -1,3 +1,4 @@
+import type { MachineType } from './catalogue.js';
 import type { Cloud } from './cloud.js';
 import { paged } from './ec2-answers.js';
 import { filtersOf, param, strings, type Params } from './query.js';
@@ -11,37 +12,46 @@ const product = 'Linux/UNIX';
  * its start.
  */
 export async function spotPriceHistory(cloud: Cloud, params: Params): Promise<XmlElement> {
-  const types = new Set(strings(params, 'InstanceType'));
-  const products = strings(params, 'ProductDescription');
-  const filters = filtersOf(params);
-  const zone = param(params, 'AvailabilityZone');
-  const start = Date.parse(param(params, 'StartTime') ?? '') || 0;
-  const end = Date.parse(param(params, 'EndTime') ?? '') || Number.POSITIVE_INFINITY;
+  const wanted = poolFilter(params);
+  const start = timeAt(params, 'StartTime', 0);
+  const end = timeAt(params, 'EndTime', Number.POSITIVE_INFINITY);
   const rows: { since: number; item: XmlElement }[] = [];
-  const wanted =
-    products.length === 0 || products.some((each) => each === product || each === `${product} (Amazon VPC)`);
-  for (const pool of wanted ? await cloud.catalogue.pools() : []) {
-    if ((types.size > 0 && !types.has(pool.machine.name)) || (zone !== undefined && zone !== pool.zone)) continue;
-    const values: Record<string, string> = {
-      'availability-zone': pool.zone,
-      'instance-type': pool.machine.name,
-      'product-description': product,
-    };
-    if (!passes(filters, (name) => (values[name] === undefined ? undefined : [values[name]]))) continue;
-    const history = cloud.market.history(pool.machine, pool.zone);
+  for (const { machine, zone } of (await cloud.catalogue.pools()).filter(wanted)) {
+    const history = cloud.market.history(machine, zone);
     const holding = history.find(({ since }) => since <= start);
     for (const entry of history) {
       if (entry.since > end || (entry.since <= start && entry !== holding)) continue;
-      rows.push({ since: entry.since, item: row(pool.machine.name, pool.zone, entry) });
+      rows.push({ since: entry.since, item: row(machine.name, zone, entry) });
     }
   }
   rows.sort((left, right) => right.since - left.since);
   const items = rows.map(({ item }) => item);
-  return paged('DescribeSpotPriceHistory', 'spotPriceHistorySet', items, params, {
-    minimum: 1,
-    maximum: 1000,
-    standard: 1000,
-  });
+  const bounds = { minimum: 1, maximum: 1000, standard: 1000 };
+  return paged('DescribeSpotPriceHistory', 'spotPriceHistorySet', items, params, bounds);
+}
+
+function timeAt(params: Params, name: string, fallback: number): number {
+  const time = Date.parse(param(params, name) ?? '');
+  return Number.isNaN(time) ? fallback : time;
+}
+
+/** Which pools the request asks for: by types, products, zone and filters. */
+function poolFilter(params: Params): (pool: { machine: MachineType; zone: string }) => boolean {
+  const types = new Set(strings(params, 'InstanceType'));
+  const products = strings(params, 'ProductDescription');
+  const linux =
+    products.length === 0 || products.some((each) => each === product || each === `${product} (Amazon VPC)`);
+  const asked = param(params, 'AvailabilityZone');
+  const filters = filtersOf(params);
+  return ({ machine, zone }) => {
+    if (!linux || (types.size > 0 && !types.has(machine.name)) || (asked !== undefined && asked !== zone)) return false;
+    const values: Record<string, string> = {
+      'availability-zone': zone,
+      'instance-type': machine.name,
+      'product-description': product,
+    };
+    return passes(filters, (name) => (values[name] === undefined ? undefined : [values[name]]));
+  };
 }
 
 const row = (type: string, zone: string, { price, since }: { price: number; since: number }): XmlElement =>

@@ -1,13 +1,16 @@
 // Stops the shared stack, unless STOWAGE_TEST_STACK was set by the caller, who wants to keep it.
 import { spawnSync } from 'node:child_process';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export default function teardown() {
   const folder = process.env.STOWAGE_TEST_STACK;
   if (process.env.STOWAGE_TEST_STACK_OWNED !== 'true' || folder === undefined || !existsSync(folder)) return;
   const stack = fileURLToPath(new URL('../../devstack/stack.mjs', import.meta.url));
-  const stopped = spawnSync(process.execPath, [stack, 'down', '--dir', folder], { encoding: 'utf8' });
-  if (stopped.status !== 0) throw new Error(`The test stack in ${folder} was not stopped: ${stopped.stderr}`);
+  for (const name of readdirSync(folder)) {
+    const stopped = spawnSync(process.execPath, [stack, 'down', '--dir', join(folder, name)], { encoding: 'utf8' });
+    if (stopped.status !== 0) throw new Error(`The test stack in ${folder} was not stopped: ${stopped.stderr}`);
+  }
   rmSync(folder, { recursive: true, force: true });
 }

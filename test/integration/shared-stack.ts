@@ -2,7 +2,7 @@ import { beforeAll } from '@jest/globals';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
-import type { StackPart } from '../../devstack/components.js';
+import { withDependencies, type StackPart } from '../../devstack/components.js';
 import { startStack, type Stack } from '../../devstack/stack.js';
 
 /**
@@ -10,12 +10,14 @@ import { startStack, type Stack } from '../../devstack/stack.js';
  * all, stopped by the run's global teardown. Call it at the top of a file, and the returned functions inside tests.
  * `cloud()` scripts the cloud proxy. Set STOWAGE_TEST_STACK to a folder to keep one stack over several runs.
  *
+ * There are two: files that need the controllers share one, the others share one in which nobody else writes.
  * Files share one cluster and one cloud: give namespaced objects a namespace, and cluster objects a name, of your own.
  */
 export function useStack(parts: readonly StackPart[]): { stack: () => Stack; cloud: () => CloudProxyControl } {
   let started: Stack | undefined;
   beforeAll(async () => {
-    const folder = process.env['STOWAGE_TEST_STACK'] ?? join(tmpdir(), `stowage-test-${process.ppid}`);
+    const base = process.env['STOWAGE_TEST_STACK'] ?? join(tmpdir(), `stowage-test-${process.ppid}`);
+    const folder = join(base, withDependencies(parts).includes('controllers') ? 'whole' : 'bare');
     started = await startStack({ name: 'test', folder, parts });
     if (started.awsEndpoint !== undefined) await new CloudProxyControl(started.awsEndpoint).reset();
   }, 300_000);

@@ -1,0 +1,113 @@
+import { AwsError } from './aws-error.js';
+import type { Cloud, Subnet } from './cloud.js';
+import type { CapacityKind } from './pools.js';
+import { param, struct, structs, type Params } from './query.js';
+import type { Candidate } from './strategies.js';
+import type { LaunchTemplate } from './templates.js';
+
+export interface Refusal {
+  code: string;
+  message: string;
+}
+
+/** An override resolved against its template, or the error that it ends in. */
+export interface Option extends Candidate {
+  template: LaunchTemplate;
+  version: number;
+  data: Params;
+  overrides: Params;
+  subnetId: string | undefined;
+  freeAddresses: number;
+  maxPrice: number | undefined;
+  refusal?: Refusal;
+}
+
+/** Every override of the request in its order. Throws EC2's errors for templates that are not there. */
+export async function resolveOptions(cloud: Cloud, params: Params, capacityType: CapacityKind): Promise<Option[]> {
+  const options: Option[] = [];
+  const subnets = await cloud.subnets();
+  for (const config of structs(params, 'LaunchTemplateConfigs')) {
+    const { template, version, data } = cloud.templates.resolve(struct(config, 'LaunchTemplateSpecification'));
+    const overrides = structs(config, 'Overrides');
+    for (const override of overrides.length > 0 ? overrides : [{}]) {
+      options.push(
+        await resolveOption(cloud, { template, version, data, override, capacityType, subnets, order: options.length }),
+      );
+    }
+  }
+  if (options.length === 0) throw new AwsError('MissingParameter', 'The request must contain LaunchTemplateConfigs.');
+  return options;
+}
+
+const numberAt = (params: Params, name: string): number | undefined => {
+  const value = param(params, name);
+  return value === undefined ? undefined : Number(value);
+};
+
+function refuseRequirements(override: Params): void {
+  if (Object.keys(struct(override, 'InstanceRequirements')).length === 0) return;
+  throw new AwsError('UnsupportedOperation', 'The local cloud does not choose types by InstanceRequirements.');
+}
+
+async function resolveOption(
+  cloud: Cloud,
+  given: Pick<Option, 'template' | 'version' | 'data' | 'capacityType' | 'order'> & {
+    override: Params;
+    subnets: ReadonlyMap<string, Subnet>;
+  },
+): Promise<Option> {
+  const { override, data, capacityType } = given;
+  refuseRequirements(override);
+  const instanceType = param(override, 'InstanceType') ?? param(data, 'InstanceType') ?? '';
+  const subnetId = param(override, 'SubnetId') ?? param(data, 'NetworkInterface', '1', 'SubnetId');
+  const subnet = subnetId === undefined ? undefined : given.subnets.get(subnetId);
+  const zone = subnet?.zone ?? param(override, 'AvailabilityZone') ?? (await cloud.firstZone());
+  const machine = await cloud.catalogue.machine(instanceType);
+  const option: Option = {
+    template: given.template,
+    version: given.version,
+    data,
+    overrides: override,
+    subnetId,
+    freeAddresses: subnet?.freeAddresses ?? Number.POSITIVE_INFINITY,
+    capacityType,
+    instanceType,
+    zone,
+    order: given.order,
+    price: machine === undefined ? 0 : cloud.priceOf(machine, zone, capacityType),
+    depth: cloud.market.depth(instanceType, zone),
+    priority: numberAt(override, 'Priority'),
+    maxPrice: numberAt(override, 'MaxPrice') ?? numberAt(override, 'SpotPrice'),
+  };
+  const refusal = await refusalOf(cloud, option, subnet);
+  return refusal === undefined ? option : { ...option, refusal };
+}
+
+/** Why an override can never launch, whatever the capacity. */
+async function refusalOf(cloud: Cloud, option: Option, subnet: Subnet | undefined): Promise<Refusal | undefined> {
+  const { instanceType, zone, data, overrides, subnetId } = option;
+  if (subnetId !== undefined && subnet === undefined) {
+    return { code: 'InvalidSubnetID.NotFound', message: `The subnet ID '${subnetId}' does not exist` };
+  }
+  const machine = await cloud.catalogue.machine(instanceType);
+  if (machine === undefined) {
+    return { code: 'InvalidInstanceType', message: `The instance type '${instanceType}' does not exist` };
+  }
+  const zones = await cloud.catalogue.zones();
+  if (!(zones.get(instanceType)?.has(zone) ?? false)) {
+    const message = `Your requested instance type (${instanceType}) is not supported in your requested Availability Zone (${zone}).`;
+    return { code: 'Unsupported', message };
+  }
+  const imageId = param(overrides, 'ImageId') ?? param(data, 'ImageId') ?? '';
+  const architecture = cloud.imageArchitectures.get(imageId);
+  if (architecture !== undefined && !machine.architectures.includes(architecture)) {
+    const types = machine.architectures.join(',');
+    const message = `The architecture '${types}' of the specified instance type does not match the architecture '${architecture}' of the specified AMI.`;
+    return { code: 'InvalidParameterValue', message };
+  }
+  if (option.capacityType === 'spot' && option.maxPrice !== undefined && option.maxPrice < option.price) {
+    const message = `Your Spot request price of ${option.maxPrice} is lower than the minimum required Spot request fulfillment price of ${option.price}.`;
+    return { code: 'SpotMaxPriceTooLow', message };
+  }
+  return undefined;
+}
