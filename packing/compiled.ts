@@ -1,13 +1,16 @@
 import type { Pod, TopologySpreadConstraint } from '../api/kubernetes.js';
 import { coreWellKnownLabels, labels } from '../api/labels.js';
 import { compareText } from './compare.js';
+import { bufferPods, isBufferPod } from './compile/buffers.js';
 import { Classes, inQueueOrder, podName, selectorLabelKeys, type PodClass } from './compile/classes.js';
 import { readDaemons, type Daemon } from './compile/daemons.js';
+import { DefaultSpread } from './compile/default-spread.js';
 import { Dimensions } from './compile/dimensions.js';
 import { KeySpace } from './compile/key-space.js';
 import { buildLadder, type Level } from './compile/ladder.js';
 import { invalidTerm } from './compile/node-terms.js';
 import { viewNodes, type NodeView } from './compile/nodes.js';
+import { applyOverlays } from './compile/overlays.js';
 import { compareRows, Offers } from './compile/offers.js';
 import { isNodeBound, isTerminal, QuantityReader } from './compile/pod-requests.js';
 import { considerPools, type Pool, type SkippedPool } from './compile/pools.js';
@@ -56,13 +59,23 @@ export function compile(input: PackingInput): Compiled {
   const space = new KeySpace();
   const nodes = viewNodes(objects, input.withoutNodes);
   const { pending, bound } = splitPods(objects.pods, nodes);
+  pending.push(...bufferPods(objects));
+  const defaults = new DefaultSpread(settings.defaultTopologySpread ?? [], objects);
   const volumes = new Volumes(objects);
-  const labelKeys = [...selectorLabelKeys(objects.pods)].sort();
-  const classes = new Classes(dimensions, quantities, labelKeys, (pod) => volumes.text(pod));
+  const labelKeys = [
+    ...new Set([...selectorLabelKeys(pending), ...selectorLabelKeys(objects.pods), ...defaults.labelKeys()]),
+  ].sort();
+  const classes = new Classes(
+    dimensions,
+    quantities,
+    labelKeys,
+    (pod) => volumes.text(pod) + defaults.text(pod) + (isBufferPod(pod) ? 'B' : ''),
+  );
   for (const pod of pending) classes.classify(pod);
   for (const each of classes.all) each.pods.sort((a, b) => compareText(podName(a), podName(b)));
   const daemons = readDaemons(objects.daemonSets, space, dimensions, quantities);
-  const { pools, skipped } = considerPools(objects.nodePools, input.catalogues);
+  const { catalogues } = applyOverlays(objects.nodePools, input.catalogues, objects.nodeOverlays);
+  const { pools, skipped } = considerPools(objects.nodePools, catalogues);
   const wellKnown = new Set([...coreWellKnownLabels, ...settings.wellKnownLabels]);
   const preferredTaints = [...pools, ...nodes].some(({ taints }) =>
     taints.some(({ effect }) => effect === 'PreferNoSchedule'),
@@ -71,7 +84,7 @@ export function compile(input: PackingInput): Compiled {
     buildLadder(shape, space, {
       ignorePreferences: settings.preferencePolicy === 'Ignore',
       preferredTaints,
-      defaultSpread: [],
+      defaultSpread: defaults.of(shape.exemplar),
       volumeAlternatives: volumes.needs(shape.exemplar).alternatives,
     }),
   );
@@ -111,18 +124,25 @@ function splitPods(pods: readonly Pod[], nodes: readonly NodeView[]): { pending:
   const bound = new Map<string, Pod[]>();
   for (const pod of pods) {
     if (isTerminal(pod)) continue;
-    const { nodeName, schedulingGates } = pod.spec;
-    if (nodeName === undefined || nodeName === '') {
-      if (pod.metadata.deletionTimestamp !== undefined || isNodeBound(pod)) continue;
-      if ((schedulingGates?.length ?? 0) > 0 || (pod.status?.nominatedNodeName ?? '') !== '') continue;
-      if (!shunsNodePools(pod)) pending.push(pod);
-    } else if (!leaving.has(nodeName)) {
+    const { nodeName = '' } = pod.spec;
+    if (nodeName === '') {
+      if (isProvisionable(pod)) pending.push(pod);
+    } else if (leaving.has(nodeName)) {
+      if (pod.metadata.deletionTimestamp === undefined && !isNodeBound(pod)) pending.push(pod);
+    } else {
       const there = bound.get(nodeName);
       if (there === undefined) bound.set(nodeName, [pod]);
       else there.push(pod);
-    } else if (!isNodeBound(pod) && pod.metadata.deletionTimestamp === undefined) pending.push(pod);
+    }
   }
   return { pending, bound };
+}
+
+/** Whether nodes are launched for the pod while it has none (section 2.1). */
+function isProvisionable(pod: Pod): boolean {
+  if (pod.metadata.deletionTimestamp !== undefined || isNodeBound(pod)) return false;
+  const { schedulingGates = [] } = pod.spec;
+  return schedulingGates.length === 0 && (pod.status?.nominatedNodeName ?? '') === '' && !shunsNodePools(pod);
 }
 
 /** Whether the pod asks for a node of no NodePool, and so is none of ours (section 2.1). */

@@ -6,9 +6,11 @@ import { podName, type PodClass } from './compile/classes.js';
 import type { Level } from './compile/ladder.js';
 import type { Profile } from './compile/universe.js';
 import { blockersOf, sentence } from './output/blockers.js';
+import { withSpotRatios } from './output/spot-ratios.js';
 import { describeClaim, type ClaimContext, type OpenClaim } from './output/claims.js';
 import { Assigner } from './place/assigner.js';
 import { limitUse, numberProblem, type PoolLimit } from './place/bin-problem.js';
+import { topologyBlocker } from './place/explain.js';
 import { exclusionsOf } from './place/exclusions.js';
 import { Feasibility } from './place/feasibility.js';
 import { nodeStates, type NodeState } from './place/node-states.js';
@@ -18,7 +20,7 @@ import { Ledger } from './topology/ledger.js';
 import { RuleBook } from './topology/rules.js';
 import { bindRunning, countRunning } from './topology/running.js';
 import { Namespaces } from './topology/selectors.js';
-import type { Plan, PlannedClaim, Unschedulable } from './types.js';
+import type { Blocker, Plan, PlannedClaim, Unschedulable } from './types.js';
 
 /** Units of search after a first packing. */
 const effort = { units: 200_000 };
@@ -46,6 +48,7 @@ class Pass {
   private readonly unplaced = new Map<PodClass, readonly Pod[]>();
   /** Profiles of pools whose limits left pods over. */
   private readonly exhausted = new Set<Profile>();
+  private readonly reasons = new Map<PodClass, Blocker>();
   private bound = 0;
 
   constructor(private readonly compiled: Compiled) {
@@ -108,7 +111,21 @@ class Pass {
       each.pods = this.place(podClass, level, each.pods, parts);
       if (each.pods.length === 0) return;
     }
-    if (relax) this.giveUp(podClass, each.pods);
+    if (relax) {
+      this.giveUp(podClass, each.pods);
+      this.explain(podClass, ladder.at(-1)!);
+    }
+  }
+
+  /** Notes why pods of the class found no place, while the counts are as they were then. */
+  private explain(podClass: PodClass, level: Level): void {
+    if (this.feasibility.holding(podClass, level).length === 0) return;
+    const rules = this.book.of(podClass.shape, level);
+    const target = { podClass, level, rules, without: this.exhausted };
+    const blocker = topologyBlocker(rules, this.assigner.cells.of(target), this.ledger);
+    if (blocker !== undefined && this.feasibility.holding(podClass, level, this.exhausted).length > 0) {
+      this.reasons.set(podClass, blocker);
+    }
   }
 
   private place(podClass: PodClass, level: Level, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
@@ -183,10 +200,10 @@ class Pass {
       candidates: new Map(),
     };
     const newNodeClaims: PlannedClaim[] = [];
-    for (const claim of this.claims) {
+    for (const claim of withSpotRatios(context, this.claims)) {
       const described = describeClaim(context, claim);
       if (described !== undefined) newNodeClaims.push(described);
-      else for (const { podClass, pods } of claim.members) this.giveUp(podClass, pods);
+      else this.refuse(claim);
     }
     newNodeClaims.sort((a, b) => compareText(a.pods[0]!, b.pods[0]!));
     const pricePerHour = newNodeClaims.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
@@ -201,6 +218,16 @@ class Pass {
     };
   }
 
+  /** A claim that cannot list enough different types is not made (section 2.5). */
+  private refuse({ row, members }: OpenClaim): void {
+    const nodePool = this.compiled.universe.rows[row]!.profile.pool.name;
+    const message = 'too few different instance types hold the pods for the minValues of the NodePool';
+    for (const { podClass, pods } of members) {
+      this.giveUp(podClass, pods);
+      this.reasons.set(podClass, { nodePool, reason: 'MinValues', message });
+    }
+  }
+
   private giveUp(podClass: PodClass, pods: readonly Pod[]): void {
     this.unplaced.set(podClass, [...(this.unplaced.get(podClass) ?? []), ...pods]);
   }
@@ -208,7 +235,7 @@ class Pass {
   private unschedulable(): Unschedulable[] {
     const list: Unschedulable[] = [];
     for (const [podClass, pods] of this.unplaced) {
-      const blockers = blockersOf(this.compiled, this.feasibility, podClass);
+      const blockers = blockersOf(this.compiled, this.feasibility, podClass, this.reasons.get(podClass));
       const reason = sentence(blockers);
       for (const pod of pods) list.push({ pod: podName(pod), reason, blockers });
     }

@@ -9,6 +9,7 @@ import type {
   PersistentVolumeClaim,
   Pod,
   PodDisruptionBudget,
+  PodTemplate,
   ReplicationController,
   Service,
   StorageClass,
@@ -42,6 +43,9 @@ export interface ClusterObjects {
   readonly nodeOverlays?: readonly NodeOverlay[];
   readonly capacityBuffers?: readonly CapacityBuffer[];
   readonly disruptionPolicies?: readonly DisruptionPolicy[];
+  /** What CapacityBuffers may refer to. */
+  readonly deployments?: readonly Workload[];
+  readonly podTemplates?: readonly PodTemplate[];
 }
 
 export interface PackingSettings {
@@ -75,7 +79,7 @@ export interface PackingInput {
 /** One node to launch. */
 export interface PlannedClaim {
   readonly nodePool: string;
-  /** `namespace/name`, sorted. */
+  /** `namespace/name`, sorted. Pods that stand for a CapacityBuffer are `namespace/<buffer>-buffer-<n>`. */
   readonly pods: readonly string[];
   /** Names of the types that can hold the pods, cheapest first, at most `listedTypes`. */
   readonly instanceTypes: readonly string[];

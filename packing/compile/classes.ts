@@ -2,6 +2,7 @@ import type { Affinity, Pod, PodAffinityTerm } from '../../api/kubernetes.js';
 import { QuantityError } from '../../core/quantities.js';
 import { compareText } from '../compare.js';
 import { selectorKeys } from '../topology/selectors.js';
+import { isBufferPod } from './buffers.js';
 import type { Dimensions } from './dimensions.js';
 import { demandKey, hostPorts, shapeKey, type HostPort } from './pod-key.js';
 import { podRequests, type QuantityReader } from './pod-requests.js';
@@ -46,7 +47,8 @@ export class Classes {
     private readonly dimensions: Dimensions,
     private readonly quantities: QuantityReader,
     private readonly labelKeys: readonly string[],
-    private readonly volumeText: (pod: Pod) => string,
+    /** What else tells pods apart: their volumes, say. */
+    private readonly extraText: (pod: Pod) => string,
   ) {}
 
   classify(pod: Pod): PodClass {
@@ -64,7 +66,7 @@ export class Classes {
   }
 
   private shapeOf(pod: Pod): Shape {
-    const key = shapeKey(pod, this.labelKeys, pod.spec.volumes === undefined ? '' : this.volumeText(pod));
+    const key = shapeKey(pod, this.labelKeys, this.extraText(pod));
     let shape = this.shapeIndex.get(key);
     if (shape === undefined) {
       const namespace = pod.metadata.namespace ?? 'default';
@@ -99,12 +101,14 @@ export class Classes {
 }
 
 /**
- * Largest first, as Karpenter's queue has them (section 2.3): CPU, then memory. Ties go by the name of a class's first pod,
+ * Largest first, as Karpenter's queue has them (section 2.3): CPU, then memory; capacity buffers after real pods. Ties go by the name of a class's first pod,
  * so that the order of the input decides nothing.
  */
 export function inQueueOrder(classes: readonly PodClass[]): PodClass[] {
   const first = new Map(classes.map((each) => [each, podName(each.pods[0]!)]));
   return [...classes].sort((a, b) => {
+    const buffers = Number(isBufferPod(a.shape.exemplar)) - Number(isBufferPod(b.shape.exemplar));
+    if (buffers !== 0) return buffers;
     const cpu = amount(b, 'cpu') - amount(a, 'cpu');
     if (cpu !== 0) return cpu;
     const memory = amount(b, 'memory') - amount(a, 'memory');

@@ -102,13 +102,13 @@ export class KeySpace {
     const values = new Set<string>();
     for (const { values: named, gte, lte } of this.tests[key]!.values()) {
       for (const value of named) values.add(value);
-      for (const bound of [gte, lte]) {
-        if (bound !== undefined) for (const n of [bound - 1, bound, bound + 1]) if (n >= 0) values.add(String(n));
-      }
+      for (const bound of [gte, lte]) if (bound !== undefined) for (const n of around(bound)) values.add(n);
     }
     return values;
   }
 }
+
+const around = (bound: number): string[] => [bound - 1, bound, bound + 1].filter((n) => n >= 0).map(String);
 
 /** Whether a node with these label values, by key, satisfies the constraint. */
 export function satisfies(constraint: Constraint, values: readonly (string | undefined)[]): boolean {

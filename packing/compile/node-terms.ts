@@ -1,4 +1,4 @@
-import type { NodeSelectorTerm, PodSpec } from '../../api/kubernetes.js';
+import type { NodeSelectorRequirement, NodeSelectorTerm, PodSpec } from '../../api/kubernetes.js';
 import { join, noRequirements, readLabels, readRequirements, type Requirements } from '../requirements/requirements.js';
 
 /** Alternatives of which a node must satisfy one: the node selector with each required term in turn. */
@@ -30,13 +30,21 @@ export function invalidTerm(spec: PodSpec): { subject: string; message: string }
     if ((matchFields?.length ?? 0) > 0) {
       return { subject: `${field}[${i}].matchFields`, message: 'matchFields are not supported' };
     }
-    for (const [j, { operator, values }] of (matchExpressions ?? []).entries()) {
-      const subject = `${field}[${i}].matchExpressions[${j}]`;
-      if (!operators.has(operator)) return { subject: `${subject}.operator`, message: `"${operator}" is no operator` };
-      if (numeric.has(operator) && !/^-?\d+$/.test(values?.[0] ?? '')) {
-        return { subject: `${subject}.values`, message: `${operator} needs one whole number` };
+    for (const [j, expression] of (matchExpressions ?? []).entries()) {
+      const wrong = invalidExpression(expression);
+      if (wrong !== undefined) {
+        return { subject: `${field}[${i}].matchExpressions[${j}].${wrong.field}`, message: wrong.message };
       }
     }
   }
   return undefined;
+}
+
+function invalidExpression({
+  operator,
+  values,
+}: NodeSelectorRequirement): { field: string; message: string } | undefined {
+  if (!operators.has(operator)) return { field: 'operator', message: `"${operator}" is no operator` };
+  if (!numeric.has(operator) || /^-?\d+$/.test(values?.[0] ?? '')) return undefined;
+  return { field: 'values', message: `${operator} needs one whole number` };
 }

@@ -2,6 +2,7 @@ import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Node, Pod, Taint } from '../../api/kubernetes.js';
 import { labels, taints as knownTaints } from '../../api/labels.js';
 import { compareText } from '../compare.js';
+import { nameOf } from '../names.js';
 import { normaliseKey } from '../requirements/requirements.js';
 import type { ClusterObjects } from '../types.js';
 
@@ -24,16 +25,11 @@ export type PodsByNode = ReadonlyMap<string, readonly Pod[]>;
 
 /** Every node and in-flight claim, initialised ones first, then by name (section 2.3). */
 export function viewNodes(objects: ClusterObjects, without: ReadonlySet<string> | undefined): NodeView[] {
-  const claims = new Map<string, NodeClaim>();
-  const byNode = new Map<string, NodeClaim>();
-  for (const claim of objects.nodeClaims ?? []) {
-    if (claim.status?.providerID !== undefined) claims.set(claim.status.providerID, claim);
-    if (claim.status?.nodeName !== undefined) byNode.set(claim.status.nodeName, claim);
-  }
+  const claimOf = claimFinder(objects.nodeClaims ?? []);
   const views: NodeView[] = [];
   const taken = new Set<NodeClaim>();
   for (const node of objects.nodes ?? []) {
-    const claim = claims.get(node.spec?.providerID ?? '') ?? byNode.get(node.metadata.name ?? '');
+    const claim = claimOf(node);
     if (claim !== undefined) taken.add(claim);
     views.push(nodeView(node, claim, without));
   }
@@ -41,16 +37,21 @@ export function viewNodes(objects: ClusterObjects, without: ReadonlySet<string> 
   return views.sort((a, b) => Number(b.initialized) - Number(a.initialized) || compareText(a.name, b.name));
 }
 
+function claimFinder(claims: readonly NodeClaim[]): (node: Node) => NodeClaim | undefined {
+  const byId = new Map<string, NodeClaim>();
+  const byNode = new Map<string, NodeClaim>();
+  for (const claim of claims) {
+    if (claim.status?.providerID !== undefined) byId.set(claim.status.providerID, claim);
+    if (claim.status?.nodeName !== undefined) byNode.set(claim.status.nodeName, claim);
+  }
+  return (node) => byId.get(node.spec?.providerID ?? '') ?? byNode.get(nameOf(node));
+}
+
 function nodeView(node: Node, claim: NodeClaim | undefined, without: ReadonlySet<string> | undefined): NodeView {
-  const name = node.metadata.name ?? '';
+  const name = nameOf(node);
   const nodeLabels = normalised({ [labels.hostname]: name, ...node.metadata.labels });
   const managed = claim !== undefined || labels.nodePool in nodeLabels;
   const initialized = !managed || nodeLabels[labels.initialized] === 'true';
-  const reported = node.status?.allocatable ?? node.status?.capacity ?? {};
-  const leaving =
-    node.metadata.deletionTimestamp !== undefined ||
-    claim?.metadata.deletionTimestamp !== undefined ||
-    without?.has(name) === true;
   return {
     name,
     node,
@@ -58,9 +59,20 @@ function nodeView(node: Node, claim: NodeClaim | undefined, without: ReadonlySet
     labels: nodeLabels,
     taints: lastingTaints(node, claim, initialized),
     initialized,
-    leaving,
-    allocatable: initialized ? reported : { ...reported, ...missing(reported, claim?.status?.allocatable) },
+    leaving: isLeaving(node) || (claim !== undefined && isLeaving(claim)) || without?.has(name) === true,
+    allocatable: allocatableOf(node, claim, initialized),
   };
+}
+
+const isLeaving = ({ metadata }: Node | NodeClaim): boolean => metadata.deletionTimestamp !== undefined;
+
+function allocatableOf(
+  { status }: Node,
+  claim: NodeClaim | undefined,
+  initialized: boolean,
+): Readonly<Record<string, string>> {
+  const reported = status?.allocatable ?? status?.capacity ?? {};
+  return initialized ? reported : { ...reported, ...missing(reported, claim?.status?.allocatable) };
 }
 
 /** What the claim promises of each resource that the node reports as zero or not at all. */
@@ -78,7 +90,7 @@ function missing(
 
 function claimView(claim: NodeClaim, without: ReadonlySet<string> | undefined): NodeView {
   const { metadata, spec, status } = claim;
-  const name = metadata.name ?? '';
+  const name = nameOf(claim);
   const known: Record<string, string> = { [labels.hostname]: name };
   for (const { key, operator, values } of spec.requirements) {
     if (operator === 'In' && values?.length === 1) known[key] = values[0]!;
@@ -87,9 +99,9 @@ function claimView(claim: NodeClaim, without: ReadonlySet<string> | undefined): 
     name,
     claim,
     labels: normalised({ ...known, ...metadata.labels }),
-    taints: (spec.taints ?? []) as readonly Taint[],
+    taints: spec.taints ?? [],
     initialized: false,
-    leaving: metadata.deletionTimestamp !== undefined || without?.has(name) === true,
+    leaving: isLeaving(claim) || without?.has(name) === true,
     allocatable: status?.allocatable ?? status?.capacity ?? {},
   };
 }

@@ -7,7 +7,7 @@ export class QuantityReader {
 
   read(name: string, quantity: string | number): number {
     let byText = this.known.get(name);
-    if (byText === undefined) this.known.set(name, (byText = new Map()));
+    if (byText === undefined) this.known.set(name, (byText = new Map<string, number>()));
     const text = String(quantity);
     let amount = byText.get(text);
     if (amount === undefined) byText.set(text, (amount = parseResource(name, quantity)));

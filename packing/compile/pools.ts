@@ -82,7 +82,8 @@ export function nodeClassLabel({ spec }: NodePool): { key: string; value: string
   return group === '' || kind === '' ? undefined : { key: `${group}/${kind.toLowerCase()}`, value: name };
 }
 
-function templateRequirements(pool: NodePool): Requirements {
+/** Requirements and labels of the template together, with the labels that every node of the pool gets. */
+export function templateRequirements(pool: NodePool): Requirements {
   const { metadata, spec } = pool.spec.template;
   const own = new Map<string, Requirement>([[labels.nodePool, single(nameOf(pool))]]);
   const nodeClass = nodeClassLabel(pool);

@@ -17,6 +17,7 @@ import {
   type Requirements,
 } from '../requirements/requirements.js';
 import type { Requirement } from '../requirements/requirement.js';
+import { fullName, nameOf, namespaceOf } from '../names.js';
 import type { ClusterObjects } from '../types.js';
 import { readTerm } from './node-terms.js';
 
@@ -49,10 +50,10 @@ export class Volumes {
 
   constructor(objects: ClusterObjects) {
     for (const claim of objects.persistentVolumeClaims ?? []) {
-      this.claims.set(`${claim.metadata.namespace ?? 'default'}/${claim.metadata.name ?? ''}`, claim);
+      this.claims.set(fullName(claim), claim);
     }
-    for (const volume of objects.persistentVolumes ?? []) this.volumes.set(volume.metadata.name ?? '', volume);
-    for (const storage of objects.storageClasses ?? []) this.classes.set(storage.metadata.name ?? '', storage);
+    for (const volume of objects.persistentVolumes ?? []) this.volumes.set(nameOf(volume), volume);
+    for (const storage of objects.storageClasses ?? []) this.classes.set(nameOf(storage), storage);
     if (this.claims.size === 0) return;
     for (const pod of objects.pods) {
       for (const volume of pod.spec.volumes ?? []) {
@@ -126,16 +127,13 @@ export class Volumes {
     const claim = this.claims.get(key);
     const spec = claim?.spec ?? volume.ephemeral?.volumeClaimTemplate.spec;
     if (spec === undefined) return refused('does not exist');
-    if (claim?.metadata.deletionTimestamp !== undefined) return refused('is being deleted');
-    if (claim?.status?.phase === 'Lost') return refused('has lost its volume');
-    const { volumeName, storageClassName } = spec;
-    if (claim !== undefined && volumeName !== undefined && volumeName !== '') {
-      if (claim.metadata.annotations?.[bindCompleted] === undefined) return refused('is not bound completely yet');
-      return this.boundNeeds(volumeName);
+    const { volumeName = '', storageClassName = '' } = spec;
+    if (claim !== undefined) {
+      const wrong = wrongClaim(claim);
+      if (wrong !== undefined) return refused(wrong);
+      if (volumeName !== '') return this.boundNeeds(volumeName);
     }
-    if (storageClassName === undefined || storageClassName === '')
-      return refused('is unbound and has no storage class');
-    return this.classNeeds(storageClassName);
+    return storageClassName === '' ? refused('is unbound and has no storage class') : this.classNeeds(storageClassName);
   }
 
   private boundNeeds(name: string): ClaimNeeds {
@@ -168,12 +166,19 @@ export class Volumes {
   }
 }
 
+function wrongClaim({ metadata, spec, status }: PersistentVolumeClaim): string | undefined {
+  if (metadata.deletionTimestamp !== undefined) return 'is being deleted';
+  if (status?.phase === 'Lost') return 'has lost its volume';
+  const bound = (spec.volumeName ?? '') !== '';
+  return bound && metadata.annotations?.[bindCompleted] === undefined ? 'is not bound completely yet' : undefined;
+}
+
 const refused = (error: string): ClaimNeeds => ({ alternatives: [], error });
 
 function claimKey(pod: Pod, { persistentVolumeClaim, ephemeral, name }: PodVolume): string | undefined {
   if (persistentVolumeClaim === undefined && ephemeral === undefined) return undefined;
-  const claim = persistentVolumeClaim?.claimName ?? `${pod.metadata.name ?? ''}-${name}`;
-  return `${pod.metadata.namespace ?? 'default'}/${claim}`;
+  const claim = persistentVolumeClaim?.claimName ?? `${nameOf(pod)}-${name}`;
+  return `${namespaceOf(pod)}/${claim}`;
 }
 
 const withoutHost = ({ matchExpressions }: NodeSelectorTerm): NodeSelectorTerm => ({

@@ -6,18 +6,24 @@ import { holdsOne, portsFree } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
 import { untolerated } from '../compile/tolerations.js';
 import type { Profile } from '../compile/universe.js';
+import { unavailableBlocker } from './unavailable.js';
 import type { Feasibility } from '../place/feasibility.js';
 import { probableKey } from '../requirements/typo.js';
 import { describe, satisfiedBy } from '../requirements/requirement.js';
 import type { Blocker } from '../types.js';
 
 /** Why no node takes pods of a class: what stops it first in each NodePool, heaviest first. Once a class, not once a pod. */
-export function blockersOf(compiled: Compiled, feasibility: Feasibility, podClass: PodClass): Blocker[] {
+export function blockersOf(
+  compiled: Compiled,
+  feasibility: Feasibility,
+  podClass: PodClass,
+  known: Blocker | undefined,
+): Blocker[] {
   const invalid = compiled.invalid.get(podClass);
   if (invalid !== undefined) {
     return [{ reason: 'Invalid', subject: invalid.subject, message: `${invalid.subject}: ${invalid.message}` }];
   }
-  const blockers = compiled.pools.map((pool) => poolBlocker(compiled, feasibility, podClass, pool));
+  const blockers = compiled.pools.map((pool) => poolBlocker(compiled, feasibility, podClass, { pool, known }));
   for (const { name, message } of compiled.skippedPools) {
     blockers.push({ nodePool: name, reason: 'NotReady', message: `NodePool ${name} ${message}` });
   }
@@ -31,7 +37,12 @@ export function sentence(blockers: readonly Blocker[]): string {
     .join('; ');
 }
 
-function poolBlocker(compiled: Compiled, feasibility: Feasibility, podClass: PodClass, pool: Pool): Blocker {
+function poolBlocker(
+  compiled: Compiled,
+  feasibility: Feasibility,
+  podClass: PodClass,
+  { pool, known }: { pool: Pool; known: Blocker | undefined },
+): Blocker {
   const nodePool = pool.name;
   const level = compiled.ladders[podClass.shape.index]!.at(-1)!;
   const taint = untolerated(pool.taints, level.tolerations, level.avoidsPreferred);
@@ -41,21 +52,26 @@ function poolBlocker(compiled: Compiled, feasibility: Feasibility, podClass: Pod
   }
   const own = compiled.universe.profiles.filter((profile) => profile.pool === pool);
   if (own.length === 0) {
+    const sold = unavailableBlocker(level, pool, compiled.wellKnown);
+    if (sold !== undefined) return sold;
     const message = compiled.universe.compatible[pool.index]!
       ? 'no instance type that its requirements allow has an available offering'
       : 'its requirements allow no instance type';
     return { nodePool, reason: 'Offerings', message };
   }
   const matching = own.filter((profile) => level.constraints.some((each) => satisfies(each, profile.values)));
-  if (matching.length === 0) return requirementBlocker(compiled, podClass, pool, own);
+  if (matching.length === 0) {
+    return unavailableBlocker(level, pool, compiled.wellKnown) ?? requirementBlocker(compiled, podClass, pool, own);
+  }
   const free = matching.filter((profile) => portsFree(compiled.offers.of(profile), podClass.shape.hostPorts));
   if (free.length === 0) {
     return { nodePool, reason: 'HostPorts', message: 'a DaemonSet uses a host port that the pod asks for' };
   }
   const demand = feasibility.demand(podClass);
   if (!free.some((profile) => holdsOne(compiled.offers.of(profile), demand))) {
-    return resourceBlocker(compiled, podClass, pool, free, demand);
+    return resourceBlocker(compiled, pool, free, demand);
   }
+  if (known !== undefined) return { ...known, nodePool };
   return { nodePool, reason: 'Limits', message: 'the limits of the NodePool leave no room for another node' };
 }
 
@@ -92,7 +108,6 @@ function requirementBlocker(
 
 function resourceBlocker(
   compiled: Compiled,
-  podClass: PodClass,
   { name }: Pool,
   profiles: readonly Profile[],
   demand: Float64Array,
@@ -109,7 +124,6 @@ function resourceBlocker(
         : `${amount} exceeds what the largest type allowed leaves for pods, ${type}`;
     return { nodePool: name, reason: 'Resources', subject: resource, message };
   }
-  void podClass;
   return { nodePool: name, reason: 'Resources', message: 'no single instance type has enough of every resource' };
 }
 

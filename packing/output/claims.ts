@@ -30,6 +30,8 @@ export interface OpenClaim {
   readonly members: readonly Member[];
   /** Topology keys that must not stay open. */
   readonly pinnedKeys: ReadonlySet<string>;
+  /** Set where a spot ratio decided it. */
+  readonly capacityType?: string;
 }
 
 /** What the claims of one pass share. */
@@ -91,18 +93,43 @@ function chooseTypes(
   row: Row,
   usage: Float64Array,
 ): { joint: Requirements; listing: Listing } {
-  const { compiled } = context;
-  const list = (pins: readonly string[]): { joint: Requirements; listing: Listing } => {
-    const { joint, types } = candidatesFor(context, claim, row, pins);
-    const admits = (type: InstanceType): boolean => withinLimits(context, row, type);
-    const most = compiled.input.settings.listedTypes;
-    return { joint, listing: listTypes(types, usage, row.profile.pool.requirements, most, admits) };
-  };
   const keys = [...claim.pinnedKeys].sort();
-  const open = list(keys);
+  const open = listOn(context, claim, usage, keys);
   const price = open.listing.listed[0]?.rows[0]!.offering.price ?? Infinity;
-  if (price <= row.offering.price) return open;
-  return list([...new Set([...keys, labels.zone, labels.capacityType])]);
+  if (price <= row.offering.price || (claim.capacityType !== undefined && price < Infinity)) return open;
+  return listOn(context, claim, usage, [...new Set([...keys, labels.zone, labels.capacityType])]);
+}
+
+function listOn(
+  context: ClaimContext,
+  claim: OpenClaim,
+  usage: Float64Array,
+  keys: readonly string[],
+): { joint: Requirements; listing: Listing } {
+  const { compiled } = context;
+  const row = compiled.universe.rows[claim.row]!;
+  const pins = new Map<string, Requirement>();
+  for (const key of keys) {
+    const value = valueAt(compiled, row, key);
+    if (value !== undefined) pins.set(key, single(value));
+  }
+  if (claim.capacityType !== undefined) pins.set(labels.capacityType, single(claim.capacityType));
+  const { joint, types } = candidatesFor(context, claim, row, pins);
+  const admits = (type: InstanceType): boolean => withinLimits(context, row, type);
+  const most = compiled.input.settings.listedTypes;
+  return { joint, listing: listTypes(types, usage, row.profile.pool.requirements, most, admits) };
+}
+
+/** The cheapest way to launch the claim under this capacity type. */
+export function cheapestUnder(context: ClaimContext, claim: OpenClaim, capacityType: string): Row | undefined {
+  const { compiled } = context;
+  if (claim.pinnedKeys.has(labels.capacityType)) {
+    const row = compiled.universe.rows[claim.row]!;
+    return row.capacityType === capacityType ? row : undefined;
+  }
+  const pinned = { ...claim, capacityType };
+  const { listing } = listOn(context, pinned, usageOf(context, claim), [...claim.pinnedKeys].sort());
+  return listing.listed[0]?.rows[0];
 }
 
 /** The pool's requirements with those of every pod; of a pod's alternatives, the first that the chosen row satisfies. */
@@ -110,17 +137,12 @@ function candidatesFor(
   { compiled, feasibility, candidates }: ClaimContext,
   { members }: OpenClaim,
   row: Row,
-  pinnedKeys: readonly string[],
+  pins: ReadonlyMap<string, Requirement>,
 ): { joint: Requirements; types: readonly Launchable[] } {
   const constraints = new Set<Constraint>();
   for (const { level } of members) {
     const constraint = feasibility.matching(level, row.profile.values);
     if (constraint !== undefined && constraint.keys.length > 0) constraints.add(constraint);
-  }
-  const pins = new Map<string, Requirement>();
-  for (const key of pinnedKeys) {
-    const value = valueAt(compiled, row, key);
-    if (value !== undefined) pins.set(key, single(value));
   }
   const { pool, reservation } = row.profile;
   const ordered = [...constraints].sort((a, b) => a.index - b.index);

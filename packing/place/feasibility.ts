@@ -54,7 +54,7 @@ export class Feasibility {
 
   admitsKind(level: Level, kind: NodeKind): boolean {
     let kinds = this.kindLists.get(level);
-    if (kinds === undefined) this.kindLists.set(level, (kinds = new Map()));
+    if (kinds === undefined) this.kindLists.set(level, (kinds = new Map<NodeKind, boolean>()));
     let admitted = kinds.get(kind);
     if (admitted === undefined) {
       admitted =

@@ -23,10 +23,17 @@ export interface HostContext {
 /** Whether the group selects the pods that the rules are about. */
 export const selectsOwn = (rules: Rules, group: Group): boolean => rules.matched.includes(group);
 
-/** Whether the node's drivers can attach the volumes of one more pod of the class. */
-function volumesFit({ attach }: NodeState, { shape }: PodClass, volumes: Volumes, pod: Pod): boolean {
-  if (attach === undefined || shape.exemplar.spec.volumes === undefined) return true;
-  return canAttach(attach, volumes.attached(pod));
+/** Pods with volumes come one by one, as far as the node's drivers can attach them. */
+function volumeRoom({ attach }: NodeState, { shape }: PodClass, volumes: Volumes, pod: Pod): number {
+  if (attach === undefined || shape.exemplar.spec.volumes === undefined) return Infinity;
+  const own = volumes.attached(pod);
+  if (own.length === 0) return Infinity;
+  return canAttach(attach, own) ? 1 : 0;
+}
+
+function portRoom({ ports }: NodeState, { shape }: PodClass): number {
+  if (shape.hostPorts.length === 0) return Infinity;
+  return portsClash(ports, shape.hostPorts) ? 0 : 1;
 }
 
 /**
@@ -42,14 +49,7 @@ export function hostRoom(
   const { ledger, volumes } = context;
   const { host } = node;
   let room = wanted;
-  if (node.attach !== undefined && podClass.shape.exemplar.spec.volumes !== undefined) {
-    if (!volumesFit(node, podClass, volumes, pod)) return 0;
-    if (volumes.attached(pod).length > 0) room = Math.min(room, 1);
-  }
-  if (podClass.shape.hostPorts.length > 0) {
-    if (portsClash(node.ports, podClass.shape.hostPorts)) return 0;
-    room = Math.min(room, 1);
-  }
+  room = Math.min(room, volumeRoom(node, podClass, volumes, pod), portRoom(node, podClass));
   for (const group of rules.hostSpread) {
     const self = selectsOwn(rules, group);
     const left = group.maxSkew - ledger.count(group, host);

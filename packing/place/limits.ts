@@ -37,7 +37,8 @@ export function poolLimits(
   return limits;
 }
 
-function capacityOf({ node, claim }: NodeView, resource: string): number {
+/** What the node has of a resource, by its own word or its claim. */
+export function capacityOf({ node, claim }: NodeView, resource: string): number {
   const reported = parseResources(node?.status?.capacity)[resource] ?? 0;
   return reported > 0 ? reported : (parseResources(claim?.status?.capacity)[resource] ?? 0);
 }

@@ -1,4 +1,5 @@
 import type { Compiled } from '../compiled.js';
+import { fullName, namespaceOf } from '../names.js';
 import type { NodeState } from '../place/node-states.js';
 import { looksAt, type Ledger } from './ledger.js';
 import type { Group, Groups, Identity } from './groups.js';
@@ -11,10 +12,10 @@ export function bindRunning(compiled: Compiled, groups: Groups, book: RuleBook):
     for (const pod of pods) {
       const terms = pod.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
       if (terms === undefined || terms.length === 0 || pod.metadata.deletionTimestamp !== undefined) continue;
-      const identity = groups.identity(pod.metadata.namespace ?? 'default', pod.metadata.labels);
+      const identity = groups.identity(namespaceOf(pod), pod.metadata.labels);
       const own = terms.map((term) => groups.term('antiAffinity', term, identity));
       for (const group of own) book.bind(group);
-      byPod.set(`${identity.namespace}/${pod.metadata.name ?? ''}`, own);
+      byPod.set(fullName(pod), own);
     }
   }
   return byPod;
@@ -30,23 +31,38 @@ export function countRunning(
 ): void {
   if (groups.all.length === 0) return;
   for (const node of nodes) {
+    const domainIn = (group: Group): string | undefined => domainOf(compiled, node, group);
     const counts = new Map<Identity, number>();
     for (const pod of compiled.bound.get(node.view.name) ?? []) {
       if (pod.metadata.deletionTimestamp !== undefined) continue;
-      const identity = groups.identity(pod.metadata.namespace ?? 'default', pod.metadata.labels);
+      const identity = groups.identity(namespaceOf(pod), pod.metadata.labels);
       counts.set(identity, (counts.get(identity) ?? 0) + 1);
-      for (const group of owned.get(`${identity.namespace}/${pod.metadata.name ?? ''}`) ?? []) {
-        const domain = domainOf(compiled, node, group);
-        if (domain !== undefined) ledger.addOwner(group, domain, 1);
-      }
+      countOwner(owned.get(fullName(pod)) ?? [], ledger, domainIn);
     }
-    for (const [identity, pods] of counts) {
-      for (const group of groups.matching(identity)) {
-        const domain = domainOf(compiled, node, group);
-        const counted = group.kind !== 'spread' || looksAt(group, node.kind.values, node.kind.taints);
-        if (domain !== undefined && counted) ledger.addSelected(group, domain, pods);
-      }
-    }
+    for (const [identity, pods] of counts) countSelected(groups.matching(identity), pods, node, ledger, domainIn);
+  }
+}
+
+type DomainIn = (group: Group) => string | undefined;
+
+function countOwner(own: readonly Group[], ledger: Ledger, domainIn: DomainIn): void {
+  for (const group of own) {
+    const domain = domainIn(group);
+    if (domain !== undefined) ledger.addOwner(group, domain, 1);
+  }
+}
+
+function countSelected(
+  groups: readonly Group[],
+  pods: number,
+  { kind }: NodeState,
+  ledger: Ledger,
+  domainIn: DomainIn,
+): void {
+  for (const group of groups) {
+    const domain = domainIn(group);
+    const counted = group.kind !== 'spread' || looksAt(group, kind.values, kind.taints);
+    if (domain !== undefined && counted) ledger.addSelected(group, domain, pods);
   }
 }
 

@@ -1,0 +1,73 @@
+import type { Group } from '../topology/groups.js';
+import type { Ledger } from '../topology/ledger.js';
+import type { Rules } from '../topology/rules.js';
+import type { Blocker } from '../types.js';
+import type { Cell } from './cells.js';
+import { selectsOwn } from './host-rules.js';
+
+/** Which topology rule keeps the next pod out of every domain; the first in the order in which they are checked. */
+export function topologyBlocker(rules: Rules, cells: readonly Cell[], ledger: Ledger): Blocker | undefined {
+  const view = new View(rules, cells, ledger);
+  for (const group of rules.spread) {
+    const message = view.crowded(group);
+    if (message !== undefined) return blocker(group, message);
+  }
+  for (const group of rules.affinity) {
+    if (view.lonely(group)) return blocker(group, `no ${group.key} that it may use has a pod that its affinity wants`);
+  }
+  for (const group of rules.antiAffinity) {
+    if (view.domains(group).every((domain) => ledger.count(group, domain) > 0)) {
+      return blocker(group, `every ${group.key} has a pod that its anti-affinity keeps away from`);
+    }
+  }
+  for (const group of rules.matched) {
+    if (view.shunned(group)) return blocker(group, `every ${group.key} has a pod whose anti-affinity keeps it away`);
+  }
+  const [company] = rules.hostAffinity;
+  if (company !== undefined) return blocker(company, 'no node with the pods that its affinity wants has room for it');
+  const [key] = rules.keys;
+  if (key === undefined) return undefined;
+  return { reason: 'Topology', subject: key, message: 'its topology rules allow no domain together' };
+}
+
+/** The domains that a class could use, and the counts there. */
+class View {
+  constructor(
+    private readonly rules: Rules,
+    private readonly cells: readonly Cell[],
+    private readonly ledger: Ledger,
+  ) {}
+
+  domains({ key }: Group): string[] {
+    return [...new Set(this.cells.flatMap(({ domains }) => domains.get(key) ?? []))];
+  }
+
+  crowded(group: Group): string | undefined {
+    const { ledger } = this;
+    const self = selectsOwn(this.rules, group) ? 1 : 0;
+    const least = ledger.least(group);
+    if (this.domains(group).some((domain) => ledger.count(group, domain) + self - least <= group.maxSkew)) {
+      return undefined;
+    }
+    const known = ledger.domains(group);
+    const few = known.length < group.minDomains ? `; minDomains asks for ${group.minDomains} domains` : '';
+    const counts = known.map((domain) => `${domain}: ${ledger.count(group, domain)}`).join(', ');
+    return `spreading over ${group.key} with a skew of ${group.maxSkew} has no room (${counts}${few})`;
+  }
+
+  lonely(group: Group): boolean {
+    const { ledger } = this;
+    if (ledger.total(group) === 0 && selectsOwn(this.rules, group)) return this.domains(group).length === 0;
+    return this.domains(group).every((domain) => ledger.count(group, domain) === 0);
+  }
+
+  shunned(group: Group): boolean {
+    if (group.kind !== 'antiAffinity' || group.hostname) return false;
+    const domains = this.domains(group);
+    return domains.length > 0 && domains.every((domain) => this.ledger.owners(group, domain) > 0);
+  }
+}
+
+function blocker(group: Group, message: string): Blocker {
+  return { reason: 'Topology', subject: group.key, message };
+}

@@ -1,0 +1,92 @@
+import type { SpotRatio } from '../../api/stowage/disruption-policy.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import { labels } from '../../api/labels.js';
+import { compareText } from '../compare.js';
+import type { Compiled } from '../compiled.js';
+import { nameOf } from '../names.js';
+import { selects } from '../topology/selectors.js';
+import { capacityOf } from './limits.js';
+
+/** A claim as far as its capacity type is concerned. */
+export interface Choice {
+  readonly pool: string;
+  /** Zone that the claim is bound to; undefined while that is open. */
+  readonly zone: string | undefined;
+  /** Millicores of the cheapest type on spot and on demand; undefined where the claim cannot be that. */
+  readonly spot: number | undefined;
+  readonly onDemand: number | undefined;
+}
+
+export type Share = 'spot' | 'on-demand';
+
+/** The ratio that rules a pool: that of the heaviest policy that selects it, of equals the first by name. */
+export function ratioOf(compiled: Compiled, pool: NodePool): SpotRatio | undefined {
+  const policies = (compiled.input.objects.disruptionPolicies ?? []).filter(
+    ({ spec }) => spec.nodePoolSelector === undefined || selects(spec.nodePoolSelector, pool.metadata.labels),
+  );
+  policies.sort((a, b) => (b.spec.weight ?? 0) - (a.spec.weight ?? 0) || compareText(nameOf(a), nameOf(b)));
+  return policies[0]?.spec.spotRatio;
+}
+
+interface Running {
+  spot: number;
+  onDemand: number;
+}
+
+/**
+ * Decides for each claim of a pool with a ratio whether it is bought on spot or on demand, so that the vCPUs of the pool,
+ * running nodes included, come as near to the ratio as whole nodes allow. Large nodes are decided first and small ones even
+ * out. With `perZone` every zone is counted for itself.
+ */
+export function shareOut(ratio: SpotRatio, choices: readonly Choice[], running: ReadonlyMap<string, Running>): Share[] {
+  const shares = choices.map(({ spot }): Share => (spot === undefined ? 'on-demand' : 'spot'));
+  const tallies = new Map<string, Running>([...running].map(([key, tally]) => [key, { ...tally }]));
+  const keyOf = ({ zone }: Choice): string => (ratio.perZone ? (zone ?? '') : '');
+  const tallyOf = (choice: Choice): Running => {
+    const key = keyOf(choice);
+    let tally = tallies.get(key);
+    if (tally === undefined) tallies.set(key, (tally = { spot: 0, onDemand: 0 }));
+    return tally;
+  };
+  const open: number[] = [];
+  choices.forEach((choice, i) => {
+    if (choice.spot === undefined) tallyOf(choice).onDemand += choice.onDemand ?? 0;
+    else if (choice.onDemand === undefined) tallyOf(choice).spot += choice.spot;
+    else open.push(i);
+  });
+  open.sort((a, b) => choices[b]!.spot! - choices[a]!.spot! || a - b);
+  const target = ratio.spotPercent / 100;
+  let floor = ratio.minimumOnDemandVCPU * 1000 - [...tallies.values()].reduce((sum, tally) => sum + tally.onDemand, 0);
+  for (const i of open) {
+    const { spot, onDemand } = choices[i]!;
+    const tally = tallyOf(choices[i]!);
+    const asSpot = distance(tally.spot + spot!, tally.onDemand, target);
+    const asOnDemand = distance(tally.spot, tally.onDemand + onDemand!, target);
+    if (floor <= 0 && asSpot <= asOnDemand) tally.spot += spot!;
+    else {
+      tally.onDemand += onDemand!;
+      floor -= onDemand!;
+      shares[i] = 'on-demand';
+    }
+  }
+  return shares;
+}
+
+function distance(spot: number, onDemand: number, target: number): number {
+  return Math.abs(spot - target * (spot + onDemand));
+}
+
+/** Millicores that the pool's staying nodes have, by zone where the ratio is by zone. */
+export function runningShares({ nodes }: Compiled, pool: string, perZone: boolean): Map<string, Running> {
+  const running = new Map<string, Running>();
+  for (const view of nodes) {
+    if (view.leaving || view.labels[labels.nodePool] !== pool) continue;
+    const key = perZone ? (view.labels[labels.zone] ?? '') : '';
+    const tally = running.get(key) ?? { spot: 0, onDemand: 0 };
+    const amount = capacityOf(view, 'cpu');
+    if (view.labels[labels.capacityType] === 'spot') tally.spot += amount;
+    else tally.onDemand += amount;
+    running.set(key, tally);
+  }
+  return running;
+}
