@@ -1,5 +1,7 @@
 import type { Compiled } from './compile.js';
 import { compile } from './compile.js';
+import type { ItemBound } from './item-bound.js';
+import { itemBound } from './item-bound.js';
 import { placeable } from './placeable.js';
 import type { BinProblem, Effort } from './problem.js';
 import type { Worth } from './resource-lp.js';
@@ -14,6 +16,8 @@ export interface Relaxation {
   readonly items: Int32Array;
   /** Worth of resources that guides the search; see `resourceWorth`. */
   readonly worth: Worth;
+  /** The same scaled to prove the bound. */
+  readonly proven: Worth;
   /** No packing of these items costs less. */
   readonly bound: number;
 }
@@ -27,7 +31,7 @@ export function relax(problem: BinProblem, compiled: Compiled): Relaxation {
   let total = 0;
   for (let k = 0; k < proven.resource.length; k++) total += proven.resource[k]! * demands.resource[k]!;
   for (let k = 0; k < proven.cap.length; k++) total += proven.cap[k]! * demands.cap[k]!;
-  return { items, worth, bound: Math.max(0, (total - openWorth(problem, compiled, proven)) * (1 - safety)) };
+  return { items, worth, proven, bound: Math.max(0, (total - openWorth(problem, compiled, proven)) * (1 - safety)) };
 }
 
 /**
@@ -35,8 +39,21 @@ export function relax(problem: BinProblem, compiled: Compiled): Relaxation {
  * exceeds its price in proves one; open bins hold theirs free; limits only make packings dearer and are left out.
  */
 export function lowerBound(problem: BinProblem, effort: Effort): number {
-  void effort.units;
-  return relax(problem, compile(problem)).bound;
+  const compiled = compile(problem);
+  const relaxation = relax(problem, compiled);
+  return Math.max(relaxation.bound, tighten(problem, compiled, relaxation, effort.units)?.bound ?? 0);
+}
+
+/** A bound by whole pods, where `units` of work allow; open bins are not yet told apart there. */
+export function tighten(
+  problem: BinProblem,
+  compiled: Compiled,
+  relaxation: Relaxation,
+  units: number,
+): ItemBound | undefined {
+  if (problem.openBins.length > 0) return undefined;
+  const tight = itemBound(compiled, relaxation.items, relaxation.proven, units);
+  return tight === undefined ? undefined : { ...tight, bound: tight.bound * (1 - safety) };
 }
 
 /** The most worth that open bins can take. */

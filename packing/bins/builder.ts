@@ -6,7 +6,7 @@ import type { Seed } from './stock.js';
 import { Stock } from './stock.js';
 
 /** How many offers are filled to find the next bin. */
-const candidatesPerBin = 6;
+const candidatesPerBin = 4;
 
 /** Builds bins one pattern at a time; holds the scratch space that constructions share. */
 export class Builder {

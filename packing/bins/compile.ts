@@ -1,9 +1,10 @@
-import { hasBit, members, numberSets } from './bits.js';
+import { hasBit, numberSets } from './bits.js';
 import { canonicalOrder } from './canonical-order.js';
 import type { Supplies } from './dominance.js';
 import { keepOffers } from './dominance.js';
 import { mergeItems } from './merge-items.js';
 import type { BinProblem } from './problem.js';
+import { refineSets } from './refine-sets.js';
 
 /**
  * A problem made ready for search: equal items merged, offers that another beats dropped, everything in an order that does
@@ -64,12 +65,11 @@ export interface Compiled {
 
 export function compile(problem: BinProblem): Compiled {
   const dimensions = usedDimensions(problem);
-  const sets = numberSets(problem.items.allowed);
+  const sets = refineSets(problem);
   const openSets = numberSets(problem.openBins.map((bin) => bin.allowed));
-  const offersOfSet = sets.distinct.map((bits) => members(bits, problem.offers.count));
-  const order = canonicalOrder(problem, sets.of, offersOfSet);
+  const order = canonicalOrder(problem, sets.of, sets.offersOfSet);
   const merged = mergeItems(problem, sets.of, openSets.distinct, order);
-  const kept = keepOffers(problem, dimensions, offersOfSet, order);
+  const kept = keepOffers(problem, dimensions, sets.offersOfSet, order);
   const items = merged.members.length;
   const representative = merged.members.map((list) => list[0]!);
   const setRank = rankOf(order.sets);
@@ -101,7 +101,7 @@ export function compile(problem: BinProblem): Compiled {
   return {
     dims: dimensions.length,
     ...kept,
-    sets: sets.distinct.length,
+    sets: sets.offersOfSet.length,
     shapes,
     demand,
     setOf,

@@ -1,4 +1,4 @@
-import { relax } from './bound.js';
+import { relax, tighten } from './bound.js';
 import { Builder } from './builder.js';
 import type { Compiled } from './compile.js';
 import { compile } from './compile.js';
@@ -7,7 +7,7 @@ import { LocalSearch } from './local-search.js';
 import { Market } from './market.js';
 import { fillOpenBins } from './open-bins.js';
 import type { Packing, Stack } from './plan.js';
-import { expand } from './plan.js';
+import { expand, priceOf } from './plan.js';
 import type { BinProblem, BinSolution, Effort } from './problem.js';
 
 /** How much dearer, as shares of the plan's price, a limit that left pods out makes what it limits, attempt by attempt. */
@@ -51,11 +51,16 @@ interface Packed extends Packing {
 
 function pack(problem: BinProblem, compiled: Compiled, effort: Effort): Packed {
   const left = Int32Array.from(compiled.pods);
-  const { items, worth, bound } = relax(problem, compiled);
+  const relaxation = relax(problem, compiled);
+  const { items, worth } = relaxation;
   const builder = new Builder(new Market(compiled, worth.resource, new LimitLedger(compiled)));
   const { filled } = fillOpenBins(problem, compiled, builder, left);
   const stacks: Stack[] = [];
   builder.construct(items, left, stacks);
+  const built = priceOf(compiled, stacks);
+  const near = built <= relaxation.bound * nearEnough;
+  const tight = near ? undefined : tighten(problem, compiled, relaxation, effort.units);
+  const bound = Math.max(relaxation.bound, tight?.bound ?? 0);
   new LocalSearch(builder, stacks).run(effort.units, bound * nearEnough);
   return { stacks, filled, left, bound, missed: items.reduce((sum, item) => sum + left[item]!, 0) };
 }
