@@ -11,7 +11,7 @@ import { families } from './families.js';
 import { architectureOf, instanceLabels, labelRequirements } from './instance-labels.js';
 import type { MachineTypes } from './machine-types.js';
 import type { PriceTable } from './prices.js';
-import type { UnavailableOfferings } from './unavailable.js';
+import type { UnavailableOfferings } from '../../core/unavailable-offerings.js';
 
 export interface CatalogueInput {
   readonly machines: MachineTypes;

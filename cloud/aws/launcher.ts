@@ -23,7 +23,7 @@ import type { LaunchTemplates } from './launch-template.js';
 import type { Subnets } from './networks.js';
 import { launchTags } from './tags.js';
 import type { TemplatePlanner } from './template-planner.js';
-import type { UnavailableOfferings } from './unavailable.js';
+import type { UnavailableOfferings } from '../../core/unavailable-offerings.js';
 
 export interface LauncherDeps {
   readonly calls: Pick<AwsCalls, 'createFleet'>;

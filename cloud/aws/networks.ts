@@ -3,7 +3,7 @@ import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
 import { allPages } from './pages.js';
 import { tagFilters } from './tag-filters.js';
-import { unavailableMs } from './unavailable.js';
+import { unavailableMs } from '../../core/unavailable-offerings.js';
 
 /** A subnet with what a launch needs to know of it. */
 export interface Subnet extends ResolvedSubnet {

@@ -27,7 +27,7 @@ import type { AwsOptions } from './options.js';
 import { Prices } from './prices.js';
 import { pollInstanceStatus } from './status-poll.js';
 import { TemplatePlanner } from './template-planner.js';
-import { UnavailableOfferings } from './unavailable.js';
+import { UnavailableOfferings } from '../../core/unavailable-offerings.js';
 
 /** EC2 as a cloud provider for EC2NodeClass `karpenter.k8s.aws/v1`. Nothing is called before it is needed. */
 export function createAwsProvider(options: AwsOptions): CloudProvider {
@@ -62,7 +62,7 @@ export class AwsProvider implements CloudProvider {
   ) {
     const { clusterName, region } = options;
     const facts = new ClusterFacts(options, calls, clock);
-    this.unavailable = new UnavailableOfferings(clock);
+    this.unavailable = new UnavailableOfferings(() => clock.now());
     this.prices = createPrices(options, calls, clock);
     this.machines = createMachineTypes(calls, clock);
     this.catalogues = new CachedByKey(clock, catalogueMs);

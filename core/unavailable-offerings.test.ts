@@ -1,0 +1,27 @@
+import { expect, test } from '@jest/globals';
+import { unavailableMs, UnavailableOfferings } from './unavailable-offerings.js';
+
+const refusal = { instanceType: 'm5.large', zone: 'a', capacityType: 'spot', reason: 'InsufficientInstanceCapacity' };
+
+test('an offering is left alone for three minutes, or until it says', () => {
+  let now = 0;
+  const offerings = new UnavailableOfferings(() => now);
+  const before = offerings.version;
+  offerings.mark([refusal, { ...refusal, zone: 'b', until: 10 }]);
+  expect(offerings.version).not.toBe(before);
+  expect(offerings.get('spot', 'm5.large', 'a')).toMatchObject({ until: unavailableMs, reason: refusal.reason });
+  expect(offerings.get('on-demand', 'm5.large', 'a')).toBeUndefined();
+  now = 10;
+  const marked = offerings.version;
+  expect(offerings.get('spot', 'm5.large', 'b')).toBeUndefined();
+  now = unavailableMs;
+  expect(offerings.version).not.toBe(marked);
+  expect(offerings.get('spot', 'm5.large', 'a')).toBeUndefined();
+});
+
+test('an asterisk stands for any type or zone', () => {
+  const offerings = new UnavailableOfferings(() => 0);
+  offerings.mark([{ ...refusal, instanceType: '*', zone: '*' }]);
+  expect(offerings.get('spot', 'c5.large', 'z')).toBeDefined();
+  expect(offerings.get('on-demand', 'c5.large', 'z')).toBeUndefined();
+});
