@@ -7,12 +7,16 @@ import { Stock } from './stock.js';
 
 /** How many offers are filled to find the next bin. */
 const candidatesPerBin = 4;
+/** How many offers a random rebuild chooses among. */
+const candidatesAtRandom = 16;
 
 /** Builds bins one pattern at a time; holds the scratch space that constructions share. */
 export class Builder {
   readonly filler: Filler;
   readonly compiled: Compiled;
   private fills = 0;
+  /** How many offers are shortlisted. */
+  private wanted = candidatesPerBin;
   /** Other than 0 while rebuilding: varies the choices. */
   private bits = 0;
   private readonly stock: Stock;
@@ -30,8 +34,8 @@ export class Builder {
     this.compiled = compiled;
     this.filler = new Filler(compiled);
     this.stock = new Stock(compiled, market);
-    this.choice = new Int32Array(candidatesPerBin);
-    this.choiceScore = new Float64Array(candidatesPerBin);
+    this.choice = new Int32Array(candidatesAtRandom);
+    this.choiceScore = new Float64Array(candidatesAtRandom);
     this.content = new Float64Array(compiled.dims);
     this.target = new Float64Array(compiled.dims);
     this.importance = new Float64Array(compiled.dims);
@@ -101,6 +105,7 @@ export class Builder {
    */
   private next(seed: Seed): Stack | undefined {
     const forced = seed.forced && (this.bits & 7) !== 7;
+    this.wanted = (this.bits & 8) !== 0 ? candidatesAtRandom : candidatesPerBin;
     const found = forced ? this.shortlistForced(seed) : this.shortlistFree(seed);
     // Every other rebuild starts from an offer at random rather than from the best.
     const only = found > 1 && (this.bits & 8) !== 0 ? (this.bits >> 8) % found : -1;
@@ -150,7 +155,7 @@ export class Builder {
       if (compiled.price[o]! > this.ceiling) break;
       market.work++;
       const score = this.promise(o, seed.set);
-      if (found === candidatesPerBin && score <= choiceScore[found - 1]!) continue;
+      if (found === this.wanted && score <= choiceScore[found - 1]!) continue;
       if (market.holds(o, shape)) found = this.offer(o, score, found);
     }
     return found;
@@ -159,8 +164,8 @@ export class Builder {
   /** Inserts an offer into `choice`, best first, dropping the last where it is full. */
   private offer(offer: number, score: number, found: number): number {
     const { choice, choiceScore } = this;
-    if (found === candidatesPerBin && score <= choiceScore[found - 1]!) return found;
-    let k = found < candidatesPerBin ? found : found - 1;
+    if (found === this.wanted && score <= choiceScore[found - 1]!) return found;
+    let k = found < this.wanted ? found : found - 1;
     while (k > 0 && choiceScore[k - 1]! < score) {
       choice[k] = choice[k - 1]!;
       choiceScore[k] = choiceScore[k - 1]!;
@@ -168,7 +173,7 @@ export class Builder {
     }
     choice[k] = offer;
     choiceScore[k] = score;
-    return Math.min(candidatesPerBin, found + 1);
+    return Math.min(this.wanted, found + 1);
   }
 
   /** How much worth for its price `offer` could hold of what is left. */

@@ -111,14 +111,14 @@ class ItemProgram {
       Float64Array.from(start, ({ cost }) => cost),
     );
     let best: Proof = { total: -Infinity, value: new Float64Array(rows.length) };
-    do {
-      this.moved = false;
+    for (let moved = true; moved && this.work <= units; ) {
+      moved = false;
       const before = Float64Array.from(simplex.duals);
       const found = grids.map((grid) => this.price(grid, before));
       const proof = this.proofOf(grids, before, found.map(({ excess }) => excess)); // prettier-ignore
       if (proof.total > best.total) best = proof;
-      for (const { columns } of found) for (const column of columns) this.enter(column, simplex);
-    } while (this.moved && this.work <= units);
+      for (const { columns } of found) for (const column of columns) moved = this.enter(column, simplex) || moved;
+    }
     return best;
   }
 
@@ -149,8 +149,6 @@ class ItemProgram {
     }
     return least;
   }
-
-  private moved: boolean = false;
 
   /** Fills bins of all sizes below `cells` with what gains most: `best` by size, `choice` the last pod in. */
   private fill(rows: Int32Array, gain: Float64Array, cells: number): void {
@@ -219,10 +217,11 @@ class ItemProgram {
     return { rows: [...counts.keys()], counts: [...counts.values()], cost };
   }
 
-  private enter(column: Column, simplex: CoveringSimplex): void {
+  private enter(column: Column, simplex: CoveringSimplex): boolean {
     this.work += (simplex.duals.length * simplex.duals.length) >> 1;
-    if (simplex.enter(column.rows, column.counts, column.cost, this.rows.length)) this.moved = true;
+    const moved = simplex.enter(column.rows, column.counts, column.cost, this.rows.length);
     while (simplex.enterSurplus()) this.work += simplex.duals.length;
+    return moved;
   }
 
   /** Scales the duals down, grid by grid, until no pattern exceeds its cost; what they prove then. */
