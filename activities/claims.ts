@@ -55,7 +55,8 @@ async function create(
   { plan, pool, index }: { plan: ClaimPlan; pool: NodePool; index: number },
 ): Promise<CreatedClaim> {
   const key = `${input.planId}/${index}`;
-  const name = `${plan.nodePool}-${hashText(key).slice(0, 10)}`;
+  // Hashed twice: keys that differ in their last digit alone give names that look alike otherwise.
+  const name = `${plan.nodePool}-${hashText(hashText(key)).slice(0, 10)}`;
   const { outcome, object } = await deps.kube.create('NodeClaim', claimOf(plan, pool, input.typeLists, { name, key }));
   if (outcome === 'exists' && object.metadata.annotations?.[planAnnotation] !== key) {
     throw new DomainError('Invalid', `NodeClaim ${name} exists and is none of this plan`);

@@ -112,11 +112,13 @@ function publish(deps: ActivityDeps, plan: Plan): void {
     });
   }
   for (const { node, pods } of plan.existingNodes) {
+    // A node that is still to come goes by its claim's name.
+    const kind = deps.cache.get('Node', { name: node }) === undefined ? 'nodeclaim' : 'node';
     for (const pod of pods)
       publishPod(deps, pod, {
         type: 'Normal',
         reason: 'Nominated',
-        message: `Pod should schedule on: node/${node}`,
+        message: `Pod should schedule on: ${kind}/${node}`,
       });
   }
 }

@@ -62,12 +62,16 @@ function claimOfEvent(
 ): string | undefined {
   const nodeName = pod.spec.nodeName ?? '';
   if (nodeName === '' || isOwnedBy(pod, 'DaemonSet')) return undefined;
-  const bound = type === 'modified' && (previous?.spec.nodeName ?? '') === '';
-  const ended = previous !== undefined && isTerminal(pod) && !isTerminal(previous);
-  const ending = previous !== undefined && isTerminating(pod) && !isTerminating(previous);
-  if (!bound && !ended && !ending && type !== 'deleted') return undefined;
+  if (type !== 'deleted' && !isPodEvent(pod, previous)) return undefined;
   const providerId = cache.get('Node', { name: nodeName })?.spec?.providerID;
   return providerId === undefined ? undefined : cache.nodeClaimByProviderId(providerId)?.metadata.name;
+}
+
+function isPodEvent(pod: Pod, previous: Pod | undefined): boolean {
+  if (previous === undefined) return false;
+  const bound = (previous.spec.nodeName ?? '') === '';
+  const ended = isTerminal(pod) && !isTerminal(previous);
+  return bound || ended || (isTerminating(pod) && !isTerminating(previous));
 }
 
 async function podEvent(context: OperatorContext, name: string): Promise<Requeue | undefined> {

@@ -64,6 +64,7 @@ async function terminate(context: OperatorContext, claim: NodeClaim, settled: Se
   if (claim.metadata.finalizers?.includes(finalizers.termination) !== true) return undefined;
   if (settled.has(`terminate/${uid}`)) return undefined;
   await context.starter.terminate({ name, uid }, labelsOf(claim).nodePool, 'deleted');
+  await context.starter.claimChanged(uid);
   settled.add(`terminate/${uid}`);
   return undefined;
 }

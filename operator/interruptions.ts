@@ -9,7 +9,8 @@ export async function watchInterruptions(context: OperatorContext, signal: Abort
   const source = cloud.interruptions;
   if (source === undefined) return;
   let failing = false;
-  while (!signal.aborted) {
+  const over = (): boolean => signal.aborted;
+  while (!over()) {
     try {
       await source.run(
         async (notice) => {
@@ -24,7 +25,7 @@ export async function watchInterruptions(context: OperatorContext, signal: Abort
       );
       failing = false;
     } catch (error) {
-      if (signal.aborted) return;
+      if (over()) return;
       if (!failing) log.warn({ error: String(error) }, 'cannot read interruption notices, trying again');
       failing = true;
       await delay(retryMs, undefined, { signal }).catch(() => undefined);

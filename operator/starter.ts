@@ -5,6 +5,7 @@ import {
   WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
 } from '@temporalio/client';
+import type { SignalDefinition } from '@temporalio/common';
 import { workflowIds } from '../core/ids.js';
 import type {
   BatchWindow,
@@ -97,6 +98,11 @@ export class Starter {
     return this.start('rotateExpired', workflowIds.expire(this.cluster, claim.uid), `${claim.name}: expiry`, input);
   }
 
+  /** The claim of an expiry timer is going: it need not wait on. */
+  async claimChanged(uid: string): Promise<void> {
+    await this.signal(workflowIds.expire(this.cluster, uid), nodeChangedSignal);
+  }
+
   async interruption(notice: InterruptionNotice): Promise<void> {
     const input: HandleInterruptionInput = { cluster: this.cluster, instanceId: notice.instanceId };
     await this.client.workflow.signalWithStart('handleInterruption', {
@@ -155,11 +161,11 @@ export class Starter {
 
   private async signal<Args extends unknown[]>(
     workflowId: string,
-    definition: Parameters<ReturnType<Client['workflow']['getHandle']>['signal']>[0] & { name?: string },
+    definition: SignalDefinition<Args>,
     ...args: Args
   ): Promise<void> {
     try {
-      await this.client.workflow.getHandle(workflowId).signal(definition as never, ...(args as never));
+      await this.client.workflow.getHandle(workflowId).signal(definition, ...args);
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw error;
     }

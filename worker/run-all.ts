@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { NativeConnection } from '@temporalio/worker';
 import { runOperator } from '../operator/operator.js';
 import { serveHttp } from './http.js';
@@ -35,6 +36,8 @@ export async function runAll(options: RunOptions = {}): Promise<number> {
     return error instanceof SettingsError ? 2 : 1;
   }
   const ending = new AbortController();
+  // Every part of the process hangs on this one signal.
+  setMaxListeners(0, ending.signal);
   const end = (): void => ending.abort();
   process.once('SIGTERM', end);
   process.once('SIGINT', end);

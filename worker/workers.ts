@@ -23,8 +23,9 @@ const limits: Readonly<Record<Queue, Partial<WorkerOptions>>> = {
 export function installRuntime(log: Logger): void {
   Runtime.install({
     logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
-      const method = level === 'ERROR' ? 'error' : level === 'WARN' ? 'warn' : 'debug';
-      log[method]({ ...plain(meta) }, message);
+      // Three of the four queues serve activities alone.
+      if (message.startsWith('No workflows registered')) return;
+      log[level === 'ERROR' ? 'error' : 'warn'](plain(meta), message);
     }),
     shutdownSignals: [],
   });
@@ -35,7 +36,7 @@ function plain(meta: Record<string, unknown> | undefined): Record<string, unknow
   return {
     ...(workflowId === undefined ? {} : { workflowId }),
     ...(activityType === undefined ? {} : { activityType }),
-    ...(error === undefined ? {} : { error: error instanceof Error ? error.message : String(error) }),
+    ...(error instanceof Error ? { error: error.message } : {}),
   };
 }
 
@@ -104,9 +105,14 @@ async function keepRunning(
       await running;
       signal.removeEventListener('abort', stop);
     } catch (error) {
-      if (signal.aborted) return;
+      if (isOver(signal)) return;
       world.log.error({ queue: name, error: String(error) }, 'a worker failed, starting it again');
       await delay(restartMs, undefined, { signal }).catch(() => undefined);
     }
   }
+}
+
+/** Asked anew after a wait. */
+function isOver(signal: AbortSignal): boolean {
+  return signal.aborted;
 }

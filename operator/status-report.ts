@@ -1,0 +1,132 @@
+import type { Client } from '@temporalio/client';
+import { conditionOf, isTrue } from '../core/conditions.js';
+import { parseWorkflowId } from '../core/ids.js';
+import { labelsOf } from '../activities/labels-of.js';
+import type { KubeClient } from '../kube/port.js';
+import type { Explanation } from '../workflows/messages.js';
+import { explainQuery, searchAttributes } from '../workflows/messages.js';
+
+/** One NodeClaim with its node, as `stowage status` shows it. */
+export interface ClaimRow {
+  readonly nodeClaim: string;
+  readonly nodePool: string;
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly capacityType: string;
+  readonly node: string;
+  /** `launching`, `registering`, `initializing`, `ready` or `terminating`. */
+  readonly state: string;
+  /** Milliseconds. */
+  readonly ageMs: number;
+  readonly message: string;
+}
+
+/** One workflow that is under way. */
+export interface WorkflowRow {
+  readonly workflowId: string;
+  readonly kind: string;
+  readonly nodeClaim: string;
+  readonly reason: string;
+  readonly phase: string;
+  readonly blockedBy: string;
+  readonly waitingFor: string;
+  readonly until: string;
+  readonly startedAt: string;
+}
+
+export interface PoolRow {
+  readonly nodePool: string;
+  readonly ready: string;
+  readonly message: string;
+  readonly nodes: number;
+}
+
+export interface StatusReport {
+  readonly pools: readonly PoolRow[];
+  readonly claims: readonly ClaimRow[];
+  readonly workflows: readonly WorkflowRow[];
+}
+
+const workflowsShown = 200;
+
+/** What the cluster has and what Stowage is doing about it. Rejects when the API server or Temporal is unreachable. */
+export async function statusReport(deps: {
+  readonly kube: Pick<KubeClient, 'list'>;
+  readonly client: Client;
+  readonly cluster: string;
+  /** Milliseconds of the epoch. */
+  readonly now: number;
+}): Promise<StatusReport> {
+  const [pools, claims, workflows] = await Promise.all([poolRows(deps), claimRows(deps), workflowRows(deps)]);
+  return { pools, claims, workflows };
+}
+
+async function poolRows({ kube }: { kube: Pick<KubeClient, 'list'> }): Promise<PoolRow[]> {
+  const pools = await kube.list('NodePool');
+  return pools.map(({ metadata, status }) => {
+    const ready = conditionOf(status?.conditions, 'Ready');
+    const broken = status?.conditions?.find(({ type, status: value }) => type !== 'Ready' && value === 'False');
+    return {
+      nodePool: metadata.name ?? '',
+      ready: ready?.status ?? 'Unknown',
+      message: broken?.message ?? ready?.message ?? '',
+      nodes: status?.nodes ?? 0,
+    };
+  });
+}
+
+async function claimRows({ kube, now }: { kube: Pick<KubeClient, 'list'>; now: number }): Promise<ClaimRow[]> {
+  const claims = await kube.list('NodeClaim');
+  return claims
+    .map((claim): ClaimRow => {
+      const { conditions, nodeName } = claim.status ?? {};
+      const waiting = conditions?.find(({ type, status }) => type !== 'Ready' && status !== 'True');
+      return {
+        nodeClaim: claim.metadata.name ?? '',
+        ...labelsOf(claim),
+        node: nodeName ?? '',
+        state: claim.metadata.deletionTimestamp === undefined ? stateOf(conditions) : 'terminating',
+        ageMs: now - Date.parse(claim.metadata.creationTimestamp ?? ''),
+        message: waiting?.message ?? '',
+      };
+    })
+    .sort((a, b) => (a.nodeClaim < b.nodeClaim ? -1 : 1));
+}
+
+function stateOf(conditions: Parameters<typeof isTrue>[0]): string {
+  if (!isTrue(conditions, 'Launched')) return 'launching';
+  if (!isTrue(conditions, 'Registered')) return 'registering';
+  return isTrue(conditions, 'Initialized') ? 'ready' : 'initializing';
+}
+
+async function workflowRows({ client, cluster }: { client: Client; cluster: string }): Promise<WorkflowRow[]> {
+  const query = `StowageCluster = '${cluster.replaceAll("'", "''")}' AND ExecutionStatus = 'Running'`;
+  const rows: WorkflowRow[] = [];
+  for await (const { workflowId, runId, startTime, typedSearchAttributes } of client.workflow.list({ query })) {
+    if (rows.length >= workflowsShown) break;
+    const explanation = await explain(client, workflowId, runId);
+    rows.push({
+      workflowId,
+      kind: parseWorkflowId(workflowId)?.kind ?? '',
+      nodeClaim: typedSearchAttributes.get(searchAttributes.nodeClaim) ?? '',
+      reason: typedSearchAttributes.get(searchAttributes.reason) ?? '',
+      phase: explanation?.phase ?? typedSearchAttributes.get(searchAttributes.phase) ?? '',
+      blockedBy: typedSearchAttributes.get(searchAttributes.blockedBy) ?? '',
+      waitingFor: explanation?.waitingFor ?? '',
+      until: explanation?.until ?? '',
+      startedAt: startTime.toISOString(),
+    });
+  }
+  return rows.sort((a, b) => (a.workflowId < b.workflowId ? -1 : 1));
+}
+
+/** Without a worker nobody answers queries; the search attributes tell the phase all the same. */
+async function explain(client: Client, workflowId: string, runId: string): Promise<Explanation | undefined> {
+  try {
+    return await client.connection.withDeadline(Date.now() + 2000, () =>
+      client.workflow.getHandle(workflowId, runId).query(explainQuery),
+    );
+  } catch {
+    return undefined;
+  }
+}
