@@ -194,6 +194,26 @@ describe('the cluster cache', () => {
     await cache.until(() => cache.all('Node').length === 1, timeout());
   });
 
+  test('is patient with a server that throttles, and says so when it goes on', async () => {
+    const problems: string[] = [];
+    kube.fail(new DomainError('Throttled', 'storage is (re)initializing'));
+    let attempts = 0;
+    const client: ClusterCacheOptions['client'] = {
+      listForWatch: (kind, options) => {
+        if (++attempts === 5) kube.fail(undefined);
+        return kube.listForWatch(kind, options);
+      },
+      watch: (kind, options, onEvent) => kube.watch(kind, options, onEvent),
+    };
+    const onProblem = (_: unknown, { message }: Error): number => problems.push(message);
+    const cache = await started({ client, kinds: ['Node'], onProblem });
+    expect([attempts, problems]).toEqual([5, []]);
+    kube.fail(new DomainError('Throttled', 'too many requests'));
+    await eventually(() => problems.length > 0);
+    expect(problems).toEqual(['too many requests']);
+    expect(cache.connected).toBe(true);
+  });
+
   test('starts as soon as the server is there', async () => {
     kube.fail(new DomainError('Unavailable', 'down'));
     kube.put('Node', { metadata: { name: 'n' } });

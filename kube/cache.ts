@@ -36,6 +36,8 @@ type Handler<T> = (change: { type: 'added' | 'modified' | 'deleted'; object: T; 
 
 /** A watch that ends sooner than this without an event is a failure: do not hammer the server. */
 const shortestWatchMs = 1000;
+/** How often in a row a kind may be throttled before anyone hears of it. */
+const patience = 5;
 
 /** Keeps a slim copy of the cluster by listing each kind once and then watching it. */
 export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
@@ -180,8 +182,8 @@ class WatchedCluster implements ClusterCache {
         listed &&= isDomainError(error) && error.type !== 'NotFound';
         if (this.isAbsent(kind, error)) pause = this.options.absentRetryMs ?? 60_000;
         else {
-          this.report(kind, error as Error);
           failures++;
+          this.report(kind, error as Error, failures);
         }
       }
       if (failures > 0) pause ||= backoff(failures - 1, { ...retry, random: this.random });
@@ -264,13 +266,15 @@ class WatchedCluster implements ClusterCache {
     if (this.failing.delete(kind) && this.failing.size === 0) this.options.onConnectivity?.({ connected: true });
   }
 
-  private report(kind: Kind, error: Error): void {
+  private report(kind: Kind, error: Error, failures: number): void {
     if (isDomainError(error, 'Unavailable')) {
       const first = this.failing.size === 0;
       this.failing.add(kind);
       if (first) this.options.onConnectivity?.({ connected: false, error });
       return;
     }
+    // A server that is starting up, or busy, asks for patience; only one that goes on so is a problem.
+    if (isDomainError(error, 'Throttled') && failures <= patience) return;
     if (this.problems.get(kind) === error.message) return;
     this.problems.set(kind, error.message);
     this.options.onProblem?.(kind, error);
