@@ -38,6 +38,29 @@ program
     process.stdout.write(crdYaml());
   });
 
+// Their options are the settings of the process, which only they load.
+program
+  .command('run')
+  .description('run the operator and the worker (stowage run --help lists every setting)')
+  .allowUnknownOption()
+  .helpOption(false)
+  .argument('[flags...]')
+  .action(async (flags: string[]) => {
+    const { run } = await import('./run.js');
+    process.exitCode = await run(flags);
+  });
+
+program
+  .command('status')
+  .description('show pools, NodeClaims and what is under way on a live cluster')
+  .allowUnknownOption()
+  .helpOption(false)
+  .argument('[flags...]')
+  .action(async (flags: string[]) => {
+    const { status } = await import('./status.js');
+    process.stdout.write(await status(flags));
+  });
+
 function wholeNumber(text: string): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('expected a whole number of at least 1.');

@@ -15,6 +15,7 @@ export function stowageComponent(context: StackContext, environment: Record<stri
     args: ['--enable-source-maps', join(repositoryRoot(), 'bin/stowage'), 'run'],
     env: {
       ...environment,
+      LISTEN_ADDRESS: '127.0.0.1',
       HEALTH_PROBE_PORT: String(stowageHealth),
       METRICS_PORT: String(stowageMetrics),
       AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',

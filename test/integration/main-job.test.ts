@@ -246,7 +246,7 @@ async function createBrokenPool(): Promise<void> {
     const child = execFile(
       stack.kubectl ?? '',
       ['--kubeconfig', stack.adminKubeconfig ?? '', 'apply', '-f', '-'],
-      (error) => (error === null ? resolve() : reject(error)),
+      (error) => (error === null ? resolve() : reject(new Error(error.message))),
     );
     child.stdin?.end(list);
   });
