@@ -1,0 +1,79 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { type Case, type Kind, generate, generateCorner } from '../../bench/generate/index.js';
+import { cornerTraits } from '../../bench/generate/corner.js';
+import { Random } from '../../bench/generate/random.js';
+import { plan } from '../../packing/plan.js';
+import type { Plan } from '../../packing/types.js';
+import { packingInputOf } from '../builders/packing-input.js';
+import { checkPlan } from '../checker/check.js';
+
+const solved = (made: Case): Plan => plan(packingInputOf(made));
+const judged = (made: Case, result: Plan) =>
+  checkPlan({ items: made.objects }, made.catalogue, { engine: 'stowage', ...result });
+
+// The same cases in every run, so that a failure is a change; STOWAGE_SEED draws others.
+fc.configureGlobal({ seed: Number(process.env['STOWAGE_SEED'] ?? 20_260_101) });
+const seeds = fc.integer({ min: 1, max: 1_000_000 });
+
+/** Puts the objects and the types in another order. */
+function shuffled(made: Case, seed: number): Case {
+  const random = new Random(seed);
+  const mix = <T>(items: readonly T[]): T[] =>
+    items
+      .map((item) => ({ item, key: random.next() }))
+      .sort((a, b) => a.key - b.key)
+      .map(({ item }) => item);
+  return { objects: mix(made.objects), catalogue: mix(made.catalogue) };
+}
+
+const cases: readonly (readonly [kind: Kind, size: number, runs: number])[] = [
+  ['generic', 60, 8],
+  ['benchmark-mix', 60, 12],
+  ['realistic', 60, 8],
+  ['realistic-nodes', 40, 6],
+  ['preferences', 40, 5],
+  ['corner', 40, 60],
+];
+
+describe.each(cases)('plans for %s cases of %d pods', (kind, size, numRuns) => {
+  test('break no rule and cost no less than their bounds', () => {
+    fc.assert(
+      fc.property(seeds, (seed) => {
+        const made = generate(kind, size, seed);
+        const result = solved(made);
+        const verdict = judged(made, result);
+        expect(verdict.violations).toEqual([]);
+        expect(result.pricePerHour).toBeGreaterThanOrEqual(verdict.lowerBound * (1 - 1e-6) - 1e-9);
+        expect(result.pricePerHour).toBeGreaterThanOrEqual(result.lowerBoundPerHour * (1 - 1e-6) - 1e-9);
+      }),
+      { numRuns },
+    );
+  });
+
+  test('are the same for the same input, in whatever order it comes', () => {
+    fc.assert(
+      fc.property(seeds, seeds, (seed, order) => {
+        const made = generate(kind, size, seed);
+        const first = solved(made);
+        const again = solved(made);
+        const other = solved(shuffled(made, order));
+        expect(other).toEqual(first);
+        expect([again, other].map((one) => JSON.stringify(one) === JSON.stringify(first))).toEqual([true, true]);
+      }),
+      { numRuns: Math.ceil(numRuns / 2) },
+    );
+  });
+});
+
+describe('each corner trait alone', () => {
+  test.each(cornerTraits)('%s', (trait) => {
+    fc.assert(
+      fc.property(seeds, (seed) => {
+        const made = generateCorner([trait, 'plain'], 24, seed);
+        expect(judged(made, solved(made)).violations).toEqual([]);
+      }),
+      { numRuns: 6 },
+    );
+  });
+});
