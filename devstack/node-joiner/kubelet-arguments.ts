@@ -35,9 +35,16 @@ export function parsePairs(text: string, separator = '='): Record<string, string
   return pairs;
 }
 
+export interface Word {
+  text: string;
+  /** Whether it began with a quote: such a word is a value even when it looks like a flag. */
+  quoted: boolean;
+}
+
 /** Words of a command line; quotes group and vanish. */
-export function words(line: string): string[] {
-  const found: string[] = [];
+export function words(line: string): Word[] {
+  const found: Word[] = [];
+  let quoted = false;
   let word: string | undefined;
   let quote = '';
   for (const char of line) {
@@ -46,27 +53,29 @@ export function words(line: string): string[] {
       else word = (word ?? '') + char;
     } else if (char === "'" || char === '"') {
       quote = char;
+      if (word === undefined) quoted = true;
       word ??= '';
     } else if (/\s/.test(char)) {
-      if (word !== undefined) found.push(word);
+      if (word !== undefined) found.push({ text: word, quoted });
       word = undefined;
+      quoted = false;
     } else word = (word ?? '') + char;
   }
-  if (word !== undefined) found.push(word);
+  if (word !== undefined) found.push({ text: word, quoted });
   return found;
 }
 
 /** Flags of a list of words, as `--name=value` or `--name value`. */
-export function flagsOf(list: readonly string[]): Map<string, string> {
+export function flagsOf(list: readonly Word[]): Map<string, string> {
   const flags = new Map<string, string>();
   for (let index = 0; index < list.length; index++) {
-    const word = list[index]!;
+    const { text: word } = list[index]!;
     if (!word.startsWith('-')) continue;
     const equals = word.indexOf('=');
     const next = list[index + 1];
     const name = word.slice(0, equals < 0 ? undefined : equals).replace(/^-+/, '');
     if (equals >= 0) flags.set(name, word.slice(equals + 1));
-    else if (next !== undefined && !next.startsWith('-')) flags.set(name, list[++index]!);
+    else if (next !== undefined && (next.quoted || !next.text.startsWith('-'))) flags.set(name, list[++index]!.text);
     else flags.set(name, '');
   }
   return flags;

@@ -18,11 +18,23 @@ function tableAt(root: TomlTable, path: readonly string[]): TomlTable {
   return at;
 }
 
+/** The items of an array, which may be arrays and strings that hold commas. */
+function splitItems(text: string): string[] {
+  const items = [''];
+  let depth = 0;
+  for (const token of text.match(/"(?:[^"\\]|\\.)*"|'[^']*'|[^"']/g) ?? []) {
+    if (token === '[') depth++;
+    if (token === ']') depth--;
+    if (token === ',' && depth === 0) items.push('');
+    else items.push((items.pop() ?? '') + token);
+  }
+  return items.filter((item) => item.trim() !== '');
+}
+
 function parseValue(text: string): TomlValue {
   const value = text.trim();
   if (value.startsWith('[')) {
-    const parts = [...value.slice(1, value.lastIndexOf(']')).matchAll(/"((?:[^"\\]|\\.)*)"|'([^']*)'|([^,\s]+)/g)];
-    return parts.map((part) => part[1] ?? part[2] ?? parseValue(part[3] ?? ''));
+    return splitItems(value.slice(1, value.lastIndexOf(']'))).map(parseValue);
   }
   if (value.startsWith('"')) return JSON.parse(value.slice(0, value.lastIndexOf('"') + 1)) as string;
   if (value.startsWith("'")) return value.slice(1, value.lastIndexOf("'"));

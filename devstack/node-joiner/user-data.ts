@@ -84,7 +84,7 @@ function readBootstrapScript(start: KubeletStart, body: string): boolean {
   const list = words(call);
   const flags = flagsOf(list);
   const endpoint = flags.get('apiserver-endpoint');
-  start.cluster = { ...(list[0] !== undefined && { name: list[0] }), ...(endpoint !== undefined && { endpoint }) };
+  start.cluster = { ...(list[0] !== undefined && { name: list[0].text }), ...(endpoint !== undefined && { endpoint }) };
   applyKubeletFlags(start, flagsOf(words(flags.get('kubelet-extra-args') ?? '')));
   if (flags.get('local-disks') === 'raid0') start.raid0 = true;
   return true;
