@@ -214,6 +214,37 @@ describe('the cluster cache', () => {
     expect(cache.connected).toBe(true);
   });
 
+  test('takes a refusal for an answer', async () => {
+    const said: string[] = [];
+    const onProblem = (_: unknown, { message }: Error): number => said.push(message);
+    const cache = await started({
+      kinds: ['Node'],
+      onProblem,
+      onConnectivity: ({ connected }) => said.push(String(connected)),
+    });
+    kube.fail(new DomainError('Unavailable', 'down'));
+    await eventually(() => !cache.connected);
+    kube.fail(new DomainError('Denied', 'no right to watch'));
+    await eventually(() => said.length === 3);
+    expect(said).toEqual(['false', 'true', 'no right to watch']);
+  });
+
+  test('an object that took over a name is another one', async () => {
+    const old = kube.put('NodeClaim', { metadata: { name: 'c', uid: 'u1' }, status: { providerID: 'p1' } } as never);
+    const cache = await started();
+    const told: string[] = [];
+    cache.on('NodeClaim', ({ type, object }) => told.push(`${type} ${object.metadata.uid ?? ''}`));
+    kube.fail(new DomainError('Unavailable', 'down'));
+    await eventually(() => !cache.connected);
+    kube.put('NodeClaim', { ...old, metadata: { name: 'c', uid: 'u2' }, status: { providerID: 'p2' } });
+    kube.compact();
+    kube.fail(undefined);
+    await eventually(() => told.length > 0);
+    expect(told).toEqual(['deleted u1', 'added u2']);
+    expect(cache.nodeClaimByProviderId('p1')).toBeUndefined();
+    expect(cache.nodeClaimByProviderId('p2')?.metadata.uid).toBe('u2');
+  });
+
   test('starts as soon as the server is there', async () => {
     kube.fail(new DomainError('Unavailable', 'down'));
     kube.put('Node', { metadata: { name: 'n' } });

@@ -204,10 +204,15 @@ class WatchedCluster implements ClusterCache {
 
   private takeList(kind: Kind, items: readonly Kinds[Kind][], resourceVersion: string): void {
     const changes = this.store(kind).replace(items, resourceVersion);
-    for (const change of changes) this.indices.take(kind, change);
     this.pending.delete(kind);
-    for (const change of changes) this.notify(kind, change);
+    this.take(kind, changes);
     this.wake();
+  }
+
+  /** Handlers see the cache and its indices after all of `changes`. */
+  private take(kind: Kind, changes: readonly Change<Kinds[Kind]>[]): void {
+    for (const change of changes) this.indices.take(kind, change);
+    for (const change of changes) this.notify(kind, change);
   }
 
   private async watch(kind: Kind, signal: AbortSignal): Promise<{ outcome: 'ended' | 'expired'; lively: boolean }> {
@@ -227,11 +232,7 @@ class WatchedCluster implements ClusterCache {
       if (type === 'BOOKMARK') store.advance(object.metadata.resourceVersion);
       else {
         const own = slim(kind, object, this.interner);
-        const change = type === 'DELETED' ? store.remove(own) : store.put(own);
-        if (change !== undefined) {
-          this.indices.take(kind, change);
-          this.notify(kind, change);
-        }
+        this.take(kind, type === 'DELETED' ? store.remove(own) : store.put(own));
       }
       this.wake();
     });
@@ -263,6 +264,10 @@ class WatchedCluster implements ClusterCache {
 
   private reached(kind: Kind): void {
     this.problems.delete(kind);
+    this.answered(kind);
+  }
+
+  private answered(kind: Kind): void {
     if (this.failing.delete(kind) && this.failing.size === 0) this.options.onConnectivity?.({ connected: true });
   }
 
@@ -273,6 +278,8 @@ class WatchedCluster implements ClusterCache {
       if (first) this.options.onConnectivity?.({ connected: false, error });
       return;
     }
+    // To refuse is to answer.
+    this.answered(kind);
     // A server that is starting up, or busy, asks for patience; only one that goes on so is a problem.
     if (isDomainError(error, 'Throttled') && failures <= patience) return;
     if (this.problems.get(kind) === error.message) return;

@@ -188,7 +188,7 @@ export class FakeStorage {
 }
 
 /** Kubernetes' timestamps have whole seconds. */
-export function timestamp(milliseconds: number): string {
+function timestamp(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 }
 

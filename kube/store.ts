@@ -26,25 +26,32 @@ export class Store<K extends Kind> {
     return this.snapshot;
   }
 
-  put(object: Kinds[K]): Change<Kinds[K]> {
+  /** One change, or two where the name now belongs to another object. */
+  put(object: Kinds[K]): Change<Kinds[K]>[] {
     const key = objectKey(object.metadata);
     const previous = this.objects.get(key);
     this.objects.set(key, object);
     this.snapshot = undefined;
     this.advance(object.metadata.resourceVersion);
-    if (previous === undefined) return { type: 'added', object };
-    return { type: sameButVersion(previous, object) ? 'refreshed' : 'modified', object, previous };
+    if (previous === undefined) return [{ type: 'added', object }];
+    if (previous.metadata.uid !== object.metadata.uid) {
+      return [
+        { type: 'deleted', object: previous, previous },
+        { type: 'added', object },
+      ];
+    }
+    return [{ type: sameButVersion(previous, object) ? 'refreshed' : 'modified', object, previous }];
   }
 
-  /** Undefined when there was no such object. */
-  remove(object: Kinds[K]): Change<Kinds[K]> | undefined {
+  /** None when there was no such object. */
+  remove(object: Kinds[K]): Change<Kinds[K]>[] {
     const key = objectKey(object.metadata);
     const previous = this.objects.get(key);
     this.advance(object.metadata.resourceVersion);
-    if (previous === undefined) return undefined;
+    if (previous === undefined) return [];
     this.objects.delete(key);
     this.snapshot = undefined;
-    return { type: 'deleted', object, previous };
+    return [{ type: 'deleted', object, previous }];
   }
 
   /** Takes a whole list in; gives what became of every object, deletions first. */
@@ -56,7 +63,7 @@ export class Store<K extends Kind> {
       this.objects.delete(key);
       changes.push({ type: 'deleted', object, previous: object });
     }
-    for (const item of items) changes.push(this.put(item));
+    for (const item of items) changes.push(...this.put(item));
     this.snapshot = undefined;
     this.version = resourceVersion;
     return changes;
