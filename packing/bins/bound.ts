@@ -14,6 +14,8 @@ const safety = 1e-9;
 export interface Relaxation {
   /** Items that some offer holds. */
   readonly items: Int32Array;
+  /** See `capReach`. */
+  readonly reach: Uint8Array;
   /** Worth of resources that guides the search; see `resourceWorth`. */
   readonly worth: Worth;
   /** The same scaled to prove the bound. */
@@ -31,7 +33,13 @@ export function relax(problem: BinProblem, compiled: Compiled): Relaxation {
   let total = 0;
   for (let k = 0; k < proven.resource.length; k++) total += proven.resource[k]! * demands.resource[k]!;
   for (let k = 0; k < proven.cap.length; k++) total += proven.cap[k]! * demands.cap[k]!;
-  return { items, worth, proven, bound: Math.max(0, (total - openWorth(problem, compiled, proven)) * (1 - safety)) };
+  return {
+    items,
+    reach,
+    worth,
+    proven,
+    bound: Math.max(0, (total - openWorth(problem, compiled, proven)) * (1 - safety)),
+  };
 }
 
 /**

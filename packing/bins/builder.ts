@@ -47,13 +47,16 @@ export class Builder {
     return this.fills + this.market.work;
   }
 
-  /** Packs what `left` counts of `items` into new bins, appended to `out`; what finds no bin stays in `left`. */
-  construct(items: Int32Array, left: Int32Array, out: Stack[]): void {
+  /**
+   * Packs what `left` counts of `items` into new bins, appended to `out`, until less than `rest` in worth is left; what finds
+   * no bin stays in `left`.
+   */
+  construct(items: Int32Array, left: Int32Array, out: Stack[], rest = 0): void {
     const { stock } = this;
     const aside: [number, number][] = [];
     this.ceiling = Infinity;
     stock.open(items, left);
-    while (stock.count()) {
+    while (stock.count() && stock.worth >= rest) {
       const seed = stock.seed();
       const stack = this.next(seed);
       if (stack !== undefined) {
@@ -180,18 +183,19 @@ export class Builder {
   private promise(offer: number, set: number): number {
     const { own, others, othersRate } = this.stock;
     const { prices } = this.market;
-    const { dims, capacity, price: cost } = this.compiled;
+    const { dims, capacity, price: cost, supply } = this.compiled;
+    const at = supply.of[offer]! * dims;
     let worth = 0;
     let room = 0;
     let taken = 0;
     for (let d = 0; d < dims; d++) {
       const amount = capacity[offer * dims + d]!;
       const price = prices[set * dims + d]!;
-      worth += price * Math.min(own[d]!, amount);
-      room += price * Math.min(own[d]! + others[d]!, amount);
-      if (amount > 0) taken = Math.max(taken, own[d]! / amount);
+      worth += price * Math.min(own[at + d]!, amount);
+      room += price * Math.min(own[at + d]! + others[at + d]!, amount);
+      if (amount > 0) taken = Math.max(taken, own[at + d]! / amount);
     }
-    return (worth + (taken < 1 ? othersRate * (room - worth) : 0)) / cost[offer]!;
+    return (worth + (taken < 1 ? othersRate[supply.of[offer]!]! * (room - worth) : 0)) / cost[offer]!;
   }
 
   /**
@@ -221,19 +225,20 @@ export class Builder {
     const { compiled, target, importance, stock, filler } = this;
     const { prices } = this.market;
     const { dims, capacity } = compiled;
+    const at = compiled.supply.of[offer]! * dims;
     let worth = 0;
     for (let d = 0; d < dims; d++) worth += prices[set * dims + d]! * capacity[offer * dims + d]!;
     let scale = Infinity;
     for (let d = 0; d < dims; d++) {
       const amount = capacity[offer * dims + d]!;
-      if (prices[set * dims + d]! * amount > 0.05 * worth && stock.own[d]! > 0) {
-        scale = Math.min(scale, amount / stock.own[d]!);
+      if (prices[set * dims + d]! * amount > 0.05 * worth && stock.own[at + d]! > 0) {
+        scale = Math.min(scale, amount / stock.own[at + d]!);
       }
     }
     for (let d = 0; d < dims; d++) {
       const amount = capacity[offer * dims + d]!;
       const share = worth > 0 ? (prices[set * dims + d]! * amount) / worth : 0;
-      target[d] = share > 0.05 || scale === Infinity ? amount : Math.min(amount, stock.own[d]! * scale);
+      target[d] = share > 0.05 || scale === Infinity ? amount : Math.min(amount, stock.own[at + d]! * scale);
       importance[d] = amount > 0 ? Math.max(share, 0.5 * (target[d]! / amount)) : 0;
       if (this.bits !== 0) importance[d] = importance[d]! * (1 + ((this.bits >> (3 * (d % 8) + 4)) & 7) / 2);
     }

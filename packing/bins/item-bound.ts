@@ -111,7 +111,7 @@ class ItemProgram {
       Float64Array.from(start, ({ cost }) => cost),
     );
     let best: Proof = { total: -Infinity, value: new Float64Array(rows.length) };
-    for (let moved = true; moved && this.work <= units; ) {
+    for (let moved = true; moved && this.work <= units;) {
       moved = false;
       const before = Float64Array.from(simplex.duals);
       const found = grids.map((grid) => this.price(grid, before));

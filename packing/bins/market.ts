@@ -5,6 +5,8 @@ import type { LimitLedger } from './limits.js';
 export class Market {
   /** Worth of one pod, by shape. */
   readonly worth: Float64Array;
+  /** By shape, whether it demands what few others do: its bins are bought for that, and the others fill them up. */
+  readonly scarce: Uint8Array;
   /** What the mean pod would be worth in each set: sets that admit only dear offers are dear. */
   readonly dearness: Float64Array;
   /** Place of each set when the dearest come first. */
@@ -23,12 +25,21 @@ export class Market {
     const { dims, shapes, sets, demand, setOf } = compiled;
     this.worth = new Float64Array(shapes);
     const mean = new Float64Array(dims);
+    const demanding = new Int32Array(dims);
     for (let s = 0; s < shapes; s++) {
       for (let d = 0; d < dims; d++) {
         const amount = demand[s * dims + d]!;
         this.worth[s] = this.worth[s]! + prices[setOf[s]! * dims + d]! * amount;
         mean[d] = mean[d]! + amount;
+        if (amount > 0) demanding[d] = demanding[d]! + 1;
       }
+    }
+    // What few demand (GPUs) says nothing about how dear the rest of a bin is.
+    this.scarce = new Uint8Array(shapes);
+    for (let d = 0; d < dims; d++) {
+      if (2 * demanding[d]! >= shapes) continue;
+      mean[d] = 0;
+      for (let s = 0; s < shapes; s++) if (demand[s * dims + d]! > 0) this.scarce[s] = 1;
     }
     this.dearness = new Float64Array(sets);
     for (let k = 0; k < sets * dims; k++) {

@@ -1,3 +1,4 @@
+import type { Relaxation } from './bound.js';
 import { relax, tighten } from './bound.js';
 import { Builder } from './builder.js';
 import type { Compiled } from './compile.js';
@@ -7,11 +8,15 @@ import { LocalSearch } from './local-search.js';
 import { Market } from './market.js';
 import { fillOpenBins } from './open-bins.js';
 import type { Packing, Stack } from './plan.js';
+import { demandsOf, resourceWorth } from './resource-lp.js';
 import { expand, priceOf } from './plan.js';
 import type { BinProblem, BinSolution, Effort } from './problem.js';
 
 /** How much dearer, as shares of the plan's price, a limit that left pods out makes what it limits, attempt by attempt. */
 const penalties = [0.5, 3, 20, 1000];
+
+/** What is left, as shares of all worth, when the rest is priced anew. */
+const stages = [0.5, 0.2, 0];
 
 /** A plan this near to its bound is not searched further. */
 const nearEnough = 1.002;
@@ -56,13 +61,27 @@ function pack(problem: BinProblem, compiled: Compiled, effort: Effort): Packed {
   const builder = new Builder(new Market(compiled, worth.resource, new LimitLedger(compiled)));
   const { filled } = fillOpenBins(problem, compiled, builder, left);
   const stacks: Stack[] = [];
-  builder.construct(items, left, stacks);
+  construct(builder, relaxation, left, stacks);
   const built = priceOf(compiled, stacks);
   const near = built <= relaxation.bound * nearEnough;
   const tight = near ? undefined : tighten(problem, compiled, relaxation, effort.units);
   const bound = Math.max(relaxation.bound, tight?.bound ?? 0);
   new LocalSearch(builder, stacks).run(effort.units, bound * nearEnough);
   return { stacks, filled, left, bound, missed: items.reduce((sum, item) => sum + left[item]!, 0) };
+}
+
+/** Builds bins in stages: what is left is priced anew at each, since the easy pods go first. */
+function construct(first: Builder, relaxation: Relaxation, left: Int32Array, stacks: Stack[]): void {
+  const { compiled, ledger } = first.market;
+  const { items, reach } = relaxation;
+  const total = items.reduce((sum, item) => sum + left[item]! * first.market.worth[compiled.shapeOf[item]!]!, 0);
+  let builder = first;
+  for (const share of stages) {
+    builder.construct(items, left, stacks, share * total);
+    if (share === 0) return;
+    const { resource } = resourceWorth(compiled, demandsOf(compiled, left, items), reach);
+    builder = new Builder(new Market(compiled, resource, ledger));
+  }
 }
 
 /** The problem with offers dearer by what they use of the limits that `stacks` come near to. */

@@ -21,13 +21,15 @@ export class Stock {
   left: Int32Array;
   /** Worth of all pods left. */
   worth = 0;
-  /** What one bin could use of each resource, as far as caps go: items about as dear as the seed, and the others. */
+  /** What one bin of each supply could use, as far as caps go: items about as dear as the seed, and the others. */
   readonly own: Float64Array;
   readonly others: Float64Array;
   /** How dear the others are beside the seed. */
-  othersRate = 0;
+  readonly othersRate: Float64Array;
   /** Whether pods of each set are left. */
   readonly setLive: Uint8Array;
+  private readonly usable: Float64Array;
+  private readonly usablePods: Float64Array;
   private items: Int32Array;
   private readonly capLeft: Int32Array;
   private lead = 0;
@@ -38,8 +40,11 @@ export class Stock {
   ) {
     this.kinds = new Int32Array(compiled.kinds);
     this.left = this.items = new Int32Array(0);
-    this.own = new Float64Array(compiled.dims);
-    this.others = new Float64Array(compiled.dims);
+    this.own = new Float64Array(compiled.supply.count * compiled.dims);
+    this.others = new Float64Array(compiled.supply.count * compiled.dims);
+    this.othersRate = new Float64Array(compiled.supply.count);
+    this.usable = new Float64Array(compiled.sets * compiled.dims);
+    this.usablePods = new Float64Array(compiled.sets);
     this.setLive = new Uint8Array(compiled.sets);
     this.capLeft = new Int32Array(compiled.capMax.length);
   }
@@ -101,34 +106,46 @@ export class Stock {
         if (item < 0 || market.worth[shapeOf[i]!]! > market.worth[shapeOf[item]!]!) item = i;
       }
       const set = setOf[shapeOf[item]!]!;
-      if (this.worth < needed * market.bestPrice(set)) {
-        return this.survey({ item, set, forced: true, share: this.worth / needed });
-      }
+      const own = this.worthBeside(set);
+      if (own < needed * market.bestPrice(set)) return this.survey({ item, set, forced: true, share: own / needed });
     }
     return this.survey({ item: this.lead, set: setOf[shapeOf[this.lead]!]!, forced: false, share: 0 });
   }
 
+  /** Sums what one bin could use, set by set and then for each supply that the seed may be in. */
   private survey(seed: Seed): Seed {
-    const { compiled, items, left, own, others, market } = this;
-    const { dims, demand, setOf, shapeOf } = compiled;
+    const { compiled, items, left, own, others, othersRate, usable, usablePods, market } = this;
+    const { dims, demand, setOf, shapeOf, supply } = compiled;
     const dear = alike * market.dearness[seed.set]!;
-    own.fill(0);
-    others.fill(0);
-    let pods = 0;
-    let rate = 0;
+    usable.fill(0);
+    usablePods.fill(0);
     for (let k = 0; k < items.length; k++) {
       const item = items[k]!;
       if (left[item] === 0) continue;
-      const usable = left[item]! * this.shareInOneBin(item);
+      const pods = left[item]! * this.shareInOneBin(item);
       const shape = shapeOf[item]!;
       const set = setOf[shape]!;
-      const sum = market.dearness[set]! >= dear ? own : others;
-      for (let d = 0; d < dims; d++) sum[d] = sum[d]! + usable * demand[shape * dims + d]!;
-      if (sum === own) continue;
-      pods += usable;
-      rate += usable * market.dearness[set]!;
+      usablePods[set] = usablePods[set]! + pods;
+      for (let d = 0; d < dims; d++) {
+        usable[set * dims + d] = usable[set * dims + d]! + pods * demand[shape * dims + d]!;
+      }
     }
-    this.othersRate = pods > 0 && dear > 0 ? rate / pods / market.dearness[seed.set]! : 0;
+    own.fill(0);
+    others.fill(0);
+    for (let k = 0; k < supply.count; k++) {
+      let pods = 0;
+      let rate = 0;
+      for (const set of supply.sets[k]!) {
+        if (usablePods[set] === 0) continue;
+        const isDear = market.dearness[set]! >= dear;
+        const sum = isDear ? own : others;
+        for (let d = 0; d < dims; d++) sum[k * dims + d] = sum[k * dims + d]! + usable[set * dims + d]!;
+        if (isDear) continue;
+        pods += usablePods[set]!;
+        rate += usablePods[set]! * market.dearness[set]!;
+      }
+      othersRate[k] = pods > 0 && dear > 0 ? rate / pods / market.dearness[seed.set]! : 0;
+    }
     return seed;
   }
 
@@ -146,8 +163,27 @@ export class Stock {
     return filler;
   }
 
+  /** Worth of what is left of sets about as dear as `set` that have offers in common with it. */
+  private worthBeside(set: number): number {
+    const { compiled, market, items, left } = this;
+    const { supply, setOf, shapeOf } = compiled;
+    const dear = alike * market.dearness[set]!;
+    const beside = new Uint8Array(compiled.sets);
+    for (const sets of supply.sets) {
+      if (!sets.includes(set)) continue;
+      for (const other of sets) if (market.dearness[other]! >= dear) beside[other] = 1;
+    }
+    let worth = 0;
+    for (let k = 0; k < items.length; k++) {
+      const shape = shapeOf[items[k]!]!;
+      if (beside[setOf[shape]!] === 1) worth += left[items[k]!]! * market.worth[shape]!;
+    }
+    return worth;
+  }
+
   private before(a: number, b: number): boolean {
     const { market, compiled } = this;
+    if (market.scarce[a] !== market.scarce[b]) return market.scarce[a] === 1;
     const difference = market.setRank[compiled.setOf[a]!]! - market.setRank[compiled.setOf[b]!]!;
     return difference !== 0 ? difference < 0 : market.worth[a]! > market.worth[b]!;
   }
