@@ -11,7 +11,7 @@ import type { Clock } from './clock.js';
 import { awsCode } from './errors.js';
 import { families } from './families.js';
 import { allPages } from './pages.js';
-import { nodeClassTags, tagList } from './tags.js';
+import { tagList } from './tags.js';
 
 /** What sets one launch template of a node class apart from another (section 3.4). */
 export interface TemplateInput {
@@ -24,7 +24,7 @@ export interface TemplateInput {
   readonly spot: boolean;
   /** Network cards that get an EFA interface; 0 when pods ask for none. */
   readonly efaCards: number;
-  /** Tags of the network interfaces and of the spot request. */
+  /** Tags of the template itself, of network interfaces and of the spot request. */
   readonly tags: Readonly<Record<string, string>>;
 }
 
@@ -152,9 +152,7 @@ export class LaunchTemplates {
         await this.calls.createLaunchTemplate({
           LaunchTemplateName: name,
           LaunchTemplateData: data,
-          TagSpecifications: [
-            { ResourceType: 'launch-template', Tags: tagList(nodeClassTags(input.nodeClass, this.clusterName)) },
-          ],
+          TagSpecifications: [{ ResourceType: 'launch-template', Tags: tagList(input.tags) }],
         });
       } catch (error) {
         // Another worker was faster: the name is the content, so it is the same template.

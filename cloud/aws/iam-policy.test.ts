@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { iamActions, impliedActions } from './iam-actions.js';
+import { iamPolicy } from './iam-policy.js';
+import { cloudFormationYaml, policyJson } from './iam-template.js';
+
+const folder = join(process.cwd(), 'cloud', 'aws');
+const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+  .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }));
+const policy = iamPolicy({
+  partition: 'aws',
+  region: 'eu-central-1',
+  account: '123456789012',
+  cluster: 'a-cluster-with-quite-a-long-name',
+  nodeRole: 'KarpenterNodeRole-a-cluster-with-quite-a-long-name',
+  queue: 'a-cluster-with-quite-a-long-name',
+});
+const allowed = new Set(policy.Statement.flatMap((statement) => statement.Action));
+
+describe('the IAM policy', () => {
+  test('allows every action of the table and nothing besides', () => {
+    expect([...allowed].sort()).toEqual(Object.keys(iamActions).sort());
+  });
+
+  test('every action is called, or implied by one that is, and each call names its own', () => {
+    const calls = sources.find(({ name }) => name === 'calls.ts')!.text;
+    const called = [...calls.matchAll(/call\(\s*'([a-z0-9]+:[A-Za-z]+)'/g)].map((match) => match[1]!);
+    expect([...new Set([...called, ...impliedActions])].sort()).toEqual(Object.keys(iamActions).sort());
+    for (const [, action, service, command] of calls.matchAll(
+      /call\(\s*'[a-z0-9]+:([A-Za-z]+)'[^;]*?clients\.([a-z0-9]+)\.send\(\s*new ([A-Za-z0-9]+)Command/g,
+    )) {
+      // Deleting in batches needs the permission to delete.
+      expect(`${service!} ${command!.replace('MessageBatch', 'Message')}`).toBe(`${service!} ${action!}`);
+    }
+  });
+
+  test('no other file can call AWS', () => {
+    const others = sources.filter(
+      ({ name, text }) => name !== 'calls.ts' && /^import (?!type )[^;]*@aws-sdk\/client-/m.test(text),
+    );
+    expect(others.map(({ name }) => name)).toEqual([]);
+  });
+
+  test('what changes or removes anything is bound to the cluster’s tags, and fits into a managed policy', () => {
+    const free = policy.Statement.filter((statement) => statement.Resource === '*').flatMap(({ Action }) => Action);
+    expect(free.every((action) => /:(Describe|List|Get)/.test(action))).toBe(true);
+    const terminate = policy.Statement.filter(({ Action }) => Action.includes('ec2:TerminateInstances'));
+    expect(terminate.map(({ Condition }) => Condition?.StringEquals)).toEqual([
+      { 'aws:ResourceTag/kubernetes.io/cluster/a-cluster-with-quite-a-long-name': 'owned' },
+    ]);
+    expect(JSON.stringify(policy).length).toBeLessThanOrEqual(6144);
+  });
+
+  test('the files in deploy/ are those that scripts/iam.mjs writes', () => {
+    expect(readFileSync('deploy/iam-policy.json', 'utf8')).toBe(policyJson());
+    expect(readFileSync('deploy/iam-cloudformation.yaml', 'utf8')).toBe(cloudFormationYaml());
+  });
+});

@@ -1,0 +1,203 @@
+import { iamActions } from './iam-actions.js';
+import type { IamAction, IamScope } from './iam-actions.js';
+
+/** Names that the policy is made for; templates put their own placeholders here. */
+export interface IamNames {
+  readonly partition: string;
+  readonly region: string;
+  readonly account: string;
+  readonly cluster: string;
+  /** Name of the role that nodes run under. */
+  readonly nodeRole: string;
+  readonly queue: string;
+}
+
+type Condition = Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>;
+
+export interface IamStatement {
+  readonly Sid: string;
+  readonly Effect: 'Allow';
+  readonly Action: readonly IamAction[];
+  readonly Resource: string | readonly string[];
+  readonly Condition?: Condition;
+}
+
+export interface IamPolicy {
+  readonly Version: '2012-10-17';
+  readonly Statement: readonly IamStatement[];
+}
+
+/** The least that the provider needs, from the table of calls that it makes (section 5.5). */
+export function iamPolicy(names: IamNames): IamPolicy {
+  return {
+    Version: '2012-10-17',
+    Statement: [
+      ...launchStatements(names),
+      ...changeStatements(names),
+      ...profileStatements(names),
+      ...readStatements(names),
+    ],
+  };
+}
+
+function actionsOf(...scopes: readonly IamScope[]): IamAction[] {
+  return (Object.keys(iamActions) as IamAction[]).filter((action) => scopes.includes(iamActions[action]));
+}
+
+const owned = (kind: 'RequestTag' | 'ResourceTag', { cluster }: IamNames): Record<string, string> => ({
+  [`aws:${kind}/kubernetes.io/cluster/${cluster}`]: 'owned',
+});
+const named = (kind: 'RequestTag' | 'ResourceTag', { cluster }: IamNames): Record<string, string> => ({
+  [`aws:${kind}/eks:eks-cluster-name`]: cluster,
+});
+const ofPool = (kind: 'RequestTag' | 'ResourceTag'): Record<string, string> => ({
+  [`aws:${kind}/karpenter.sh/nodepool`]: '*',
+});
+const ofClass = (kind: 'RequestTag' | 'ResourceTag'): Record<string, string> => ({
+  [`aws:${kind}/karpenter.k8s.aws/ec2nodeclass`]: '*',
+});
+
+const made = ['fleet', 'instance', 'volume', 'network-interface', 'launch-template', 'spot-instances-request'];
+
+function launchStatements(names: IamNames): IamStatement[] {
+  const ec2 = (resource: string, account = names.account): string =>
+    `arn:${names.partition}:ec2:${names.region}:${account}:${resource}/*`;
+  const launch: IamAction[] = ['ec2:RunInstances', 'ec2:CreateFleet'];
+  return [
+    {
+      Sid: 'LaunchFromWhatThereIs',
+      Effect: 'Allow',
+      Action: launch,
+      // Images and snapshots belong to any account or to none.
+      Resource: [
+        ...['image', 'snapshot'].map((resource) => ec2(resource, '')),
+        ...['security-group', 'subnet', 'capacity-reservation', 'placement-group'].map((resource) =>
+          ec2(resource, '*'),
+        ),
+      ],
+    },
+    {
+      Sid: 'LaunchFromOwnTemplates',
+      Effect: 'Allow',
+      Action: launch,
+      Resource: ec2('launch-template', '*'),
+      Condition: { StringEquals: owned('ResourceTag', names), StringLike: ofPool('ResourceTag') },
+    },
+    {
+      Sid: 'MakeTagged',
+      Effect: 'Allow',
+      Action: actionsOf('launch'),
+      Resource: made.map((resource) => ec2(resource, '*')),
+      Condition: {
+        StringEquals: { ...owned('RequestTag', names), ...named('RequestTag', names) },
+        StringLike: ofPool('RequestTag'),
+      },
+    },
+    {
+      Sid: 'TagWhatIsMade',
+      Effect: 'Allow',
+      Action: actionsOf('tagging'),
+      Resource: made.map((resource) => ec2(resource, '*')),
+      Condition: {
+        StringEquals: {
+          ...owned('RequestTag', names),
+          ...named('RequestTag', names),
+          'ec2:CreateAction': ['RunInstances', 'CreateFleet', 'CreateLaunchTemplate'],
+        },
+        StringLike: ofPool('RequestTag'),
+      },
+    },
+  ];
+}
+
+function changeStatements(names: IamNames): IamStatement[] {
+  const ec2 = (resource: string): string => `arn:${names.partition}:ec2:${names.region}:*:${resource}/*`;
+  return [
+    {
+      Sid: 'CompleteTags',
+      Effect: 'Allow',
+      Action: actionsOf('tagging'),
+      Resource: ec2('instance'),
+      Condition: {
+        StringEquals: owned('ResourceTag', names),
+        StringLike: ofPool('ResourceTag'),
+        'ForAllValues:StringEquals': { 'aws:TagKeys': ['eks:eks-cluster-name', 'karpenter.sh/nodeclaim', 'Name'] },
+      },
+    },
+    {
+      Sid: 'RemoveOwn',
+      Effect: 'Allow',
+      Action: actionsOf('tagged'),
+      Resource: [ec2('instance'), ec2('launch-template')],
+      Condition: { StringEquals: owned('ResourceTag', names), StringLike: ofPool('ResourceTag') },
+    },
+  ];
+}
+
+function profileStatements(names: IamNames): IamStatement[] {
+  const profiles = `arn:${names.partition}:iam::${names.account}:instance-profile/*`;
+  const region = (kind: 'RequestTag' | 'ResourceTag'): Record<string, string> => ({
+    ...owned(kind, names),
+    [`aws:${kind}/topology.kubernetes.io/region`]: names.region,
+  });
+  return [
+    {
+      Sid: 'PassNodeRole',
+      Effect: 'Allow',
+      Action: actionsOf('pass-role'),
+      Resource: `arn:${names.partition}:iam::${names.account}:role/${names.nodeRole}`,
+      Condition: { StringEquals: { 'iam:PassedToService': ['ec2.amazonaws.com', 'ec2.amazonaws.com.cn'] } },
+    },
+    {
+      Sid: 'MakeProfiles',
+      Effect: 'Allow',
+      Action: ['iam:CreateInstanceProfile', 'iam:TagInstanceProfile'],
+      Resource: profiles,
+      Condition: {
+        StringEquals: { ...region('RequestTag'), ...named('RequestTag', names) },
+        StringLike: ofClass('RequestTag'),
+      },
+    },
+    {
+      Sid: 'ChangeOwnProfiles',
+      Effect: 'Allow',
+      Action: ['iam:AddRoleToInstanceProfile', 'iam:RemoveRoleFromInstanceProfile', 'iam:DeleteInstanceProfile'],
+      Resource: profiles,
+      Condition: { StringEquals: region('ResourceTag'), StringLike: ofClass('ResourceTag') },
+    },
+    { Sid: 'ReadProfiles', Effect: 'Allow', Action: ['iam:GetInstanceProfile'], Resource: profiles },
+    { Sid: 'ListProfiles', Effect: 'Allow', Action: actionsOf('instance-profile-list'), Resource: '*' },
+  ];
+}
+
+function readStatements(names: IamNames): IamStatement[] {
+  const { partition, region, account, cluster, queue } = names;
+  return [
+    {
+      Sid: 'ReadRegion',
+      Effect: 'Allow',
+      Action: actionsOf('regional-read'),
+      Resource: '*',
+      Condition: { StringEquals: { 'aws:RequestedRegion': region } },
+    },
+    {
+      Sid: 'ReadImageParameters',
+      Effect: 'Allow',
+      Action: actionsOf('ssm'),
+      Resource: `arn:${partition}:ssm:${region}::parameter/aws/service/*`,
+    },
+    { Sid: 'ReadPrices', Effect: 'Allow', Action: actionsOf('pricing'), Resource: '*' },
+    {
+      Sid: 'ReadCluster',
+      Effect: 'Allow',
+      Action: actionsOf('eks'),
+      Resource: `arn:${partition}:eks:${region}:${account}:cluster/${cluster}`,
+    },
+    {
+      Sid: 'ReceiveInterruptions',
+      Effect: 'Allow',
+      Action: actionsOf('queue'),
+      Resource: `arn:${partition}:sqs:${region}:${account}:${queue}`,
+    },
+  ];
+}

@@ -1,0 +1,204 @@
+import { describe, expect, test } from '@jest/globals';
+import { parse as parseToml } from 'smol-toml';
+import { parse as parseYaml } from 'yaml';
+import { isDomainError } from '../../../core/failures.js';
+import type { UserDataInput } from './input.js';
+import { isMime, readMime, writeMime } from './mime.js';
+import { renderUserData } from './user-data.js';
+
+const input = (more: Partial<UserDataInput> = {}): UserDataInput => ({
+  family: 'AL2023',
+  clusterName: 'prod',
+  clusterEndpoint: 'https://prod.example',
+  caBundle: 'Q0E=',
+  serviceCidr: '10.100.0.0/16',
+  kubelet: {},
+  maxPods: 29,
+  labels: {
+    'karpenter.sh/nodepool': 'general',
+    team: 'blue',
+    'kubernetes.io/os': 'linux',
+    'sub.node-restriction.kubernetes.io/x': 'y',
+  },
+  taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule' }],
+  custom: undefined,
+  raid0: false,
+  ...more,
+});
+
+const nodeConfig = (text: string): unknown => parseYaml(readMime(text).at(-1)!.body);
+
+describe('AL2023', () => {
+  test('a NodeConfig with the cluster, kubelet settings, labels that kubelet may set, and taints', () => {
+    const text = renderUserData(
+      input({ kubelet: { maxPods: 5, evictionHard: { 'memory.available': '5%' } }, raid0: true }),
+    );
+    expect(text.startsWith('MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="//"\n\n--//\n')).toBe(true);
+    expect(readMime(text).map((part) => part.contentType)).toEqual(['application/node.eks.aws']);
+    expect(nodeConfig(text)).toEqual({
+      apiVersion: 'node.eks.aws/v1alpha1',
+      kind: 'NodeConfig',
+      metadata: {},
+      spec: {
+        cluster: {
+          name: 'prod',
+          apiServerEndpoint: 'https://prod.example',
+          certificateAuthority: 'Q0E=',
+          cidr: '10.100.0.0/16',
+        },
+        kubelet: {
+          config: {
+            maxPods: 29,
+            evictionHard: { 'memory.available': '5%' },
+            registerWithTaints: [
+              { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' },
+              { key: 'karpenter.sh/unregistered', effect: 'NoExecute' },
+            ],
+          },
+          flags: ['--node-labels="karpenter.sh/nodepool=general,team=blue"'],
+        },
+        instance: { localStorage: { strategy: 'RAID0' } },
+      },
+    });
+  });
+
+  test.each([
+    ['a script', '#!/bin/bash\necho hi', ['text/x-shellscript; charset="us-ascii"', 'application/node.eks.aws']],
+    [
+      'a NodeConfig',
+      'apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {}',
+      ['application/node.eks.aws', 'application/node.eks.aws'],
+    ],
+    [
+      'a MIME document',
+      writeMime([
+        { contentType: 'text/cloud-config', body: '#cloud-config' },
+        { contentType: 'text/x-shellscript', body: 'echo 1' },
+      ]),
+      ['text/cloud-config', 'text/x-shellscript', 'application/node.eks.aws'],
+    ],
+    ['nothing', '  ', ['application/node.eks.aws']],
+  ])('%s of the user comes first', (_, custom, types) => {
+    expect(readMime(renderUserData(input({ custom }))).map((part) => part.contentType)).toEqual(types);
+  });
+
+  test('without the address range of services the node class is not ready', () => {
+    expect(() => renderUserData(input({ serviceCidr: undefined }))).toThrow('ClusterCIDRResolutionFailed');
+  });
+});
+
+test('AL2: the bootstrap script with flags, after the user’s part, without carriage returns', () => {
+  const text = renderUserData(
+    input({
+      family: 'AL2',
+      custom: 'echo hi\r\n',
+      kubelet: {
+        clusterDNS: ['fd00::a'],
+        systemReserved: { cpu: '100m', memory: '1Gi' },
+        evictionHard: { 'memory.available': '5%' },
+      },
+      raid0: true,
+    }),
+  );
+  expect(text).not.toContain('\r');
+  const [custom, bootstrap] = readMime(text);
+  expect(custom?.body).toBe('echo hi');
+  expect(bootstrap?.body).toContain("/etc/eks/bootstrap.sh 'prod' --apiserver-endpoint 'https://prod.example'");
+  expect(bootstrap?.body).toContain("--ip-family ipv6 \\\n--dns-cluster-ip 'fd00::a' \\\n--use-max-pods false");
+  expect(bootstrap?.body).toContain(
+    `--kubelet-extra-args '--node-labels="karpenter.sh/nodepool=general,team=blue" ` +
+      `--register-with-taints="dedicated=gpu:NoSchedule,karpenter.sh/unregistered=:NoExecute" --max-pods=29 ` +
+      `--system-reserved="cpu=100m,memory=1Gi" --eviction-hard="memory.available<5%"'`,
+  );
+  expect(bootstrap?.body.endsWith('--local-disks raid0')).toBe(true);
+});
+
+describe('Bottlerocket', () => {
+  test('the cluster’s settings win, labels are merged, taints are replaced, the rest stays', () => {
+    const custom = [
+      '[settings.kubernetes]',
+      'api-server = "https://other"',
+      'allowed-unsafe-sysctls = ["net.core.somaxconn"]',
+      '[settings.kubernetes.node-labels]',
+      'own = "yes"',
+      '[settings.kubernetes.node-taints]',
+      'old = ["x:NoSchedule"]',
+      '[settings.host-containers.admin]',
+      'enabled = true',
+    ].join('\n');
+    const toml: unknown = parseToml(renderUserData(input({ family: 'Bottlerocket', custom, raid0: true })));
+    expect(toml).toMatchObject({
+      settings: {
+        'host-containers': { admin: { enabled: true } },
+        kubernetes: {
+          'api-server': 'https://prod.example',
+          'cluster-name': 'prod',
+          'cluster-certificate': 'Q0E=',
+          'max-pods': 29,
+          'allowed-unsafe-sysctls': ['net.core.somaxconn'],
+          'node-labels': { own: 'yes', team: 'blue', 'karpenter.sh/nodepool': 'general' },
+        },
+        'bootstrap-commands': { '000-mount-instance-storage': { essential: true, mode: 'always' } },
+      },
+    });
+    expect((toml as { settings: { kubernetes: Record<string, unknown> } }).settings.kubernetes['node-taints']).toEqual({
+      dedicated: ['gpu:NoSchedule'],
+      'karpenter.sh/unregistered': [':NoExecute'],
+    });
+  });
+
+  test('what is no TOML is the node class’s fault', () => {
+    let failure: unknown;
+    try {
+      renderUserData(input({ family: 'Bottlerocket', custom: '#!/bin/bash' + '\n[' }));
+    } catch (error) {
+      failure = error;
+    }
+    expect(isDomainError(failure, 'NodeClassNotReady')).toBe(true);
+    expect((failure as Error).message).toMatch(/^spec\.userData is no TOML: /);
+  });
+});
+
+test('Windows: the user’s PowerShell, then the bootstrap script', () => {
+  const lines = renderUserData(
+    input({
+      family: 'Windows2022',
+      custom: '<powershell>\nWrite-Host hi\n</powershell>',
+      kubelet: { clusterDNS: ['10.0.0.10'] },
+    }),
+  ).split('\n');
+  expect(lines[0]).toBe('<powershell>');
+  expect(lines[1]).toBe('Write-Host hi');
+  expect(lines.at(-2)).toContain(
+    "-EKSClusterName 'prod' -APIServerEndpoint 'https://prod.example' -Base64ClusterCA 'Q0E='",
+  );
+  expect(lines.at(-2)).toContain("-DNSClusterIP '10.0.0.10'");
+  expect(lines.at(-1)).toBe('</powershell>');
+});
+
+test('Custom: verbatim', () => {
+  expect(renderUserData(input({ family: 'Custom', custom: 'anything\r\n' }))).toBe('anything\r\n');
+  expect(renderUserData(input({ family: 'Custom' }))).toBe('');
+});
+
+test('more than EC2 takes is refused', () => {
+  expect(() => renderUserData(input({ family: 'Custom', custom: 'x'.repeat(16_385) }))).toThrow(
+    'UserDataSizeLimitExceeded',
+  );
+});
+
+test('MIME with other boundaries and base64 parts is read', () => {
+  const text = [
+    'Content-Type: multipart/mixed; boundary="==B=="',
+    'MIME-Version: 1.0',
+    '',
+    '--==B==',
+    'Content-Type: text/x-shellscript',
+    'Content-Transfer-Encoding: base64',
+    '',
+    Buffer.from('echo hi').toString('base64'),
+    '--==B==--',
+  ].join('\r\n');
+  expect(isMime(text)).toBe(true);
+  expect(readMime(text)).toEqual([{ contentType: 'text/x-shellscript', body: 'echo hi' }]);
+});
