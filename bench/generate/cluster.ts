@@ -102,9 +102,9 @@ function app(random: Random, number: number): App {
       },
     };
   }
-  const guarded = random.chance(0.08);
+  const guarded = random.chance(0.03);
   const budget: KubernetesObject[] = guarded || random.chance(0.2) ? [disruptionBudget(name, guarded)] : [];
-  const pinned = random.chance(0.05);
+  const pinned = random.chance(0.02);
   return {
     cpu,
     memory,
