@@ -2,7 +2,7 @@ import type { Pod, TopologySpreadConstraint } from '../api/kubernetes.js';
 import { coreWellKnownLabels, labels } from '../api/labels.js';
 import { compareText } from './compare.js';
 import { bufferPods, isBufferPod } from './compile/buffers.js';
-import { Classes, inQueueOrder, podName, selectorLabelKeys, type PodClass } from './compile/classes.js';
+import { Classes, inQueueOrder, selectorLabelKeys, type PodClass } from './compile/classes.js';
 import { readDaemons, type Daemon } from './compile/daemons.js';
 import { DefaultSpread } from './compile/default-spread.js';
 import { Dimensions } from './compile/dimensions.js';
@@ -19,6 +19,7 @@ import { buildUniverse, type Universe } from './compile/universe.js';
 import { normaliseKey } from './requirements/requirements.js';
 import type { PoolLimit } from './place/bin-problem.js';
 import { poolLimits } from './place/limits.js';
+import { nameOf } from './names.js';
 import type { PackingInput } from './types.js';
 
 /** A pass's input, sorted into classes, profiles and offers: what placing works on. */
@@ -72,7 +73,7 @@ export function compile(input: PackingInput): Compiled {
     (pod) => volumes.text(pod) + defaults.text(pod) + (isBufferPod(pod) ? 'B' : ''),
   );
   for (const pod of pending) classes.classify(pod);
-  for (const each of classes.all) each.pods.sort((a, b) => compareText(podName(a), podName(b)));
+  for (const { pods } of classes.all) if (pods.length > 1) sortByName(pods);
   const daemons = readDaemons(objects.daemonSets, space, dimensions, quantities);
   const { catalogues } = applyOverlays(objects.nodePools, input.catalogues, objects.nodeOverlays);
   const { pools, skipped } = considerPools(objects.nodePools, catalogues);
@@ -90,6 +91,8 @@ export function compile(input: PackingInput): Compiled {
   );
   for (const key of topologyKeys(ladders, bound)) space.keepValues(key);
   for (const pool of pools) for (const key of pool.requirements.keys()) space.key(key);
+  space.key(labels.zone);
+  space.key(labels.capacityType);
   const universe = buildUniverse(pools, space, wellKnown);
   const limits = poolLimits({ pools, nodes, universe }, pending.length);
   const limited = new Set(limits.map(({ pool }) => pool ?? ''));
@@ -115,6 +118,11 @@ export function compile(input: PackingInput): Compiled {
     limits,
     compareRows: (a, b) => compareRows(universe.rows[a]!, universe.rows[b]!),
   };
+}
+
+/** By namespace and name; the pods of a class share the namespace. */
+function sortByName(pods: Pod[]): void {
+  pods.sort((a, b) => compareText(nameOf(a), nameOf(b)));
 }
 
 /** Pods that pend, and those that run by the name of their node; pods of leaving nodes pend. */

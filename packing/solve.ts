@@ -2,12 +2,13 @@ import type { Pod } from '../api/kubernetes.js';
 import { solveWithBound } from './bins/solve.js';
 import { compareText } from './compare.js';
 import type { Compiled } from './compiled.js';
-import { podName, type PodClass } from './compile/classes.js';
+import { type PodClass } from './compile/classes.js';
 import type { Level } from './compile/ladder.js';
 import type { Profile } from './compile/universe.js';
 import { blockersOf, sentence } from './output/blockers.js';
 import { withSpotRatios } from './output/spot-ratios.js';
 import { describeClaim, type ClaimContext, type OpenClaim } from './output/claims.js';
+import { fullName } from './names.js';
 import { Assigner } from './place/assigner.js';
 import { limitUse, numberProblem, type PoolLimit } from './place/bin-problem.js';
 import { topologyBlocker } from './place/explain.js';
@@ -211,7 +212,7 @@ class Pass {
       newNodeClaims,
       existingNodes: this.nodes
         .filter(({ pods }) => pods.length > 0)
-        .map(({ view, pods }) => ({ node: view.name, pods: pods.map(podName).sort(compareText) })),
+        .map(({ view, pods }) => ({ node: view.name, pods: pods.map(fullName).sort(compareText) })),
       unschedulable: this.unschedulable(),
       pricePerHour,
       lowerBoundPerHour: Math.min(this.bound, pricePerHour),
@@ -237,7 +238,7 @@ class Pass {
     for (const [podClass, pods] of this.unplaced) {
       const blockers = blockersOf(this.compiled, this.feasibility, podClass, this.reasons.get(podClass));
       const reason = sentence(blockers);
-      for (const pod of pods) list.push({ pod: podName(pod), reason, blockers });
+      for (const pod of pods) list.push({ pod: fullName(pod), reason, blockers });
     }
     return list.sort((a, b) => compareText(a.pod, b.pod));
   }

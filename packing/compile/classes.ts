@@ -1,6 +1,7 @@
 import type { Affinity, Pod, PodAffinityTerm } from '../../api/kubernetes.js';
 import { QuantityError } from '../../core/quantities.js';
 import { compareText } from '../compare.js';
+import { fullName } from '../names.js';
 import { selectorKeys } from '../topology/selectors.js';
 import { isBufferPod } from './buffers.js';
 import type { Dimensions } from './dimensions.js';
@@ -31,8 +32,6 @@ export interface PodClass {
   readonly demand: Demand;
   readonly pods: Pod[];
 }
-
-export const podName = ({ metadata }: Pod): string => `${metadata.namespace ?? 'default'}/${metadata.name ?? ''}`;
 
 /** Sorts pods into classes. Feed it pods with `classify`, in any order. */
 export class Classes {
@@ -105,18 +104,18 @@ export class Classes {
  * so that the order of the input decides nothing.
  */
 export function inQueueOrder(classes: readonly PodClass[]): PodClass[] {
-  const first = new Map(classes.map((each) => [each, podName(each.pods[0]!)]));
-  return [...classes].sort((a, b) => {
-    const buffers = Number(isBufferPod(a.shape.exemplar)) - Number(isBufferPod(b.shape.exemplar));
-    if (buffers !== 0) return buffers;
-    const cpu = amount(b, 'cpu') - amount(a, 'cpu');
-    if (cpu !== 0) return cpu;
-    const memory = amount(b, 'memory') - amount(a, 'memory');
-    return memory === 0 ? compareText(first.get(a)!, first.get(b)!) : memory;
-  });
+  const entries = classes.map((podClass) => ({
+    podClass,
+    isBuffer: isBufferPod(podClass.shape.exemplar) ? 1 : 0,
+    cpu: podClass.demand.amounts.get('cpu') ?? 0,
+    memory: podClass.demand.amounts.get('memory') ?? 0,
+    name: fullName(podClass.pods[0]!),
+  }));
+  entries.sort(
+    (a, b) => a.isBuffer - b.isBuffer || b.cpu - a.cpu || b.memory - a.memory || compareText(a.name, b.name),
+  );
+  return entries.map(({ podClass }) => podClass);
 }
-
-const amount = ({ demand }: PodClass, name: string): number => demand.amounts.get(name) ?? 0;
 
 /** The pod label keys that some selector of these pods reads: no other label tells pods apart. */
 export function selectorLabelKeys(pods: Iterable<Pod>): Set<string> {

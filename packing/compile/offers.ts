@@ -109,13 +109,16 @@ export class Offers {
   /** The cheapest row of each type with what it leaves for pods, by price; cut to what enough other types hold too. */
   private candidates(profile: Profile, overhead: Float64Array): Candidate[] {
     const { rows } = this.universe;
-    const order = [...profile.rows].sort((a, b) => compareRows(rows[a]!, rows[b]!));
+    const cheapest = new Map<InstanceType, number>();
+    for (const row of profile.rows) {
+      const { type } = rows[row]!;
+      const known = cheapest.get(type);
+      if (known === undefined || compareRows(rows[row]!, rows[known]!) < 0) cheapest.set(type, row);
+    }
+    const order = [...cheapest.values()].sort((a, b) => compareRows(rows[a]!, rows[b]!));
     const found: Candidate[] = [];
-    const seen = new Set<InstanceType>();
     for (const row of order) {
       const { type } = rows[row]!;
-      if (seen.has(type)) continue;
-      seen.add(type);
       const allocatable = this.allocatable(type);
       const capacity = allocatable.map((amount, d) => amount - overhead[d]!);
       if (capacity.every((amount) => amount >= 0)) found.push({ row, type, capacity });

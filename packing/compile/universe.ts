@@ -1,4 +1,4 @@
-import { labels } from '../../api/labels.js';
+import { labelAliases, labels } from '../../api/labels.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import {
   accepts,
@@ -9,7 +9,6 @@ import {
   requirementOf,
   type Requirement,
 } from '../requirements/requirement.js';
-import { normaliseKey } from '../requirements/requirements.js';
 import type { KeySpace } from './key-space.js';
 import type { Pool } from './pools.js';
 
@@ -54,9 +53,8 @@ interface Entry {
   readonly zone: string;
   readonly capacityType: string;
   readonly reservation: string | undefined;
-  /** Requirements on referenced keys, in pairs of key and requirement. */
-  readonly keys: readonly number[];
-  readonly tests: readonly Requirement[];
+  /** What the offering says of the keys that offerings decide, in their order. */
+  readonly tests: readonly (Requirement | undefined)[];
 }
 
 interface TypeEntry {
@@ -65,15 +63,32 @@ interface TypeEntry {
   readonly entries: readonly Entry[];
 }
 
+interface Catalogue {
+  readonly types: readonly TypeEntry[];
+  /** Keys that offerings decide, and those that types do. */
+  readonly offeringKeys: readonly number[];
+  readonly typeKeys: readonly number[];
+}
+
+/** A choice of values for some keys, with the number that stands for their classes. */
+interface Variant {
+  readonly id: number;
+  readonly values: (string | undefined)[];
+}
+
 class Builder implements Universe {
   readonly profiles: Profile[] = [];
   readonly rows: Row[] = [];
   readonly compatible: boolean[] = [];
-  private readonly profileIndex = new Map<string, Profile>();
-  private readonly catalogues = new Map<readonly InstanceType[], readonly TypeEntry[]>();
-  private readonly singles = new Map<string, Requirement>();
-  private readonly candidateLists: Map<Requirement, readonly (string | undefined)[]>[] = [];
+  private readonly profileIndex = new Map<number | string, Profile>();
+  private readonly catalogues = new Map<readonly InstanceType[], Catalogue>();
+  private readonly interned = new Map<string, Requirement>();
+  private readonly candidateLists: Map<Requirement, readonly Candidate[]>[] = [];
+  private readonly meetings = new Map<Requirement, Map<Requirement, Requirement>>();
+  /** Numbers for sequences of value classes: what follows a number in the next key. */
+  private readonly folds = new Map<number, number>();
   private readonly keyCount: number;
+  private readonly keyIndex = new Map<string, number>();
   private readonly defaults: readonly Requirement[];
 
   constructor(
@@ -81,18 +96,31 @@ class Builder implements Universe {
     wellKnown: ReadonlySet<string>,
   ) {
     this.keyCount = space.keys.length;
+    space.keys.forEach((key, i) => this.keyIndex.set(key, i));
+    for (const [alias, key] of Object.entries(labelAliases)) {
+      const index = this.keyIndex.get(key);
+      if (index !== undefined) this.keyIndex.set(alias, index);
+    }
     this.defaults = space.keys.map((key) => (wellKnown.has(key) ? anything : doesNotExist));
     for (let k = 0; k < this.keyCount; k++) this.candidateLists.push(new Map());
   }
 
   addPool(pool: Pool): void {
     const poolTests = this.space.keys.map((key) => pool.requirements.get(key));
+    const catalogue = this.catalogue(pool.types);
     let compatible = false;
-    for (const entry of this.catalogue(pool.types)) compatible = this.addType(pool, poolTests, entry) || compatible;
+    for (const entry of catalogue.types) {
+      compatible = this.addType(pool, poolTests, entry, catalogue) || compatible;
+    }
     this.compatible.push(compatible);
   }
 
-  private addType(pool: Pool, poolTests: readonly (Requirement | undefined)[], entry: TypeEntry): boolean {
+  private addType(
+    pool: Pool,
+    poolTests: readonly (Requirement | undefined)[],
+    entry: TypeEntry,
+    { typeKeys, offeringKeys }: Catalogue,
+  ): boolean {
     const joint: Requirement[] = [];
     for (let k = 0; k < this.keyCount; k++) {
       const own = entry.byKey[k];
@@ -101,53 +129,53 @@ class Builder implements Universe {
       if (both !== undefined && isImpossible(both)) return false;
       joint.push(both ?? this.defaults[k]!);
     }
-    for (const offer of entry.entries) this.addOffering(pool, entry.type, joint, offer);
+    let variants: Variant[] = [{ id: pool.index + 1, values: [] }];
+    for (const key of typeKeys) variants = this.choose(variants, key, this.candidates(key, joint[key]!));
+    for (const offer of entry.entries)
+      this.addOffering(pool, { type: entry.type, joint, variants }, offer, offeringKeys);
     return true;
   }
 
-  private addOffering(pool: Pool, type: InstanceType, joint: readonly Requirement[], offer: Entry): void {
-    if (!offer.offering.available) return;
-    let tests = joint;
-    for (let i = 0; i < offer.keys.length; i++) {
-      const key = offer.keys[i]!;
-      const both = joint[key] === anything ? offer.tests[i]! : this.meet(joint[key]!, offer.tests[i]!);
+  private addOffering(
+    pool: Pool,
+    { type, joint, variants }: { type: InstanceType; joint: readonly Requirement[]; variants: readonly Variant[] },
+    { offering, zone, capacityType, reservation, tests }: Entry,
+    offeringKeys: readonly number[],
+  ): void {
+    let chosen = variants;
+    for (let i = 0; i < offeringKeys.length; i++) {
+      const key = offeringKeys[i]!;
+      const own = tests[i];
+      const had = joint[key]!;
+      const both = own === undefined ? had : had === anything ? own : this.meet(own, had);
       if (isImpossible(both)) return;
-      if (tests === joint) tests = [...joint];
-      (tests as Requirement[])[key] = both;
+      chosen = this.choose(chosen, key, this.candidates(key, both));
     }
-    this.expand(tests, 0, '', [], (id, values) => {
-      const profile = this.profile(pool, `${pool.index}/${offer.reservation ?? ''}${id}`, values, offer.reservation);
+    for (const variant of chosen) {
+      const profile = this.profile(pool, variant, reservation);
       profile.rows.push(this.rows.length);
-      this.rows.push({ type, offering: offer.offering, zone: offer.zone, capacityType: offer.capacityType, profile });
-    });
+      this.rows.push({ type, offering, zone, capacityType, profile });
+    }
   }
 
-  /** Calls `emit` for each combination of values that some constraint could tell from the others. */
-  private expand(
-    tests: readonly Requirement[],
-    from: number,
-    id: string,
-    values: readonly (string | undefined)[],
-    emit: (id: string, values: readonly (string | undefined)[]) => void,
-  ): void {
-    const chosen = [...values];
-    let text = id;
-    for (let k = from; k < this.keyCount; k++) {
-      const candidates = this.candidates(k, tests[k]!);
-      if (candidates.length !== 1) {
-        for (const value of candidates) {
-          this.expand(tests, k + 1, `${text},${this.space.classOf(k, value)}`, [...chosen, value], emit);
-        }
-        return;
+  /** Each variant with each candidate for one more key. */
+  private choose(variants: readonly Variant[], key: number, candidates: readonly Candidate[]): Variant[] {
+    const chosen: Variant[] = [];
+    for (const { id, values } of variants) {
+      for (const candidate of candidates) {
+        const fold = (id * this.keyCount + key) * 65536 + candidate.valueClass;
+        let next = this.folds.get(fold);
+        if (next === undefined) this.folds.set(fold, (next = this.folds.size + 1000));
+        const more = [...values];
+        more[key] = candidate.value;
+        chosen.push({ id: next, values: more });
       }
-      chosen.push(candidates[0]);
-      text += `,${this.space.classOf(k, candidates[0])}`;
     }
-    emit(text, chosen);
+    return chosen;
   }
 
   /** One value for each class of values that the requirement allows. */
-  private candidates(key: number, requirement: Requirement): readonly (string | undefined)[] {
+  private candidates(key: number, requirement: Requirement): readonly Candidate[] {
     const known = this.candidateLists[key]!.get(requirement);
     if (known !== undefined) return known;
     const offered: (string | undefined)[] = [];
@@ -160,81 +188,109 @@ class Builder implements Universe {
     }
     if (requirement.absent && (requirement.complement || isEmpty(requirement))) offered.push(undefined);
     const seen = new Set<number>();
-    const candidates = offered.filter((value) => {
+    const candidates: Candidate[] = [];
+    for (const value of offered) {
       const valueClass = this.space.classOf(key, value);
-      return !seen.has(valueClass) && seen.add(valueClass);
-    });
+      if (seen.has(valueClass)) continue;
+      seen.add(valueClass);
+      candidates.push({ value, valueClass });
+    }
     this.candidateLists[key]!.set(requirement, candidates);
     return candidates;
   }
 
-  private profile(
-    pool: Pool,
-    id: string,
-    values: readonly (string | undefined)[],
-    reservation: string | undefined,
-  ): Profile {
-    let profile = this.profileIndex.get(id);
+  private profile(pool: Pool, { id, values }: Variant, reservation: string | undefined): Profile {
+    const key = reservation === undefined ? id : `${id} ${reservation}`;
+    let profile = this.profileIndex.get(key);
     if (profile === undefined) {
       const reserved = reservation === undefined ? {} : { reservation };
-      profile = { index: this.profiles.length, pool, values, ...reserved, rows: [] };
+      const full = Array.from({ length: this.keyCount }, (_, k) => values[k]);
+      profile = { index: this.profiles.length, pool, values: full, ...reserved, rows: [] };
       this.profiles.push(profile);
-      this.profileIndex.set(id, profile);
+      this.profileIndex.set(key, profile);
     }
     return profile;
   }
 
   private meet(a: Requirement, b: Requirement): Requirement {
-    // Nearly always one value meets a set that has it.
-    if (!a.complement && a.values.length === 1 && !b.absent && accepts(b, a.values[0]!)) return a;
-    if (!b.complement && b.values.length === 1 && !a.absent && accepts(a, b.values[0]!)) return b;
-    return intersect(a, b);
-  }
-
-  private catalogue(types: readonly InstanceType[]): readonly TypeEntry[] {
-    let entries = this.catalogues.get(types);
-    if (entries === undefined) {
-      entries = types.map((type) => this.typeEntry(type));
-      this.catalogues.set(types, entries);
+    let known = this.meetings.get(a);
+    if (known === undefined) this.meetings.set(a, (known = new Map<Requirement, Requirement>()));
+    let both = known.get(b);
+    if (both === undefined) {
+      both = intersect(a, b);
+      // Nearly always one value meets a set that has it: keep the one object, since look-ups go by object.
+      if (both.values.length === 1 && !both.complement && !both.absent) both = this.test('In', both.values);
+      known.set(b, both);
     }
-    return entries;
+    return both;
   }
 
-  private typeEntry(type: InstanceType): TypeEntry {
+  private catalogue(types: readonly InstanceType[]): Catalogue {
+    let catalogue = this.catalogues.get(types);
+    if (catalogue === undefined) {
+      const offeringKeys = this.offeringKeys(types);
+      const isOffering = new Set(offeringKeys);
+      const typeKeys = this.space.keys.map((_, k) => k).filter((k) => !isOffering.has(k));
+      catalogue = { types: types.map((type) => this.typeEntry(type, offeringKeys)), offeringKeys, typeKeys };
+      this.catalogues.set(types, catalogue);
+    }
+    return catalogue;
+  }
+
+  private offeringKeys(types: readonly InstanceType[]): number[] {
+    const keys = new Set<number>();
+    for (const { offerings } of types) {
+      for (const { requirements } of offerings) {
+        for (let i = 0; i < requirements.length; i++) {
+          const index = this.keyIndex.get(requirements[i]!.key);
+          if (index !== undefined) keys.add(index);
+        }
+      }
+    }
+    return [...keys].sort((a, b) => a - b);
+  }
+
+  private typeEntry(type: InstanceType, offeringKeys: readonly number[]): TypeEntry {
     const byKey = new Array<Requirement | undefined>(this.keyCount).fill(undefined);
     for (const { key, operator, values } of type.requirements) {
-      const index = this.space.find(normaliseKey(key));
-      if (index !== undefined && index < this.keyCount) byKey[index] = this.test(operator, values);
+      const index = this.keyIndex.get(key);
+      if (index !== undefined) byKey[index] = this.test(operator, values);
     }
-    return { type, byKey, entries: type.offerings.map((offering) => this.offeringEntry(type, offering)) };
+    const entries: Entry[] = [];
+    for (const offering of type.offerings) {
+      if (offering.available) entries.push(this.offeringEntry(type, offering, offeringKeys));
+    }
+    return { type, byKey, entries };
   }
 
-  private offeringEntry(type: InstanceType, offering: Offering): Entry {
-    const keys: number[] = [];
-    const tests: Requirement[] = [];
+  private offeringEntry(type: InstanceType, offering: Offering, offeringKeys: readonly number[]): Entry {
+    const tests = new Array<Requirement | undefined>(offeringKeys.length).fill(undefined);
     let zone = '';
     let capacityType = '';
     let reservation: string | undefined;
     for (const { key, operator, values } of offering.requirements) {
-      const name = normaliseKey(key);
-      if (name === labels.zone) zone = values?.[0] ?? '';
-      else if (name === labels.capacityType) capacityType = values?.[0] ?? '';
-      else if (name.endsWith(reservationSuffix) && operator === 'In') reservation = values?.[0];
-      const index = this.space.find(name);
-      if (index === undefined) continue;
-      keys.push(index);
-      tests.push(this.test(operator, values));
+      const index = this.keyIndex.get(key);
+      if (index !== undefined) tests[offeringKeys.indexOf(index)] = this.test(operator, values);
+      if (index === this.keyIndex.get(labels.zone)) zone = values?.[0] ?? '';
+      else if (index === this.keyIndex.get(labels.capacityType)) capacityType = values?.[0] ?? '';
+      else if (operator === 'In' && key.endsWith(reservationSuffix)) reservation = values?.[0];
     }
     const limited = offering.reservationCapacity === undefined ? undefined : (reservation ?? `${type.name}/${zone}`);
-    return { offering, zone, capacityType, reservation: limited, keys, tests };
+    return { offering, zone, capacityType, reservation: limited, tests };
   }
 
   private test(operator: Parameters<typeof requirementOf>[0], values: readonly string[] | undefined): Requirement {
-    if (operator !== 'In' || values?.length !== 1) return requirementOf(operator, values);
-    let test = this.singles.get(values[0]!);
-    if (test === undefined) this.singles.set(values[0]!, (test = requirementOf('In', values)));
+    if (operator !== 'In' || values === undefined) return requirementOf(operator, values);
+    const text = values.length === 1 ? values[0]! : values.join('\u0001');
+    let test = this.interned.get(text);
+    if (test === undefined) this.interned.set(text, (test = requirementOf('In', values)));
     return test;
   }
+}
+
+interface Candidate {
+  readonly value: string | undefined;
+  readonly valueClass: number;
 }
 
 const reservationSuffix = 'capacity-reservation-id';

@@ -3,10 +3,10 @@ import type { InstanceType } from '../../core/instance-type.js';
 import type { Resources } from '../../core/resources.js';
 import type { Compiled } from '../compiled.js';
 import { compareText } from '../compare.js';
-import { podName } from '../compile/classes.js';
 import type { Constraint } from '../compile/key-space.js';
 import { nodeClassLabel } from '../compile/pools.js';
 import { freshValue, type Row } from '../compile/universe.js';
+import { fullName } from '../names.js';
 import { typeUse, type PoolLimit } from '../place/bin-problem.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { Member } from '../place/part.js';
@@ -41,7 +41,13 @@ export interface ClaimContext {
   /** What limits leave beyond the cheapest type of every claim; listing larger types uses it up. */
   readonly limits: readonly PoolLimit[];
   /** By the requirements of a claim: what it may launch. */
-  readonly candidates: Map<string, { readonly joint: Requirements; readonly types: readonly Launchable[] }>;
+  readonly candidates: Map<string, Candidates>;
+}
+
+interface Candidates {
+  readonly joint: Requirements;
+  readonly types: readonly Launchable[];
+  readonly settled: Map<string, Settled>;
 }
 
 /**
@@ -52,16 +58,16 @@ export function describeClaim(context: ClaimContext, claim: OpenClaim): PlannedC
   const { compiled } = context;
   const row = compiled.universe.rows[claim.row]!;
   const usage = usageOf(context, claim);
-  const { joint, listing } = chooseTypes(context, claim, row, usage);
+  const { candidates, listing } = chooseTypes(context, claim, row, usage);
   if (listing.listed.length === 0) return undefined;
   const relaxed = listing.short.size > 0;
   if (relaxed && compiled.input.settings.minValuesPolicy === 'Strict') return undefined;
   reserveLimits(context, row.type, listing.listed);
   const cheapest = listing.listed[0]!.rows[0]!;
-  const { requirements, chosen } = settle(context, joint, row, listing);
+  const { written, chosen } = settle(compiled, candidates, row, listing);
   return {
     nodePool: row.profile.pool.name,
-    pods: claim.members.flatMap(({ pods }) => pods.map(podName)).sort(compareText),
+    pods: claim.members.flatMap(({ pods }) => pods.map(fullName)).sort(compareText),
     instanceTypes: listing.listed.map(({ type }) => type.name),
     cheapest: {
       instanceType: cheapest.type.name,
@@ -69,7 +75,7 @@ export function describeClaim(context: ClaimContext, claim: OpenClaim): PlannedC
       capacityType: cheapest.capacityType,
       pricePerHour: cheapest.offering.price,
     },
-    requirements: writeRequirements(requirements),
+    requirements: written,
     labels: chosen,
     annotations: marksOf(listing.listed, relaxed),
     requests: requestsOf(context, usage, listing.listed),
@@ -87,12 +93,7 @@ function usageOf({ compiled, feasibility }: ClaimContext, { members }: OpenClaim
 }
 
 /** The types for the claim; pinned to the chosen offering where a daemon of some other one would not fit beside the pods. */
-function chooseTypes(
-  context: ClaimContext,
-  claim: OpenClaim,
-  row: Row,
-  usage: Float64Array,
-): { joint: Requirements; listing: Listing } {
+function chooseTypes(context: ClaimContext, claim: OpenClaim, row: Row, usage: Float64Array): Chosen {
   const keys = [...claim.pinnedKeys].sort();
   const open = listOn(context, claim, usage, keys);
   const price = open.listing.listed[0]?.rows[0]!.offering.price ?? Infinity;
@@ -100,12 +101,12 @@ function chooseTypes(
   return listOn(context, claim, usage, [...new Set([...keys, labels.zone, labels.capacityType])]);
 }
 
-function listOn(
-  context: ClaimContext,
-  claim: OpenClaim,
-  usage: Float64Array,
-  keys: readonly string[],
-): { joint: Requirements; listing: Listing } {
+interface Chosen {
+  readonly candidates: Candidates;
+  readonly listing: Listing;
+}
+
+function listOn(context: ClaimContext, claim: OpenClaim, usage: Float64Array, keys: readonly string[]): Chosen {
   const { compiled } = context;
   const row = compiled.universe.rows[claim.row]!;
   const pins = new Map<string, Requirement>();
@@ -114,10 +115,10 @@ function listOn(
     if (value !== undefined) pins.set(key, single(value));
   }
   if (claim.capacityType !== undefined) pins.set(labels.capacityType, single(claim.capacityType));
-  const { joint, types } = candidatesFor(context, claim, row, pins);
+  const candidates = candidatesFor(context, claim, row, pins);
   const admits = (type: InstanceType): boolean => withinLimits(context, row, type);
   const most = compiled.input.settings.listedTypes;
-  return { joint, listing: listTypes(types, usage, row.profile.pool.requirements, most, admits) };
+  return { candidates, listing: listTypes(candidates.types, usage, row.profile.pool.requirements, most, admits) };
 }
 
 /** The cheapest way to launch the claim under this capacity type. */
@@ -138,7 +139,7 @@ function candidatesFor(
   { members }: OpenClaim,
   row: Row,
   pins: ReadonlyMap<string, Requirement>,
-): { joint: Requirements; types: readonly Launchable[] } {
+): Candidates {
   const constraints = new Set<Constraint>();
   for (const { level } of members) {
     const constraint = feasibility.matching(level, row.profile.values);
@@ -151,7 +152,7 @@ function candidatesFor(
   let known = candidates.get(text);
   if (known === undefined) {
     const joint = join(pool.requirements, ...ordered.map(({ requirements }) => requirements), pins, reserved(row));
-    candidates.set(text, (known = { joint, types: launchables(compiled, joint, row) }));
+    candidates.set(text, (known = { joint, types: launchables(compiled, joint, row), settled: new Map() }));
   }
   return known;
 }
@@ -191,20 +192,37 @@ function reserveLimits({ limits }: ClaimContext, chosen: InstanceType, listed: r
   }
 }
 
+/** What a claim carries of its requirements; the same for all claims that may launch alike. */
+interface Settled {
+  readonly written: PlannedClaim['requirements'];
+  readonly chosen: Readonly<Record<string, string>>;
+}
+
+function settle(compiled: Compiled, candidates: Candidates, row: Row, { listed, short }: Listing): Settled {
+  const offered = new Set<string>();
+  for (const { capacityTypes } of listed) for (const each of capacityTypes) if (each !== '') offered.add(each);
+  let text = `${row.profile.index}`;
+  for (const each of offered) text += ` ${each}`;
+  for (const [key, count] of short) text += ` ${key}=${count}`;
+  let settled = candidates.settled.get(text);
+  if (settled === undefined) {
+    candidates.settled.set(text, (settled = settleAnew(compiled, candidates.joint, row, { offered, short })));
+  }
+  return settled;
+}
+
 /**
  * The requirements as the NodeClaim carries them: capacity types narrowed to what is offered, keys that no instance type
  * decides settled on one value, minValues lowered to what is met.
  */
-function settle(
-  { compiled }: ClaimContext,
+function settleAnew(
+  compiled: Compiled,
   joint: Requirements,
   row: Row,
-  { listed, short }: Listing,
-): { requirements: Requirements; chosen: Record<string, string> } {
+  { offered, short }: { offered: ReadonlySet<string>; short: ReadonlyMap<string, number> },
+): Settled {
   const requirements = new Map(joint);
   const chosen: Record<string, string> = {};
-  const offered = new Set(listed.flatMap(({ rows }) => rows.map(({ capacityType }) => capacityType)));
-  offered.delete('');
   if (offered.size > 0) narrowTo(requirements, labels.capacityType, [...offered]);
   const nodeClass = nodeClassLabel(row.profile.pool.object)?.key;
   const template = row.profile.pool.object.spec.template.metadata?.labels;
@@ -218,7 +236,7 @@ function settle(
   }
   for (const [key, minValues] of short) requirements.set(key, { ...requirements.get(key)!, minValues });
   requirements.delete(labels.instanceType);
-  return { requirements, chosen };
+  return { written: writeRequirements(requirements), chosen };
 }
 
 function narrowTo(requirements: Map<string, Requirement>, key: string, values: readonly string[]): void {

@@ -1,9 +1,11 @@
 import type { InstanceType } from '../../core/instance-type.js';
+import { labels } from '../../api/labels.js';
 import type { Compiled } from '../compiled.js';
 import { compareRows } from '../compile/offers.js';
 import { satisfies } from '../compile/key-space.js';
 import { valuesOf, varietiesOf, type Variety } from '../compile/min-values.js';
 import type { Row } from '../compile/universe.js';
+import { accepts, type Requirement } from '../requirements/requirement.js';
 import type { Requirements } from '../requirements/requirements.js';
 
 /** An instance type as claims with certain requirements may launch it. */
@@ -11,6 +13,7 @@ export interface Launchable {
   readonly type: InstanceType;
   /** Every offering that the requirements allow, by price. */
   readonly rows: readonly Row[];
+  readonly capacityTypes: readonly string[];
   /** What each of them leaves for pods at least. */
   readonly capacity: Float64Array;
 }
@@ -19,11 +22,17 @@ export interface Launchable {
 export function launchables(compiled: Compiled, joint: Requirements, like: Row): Launchable[] {
   const { pool, reservation } = like.profile;
   const constraint = compiled.space.probe(joint);
+  // Profiles tell these values apart only where some pod does; a claim may be pinned all the same.
+  const zone = joint.get(labels.zone);
+  const capacityType = joint.get(labels.capacityType);
   const rows: Row[] = [];
   for (const profile of compiled.universe.profiles) {
     if (profile.pool !== pool || profile.reservation !== reservation) continue;
     if (!satisfies(constraint, profile.values)) continue;
-    for (const row of profile.rows) rows.push(compiled.universe.rows[row]!);
+    for (const index of profile.rows) {
+      const row = compiled.universe.rows[index]!;
+      if (allowsValue(zone, row.zone) && allowsValue(capacityType, row.capacityType)) rows.push(row);
+    }
   }
   rows.sort(compareRows);
   const byType = new Map<InstanceType, { rows: Row[]; capacity: Float64Array }>();
@@ -39,8 +48,14 @@ export function launchables(compiled: Compiled, joint: Requirements, like: Row):
     const { capacity } = known;
     for (let d = 0; d < capacity.length; d++) capacity[d] = Math.min(capacity[d]!, allocatable[d]! - overhead[d]!);
   }
-  return [...byType].map(([type, entry]) => ({ type, ...entry }));
+  return [...byType].map(([type, entry]) => {
+    const capacityTypes = [...new Set(entry.rows.map((row) => row.capacityType))];
+    return { type, ...entry, capacityTypes };
+  });
 }
+
+const allowsValue = (requirement: Requirement | undefined, value: string): boolean =>
+  requirement === undefined || value === '' || accepts(requirement, value);
 
 export interface Listing {
   /** Types that hold the usage, cheapest first. */
