@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { heartbeat, sleep } from '@temporalio/activity';
+import { sleep } from '@temporalio/activity';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { annotations, labels } from '../api/labels.js';
 import type { LaunchRequest } from '../cloud/port.js';
@@ -19,7 +19,6 @@ import { withFailures } from './to-failure.js';
 import { getClaim, updateClaim } from './writes.js';
 
 const pollMs = 5000;
-const beatMs = 5000;
 /** Karpenter cuts the message of a failed launch here. */
 const longestMessage = 300;
 
@@ -38,8 +37,7 @@ export function createCloudActivities(deps: ActivityDeps): CloudActivities {
     }),
     awaitInstanceGone: async ({ providerId }) => {
       while ((await deps.cloud.get(providerId)) !== undefined) {
-        heartbeat();
-        await sleep(Math.min(pollMs, beatMs));
+        await sleep(pollMs);
       }
     },
     inspectInstance: (input) => Promise.resolve(inspect(deps, input)),

@@ -1,4 +1,4 @@
-import { cancellationSignal, heartbeat, sleep } from '@temporalio/activity';
+import { cancellationSignal, sleep } from '@temporalio/activity';
 import type { Condition, Pod, PodDisruptionBudget } from '../api/kubernetes.js';
 import type { ConditionChange } from '../core/conditions.js';
 import {
@@ -49,7 +49,6 @@ class Drain {
 
   async run(): Promise<DrainProgress> {
     for (;;) {
-      heartbeat({ evicted: this.evicted });
       const now = this.deps.now();
       const waiting = this.deps.cache.podsOnNode(this.input.nodeName).filter((pod) => isDrainable(pod, now));
       if (waiting.length === 0) return await this.done();
@@ -187,7 +186,6 @@ function nameOfBlocker(binding: readonly PodDisruptionBudget[], pod: string): st
 async function awaitVolumes(deps: ActivityDeps, input: DrainInput): Promise<DrainProgress> {
   const { claim, deadline, known } = input;
   for (;;) {
-    heartbeat();
     const attached = attachedVolumes(deps, input.nodeName);
     const done = { state: 'done', blockedBy: [], remaining: 0, evicted: 0 } as const;
     if (attached.length === 0) {

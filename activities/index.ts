@@ -6,6 +6,7 @@ import { createDrainActivities } from './drain.js';
 import { createLaunchActivities } from './launch.js';
 import { createPlanningActivities } from './planning.js';
 import { createTerminationActivities } from './termination.js';
+import { withHeartbeats } from './with-heartbeats.js';
 
 /** All activities by the task queue that serves them (workflows/messages.ts, `taskQueues`). */
 export function createActivities(deps: ActivityDeps): {
@@ -15,14 +16,14 @@ export function createActivities(deps: ActivityDeps): {
   readonly drain: object;
 } {
   return {
-    control: {
+    control: withHeartbeats({
       ...createClaimActivities(deps),
       ...createLaunchActivities(deps),
       ...createTerminationActivities(deps),
       ...createDisruptionActivities(deps),
-    },
-    packing: createPlanningActivities(deps),
-    cloud: createCloudActivities(deps),
-    drain: createDrainActivities(deps),
+    }),
+    packing: withHeartbeats(createPlanningActivities(deps)),
+    cloud: withHeartbeats(createCloudActivities(deps)),
+    drain: withHeartbeats(createDrainActivities(deps)),
   };
 }

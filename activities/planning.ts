@@ -1,4 +1,4 @@
-import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import { cancellationSignal } from '@temporalio/activity';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Pod } from '../api/kubernetes.js';
 import { isProvisionable, podKey } from '../disruption/pods.js';
@@ -10,7 +10,6 @@ import type { ClaimPlan, PlanningActivities, PlanNodesInput, PlanNodesResult } f
 import type { ActivityDeps } from './deps.js';
 import { withFailures } from './to-failure.js';
 
-const beatMs = 5000;
 /** A pass that finds state missing waits this long for it before it says so. */
 const settleMs = 20_000;
 /** Bounds of one plan's payload: the rest is planned in the next pass. */
@@ -25,24 +24,16 @@ export function createPlanningActivities(deps: ActivityDeps): PlanningActivities
 }
 
 async function planNodes(deps: ActivityDeps, input: PlanNodesInput): Promise<PlanNodesResult> {
-  const beats = setInterval(() => heartbeat(), beatMs);
-  try {
-    const missing = await awaitSynced(deps, input.marks);
-    if (missing !== undefined) return { state: 'notReady', reason: missing };
-    const pools = managedPools(deps);
-    const started = deps.now();
-    const packing = await packingInput(deps, pools, input.without);
-    const plan = await deps.packer.plan(packing);
-    deps.metrics.observe(
-      'scheduler_scheduling_duration_seconds',
-      { controller: 'provisioner' },
-      (deps.now() - started) / 1000,
-    );
-    publish(deps, plan);
-    return compact(deps, plan, input.without);
-  } finally {
-    clearInterval(beats);
-  }
+  const missing = await awaitSynced(deps, input.marks);
+  if (missing !== undefined) return { state: 'notReady', reason: missing };
+  const pools = managedPools(deps);
+  const started = deps.now();
+  const packing = await packingInput(deps, pools, input.without);
+  const plan = await deps.packer.plan(packing);
+  const seconds = (deps.now() - started) / 1000;
+  deps.metrics.observe('scheduler_scheduling_duration_seconds', { controller: 'provisioner' }, seconds);
+  publish(deps, plan);
+  return compact(deps, plan, input.without);
 }
 
 /** Own writes must have come back, and every claim must know its instance: else pods are planned for twice. */

@@ -13,6 +13,9 @@ import { taskQueues } from './messages.js';
 
 type KubernetesActivities = ClaimActivities & LaunchActivities & TerminationActivities & DisruptionActivities;
 
+/** Every activity heartbeats: one whose worker died goes to another this soon. */
+const deadAfter = '10 seconds';
+
 /**
  * Activity proxies of a cluster. Every one has a bound for an attempt and one in total; the total is long, because
  * an unreachable API server or cloud is waited for, not given up on (invariant 10).
@@ -28,20 +31,22 @@ export function activitiesOf(cluster: string): {
   return {
     kube: proxyActivities<KubernetesActivities>({
       taskQueue: queues.control,
+      heartbeatTimeout: deadAfter,
       startToCloseTimeout: '1 minute',
       scheduleToCloseTimeout: '30 days',
       retry: { initialInterval: '500 ms', backoffCoefficient: 2, maximumInterval: '30 seconds' },
     }),
     packing: proxyActivities<PlanningActivities>({
       taskQueue: queues.packing,
+      heartbeatTimeout: deadAfter,
       startToCloseTimeout: '10 minutes',
       scheduleToCloseTimeout: '30 days',
-      heartbeatTimeout: '30 seconds',
       retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
       cancellationType: ActivityCancellationType.TRY_CANCEL,
     }),
     cloud: proxyActivities<CloudActivities>({
       taskQueue: queues.cloud,
+      heartbeatTimeout: deadAfter,
       startToCloseTimeout: '2 minutes',
       scheduleToCloseTimeout: '30 days',
       retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
@@ -49,16 +54,16 @@ export function activitiesOf(cluster: string): {
     }),
     waitCloud: proxyActivities<Pick<CloudActivities, 'awaitInstanceGone'>>({
       taskQueue: queues.cloud,
+      heartbeatTimeout: deadAfter,
       startToCloseTimeout: '30 days',
       scheduleToCloseTimeout: '60 days',
-      heartbeatTimeout: '30 seconds',
       retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
     }),
     drain: proxyActivities<DrainActivities>({
       taskQueue: queues.drain,
+      heartbeatTimeout: deadAfter,
       startToCloseTimeout: '30 days',
       scheduleToCloseTimeout: '60 days',
-      heartbeatTimeout: '30 seconds',
       retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
       cancellationType: ActivityCancellationType.TRY_CANCEL,
     }),
