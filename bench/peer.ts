@@ -31,12 +31,7 @@ export class Peer {
       say('building Karpenter as a peer (once, a few minutes)');
       mkdirSync(folder, { recursive: true });
       const fresh = `${program}.${process.pid}`;
-      const built = await run('go', ['build', '-trimpath', '-ldflags', '-s -w', '-o', fresh, '.'], {
-        cwd: sources,
-        env: { CGO_ENABLED: '0', GOTOOLCHAIN: 'local', GOFLAGS: '-mod=mod -buildvcs=false' },
-        timeoutMs: 30 * 60_000,
-      });
-      if (built.status !== 0) throw new Error(`building bench/karpenter-peer: ${complaint(built)}`);
+      await compile(sources, fresh);
       renameSync(fresh, program);
     }
     return new Peer(program);
@@ -54,6 +49,17 @@ export class Peer {
     const finished = await run(this.program, args, { timeoutMs });
     return finished.status === 0 ? (JSON.parse(finished.stdout) as PeerConsolidation) : complaint(finished);
   }
+}
+
+async function compile(sources: string, program: string): Promise<void> {
+  const built = await run('go', ['build', '-trimpath', '-ldflags', '-s -w', '-o', program, '.'], {
+    cwd: sources,
+    env: { CGO_ENABLED: '0', GOTOOLCHAIN: 'local', GOFLAGS: '-mod=readonly -buildvcs=false' },
+    timeoutMs: 30 * 60_000,
+  }).catch((error: unknown) => {
+    throw new Error('Karpenter as a peer needs Go 1.26.6 or newer; --no-peer measures Stowage alone', { cause: error });
+  });
+  if (built.status !== 0) throw new Error(`building bench/karpenter-peer: ${complaint(built)}`);
 }
 
 function cacheFolder(): string {
