@@ -31,6 +31,28 @@ program
   });
 
 program
+  .command('consolidate')
+  .description('show which nodes would go, and what would replace them, until nothing is left to gain; touches nothing')
+  .requiredOption('--objects <file...>', 'kubectl get -o json lists, JSON or YAML objects; - is the standard input')
+  .requiredOption('--catalogue <file>', "instance types and prices, in the JSON format of Karpenter's KWOK provider")
+  .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json']).default('table'))
+  .option('--spot-to-spot', 'let spot nodes be replaced by cheaper spot nodes', false)
+  .addOption(
+    new Option('--preference-policy <policy>', 'whether preferences count')
+      .choices(['Respect', 'Ignore'])
+      .default('Respect'),
+  )
+  .addOption(
+    new Option('--min-values-policy <policy>', 'what to do when minValues cannot be met')
+      .choices(['Strict', 'BestEffort'])
+      .default('Strict'),
+  )
+  .action(async (options) => {
+    const { consolidateOffline } = await import('./consolidate.js');
+    process.stdout.write(consolidateOffline(options as Parameters<typeof consolidateOffline>[0]));
+  });
+
+program
   .command('crds')
   .description('print the CustomResourceDefinitions, for kubectl apply -f -')
   .action(async () => {

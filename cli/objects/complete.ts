@@ -1,0 +1,49 @@
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { Condition, Node } from '../../api/kubernetes.js';
+import { labels } from '../../api/labels.js';
+import { conditionOf } from '../../core/conditions.js';
+import type { ClusterObjects } from '../../packing/types.js';
+
+const longAgo = '1970-01-01T00:00:00Z';
+
+/**
+ * Objects from files as a cluster at rest would have them: nodes say that they are ready where they say nothing, NodeClaims
+ * are tied to their nodes, initialised, and long without pod events. What is being deleted stays so.
+ */
+export function asAtRest(objects: ClusterObjects): ClusterObjects {
+  const nodes = (objects.nodes ?? []).map((node) => ({ ...node, metadata: { ...node.metadata } }));
+  const byName = new Map(nodes.map((node) => [node.metadata.name ?? '', node]));
+  const byId = new Map(nodes.flatMap((node) => (node.spec?.providerID ? [[node.spec.providerID, node] as const] : [])));
+  const nodeClaims = (objects.nodeClaims ?? []).map((claim) => {
+    const node = byId.get(claim.status?.providerID ?? '') ?? byName.get(claim.status?.nodeName ?? '');
+    return node === undefined ? claim : settled(claim, node);
+  });
+  return { ...objects, nodes: nodes.map(ready), nodeClaims };
+}
+
+function settled(claim: NodeClaim, node: Node): NodeClaim {
+  node.metadata.labels = { ...node.metadata.labels, [labels.registered]: 'true', [labels.initialized]: 'true' };
+  const { lastPodEventTime: _, ...status } = claim.status ?? {};
+  let conditions: Condition[] = [...(status.conditions ?? [])];
+  for (const type of ['Launched', 'Registered', 'Initialized', 'Consolidatable']) {
+    conditions = conditions.filter((condition) => condition.type !== type);
+    conditions.push({ type, status: 'True', reason: type, message: '', lastTransitionTime: longAgo });
+  }
+  const nodeName = node.metadata.name ?? '';
+  const own = { ...claim.metadata.labels };
+  const pool = node.metadata.labels[labels.nodePool];
+  if (pool !== undefined) own[labels.nodePool] ??= pool;
+  return { ...claim, metadata: { ...claim.metadata, labels: own }, status: { ...status, nodeName, conditions } };
+}
+
+function ready(node: Node): Node {
+  if (conditionOf(node.status?.conditions, 'Ready') !== undefined) return node;
+  const condition: Condition = {
+    type: 'Ready',
+    status: 'True',
+    reason: 'KubeletReady',
+    message: '',
+    lastTransitionTime: longAgo,
+  };
+  return { ...node, status: { ...node.status, conditions: [...(node.status?.conditions ?? []), condition] } };
+}

@@ -1,0 +1,44 @@
+import type { Consolidation, ConsolidationCommand } from '../../disruption/consolidation/types.js';
+import { claimDocument } from './plan-json.js';
+
+/** A consolidation as `stowage consolidate -o json` prints it. */
+export interface ConsolidationDocument {
+  readonly engine: 'stowage';
+  readonly nodesBefore: number;
+  readonly nodesAfter: number;
+  /** Of the nodes whose price the catalogue tells, dollars per hour. */
+  readonly priceBefore: number;
+  readonly priceAfter: number;
+  /** Time to examine the parsed objects and to find every command, milliseconds. */
+  readonly totalMs: number;
+  readonly commands: readonly object[];
+  /** Why nodes may not go. */
+  readonly held: Consolidation['held'];
+}
+
+export function consolidationDocument(result: Consolidation, totalMs: number): ConsolidationDocument {
+  return {
+    engine: 'stowage',
+    nodesBefore: result.nodesBefore,
+    nodesAfter: result.nodesAfter,
+    priceBefore: dollars(result.priceBefore),
+    priceAfter: dollars(result.priceAfter),
+    totalMs: Math.round(totalMs * 1000) / 1000,
+    commands: result.commands.map(commandDocument),
+    held: result.held,
+  };
+}
+
+function commandDocument(command: ConsolidationCommand): object {
+  return {
+    ...command,
+    replacements: command.replacements.map(claimDocument),
+    priceBefore: dollars(command.priceBefore),
+    priceAfter: dollars(command.priceAfter),
+  };
+}
+
+/** Sums of prices carry binary noise in their last digits. */
+function dollars(amount: number): number {
+  return Math.round(amount * 1e9) / 1e9;
+}

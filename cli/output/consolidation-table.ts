@@ -1,0 +1,45 @@
+import type { Consolidation, ConsolidationCommand } from '../../disruption/consolidation/types.js';
+import { counted, hourly, renderTable } from './table.js';
+
+const shownNames = 3;
+const shownReasons = 10;
+
+/** A consolidation for a person: what goes and what comes, step by step, what it saves, and what stays for which reason. */
+export function consolidationText(result: Consolidation, totalMs: number): string {
+  const sections = [steps(result.commands), kept(result.held), total(result, totalMs)];
+  return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+}
+
+function steps(commands: readonly ConsolidationCommand[]): string {
+  if (commands.length === 0) return '';
+  const rows = commands.map((command, i) => [
+    i,
+    `${command.method} ${command.decision}`,
+    names(command.candidates),
+    names(command.replacements.map(({ cheapest }) => `${cheapest.instanceType} (${cheapest.capacityType})`)),
+    command.moves.length,
+    hourly(command.priceBefore),
+    hourly(command.priceAfter),
+  ]);
+  return renderTable(['STEP', 'WHAT', 'NODES THAT GO', 'NODES THAT COME', 'PODS MOVED', 'PER HOUR', 'THEN'], rows);
+}
+
+function names(all: readonly string[]): string {
+  const more = all.length > shownNames ? ` and ${all.length - shownNames} more` : '';
+  return `${all.slice(0, shownNames).join(', ')}${more}`;
+}
+
+function kept(held: Consolidation['held']): string {
+  if (held.length === 0) return '';
+  const lines = held.slice(0, shownReasons).map(({ node, why }) => `  ${node}: ${why}`);
+  if (held.length > shownReasons) lines.push(`  ... and ${held.length - shownReasons} more; -o json lists them all`);
+  return `${counted(held.length, 'node')} may not go\n${lines.join('\n')}`;
+}
+
+function total({ commands, nodesBefore, nodesAfter, priceBefore, priceAfter }: Consolidation, totalMs: number): string {
+  if (commands.length === 0)
+    return `Nothing is left to gain on ${counted(nodesBefore, 'node')} at ${hourly(priceBefore)} per hour.`;
+  const moved = commands.reduce((sum, { moves }) => sum + moves.length, 0);
+  const fleet = `${counted(nodesBefore, 'node')} at ${hourly(priceBefore)} per hour become ${nodesAfter} at ${hourly(priceAfter)}`;
+  return `${fleet}, in ${counted(commands.length, 'step')} that move ${counted(moved, 'pod')}; found in ${totalMs.toFixed(1)} ms.`;
+}

@@ -1,0 +1,172 @@
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
+import { annotations, labels } from '../../api/labels.js';
+import { isTrue } from '../../core/conditions.js';
+import { viewNodes, type NodeView as PackedNode } from '../../packing/compile/nodes.js';
+import { blockingBudget, whyNotCandidate, type CandidateContext, type NodeView } from '../candidates.js';
+import { disruptionCost, evictionCost } from '../costs.js';
+import { consolidatableAt } from '../emptiness.js';
+import { bindingBudgets, isEvictable, isMirror, isReschedulable, isTerminating, podKey } from '../pods.js';
+import { NodePrices } from './node-prices.js';
+import type { ConsolidationInput } from './types.js';
+
+/** A node that consolidation looks at, before the packing engine does. */
+export interface ExaminedNode {
+  readonly view: PackedNode;
+  readonly name: string;
+  readonly pool: NodePool | undefined;
+  readonly pods: readonly Pod[];
+  /** Dollars per hour; 0 when unknown. */
+  readonly price: number;
+  /** Pods that need another node when this one goes. */
+  readonly movable: readonly Pod[];
+  /** RescheduleDisruptionCost (section 4.3). */
+  readonly cost: number;
+  /** Whether nothing of it would have to move (section 4.5); it may go whatever the policy. */
+  readonly empty: boolean;
+  /** Why it may not go, for a person; undefined when it may. */
+  readonly why: string | undefined;
+  /** What budgets count it as (section 4.2). */
+  readonly counted: 'no' | 'running' | 'disrupting';
+}
+
+/** Every node of the cluster, with whether consolidation may take it (sections 4.1, 4.4, 4.5, 4.7). */
+export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
+  const { objects, now } = input;
+  const prices = new NodePrices(input.catalogues);
+  const pools = new Map(objects.nodePools.map((pool) => [pool.metadata.name ?? '', pool]));
+  const podsOf = podsByNode(objects.pods);
+  // Disruption budgets are looked up once for pods alike, below.
+  const context: CandidateContext = {
+    now,
+    claimed: input.claimed ?? new Set(),
+    nominated: input.nominated ?? new Set(),
+    podDisruptionBudgets: [],
+  };
+  const guards = new Guards(objects.podDisruptionBudgets ?? []);
+  return viewNodes(objects, input.withoutNodes).map((view) => {
+    const pods = podsOf.get(view.name) ?? [];
+    const pool = pools.get(view.labels[labels.nodePool] ?? '');
+    const price = prices.of(view.labels);
+    const movable = pods.filter(isReschedulable);
+    const empty = movable.length === 0 && !pods.some(isBuffer);
+    const claim = view.claim;
+    let why: string | undefined = 'no NodeClaim stands for it';
+    if (claim !== undefined) {
+      const candidate: NodeView = { claim, node: view.node, pool, pods, pricePerHour: price ?? 0 };
+      why =
+        whyNotCandidate(candidate, context) ??
+        guards.whyNot(pods) ??
+        whyNotConsolidatable(candidate, now) ??
+        (empty ? undefined : whyKept(view, pool, price, movable));
+    }
+    return {
+      view,
+      name: view.name,
+      pool,
+      pods,
+      price: price ?? 0,
+      movable,
+      cost: disruptionCost(pods),
+      empty,
+      why,
+      counted: countedAs(view, context),
+    };
+  });
+}
+
+/** Pods of cost zero or less are no reason to keep a node (section 4.5). */
+export function isWeightless(pods: readonly Pod[]): boolean {
+  return pods.every((pod) => evictionCost(pod) <= 0);
+}
+
+function podsByNode(pods: readonly Pod[]): Map<string, Pod[]> {
+  const byNode = new Map<string, Pod[]>();
+  for (const pod of pods) {
+    const { nodeName = '' } = pod.spec;
+    if (nodeName === '') continue;
+    const there = byNode.get(nodeName);
+    if (there === undefined) byNode.set(nodeName, [pod]);
+    else there.push(pod);
+  }
+  return byNode;
+}
+
+const isBuffer = ({ metadata }: Pod): boolean =>
+  metadata.annotations?.[annotations.capacityBufferFakePod] !== undefined;
+
+function whyNotConsolidatable(candidate: NodeView, now: number): string | undefined {
+  const { pool } = candidate;
+  if (pool?.spec.replicas !== undefined) return 'its NodePool is static';
+  if (pool?.spec.disruption.consolidateAfter === 'Never') return 'consolidateAfter: Never holds for its NodePool';
+  const at = consolidatableAt(candidate);
+  if (at <= now) return undefined;
+  return Number.isFinite(at) ? `it is consolidatable from ${new Date(at).toISOString()} on` : 'it is not initialized';
+}
+
+/** Why a node that is not empty stays. */
+function whyKept(
+  { labels: own }: PackedNode,
+  pool: NodePool | undefined,
+  price: number | undefined,
+  movable: readonly Pod[],
+): string | undefined {
+  if (pool?.spec.disruption.consolidationPolicy === 'WhenEmpty' && !isWeightless(movable)) {
+    return 'it is not empty, and consolidationPolicy: WhenEmpty holds for its NodePool';
+  }
+  for (const key of [labels.instanceType, labels.zone, labels.capacityType]) {
+    if (own[key] === undefined) return `it has no label ${key}`;
+  }
+  if (price === undefined) return 'the catalogue has no price for it';
+  const terminating = movable.find(isTerminating);
+  return terminating === undefined ? undefined : `pod ${podKey(terminating)} is terminating and will come back`;
+}
+
+function countedAs({ claim, node }: PackedNode, { claimed }: CandidateContext): ExaminedNode['counted'] {
+  const conditions = claim?.status?.conditions;
+  if (claim === undefined || !isTrue(conditions, 'Initialized') || isTrue(conditions, 'InstanceTerminating'))
+    return 'no';
+  const going =
+    claimed.has(claim.metadata.uid ?? '') ||
+    claim.metadata.deletionTimestamp !== undefined ||
+    node === undefined ||
+    node.metadata.deletionTimestamp !== undefined ||
+    !isTrue(node.status?.conditions, 'Ready');
+  return going ? 'disrupting' : 'running';
+}
+
+/** Which PodDisruptionBudgets forbid evictions, worked out once for pods of the same labels. */
+class Guards {
+  private readonly byNamespace = new Map<string, PodDisruptionBudget[]>();
+  private readonly known = new Map<string, string | undefined>();
+
+  constructor(budgets: readonly PodDisruptionBudget[]) {
+    for (const budget of budgets) {
+      const namespace = budget.metadata.namespace ?? '';
+      const there = this.byNamespace.get(namespace);
+      if (there === undefined) this.byNamespace.set(namespace, [budget]);
+      else there.push(budget);
+    }
+  }
+
+  /** The budget that forbids draining a node with these pods now. */
+  whyNot(pods: readonly Pod[]): string | undefined {
+    if (this.byNamespace.size === 0) return undefined;
+    for (const pod of pods) {
+      if (!isEvictable(pod) || isMirror(pod)) continue;
+      const budgets = this.byNamespace.get(pod.metadata.namespace ?? '');
+      if (budgets === undefined) continue;
+      const why = this.whyNotPod(pod, budgets);
+      if (why !== undefined) return `${why} forbids evicting pod ${podKey(pod)}`;
+    }
+    return undefined;
+  }
+
+  private whyNotPod(pod: Pod, budgets: readonly PodDisruptionBudget[]): string | undefined {
+    const { namespace = '', labels: own } = pod.metadata;
+    const ready = pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+    const key = `${namespace} ${ready} ${JSON.stringify(own)}`;
+    if (!this.known.has(key)) this.known.set(key, blockingBudget(bindingBudgets(pod, budgets)));
+    return this.known.get(key);
+  }
+}

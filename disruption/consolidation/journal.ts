@@ -1,0 +1,77 @@
+import type { Pod } from '../../api/kubernetes.js';
+import type { PodClass } from '../../packing/compile/classes.js';
+import { Assigner } from '../../packing/place/assigner.js';
+import type { NodeState } from '../../packing/place/node-states.js';
+import type { Group } from '../../packing/topology/groups.js';
+import { Ledger } from '../../packing/topology/ledger.js';
+import type { Rules } from '../../packing/topology/rules.js';
+
+/** What a trial did, so that it can be taken back: last first. */
+export class Journal {
+  private readonly undos: (() => void)[] = [];
+
+  note(undo: () => void): void {
+    this.undos.push(undo);
+  }
+
+  /** Takes everything back since it was cleared. */
+  rollback(): void {
+    for (let undo = this.undos.pop(); undo !== undefined; undo = this.undos.pop()) undo();
+  }
+
+  clear(): void {
+    this.undos.length = 0;
+  }
+}
+
+/** Counts that can be taken back. */
+export class JournaledLedger extends Ledger {
+  journal: Journal | undefined;
+
+  override addSelected(group: Group, domain: string, pods: number): void {
+    super.addSelected(group, domain, pods);
+    this.journal?.note(() => {
+      super.addSelected(group, domain, -pods);
+    });
+  }
+
+  override addOwner(group: Group, domain: string, pods: number): void {
+    super.addOwner(group, domain, pods);
+    this.journal?.note(() => {
+      super.addOwner(group, domain, -pods);
+    });
+  }
+}
+
+/** Pods that were put on a node. */
+export interface Landing {
+  readonly node: NodeState;
+  readonly podClass: PodClass;
+  readonly pods: readonly Pod[];
+}
+
+/** Places pods as the packing engine does, noting where they landed and how to take them away again. */
+export class JournaledAssigner extends Assigner {
+  readonly landings: Landing[] = [];
+  journal: Journal | undefined;
+
+  override putOn(node: NodeState, podClass: PodClass, rules: Rules, pods: readonly Pod[]): void {
+    const free = node.free.slice();
+    const podsBefore = node.pods.length;
+    const portsBefore = node.ports.length;
+    const attached = node.attach === undefined ? undefined : [...node.attach.attached].map(copyEntry);
+    super.putOn(node, podClass, rules, pods);
+    this.landings.push({ node, podClass, pods });
+    this.journal?.note(() => {
+      node.free.set(free);
+      node.pods.length = podsBefore;
+      node.ports.length = portsBefore;
+      this.landings.pop();
+      if (attached === undefined) return;
+      node.attach!.attached.clear();
+      for (const [driver, volumes] of attached) node.attach!.attached.set(driver, volumes);
+    });
+  }
+}
+
+const copyEntry = ([driver, volumes]: [string, Set<string>]): [string, Set<string>] => [driver, new Set(volumes)];

@@ -1,0 +1,201 @@
+import { compareText } from '../../packing/compare.js';
+import { fullName } from '../../packing/names.js';
+import { Budgets } from './command-budgets.js';
+import { examineNodes, isWeightless } from './eligibility.js';
+import type { FleetNode } from './fleet.js';
+import { LaunchOptions } from './launch-options.js';
+import { Simulation, type Outcome } from './simulation.js';
+import { chooseTarget, isFixed } from './target.js';
+import type { Consolidation, ConsolidationCommand, ConsolidationInput, Method } from './types.js';
+import { Worth } from './worth.js';
+
+/** A command takes no more nodes than this, so that one failing launch holds up few. */
+const mostCandidates = 100;
+
+/** Savings below this are noise of the sums, dollars per hour. */
+const leastSaving = 1e-9;
+
+/**
+ * The commands that consolidate the cluster, in the order in which they would run, each on what the one before leaves
+ * (sections 4.5 to 4.10): every eligible node is considered. Pure: equal inputs give equal results.
+ */
+export function consolidate(input: ConsolidationInput): Consolidation {
+  return new Search(input).run();
+}
+
+class Search {
+  private readonly simulation: Simulation;
+  private readonly options: LaunchOptions;
+  private readonly worth: Worth;
+  private readonly budgets: Budgets;
+  private readonly commands: ConsolidationCommand[] = [];
+  private readonly held: Consolidation['held'];
+  private price: number;
+
+  constructor(private readonly input: ConsolidationInput) {
+    const examined = examineNodes(input);
+    this.held = examined.flatMap(({ name, why }) => (why === undefined ? [] : [{ node: name, why }]));
+    this.simulation = new Simulation(input, examined);
+    this.options = new LaunchOptions(this.simulation.compiled, input.spotToSpot === true);
+    this.worth = Worth.of(this.simulation);
+    this.budgets = new Budgets(input.now);
+    this.price = fleetPrice(this.alive());
+  }
+
+  run(): Consolidation {
+    const nodesBefore = this.alive().length;
+    const priceBefore = this.price;
+    for (let before = -1; this.commands.length > before && !this.isEnough();) {
+      before = this.commands.length;
+      this.removeEmpty();
+      this.followTarget();
+      this.polish();
+    }
+    return {
+      nodesBefore,
+      nodesAfter: this.alive().length,
+      priceBefore,
+      priceAfter: this.price,
+      commands: this.commands,
+      held: this.held,
+    };
+  }
+
+  private isEnough(): boolean {
+    return this.commands.length >= (this.input.mostCommands ?? Infinity);
+  }
+
+  private alive(): FleetNode[] {
+    return this.simulation.nodes.filter(({ gone }) => !gone);
+  }
+
+  private removeEmpty(): void {
+    while (!this.isEnough()) {
+      const empty = this.alive().filter((node) => node.removable && this.isEmpty(node));
+      empty.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
+      const group = this.budgets.take(this.alive(), empty, 'Empty', mostCandidates);
+      if (group.length === 0) return;
+      this.simulation.aim(this.alive().filter(({ open }) => open));
+      const outcome = this.simulation.attempt(group, false) ?? this.attemptEach(group);
+      if (outcome === undefined) return;
+      this.carryOut(outcome, 'empty');
+    }
+  }
+
+  private isEmpty({ loads }: FleetNode): boolean {
+    for (const pods of loads.values()) {
+      if (pods.some((pod) => this.simulation.isWaiting(pod)) || !isWeightless(pods)) return false;
+    }
+    return true;
+  }
+
+  /** Those of the group that can go together, when not all can. */
+  private attemptEach(group: readonly FleetNode[]): Outcome | undefined {
+    const fine: FleetNode[] = [];
+    for (const node of group) {
+      if (this.simulation.attempt([...fine, node], false) === undefined) continue;
+      this.simulation.undo();
+      fine.push(node);
+    }
+    return fine.length === 0 ? undefined : this.simulation.attempt(fine, false);
+  }
+
+  /** Takes the nodes that the cheapest fleet does without, as many at a time as budgets let go. */
+  private followTarget(): void {
+    const { keep, leave } = chooseTarget(this.simulation, this.worth);
+    let waiting = [...leave];
+    let targets = [...keep];
+    while (waiting.length > 0 && !this.isEnough()) {
+      const group = this.budgets.take(this.alive(), waiting, 'Underutilized', mostCandidates);
+      if (group.length === 0) return;
+      this.simulation.aim(targets);
+      const done = this.tryGroup(group);
+      if (done !== undefined) targets = [...targets, ...done.launched];
+      const tried = new Set(done?.candidates ?? group);
+      waiting = waiting.filter((node) => !tried.has(node));
+    }
+  }
+
+  /** Carries the group out, or the largest first part of it that saves. */
+  private tryGroup(
+    group: readonly FleetNode[],
+  ): { readonly candidates: readonly FleetNode[]; readonly launched: readonly FleetNode[] } | undefined {
+    for (let size = group.length; size >= 1; size = size >> 1) {
+      const candidates = group.slice(0, size);
+      const outcome = this.evaluate(candidates, true);
+      if (outcome !== undefined) return { candidates, launched: this.carryOut(outcome) };
+    }
+    return undefined;
+  }
+
+  /** What comes of taking these nodes, when that is allowed and saves; it stays in place until it is undone or carried out. */
+  private evaluate(candidates: readonly FleetNode[], launching: boolean): Outcome | undefined {
+    const outcome = this.simulation.attempt(candidates, launching);
+    if (outcome === undefined) return undefined;
+    const decided = this.decide(outcome);
+    if (decided === undefined) this.simulation.undo();
+    return decided;
+  }
+
+  private decide(outcome: Outcome): Outcome | undefined {
+    const { candidates, launches } = outcome;
+    const gain = candidates.reduce((sum, { price }) => sum + price, 0);
+    if (launches.length === 0) return gain > leastSaving ? outcome : undefined;
+    const planned = this.options.decide(
+      launches.map((launch) => launch.planned),
+      candidates,
+    );
+    if (planned === undefined) return undefined;
+    const spent = planned.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
+    if (gain - spent <= leastSaving) return undefined;
+    return { ...outcome, launches: launches.map(({ claim }, i) => ({ claim, planned: planned[i]! })) };
+  }
+
+  /** What single nodes still give: first those that others can take in, then those that a cheaper one can stand in for. */
+  private polish(): void {
+    for (const launching of [false, true]) {
+      const nodes = this.alive().filter((node) => !isFixed(node));
+      nodes.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
+      for (const node of nodes) {
+        if (this.isEnough()) return;
+        if (this.budgets.take(this.alive(), [node], 'Underutilized', 1).length === 0) continue;
+        this.simulation.aim(this.alive().filter((other) => other.open && other !== node));
+        const outcome = this.evaluate([node], launching);
+        if (outcome !== undefined) this.carryOut(outcome);
+      }
+    }
+  }
+
+  private carryOut(outcome: Outcome, method?: Method): FleetNode[] {
+    const number = this.commands.length;
+    const { candidates, launches, landings } = outcome;
+    const nameOf = (launch: number): string => `replacement-${number}-${launch}`;
+    const priceBefore = this.price;
+    const moves: { pod: string; to: string }[] = [];
+    for (const { node, pods } of landings) {
+      for (const pod of pods)
+        if (!this.simulation.isWaiting(pod)) moves.push({ pod: fullName(pod), to: node.view.name });
+    }
+    launches.forEach(({ claim }, i) => {
+      for (const { pods } of claim.members) {
+        for (const pod of pods) if (!this.simulation.isWaiting(pod)) moves.push({ pod: fullName(pod), to: nameOf(i) });
+      }
+    });
+    const launched = this.simulation.settle(outcome, nameOf);
+    this.price = fleetPrice(this.alive());
+    this.commands.push({
+      method: method ?? (candidates.length > 1 ? 'multi' : 'single'),
+      decision: launches.length === 0 ? 'delete' : 'replace',
+      candidates: candidates.map(({ name }) => name),
+      replacements: launches.map(({ planned }) => planned),
+      moves: moves.sort((a, b) => compareText(a.pod, b.pod)),
+      priceBefore,
+      priceAfter: this.price,
+    });
+    return launched;
+  }
+}
+
+function fleetPrice(nodes: readonly FleetNode[]): number {
+  return nodes.reduce((sum, { price }) => sum + price, 0);
+}

@@ -1,0 +1,434 @@
+import { labels } from '../../api/labels.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import type { Pod } from '../../api/kubernetes.js';
+import { solveWithBound } from '../../packing/bins/solve.js';
+import { compile, type Compiled } from '../../packing/compiled.js';
+import type { PodClass } from '../../packing/compile/classes.js';
+import type { NodeView } from '../../packing/compile/nodes.js';
+import { describeClaim, type OpenClaim } from '../../packing/output/claims.js';
+import { withSpotRatios } from '../../packing/output/spot-ratios.js';
+import { numberProblem, typeUse, type PoolLimit } from '../../packing/place/bin-problem.js';
+import { exclusionsOf } from '../../packing/place/exclusions.js';
+import { Feasibility } from '../../packing/place/feasibility.js';
+import { capacityOf, poolLimits } from '../../packing/place/limits.js';
+import { nodeStates, type NodeState } from '../../packing/place/node-states.js';
+import type { Member, Part } from '../../packing/place/part.js';
+import { Groups } from '../../packing/topology/groups.js';
+import { RuleBook } from '../../packing/topology/rules.js';
+import { bindRunning, countRunning } from '../../packing/topology/running.js';
+import { Namespaces } from '../../packing/topology/selectors.js';
+import type { PlannedClaim } from '../../packing/types.js';
+import type { ExaminedNode } from './eligibility.js';
+import { classesByPod, type FleetNode } from './fleet.js';
+import { Journal, JournaledAssigner, JournaledLedger, type Landing } from './journal.js';
+import type { ConsolidationInput } from './types.js';
+
+/** Units of search for the replacements of one command. */
+const effort = { units: 20_000 };
+
+/** Where the pods of nodes that go would be. */
+export interface Outcome {
+  readonly candidates: readonly FleetNode[];
+  /** Pods on nodes that are there. */
+  readonly landings: readonly Landing[];
+  /** Nodes to launch, as the engine sees them and as a NodeClaim lists them. */
+  readonly launches: readonly Launch[];
+}
+
+export interface Launch {
+  readonly claim: OpenClaim;
+  readonly planned: PlannedClaim;
+}
+
+/**
+ * The cluster while commands are tried on it and carried out: the engine's classes, profiles and topology counts are worked
+ * out once, then kept up to date. `attempt` leaves its changes in place; `undo` takes them back, `settle` keeps them.
+ */
+export class Simulation {
+  readonly compiled: Compiled;
+  readonly feasibility: Feasibility;
+  readonly nodes: FleetNode[] = [];
+  readonly book: RuleBook;
+  private readonly groups: Groups;
+  private readonly ledger: JournaledLedger;
+  private readonly limits: PoolLimit[];
+  private readonly journal = new Journal();
+  private readonly order = new Map<PodClass, number>();
+  private readonly byState = new Map<NodeState, FleetNode>();
+  /** Pods that wait for room and are evicted by nobody. */
+  private readonly waiting = new Set<Pod>();
+  private assigner: JournaledAssigner;
+  private targets: readonly NodeState[] = [];
+
+  constructor(input: ConsolidationInput, examined: readonly ExaminedNode[]) {
+    const leaving = new Set(input.withoutNodes);
+    for (const { name, why } of examined) if (why === undefined) leaving.add(name);
+    this.compiled = standing(compile({ ...input, withoutNodes: leaving }), examined);
+    this.feasibility = new Feasibility(this.compiled);
+    const states = nodeStates(this.compiled);
+    const { objects } = input;
+    this.groups = new Groups(this.compiled.labelKeys, new Namespaces(objects.namespaces, namespacesOf(input)));
+    this.book = new RuleBook(this.groups, this.compiled);
+    this.ledger = new JournaledLedger(this.compiled, states);
+    const owned = bindRunning(this.compiled, this.groups, this.book);
+    countRunning(this.compiled, states, this.groups, this.ledger, owned);
+    this.limits = poolLimits(this.compiled, objects.pods.length).map((limit) => ({ ...limit }));
+    this.compiled.queue.forEach((podClass, i) => this.order.set(podClass, i));
+    this.assigner = this.assignerOver(states);
+    this.populate(states, examined);
+    this.reserve(states);
+  }
+
+  demandOf = (podClass: PodClass): Float64Array => this.feasibility.demand(podClass);
+
+  isWaiting(pod: Pod): boolean {
+    return this.waiting.has(pod);
+  }
+
+  nodeOf(state: NodeState): FleetNode | undefined {
+    return this.byState.get(state);
+  }
+
+  /** Which nodes take pods from now on, the first ones first. */
+  aim(targets: readonly FleetNode[]): void {
+    this.targets = targets.map(({ state }) => state);
+    this.assigner = this.assignerOver(this.targets);
+  }
+
+  /** Puts the pods of `candidates` elsewhere: on targets, and on new nodes where `launching`; undefined when some find no place. */
+  attempt(candidates: readonly FleetNode[], launching: boolean): Outcome | undefined {
+    this.ledger.journal = this.journal;
+    this.assigner.journal = this.journal;
+    const from = this.assigner.landings.length;
+    for (const node of candidates) this.lift(node);
+    const parts: Part[] = [];
+    const placed = this.placeAll(candidates, launching, parts);
+    const launches = placed && parts.length > 0 ? this.launch(candidates, parts) : [];
+    if (!placed || launches === undefined) {
+      this.undo();
+      return undefined;
+    }
+    return { candidates, landings: this.assigner.landings.slice(from), launches };
+  }
+
+  undo(): void {
+    // Undoing must not be noted itself.
+    this.ledger.journal = undefined;
+    this.assigner.journal = undefined;
+    this.journal.rollback();
+  }
+
+  /** Makes the attempt's outcome the state of the cluster. `launched` are the nodes of its launches, in their order. */
+  settle(outcome: Outcome, nameOf: (launch: number) => string): FleetNode[] {
+    this.journal.clear();
+    this.ledger.journal = undefined;
+    this.assigner.journal = undefined;
+    for (const { node: state, podClass, pods } of outcome.landings) {
+      const node = this.byState.get(state)!;
+      addLoad(node.loads, podClass, pods);
+      node.cost += pods.length;
+    }
+    for (const node of outcome.candidates) {
+      node.gone = true;
+      node.loads.clear();
+      this.creditLimits(node);
+    }
+    return outcome.launches.map((launch, i) => this.register(launch, nameOf(i)));
+  }
+
+  private assignerOver(states: readonly NodeState[]): JournaledAssigner {
+    return new JournaledAssigner(this.compiled, this.feasibility, states, this.book, this.ledger);
+  }
+
+  /** Notes what runs where. */
+  private populate(states: readonly NodeState[], examined: readonly ExaminedNode[]): void {
+    const byName = new Map(examined.map((each) => [each.name, each]));
+    const classOf = classesByPod(this.compiled);
+    for (const state of states) {
+      const { view } = state;
+      const known = byName.get(view.name)!;
+      const loads = new Map<PodClass, Pod[]>();
+      let removable = known.why === undefined;
+      if (removable) {
+        for (const pod of known.movable) {
+          const podClass = classOf.get(pod);
+          if (podClass === undefined || this.compiled.invalid.has(podClass)) removable = false;
+          if (podClass === undefined)
+            take(state.free, this.compiled.dimensions.vector(this.compiled.classes.demandOf(pod).amounts));
+          else addLoad(loads, podClass, [pod]);
+        }
+      }
+      const node: FleetNode = {
+        name: view.name,
+        state,
+        nodePool: view.labels[labels.nodePool] ?? '',
+        pool: known.pool,
+        instanceType: view.labels[labels.instanceType] ?? '',
+        capacityType: view.labels[labels.capacityType] ?? '',
+        price: known.price,
+        counted: known.counted,
+        loads,
+        removable,
+        onlyEmpty: isOnlyEmpty(known.pool),
+        open: view.node !== undefined && view.initialized,
+        cost: known.cost,
+        gone: false,
+      };
+      this.nodes.push(node);
+      this.byState.set(state, node);
+      for (const [podClass, pods] of loads) this.assigner.putOn(state, podClass, this.rulesOf(podClass), pods);
+    }
+    this.assigner.landings.length = 0;
+  }
+
+  private rulesOf({ shape }: PodClass): ReturnType<RuleBook['of']> {
+    return this.book.of(shape, this.compiled.ladders[shape.index]!.at(-1)!);
+  }
+
+  /** Keeps the room that pending pods and capacity buffers have now. */
+  private reserve(states: readonly NodeState[]): void {
+    const onNodes = new Set(this.nodes.flatMap(({ loads }) => [...loads.values()].flat()));
+    this.assigner = this.assignerOver(states);
+    for (const podClass of this.compiled.queue) {
+      if (this.compiled.invalid.has(podClass)) continue;
+      const pods = podClass.pods.filter((pod) => !onNodes.has(pod));
+      if (pods.length === 0) continue;
+      for (const pod of pods) this.waiting.add(pod);
+      const from = this.assigner.landings.length;
+      this.ledger.journal = this.journal;
+      const level = this.compiled.ladders[podClass.shape.index]!.at(-1)!;
+      const rules = this.book.of(podClass.shape, level);
+      const parts: Part[] = [];
+      this.assigner.journal = this.journal;
+      this.assigner.place({ podClass, level, rules, without: none }, pods, parts);
+      if (parts.length > 0) {
+        // Those that need new nodes are the business of provisioning: they hold no room here.
+        this.undo();
+        continue;
+      }
+      this.journal.clear();
+      for (const landing of this.assigner.landings.slice(from)) {
+        addLoad(this.byState.get(landing.node)!.loads, landing.podClass, landing.pods);
+      }
+    }
+    this.ledger.journal = undefined;
+    this.assigner.journal = undefined;
+    this.assigner.landings.length = 0;
+  }
+
+  /** Takes a node's pods off it; nothing fits there any more. */
+  private lift(node: FleetNode): void {
+    const { state } = node;
+    const before = state.free.slice();
+    state.free.fill(-1);
+    this.journal.note(() => {
+      state.free.set(before);
+    });
+    for (const [podClass, pods] of node.loads) {
+      this.ledger.record(this.rulesOf(podClass), -pods.length, ({ hostname, key }) => {
+        if (hostname) return state.host;
+        const index = this.compiled.space.find(key);
+        return index === undefined ? undefined : state.kind.values[index];
+      });
+    }
+  }
+
+  private placeAll(candidates: readonly FleetNode[], launching: boolean, parts: Part[]): boolean {
+    const loads = new Map<PodClass, Pod[]>();
+    for (const node of candidates) for (const [podClass, pods] of node.loads) addLoad(loads, podClass, pods);
+    const ordered = [...loads].sort(([a], [b]) => this.order.get(a)! - this.order.get(b)!);
+    const company: [PodClass, Pod[]][] = [];
+    for (const [podClass, pods] of ordered) {
+      if (this.wantsCompany(podClass)) company.push([podClass, pods]);
+      else if (!this.placeClass(podClass, pods, launching, parts)) return false;
+    }
+    return company.every(([podClass, pods]) => this.placeClass(podClass, pods, launching, parts));
+  }
+
+  private wantsCompany({ shape }: PodClass): boolean {
+    return this.compiled.ladders[shape.index]!.some(({ affinity }) => affinity.length > 0);
+  }
+
+  private placeClass(podClass: PodClass, pods: readonly Pod[], launching: boolean, parts: Part[]): boolean {
+    let rest = pods;
+    for (const level of this.compiled.ladders[podClass.shape.index]!) {
+      const rules = this.book.of(podClass.shape, level);
+      rest = this.assigner.place({ podClass, level, rules, without: none }, rest, parts);
+      if (parts.length > 0 && !launching) return false;
+      if (rest.length === 0) return true;
+    }
+    return false;
+  }
+
+  /** Buys nodes for the parts; undefined when some find none. */
+  private launch(candidates: readonly FleetNode[], parts: readonly Part[]): Launch[] | undefined {
+    const limits = this.limits.map((limit) => ({ ...limit }));
+    for (const node of candidates) for (const limit of limits) limit.remaining += usedBy(node, limit);
+    const { problem, rowOfOffer } = numberProblem(this.compiled, parts, exclusionsOf(parts, this.book), limits);
+    const { solution } = solveWithBound(problem, effort);
+    const given = new Int32Array(parts.length);
+    const claims: OpenClaim[] = [];
+    for (const { offer, items, pods } of solution.bins) {
+      const members: Member[] = [];
+      const pinnedKeys = new Set<string>();
+      items.forEach((item, k) => {
+        const part = parts[item]!;
+        const start = given[item]!;
+        given[item] = start + pods[k]!;
+        for (const key of part.pinnedKeys) pinnedKeys.add(key);
+        if (part.together) members.push(...part.members);
+        else for (const each of part.members) members.push({ ...each, pods: each.pods.slice(start, given[item]) });
+      });
+      claims.push({ row: rowOfOffer[offer]!, members, pinnedKeys });
+    }
+    if (parts.some(({ count }, item) => given[item]! < count)) return undefined;
+    return this.describe(claims, limits);
+  }
+
+  private describe(claims: readonly OpenClaim[], limits: readonly PoolLimit[]): Launch[] | undefined {
+    const context = { compiled: this.compiled, feasibility: this.feasibility, limits, candidates: new Map() };
+    const launches: Launch[] = [];
+    for (const claim of withSpotRatios(context, claims)) {
+      const planned = describeClaim(context, claim);
+      if (planned === undefined) return undefined;
+      launches.push({ claim, planned });
+    }
+    return launches;
+  }
+
+  /** The node that a launch becomes: its cheapest offering. */
+  private register({ claim, planned }: Launch, name: string): FleetNode {
+    const { cheapest } = planned;
+    const { rows } = this.compiled.universe;
+    const own = rows[claim.row]!;
+    const { pool } = own.profile;
+    // The cheapest offering listed may be of another profile than the row that the solver bought.
+    const row =
+      rows.find(
+        ({ type, zone, capacityType, offering, profile }) =>
+          profile.pool === pool &&
+          type.name === cheapest.instanceType &&
+          zone === cheapest.zone &&
+          capacityType === cheapest.capacityType &&
+          offering.price === cheapest.pricePerHour &&
+          (profile.reservation ?? '') === (own.profile.reservation ?? ''),
+      ) ?? own;
+    const { profile } = row;
+    const overhead = this.compiled.offers.of(profile).overhead;
+    const view: NodeView = {
+      name,
+      labels: {
+        [labels.nodePool]: pool.name,
+        [labels.instanceType]: row.type.name,
+        [labels.zone]: row.zone,
+        [labels.capacityType]: row.capacityType,
+        [labels.hostname]: name,
+      },
+      taints: pool.taints,
+      initialized: true,
+      leaving: false,
+      allocatable: {},
+    };
+    const state: NodeState = {
+      index: this.nodes.length,
+      view,
+      free: this.compiled.offers.allocatable(row.type).map((amount, d) => amount - overhead[d]!),
+      kind: { index: -1 - this.nodes.length, values: profile.values, taints: pool.taints },
+      ports: [...this.compiled.offers.of(profile).daemonPorts],
+      pods: [],
+      host: name,
+      attach: undefined,
+    };
+    const node: FleetNode = {
+      name,
+      state,
+      nodePool: pool.name,
+      pool: pool.object,
+      instanceType: row.type.name,
+      capacityType: row.capacityType,
+      price: cheapest.pricePerHour,
+      counted: 'running',
+      loads: new Map(),
+      removable: true,
+      onlyEmpty: isOnlyEmpty(pool.object),
+      open: true,
+      cost: 1,
+      gone: false,
+    };
+    this.nodes.push(node);
+    this.byState.set(state, node);
+    for (const { podClass, pods } of claim.members) {
+      const rules = this.rulesOf(podClass);
+      addLoad(node.loads, podClass, pods);
+      node.cost += pods.length;
+      this.land(state, podClass, rules, pods, claim);
+    }
+    for (const limit of this.limits) {
+      if (limit.pool === pool.name) limit.remaining -= typeUse(limit, row.type);
+      else if (limit.reservation !== undefined && limit.reservation === profile.reservation) limit.remaining--;
+    }
+    return node;
+  }
+
+  /** Pods on a node that was launched for them: what the pinned keys decide is counted already. */
+  private land(
+    state: NodeState,
+    podClass: PodClass,
+    rules: ReturnType<RuleBook['of']>,
+    pods: readonly Pod[],
+    { pinnedKeys }: OpenClaim,
+  ): void {
+    const demand = this.demandOf(podClass);
+    for (let d = 0; d < demand.length; d++) state.free[d] = state.free[d]! - demand[d]! * pods.length;
+    state.ports.push(...podClass.shape.hostPorts);
+    this.ledger.record(rules, pods.length, ({ hostname, key }) => {
+      if (hostname) return state.host;
+      if (pinnedKeys.has(key) && rules.keys.includes(key)) return undefined;
+      const index = this.compiled.space.find(key);
+      return index === undefined ? undefined : state.kind.values[index];
+    });
+  }
+
+  private creditLimits(node: FleetNode): void {
+    for (const limit of this.limits) limit.remaining += usedBy(node, limit);
+  }
+}
+
+const none: ReadonlySet<never> = new Set();
+
+const isOnlyEmpty = (pool: NodePool | undefined): boolean => pool?.spec.disruption.consolidationPolicy === 'WhenEmpty';
+
+function usedBy({ nodePool, state }: FleetNode, limit: PoolLimit): number {
+  if (limit.pool !== nodePool) return 0;
+  return limit.resource === 'nodes' ? 1 : capacityOf(state.view, limit.resource);
+}
+
+function addLoad(loads: Map<PodClass, Pod[]>, podClass: PodClass, pods: readonly Pod[]): void {
+  const there = loads.get(podClass);
+  if (there === undefined) loads.set(podClass, [...pods]);
+  else there.push(...pods);
+}
+
+function take(free: Float64Array, amounts: Float64Array): void {
+  for (let d = 0; d < free.length; d++) free[d] = free[d]! - amounts[d]!;
+}
+
+/** The compiled pass with the nodes that may go still there, and with what stays on them. */
+function standing(compiled: Compiled, examined: readonly ExaminedNode[]): Compiled {
+  const mayGo = new Map(examined.filter(({ why }) => why === undefined).map((each) => [each.name, each]));
+  const bound = new Map(compiled.bound);
+  for (const [name, { pods, movable }] of mayGo) {
+    const moving = new Set(movable);
+    const fixed = pods.filter((pod) => !moving.has(pod) && !isOver(pod));
+    if (fixed.length > 0) bound.set(name, fixed);
+    for (const pod of fixed) compiled.classes.demandOf(pod);
+  }
+  const nodes = compiled.nodes.map((view) => (mayGo.has(view.name) ? { ...view, leaving: false } : view));
+  return { ...compiled, bound, nodes };
+}
+
+const isOver = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
+
+function namespacesOf({ objects }: ConsolidationInput): Set<string> {
+  return new Set(objects.pods.map(({ metadata }) => metadata.namespace ?? 'default'));
+}

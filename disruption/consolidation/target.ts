@@ -1,0 +1,61 @@
+import { compareText } from '../../packing/compare.js';
+import { loadOf, type FleetNode } from './fleet.js';
+import type { Simulation } from './simulation.js';
+import type { Worth } from './worth.js';
+
+/** How much of the room of nodes that stay is counted on: some is always left over. */
+const usable = 0.9;
+
+/** Which nodes to end with. */
+export interface Target {
+  /** Nodes that stay, in the order in which they are to be filled. */
+  readonly keep: readonly FleetNode[];
+  /** Nodes to go, the best saving for its disruption first. */
+  readonly leave: readonly FleetNode[];
+}
+
+interface Rated {
+  readonly node: FleetNode;
+  readonly load: number;
+  readonly free: number;
+  /** What it costs for each dollar of new capacity that it stands for. */
+  readonly dearness: number;
+}
+
+/**
+ * The cheapest fleet for everything that runs, nodes that exist and new ones alike: existing nodes are kept by ascending
+ * price for what they hold, while that is below the price of new capacity and until they hold everything.
+ */
+export function chooseTarget(simulation: Simulation, worth: Worth): Target {
+  const rated = simulation.nodes.filter(({ gone }) => !gone).map((node) => rate(simulation, worth, node));
+  const staying = rated.filter(({ node }) => isFixed(node));
+  const optional = rated.filter(({ node }) => !isFixed(node));
+  optional.sort((a, b) => a.dearness - b.dearness || compareText(a.node.name, b.node.name));
+  let wanted = optional.reduce((sum, { load }) => sum + load, 0);
+  for (const { node, free } of staying) if (node.open) wanted -= free * usable;
+  const kept: Rated[] = [];
+  const leaving: Rated[] = [];
+  for (const each of optional) {
+    if (wanted > 0 && each.dearness <= 1) {
+      kept.push(each);
+      wanted -= each.load + each.free * usable;
+    } else leaving.push(each);
+  }
+  leaving.sort((a, b) => saving(b) - saving(a) || compareText(a.node.name, b.node.name));
+  return {
+    keep: [...staying, ...kept].filter(({ node }) => node.open).map(({ node }) => node),
+    leave: leaving.map(({ node }) => node),
+  };
+}
+
+export const isFixed = ({ removable, onlyEmpty }: FleetNode): boolean => !removable || onlyEmpty;
+
+function rate(simulation: Simulation, worth: Worth, node: FleetNode): Rated {
+  const load = loadOf(node, simulation.demandOf, simulation.compiled.dimensions.count);
+  const free = worth.of(node.state.free);
+  const own = worth.of(load);
+  const whole = own + free;
+  return { node, load: own, free, dearness: whole > 0 ? node.price / whole : Infinity };
+}
+
+const saving = ({ node, load }: Rated): number => (node.price - load) / node.cost;

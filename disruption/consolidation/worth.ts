@@ -1,0 +1,70 @@
+import { relax } from '../../packing/bins/relaxation.js';
+import { compile as compileBins } from '../../packing/bins/compile.js';
+import { numberProblem } from '../../packing/place/bin-problem.js';
+import type { Part } from '../../packing/place/part.js';
+import type { FleetNode } from './fleet.js';
+import type { Simulation } from './simulation.js';
+
+/** What resources would cost if they were bought anew, dollars per hour and unit. */
+export class Worth {
+  private constructor(private readonly prices: Float64Array) {}
+
+  /** By the linear relaxation of buying new nodes for every pod that may have to move. */
+  static of(simulation: Simulation): Worth {
+    const { compiled, feasibility } = simulation;
+    const parts: Part[] = [];
+    for (const podClass of compiled.queue) {
+      const level = compiled.ladders[podClass.shape.index]!.at(-1)!;
+      const holding = feasibility.holding(podClass, level);
+      if (compiled.invalid.has(podClass) || holding.length === 0) continue;
+      parts.push({
+        members: [{ podClass, level, pods: podClass.pods }],
+        together: false,
+        profiles: feasibility.heaviest(holding),
+        pinnedKeys: [],
+        demand: feasibility.demand(podClass),
+        count: podClass.pods.length,
+      });
+    }
+    const dims = compiled.dimensions.count;
+    if (parts.length === 0) return new Worth(new Float64Array(dims));
+    return new Worth(pricesOf(simulation, parts, dims));
+  }
+
+  /** The worth of some amounts. */
+  of(amounts: Float64Array): number {
+    let total = 0;
+    for (let d = 0; d < this.prices.length; d++) total += this.prices[d]! * Math.max(0, amounts[d]!);
+    return total;
+  }
+
+  /** The worth of what runs on a node and would have to move. */
+  load(node: FleetNode, demandOf: Simulation['demandOf']): number {
+    let total = 0;
+    for (const [podClass, pods] of node.loads) total += this.of(demandOf(podClass)) * pods.length;
+    return total;
+  }
+}
+
+/** The mean over what is wanted, since each set of offers has prices of its own. */
+function pricesOf({ compiled }: Simulation, parts: readonly Part[], dims: number): Float64Array {
+  const { problem } = numberProblem(compiled, parts, { caps: [], conflicts: [] }, []);
+  const bins = compileBins(problem);
+  const { proven } = relax(problem, bins);
+  const wanted = new Float64Array(dims);
+  const paid = new Float64Array(dims);
+  const { demand, pods: counts } = problem.items;
+  const kept: number[] = [];
+  for (let d = 0; d < dims; d++) if (demand.some((amount, i) => i % dims === d && amount > 0)) kept.push(d);
+  for (let item = 0; item < bins.items; item++) {
+    const set = bins.setOf[bins.shapeOf[item]!]!;
+    for (const origin of bins.members[item]!) {
+      kept.forEach((d, k) => {
+        const amount = demand[origin * dims + d]! * counts[origin]!;
+        wanted[d] = wanted[d]! + amount;
+        paid[d] = paid[d]! + amount * proven.resource[set * bins.dims + k]!;
+      });
+    }
+  }
+  return paid.map((sum, d) => (wanted[d]! > 0 ? sum / wanted[d]! : 0));
+}
