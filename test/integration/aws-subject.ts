@@ -1,0 +1,95 @@
+import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
+import { ec2NodeClasses } from '../../api/aws/ec2-node-class.js';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import type { AwsOptions } from '../../cloud/aws/options.js';
+import { createAwsProvider } from '../../cloud/aws/provider.js';
+import type { CloudProvider, LaunchRequest } from '../../cloud/port.js';
+import type { Stack } from '../../devstack/stack.js';
+
+/** An AWS provider against the stack's cloud. `shift` moves its clock forward by milliseconds. */
+export function awsProvider(
+  stack: Stack,
+  more: Partial<AwsOptions> = {},
+): { readonly provider: CloudProvider; readonly shift: (ms: number) => void; readonly problems: string[] } {
+  Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' });
+  let offset = 0;
+  const problems: string[] = [];
+  const provider = createAwsProvider({
+    region: stack.region,
+    clusterName: stack.cluster,
+    endpoint: stack.awsEndpoint!,
+    clusterEndpoint: 'https://cluster.example',
+    caBundle: 'Q0E=',
+    kubernetesVersion: () => Promise.resolve('v1.32.1'),
+    onProblem: (message) => problems.push(message),
+    clock: {
+      now: () => Date.now() + offset,
+      sleep: (ms, signal) =>
+        new Promise((resolve) => {
+          const timer = setTimeout(resolve, ms);
+          signal?.addEventListener('abort', () => {
+            clearTimeout(timer);
+            resolve();
+          });
+        }),
+    },
+    ...more,
+  });
+  return { provider, shift: (ms) => (offset += ms), problems };
+}
+
+let serial = 0;
+
+/** A node class as the API server would hold it, not resolved yet. */
+export function nodeClass(stack: Stack, spec: Partial<EC2NodeClass['spec']> = {}, name = 'default'): EC2NodeClass {
+  const discovery = { tags: { 'karpenter.sh/discovery': stack.cluster } };
+  const parsed = ec2NodeClasses.parse({
+    apiVersion: 'karpenter.k8s.aws/v1',
+    kind: 'EC2NodeClass',
+    metadata: { name, uid: `node-class-${name}`, generation: 1 },
+    spec: {
+      role: `StowageNodeRole-${stack.cluster}`,
+      amiSelectorTerms: [{ alias: 'al2023@latest' }],
+      subnetSelectorTerms: [discovery],
+      securityGroupSelectorTerms: [discovery],
+      ...spec,
+    },
+  });
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed));
+  return parsed.value;
+}
+
+/** The node class with the status and annotations that the provider resolves for it. */
+export async function resolved(provider: CloudProvider, given: EC2NodeClass): Promise<EC2NodeClass> {
+  const { status, annotations } = await provider.resolveNodeClass(given);
+  return { ...given, metadata: { ...given.metadata, annotations }, status };
+}
+
+export const pool = { metadata: { name: 'general' } } as NodePool;
+
+export type Requirements = NodeClaim['spec']['requirements'];
+
+export const need = (key: string, ...values: string[]): Requirements[number] => ({ key, operator: 'In', values });
+
+/** A claim of a name that no other has. */
+export function claim(requirements: Requirements = [], requests: Record<string, string> = { cpu: '1' }): NodeClaim {
+  serial += 1;
+  const name = `general-${process.pid}-${serial}`;
+  return {
+    apiVersion: 'karpenter.sh/v1',
+    kind: 'NodeClaim',
+    metadata: { name, uid: `uid-${name}`, labels: { 'karpenter.sh/nodepool': 'general', team: 'blue' } },
+    spec: {
+      requirements,
+      resources: { requests },
+      nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
+      expireAfter: '720h',
+      startupTaints: [{ key: 'example.com/starting', effect: 'NoSchedule' }],
+    },
+  };
+}
+
+export function requestFor(given: NodeClaim, resolvedClass: EC2NodeClass, firstAttempt = true): LaunchRequest {
+  return { claim: given, pool, nodeClass: resolvedClass, clientToken: given.metadata.uid ?? '', firstAttempt };
+}

@@ -1,0 +1,523 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { conditionOf, isTrue } from '../../core/conditions.js';
+import { isDomainError } from '../../core/failures.js';
+import type { EC2NodeClass, EC2NodeClassStatus } from '../../api/aws/ec2-node-class.js';
+import { readMime } from '../../cloud/aws/user-data/mime.js';
+import { describeCloudProvider } from '../../cloud/contract.js';
+import type { CloudProvider, Interruption } from '../../cloud/port.js';
+import { awsProvider, claim, need, nodeClass, pool, requestFor, resolved } from './aws-subject.js';
+import { useStack } from './shared-stack.js';
+
+const { stack, cloud } = useStack(['cloud']);
+
+describeCloudProvider('aws', async () => {
+  const { provider } = awsProvider(stack());
+  const ready = await resolved(provider, nodeClass(stack()));
+  const types = ['m5.large', 'm5.xlarge', 'c5.large'];
+  return {
+    provider,
+    pool,
+    nodeClass: ready,
+    claim: (name, instanceTypes) => {
+      const given = claim([need('node.kubernetes.io/instance-type', ...(instanceTypes ?? types))]);
+      return { ...given, metadata: { ...given.metadata, name, uid: `contract-${process.pid}-${name}` } };
+    },
+    exhaust: (instanceType) => cloud().setPools([{ instanceType }]),
+  };
+});
+
+describe('launches', () => {
+  let provider: CloudProvider;
+  let shift: (ms: number) => void;
+  let ready: EC2NodeClass;
+
+  beforeAll(async () => {
+    ({ provider, shift } = awsProvider(stack()));
+    ready = await resolved(provider, nodeClass(stack()));
+    // Loads types and prices, so that tests see the requests of launches alone.
+    await provider.instanceTypes(pool, ready);
+  });
+  beforeEach(async () => {
+    await cloud().reset();
+    await cloud().clearRequests();
+    // What earlier tests found out of capacity is forgotten.
+    shift(4 * 60_000);
+  });
+  afterAll(() => cloud().reset());
+
+  const requests = (action: string) => cloud().requests({ service: 'ec2', action });
+  const instancesOf = async (uid: string | undefined) =>
+    (await provider.list()).filter((instance) => instance.tags['stowage.dev/nodeclaim-uid'] === uid);
+  const spotOrOnDemand = need('karpenter.sh/capacity-type', 'spot', 'on-demand');
+  const amd64 = need('kubernetes.io/arch', 'amd64');
+
+  test('one CreateFleet asks for up to 60 types in every zone, with the tags and the token of the claim', async () => {
+    const given = claim([spotOrOnDemand, amd64], { cpu: '1500m', memory: '3Gi' });
+    const result = await provider.launch(requestFor(given, ready));
+    if (!result.ok) throw new Error(result.error.message);
+    expect(result.value).toMatchObject({
+      capacityType: 'spot',
+      labels: {
+        'karpenter.sh/nodepool': 'general',
+        'karpenter.k8s.aws/ec2nodeclass': 'default',
+        'kubernetes.io/arch': 'amd64',
+      },
+      annotations: { 'karpenter.k8s.aws/ec2nodeclass-hash-version': 'stowage-v1' },
+    });
+    const [fleet, ...more] = await requests('CreateFleet');
+    expect(more).toEqual([]);
+    const params = fleet!.params as Record<string, unknown> & {
+      LaunchTemplateConfigs: Record<
+        string,
+        { Overrides: Record<string, { InstanceType: string; AvailabilityZone: string }> }
+      >;
+      TagSpecification?: unknown;
+    };
+    expect(params).toMatchObject({
+      Type: 'instant',
+      ClientToken: given.metadata.uid,
+      TargetCapacitySpecification: { DefaultTargetCapacityType: 'spot', TotalTargetCapacity: '1' },
+      SpotOptions: { AllocationStrategy: 'price-capacity-optimized' },
+    });
+    const overrides = Object.values(params.LaunchTemplateConfigs).flatMap((config) => Object.values(config.Overrides));
+    expect(new Set(overrides.map((override) => override.InstanceType)).size).toBe(60);
+    expect(new Set(overrides.map((override) => override.AvailabilityZone)).size).toBe(3);
+    expect(new Set(overrides.map((each) => `${each.InstanceType}/${each.AvailabilityZone}`)).size).toBe(
+      overrides.length,
+    );
+    const [instance] = await instancesOf(given.metadata.uid);
+    expect(instance?.tags).toMatchObject({
+      [`kubernetes.io/cluster/${stack().cluster}`]: 'owned',
+      'eks:eks-cluster-name': stack().cluster,
+      'karpenter.sh/nodepool': 'general',
+      'karpenter.sh/nodeclaim': given.metadata.name,
+      'karpenter.k8s.aws/ec2nodeclass': 'default',
+    });
+  });
+
+  test('the launch template holds what a node needs, and equal launches share it', async () => {
+    const type = need('node.kubernetes.io/instance-type', 'r5.large');
+    await provider.launch(requestFor(claim([type]), ready));
+    await provider.launch(requestFor(claim([type]), ready));
+    const templates = await requests('CreateLaunchTemplate');
+    expect(templates).toHaveLength(1);
+    const { LaunchTemplateData: data } = templates[0]!.params as { LaunchTemplateData: Record<string, unknown> };
+    expect(data).toMatchObject({
+      ImageId: ready.status!.amis![0]!.id,
+      IamInstanceProfile: { Name: ready.status!.instanceProfile },
+      BlockDeviceMapping: {
+        '1': { DeviceName: '/dev/xvda', Ebs: { Encrypted: 'true', VolumeType: 'gp3', VolumeSize: '20' } },
+      },
+      MetadataOptions: {
+        HttpEndpoint: 'enabled',
+        HttpProtocolIpv6: 'disabled',
+        HttpPutResponseHopLimit: '1',
+        HttpTokens: 'required',
+        InstanceMetadataTags: 'disabled',
+      },
+      NetworkInterface: { '1': { DeviceIndex: '0', SecurityGroupId: { '1': ready.status!.securityGroups![0]!.id } } },
+    });
+    const [part] = readMime(Buffer.from(String(data['UserData']), 'base64').toString('utf8'));
+    expect(part?.contentType).toBe('application/node.eks.aws');
+    for (const text of [
+      'team=blue',
+      'example.com/starting',
+      'karpenter.sh/unregistered',
+      'https://cluster.example',
+      'maxPods: 29',
+    ]) {
+      expect(part?.body).toContain(text);
+    }
+  });
+
+  test('59 of 60 types out of capacity: one CreateFleet suffices', async () => {
+    const types = (await provider.instanceTypes(pool, ready))
+      .filter((type) => type.offerings.some((offering) => offering.available))
+      .filter((type) => /^[cmr][567]\w*\.(large|xlarge|2xlarge)$/.test(type.name))
+      .filter((type) =>
+        type.requirements.some((each) => each.key === 'kubernetes.io/arch' && each.values?.[0] === 'amd64'),
+      )
+      .map((type) => type.name)
+      .slice(0, 60);
+    expect(types).toHaveLength(60);
+    await cloud().setPools(types.slice(0, 59).map((instanceType) => ({ instanceType, capacityType: 'spot' as const })));
+    const spot = need('karpenter.sh/capacity-type', 'spot');
+    const result = await provider.launch(
+      requestFor(claim([spot, need('node.kubernetes.io/instance-type', ...types)]), ready),
+    );
+    expect(result).toMatchObject({ ok: true, value: { instanceType: types[59], capacityType: 'spot' } });
+    expect(await requests('CreateFleet')).toHaveLength(1);
+  });
+
+  test('scenario 59: what refused is remembered although the launch succeeded', async () => {
+    await cloud().setPools([{ instanceType: 'm5.large', capacityType: 'spot' }]);
+    const types = need('node.kubernetes.io/instance-type', 'm5.large', 'm5.xlarge');
+    const result = await provider.launch(requestFor(claim([need('karpenter.sh/capacity-type', 'spot'), types]), ready));
+    if (!result.ok) throw new Error(result.error.message);
+    expect(result.value.instanceType).toBe('m5.xlarge');
+    expect(result.value.unavailable).toContainEqual(
+      expect.objectContaining({
+        instanceType: 'm5.large',
+        capacityType: 'spot',
+        reason: 'InsufficientInstanceCapacity',
+      }),
+    );
+    const offerings = async () =>
+      (await provider.instanceTypes(pool, ready))
+        .find((type) => type.name === 'm5.large')!
+        .offerings.filter((offering) => offering.requirements.some((each) => each.values?.[0] === 'spot'));
+    expect((await offerings()).map((offering) => offering.available)).toEqual([false, false, false]);
+    shift(3 * 60_000 + 1);
+    expect((await offerings()).map((offering) => offering.available)).toEqual([true, true, true]);
+  });
+
+  test('no spot at all: on-demand in the same launch', async () => {
+    await cloud().setPools([{ capacityType: 'spot' }]);
+    const types = need('node.kubernetes.io/instance-type', 'm5.large', 'c5.large');
+    const given = claim([spotOrOnDemand, types]);
+    const result = await provider.launch(requestFor(given, ready));
+    expect(result).toMatchObject({ ok: true, value: { capacityType: 'on-demand', instanceType: 'c5.large' } });
+    if (result.ok) expect(result.value.unavailable.map((offering) => offering.capacityType)).toContain('spot');
+    const tokens = (await requests('CreateFleet')).map(
+      (request) => (request.params as { ClientToken: string }).ClientToken,
+    );
+    expect(tokens).toEqual([given.metadata.uid, `${given.metadata.uid!}-od`]);
+  });
+
+  test('scenario 58: nothing left: refused with every offering named, and no instance', async () => {
+    await cloud().setPools([{}]);
+    const given = claim([spotOrOnDemand, need('node.kubernetes.io/instance-type', 'm5.large')]);
+    const result = await provider.launch(requestFor(given, ready));
+    if (result.ok) throw new Error('launched');
+    expect(result.error.kind).toBe('InsufficientCapacity');
+    expect(result.error.message).toContain('InsufficientInstanceCapacity');
+    expect(result.error.unavailable).toHaveLength(6);
+    expect(await instancesOf(given.metadata.uid)).toEqual([]);
+    const again = await provider.launch(
+      requestFor(claim([need('node.kubernetes.io/instance-type', 'm5.large')]), ready),
+    );
+    expect(again).toMatchObject({ ok: false });
+    expect(await requests('CreateFleet')).toHaveLength(2);
+  });
+
+  test('scenario 61: a zone is out only when all its subnets are', async () => {
+    const subnets = ready.status!.subnets!;
+    await cloud().configure({ freeAddresses: { [subnets[0]!.id]: 0 } });
+    const zone = need('topology.kubernetes.io/zone', subnets[0]!.zone);
+    const type = need('node.kubernetes.io/instance-type', 'm5.large');
+    const result = await provider.launch(requestFor(claim([type, zone]), ready));
+    if (result.ok) throw new Error('launched');
+    const types = await provider.instanceTypes(pool, ready);
+    const reasons = types
+      .find((each) => each.name === 'm5.large')!
+      .offerings.filter((offering) => !offering.available)
+      .map((offering) => offering.unavailableReason);
+    expect(reasons).toEqual(['no subnet of the zone has free addresses', 'no subnet of the zone has free addresses']);
+    const elsewhere = await provider.launch(requestFor(claim([type]), ready));
+    expect(elsewhere).toMatchObject({ ok: true });
+  });
+
+  test('scenario 65: a launch template that was deleted is made again, once', async () => {
+    const type = need('node.kubernetes.io/instance-type', 'c5.xlarge');
+    await provider.launch(requestFor(claim([type]), ready));
+    await awsProvider(stack()).provider.cleanUpNodeClass({ ...ready, metadata: { name: 'default', uid: 'another' } });
+    await cloud().clearRequests();
+    const result = await provider.launch(requestFor(claim([type]), ready));
+    expect(result.ok).toBe(true);
+    expect(await requests('CreateFleet')).toHaveLength(2);
+    expect(await requests('CreateLaunchTemplate')).toHaveLength(1);
+  });
+
+  test('scenario 66: a node class that is behind, not ready or unknown is not launched from', async () => {
+    const ahead = { ...ready, metadata: { ...ready.metadata, generation: 2 } };
+    expect(await provider.launch(requestFor(claim(), ahead))).toMatchObject({
+      ok: false,
+      error: { kind: 'NodeClassNotReady' },
+    });
+    const unresolved = { ...ready, status: {} };
+    const failure = await provider.launch(requestFor(claim(), unresolved)).catch((error: unknown) => error);
+    expect(isDomainError(failure, 'LaunchFailed')).toBe(true);
+    expect(await requests('CreateFleet')).toEqual([]);
+  });
+
+  test.each(['CreateLaunchTemplate', 'CreateFleet', 'DescribeInstances', 'DescribeSubnets'])(
+    'a lost answer to %s leaves one instance',
+    async (action) => {
+      await cloud().addFault({ kind: 'lost', action });
+      const given = claim([
+        need('node.kubernetes.io/instance-type', 'm6i.large'),
+        need('karpenter.sh/capacity-type', 'spot'),
+      ]);
+      shift(6 * 60_000);
+      const first = await provider.launch(requestFor(given, ready, false)).catch((error: unknown) => error);
+      const again = await provider.launch(requestFor(given, ready, false));
+      if (!again.ok) throw new Error(`${again.error.message}; before: ${String(first)}`);
+      expect(await instancesOf(given.metadata.uid)).toHaveLength(1);
+    },
+  );
+
+  test('a lost CreateFleet whose instance is not visible yet is found later, by another process too', async () => {
+    await cloud().configure({ visibleAfterMs: 60_000 });
+    await cloud().addFault({ kind: 'lost', action: 'CreateFleet' });
+    const given = claim([need('node.kubernetes.io/instance-type', 'm6i.large')]);
+    const failure = await provider.launch(requestFor(given, ready)).catch((error: unknown) => error);
+    expect(isDomainError(failure, 'LaunchFailed')).toBe(true);
+    // Not seen, and asked with other parameters: EC2 remembers the token and launches nothing.
+    const other = { ...given, spec: { ...given.spec, resources: { requests: { cpu: '1900m' } } } };
+    const narrowed = { ...ready, status: { ...ready.status, subnets: ready.status!.subnets!.slice(0, 1) } };
+    const second = await awsProvider(stack())
+      .provider.launch(requestFor(other, narrowed, false))
+      .catch((error: unknown) => error);
+    expect(isDomainError(second, 'LaunchFailed')).toBe(true);
+    await cloud().configure({ visibleAfterMs: 0 });
+    const found = await awsProvider(stack()).provider.launch(requestFor(given, ready, false));
+    expect(found.ok).toBe(true);
+    expect(await instancesOf(given.metadata.uid)).toHaveLength(1);
+  });
+
+  test('throttled together, 60 launches at once end with one instance each', async () => {
+    await cloud().configure({ rateLimits: { CreateFleet: { perSecond: 20, burst: 20 } } });
+    const claims = Array.from({ length: 60 }, () => claim([need('node.kubernetes.io/instance-type', 'm5.large')]));
+    const launchAll = (given: readonly (typeof claims)[number][], first: boolean) =>
+      Promise.allSettled(given.map((each) => provider.launch(requestFor(each, ready, first))));
+    let outcomes = await launchAll(claims, true);
+    for (let round = 0; round < 20 && outcomes.some((outcome) => outcome.status === 'rejected'); round++) {
+      outcomes = await launchAll(claims, false);
+    }
+    expect(outcomes.every((outcome) => outcome.status === 'fulfilled' && outcome.value.ok)).toBe(true);
+    const uids = new Set(claims.map((each) => each.metadata.uid));
+    const launched = (await provider.list()).filter((instance) => uids.has(instance.tags['stowage.dev/nodeclaim-uid']));
+    expect(launched).toHaveLength(60);
+  }, 60_000);
+});
+
+describe('node classes', () => {
+  const statusOf = async (spec: Partial<EC2NodeClass['spec']>, name = 'default', version = 'v1.32.1') => {
+    const { provider } = awsProvider(stack(), { kubernetesVersion: () => Promise.resolve(version) });
+    const resolution = await provider.resolveNodeClass(nodeClass(stack(), spec, name));
+    return resolution.status as EC2NodeClassStatus;
+  };
+  beforeEach(() => cloud().reset());
+
+  test.each(['al2023@latest', 'al2@latest', 'bottlerocket@latest', 'windows2022@latest'])('alias %s', async (alias) => {
+    const status = await statusOf({ amiSelectorTerms: [{ alias }] });
+    expect(isTrue(status.conditions, 'Ready')).toBe(true);
+    expect(status.amis!.length).toBeGreaterThan(0);
+    const { provider } = awsProvider(stack(), { kubernetesVersion: () => Promise.resolve('v1.32.1') });
+    const ready = await resolved(provider, nodeClass(stack(), { amiSelectorTerms: [{ alias }] }));
+    const result = await provider.launch(
+      requestFor(claim([need('node.kubernetes.io/instance-type', 'm5.large')]), ready),
+    );
+    expect(result).toMatchObject({ ok: true, value: { imageId: expect.stringMatching(/^ami-/) } });
+  });
+
+  test.each([
+    [{ subnetSelectorTerms: [{ id: 'subnet-0123456789abcdef0' }] }, 'SubnetsReady', 'SubnetsNotFound'],
+    [{ securityGroupSelectorTerms: [{ tags: { no: 'such' } }] }, 'SecurityGroupsReady', 'SecurityGroupsNotFound'],
+    [{ amiFamily: 'AL2023' as const, amiSelectorTerms: [{ id: 'ami-0123456789abcdef0' }] }, 'AMIsReady', 'AMINotFound'],
+    [{ role: 'no-such-role' }, 'InstanceProfileReady', 'NodeRoleNotFound'],
+    [{ role: undefined, instanceProfile: 'no-such-profile' }, 'InstanceProfileReady', 'InstanceProfileNotFound'],
+    [
+      { kubelet: { evictionSoft: { 'memory.available': '1Gi' } } },
+      'ValidationSucceeded',
+      'InvalidKubeletConfiguration',
+    ],
+  ])('%j: %s is False for %s, and the others are as they are', async (spec, type, reason) => {
+    const status = await statusOf(spec, `broken-${reason.toLowerCase()}`);
+    expect(conditionOf(status.conditions, type)).toMatchObject({ status: 'False', reason });
+    expect(isTrue(status.conditions, 'Ready')).toBe(false);
+    const others = ['SubnetsReady', 'SecurityGroupsReady', 'AMIsReady', 'InstanceProfileReady'].filter(
+      (each) => each !== type,
+    );
+    expect(others.every((each) => isTrue(status.conditions, each))).toBe(true);
+  });
+
+  test('AL2 images end with Kubernetes 1.32', async () => {
+    const status = await statusOf({ amiSelectorTerms: [{ alias: 'al2@latest' }] }, 'old', 'v1.33.0');
+    expect(conditionOf(status.conditions, 'AMIsReady')).toMatchObject({ status: 'False', reason: 'UnsupportedAlias' });
+  });
+
+  test('a denied call is named, and what else was found stays', async () => {
+    await cloud().addFault({
+      kind: 'error',
+      action: 'DescribeSubnets',
+      code: 'UnauthorizedOperation',
+      status: 403,
+      times: 0,
+    });
+    const status = await statusOf({});
+    const condition = conditionOf(status.conditions, 'SubnetsReady');
+    expect(condition).toMatchObject({ status: 'False', reason: 'Unauthorized' });
+    expect(condition?.message).toContain('ec2:DescribeSubnets');
+    expect(isTrue(status.conditions, 'AMIsReady')).toBe(true);
+  });
+
+  test('a cloud that is away changes nothing of a resolved node class', async () => {
+    const { provider } = awsProvider(stack());
+    const ready = await resolved(provider, nodeClass(stack()));
+    await cloud().addFault({
+      kind: 'error',
+      service: 'ec2',
+      action: '*',
+      code: 'InternalError',
+      status: 500,
+      times: 0,
+    });
+    const again = (await provider.resolveNodeClass(ready)).status as EC2NodeClassStatus;
+    expect(isTrue(again.conditions, 'Ready')).toBe(true);
+    expect(again.subnets).toEqual(ready.status?.subnets);
+  });
+
+  test('clean-up removes launch templates and the profile', async () => {
+    const { provider } = awsProvider(stack());
+    const ready = await resolved(provider, nodeClass(stack(), {}, 'short-lived'));
+    await provider.launch(requestFor(claim([need('node.kubernetes.io/instance-type', 'm5.large')]), ready));
+    await cloud().clearRequests();
+    await provider.cleanUpNodeClass(ready);
+    const actions = (await cloud().requests({})).map((request) => request.action);
+    expect(actions).toContain('DeleteLaunchTemplate');
+    expect(actions).toContain('DeleteInstanceProfile');
+    const { provider: other } = awsProvider(stack());
+    await cloud().clearRequests();
+    await other.cleanUpNodeClass(ready);
+    expect((await cloud().requests({})).map((request) => request.action)).not.toContain('DeleteLaunchTemplate');
+  });
+});
+
+describe('drift', () => {
+  test('each part of the node class that an instance was made from', async () => {
+    await cloud().reset();
+    const { provider } = awsProvider(stack());
+    const ready = await resolved(provider, nodeClass(stack()));
+    const given = claim([need('node.kubernetes.io/instance-type', 'm5.large')]);
+    const result = await provider.launch(requestFor(given, ready));
+    if (!result.ok) throw new Error(result.error.message);
+    const { providerId, annotations, labels } = result.value;
+    const launched = {
+      ...given,
+      metadata: { ...given.metadata, annotations, labels },
+      status: { providerID: providerId },
+    };
+    const drift = (changed: Partial<EC2NodeClass>) => provider.drift(launched as never, pool, { ...ready, ...changed });
+    const status = (changed: object) => ({ status: { ...ready.status, ...changed } });
+    expect(await drift({})).toBeUndefined();
+    const marks = { ...ready.metadata.annotations, 'karpenter.k8s.aws/ec2nodeclass-hash': 'other' };
+    expect(await drift({ metadata: { ...ready.metadata, annotations: marks } })).toBe('NodeClassDrift');
+    const [ami] = ready.status!.amis!;
+    expect(await drift(status({ amis: [{ ...ami, id: 'ami-newer' }, ...ready.status!.amis!] }))).toBe('AMIDrift');
+    expect(await drift(status({ securityGroups: [{ id: 'sg-other' }] }))).toBe('SecurityGroupDrift');
+    expect(await drift(status({ subnets: [{ id: 'subnet-other', zone: 'us-west-2a' }] }))).toBe('SubnetDrift');
+  });
+});
+
+describe('interruptions', () => {
+  const receive = async (count: number, fail: (interruption: Interruption) => boolean = () => false) => {
+    const { provider } = awsProvider(stack(), { interruptionQueue: stack().cluster });
+    const stop = new AbortController();
+    const seen: Interruption[] = [];
+    const ignored: string[] = [];
+    const done = (): void => {
+      if (seen.length + ignored.length >= count) stop.abort();
+    };
+    await provider.interruptions!.run(
+      (interruption) => {
+        seen.push(interruption);
+        done();
+        return fail(interruption) ? Promise.reject(new Error('Temporal is away')) : Promise.resolve();
+      },
+      stop.signal,
+      (reason) => {
+        ignored.push(reason);
+        done();
+      },
+    );
+    return { seen, ignored };
+  };
+  const event = (source: string, type: string, detail: object) =>
+    JSON.stringify({
+      version: '0',
+      id: `event-${type}`,
+      source,
+      'detail-type': type,
+      time: '2026-11-21T10:00:00Z',
+      detail,
+    });
+
+  test('every kind is read, and the rest is deleted and counted', async () => {
+    await cloud().reset();
+    const id = 'i-0123456789abcdef0';
+    for (const body of [
+      event('aws.ec2', 'EC2 Spot Instance Interruption Warning', { 'instance-id': id, 'instance-action': 'terminate' }),
+      event('aws.ec2', 'EC2 Instance Rebalance Recommendation', { 'instance-id': id }),
+      event('aws.ec2', 'EC2 Instance State-change Notification', { 'instance-id': id, state: 'stopping' }),
+      event('aws.ec2', 'EC2 Instance State-change Notification', { 'instance-id': id, state: 'running' }),
+      'no JSON at all',
+    ]) {
+      await cloud().sendToQueue(body);
+    }
+    const { seen, ignored } = await receive(5);
+    expect(seen.map((interruption) => interruption.kind).sort()).toEqual([
+      'instance_stopped',
+      'rebalance_recommendation',
+      'spot_interrupted',
+    ]);
+    expect(ignored.sort()).toEqual(['malformed', 'no-op']);
+    expect(seen[0]).toMatchObject({ instanceId: id, at: Date.parse('2026-11-21T10:00:00Z') });
+  }, 60_000);
+
+  test('1,000 messages are taken in, each once', async () => {
+    await cloud().reset();
+    for (let i = 0; i < 1000; i += 50) {
+      await Promise.all(
+        Array.from({ length: 50 }, (_, j) =>
+          cloud().sendToQueue(
+            event('aws.ec2', 'EC2 Instance Rebalance Recommendation', {
+              'instance-id': `i-${String(i + j).padStart(17, '0')}`,
+            }),
+          ),
+        ),
+      );
+    }
+    const { seen } = await receive(1000);
+    expect(new Set(seen.map((interruption) => interruption.instanceId)).size).toBe(1000);
+  }, 120_000);
+});
+
+describe('prices', () => {
+  test('the last known prices survive a restart without EC2', async () => {
+    await cloud().reset();
+    let saved: string | undefined;
+    const priceStore = {
+      load: () => Promise.resolve(saved),
+      save: (text: string) => {
+        saved = text;
+        return Promise.resolve();
+      },
+    };
+    const first = awsProvider(stack(), { priceStore });
+    const ready = await resolved(first.provider, nodeClass(stack()));
+    const before = await first.provider.instanceTypes(pool, ready);
+    await cloud().addFault({
+      kind: 'error',
+      service: 'pricing',
+      action: '*',
+      code: 'AccessDeniedException',
+      status: 403,
+      times: 0,
+    });
+    await cloud().addFault({
+      kind: 'error',
+      action: 'DescribeSpotPriceHistory',
+      code: 'UnauthorizedOperation',
+      status: 403,
+      times: 0,
+    });
+    const second = awsProvider(stack(), { priceStore });
+    expect(await second.provider.instanceTypes(pool, ready)).toEqual(before);
+    expect(second.problems.join()).toContain('pricing:GetProducts');
+    const third = awsProvider(stack());
+    const failure = await third.provider.instanceTypes(pool, ready).catch((error: unknown) => error);
+    expect(isDomainError(failure, 'Unavailable')).toBe(true);
+    await cloud().reset();
+  });
+});
