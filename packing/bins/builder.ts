@@ -195,7 +195,10 @@ export class Builder {
       room += price * Math.min(own[at + d]! + others[at + d]!, amount);
       if (amount > 0) taken = Math.max(taken, own[at + d]! / amount);
     }
-    return (worth + (taken < 1 ? othersRate[supply.of[offer]!]! * (room - worth) : 0)) / cost[offer]!;
+    return (
+      (this.market.tightness[offer]! * (worth + (taken < 1 ? othersRate[supply.of[offer]!]! * (room - worth) : 0))) /
+      cost[offer]!
+    );
   }
 
   /**
@@ -207,7 +210,8 @@ export class Builder {
     filler.begin(compiled.capacity, offer * compiled.dims);
     this.aim(offer, seed.set);
     filler.add(seed.item, 1);
-    const hasFiller = stock.phases(offer, seed, phase);
+    // A rebuild may let cheaper items compete from the start.
+    const hasFiller = stock.phases(offer, seed, phase, (this.bits & 16) !== 0);
     const admit = { left: stock.left, sets: phase, rank: 1, items: undefined };
     this.fills += filler.grow(stock.kinds, stock.live, admit);
     if (hasFiller) {

@@ -63,13 +63,14 @@ export interface Compiled {
   readonly openHolds: readonly Int32Array[];
 }
 
-export function compile(problem: BinProblem): Compiled {
+/** Offers dearer than `ceiling` are left out: no packing of that price has use for them. */
+export function compile(problem: BinProblem, ceiling = Infinity): Compiled {
   const dimensions = usedDimensions(problem);
   const sets = refineSets(problem);
   const openSets = numberSets(problem.openBins.map((bin) => bin.allowed));
   const order = canonicalOrder(problem, sets.of, sets.offersOfSet);
   const merged = mergeItems(problem, sets.of, openSets.distinct, order);
-  const kept = keepOffers(problem, dimensions, sets.offersOfSet, order);
+  const kept = keepOffers(problem, dimensions, sets.offersOfSet, order, ceiling);
   const items = merged.members.length;
   const representative = merged.members.map((list) => list[0]!);
   const setRank = rankOf(order.sets);

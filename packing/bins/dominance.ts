@@ -23,13 +23,15 @@ export interface Supplies {
 
 /**
  * Drops every offer that no item may use, that is overdrawn before any pod comes, and that another with the same allowed
- * items beats: no dearer, no smaller, no more of any limit. What remains is as good as the whole for any packing.
+ * items beats: no dearer, no smaller, no more of any limit. What remains is as good as the whole for any packing that costs
+ * no more than `ceiling`.
  */
 export function keepOffers(
   problem: BinProblem,
   dimensions: readonly number[],
   offersOfSet: readonly Int32Array[],
   order: CanonicalOrder,
+  ceiling: number,
 ): KeptOffers {
   const { offers, limits } = problem;
   const signature = signatures(offers.count, offersOfSet);
@@ -37,7 +39,7 @@ export function keepOffers(
   const kept: number[] = [];
   for (const o of order.offers) {
     const id = signature[o]!;
-    if (id === 0 || overdrawn(problem, o)) continue;
+    if (id === 0 || offers.price[o]! > ceiling || overdrawn(problem, o)) continue;
     let frontier = groups.get(id);
     if (frontier === undefined) groups.set(id, (frontier = new Frontier(problem, dimensions)));
     if (frontier.admit(o)) kept.push(o);

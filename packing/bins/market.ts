@@ -1,12 +1,20 @@
 import type { Compiled } from './compile.js';
 import type { LimitLedger } from './limits.js';
 
+/** What is known of pods that come whole: see `itemBound`. */
+export interface ItemValues {
+  readonly value: Float64Array;
+  readonly tightness: Float64Array;
+}
+
 /** What offers cost and what they are good for, at given worths of resources. */
 export class Market {
   /** Worth of one pod, by shape. */
   readonly worth: Float64Array;
   /** By shape, whether it demands what few others do: its bins are bought for that, and the others fill them up. */
   readonly scarce: Uint8Array;
+  /** By offer, how much of its price whole pods can be worth. */
+  readonly tightness: Float64Array;
   /** What the mean pod would be worth in each set: sets that admit only dear offers are dear. */
   readonly dearness: Float64Array;
   /** Place of each set when the dearest come first. */
@@ -21,6 +29,7 @@ export class Market {
     /** Worth of a unit of each resource to each set: `prices[set * dims + d]`. */
     readonly prices: Float64Array,
     readonly ledger: LimitLedger,
+    values?: ItemValues,
   ) {
     const { dims, shapes, sets, demand, setOf } = compiled;
     this.worth = new Float64Array(shapes);
@@ -41,6 +50,8 @@ export class Market {
       mean[d] = 0;
       for (let s = 0; s < shapes; s++) if (demand[s * dims + d]! > 0) this.scarce[s] = 1;
     }
+    this.tightness = values?.tightness ?? new Float64Array(compiled.offers).fill(1);
+    if (values !== undefined) this.takeValues(values.value);
     this.dearness = new Float64Array(sets);
     for (let k = 0; k < sets * dims; k++) {
       const set = Math.floor(k / dims);
@@ -50,6 +61,15 @@ export class Market {
     Int32Array.from({ length: sets }, (_, s) => s)
       .sort((a, b) => this.dearness[b]! - this.dearness[a]! || a - b)
       .forEach((set, rank) => (this.setRank[set] = rank));
+  }
+
+  private takeValues(value: Float64Array): void {
+    const { shapes, shapeStart, pods } = this.compiled;
+    for (let s = 0; s < shapes; s++) {
+      let least = Infinity;
+      for (let i = shapeStart[s]!; i < shapeStart[s + 1]!; i++) if (pods[i]! > 0) least = Math.min(least, value[i]!);
+      if (least < Infinity) this.worth[s] = least;
+    }
   }
 
   /** What a full bin would be worth, by place in `offersOfSet[set]`. */

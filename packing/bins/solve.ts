@@ -1,10 +1,11 @@
-import type { Relaxation } from './bound.js';
-import { relax, tighten } from './bound.js';
+import type { Relaxation } from './relaxation.js';
+import { relax, tighten } from './relaxation.js';
 import { Builder } from './builder.js';
 import type { Compiled } from './compile.js';
 import { compile } from './compile.js';
 import { LimitLedger } from './limits.js';
 import { LocalSearch } from './local-search.js';
+import type { ItemValues } from './market.js';
 import { Market } from './market.js';
 import { fillOpenBins } from './open-bins.js';
 import type { Packing, Stack } from './plan.js';
@@ -33,9 +34,7 @@ export function solveBins(problem: BinProblem, effort: Effort): BinSolution {
 export function solveWithBound(problem: BinProblem, effort: Effort): { solution: BinSolution; lowerBound: number } {
   const compiled = compile(problem);
   const first = pack(problem, compiled, effort);
-  if (problem.limits.length === 0 || first.missed === 0) {
-    return { solution: expand(problem, compiled, first), lowerBound: first.bound };
-  }
+  if (problem.limits.length === 0 || first.missed === 0) return narrowed(problem, effort, compiled, first);
 
   // Limits left pods out: count what is limited as dearer, so that bins use less of it.
   let best = { ...first, compiled };
@@ -48,6 +47,28 @@ export function solveWithBound(problem: BinProblem, effort: Effort): { solution:
   return { solution: expand(problem, best.compiled, best), lowerBound: first.bound };
 }
 
+/**
+ * Tries again without the offers that cost more than the whole packing found: they have no part in a cheaper one, and without
+ * them prices of resources are those of small bins.
+ */
+function narrowed(
+  problem: BinProblem,
+  effort: Effort,
+  compiled: Compiled,
+  first: Packed,
+): { solution: BinSolution; lowerBound: number } {
+  const price = priceOf(compiled, first.stacks);
+  const dearest = compiled.price.at(-1) ?? 0;
+  if (effort.units === 0 || price >= dearest || price <= first.bound * nearEnough) {
+    return { solution: expand(problem, compiled, first), lowerBound: first.bound };
+  }
+  const fewer = compile(problem, price);
+  const second = pack(problem, fewer, effort);
+  const bound = Math.max(first.bound, Math.min(second.bound, price));
+  const better = second.missed === 0 && priceOf(fewer, second.stacks) < price - 1e-9;
+  return { solution: better ? expand(problem, fewer, second) : expand(problem, compiled, first), lowerBound: bound };
+}
+
 interface Packed extends Packing {
   readonly bound: number;
   /** Pods that some offer holds but limits left out. */
@@ -55,33 +76,56 @@ interface Packed extends Packing {
 }
 
 function pack(problem: BinProblem, compiled: Compiled, effort: Effort): Packed {
-  const left = Int32Array.from(compiled.pods);
   const relaxation = relax(problem, compiled);
-  const { items, worth } = relaxation;
-  const builder = new Builder(new Market(compiled, worth.resource, new LimitLedger(compiled)));
-  const { filled } = fillOpenBins(problem, compiled, builder, left);
-  const stacks: Stack[] = [];
-  construct(builder, relaxation, left, stacks);
-  const built = priceOf(compiled, stacks);
-  const near = built <= relaxation.bound * nearEnough;
-  const tight = near ? undefined : tighten(problem, compiled, relaxation, effort.units);
-  const bound = Math.max(relaxation.bound, tight?.bound ?? 0);
-  new LocalSearch(builder, stacks).run(effort.units, bound * nearEnough);
-  return { stacks, filled, left, bound, missed: items.reduce((sum, item) => sum + left[item]!, 0) };
+  const { worth } = relaxation;
+  const afterOpen = Int32Array.from(compiled.pods);
+  const newMarket = (values?: ItemValues): Market =>
+    new Market(compiled, worth.resource, new LimitLedger(compiled), values);
+  const opener = new Builder(newMarket());
+  const { filled } = fillOpenBins(problem, compiled, opener, afterOpen);
+
+  let best = start(opener, relaxation, afterOpen, stages);
+  let bound = relaxation.bound;
+  const improve = (other: Start): void => {
+    if (other.missed < best.missed || (other.missed === best.missed && other.price < best.price - 1e-9)) best = other;
+  };
+  if (best.price > bound * nearEnough && opener.work * 4 < effort.units) {
+    improve(start(new Builder(newMarket()), relaxation, afterOpen, [0]));
+    const tight = tighten(problem, compiled, relaxation, effort.units);
+    if (tight !== undefined) {
+      bound = Math.max(bound, tight.bound);
+      improve(start(new Builder(newMarket(tight)), relaxation, afterOpen, [0]));
+    }
+  }
+  const { stacks, left, missed } = best;
+  new LocalSearch(best.builder, stacks).run(effort.units, bound * nearEnough);
+  return { stacks, filled, left, bound, missed };
+}
+
+interface Start {
+  readonly builder: Builder;
+  readonly stacks: Stack[];
+  readonly left: Int32Array;
+  readonly price: number;
+  readonly missed: number;
 }
 
 /** Builds bins in stages: what is left is priced anew at each, since the easy pods go first. */
-function construct(first: Builder, relaxation: Relaxation, left: Int32Array, stacks: Stack[]): void {
-  const { compiled, ledger } = first.market;
+function start(first: Builder, relaxation: Relaxation, pods: Int32Array, shares: readonly number[]): Start {
+  const { compiled, ledger, worth } = first.market;
   const { items, reach } = relaxation;
-  const total = items.reduce((sum, item) => sum + left[item]! * first.market.worth[compiled.shapeOf[item]!]!, 0);
+  const left = Int32Array.from(pods);
+  const stacks: Stack[] = [];
+  const total = items.reduce((sum, item) => sum + left[item]! * worth[compiled.shapeOf[item]!]!, 0);
   let builder = first;
-  for (const share of stages) {
+  for (const share of shares) {
     builder.construct(items, left, stacks, share * total);
-    if (share === 0) return;
+    if (share === 0) break;
     const { resource } = resourceWorth(compiled, demandsOf(compiled, left, items), reach);
     builder = new Builder(new Market(compiled, resource, ledger));
   }
+  const missed = items.reduce((sum, item) => sum + left[item]!, 0);
+  return { builder: first, stacks, left, price: priceOf(compiled, stacks), missed };
 }
 
 /** The problem with offers dearer by what they use of the limits that `stacks` come near to. */

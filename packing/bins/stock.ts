@@ -149,15 +149,15 @@ export class Stock {
     return seed;
   }
 
-  /** Tells for each set what a bin of `offer` around `seed` does with its items: 0 refuses, 1 takes, 2 takes as filler. */
-  phases(offer: number, seed: Seed, phase: Uint8Array): boolean {
+  /** Tells for each set what a bin of `offer` around `seed` does with its items: 0 refuses, 1 takes, 2 takes as filler. Whether there is filler. */
+  phases(offer: number, seed: Seed, phase: Uint8Array, together: boolean): boolean {
     const { compiled, market, setLive } = this;
     const dear = alike * market.dearness[seed.set]!;
     let filler = false;
     for (let set = 0; set < compiled.sets; set++) {
       phase[set] = 0;
       if (setLive[set] === 0 || compiled.inSet[offer * compiled.sets + set] === 0) continue;
-      phase[set] = market.dearness[set]! >= dear ? 1 : 2;
+      phase[set] = together || market.dearness[set]! >= dear ? 1 : 2;
       if (phase[set] === 2) filler = true;
     }
     return filler;

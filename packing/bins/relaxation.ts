@@ -1,0 +1,83 @@
+import type { Compiled } from './compile.js';
+import type { ItemBound } from './item-bound.js';
+import { itemBound } from './item-bound.js';
+import { placeable } from './placeable.js';
+import type { BinProblem } from './problem.js';
+import type { Worth } from './resource-lp.js';
+import { capReach, demandsOf, repair, resourceWorth } from './resource-lp.js';
+
+/** Rounded down by this share, far above the error of the sums. */
+const safety = 1e-9;
+
+/**
+ * What the relaxation by resources says of a problem. Any worth of resources and caps that no offer exceeds its price in proves
+ * a bound; open bins hold theirs free; limits only make packings dearer and are left out.
+ */
+export interface Relaxation {
+  /** Items that some offer holds. */
+  readonly items: Int32Array;
+  /** See `capReach`. */
+  readonly reach: Uint8Array;
+  /** Worth of resources that guides the search; see `resourceWorth`. */
+  readonly worth: Worth;
+  /** The same scaled to prove the bound. */
+  readonly proven: Worth;
+  /** No packing of these items costs less. */
+  readonly bound: number;
+}
+
+export function relax(problem: BinProblem, compiled: Compiled): Relaxation {
+  const items = placeable(compiled);
+  const demands = demandsOf(compiled, compiled.pods, items);
+  const reach = capReach(compiled);
+  const worth = resourceWorth(compiled, demands, reach);
+  const proven = repair(compiled, worth, reach);
+  let total = 0;
+  for (let k = 0; k < proven.resource.length; k++) total += proven.resource[k]! * demands.resource[k]!;
+  for (let k = 0; k < proven.cap.length; k++) total += proven.cap[k]! * demands.cap[k]!;
+  return {
+    items,
+    reach,
+    worth,
+    proven,
+    bound: Math.max(0, (total - openWorth(problem, compiled, proven)) * (1 - safety)),
+  };
+}
+
+/** A bound by whole pods, where `units` of work allow; open bins are not yet told apart there. */
+export function tighten(
+  problem: BinProblem,
+  compiled: Compiled,
+  relaxation: Relaxation,
+  units: number,
+): ItemBound | undefined {
+  if (problem.openBins.length > 0) return undefined;
+  const tight = itemBound(compiled, relaxation.items, relaxation.proven, units);
+  return tight === undefined ? undefined : { ...tight, bound: tight.bound * (1 - safety) };
+}
+
+/** The most worth that open bins can take. */
+function openWorth(problem: BinProblem, compiled: Compiled, worth: Worth): number {
+  const { dims, setOf, shapeOf } = compiled;
+  const ceilings = compiled.openSets.map((admitted) => {
+    const ceiling = new Float64Array(dims);
+    const caps = new Set<number>();
+    for (let i = 0; i < compiled.items; i++) {
+      if (admitted[i] === 0) continue;
+      for (let d = 0; d < dims; d++)
+        ceiling[d] = Math.max(ceiling[d]!, worth.resource[setOf[shapeOf[i]!]! * dims + d]!);
+      for (const cap of compiled.capsOf[i]!) caps.add(cap);
+    }
+    return { ceiling, caps: [...caps] };
+  });
+  let total = 0;
+  compiled.openFree.forEach((free, b) => {
+    if (free === undefined) return;
+    const { ceiling, caps } = ceilings[compiled.openSetOf[b]!]!;
+    for (let d = 0; d < dims; d++) total += Math.max(0, free[d]!) * ceiling[d]!;
+    for (const cap of caps) {
+      total += worth.cap[cap]! * Math.max(0, compiled.capMax[cap]! - (problem.openBins[b]!.capUse[cap] ?? 0));
+    }
+  });
+  return total;
+}
