@@ -31,16 +31,20 @@ export interface Going {
 /** Types that a spot node must have to choose from when it alone is replaced by spot (section 4.7). */
 const spotChoices = 15;
 
+/** Those that are not known come last. */
 const capacityOrder = ['reserved', 'spot', 'on-demand'];
 
 /** Decides what replacements may launch, so that however the launch goes the fleet gets cheaper (sections 4.7, 4.8). */
 export class LaunchOptions {
+  /** Whether some NodePool can launch spot at all. */
+  readonly offersSpot: boolean;
   private readonly rowsOf = new Map<string, Map<string, Row[]>>();
 
   constructor(
     private readonly compiled: Compiled,
     private readonly spotToSpot: boolean,
   ) {
+    this.offersSpot = compiled.universe.rows.some(({ capacityType }) => capacityType === 'spot');
     for (const row of compiled.universe.rows) {
       const pool = row.profile.pool.name;
       let byType = this.rowsOf.get(pool);
@@ -121,11 +125,16 @@ export class LaunchOptions {
 
 /** Of the first capacity type that is offered, the dearest offering (section 4.7). */
 function worstPrice(rows: readonly Row[]): number {
-  for (const capacityType of capacityOrder) {
-    const prices = rows.filter((row) => row.capacityType === capacityType).map(({ offering }) => offering.price);
-    if (prices.length > 0) return Math.max(...prices);
+  let first = Infinity;
+  let worst = 0;
+  for (const { capacityType, offering } of rows) {
+    const known = capacityOrder.indexOf(capacityType);
+    const rank = known < 0 ? capacityOrder.length : known;
+    if (rank > first) continue;
+    worst = rank < first ? offering.price : Math.max(worst, offering.price);
+    first = rank;
   }
-  return Math.max(...rows.map(({ offering }) => offering.price));
+  return worst;
 }
 
 /** Replacing a node by one of its own type only counts where it is cheaper than the cheapest of that type (section 4.8). */

@@ -7,10 +7,13 @@ import { LaunchOptions } from './launch-options.js';
 import { Simulation, type Outcome } from './simulation.js';
 import { chooseTarget, isFixed } from './target.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput, Method } from './types.js';
-import { Worth } from './worth.js';
 
 /** A command takes no more nodes than this, so that one failing launch holds up few. */
 const mostCandidates = 100;
+
+/** Units of search for what stands in for a group of nodes, and for one node. */
+const groupUnits = 20_000;
+const singleUnits = 2_000;
 
 /** Savings below this are noise of the sums, dollars per hour. */
 const leastSaving = 1e-9;
@@ -26,18 +29,17 @@ export function consolidate(input: ConsolidationInput): Consolidation {
 class Search {
   private readonly simulation: Simulation;
   private readonly options: LaunchOptions;
-  private readonly worth: Worth;
   private readonly budgets: Budgets;
   private readonly commands: ConsolidationCommand[] = [];
   private readonly held: Consolidation['held'];
   private price: number;
+  private living: readonly FleetNode[] | undefined;
 
   constructor(private readonly input: ConsolidationInput) {
     const examined = examineNodes(input);
     this.held = examined.flatMap(({ name, why }) => (why === undefined ? [] : [{ node: name, why }]));
     this.simulation = new Simulation(input, examined);
     this.options = new LaunchOptions(this.simulation.compiled, input.spotToSpot === true);
-    this.worth = Worth.of(this.simulation);
     this.budgets = new Budgets(input.now);
     this.price = fleetPrice(this.alive());
   }
@@ -65,8 +67,8 @@ class Search {
     return this.commands.length >= (this.input.mostCommands ?? Infinity);
   }
 
-  private alive(): FleetNode[] {
-    return this.simulation.nodes.filter(({ gone }) => !gone);
+  private alive(): readonly FleetNode[] {
+    return (this.living ??= this.simulation.nodes.filter(({ gone }) => !gone));
   }
 
   private removeEmpty(): void {
@@ -76,7 +78,7 @@ class Search {
       const group = this.budgets.take(this.alive(), empty, 'Empty', mostCandidates);
       if (group.length === 0) return;
       this.simulation.aim(this.alive().filter(({ open }) => open));
-      const outcome = this.simulation.attempt(group, false) ?? this.attemptEach(group);
+      const outcome = this.simulation.attempt(group) ?? this.attemptEach(group);
       if (outcome === undefined) return;
       this.carryOut(outcome, 'empty');
     }
@@ -93,16 +95,16 @@ class Search {
   private attemptEach(group: readonly FleetNode[]): Outcome | undefined {
     const fine: FleetNode[] = [];
     for (const node of group) {
-      if (this.simulation.attempt([...fine, node], false) === undefined) continue;
+      if (this.simulation.attempt([...fine, node]) === undefined) continue;
       this.simulation.undo();
       fine.push(node);
     }
-    return fine.length === 0 ? undefined : this.simulation.attempt(fine, false);
+    return fine.length === 0 ? undefined : this.simulation.attempt(fine);
   }
 
   /** Takes the nodes that the cheapest fleet does without, as many at a time as budgets let go. */
   private followTarget(): void {
-    const { keep, leave } = chooseTarget(this.simulation, this.worth);
+    const { keep, leave } = chooseTarget(this.simulation);
     let waiting = [...leave];
     let targets = [...keep];
     while (waiting.length > 0 && !this.isEnough()) {
@@ -122,15 +124,16 @@ class Search {
   ): { readonly candidates: readonly FleetNode[]; readonly launched: readonly FleetNode[] } | undefined {
     for (let size = group.length; size >= 1; size = size >> 1) {
       const candidates = group.slice(0, size);
-      const outcome = this.evaluate(candidates, true);
+      const outcome = this.evaluate(candidates, groupUnits);
       if (outcome !== undefined) return { candidates, launched: this.carryOut(outcome) };
     }
     return undefined;
   }
 
   /** What comes of taking these nodes, when that is allowed and saves; it stays in place until it is undone or carried out. */
-  private evaluate(candidates: readonly FleetNode[], launching: boolean): Outcome | undefined {
-    const outcome = this.simulation.attempt(candidates, launching);
+  private evaluate(candidates: readonly FleetNode[], units?: number): Outcome | undefined {
+    const most = candidates.reduce((sum, { price }) => sum + price, 0);
+    const outcome = this.simulation.attempt(candidates, units === undefined ? undefined : { units, most });
     if (outcome === undefined) return undefined;
     const decided = this.decide(outcome);
     if (decided === undefined) this.simulation.undo();
@@ -153,17 +156,22 @@ class Search {
 
   /** What single nodes still give: first those that others can take in, then those that a cheaper one can stand in for. */
   private polish(): void {
-    for (const launching of [false, true]) {
-      const nodes = this.alive().filter((node) => !isFixed(node));
+    for (const units of [undefined, singleUnits]) {
+      const nodes = this.alive().filter((node) => !isFixed(node) && (units === undefined || this.mayReplace(node)));
       nodes.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
       for (const node of nodes) {
         if (this.isEnough()) return;
         if (this.budgets.take(this.alive(), [node], 'Underutilized', 1).length === 0) continue;
         this.simulation.aim(this.alive().filter((other) => other.open && other !== node));
-        const outcome = this.evaluate([node], launching);
+        const outcome = this.evaluate([node], units);
         if (outcome !== undefined) this.carryOut(outcome);
       }
     }
+  }
+
+  /** Whether a replacement for this node alone could be allowed: spot is not replaced by spot unless asked for. */
+  private mayReplace({ capacityType }: FleetNode): boolean {
+    return capacityType !== 'spot' || this.input.spotToSpot === true || !this.options.offersSpot;
   }
 
   private carryOut(outcome: Outcome, method?: Method): FleetNode[] {
@@ -182,6 +190,7 @@ class Search {
       }
     });
     const launched = this.simulation.settle(outcome, nameOf);
+    this.living = undefined;
     this.price = fleetPrice(this.alive());
     this.commands.push({
       method: method ?? (candidates.length > 1 ? 'multi' : 'single'),

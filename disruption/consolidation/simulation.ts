@@ -5,7 +5,7 @@ import { solveWithBound } from '../../packing/bins/solve.js';
 import { compile, type Compiled } from '../../packing/compiled.js';
 import type { PodClass } from '../../packing/compile/classes.js';
 import type { NodeView } from '../../packing/compile/nodes.js';
-import { describeClaim, type OpenClaim } from '../../packing/output/claims.js';
+import { describeClaim, type ClaimContext, type OpenClaim } from '../../packing/output/claims.js';
 import { withSpotRatios } from '../../packing/output/spot-ratios.js';
 import { numberProblem, typeUse, type PoolLimit } from '../../packing/place/bin-problem.js';
 import { exclusionsOf } from '../../packing/place/exclusions.js';
@@ -22,9 +22,15 @@ import type { ExaminedNode } from './eligibility.js';
 import { classesByPod, type FleetNode } from './fleet.js';
 import { Journal, JournaledAssigner, JournaledLedger, type Landing } from './journal.js';
 import type { ConsolidationInput } from './types.js';
+import { Worth } from './worth.js';
 
-/** Units of search for the replacements of one command. */
-const effort = { units: 20_000 };
+/** How new nodes are bought for pods that no target takes. */
+export interface Purchase {
+  /** Units of search. */
+  readonly units: number;
+  /** No search when the pods are worth more than this, dollars per hour: it could not end below. */
+  readonly most: number;
+}
 
 /** Where the pods of nodes that go would be. */
 export interface Outcome {
@@ -49,6 +55,7 @@ export class Simulation {
   readonly feasibility: Feasibility;
   readonly nodes: FleetNode[] = [];
   readonly book: RuleBook;
+  readonly worth: Worth;
   private readonly groups: Groups;
   private readonly ledger: JournaledLedger;
   private readonly limits: PoolLimit[];
@@ -57,6 +64,8 @@ export class Simulation {
   private readonly byState = new Map<NodeState, FleetNode>();
   /** Pods that wait for room and are evicted by nobody. */
   private readonly waiting = new Set<Pod>();
+  /** What claims of equal requirements may launch, worked out once. */
+  private readonly launchable: ClaimContext['candidates'] = new Map();
   private assigner: JournaledAssigner;
   private targets: readonly NodeState[] = [];
 
@@ -74,6 +83,7 @@ export class Simulation {
     countRunning(this.compiled, states, this.groups, this.ledger, owned);
     this.limits = poolLimits(this.compiled, objects.pods.length).map((limit) => ({ ...limit }));
     this.compiled.queue.forEach((podClass, i) => this.order.set(podClass, i));
+    this.worth = Worth.of(this.compiled, this.feasibility);
     this.assigner = this.assignerOver(states);
     this.populate(states, examined);
     this.reserve(states);
@@ -95,15 +105,15 @@ export class Simulation {
     this.assigner = this.assignerOver(this.targets);
   }
 
-  /** Puts the pods of `candidates` elsewhere: on targets, and on new nodes where `launching`; undefined when some find no place. */
-  attempt(candidates: readonly FleetNode[], launching: boolean): Outcome | undefined {
+  /** Puts the pods of `candidates` on targets, and on new nodes where these may be bought; undefined when some find no place. */
+  attempt(candidates: readonly FleetNode[], purchase?: Purchase): Outcome | undefined {
     this.ledger.journal = this.journal;
     this.assigner.journal = this.journal;
     const from = this.assigner.landings.length;
     for (const node of candidates) this.lift(node);
     const parts: Part[] = [];
-    const placed = this.placeAll(candidates, launching, parts);
-    const launches = placed && parts.length > 0 ? this.launch(candidates, parts) : [];
+    const placed = this.placeAll(candidates, purchase !== undefined, parts);
+    const launches = placed && parts.length > 0 ? this.launch(candidates, parts, purchase!) : [];
     if (!placed || launches === undefined) {
       this.undo();
       return undefined;
@@ -261,11 +271,16 @@ export class Simulation {
   }
 
   /** Buys nodes for the parts; undefined when some find none. */
-  private launch(candidates: readonly FleetNode[], parts: readonly Part[]): Launch[] | undefined {
+  private launch(
+    candidates: readonly FleetNode[],
+    parts: readonly Part[],
+    { most, units }: Purchase,
+  ): Launch[] | undefined {
+    if (parts.reduce((sum, { demand, count }) => sum + this.worth.of(demand) * count, 0) >= most) return undefined;
     const limits = this.limits.map((limit) => ({ ...limit }));
     for (const node of candidates) for (const limit of limits) limit.remaining += usedBy(node, limit);
     const { problem, rowOfOffer } = numberProblem(this.compiled, parts, exclusionsOf(parts, this.book), limits);
-    const { solution } = solveWithBound(problem, effort);
+    const { solution } = solveWithBound(problem, { units });
     const given = new Int32Array(parts.length);
     const claims: OpenClaim[] = [];
     for (const { offer, items, pods } of solution.bins) {
@@ -286,7 +301,8 @@ export class Simulation {
   }
 
   private describe(claims: readonly OpenClaim[], limits: readonly PoolLimit[]): Launch[] | undefined {
-    const context = { compiled: this.compiled, feasibility: this.feasibility, limits, candidates: new Map() };
+    const { compiled, feasibility, launchable } = this;
+    const context: ClaimContext = { compiled, feasibility, limits, candidates: launchable };
     const launches: Launch[] = [];
     for (const claim of withSpotRatios(context, claims)) {
       const planned = describeClaim(context, claim);

@@ -1,7 +1,6 @@
 import { compareText } from '../../packing/compare.js';
 import { loadOf, type FleetNode } from './fleet.js';
 import type { Simulation } from './simulation.js';
-import type { Worth } from './worth.js';
 
 /** How much of the room of nodes that stay is counted on: some is always left over. */
 const usable = 0.9;
@@ -26,8 +25,8 @@ interface Rated {
  * The cheapest fleet for everything that runs, nodes that exist and new ones alike: existing nodes are kept by ascending
  * price for what they hold, while that is below the price of new capacity and until they hold everything.
  */
-export function chooseTarget(simulation: Simulation, worth: Worth): Target {
-  const rated = simulation.nodes.filter(({ gone }) => !gone).map((node) => rate(simulation, worth, node));
+export function chooseTarget(simulation: Simulation): Target {
+  const rated = simulation.nodes.filter(({ gone }) => !gone).map((node) => rate(simulation, node));
   const staying = rated.filter(({ node }) => isFixed(node));
   const optional = rated.filter(({ node }) => !isFixed(node));
   optional.sort((a, b) => a.dearness - b.dearness || compareText(a.node.name, b.node.name));
@@ -50,7 +49,8 @@ export function chooseTarget(simulation: Simulation, worth: Worth): Target {
 
 export const isFixed = ({ removable, onlyEmpty }: FleetNode): boolean => !removable || onlyEmpty;
 
-function rate(simulation: Simulation, worth: Worth, node: FleetNode): Rated {
+function rate(simulation: Simulation, node: FleetNode): Rated {
+  const { worth } = simulation;
   const load = loadOf(node, simulation.demandOf, simulation.compiled.dimensions.count);
   const free = worth.of(node.state.free);
   const own = worth.of(load);

@@ -1,17 +1,16 @@
 import { relax } from '../../packing/bins/relaxation.js';
 import { compile as compileBins } from '../../packing/bins/compile.js';
+import type { Compiled } from '../../packing/compiled.js';
 import { numberProblem } from '../../packing/place/bin-problem.js';
+import type { Feasibility } from '../../packing/place/feasibility.js';
 import type { Part } from '../../packing/place/part.js';
-import type { FleetNode } from './fleet.js';
-import type { Simulation } from './simulation.js';
 
 /** What resources would cost if they were bought anew, dollars per hour and unit. */
 export class Worth {
   private constructor(private readonly prices: Float64Array) {}
 
   /** By the linear relaxation of buying new nodes for every pod that may have to move. */
-  static of(simulation: Simulation): Worth {
-    const { compiled, feasibility } = simulation;
+  static of(compiled: Compiled, feasibility: Feasibility): Worth {
     const parts: Part[] = [];
     for (const podClass of compiled.queue) {
       const level = compiled.ladders[podClass.shape.index]!.at(-1)!;
@@ -28,7 +27,7 @@ export class Worth {
     }
     const dims = compiled.dimensions.count;
     if (parts.length === 0) return new Worth(new Float64Array(dims));
-    return new Worth(pricesOf(simulation, parts, dims));
+    return new Worth(pricesOf(compiled, parts, dims));
   }
 
   /** The worth of some amounts. */
@@ -37,17 +36,10 @@ export class Worth {
     for (let d = 0; d < this.prices.length; d++) total += this.prices[d]! * Math.max(0, amounts[d]!);
     return total;
   }
-
-  /** The worth of what runs on a node and would have to move. */
-  load(node: FleetNode, demandOf: Simulation['demandOf']): number {
-    let total = 0;
-    for (const [podClass, pods] of node.loads) total += this.of(demandOf(podClass)) * pods.length;
-    return total;
-  }
 }
 
 /** The mean over what is wanted, since each set of offers has prices of its own. */
-function pricesOf({ compiled }: Simulation, parts: readonly Part[], dims: number): Float64Array {
+function pricesOf(compiled: Compiled, parts: readonly Part[], dims: number): Float64Array {
   const { problem } = numberProblem(compiled, parts, { caps: [], conflicts: [] }, []);
   const bins = compileBins(problem);
   const { proven } = relax(problem, bins);
