@@ -10,7 +10,9 @@ export const nodeRole = (cluster: string): string => `StowageNodeRole-${cluster}
  * Gives the local cloud what an installation has: a subnet in each of three zones and a security group, tagged
  * `karpenter.sh/discovery: <cluster>`, the nodes' role, and the interruption queue. Returns the queue's URL.
  */
-export async function seedCloud(context: Pick<StackContext, 'cluster' | 'region' | 'ports'>): Promise<string> {
+export async function seedCloud(
+  context: Pick<StackContext, 'cluster' | 'region'> & { ports: Pick<StackContext['ports'], 'proxy'> },
+): Promise<string> {
   const { cluster, region, ports } = context;
   const client = {
     region,
