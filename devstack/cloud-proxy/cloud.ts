@@ -11,6 +11,7 @@ import { listOf } from './query.js';
 import { RateLimits } from './rate-limits.js';
 import { RequestLog } from './request-log.js';
 import { defaultSettings, patched, type Settings, type SettingsPatch } from './settings.js';
+import { Sqs } from './sqs.js';
 import { SpotMarket } from './spot-market.js';
 import { LaunchTemplates } from './templates.js';
 import { itemsOf, textOf } from './xml.js';
@@ -40,6 +41,7 @@ export class Cloud {
   readonly market: SpotMarket;
   readonly instances: Instances;
   readonly events: EventBus;
+  readonly sqs: Sqs;
   readonly pools = new CapacityPools();
   readonly faults = new Faults();
   readonly templates = new LaunchTemplates();
@@ -61,7 +63,8 @@ export class Cloud {
     this.moto = new Moto(options.motoEndpoint, region);
     this.catalogue = new Catalogue(this.moto, region, options.answersFolder);
     this.market = new SpotMarket(region, this.now);
-    this.events = new EventBus(this.moto, options.cluster, region, this.now);
+    this.sqs = new Sqs(region, this.now);
+    this.events = new EventBus(() => this.sqs.queue(options.cluster), region, this.now);
     this.instances = new Instances(this.moto, this.events, () => this.#settings, this.now, region);
     this.limits = new RateLimits(this.now);
   }

@@ -115,21 +115,21 @@ const handlers: Readonly<Record<string, ControlHandler>> = {
       instances: cloud.instances.changedSince(since).map(view),
     };
   },
-  'POST instances/interrupt': async ({ cloud, input }) => {
+  'POST instances/interrupt': ({ cloud, input }) => {
     const { id, delayMs = 120_000, terminate = true } = input as { id: string; delayMs?: number; terminate?: boolean };
     instanceOf(cloud, id);
-    await cloud.events.spotInterruption(id);
+    cloud.events.spotInterruption(id);
     if (terminate) setTimeout(() => void reclaim(cloud, id), delayMs).unref();
   },
-  'POST instances/rebalance': async ({ cloud, input }) => {
-    await cloud.events.rebalance((input as { id: string }).id);
+  'POST instances/rebalance': ({ cloud, input }) => {
+    cloud.events.rebalance((input as { id: string }).id);
   },
-  'POST instances/scheduled-change': async ({ cloud, input }) => {
-    await cloud.events.scheduledChange((input as { ids: string[] }).ids);
+  'POST instances/scheduled-change': ({ cloud, input }) => {
+    cloud.events.scheduledChange((input as { ids: string[] }).ids);
   },
-  'POST instances/reservation-interrupt': async ({ cloud, input }) => {
+  'POST instances/reservation-interrupt': ({ cloud, input }) => {
     const { id, reservationId } = input as { id: string; reservationId: string };
-    await cloud.events.capacityReservationInterruption(id, reservationId);
+    cloud.events.capacityReservationInterruption(id, reservationId);
   },
   'POST instances/state': ({ cloud, input }) => {
     const { id, state } = input as { id: string; state: InstanceState };
@@ -139,8 +139,8 @@ const handlers: Readonly<Record<string, ControlHandler>> = {
     const { id, ...health } = input as InstanceHealth & { id: string };
     cloud.instances.setHealth(instanceOf(cloud, id), health);
   },
-  'POST queue': async ({ cloud, input }) => {
-    await cloud.events.send((input as { body: string }).body);
+  'POST queue': ({ cloud, input }) => {
+    cloud.events.send((input as { body: string }).body);
   },
   'GET joiner': ({ cloud }) => {
     if (cloud.joinerSeenAt === undefined) throw new AwsError('NoJoiner', 'No node joiner has reported.', 404);

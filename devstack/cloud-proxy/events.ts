@@ -1,28 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import type { Moto } from './moto.js';
+import type { MessageQueue } from './message-queue.js';
 
 export const accountId = '123456789012';
 
 /** Puts EventBridge's messages on the cluster's queue, in the envelope that a rule with an SQS target delivers. */
 export class EventBus {
-  #url: Promise<string> | undefined;
-
   constructor(
-    private readonly moto: Moto,
-    private readonly queue: string,
+    private readonly queue: () => MessageQueue | undefined,
     private readonly region: string,
     private readonly now: () => number,
   ) {}
 
   /** Sends an event; silently nothing while there is no queue. */
-  async emit(event: {
+  emit(event: {
     source: string;
     detailType: string;
     detail: Record<string, unknown>;
     resources?: string[];
     /** Milliseconds of the epoch; default now. */
     time?: number;
-  }): Promise<void> {
+  }): void {
     const body = {
       version: '0',
       id: randomUUID(),
@@ -34,23 +31,16 @@ export class EventBus {
       resources: event.resources ?? [],
       detail: event.detail,
     };
-    await this.send(JSON.stringify(body));
+    this.send(JSON.stringify(body));
   }
 
   /** Sends any text, well-formed or not. */
-  async send(body: string): Promise<void> {
-    try {
-      this.#url ??= this.moto
-        .json<{ QueueUrl: string }>('sqs', 'AmazonSQS.GetQueueUrl', { QueueName: this.queue })
-        .then(({ QueueUrl }) => QueueUrl);
-      await this.moto.json('sqs', 'AmazonSQS.SendMessage', { QueueUrl: await this.#url, MessageBody: body });
-    } catch {
-      this.#url = undefined;
-    }
+  send(body: string): void {
+    this.queue()?.send(body);
   }
 
-  stateChanged(instanceId: string, state: string): Promise<void> {
-    return this.emit({
+  stateChanged(instanceId: string, state: string): void {
+    this.emit({
       source: 'aws.ec2',
       detailType: 'EC2 Instance State-change Notification',
       resources: [this.#arn(instanceId)],
@@ -58,8 +48,8 @@ export class EventBus {
     });
   }
 
-  spotInterruption(instanceId: string): Promise<void> {
-    return this.emit({
+  spotInterruption(instanceId: string): void {
+    this.emit({
       source: 'aws.ec2',
       detailType: 'EC2 Spot Instance Interruption Warning',
       resources: [this.#arn(instanceId)],
@@ -67,8 +57,8 @@ export class EventBus {
     });
   }
 
-  rebalance(instanceId: string): Promise<void> {
-    return this.emit({
+  rebalance(instanceId: string): void {
+    this.emit({
       source: 'aws.ec2',
       detailType: 'EC2 Instance Rebalance Recommendation',
       resources: [this.#arn(instanceId)],
@@ -76,8 +66,8 @@ export class EventBus {
     });
   }
 
-  scheduledChange(instanceIds: readonly string[]): Promise<void> {
-    return this.emit({
+  scheduledChange(instanceIds: readonly string[]): void {
+    this.emit({
       source: 'aws.health',
       detailType: 'AWS Health Event',
       resources: instanceIds.map((id) => this.#arn(id)),
@@ -91,8 +81,8 @@ export class EventBus {
     });
   }
 
-  capacityReservationInterruption(instanceId: string, reservationId: string): Promise<void> {
-    return this.emit({
+  capacityReservationInterruption(instanceId: string, reservationId: string): void {
+    this.emit({
       source: 'aws.ec2',
       detailType: 'EC2 Capacity Reservation Instance Interruption Warning',
       resources: [this.#arn(instanceId)],

@@ -224,7 +224,7 @@ export class Instances {
     instance.state = state;
     if (state === 'terminated') instance.endedAt = this.now();
     this.#revise(instance);
-    if (this.settings().stateChangeEvents) void this.events.stateChanged(instance.id, state);
+    if (this.settings().stateChangeEvents) this.events.stateChanged(instance.id, state);
   }
 
   #revise(instance: Instance): void {

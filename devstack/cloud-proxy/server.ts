@@ -80,6 +80,11 @@ async function answer(cloud: Cloud, call: Call, signal: AbortSignal): Promise<Re
       return { status: 200, headers: { 'content-type': 'text/xml;charset=UTF-8' }, body };
     }
   }
+  if (service === 'sqs' && protocol === 'json') {
+    const host = call.headers['host'] ?? '';
+    const found = await cloud.sqs.answer(action, { input: params, host, signal });
+    return { status: 200, headers: { 'content-type': 'application/x-amz-json-1.0' }, body: JSON.stringify(found) };
+  }
   const own = protocol === 'json' ? await jsonHandlers[service]?.[action]?.(cloud, params) : undefined;
   if (own !== undefined) {
     return { status: 200, headers: { 'content-type': 'application/x-amz-json-1.1' }, body: JSON.stringify(own) };
