@@ -22,6 +22,8 @@ export class Builder {
   private readonly stock: Stock;
   private readonly choice: Int32Array;
   private readonly choiceScore: Float64Array;
+  private readonly bestItems: number[] = [];
+  private readonly bestPods: number[] = [];
   private readonly content: Float64Array;
   private readonly target: Float64Array;
   private readonly importance: Float64Array;
@@ -114,19 +116,20 @@ export class Builder {
     const only = found > 1 && (this.bits & 8) !== 0 ? (this.bits >> 8) % found : -1;
     this.bits &= ~8;
     const { market, choice } = this;
-    let best: Stack | undefined;
+    let best = -1;
     let highest = -Infinity;
     for (let k = 0; k < found; k++) {
       if (only >= 0 && k !== only) continue;
       const worth = this.fill(choice[k]!, seed);
       const offer = this.downsize(choice[k]!, seed);
-      const score = forced ? worth - market.compiled.price[offer]! : worth / market.compiled.price[offer]!;
-      if (score > highest + 1e-12) {
-        highest = score;
-        best = this.snapshot(offer);
-      }
+      const price = market.compiled.price[offer]!;
+      const score = forced ? worth - price : worth / price;
+      if (score <= highest + 1e-12) continue;
+      highest = score;
+      best = offer;
+      this.remember();
     }
-    return best;
+    return best < 0 ? undefined : this.stackOf(best);
   }
 
   /** Puts into `choice` the offers that could waste least of those of about the seed's share; how many. */
@@ -257,12 +260,23 @@ export class Builder {
     return this.market.cheapest(content, filler.items, seed.set, offer);
   }
 
-  /** What the filler holds, as often as there are pods and limits for it. */
-  private snapshot(offer: number): Stack {
+  /** Keeps what the filler holds. */
+  private remember(): void {
     const { items, count } = this.filler;
+    const { bestItems, bestPods } = this;
+    bestItems.length = bestPods.length = items.length;
+    for (let k = 0; k < items.length; k++) {
+      bestItems[k] = items[k]!;
+      bestPods[k] = count[items[k]!]!;
+    }
+  }
+
+  /** What was kept, as often as there are pods and limits for it. */
+  private stackOf(offer: number): Stack {
+    const { bestItems, bestPods } = this;
     const { left } = this.stock;
     let times = this.market.ledger.most(offer);
-    for (const item of items) times = Math.min(times, Math.floor(left[item]! / count[item]!));
-    return { offer, items: Int32Array.from(items), pods: Int32Array.from(items, (item) => count[item]!), times };
+    for (let k = 0; k < bestItems.length; k++) times = Math.min(times, Math.floor(left[bestItems[k]!]! / bestPods[k]!));
+    return { offer, items: Int32Array.from(bestItems), pods: Int32Array.from(bestPods), times };
   }
 }

@@ -1,9 +1,11 @@
 import { hasBit, numberSets } from './bits.js';
+import type { CanonicalOrder } from './canonical-order.js';
 import { canonicalOrder } from './canonical-order.js';
 import type { Supplies } from './dominance.js';
 import { keepOffers } from './dominance.js';
 import { mergeItems } from './merge-items.js';
 import type { BinProblem } from './problem.js';
+import type { OfferSets } from './refine-sets.js';
 import { refineSets } from './refine-sets.js';
 
 /**
@@ -12,6 +14,8 @@ import { refineSets } from './refine-sets.js';
  * are consecutive, and so are the shapes of one kind.
  */
 export interface Compiled {
+  readonly source: { readonly sets: OfferSets; readonly order: CanonicalOrder };
+
   /** Dimensions that some item demands. */
   readonly dims: number;
 
@@ -63,12 +67,14 @@ export interface Compiled {
   readonly openHolds: readonly Int32Array[];
 }
 
-/** Offers dearer than `ceiling` are left out: no packing of that price has use for them. */
-export function compile(problem: BinProblem, ceiling = Infinity): Compiled {
+/**
+ * Offers dearer than `ceiling` are left out: no packing of that price has use for them. `from` is the same problem compiled
+ * before, which spares some work.
+ */
+export function compile(problem: BinProblem, ceiling = Infinity, from?: Compiled): Compiled {
   const dimensions = usedDimensions(problem);
-  const sets = refineSets(problem);
+  const { sets, order } = from?.source ?? sourceOf(problem);
   const openSets = numberSets(problem.openBins.map((bin) => bin.allowed));
-  const order = canonicalOrder(problem, sets.of, sets.offersOfSet);
   const merged = mergeItems(problem, sets.of, openSets.distinct, order);
   const kept = keepOffers(problem, dimensions, sets.offersOfSet, order, ceiling);
   const items = merged.members.length;
@@ -100,6 +106,7 @@ export function compile(problem: BinProblem, ceiling = Infinity): Compiled {
   kindStarts.forEach((start, k) => kindOf.fill(k, start, kindStarts[k + 1] ?? shapes));
 
   return {
+    source: { sets, order },
     dims: dimensions.length,
     ...kept,
     sets: sets.offersOfSet.length,
@@ -125,6 +132,11 @@ export function compile(problem: BinProblem, ceiling = Infinity): Compiled {
     openSets: openSets.distinct.map((bits) => Uint8Array.from(representative, (item) => (hasBit(bits, item) ? 1 : 0))),
     openHolds: problem.openBins.map((bin) => Int32Array.from(new Set(bin.holds.map((item) => merged.of[item]!)))),
   };
+}
+
+function sourceOf(problem: BinProblem): Compiled['source'] {
+  const sets = refineSets(problem);
+  return { sets, order: canonicalOrder(problem, sets.of, sets.offersOfSet) };
 }
 
 function usedDimensions(problem: BinProblem): number[] {

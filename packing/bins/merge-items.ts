@@ -40,11 +40,11 @@ export function mergeItems(
   const members: number[][] = [];
   const known = new Map<string, number>();
   for (const i of order.items) {
-    conflicts[i] = [...new Set(conflicts[i])].sort((a, b) => a - b);
+    if (conflicts[i]!.length > 1) conflicts[i] = [...new Set(conflicts[i])].sort((a, b) => a - b);
     let key = `${setOf[i]!}|`;
     for (let d = 0; d < dimensions; d++) key += `${items.demand[i * dimensions + d]!} `;
     if (caps[i]!.length > 0) key += `|c${caps[i]!.join()}`;
-    if (conflicts[i].length > 0) key += `|x${conflicts[i].join()}`;
+    if (conflicts[i]!.length > 0) key += `|x${conflicts[i]!.join()}`;
     if (openSets.length > 0) key += '|o' + openSets.map((bits) => (hasBit(bits, i) ? 1 : 0)).join('');
     let id = known.get(key);
     if (id === undefined) {
@@ -55,13 +55,21 @@ export function mergeItems(
     members[id]!.push(i);
     of[i] = id;
   }
+  // Most lists are empty or alike: one array serves all of a kind.
+  const shared = new Map<string, Int32Array>();
+  const share = (list: readonly number[]): Int32Array => {
+    const text = list.join();
+    let array = shared.get(text);
+    if (array === undefined) shared.set(text, (array = Int32Array.from(list)));
+    return array;
+  };
   return {
     of,
     members,
     pods: Int32Array.from(members, (list) => list.reduce((sum, i) => sum + items.pods[i]!, 0)),
-    capsOf: members.map((list) => Int32Array.from(caps[list[0]!]!)),
+    capsOf: members.map((list) => share(caps[list[0]!]!)),
     capMax: Int32Array.from(capMax),
-    conflictsOf: members.map((list) => Int32Array.from(new Set(conflicts[list[0]!]!.map((other) => of[other]!)))),
+    conflictsOf: members.map((list) => share([...new Set(conflicts[list[0]!]!.map((other) => of[other]!))])),
   };
 }
 

@@ -73,6 +73,7 @@ class JointProgram {
   private readonly supplyRow: Int32Array;
   private readonly capRow: Int32Array;
   private readonly simplex: CoveringSimplex;
+  private readonly transfers: Int32Array;
   private readonly index: number[] = [];
   private readonly values: number[] = [];
 
@@ -115,6 +116,7 @@ class JointProgram {
       rhs.push(demands.cap[cap]! / capMax[cap]!);
       cost.push(this.leastPrice(cap));
     }
+    this.transfers = this.listTransfers();
     this.simplex = new CoveringSimplex(
       Float64Array.from(rhs),
       new Float64Array(rhs.length).fill(1),
@@ -198,24 +200,37 @@ class JointProgram {
     return moved;
   }
 
-  /** Handing a resource of a supply to a set. */
-  private enterTransfers(): boolean {
-    const { compiled, supply, simplex, supplyRow, setRow, index, values } = this;
+  /** Pairs of rows between which a resource of a supply may be handed to a set: from, to, from, to. */
+  private listTransfers(): Int32Array {
+    const { compiled, supply, supplyRow, setRow } = this;
     const { dims } = compiled;
-    let moved = false;
-    index.length = values.length = 2;
-    values[0] = -1;
-    values[1] = 1;
+    const pairs: number[] = [];
     for (let k = 0; k < supply.count; k++) {
       for (const set of supply.sets[k]!) {
         for (let d = 0; d < dims; d++) {
           const row = setRow[set * dims + d]!;
-          if (row < 0 || simplex.duals[supplyRow[k * dims + d]!]! >= simplex.duals[row]!) continue;
-          index[0] = supplyRow[k * dims + d]!;
-          index[1] = row;
-          moved = simplex.enter(index, values, 0, compiled.offers) || moved;
+          if (row >= 0) pairs.push(supplyRow[k * dims + d]!, row);
         }
       }
+    }
+    return Int32Array.from(pairs);
+  }
+
+  /** Handing a resource of a supply to a set. */
+  private enterTransfers(): boolean {
+    const { simplex, index, values, transfers } = this;
+    const { duals } = simplex;
+    let moved = false;
+    index.length = values.length = 2;
+    values[0] = -1;
+    values[1] = 1;
+    for (let t = 0; t < transfers.length; t += 2) {
+      const from = transfers[t]!;
+      const to = transfers[t + 1]!;
+      if (duals[from]! >= duals[to]! - 1e-9) continue;
+      index[0] = from;
+      index[1] = to;
+      moved = simplex.enter(index, values, 0, this.compiled.offers) || moved;
     }
     return moved;
   }

@@ -62,7 +62,7 @@ function narrowed(
   if (effort.units === 0 || price >= dearest || price <= first.bound * nearEnough) {
     return { solution: expand(problem, compiled, first), lowerBound: first.bound };
   }
-  const fewer = compile(problem, price);
+  const fewer = compile(problem, price, compiled);
   const second = pack(problem, fewer, effort);
   const bound = Math.max(first.bound, Math.min(second.bound, price));
   const better = second.missed === 0 && priceOf(fewer, second.stacks) < price - 1e-9;
