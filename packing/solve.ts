@@ -138,9 +138,11 @@ class Pass {
   private launch(parts: readonly Part[]): Waiting[] {
     if (parts.length === 0) return [];
     const exclusions = exclusionsOf(parts, this.book);
-    const { problem, rowOfOffer } = numberProblem(this.compiled, parts, exclusions, this.limits);
+    const { problem, rowOfOffer, perNode } = numberProblem(this.compiled, parts, exclusions, this.limits);
     const { solution, lowerBound } = solveWithBound(problem, effort);
-    this.bound += lowerBound;
+    // No plan has more nodes than pods, so the premium is at most that much of the bound.
+    const units = parts.reduce((sum, { count }) => sum + count, 0);
+    this.bound += Math.max(0, lowerBound - perNode * units);
     const given = new Int32Array(parts.length);
     for (const { offer, items, pods } of solution.bins) {
       const members: Member[] = [];

@@ -21,10 +21,13 @@ export interface Launchable {
 /** What claims of one pool with these requirements may launch, by price. */
 export function launchables(compiled: Compiled, joint: Requirements, like: Row): Launchable[] {
   const { pool, reservation } = like.profile;
-  const constraint = compiled.space.probe(joint);
-  // Profiles tell these values apart only where some pod does; a claim may be pinned all the same.
+  // Profiles tell zones and capacity types apart only where some pod does, so these are looked up row by row.
+  const others = new Map(joint);
   const zone = joint.get(labels.zone);
   const capacityType = joint.get(labels.capacityType);
+  others.delete(labels.zone);
+  others.delete(labels.capacityType);
+  const constraint = compiled.space.probe(others);
   const rows: Row[] = [];
   for (const profile of compiled.universe.profiles) {
     if (profile.pool !== pool || profile.reservation !== reservation) continue;

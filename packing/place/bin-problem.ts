@@ -9,6 +9,8 @@ export interface NumberedProblem {
   readonly problem: BinProblem;
   /** By offer: the row of the universe. */
   readonly rowOfOffer: readonly number[];
+  /** Dollars per hour that every offer counts as more than it costs. */
+  readonly perNode: number;
 }
 
 /** Reduces parts to numbers: a part is an item, a row worth buying is an offer. */
@@ -45,11 +47,14 @@ export function numberProblem(
     if (bits === undefined) sets.set(part.profiles, (bits = bitsOf(part.profiles, offerRange, rowOfOffer.length)));
     return bits;
   });
+  const price = Float64Array.from(rowOfOffer, (row) => compiled.universe.rows[row]!.offering.price);
+  const perNode = nodePremium(price);
+  for (let offer = 0; offer < price.length; offer++) price[offer] = price[offer]! + perNode;
   const problem: BinProblem = {
     dimensions: dims,
     offers: {
       count: rowOfOffer.length,
-      price: Float64Array.from(rowOfOffer, (row) => compiled.universe.rows[row]!.offering.price),
+      price,
       capacity,
     },
     items: { count: parts.length, pods, demand, allowed },
@@ -58,8 +63,17 @@ export function numberProblem(
     limits: limits.map((limit) => limitOf(compiled, rowOfOffer, limit)),
     openBins: [] as readonly OpenBin[],
   };
-  return { problem, rowOfOffer };
+  return { problem, rowOfOffer, perNode };
 }
+
+/** What each node counts as more than its price, so that of plans at one price the one with fewer nodes wins. */
+function nodePremium(price: Float64Array): number {
+  let least = Infinity;
+  for (const each of price) if (each > 0 && each < least) least = each;
+  return least === Infinity ? premium : least * premium;
+}
+
+const premium = 1e-9;
 
 function bitsOf(
   profiles: readonly Profile[],

@@ -1,0 +1,165 @@
+import { describe as group, expect, test } from '@jest/globals';
+import type { NodeSelectorOperator } from '../../api/kubernetes.js';
+import {
+  accepts,
+  describe,
+  intersect,
+  isImpossible,
+  operatorOf,
+  requirementOf,
+  satisfiedBy,
+  write,
+} from './requirement.js';
+import { canonicalText, impossibleKey, join, readLabels, readRequirements, writeRequirements } from './requirements.js';
+import { probableKey } from './typo.js';
+
+type Written = readonly [NodeSelectorOperator, ...string[]];
+const of = ([operator, ...values]: Written) => requirementOf(operator, values);
+
+group('intersection', () => {
+  test.each<[string, Written, Written, string]>([
+    ['19: crossing bounds leave nothing', ['Gte', '5'], ['Lte', '3'], 'nothing'],
+    ['20: NotIn takes values out of In', ['NotIn', 'a'], ['In', 'a', 'b'], 'In [b]'],
+    ['In meets In', ['In', 'a', 'b'], ['In', 'b', 'c'], 'In [b]'],
+    ['In that shares nothing', ['In', 'a'], ['In', 'b'], 'nothing'],
+    ['NotIn joins NotIn', ['NotIn', 'a'], ['NotIn', 'b'], 'NotIn [a b]'],
+    ['Exists and NotIn both stay in force', ['Exists'], ['NotIn', 'a'], 'NotIn [a] and Exists'],
+    ['Exists yields to In', ['Exists'], ['In', 'a'], 'In [a]'],
+    ['Exists contradicts DoesNotExist', ['Exists'], ['DoesNotExist'], 'nothing'],
+    ['NotIn allows a missing label', ['NotIn', 'a'], ['DoesNotExist'], 'DoesNotExist'],
+    ['In contradicts DoesNotExist', ['In', 'a'], ['DoesNotExist'], 'nothing'],
+    ['bounds tighten', ['Gt', '3'], ['Gte', '8'], '>= 8'],
+    ['bounds from both sides', ['Gt', '3'], ['Lt', '8'], '>= 4 and <= 7'],
+    ['equal bounds leave one value', ['Gte', '4'], ['Lte', '4'], '>= 4 and <= 4'],
+    ['bounds drop values outside', ['In', '2', '4', '16'], ['Gt', '3'], 'In [16 4]'],
+    ['bounds drop what is no integer', ['In', 'x', '4'], ['Gte', '0'], 'In [4]'],
+    ['bounds are forgotten once the set is concrete', ['Lte', '9'], ['In', '4'], 'In [4]'],
+    ['bounds hold beside excluded values', ['Gt', '3'], ['NotIn', '5'], 'NotIn [5] and >= 4'],
+    ['bounds with every integer excluded', ['Gte', '4'], ['Lte', '4'], '>= 4 and <= 4'],
+  ])('%s', (_, left, right, expected) => {
+    expect(describe(intersect(of(left), of(right)))).toBe(expected);
+    expect(describe(intersect(of(right), of(left)))).toBe(expected);
+  });
+
+  test('a bounded range whose integers are all excluded is impossible', () => {
+    const range = intersect(of(['Gte', '4']), of(['Lte', '5']));
+    expect(isImpossible(intersect(range, of(['NotIn', '4', '5'])))).toBe(true);
+    expect(isImpossible(intersect(range, of(['NotIn', '4'])))).toBe(false);
+  });
+
+  test('the larger minValues stays', () => {
+    const both = intersect(requirementOf('Exists', [], 2), requirementOf('In', ['a', 'b', 'c'], 3));
+    expect(both.minValues).toBe(3);
+    expect(intersect(requirementOf('In', ['a']), requirementOf('Exists', [], 2)).minValues).toBe(2);
+  });
+
+  test('19: what nothing satisfies is written DoesNotExist, and is impossible', () => {
+    const nothing = intersect(of(['Gte', '5']), of(['Lte', '3']));
+    expect(operatorOf(nothing)).toBe('DoesNotExist');
+    expect(isImpossible(nothing)).toBe(true);
+    expect(isImpossible(of(['DoesNotExist']))).toBe(false);
+  });
+});
+
+group('satisfaction', () => {
+  test.each<[Written, string | undefined, boolean]>([
+    [['In', 'a', 'b'], 'b', true],
+    [['In', 'a', 'b'], 'c', false],
+    [['In', 'a'], undefined, false],
+    [['NotIn', 'a'], 'a', false],
+    [['NotIn', 'a'], 'b', true],
+    [['NotIn', 'a'], undefined, true],
+    [['Exists'], 'x', true],
+    [['Exists'], undefined, false],
+    [['DoesNotExist'], undefined, true],
+    [['DoesNotExist'], 'x', false],
+    [['Gt', '4'], '4', false],
+    [['Gt', '4'], '5', true],
+    [['Gt', '4'], undefined, false],
+    [['Gte', '4'], '4', true],
+    [['Gte', '4'], '3', false],
+    [['Lt', '4'], '4', false],
+    [['Lt', '4'], '3', true],
+    [['Lte', '4'], '4', true],
+    [['Lte', '4'], '5', false],
+    [['Lte', '4'], 'four', false],
+    [['Gt', '9007199254740991'], '9007199254740992', false],
+  ])('%j with %s', (written, value, expected) => {
+    expect(satisfiedBy(of(written), value)).toBe(expected);
+    if (value !== undefined) expect(accepts(of(written), value)).toBe(expected);
+  });
+});
+
+group('written form', () => {
+  test.each<[Written, Written | undefined, object[]]>([
+    [['In', 'b', 'a', 'a'], undefined, [{ key: 'k', operator: 'In', values: ['a', 'b'] }]],
+    [['DoesNotExist'], undefined, [{ key: 'k', operator: 'DoesNotExist' }]],
+    [['Exists'], undefined, [{ key: 'k', operator: 'Exists' }]],
+    [['Gt', '4'], undefined, [{ key: 'k', operator: 'Gte', values: ['5'] }]],
+    [
+      ['Gt', '4'],
+      ['Lt', '9'],
+      [
+        { key: 'k', operator: 'Gte', values: ['5'] },
+        { key: 'k', operator: 'Lte', values: ['8'] },
+      ],
+    ],
+    [
+      ['Exists'],
+      ['NotIn', 'a'],
+      [
+        { key: 'k', operator: 'NotIn', values: ['a'] },
+        { key: 'k', operator: 'Exists' },
+      ],
+    ],
+  ])('%j and %j', (left, right, expected) => {
+    const requirement = right === undefined ? of(left) : intersect(of(left), of(right));
+    expect(write('k', requirement)).toEqual(expected);
+  });
+
+  test('minValues stands on the first entry', () => {
+    expect(write('k', requirementOf('Exists', [], 3))).toEqual([{ key: 'k', operator: 'Exists', minValues: 3 }]);
+  });
+
+  test('reading what was written gives the same back', () => {
+    const read = readRequirements([
+      { key: 'a', operator: 'Gt', values: ['3'] },
+      { key: 'a', operator: 'NotIn', values: ['7'] },
+      { key: 'b', operator: 'Exists' },
+      { key: 'b', operator: 'NotIn', values: ['x'] },
+    ]);
+    expect(canonicalText(readRequirements(writeRequirements(read)))).toBe(canonicalText(read));
+  });
+});
+
+group('sets of requirements', () => {
+  test('aliases mean the current key', () => {
+    const read = readLabels({ 'failure-domain.beta.kubernetes.io/zone': 'a' });
+    expect([...read.keys()]).toEqual(['topology.kubernetes.io/zone']);
+  });
+
+  test('joining keeps what each asks for, and tells what is left without a value', () => {
+    const joined = join(
+      readLabels({ a: '1' }),
+      readRequirements([{ key: 'b', operator: 'Exists' }]),
+      readLabels({ b: '2' }),
+    );
+    expect(canonicalText(joined)).toBe('a In [1]; b In [2]');
+    expect(impossibleKey(joined)).toBeUndefined();
+    expect(impossibleKey(join(joined, readLabels({ b: '3' })))).toBe('b');
+  });
+});
+
+group('23: the key that was probably meant', () => {
+  const known = ['topology.kubernetes.io/zone', 'kubernetes.io/arch', 'karpenter.sh/capacity-type'];
+  test.each([
+    ['topology.kubernetes.io/zon', 'topology.kubernetes.io/zone'],
+    ['topolgy.kubernetes.io/zone', 'topology.kubernetes.io/zone'],
+    ['karpenter.sh/capacitytype', 'karpenter.sh/capacity-type'],
+    ['zone', 'topology.kubernetes.io/zone'],
+    ['example.com/team', undefined],
+    ['kubernetes.io/arch', undefined],
+  ])('%s', (key, expected) => {
+    expect(probableKey(key, known)).toBe(expected);
+  });
+});

@@ -1,0 +1,549 @@
+import { describe, expect, test } from '@jest/globals';
+import type { DaemonSet } from '../../api/kubernetes.js';
+import { annotations, labels } from '../../api/labels.js';
+import {
+  instanceType,
+  node,
+  offering,
+  packingInput,
+  pod,
+  podsOf,
+  pool,
+  sizes,
+} from '../../test/builders/packing-fixtures.js';
+import { plan } from '../plan.js';
+import type { ClusterObjects, Plan } from '../types.js';
+
+const placed = (result: Plan): number =>
+  [...result.newNodeClaims, ...result.existingNodes].reduce((sum, { pods }) => sum + pods.length, 0);
+const typesOf = (result: Plan): string[] => result.newNodeClaims.map(({ cheapest }) => cheapest.instanceType);
+const reasons = (result: Plan): string[] => [...new Set(result.unschedulable.map(({ reason }) => reason))];
+
+function daemonSet(
+  name: string,
+  requests: Record<string, string>,
+  spec: Partial<DaemonSet['spec']['template']['spec']> = {},
+) {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: { name, namespace: 'kube-system' },
+    spec: {
+      selector: { matchLabels: { name } },
+      template: { spec: { containers: [{ name: 'main', resources: { requests } }], ...spec } },
+    },
+  } satisfies DaemonSet;
+}
+
+describe('requirements', () => {
+  const team = { key: 'example.com/team', operator: 'In' as const, values: ['red', 'blue'] };
+  const asks = (operator: 'In' | 'NotIn', value: string) => ({
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [{ matchExpressions: [{ key: 'example.com/team', operator, values: [value] }] }],
+        },
+      },
+    },
+  });
+
+  test('21: an undefined custom label refuses In and allows NotIn', () => {
+    const pods = [pod('in', asks('In', 'red')), pod('not-in', asks('NotIn', 'red'))];
+    const result = plan(packingInput({ pods }));
+    expect(result.newNodeClaims.flatMap(({ pods: names }) => names)).toEqual(['default/not-in']);
+    expect(result.unschedulable[0]!.blockers).toEqual([
+      {
+        nodePool: 'default',
+        reason: 'Requirements',
+        subject: 'example.com/team',
+        message: 'label example.com/team is not known here; the pod asks for example.com/team In [red]',
+      },
+    ]);
+  });
+
+  test('22: Exists on a custom label gives the node a value', () => {
+    const nodePools = [pool('default', { requirements: [{ key: 'example.com/team', operator: 'Exists' }] })];
+    const result = plan(packingInput({ pods: [pod('a')], nodePools }));
+    expect(result.newNodeClaims[0]!.labels['example.com/team']).toMatch(/^\d+$/);
+  });
+
+  test('pods that ask for different values of a custom label get different nodes, each labelled', () => {
+    const nodePools = [pool('default', { requirements: [team] })];
+    const pods = ['red', 'blue'].map((value) => pod(value, { nodeSelector: { 'example.com/team': value } }));
+    const result = plan(packingInput({ pods, nodePools }));
+    expect(result.newNodeClaims.map(({ labels: own }) => own)).toEqual([
+      { 'example.com/team': 'blue' },
+      { 'example.com/team': 'red' },
+    ]);
+  });
+
+  test('23: a typo of a known label gets a hint', () => {
+    const result = plan(
+      packingInput({ pods: [pod('a', { nodeSelector: { 'topology.kubernetes.io/zon': 'zone-a' } })] }),
+    );
+    expect(reasons(result)[0]).toContain('did you mean topology.kubernetes.io/zone?');
+  });
+
+  test('Exists and NotIn on one key stay in force together', () => {
+    const terms = [
+      {
+        matchExpressions: [
+          { key: 'example.com/team', operator: 'Exists' as const },
+          { key: 'example.com/team', operator: 'NotIn' as const, values: ['red'] },
+        ],
+      },
+    ];
+    const spec = {
+      affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } } },
+    };
+    const nodePools = [pool('default', { requirements: [team] })];
+    expect(plan(packingInput({ pods: [pod('a', spec)], nodePools })).newNodeClaims[0]!.labels).toEqual({
+      'example.com/team': 'blue',
+    });
+    expect(placed(plan(packingInput({ pods: [pod('a', spec)] })))).toBe(0);
+  });
+});
+
+describe('existing nodes', () => {
+  test('24: the initialised node is used before the uninitialised one', () => {
+    const nodes = [node('a', { initialized: false }), node('b')];
+    expect(plan(packingInput({ pods: [pod('p')], nodes })).existingNodes).toEqual([{ node: 'b', pods: ['default/p'] }]);
+  });
+
+  test('18: the largest pods come first', () => {
+    const pods = [pod('small', { cpu: '1' }), pod('medium', { cpu: '2' }), pod('large', { cpu: '3' })];
+    const result = plan(packingInput({ pods, nodes: [node('n', { cpu: '4' })] }));
+    expect(result.existingNodes).toEqual([{ node: 'n', pods: ['default/large', 'default/small'] }]);
+  });
+
+  test('running pods, daemons that are still to come and taints count', () => {
+    const running = pod('r', { cpu: '1', nodeName: 'n' });
+    const objects: Partial<ClusterObjects> = {
+      pods: [running, ...podsOf(3, 'p')],
+      nodes: [node('n', { cpu: '4' }), node('tainted', { taints: [{ key: 'k', effect: 'NoSchedule' }] })],
+      daemonSets: [daemonSet('d', { cpu: '1' })],
+    };
+    expect(plan(packingInput(objects)).existingNodes).toEqual([{ node: 'n', pods: ['default/p-0', 'default/p-1'] }]);
+  });
+
+  test('28: startup taints of an uninitialised node do not matter, those of an initialised one do', () => {
+    const taint = { key: 'startup', effect: 'NoSchedule' as const };
+    const claim = {
+      apiVersion: 'karpenter.sh/v1',
+      kind: 'NodeClaim',
+      metadata: { name: 'claim' },
+      spec: {
+        startupTaints: [taint],
+        requirements: [],
+        nodeClassRef: { group: 'g', kind: 'k', name: 'n' },
+        expireAfter: 'Never',
+      },
+      status: { nodeName: 'n', providerID: 'test:///n', allocatable: { cpu: '4', memory: '16Gi', pods: '110' } },
+    };
+    const run = (initialized: boolean): Plan =>
+      plan(
+        packingInput({ pods: [pod('p')], nodes: [node('n', { initialized, taints: [taint] })], nodeClaims: [claim] }),
+      );
+    expect(run(false).existingNodes).toHaveLength(1);
+    expect(run(true).existingNodes).toHaveLength(0);
+    expect(run(true).newNodeClaims).toHaveLength(1);
+  });
+
+  test('an in-flight claim without a node takes pods by what it promises', () => {
+    const claim = {
+      apiVersion: 'karpenter.sh/v1',
+      kind: 'NodeClaim',
+      metadata: { name: 'claim', labels: { [labels.nodePool]: 'default', [labels.zone]: 'zone-a' } },
+      spec: { requirements: [], nodeClassRef: { group: 'g', kind: 'k', name: 'n' }, expireAfter: 'Never' },
+      status: { providerID: 'test:///x', allocatable: { cpu: '2', memory: '8Gi', pods: '110' } },
+    };
+    const result = plan(packingInput({ pods: podsOf(3, 'p'), nodeClaims: [claim] }));
+    expect(result.existingNodes).toEqual([{ node: 'claim', pods: ['default/p-0', 'default/p-1'] }]);
+    expect(typesOf(result)).toEqual(['m1']);
+  });
+
+  test('pods of nodes that are assumed gone need a place', () => {
+    const pods = [pod('p', { nodeName: 'n' }), { ...pod('d', { nodeName: 'n' }) }];
+    pods[1]!.metadata.ownerReferences = [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd' }];
+    const result = plan(packingInput({ pods, nodes: [node('n')] }, { withoutNodes: new Set(['n']) }));
+    expect(result.newNodeClaims.map(({ pods: names }) => names)).toEqual([['default/p']]);
+  });
+});
+
+describe('NodePools', () => {
+  test('26: the heavier pool is used, and the lighter one for what it cannot hold', () => {
+    const nodePools = [pool('light', { weight: 10 }), pool('heavy', { weight: 20 })];
+    const catalogues = new Map([
+      ['light', sizes],
+      ['heavy', [instanceType('only', { cpu: 4, price: 9 })]],
+    ]);
+    const pods = [pod('small'), pod('large', { cpu: '8' })];
+    const result = plan(packingInput({ pods, nodePools }, { catalogues }));
+    expect(result.newNodeClaims.map(({ nodePool, pods: names }) => [nodePool, names])).toEqual([
+      ['light', ['default/large']],
+      ['heavy', ['default/small']],
+    ]);
+  });
+
+  test('27: a pool that is not ready, or is being deleted, is skipped and says so', () => {
+    const unready = pool('unready', { weight: 90 });
+    unready.status = {
+      conditions: [{ type: 'Ready', status: 'False', message: 'no subnet' }],
+    };
+    const deleting = pool('deleting', { weight: 80 });
+    deleting.metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
+    expect(
+      plan(packingInput({ pods: [pod('p')], nodePools: [unready, deleting, pool()] })).newNodeClaims[0]!.nodePool,
+    ).toBe('default');
+    const result = plan(packingInput({ pods: [pod('p')], nodePools: [unready, deleting] }));
+    expect(result.unschedulable[0]!.blockers).toEqual([
+      { nodePool: 'deleting', reason: 'NotReady', message: 'NodePool deleting is being deleted' },
+      { nodePool: 'unready', reason: 'NotReady', message: 'NodePool unready is not ready: no subnet' },
+    ]);
+  });
+
+  test('37: limits exclude types that do not fit them; with no node left none is launched', () => {
+    const run = (limits: Record<string, string>): Plan =>
+      plan(packingInput({ pods: podsOf(8, 'p'), nodePools: [pool('default', { limits })] }));
+    const small = run({ cpu: '4' });
+    expect(placed(small)).toBe(4);
+    expect(small.newNodeClaims.flatMap(({ instanceTypes }) => instanceTypes)).not.toContain('m8');
+    expect(run({ nodes: '0' }).newNodeClaims).toEqual([]);
+    expect(run({ nodes: '0' }).unschedulable[0]!.blockers[0]!.reason).toBe('Limits');
+    expect(run({ nodes: '1' }).newNodeClaims).toHaveLength(1);
+  });
+
+  test('a full pool leaves the rest to the next one', () => {
+    const nodePools = [pool('heavy', { weight: 20, limits: { cpu: '2' } }), pool('light')];
+    const result = plan(packingInput({ pods: podsOf(6, 'p'), nodePools }));
+    expect(placed(result)).toBe(6);
+    const cores = (name: string): number =>
+      result.newNodeClaims.filter(({ nodePool }) => nodePool === name).reduce((sum, { pods }) => sum + pods.length, 0);
+    expect([cores('heavy'), cores('light')]).toEqual([2, 4]);
+  });
+
+  test('types listed beside the cheapest cannot break a limit either', () => {
+    const result = plan(packingInput({ pods: podsOf(4, 'p'), nodePools: [pool('default', { limits: { cpu: '6' } })] }));
+    const worst = result.newNodeClaims.reduce(
+      (sum, { instanceTypes }) => sum + Math.max(...instanceTypes.map((name) => Number(name.slice(1)))),
+      0,
+    );
+    expect(worst).toBeLessThanOrEqual(6);
+  });
+
+  test('36: a pool with a PreferNoSchedule taint gives way to one without, and is taken when it is the only one', () => {
+    const tainted = pool('tainted', { weight: 50, taints: [{ key: 'k', effect: 'PreferNoSchedule' }] });
+    expect(plan(packingInput({ pods: [pod('p')], nodePools: [tainted, pool()] })).newNodeClaims[0]!.nodePool).toBe(
+      'default',
+    );
+    expect(plan(packingInput({ pods: [pod('p')], nodePools: [tainted] })).newNodeClaims[0]!.nodePool).toBe('tainted');
+  });
+
+  test('a taint that the pod does not tolerate is named', () => {
+    const nodePools = [pool('default', { taints: [{ key: 'gpu', value: 'yes', effect: 'NoSchedule' }] })];
+    expect(reasons(plan(packingInput({ pods: [pod('p')], nodePools })))).toEqual([
+      'default: the pod does not tolerate gpu=yes:NoSchedule',
+    ]);
+    const tolerant = pod('p', { tolerations: [{ key: 'gpu', operator: 'Exists' }] });
+    expect(placed(plan(packingInput({ pods: [tolerant], nodePools })))).toBe(1);
+  });
+});
+
+describe('minValues', () => {
+  const families = ['a', 'b', 'c', 'd'].map((family) =>
+    instanceType(`${family}.large`, { cpu: 4, labels: { 'example.com/family': family } }),
+  );
+  const wanting = (minValues: number) =>
+    pool('default', { requirements: [{ key: 'example.com/family', operator: 'Exists', minValues }] });
+
+  test('38: four families of five fail when strict and launch, marked, at best effort', () => {
+    const objects = { pods: [pod('p')], nodePools: [wanting(5)] };
+    const strict = plan(packingInput(objects, { types: families }));
+    expect(strict.newNodeClaims).toEqual([]);
+    const relaxed = plan(packingInput(objects, { types: families, settings: { minValuesPolicy: 'BestEffort' } }));
+    expect(relaxed.newNodeClaims[0]!.annotations).toEqual({ [annotations.minValuesRelaxed]: 'true' });
+    const written = relaxed.newNodeClaims[0]!.requirements.find(({ key }) => key === 'example.com/family');
+    expect(written?.minValues).toBe(4);
+  });
+
+  test('enough values are listed, however many types may be', () => {
+    const many = [
+      ...Array.from({ length: 20 }, (_, i) =>
+        instanceType(`a.${i}`, { cpu: 4, price: 0.1, labels: { 'example.com/family': 'a' } }),
+      ),
+      ...families,
+    ];
+    const result = plan(
+      packingInput({ pods: [pod('p')], nodePools: [wanting(4)] }, { types: many, settings: { listedTypes: 5 } }),
+    );
+    const listed = result.newNodeClaims[0]!.instanceTypes;
+    expect(listed).toHaveLength(5);
+    expect(new Set(listed.map((name) => name[0])).size).toBe(4);
+  });
+
+  test('pods are packed so that enough types hold them', () => {
+    const uneven = [
+      instanceType('a.large', { cpu: 2, labels: { 'example.com/family': 'a' } }),
+      instanceType('b.large', { cpu: 8, price: 0.3, labels: { 'example.com/family': 'b' } }),
+    ];
+    const result = plan(packingInput({ pods: podsOf(8, 'p'), nodePools: [wanting(2)] }, { types: uneven }));
+    expect(result.newNodeClaims.map(({ pods, instanceTypes }) => [pods.length, instanceTypes.length])).toEqual(
+      Array.from({ length: 4 }, () => [2, 2]),
+    );
+  });
+});
+
+describe('types and prices', () => {
+  test('39: as many types as allowed are listed, cheapest first, by spot price where spot is allowed', () => {
+    const types = Array.from({ length: 700 }, (_, i) =>
+      instanceType(`t${i}`, { cpu: 4, price: 1 + i / 100, spot: i % 2 === 0 ? 0.9 : 0.2 }),
+    );
+    const result = plan(packingInput({ pods: [pod('p')] }, { types, settings: { listedTypes: 600 } }));
+    const [claim] = result.newNodeClaims;
+    expect(claim!.instanceTypes).toHaveLength(600);
+    expect(claim!.instanceTypes.slice(0, 2)).toEqual(['t1', 't3']);
+    expect(claim!.cheapest).toMatchObject({ instanceType: 't1', capacityType: 'spot' });
+  });
+
+  test('a pod that asks for on-demand pins its claim to it', () => {
+    const result = plan(packingInput({ pods: [pod('p', { nodeSelector: { [labels.capacityType]: 'on-demand' } })] }));
+    expect(result.newNodeClaims[0]!.cheapest).toMatchObject({ capacityType: 'on-demand', pricePerHour: 0.1 });
+    expect(result.newNodeClaims[0]!.requirements).toContainEqual({
+      key: labels.capacityType,
+      operator: 'In',
+      values: ['on-demand'],
+    });
+  });
+
+  test('an offering that is out of capacity is not used, and is named when only it would do', () => {
+    const types = [
+      instanceType('m4', {
+        cpu: 4,
+        offerings: [
+          offering('zone-a', 'on-demand', 1),
+          offering('zone-b', 'spot', 0.1, {
+            available: false,
+            unavailableReason: 'out of capacity',
+            unavailableUntil: Date.UTC(2026, 0, 1, 14, 5),
+          }),
+        ],
+      }),
+    ];
+    const spot = pod('p', { nodeSelector: { [labels.capacityType]: 'spot' } });
+    expect(reasons(plan(packingInput({ pods: [spot] }, { types })))).toEqual([
+      'default: m4 in zone-b has no spot capacity: out of capacity; excluded until 14:05 UTC',
+    ]);
+  });
+
+  test('what exceeds the largest type says so', () => {
+    const result = plan(packingInput({ pods: [pod('p', { cpu: '96' })] }));
+    expect(result.unschedulable[0]!.blockers).toEqual([
+      {
+        nodePool: 'default',
+        reason: 'Resources',
+        subject: 'cpu',
+        message: 'cpu 96 exceeds what the largest type allowed leaves for pods, m64',
+      },
+    ]);
+  });
+
+  test('extended resources need a type that has them', () => {
+    const gpu = instanceType('g4', { cpu: 4, price: 3, resources: { 'nvidia.com/gpu': '1' } });
+    const pods = [pod('plain'), pod('gpu', { requests: { 'nvidia.com/gpu': '1' } })];
+    const result = plan(packingInput({ pods }, { types: [...sizes, gpu] }));
+    expect(typesOf(result)).toEqual(['g4']);
+    expect(reasons(plan(packingInput({ pods: [pods[1]!] })))).toEqual([
+      'default: no instance type that the pod may use has nvidia.com/gpu',
+    ]);
+  });
+
+  test('a bad quantity is reported by pod and field and stops no other pod', () => {
+    const result = plan(packingInput({ pods: [pod('bad', { cpu: 'one' }), pod('good')] }));
+    expect(placed(result)).toBe(1);
+    expect(result.unschedulable).toHaveLength(1);
+    expect(result.unschedulable[0]).toMatchObject({ pod: 'default/bad', blockers: [{ reason: 'Invalid' }] });
+    expect(result.unschedulable[0]!.reason).toContain('"one"');
+  });
+
+  test('a million pods that nothing holds cost one class', () => {
+    const pods = podsOf(3000, 'p', { cpu: '1000' });
+    const result = plan(packingInput({ pods }));
+    expect(result.unschedulable).toHaveLength(3000);
+    expect(new Set(result.unschedulable.map(({ blockers }) => blockers)).size).toBe(1);
+  });
+});
+
+describe('DaemonSets', () => {
+  test('29: overhead that exceeds the small type takes a larger one, once a node', () => {
+    const result = plan(packingInput({ pods: [pod('a'), pod('b')], daemonSets: [daemonSet('d', { cpu: '1' })] }));
+    expect(typesOf(result)).toEqual(['m4']);
+    expect(result.newNodeClaims[0]!.requests['cpu']).toBe(3000);
+  });
+
+  test('30: DaemonSets that run on some types alone take from those alone', () => {
+    const only = daemonSet('big-only', { cpu: '3' }, { nodeSelector: { 'example.com/cpu': '2' } });
+    const result = plan(packingInput({ pods: [pod('p', { cpu: '1500m' })], daemonSets: [only] }));
+    expect(result.newNodeClaims[0]!.instanceTypes).not.toContain('m2');
+    expect(typesOf(result)).toEqual(['m4']);
+    expect(result.newNodeClaims[0]!.requests['cpu']).toBe(1500);
+  });
+
+  test('a DaemonSet that does not tolerate the pool takes nothing', () => {
+    const nodePools = [pool('default', { taints: [{ key: 'k', effect: 'NoSchedule' }] })];
+    const pods = [pod('p', { tolerations: [{ operator: 'Exists' }] })];
+    expect(typesOf(plan(packingInput({ pods, nodePools, daemonSets: [daemonSet('d', { cpu: '1' })] })))).toEqual([
+      'm1',
+    ]);
+  });
+});
+
+describe('host ports', () => {
+  const withPort = (name: string, hostIP: string | undefined, protocol: string) =>
+    pod(name, {
+      containers: [
+        {
+          name: 'main',
+          resources: { requests: { cpu: '1' } },
+          ports: [{ hostPort: 8080, protocol, ...(hostIP === undefined ? {} : { hostIP }) }],
+        },
+      ],
+    });
+
+  test.each([
+    ['one address unspecified', ['10.0.0.1', undefined], ['TCP', 'TCP'], 2],
+    ['different protocols', [undefined, undefined], ['TCP', 'UDP'], 1],
+    ['different addresses', ['10.0.0.1', '10.0.0.2'], ['TCP', 'TCP'], 1],
+    ['the same address', ['10.0.0.1', '10.0.0.1'], ['TCP', 'TCP'], 2],
+  ] as const)('31: %s', (_, ips, protocols, nodes) => {
+    const pods = [withPort('a', ips[0], protocols[0]), withPort('b', ips[1], protocols[1])];
+    expect(plan(packingInput({ pods })).newNodeClaims).toHaveLength(nodes);
+  });
+
+  test('a port that a running pod holds keeps the node', () => {
+    const running = {
+      ...withPort('r', undefined, 'TCP'),
+      spec: { ...withPort('r', undefined, 'TCP').spec, nodeName: 'n' },
+    };
+    const result = plan(packingInput({ pods: [running, withPort('a', undefined, 'TCP')], nodes: [node('n')] }));
+    expect(result.existingNodes).toEqual([]);
+  });
+});
+
+describe('requests', () => {
+  const container = (cpu: string, restartPolicy?: string) => ({
+    name: 'c',
+    resources: { requests: { cpu } },
+    ...(restartPolicy === undefined ? {} : { restartPolicy }),
+  });
+  test.each([
+    ['an init container larger than the containers decides', { initContainers: [container('4')] }, 4000],
+    ['a sidecar adds', { initContainers: [container('2', 'Always')] }, 3000],
+    [
+      'a sidecar runs beside a later init container',
+      { initContainers: [container('2', 'Always'), container('3')] },
+      5000,
+    ],
+    [
+      'a sidecar does not run beside an earlier one',
+      { initContainers: [container('3'), container('1', 'Always')] },
+      3000,
+    ],
+    ['overhead adds', { overhead: { cpu: '500m' } }, 1500],
+    ['pod-level requests decide', { resources: { requests: { cpu: '7' } } }, 7000],
+    ['limits stand in for requests', { containers: [{ name: 'c', resources: { limits: { cpu: '6' } } }] }, 6000],
+  ])('32: %s', (_, spec, millicores) => {
+    const result = plan(packingInput({ pods: [pod('p', { containers: [container('1')], ...spec })] }));
+    expect(result.newNodeClaims[0]!.requests['cpu']).toBe(millicores);
+  });
+});
+
+describe('preferences', () => {
+  const inZone = (zone: string) => ({
+    matchExpressions: [{ key: labels.zone, operator: 'In' as const, values: [zone] }],
+  });
+  const zoneRequirement = (result: Plan) =>
+    result.newNodeClaims[0]!.requirements.find(({ key }) => key === labels.zone)?.values;
+
+  test('33: of three required terms the one that fits is found', () => {
+    const terms = [inZone('nowhere'), inZone('elsewhere'), inZone('zone-c')];
+    const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } } };
+    expect(zoneRequirement(plan(packingInput({ pods: [pod('p', { affinity })] })))).toEqual(['zone-c']);
+  });
+
+  test('34: the heaviest preference is tried first, then the next', () => {
+    const prefer = (zones: readonly (readonly [number, string])[]) => ({
+      affinity: {
+        nodeAffinity: {
+          preferredDuringSchedulingIgnoredDuringExecution: zones.map(([weight, zone]) => ({
+            weight,
+            preference: inZone(zone),
+          })),
+        },
+      },
+    });
+    const run = (zones: readonly (readonly [number, string])[]) =>
+      plan(packingInput({ pods: [pod('p', prefer(zones))] }));
+    expect(
+      zoneRequirement(
+        run([
+          [1, 'zone-b'],
+          [50, 'zone-c'],
+        ]),
+      ),
+    ).toEqual(['zone-c']);
+    expect(
+      zoneRequirement(
+        run([
+          [1, 'zone-b'],
+          [50, 'nowhere'],
+        ]),
+      ),
+    ).toEqual(['zone-b']);
+    expect(zoneRequirement(run([[1, 'nowhere']]))).toBeUndefined();
+  });
+
+  test('35: preferences that are ignored never add a node', () => {
+    const anti = {
+      labels: { app: 'x' },
+      affinity: {
+        podAntiAffinity: {
+          preferredDuringSchedulingIgnoredDuringExecution: [
+            {
+              weight: 1,
+              podAffinityTerm: { topologyKey: labels.hostname, labelSelector: { matchLabels: { app: 'x' } } },
+            },
+          ],
+        },
+      },
+    };
+    const pods = podsOf(4, 'p', anti);
+    expect(plan(packingInput({ pods })).newNodeClaims).toHaveLength(4);
+    expect(plan(packingInput({ pods }, { settings: { preferencePolicy: 'Ignore' } })).newNodeClaims).toHaveLength(1);
+  });
+});
+
+describe('plans', () => {
+  test('equal prices prefer fewer nodes', () => {
+    expect(typesOf(plan(packingInput({ pods: podsOf(8, 'p') })))).toEqual(['m8']);
+  });
+
+  test('the order of the input decides nothing', () => {
+    const pods = [...podsOf(5, 'a', { cpu: '1500m' }), ...podsOf(7, 'b', { memory: '3Gi' })];
+    const nodes = [node('x'), node('y', { cpu: '2' })];
+    const one = plan(packingInput({ pods, nodes }));
+    const other = plan(
+      packingInput({ pods: [...pods].reverse(), nodes: [...nodes].reverse() }, { types: [...sizes].reverse() }),
+    );
+    expect(other).toEqual(one);
+  });
+
+  test('nothing to do', () => {
+    expect(plan(packingInput({}))).toEqual({
+      newNodeClaims: [],
+      existingNodes: [],
+      unschedulable: [],
+      pricePerHour: 0,
+      lowerBoundPerHour: 0,
+    });
+  });
+});

@@ -1,0 +1,355 @@
+import { describe, expect, test } from '@jest/globals';
+import type { LabelSelector, PodAffinityTerm, TopologySpreadConstraint } from '../../api/kubernetes.js';
+import { labels } from '../../api/labels.js';
+import { instanceType, node, packingInput, pod, podsOf, pool, zonesOf } from '../../test/builders/packing-fixtures.js';
+import { plan } from '../plan.js';
+import type { Plan } from '../types.js';
+
+const app = (name: string): LabelSelector => ({ matchLabels: { app: name } });
+const spread = (
+  more: Partial<TopologySpreadConstraint> = {},
+): { topologySpreadConstraints: TopologySpreadConstraint[] } => ({
+  topologySpreadConstraints: [
+    { maxSkew: 1, topologyKey: labels.zone, whenUnsatisfiable: 'DoNotSchedule', labelSelector: app('x'), ...more },
+  ],
+});
+const affinityTo = (name: string, topologyKey: string = labels.zone, more: Partial<PodAffinityTerm> = {}) => ({
+  affinity: {
+    podAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey, labelSelector: app(name), ...more }],
+    },
+  },
+});
+const awayFrom = (name: string, topologyKey: string = labels.zone, more: Partial<PodAffinityTerm> = {}) => ({
+  affinity: {
+    podAntiAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey, labelSelector: app(name), ...more }],
+    },
+  },
+});
+const x = { labels: { app: 'x' } };
+const running = (name: string, nodeName: string) => pod(name, { ...x, cpu: '100m', nodeName });
+const sizesOf = (result: Plan): number[] => result.newNodeClaims.map(({ pods }) => pods.length).sort();
+const full = (name: string, zone: string) => node(name, { zone, cpu: '100m' });
+
+describe('spread', () => {
+  test('pods are balanced over the zones', () => {
+    expect(zonesOf(plan(packingInput({ pods: podsOf(7, 'p', { ...x, ...spread() }) })))).toEqual({
+      'zone-a': 3,
+      'zone-b': 2,
+      'zone-c': 2,
+    });
+  });
+
+  test('40: with zones at 1/1/0 the next pod goes to the empty one', () => {
+    const nodes = [full('a', 'zone-a'), full('b', 'zone-b')];
+    const pods = [running('r1', 'a'), running('r2', 'b'), pod('p', { ...x, ...spread() })];
+    expect(zonesOf(plan(packingInput({ pods, nodes })))).toEqual({ 'zone-c': 1 });
+  });
+
+  test('an existing node is used only as far as the skew goes', () => {
+    const nodes = [node('a', { zone: 'zone-a', cpu: '32' })];
+    const result = plan(packingInput({ pods: podsOf(6, 'p', { ...x, ...spread() }), nodes }));
+    expect(zonesOf(result, nodes)).toEqual({ 'zone-a': 2, 'zone-b': 2, 'zone-c': 2 });
+    expect(result.existingNodes).toEqual([{ node: 'a', pods: ['default/p-0', 'default/p-3'] }]);
+  });
+
+  test('a larger skew buys where it is cheap', () => {
+    const types = [
+      instanceType('cheap', { cpu: 1, zones: ['zone-a'], price: 0.05 }),
+      instanceType('dear', { cpu: 1, zones: ['zone-a', 'zone-b'], price: 0.1 }),
+    ];
+    const result = plan(packingInput({ pods: podsOf(4, 'p', { ...x, ...spread({ maxSkew: 2 }) }) }, { types }));
+    expect(zonesOf(result)).toEqual({ 'zone-a': 3, 'zone-b': 1 });
+  });
+
+  test('41: minDomains unmet leaves the rest pending, and says why', () => {
+    const types = [instanceType('t', { cpu: 8, zones: ['zone-a', 'zone-b'] })];
+    const result = plan(packingInput({ pods: podsOf(5, 'p', { ...x, ...spread({ minDomains: 3 }) }) }, { types }));
+    expect(zonesOf(result)).toEqual({ 'zone-a': 1, 'zone-b': 1 });
+    expect(result.unschedulable).toHaveLength(3);
+    expect(result.unschedulable[0]!.blockers[0]).toEqual({
+      nodePool: 'default',
+      reason: 'Topology',
+      subject: labels.zone,
+      message: `spreading over ${labels.zone} with a skew of 1 has no room (zone-a: 1, zone-b: 1; minDomains asks for 3 domains)`,
+    });
+  });
+
+  const inTwoZones = {
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [
+            { matchExpressions: [{ key: labels.zone, operator: 'In' as const, values: ['zone-a', 'zone-b'] }] },
+          ],
+        },
+      },
+    },
+  };
+
+  test('42: zones that the pod may not use do not hold down the minimum, unless node affinity is ignored', () => {
+    const honoured = plan(packingInput({ pods: podsOf(4, 'p', { ...x, ...inTwoZones, ...spread() }) }));
+    expect(zonesOf(honoured)).toEqual({ 'zone-a': 2, 'zone-b': 2 });
+    const ignored = podsOf(4, 'p', { ...x, ...inTwoZones, ...spread({ nodeAffinityPolicy: 'Ignore' }) });
+    expect(zonesOf(plan(packingInput({ pods: ignored })))).toEqual({ 'zone-a': 1, 'zone-b': 1 });
+  });
+
+  test('43: domains of an untolerated pool count only while taints are ignored', () => {
+    const nodePools = [
+      pool('default', { requirements: [{ key: labels.zone, operator: 'In', values: ['zone-a', 'zone-b'] }] }),
+      pool('tainted', {
+        requirements: [{ key: labels.zone, operator: 'In', values: ['zone-c'] }],
+        taints: [{ key: 'k', effect: 'NoSchedule' }],
+      }),
+    ];
+    const run = (nodeTaintsPolicy: 'Honor' | 'Ignore') =>
+      zonesOf(plan(packingInput({ pods: podsOf(4, 'p', { ...x, ...spread({ nodeTaintsPolicy }) }), nodePools })));
+    expect(run('Honor')).toEqual({ 'zone-a': 2, 'zone-b': 2 });
+    expect(run('Ignore')).toEqual({ 'zone-a': 1, 'zone-b': 1 });
+  });
+
+  test('44: revisions spread independently by matchLabelKeys', () => {
+    const revision = (hash: string, count: number) =>
+      podsOf(count, hash, {
+        labels: { app: 'x', 'pod-template-hash': hash },
+        ...spread({ matchLabelKeys: ['pod-template-hash'] }),
+      });
+    const nodes = [full('a', 'zone-a')];
+    const old = pod('old', { labels: { app: 'x', 'pod-template-hash': '1' }, cpu: '100m', nodeName: 'a' });
+    const result = plan(packingInput({ pods: [old, ...revision('2', 3)], nodes }));
+    expect(zonesOf(result)).toEqual({ 'zone-a': 1, 'zone-b': 1, 'zone-c': 1 });
+  });
+
+  test('a constraint without a selector with matchLabelKeys selects nothing, and breaks nothing', () => {
+    const constraint: TopologySpreadConstraint = {
+      maxSkew: 1,
+      topologyKey: labels.zone,
+      whenUnsatisfiable: 'DoNotSchedule',
+      matchLabelKeys: ['app'],
+    };
+    const pods = podsOf(3, 'p', { ...x, topologySpreadConstraints: [constraint] });
+    expect(plan(packingInput({ pods })).unschedulable).toEqual([]);
+  });
+
+  test('pods that only match are balanced too, since they decide whether those with the rule come in', () => {
+    const pods = [...podsOf(6, 'plain', x), ...podsOf(3, 'ruled', { ...x, ...spread() })];
+    expect(zonesOf(plan(packingInput({ pods })))).toEqual({ 'zone-a': 3, 'zone-b': 3, 'zone-c': 3 });
+  });
+
+  test('hostname spread bounds the pods of each node', () => {
+    const pods = podsOf(5, 'p', { ...x, ...spread({ topologyKey: labels.hostname, maxSkew: 2 }) });
+    expect(sizesOf(plan(packingInput({ pods })))).toEqual([1, 2, 2]);
+  });
+
+  test('ScheduleAnyway is kept while it can be, and never costs a pod its place', () => {
+    const anyway = spread({ whenUnsatisfiable: 'ScheduleAnyway' });
+    expect(zonesOf(plan(packingInput({ pods: podsOf(3, 'p', { ...x, ...anyway }) })))).toEqual({
+      'zone-a': 1,
+      'zone-b': 1,
+      'zone-c': 1,
+    });
+    const types = [instanceType('t', { cpu: 8, zones: ['zone-a'] })];
+    const pools = [pool('default', { requirements: [{ key: labels.zone, operator: 'In', values: ['zone-a'] }] })];
+    const min = spread({ whenUnsatisfiable: 'ScheduleAnyway', minDomains: 3 });
+    const result = plan(packingInput({ pods: podsOf(3, 'p', { ...x, ...min }), nodePools: pools }, { types }));
+    expect(result.unschedulable).toEqual([]);
+  });
+
+  test('a custom topology key spreads over the values that the pool allows', () => {
+    const nodePools = [
+      pool('default', { requirements: [{ key: 'example.com/rack', operator: 'In', values: ['r1', 'r2'] }] }),
+    ];
+    const pods = podsOf(4, 'p', { ...x, ...spread({ topologyKey: 'example.com/rack' }) });
+    const result = plan(packingInput({ pods, nodePools }));
+    expect(result.newNodeClaims.map(({ labels: own, pods: names }) => [own['example.com/rack'], names.length])).toEqual(
+      [
+        ['r1', 2],
+        ['r2', 2],
+      ],
+    );
+  });
+
+  test('a PreferNoSchedule taint on a pool does not make spread forget pods already placed', () => {
+    const nodePools = [pool(), pool('preferred', { taints: [{ key: 'k', effect: 'PreferNoSchedule' }] })];
+    const pods = [...podsOf(3, 'a', { ...x, ...spread() }), ...podsOf(3, 'b', { ...x, ...spread(), cpu: '2' })];
+    expect(zonesOf(plan(packingInput({ pods, nodePools })))).toEqual({ 'zone-a': 2, 'zone-b': 2, 'zone-c': 2 });
+  });
+});
+
+describe('affinity', () => {
+  test('a group that wants one zone begins in one zone', () => {
+    const pods = [
+      ...podsOf(4, 'a', { ...x, ...affinityTo('x') }),
+      ...podsOf(4, 'b', { ...x, ...affinityTo('x'), cpu: '3' }),
+    ];
+    expect(Object.keys(zonesOf(plan(packingInput({ pods }))))).toHaveLength(1);
+  });
+
+  test('it begins where every member can be', () => {
+    const only = pod('only', { ...x, ...affinityTo('x'), nodeSelector: { [labels.zone]: 'zone-c' } });
+    const pods = [...podsOf(4, 'a', { ...x, ...affinityTo('x'), cpu: '2' }), only];
+    expect(zonesOf(plan(packingInput({ pods })))).toEqual({ 'zone-c': 5 });
+  });
+
+  test('it follows pods that run', () => {
+    const nodes = [full('b', 'zone-b')];
+    const pods = [running('r', 'b'), ...podsOf(3, 'p', { ...x, ...affinityTo('x') })];
+    expect(zonesOf(plan(packingInput({ pods, nodes })))).toEqual({ 'zone-b': 3 });
+  });
+
+  test('pods that want others wait for those, in whatever order they come', () => {
+    const leader = pod('leader', { ...x, nodeSelector: { [labels.zone]: 'zone-b' } });
+    const pods = [...podsOf(3, 'p', { labels: { app: 'y' }, cpu: '4', ...affinityTo('x') }), leader];
+    expect(zonesOf(plan(packingInput({ pods })))).toEqual({ 'zone-b': 4 });
+  });
+
+  test('without anybody to follow the pod stays, and is told so', () => {
+    const result = plan(packingInput({ pods: [pod('p', affinityTo('x'))] }));
+    expect(result.unschedulable[0]!.blockers[0]).toMatchObject({ reason: 'Topology', subject: labels.zone });
+  });
+
+  test('45: self-affinity to the host puts all on one node, and overflow stays pending', () => {
+    const pods = podsOf(5, 'p', { ...x, cpu: '16', ...affinityTo('x', labels.hostname) });
+    const result = plan(packingInput({ pods }));
+    expect(sizesOf(result)).toEqual([4]);
+    expect(result.unschedulable).toHaveLength(1);
+    expect(result.unschedulable[0]!.blockers[0]).toMatchObject({ reason: 'Topology', subject: labels.hostname });
+  });
+
+  test('pods that want others on their host share nodes with them', () => {
+    const pods = [
+      ...podsOf(2, 'leader', x),
+      ...podsOf(4, 'p', { labels: { app: 'y' }, ...affinityTo('x', labels.hostname) }),
+    ];
+    const result = plan(packingInput({ pods }));
+    expect(result.unschedulable).toEqual([]);
+    for (const claim of result.newNodeClaims) expect(claim.pods.some((name) => name.includes('leader'))).toBe(true);
+  });
+
+  test('preferred affinity is dropped when nothing else helps', () => {
+    const preferring = {
+      affinity: {
+        podAffinity: {
+          preferredDuringSchedulingIgnoredDuringExecution: [
+            { weight: 1, podAffinityTerm: { topologyKey: labels.zone, labelSelector: app('nobody') } },
+          ],
+        },
+      },
+    };
+    expect(plan(packingInput({ pods: [pod('p', preferring)] })).unschedulable).toEqual([]);
+  });
+});
+
+describe('anti-affinity', () => {
+  test('46: pods that keep one another out of a zone get a zone each in one pass; the others wait', () => {
+    const result = plan(packingInput({ pods: podsOf(4, 'p', { ...x, ...awayFrom('x') }) }));
+    expect(zonesOf(result)).toEqual({ 'zone-a': 1, 'zone-b': 1, 'zone-c': 1 });
+    expect(result.unschedulable.map(({ blockers }) => blockers[0]!.reason)).toEqual(['Topology']);
+  });
+
+  test('47: a new pod avoids the domain of a running pod whose anti-affinity selects it', () => {
+    const nodes = [full('a', 'zone-a'), full('b', 'zone-b')];
+    const pods = [
+      pod('r1', { cpu: '10m', nodeName: 'a', ...awayFrom('x') }),
+      pod('r2', { cpu: '10m', nodeName: 'b', ...awayFrom('x') }),
+      ...podsOf(3, 'p', x),
+    ];
+    expect(zonesOf(plan(packingInput({ pods, nodes })))).toEqual({ 'zone-c': 3 });
+  });
+
+  test('it holds both ways on one host', () => {
+    const pods = [
+      ...podsOf(2, 'shy', { labels: { app: 'y' }, ...awayFrom('x', labels.hostname) }),
+      ...podsOf(2, 'loud', x),
+    ];
+    const result = plan(packingInput({ pods }));
+    expect(result.unschedulable).toEqual([]);
+    for (const { pods: names } of result.newNodeClaims) {
+      expect(new Set(names.map((name) => name.slice(0, 'default/lo'.length))).size).toBe(1);
+    }
+  });
+
+  test('on the host each gets a node of its own, existing ones first', () => {
+    const nodes = [node('a'), node('b')];
+    const result = plan(packingInput({ pods: podsOf(3, 'p', { ...x, ...awayFrom('x', labels.hostname) }), nodes }));
+    expect(result.existingNodes.map(({ pods }) => pods.length)).toEqual([1, 1]);
+    expect(sizesOf(result)).toEqual([1]);
+  });
+
+  test('pods that are on their way out, or have ended, do not count', () => {
+    const nodes = [node('a')];
+    const leaving = running('r', 'a');
+    leaving.metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
+    const ended = { ...running('e', 'a'), status: { phase: 'Succeeded' } };
+    const pods = [leaving, ended, pod('p', { ...x, ...awayFrom('x', labels.hostname) })];
+    expect(plan(packingInput({ pods, nodes })).existingNodes).toHaveLength(1);
+  });
+});
+
+describe('namespaces', () => {
+  const teams = ['a', 'b'].map((name) => ({
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name, labels: { team: name } },
+  }));
+  const other = pod('other', { ...x, namespace: 'b', nodeSelector: { [labels.zone]: 'zone-b' } });
+  const run = (more: Partial<PodAffinityTerm>) => {
+    const follower = pod('p', { namespace: 'a', ...affinityTo('x', labels.zone, more) });
+    return plan(packingInput({ pods: [other, follower], namespaces: teams })).unschedulable.length;
+  };
+  test.each<[string, Partial<PodAffinityTerm>, number]>([
+    ['its own by default', {}, 1],
+    ['a list', { namespaces: ['b'] }, 0],
+    ['a selector', { namespaceSelector: { matchLabels: { team: 'b' } } }, 0],
+    ['a selector that selects others', { namespaceSelector: { matchLabels: { team: 'a' } } }, 1],
+    ['an empty selector: all', { namespaceSelector: {} }, 0],
+  ])('%s', (_, more, pending) => {
+    expect(run(more)).toBe(pending);
+  });
+});
+
+describe('48: default spread', () => {
+  const settings = {
+    defaultTopologySpread: [{ maxSkew: 1, topologyKey: labels.zone, whenUnsatisfiable: 'DoNotSchedule' as const }],
+  };
+  const services = [
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 's', namespace: 'default' },
+      spec: { selector: { app: 'x' } },
+    },
+  ];
+
+  test('goes by the Services that select the pod', () => {
+    const result = plan(packingInput({ pods: podsOf(3, 'p', x), services }, { settings }));
+    expect(zonesOf(result)).toEqual({ 'zone-a': 1, 'zone-b': 1, 'zone-c': 1 });
+  });
+
+  test('goes by the owner', () => {
+    const replicaSet = {
+      apiVersion: 'apps/v1',
+      kind: 'ReplicaSet',
+      metadata: { name: 'rs', namespace: 'default' },
+      spec: { selector: app('x'), template: { spec: { containers: [] } } },
+    };
+    const pods = podsOf(3, 'p', x);
+    for (const each of pods) {
+      each.metadata.ownerReferences = [
+        { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'rs', uid: 'rs', controller: true },
+      ];
+    }
+    expect(zonesOf(plan(packingInput({ pods, replicaSets: [replicaSet] }, { settings })))).toEqual({
+      'zone-a': 1,
+      'zone-b': 1,
+      'zone-c': 1,
+    });
+  });
+
+  test('leaves pods with their own constraints, and bare pods, alone', () => {
+    const own = podsOf(4, 'p', { ...x, ...spread({ topologyKey: labels.hostname, maxSkew: 9 }) });
+    expect(plan(packingInput({ pods: own, services }, { settings })).newNodeClaims).toHaveLength(1);
+    expect(zonesOf(plan(packingInput({ pods: podsOf(3, 'p', x) }, { settings })))).toEqual({ open: 3 });
+  });
+});

@@ -1,0 +1,182 @@
+import { describe, expect, test } from '@jest/globals';
+import type { NodeSelectorTerm, PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../api/kubernetes.js';
+import { labels } from '../../api/labels.js';
+import { node, packingInput, pod, podsOf, zonesOf } from '../../test/builders/packing-fixtures.js';
+import { plan } from '../plan.js';
+import type { ClusterObjects } from '../types.js';
+
+const driver = 'ebs.csi.aws.com';
+const inZones = (...zones: string[]): NodeSelectorTerm => ({
+  matchExpressions: [{ key: labels.zone, operator: 'In', values: zones }],
+});
+
+function claim(
+  name: string,
+  spec: PersistentVolumeClaim['spec'],
+  more: Partial<PersistentVolumeClaim> = {},
+): PersistentVolumeClaim {
+  const annotations: Record<string, string> =
+    spec.volumeName === undefined ? {} : { 'pv.kubernetes.io/bind-completed': 'yes' };
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name, namespace: 'default', annotations },
+    spec,
+    ...more,
+  };
+}
+
+const volume = (name: string, spec: PersistentVolume['spec']): PersistentVolume => ({
+  apiVersion: 'v1',
+  kind: 'PersistentVolume',
+  metadata: { name },
+  spec,
+});
+
+const zonalVolume = (name: string, zone: string): PersistentVolume =>
+  volume(name, { csi: { driver }, nodeAffinity: { required: { nodeSelectorTerms: [inZones(zone)] } } });
+
+const storageClass = (name: string, more: Partial<StorageClass> = {}): StorageClass => ({
+  apiVersion: 'storage.k8s.io/v1',
+  kind: 'StorageClass',
+  metadata: { name },
+  provisioner: driver,
+  volumeBindingMode: 'WaitForFirstConsumer',
+  ...more,
+});
+
+const using = (...claims: string[]) => ({
+  volumes: claims.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } })),
+});
+
+const run = (objects: Partial<ClusterObjects>) => plan(packingInput(objects));
+
+test('49: a bound volume pins its zone, and leaves the counting of spread alone', () => {
+  const persistentVolumes = [zonalVolume('v', 'zone-b')];
+  const persistentVolumeClaims = [claim('c', { volumeName: 'v' })];
+  const spread = {
+    labels: { app: 'x' },
+    topologySpreadConstraints: [
+      {
+        maxSkew: 1,
+        topologyKey: labels.zone,
+        whenUnsatisfiable: 'DoNotSchedule' as const,
+        labelSelector: { matchLabels: { app: 'x' } },
+      },
+    ],
+  };
+  const one = [pod('p', { ...using('c'), ...spread })];
+  expect(zonesOf(run({ pods: one, persistentVolumes, persistentVolumeClaims }))).toEqual({ 'zone-b': 1 });
+  // Zones a and c count with no pods, so a second pod in zone b would be one too many.
+  const two = podsOf(2, 'p', { ...using('c'), ...spread });
+  const result = run({ pods: two, persistentVolumes, persistentVolumeClaims });
+  expect(zonesOf(result)).toEqual({ 'zone-b': 1 });
+  expect(result.unschedulable).toHaveLength(1);
+});
+
+describe('50: a storage class with allowed zones', () => {
+  const topology = (...zones: string[]) => ({
+    matchLabelExpressions: [{ key: 'topology.ebs.csi.aws.com/zone', values: zones }],
+  });
+  const persistentVolumeClaims = [claim('c', { storageClassName: 's' })];
+  const storageClasses = [storageClass('s', { allowedTopologies: [topology('zone-x'), topology('zone-c')] })];
+
+  test('either alternative can serve', () => {
+    expect(zonesOf(run({ pods: [pod('p', using('c'))], persistentVolumeClaims, storageClasses }))).toEqual({
+      'zone-c': 1,
+    });
+  });
+
+  test('two volumes have to agree', () => {
+    const persistentVolumes = [zonalVolume('v', 'zone-a')];
+    const both = [...persistentVolumeClaims, claim('d', { volumeName: 'v' })];
+    const objects = { persistentVolumes, persistentVolumeClaims: both };
+    const wide = [storageClass('s', { allowedTopologies: [topology('zone-b'), topology('zone-a')] })];
+    const pods = [pod('p', using('c', 'd'))];
+    expect(zonesOf(run({ pods, ...objects, storageClasses: wide }))).toEqual({ 'zone-a': 1 });
+    expect(run({ pods, ...objects, storageClasses }).unschedulable).toHaveLength(1);
+  });
+});
+
+test('51: a local volume lets the host name go, and keeps the rest', () => {
+  const terms = [
+    {
+      matchExpressions: [
+        { key: labels.hostname, operator: 'In' as const, values: ['gone'] },
+        ...inZones('zone-b').matchExpressions!,
+      ],
+    },
+  ];
+  const persistentVolumes = [
+    volume('v', { local: { path: '/x' }, nodeAffinity: { required: { nodeSelectorTerms: terms } } }),
+  ];
+  const persistentVolumeClaims = [claim('c', { volumeName: 'v' })];
+  expect(zonesOf(run({ pods: [pod('p', using('c'))], persistentVolumes, persistentVolumeClaims }))).toEqual({
+    'zone-b': 1,
+  });
+});
+
+describe('52: a claim that no node can serve rejects its pod alone', () => {
+  const deletionTimestamp = '2026-01-01T00:00:00Z';
+  test.each<[string, PersistentVolumeClaim | undefined, string]>([
+    ['bound at once and unbound', claim('c', { storageClassName: 'immediate' }), 'binds at once'],
+    ['lost', claim('c', { volumeName: 'v' }, { status: { phase: 'Lost' } }), 'has lost its volume'],
+    [
+      'deleting',
+      claim('c', { storageClassName: 's' }, { metadata: { name: 'c', namespace: 'default', deletionTimestamp } }),
+      'is being deleted',
+    ],
+    [
+      'not bound completely',
+      claim('c', { volumeName: 'v' }, { metadata: { name: 'c', namespace: 'default' } }),
+      'is not bound completely yet',
+    ],
+    ['bound to nothing', claim('c', { volumeName: 'gone' }), 'PersistentVolume gone, which does not exist'],
+    ['without a class', claim('c', {}), 'has no storage class'],
+    [
+      'of a class that is not there',
+      claim('c', { storageClassName: 'gone' }),
+      'storage class gone, which does not exist',
+    ],
+    ['missing', undefined, 'does not exist'],
+  ])('%s', (_, pvc, message) => {
+    const result = run({
+      pods: [pod('bad', using('c')), pod('good')],
+      persistentVolumeClaims: pvc === undefined ? [] : [pvc],
+      persistentVolumes: [zonalVolume('v', 'zone-a')],
+      storageClasses: [storageClass('s'), storageClass('immediate', { volumeBindingMode: 'Immediate' })],
+    });
+    expect(result.newNodeClaims.flatMap(({ pods }) => pods)).toEqual(['default/good']);
+    expect(result.unschedulable.map(({ pod: name }) => name)).toEqual(['default/bad']);
+    expect(result.unschedulable[0]!.reason).toContain('PersistentVolumeClaim default/c');
+    expect(result.unschedulable[0]!.reason).toContain(message);
+  });
+});
+
+describe('53: attach limits', () => {
+  const persistentVolumes = ['v1', 'v2', 'v3'].map((name) => zonalVolume(name, 'zone-a'));
+  const persistentVolumeClaims = ['1', '2', '3'].map((n) => claim(`c${n}`, { volumeName: `v${n}` }));
+  const csiNode = (count: number) => ({
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'CSINode',
+    metadata: { name: 'n' },
+    spec: { drivers: [{ name: driver, allocatable: { count } }] },
+  });
+  const objects = { persistentVolumes, persistentVolumeClaims, nodes: [node('n', { cpu: '16' })] };
+  const onNode = (pods: ClusterObjects['pods'], count: number) =>
+    run({ ...objects, pods, csiNodes: [csiNode(count)] }).existingNodes[0]?.pods.length ?? 0;
+
+  test('a node at its limit takes no more', () => {
+    const pods = [pod('r', { ...using('c1'), nodeName: 'n' }), pod('a', using('c2')), pod('b', using('c3'))];
+    expect([1, 2, 3].map((count) => onNode(pods, count))).toEqual([0, 1, 2]);
+  });
+
+  test('two pods that share a claim count once', () => {
+    const pods = [pod('a', using('c1')), pod('b', using('c1'))];
+    expect([0, 1].map((count) => onNode(pods, count))).toEqual([0, 2]);
+  });
+
+  test('pods without volumes do not care', () => {
+    expect(onNode([pod('a')], 0)).toBe(1);
+  });
+});
