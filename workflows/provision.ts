@@ -39,6 +39,7 @@ type Planned = Extract<PlanNodesResult, { state: 'planned' }>;
 const eventsPerRun = 4000;
 /** Enough for the next pass to see own writes; the cache then has newer versions anyway. */
 const marksKept = 500;
+const rowsKept = 50;
 
 /**
  * The one creator of NodeClaims for pods (sections 2.1, 2.10). Collects pending pods in a batch window, has them packed,
@@ -119,14 +120,19 @@ class ProvisionRun {
     this.holdPlaces(requests);
     let round = 0;
     let plan: Planned;
+    let more: boolean;
     const created: CreatedClaim[] = [];
+    const rows: BatchSummary['claims'][number][] = [];
     do {
       plan = await this.plan();
-      created.push(...(await this.create(plan, round, requests)));
+      const fresh = await this.create(plan, round, requests);
+      created.push(...fresh);
+      rows.push(...fresh.map((claim) => rowOf(claim, plan.claims[claim.index])));
+      more = plan.more && fresh.length > 0;
       round += 1;
-    } while (plan.more && created.length > 0);
+    } while (more);
     await this.answer(requests, created, plan);
-    this.summarise(plan, created);
+    this.summarise(plan, rows);
   }
 
   /** Section 2.1: the window stays open while new pods arrive within `idleMs`, at most `maxMs`. */
@@ -238,14 +244,10 @@ class ProvisionRun {
     }
   }
 
-  private summarise(plan: Planned, created: readonly CreatedClaim[]): void {
+  private summarise(plan: Planned, claims: BatchSummary['claims']): void {
     this.last = {
       batch: this.batches,
-      claims: created.slice(0, 50).map(({ name, index }) => ({
-        name,
-        instanceType: plan.claims[index]?.cheapest.instanceType ?? '',
-        pods: plan.claims[index]?.podCount ?? 0,
-      })),
+      claims: claims.slice(0, rowsKept),
       onExistingNodes: plan.onExistingNodes,
       unschedulable: plan.unschedulable,
       ...(plan.firstReason === undefined ? {} : { firstReason: plan.firstReason }),
@@ -254,13 +256,17 @@ class ProvisionRun {
     };
     this.progress.note({
       batch: this.batches,
-      'claims created': created.length,
+      'claims created': claims.length,
       'pods on existing nodes': plan.onExistingNodes,
       unschedulable: plan.unschedulable,
-      ...(plan.firstReason === undefined ? {} : { 'first reason': plan.firstReason }),
+      'first reason': plan.firstReason ?? '',
       'price per hour': plan.pricePerHour,
     });
   }
+}
+
+function rowOf({ name }: CreatedClaim, plan: ClaimPlan | undefined): BatchSummary['claims'][number] {
+  return { name, instanceType: plan?.cheapest.instanceType ?? '', pods: plan?.podCount ?? 0 };
 }
 
 function markOf({ name, resourceVersion }: CreatedClaim): CacheMark {

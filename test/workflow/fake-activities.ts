@@ -6,23 +6,18 @@ import type {
   CloudActivities,
   CreateClaimsInput,
   DisruptionActivities,
-  DisruptionView,
   DrainActivities,
-  DrainInput,
   DrainProgress,
   InstanceView,
   LaunchActivities,
   LaunchInstanceResult,
   NodeSync,
-  PlanNodesInput,
   PlanNodesResult,
   PlanningActivities,
   TerminationActivities,
   TerminationStart,
 } from '../../activities/contract.js';
-import type { LaunchedInstance } from '../../cloud/port.js';
-import type { Candidate, ClaimRef, RunningDisruption } from '../../workflows/messages.js';
-import type { QueueActivities } from './rig.js';
+import type { Candidate, ClaimRef } from '../../workflows/messages.js';
 
 type NodeState = 'waiting' | 'registered' | 'initialized';
 type Planned = Extract<PlanNodesResult, { state: 'planned' }>;
@@ -93,13 +88,15 @@ export class FakeActivities
   tainted = new Set<string>();
   instance: InstanceView = { state: 'unknown' };
 
-  byQueue(): QueueActivities {
-    const methods = Object.getOwnPropertyNames(FakeActivities.prototype).filter(
-      (name) => !['constructor', 'byQueue', 'callsOf', 'inputsOf', 'note'].includes(name),
-    );
+  /** Tests share a server, and a workflow id is used once: UIDs are of one test. */
+  private static serial = 0;
+  readonly serial = ++FakeActivities.serial;
+
+  /** Every activity, noting its calls. */
+  noting(): Record<string, (input: unknown) => Promise<unknown>> {
     const own = this as unknown as Record<string, (input: unknown) => Promise<unknown>>;
-    const all = Object.fromEntries(
-      methods.map((name) => [
+    return Object.fromEntries(
+      activityNames.map((name) => [
         name,
         async (input: unknown) => {
           this.calls.push({ name, input, workflowId: Context.current().info.workflowExecution?.workflowId ?? '' });
@@ -107,7 +104,6 @@ export class FakeActivities
         },
       ]),
     );
-    return { control: all, packing: all, cloud: all, drain: all };
   }
 
   /** Names of the calls so far, or the calls of one name. */
@@ -119,7 +115,7 @@ export class FakeActivities
     return this.calls.filter((call) => call.name === name).map((call) => call.input as T);
   }
 
-  async planNodes(_input: PlanNodesInput): Promise<PlanNodesResult> {
+  async planNodes(): Promise<PlanNodesResult> {
     return Promise.resolve(this.plans.shift() ?? emptyPlan);
   }
 
@@ -127,7 +123,7 @@ export class FakeActivities
     return Promise.resolve({
       created: claims.map(({ nodePool }, index) => ({
         name: `${nodePool}-${planId.split('/').slice(1).join('-')}-${index}`,
-        uid: `uid-${planId.split('/').slice(1).join('-')}-${index}`,
+        uid: `uid-${this.serial}-${planId.split('/').slice(1).join('-')}-${index}`,
         nodePool,
         resourceVersion: String(index + 1),
         index,
@@ -136,11 +132,11 @@ export class FakeActivities
     });
   }
 
-  async prepareClaim(_: { claim: ClaimRef }): Promise<ClaimView> {
+  async prepareClaim(): Promise<ClaimView> {
     return Promise.resolve(this.view);
   }
 
-  async viewClaim(_: { claim: ClaimRef }): Promise<ClaimView> {
+  async viewClaim(): Promise<ClaimView> {
     return Promise.resolve(this.view);
   }
 
@@ -165,7 +161,7 @@ export class FakeActivities
     };
   }
 
-  async recordLaunch(_: { claim: ClaimRef; instance: LaunchedInstance }): Promise<void> {
+  async recordLaunch(): Promise<void> {
     return Promise.resolve();
   }
 
@@ -183,23 +179,23 @@ export class FakeActivities
     return Promise.resolve();
   }
 
-  async tagInstance(_: { claim: ClaimRef; providerId: string; nodeName: string }): Promise<void> {
+  async tagInstance(): Promise<void> {
     return Promise.resolve();
   }
 
-  async terminateInstance(_: { claim: ClaimRef; providerId: string }): Promise<{ state: 'terminating' | 'gone' }> {
+  async terminateInstance(): Promise<{ state: 'terminating' | 'gone' }> {
     return Promise.resolve({ state: 'terminating' });
   }
 
-  async findInstance(_: { providerId: string }): Promise<{ state: 'there' | 'gone' }> {
+  async findInstance(): Promise<{ state: 'there' | 'gone' }> {
     return Promise.resolve({ state: 'gone' });
   }
 
-  async awaitInstanceGone(_: { providerId: string }): Promise<void> {
+  async awaitInstanceGone(): Promise<void> {
     return Promise.resolve();
   }
 
-  async inspectInstance(_: { instanceId: string; kind: string; at: number }): Promise<InstanceView> {
+  async inspectInstance(): Promise<InstanceView> {
     return Promise.resolve(this.instance);
   }
 
@@ -211,23 +207,23 @@ export class FakeActivities
     return Promise.resolve({ deleted: [] });
   }
 
-  async beginTermination(_: { claim: ClaimRef; deleteClaim: boolean; reason: string }): Promise<TerminationStart> {
+  async beginTermination(): Promise<TerminationStart> {
     return Promise.resolve(this.start);
   }
 
-  async setDeadline(_: { claim: ClaimRef; deadline: number }): Promise<void> {
+  async setDeadline(): Promise<void> {
     return Promise.resolve();
   }
 
-  async markInstanceTerminating(_: { claim: ClaimRef }): Promise<void> {
+  async markInstanceTerminating(): Promise<void> {
     return Promise.resolve();
   }
 
-  async finishTermination(_: { claim: ClaimRef; nodeName?: string; reason: string }): Promise<void> {
+  async finishTermination(): Promise<void> {
     return Promise.resolve();
   }
 
-  async drainNode(_: DrainInput): Promise<DrainProgress> {
+  async drainNode(): Promise<DrainProgress> {
     const next = this.drains.shift();
     if (next !== undefined) return next;
     if (this.drainGate !== undefined) {
@@ -241,11 +237,11 @@ export class FakeActivities
     return { state: 'done', blockedBy: [], remaining: 0, evicted: 0 };
   }
 
-  async awaitVolumesDetached(_: DrainInput): Promise<DrainProgress> {
+  async awaitVolumesDetached(): Promise<DrainProgress> {
     return Promise.resolve(this.volumes.shift() ?? { state: 'done', blockedBy: [], remaining: 0, evicted: 0 });
   }
 
-  async findDisruptions(_: DisruptionView): ReturnType<DisruptionActivities['findDisruptions']> {
+  async findDisruptions(): ReturnType<DisruptionActivities['findDisruptions']> {
     return Promise.resolve({ held: [], ...(this.found.shift() ?? { commands: [] }) });
   }
 
@@ -273,7 +269,11 @@ export class FakeActivities
     return Promise.resolve();
   }
 
-  async releaseStrays(_: { running: readonly RunningDisruption[] }): Promise<{ released: string[] }> {
+  async releaseStrays(): Promise<{ released: string[] }> {
     return Promise.resolve({ released: [] });
   }
 }
+
+export const activityNames: readonly string[] = Object.getOwnPropertyNames(FakeActivities.prototype).filter(
+  (name) => !['constructor', 'noting', 'callsOf', 'inputsOf'].includes(name),
+);

@@ -1,23 +1,29 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { workflowIds } from '../../core/ids.js';
-import type { LaunchNodeInput } from '../../workflows/messages.js';
+import type { ClaimRef, LaunchNodeInput } from '../../workflows/messages.js';
 import { explainQuery, nodeChangedSignal, phaseQuery, stopLaunchSignal } from '../../workflows/messages.js';
-import { FakeActivities } from './fake-activities.js';
+import { activityNames, FakeActivities } from './fake-activities.js';
 import { cluster, WorkflowRig } from './rig.js';
-
-const claim = { name: 'default-abc', uid: 'uid-1' };
-const input: LaunchNodeInput = { cluster, claim, nodePool: 'default' };
-const workflowId = workflowIds.launch(cluster, claim.uid);
 
 describe('launchNode', () => {
   let activities: FakeActivities;
   let rig: WorkflowRig;
+  let claim: ClaimRef;
+  let input: LaunchNodeInput;
+  let workflowId: string;
 
-  beforeEach(async () => {
-    activities = new FakeActivities();
-    rig = await WorkflowRig.start(activities.byQueue());
+  beforeAll(async () => {
+    rig = await WorkflowRig.start(activityNames);
   });
-  afterEach(async () => rig.close());
+  afterAll(async () => rig.close());
+  beforeEach(() => {
+    activities = new FakeActivities();
+    rig.use(activities.noting());
+    claim = { name: 'default-abc', uid: `uid-${activities.serial}` };
+    input = { cluster, claim, nodePool: 'default' };
+    workflowId = workflowIds.launch(cluster, claim.uid);
+  });
+  afterEach(async () => rig.finish());
 
   test('launches, registers, initializes and tags', async () => {
     activities.nodeStates = ['waiting', 'registered', 'initialized'];
@@ -26,8 +32,8 @@ describe('launchNode', () => {
 
     await expect(handle.result()).resolves.toEqual({
       outcome: 'initialized',
-      nodeName: 'node-uid-1',
-      providerId: 'fake:///z/i-uid-1',
+      nodeName: `node-${claim.uid}`,
+      providerId: `fake:///z/i-${claim.uid}`,
     });
     expect(activities.callsOf()).toEqual([
       'prepareClaim',
@@ -99,7 +105,7 @@ describe('launchNode', () => {
 
     await handle.signal(stopLaunchSignal, {});
 
-    await expect(handle.result()).resolves.toEqual({ outcome: 'superseded', providerId: 'fake:///z/i-uid-1' });
+    await expect(handle.result()).resolves.toEqual({ outcome: 'superseded', providerId: `fake:///z/i-${claim.uid}` });
     expect(activities.failed).toEqual([]);
   });
 

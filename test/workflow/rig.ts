@@ -14,51 +14,50 @@ export const cluster = 'test';
 const patienceMs = 20_000;
 jest.setTimeout(60_000);
 
-/** Activities by queue; every name that a workflow calls must be there. */
-export interface QueueActivities {
-  readonly control: object;
-  readonly packing: object;
-  readonly cloud: object;
-  readonly drain: object;
-}
-
 /**
- * A time-skipping Temporal server with workers on every task queue of a cluster. On `close` the history of every workflow
- * that ran, children and continued runs included, is replayed: a workflow that is not deterministic fails its test.
+ * A time-skipping Temporal server with workers on every task queue of a cluster, for the tests of one file. `finish`, after
+ * each test, ends what still runs and replays the history of every workflow of the test, children and continued
+ * runs included: a workflow that is not deterministic fails its test.
  */
 export class WorkflowRig {
-  private static bundle: Promise<WorkflowBundleWithSourceMap> | undefined;
-  private readonly seen = new Set<string>();
+  private seen: { readonly workflowId: string; readonly runId?: string }[] = [];
+  private activities: Readonly<Record<string, (input: unknown) => Promise<unknown>>> = {};
 
   private constructor(
     readonly env: TestWorkflowEnvironment,
     private readonly workflowBundle: WorkflowBundleWithSourceMap,
-    private readonly workers: readonly { worker: Worker; running: Promise<void> }[],
+    private readonly workers: { worker: Worker; running: Promise<void> }[],
   ) {}
 
-  static async start(activities: QueueActivities): Promise<WorkflowRig> {
+  /** Serves the activities of these names; `use` says by whom. */
+  static async start(names: readonly string[]): Promise<WorkflowRig> {
     const path = (await ensureToolchain(['temporal-test-server'])).temporalTestServer!;
-    WorkflowRig.bundle ??= installQuietly();
-    const bundle = await WorkflowRig.bundle;
+    const bundle = await bundleQuietly();
     const env = await TestWorkflowEnvironment.createTimeSkipping({
       server: { executable: { type: 'existing-path', path } },
     });
     await addSearchAttributes(env.connection, env.namespace ?? 'default', Object.values(searchAttributes));
-    const queues = taskQueues(cluster);
-    const workers = await Promise.all(
-      (Object.keys(queues) as (keyof typeof queues)[]).map(async (name) => {
-        const worker = await Worker.create({
-          connection: env.nativeConnection,
-          taskQueue: queues[name],
-          activities: activities[name],
-          shutdownGraceTime: '100 ms',
-          shutdownForceTime: '2 seconds',
-          ...(name === 'control' ? { workflowBundle: bundle } : {}),
-        });
-        return { worker, running: worker.run() };
-      }),
+    const rig = new WorkflowRig(env, bundle, []);
+    const activities = Object.fromEntries(
+      names.map((name) => [name, async (input: unknown) => rig.activities[name]!(input)]),
     );
-    return new WorkflowRig(env, bundle, workers);
+    for (const [name, taskQueue] of Object.entries(taskQueues(cluster))) {
+      const worker = await Worker.create({
+        connection: env.nativeConnection,
+        taskQueue,
+        activities,
+        shutdownGraceTime: '100 ms',
+        shutdownForceTime: '2 seconds',
+        ...(name === 'control' ? { workflowBundle: bundle } : {}),
+      });
+      rig.workers.push({ worker, running: worker.run() });
+    }
+    return rig;
+  }
+
+  /** Who answers activities from now on. */
+  use(activities: WorkflowRig['activities']): void {
+    this.activities = activities;
   }
 
   get client(): TestWorkflowEnvironment['client'] {
@@ -66,9 +65,10 @@ export class WorkflowRig {
   }
 
   /** Starts a workflow on the control queue. */
-  async start<Args extends unknown[]>(type: string, workflowId: string, ...args: Args): Promise<WorkflowHandle> {
-    this.seen.add(workflowId);
-    return this.client.workflow.start(type, { taskQueue: taskQueues(cluster).control, workflowId, args });
+  async start(type: string, workflowId: string, ...args: unknown[]): Promise<WorkflowHandle> {
+    const handle = await this.client.workflow.start(type, { taskQueue: taskQueues(cluster).control, workflowId, args });
+    this.seen.push({ workflowId, runId: handle.firstExecutionRunId });
+    return handle;
   }
 
   /** Milliseconds of the epoch by the server's clock, which skips. */
@@ -93,42 +93,53 @@ export class WorkflowRig {
     }
   }
 
-  /** Replays all histories, then stops everything. */
-  async close(): Promise<void> {
-    try {
-      for (const { worker } of this.workers) worker.shutdown();
-      await Promise.all(this.workers.map(({ running }) => running));
-      await this.replayAll();
-    } finally {
-      await this.env.teardown();
-    }
-  }
-
-  private async replayAll(): Promise<void> {
-    const queue: { workflowId: string; runId?: string }[] = [...this.seen].map((workflowId) => ({ workflowId }));
-    const done = new Set<string>();
-    const histories: { workflowId: string; history: History }[] = [];
-    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-      const key = `${next.workflowId}/${next.runId ?? ''}`;
-      if (done.has(key)) continue;
-      done.add(key);
-      const history = await this.historyOf(next.workflowId, next.runId);
-      if (history === undefined) continue;
-      histories.push({ workflowId: next.workflowId, history });
-      queue.push(...related(history, next.workflowId));
+  /** Ends what a test left running, and replays all of its histories. */
+  async finish(): Promise<void> {
+    const histories = await this.histories();
+    this.seen = [];
+    for (const { workflowId, closed } of histories) {
+      if (!closed)
+        await this.client.workflow
+          .getHandle(workflowId)
+          .terminate('the test is over')
+          .catch(() => undefined);
     }
     for await (const result of Worker.runReplayHistories({ workflowBundle: this.workflowBundle }, histories)) {
       if (result.error !== undefined) throw result.error;
     }
   }
 
-  private async historyOf(workflowId: string, runId?: string): Promise<History | undefined> {
-    try {
-      return await this.client.workflow.getHandle(workflowId, runId).fetchHistory();
-    } catch {
-      return undefined;
-    }
+  async close(): Promise<void> {
+    for (const { worker } of this.workers) worker.shutdown();
+    await Promise.all(this.workers.map(({ running }) => running));
+    await this.env.teardown();
   }
+
+  private async histories(): Promise<{ workflowId: string; history: History; closed: boolean }[]> {
+    const queue = [...this.seen];
+    const done = new Set<string>();
+    const found: { workflowId: string; history: History; closed: boolean }[] = [];
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const key = `${next.workflowId}/${next.runId ?? ''}`;
+      if (done.has(key)) continue;
+      done.add(key);
+      const history = await this.client.workflow.getHandle(next.workflowId, next.runId).fetchHistory();
+      found.push({ workflowId: next.workflowId, history, closed: isClosed(history) });
+      queue.push(...related(history, next.workflowId));
+    }
+    return found;
+  }
+}
+
+function isClosed({ events }: History): boolean {
+  const last = events?.at(-1);
+  return [
+    last?.workflowExecutionCompletedEventAttributes,
+    last?.workflowExecutionFailedEventAttributes,
+    last?.workflowExecutionCanceledEventAttributes,
+    last?.workflowExecutionContinuedAsNewEventAttributes,
+    last?.workflowExecutionTerminatedEventAttributes,
+  ].some((attributes) => attributes !== undefined && attributes !== null);
 }
 
 /** Children that were started, and the runs before and after. */
@@ -138,18 +149,20 @@ function related(history: History, own: string): { workflowId: string; runId?: s
     const first = event.workflowExecutionStartedEventAttributes?.continuedExecutionRunId;
     const last = event.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId;
     return [
-      ...(child?.workflowId ? [{ workflowId: child.workflowId }] : []),
+      ...(child?.workflowId && child.runId ? [{ workflowId: child.workflowId, runId: child.runId }] : []),
       ...(first ? [{ workflowId: own, runId: first }] : []),
       ...(last ? [{ workflowId: own, runId: last }] : []),
     ];
   });
 }
 
-async function installQuietly(): Promise<WorkflowBundleWithSourceMap> {
+let bundling: Promise<WorkflowBundleWithSourceMap> | undefined;
+
+function bundleQuietly(): Promise<WorkflowBundleWithSourceMap> {
   const logger = new DefaultLogger('ERROR');
-  Runtime.install({ logger });
-  return bundleWorkflowCode({
+  if (bundling === undefined) Runtime.install({ logger });
+  return (bundling ??= bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
     logger,
-  });
+  }));
 }

@@ -1,0 +1,160 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { DisruptionView } from '../../activities/contract.js';
+import { workflowIds } from '../../core/ids.js';
+import {
+  clusterChangedSignal,
+  nominatedSignal,
+  pausesQuery,
+  pauseSignal,
+  phaseQuery,
+  resumeSignal,
+  runningQuery,
+} from '../../workflows/messages.js';
+import type { Candidate, ConsolidateInput } from '../../workflows/messages.js';
+import { activityNames, FakeActivities } from './fake-activities.js';
+import { cluster, WorkflowRig } from './rig.js';
+
+const candidate = (name: string, serial: number): Candidate => ({
+  claim: { name, uid: `uid-${name}-${serial}` },
+  node: `node-${name}`,
+  nodePool: 'default',
+  instanceType: 'm5.large',
+  zone: 'a',
+  capacityType: 'spot',
+  pricePerHour: 0.1,
+});
+const everything = { kind: 'cluster' } as const;
+
+describe('consolidate and disrupt', () => {
+  let activities: FakeActivities;
+  let rig: WorkflowRig;
+  let a: Candidate;
+  let b: Candidate;
+  let consolidateId: string;
+  let input: ConsolidateInput;
+
+  beforeAll(async () => {
+    rig = await WorkflowRig.start(activityNames);
+  });
+  afterAll(async () => rig.close());
+  beforeEach(() => {
+    activities = new FakeActivities();
+    rig.use(activities.noting());
+    [a, b] = [candidate('a', activities.serial), candidate('b', activities.serial)];
+    consolidateId = workflowIds.consolidate(cluster, [a.claim.uid, b.claim.uid]);
+    input = { cluster, reason: 'Empty', candidates: [a, b] };
+  });
+  afterEach(async () => rig.finish());
+
+  test('removes empty nodes after 15 seconds of validation', async () => {
+    const handle = await rig.start('consolidate', consolidateId, input);
+
+    await expect(handle.result()).resolves.toEqual({
+      outcome: 'done',
+      terminated: ['node-a', 'node-b'],
+      savedPerHour: 0.2,
+    });
+    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(15_000);
+    expect(activities.callsOf().slice(0, 2)).toEqual(['validateCandidates', 'taintCandidates']);
+    expect(activities.inputsOf<{ deleteClaim: boolean }>('beginTermination')).toHaveLength(2);
+  });
+
+  test('only those that are still empty go', async () => {
+    activities.valid = (candidates) => candidates.filter(({ node }) => node === 'node-a');
+
+    const handle = await rig.start('consolidate', consolidateId, input);
+
+    await expect(handle.result()).resolves.toMatchObject({ terminated: ['node-a'], savedPerHour: 0.1 });
+    expect([...activities.tainted]).toEqual([a.claim.uid]);
+  });
+
+  test('is abandoned without a taint when pods have come', async () => {
+    activities.valid = () => [];
+
+    const handle = await rig.start('consolidate', consolidateId, input);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'abandoned', reason: 'churn' });
+    expect(activities.callsOf()).not.toContain('taintCandidates');
+  });
+
+  test('a cancelled one leaves no taint', async () => {
+    const handle = await rig.start('consolidate', consolidateId, { ...input, paused: true });
+    await rig.env.sleep('20 seconds');
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'paused');
+
+    await handle.cancel();
+
+    await expect(handle.result()).rejects.toThrow();
+    expect([...activities.tainted]).toEqual([]);
+  });
+
+  test('disrupt starts what may go, counts it, and forgets it when it is over', async () => {
+    activities.found = [{ commands: [{ reason: 'Empty', candidates: [a, b] }] }];
+
+    const handle = await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+    await rig.until(async () => (await handle.query(runningQuery)).length === 1);
+    await rig.env.sleep('60 seconds');
+    await rig.until(async () => (await handle.query(runningQuery)).length === 0);
+
+    const child = rig.client.workflow.getHandle(consolidateId);
+    await expect(child.result()).resolves.toMatchObject({ outcome: 'done' });
+    const views = activities.inputsOf<DisruptionView>('findDisruptions');
+    expect(views[0]?.running).toEqual([]);
+    expect(activities.callsOf()[0]).toBe('releaseStrays');
+  });
+
+  test('nodes with pods on their way are told to the decision, for as long as that holds', async () => {
+    const handle = await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+    await rig.until(() => activities.callsOf('findDisruptions').length === 1);
+    const until = (await rig.now()) + 20_000;
+
+    await handle.signal(nominatedSignal, [{ node: 'node-a', until }]);
+    await handle.signal(clusterChangedSignal);
+    await rig.until(() => activities.callsOf('findDisruptions').length === 2);
+    await rig.env.sleep('30 seconds');
+    await handle.signal(clusterChangedSignal);
+    await rig.until(() => activities.callsOf('findDisruptions').length === 3);
+
+    const views = activities.inputsOf<DisruptionView>('findDisruptions').map(({ nominations }) => nominations);
+    expect(views).toEqual([[], [{ node: 'node-a', until }], []]);
+  });
+
+  test('looks again when a budget window opens', async () => {
+    const opensAt = (await rig.now()) + 120_000;
+    activities.found = Array.from({ length: 40 }, () => ({ commands: [], nextCheckAt: opensAt }));
+    await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+    await rig.until(() => activities.callsOf('findDisruptions').length === 1);
+
+    // Sooner than the slow poll would look.
+    await rig.env.sleep('3 minutes');
+
+    expect(activities.callsOf('findDisruptions').length).toBeGreaterThan(1);
+  });
+
+  test('a pause holds a running consolidation before its next irreversible step, and resume lets it go on', async () => {
+    activities.found = [{ commands: [{ reason: 'Empty', candidates: [a, b] }] }];
+    const handle = await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+    await rig.until(async () => (await handle.query(runningQuery)).length === 1);
+
+    await handle.signal(pauseSignal, { scope: everything, reason: 'release', actor: 'me' });
+    await rig.env.sleep('10 minutes');
+    const child = rig.client.workflow.getHandle(consolidateId);
+    await rig.until(async () => (await child.query(phaseQuery)) === 'paused');
+    expect([...activities.tainted]).toEqual([]);
+    expect(await handle.query(pausesQuery)).toHaveLength(1);
+    await handle.signal(resumeSignal, { scope: everything, actor: 'me' });
+
+    await expect(child.result()).resolves.toMatchObject({ outcome: 'done' });
+  });
+
+  test('a pause with an end ends by itself', async () => {
+    const handle = await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+    await rig.until(() => activities.callsOf('findDisruptions').length === 1);
+    const until = (await rig.now()) + 3_600_000;
+
+    await handle.signal(pauseSignal, { scope: everything, reason: 'lunch', actor: 'me', until });
+    await rig.env.sleep('62 minutes');
+
+    await rig.until(async () => (await handle.query(pausesQuery)).length === 0);
+  });
+});

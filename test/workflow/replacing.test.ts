@@ -1,0 +1,134 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { workflowIds } from '../../core/ids.js';
+import { interruptionSignal, phaseQuery } from '../../workflows/messages.js';
+import type { ClaimRef } from '../../workflows/messages.js';
+import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
+import { cluster, WorkflowRig } from './rig.js';
+
+const known = {
+  state: 'known',
+  nodePool: 'default',
+  deleting: false,
+  nodeName: 'node-old',
+  instanceType: 'm5.large',
+  zone: 'a',
+  capacityType: 'spot',
+  longestGraceMs: 30_000,
+  podsToMove: 3,
+} as const;
+const window = { idleMs: 1000, maxMs: 10_000 };
+
+describe('replacing nodes', () => {
+  let activities: FakeActivities;
+  let rig: WorkflowRig;
+  let claim: ClaimRef;
+
+  beforeAll(async () => {
+    rig = await WorkflowRig.start(activityNames);
+  });
+  afterAll(async () => rig.close());
+  beforeEach(async () => {
+    activities = new FakeActivities();
+    rig.use(activities.noting());
+    claim = { name: 'default-old', uid: `uid-old-${activities.serial}` };
+    await rig.start('provision', workflowIds.provision(cluster), { cluster, window });
+  });
+  afterEach(async () => rig.finish());
+
+  const interrupt = async (kind: string): ReturnType<WorkflowRig['start']> => {
+    const handle = await rig.start('handleInterruption', workflowIds.interrupt(cluster, 'i-1'), {
+      cluster,
+      instanceId: 'i-1',
+    });
+    await handle.signal(interruptionSignal, { kind, instanceId: 'i-1', at: await rig.now(), messageId: kind });
+    return handle;
+  };
+
+  test('a spot notice launches the replacement first, then drains, with time to spare', async () => {
+    activities.instance = { ...known, claim };
+    activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
+
+    const handle = await interrupt('spot_interrupted');
+
+    const result = await handle.result();
+    expect(result).toMatchObject({ outcome: 'drained', replacements: ['default-1-0-0'] });
+    expect(result.secondsToSpare).toBeGreaterThan(90);
+    const order = activities.callsOf().filter((name) => ['launchInstance', 'drainNode'].includes(name));
+    expect(order).toEqual(['launchInstance', 'drainNode']);
+    expect([...activities.tainted]).toEqual([claim.uid]);
+  });
+
+  test('a replacement that is late does not keep the drain beyond the pods grace', async () => {
+    activities.instance = { ...known, claim };
+    activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
+    activities.nodeStates = ['waiting'];
+
+    const handle = await interrupt('spot_interrupted');
+
+    const result = await handle.result();
+    expect(result.outcome).toBe('drained');
+    expect(result.secondsToSpare).toBeGreaterThanOrEqual(30);
+    expect(result.secondsToSpare).toBeLessThanOrEqual(60);
+  });
+
+  test('a rebalance hint only notes; an unknown instance is ignored', async () => {
+    activities.instance = { ...known, claim };
+    await expect((await interrupt('rebalance_recommendation')).result()).resolves.toMatchObject({ outcome: 'noted' });
+    activities.instance = { state: 'unknown' };
+    await expect((await interrupt('spot_interrupted')).result()).resolves.toMatchObject({
+      outcome: 'unknown-instance',
+    });
+    expect(activities.callsOf()).not.toContain('drainNode');
+  });
+
+  test('an expired node waits for its replacement', async () => {
+    activities.view = { state: 'live', registered: true, initialized: true, providerId: 'x', nodeName: 'node-old' };
+    activities.plans = [{ ...emptyPlan, claims: [claimPlan(2)] }];
+    const expiresAt = (await rig.now()) + 720 * 3_600_000;
+
+    const handle = await rig.start('rotateExpired', workflowIds.expire(cluster, claim.uid), {
+      cluster,
+      claim,
+      nodePool: 'default',
+      expiresAt,
+    });
+
+    await expect(handle.result()).resolves.toEqual({ outcome: 'rotated', replacements: ['default-1-0-0'] });
+    expect(await rig.durationOf(handle)).toBeGreaterThan(719 * 3_600_000);
+  });
+
+  test('an expired node whose pods find no place goes an hour later', async () => {
+    activities.view = { state: 'live', registered: true, initialized: true, providerId: 'x', nodeName: 'node-old' };
+    activities.plans = Array.from({ length: 20 }, () => ({ ...emptyPlan, unplacedLeaving: 1, unschedulable: 1 }));
+    const expiresAt = (await rig.now()) + 3_600_000;
+
+    const handle = await rig.start('rotateExpired', workflowIds.expire(cluster, claim.uid), {
+      cluster,
+      claim,
+      nodePool: 'default',
+      expiresAt,
+    });
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'forced' });
+    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(2 * 3_600_000);
+  });
+
+  test('an expiry timer ends with its claim', async () => {
+    activities.view = { state: 'gone' };
+    const handle = await rig.start('rotateExpired', workflowIds.expire(cluster, claim.uid), {
+      cluster,
+      claim,
+      nodePool: 'default',
+      expiresAt: (await rig.now()) + 3_600_000,
+    });
+
+    await expect(handle.result()).resolves.toEqual({ outcome: 'gone', replacements: [] });
+  });
+
+  test('garbage is collected both ways', async () => {
+    const handle = await rig.start('collectGarbage', workflowIds.collectGarbage(cluster), { cluster });
+
+    await expect(handle.result()).resolves.toEqual({ instances: ['i-lost'], claims: [] });
+    expect(await handle.query(phaseQuery)).toBe('done');
+  });
+});

@@ -1,0 +1,155 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { DrainInput } from '../../activities/contract.js';
+import { workflowIds } from '../../core/ids.js';
+import { expediteSignal, explainQuery, phaseQuery, searchAttributes } from '../../workflows/messages.js';
+import type { ClaimRef, TerminateNodeInput } from '../../workflows/messages.js';
+import { activityNames, FakeActivities } from './fake-activities.js';
+import { cluster, WorkflowRig } from './rig.js';
+
+describe('terminateNode', () => {
+  let activities: FakeActivities;
+  let rig: WorkflowRig;
+  let claim: ClaimRef;
+  let input: TerminateNodeInput;
+  let workflowId: string;
+
+  beforeAll(async () => {
+    rig = await WorkflowRig.start(activityNames);
+  });
+  afterAll(async () => rig.close());
+  beforeEach(() => {
+    activities = new FakeActivities();
+    rig.use(activities.noting());
+    claim = { name: 'default-abc', uid: `uid-${activities.serial}` };
+    input = { cluster, claim, nodePool: 'default', reason: 'deleted', deleteClaim: false };
+    workflowId = workflowIds.terminate(cluster, claim.uid);
+  });
+  afterEach(async () => rig.finish());
+
+  test('drains, detaches, terminates, and takes the finalizers off last, no sooner than five seconds', async () => {
+    const handle = await rig.start('terminateNode', workflowId, input);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'terminated' });
+    expect(activities.callsOf()).toEqual([
+      'beginTermination',
+      'drainNode',
+      'awaitVolumesDetached',
+      'terminateInstance',
+      'markInstanceTerminating',
+      'awaitInstanceGone',
+      'finishTermination',
+    ]);
+    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(5000);
+  });
+
+  test('a claim that is gone is left alone', async () => {
+    activities.start = { state: 'gone' };
+
+    const handle = await rig.start('terminateNode', workflowId, input);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'gone' });
+    expect(activities.callsOf()).toEqual(['beginTermination']);
+  });
+
+  test('a node that is not Ready and whose instance is gone is not drained', async () => {
+    activities.start = { state: 'terminating', providerId: 'fake:///z/i-1', nodeName: 'node-1', nodeReady: false };
+
+    const handle = await rig.start('terminateNode', workflowId, input);
+    await handle.result();
+
+    expect(activities.callsOf()).not.toContain('drainNode');
+    expect(activities.callsOf()).toContain('finishTermination');
+  });
+
+  test('a PDB shows as the blocker until it lets go, and the instance outlives it', async () => {
+    activities.drains = [{ state: 'blocked', blockedBy: ['pdb/default/web'], remaining: 2, evicted: 1 }];
+    let release = (): void => undefined;
+    activities.drainGate = new Promise((resolve) => (release = resolve));
+    const handle = await rig.start('terminateNode', workflowId, input);
+    await rig.until(() => activities.callsOf('drainNode').length === 2);
+
+    const attributes = await rig.until(async () => {
+      const { typedSearchAttributes } = await handle.describe();
+      return typedSearchAttributes.get(searchAttributes.blockedBy) === undefined ? undefined : typedSearchAttributes;
+    });
+    const explanation = await handle.query(explainQuery);
+
+    expect(attributes.get(searchAttributes.blockedBy)).toBe('pdb/default/web');
+    expect(explanation).toMatchObject({ phase: 'draining', waitingFor: 'pdb/default/web', facts: { 'pods left': 2 } });
+    expect(activities.inputsOf<DrainInput>('drainNode')[1]?.known).toEqual(['pdb/default/web']);
+    expect(activities.callsOf()).not.toContain('terminateInstance');
+    release();
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'terminated', podsEvicted: 1 });
+    expect((await handle.describe()).typedSearchAttributes.get(searchAttributes.blockedBy)).toBeUndefined();
+  });
+
+  test('a more urgent reason shortens the deadline of a running drain; a less urgent one does not', async () => {
+    activities.drainGate = new Promise(() => undefined);
+    const handle = await rig.start('terminateNode', workflowId, input);
+    await rig.until(() => activities.callsOf('drainNode').length === 1);
+    const soon = (await rig.now()) + 60_000;
+
+    await handle.signal(expediteSignal, { deadline: soon, reason: 'spot_interrupted' });
+    await handle.signal(expediteSignal, { deadline: soon + 600_000, reason: 'expired' });
+    await rig.until(() => activities.callsOf('drainNode').length === 2);
+    activities.drainGate = undefined;
+    await handle.signal(expediteSignal, { deadline: soon - 1000, reason: 'person' });
+    await handle.result();
+
+    expect(activities.inputsOf<{ deadline: number }>('setDeadline').map(({ deadline }) => deadline)).toEqual([
+      soon,
+      soon - 1000,
+    ]);
+    expect(activities.inputsOf<DrainInput>('drainNode').map(({ deadline }) => deadline)).toEqual([
+      undefined,
+      soon,
+      soon - 1000,
+    ]);
+  });
+
+  test('the termination grace period of the claim is the deadline of its drain', async () => {
+    activities.start = { ...activities.start, state: 'terminating', nodeReady: true, deadline: 1_900_000_000_000 };
+
+    const handle = await rig.start('terminateNode', workflowId, input);
+    await handle.result();
+
+    expect(activities.inputsOf<DrainInput>('drainNode')[0]?.deadline).toBe(1_900_000_000_000);
+    expect(activities.callsOf()).not.toContain('setDeadline');
+  });
+
+  test('stops a launch under way and terminates the instance that it still got', async () => {
+    let launched = (): void => undefined;
+    activities.launchGate = new Promise((resolve) => (launched = resolve));
+    activities.start = { state: 'terminating', nodeReady: false };
+    const launch = await rig.start('launchNode', workflowIds.launch(cluster, claim.uid), {
+      cluster,
+      claim,
+      nodePool: 'default',
+    });
+    await rig.until(() => activities.callsOf('launchInstance').length === 1);
+
+    const handle = await rig.start('terminateNode', workflowId, input);
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'stopping the launch');
+    launched();
+
+    await expect(launch.result()).resolves.toMatchObject({
+      outcome: 'superseded',
+      providerId: `fake:///z/i-${claim.uid}`,
+    });
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'terminated' });
+    expect(activities.inputsOf<{ providerId: string }>('terminateInstance')).toMatchObject([
+      { providerId: `fake:///z/i-${claim.uid}` },
+    ]);
+    expect(activities.callsOf('recordLaunch')).toHaveLength(1);
+  });
+
+  test('a claim that was never launched goes without an instance', async () => {
+    activities.start = { state: 'terminating', nodeReady: false };
+    activities.view = { state: 'deleting' };
+
+    const handle = await rig.start('terminateNode', workflowId, input);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'terminated' });
+    expect(activities.callsOf()).toEqual(['beginTermination', 'viewClaim', 'finishTermination']);
+  });
+});
