@@ -25,3 +25,23 @@ test('an asterisk stands for any type or zone', () => {
   expect(offerings.get('spot', 'c5.large', 'z')).toBeDefined();
   expect(offerings.get('on-demand', 'c5.large', 'z')).toBeUndefined();
 });
+
+test('refusing again after its time doubles the pause; an instance or a long peace ends that', () => {
+  let now = 0;
+  const offerings = new UnavailableOfferings(() => now);
+  const until = () => offerings.get('spot', 'm5.large', 'a')?.until;
+  offerings.mark([refusal]);
+  now = 1000;
+  offerings.mark([refusal]);
+  expect(until()).toBe(unavailableMs);
+  now = unavailableMs;
+  offerings.mark([refusal]);
+  expect(until()).toBe(3 * unavailableMs);
+  now = 3 * unavailableMs;
+  offerings.succeeded('spot', 'm5.large', 'a');
+  offerings.mark([refusal]);
+  expect(until()).toBe(4 * unavailableMs);
+  now = 100 * unavailableMs;
+  offerings.mark([refusal]);
+  expect(until()).toBe(101 * unavailableMs);
+});

@@ -11,9 +11,16 @@ export interface RefusedOffering {
   readonly until?: number;
 }
 
-/** Offerings that are out of capacity, as this process knows them. `now` gives milliseconds of the epoch. */
+/** The longest that an offering is left alone for refusing again and again. */
+const longestMs = 8 * unavailableMs;
+
+/**
+ * Offerings that are out of capacity, as this process knows them. One that refuses again when it is tried after its
+ * time is left alone for twice as long, up to 24 minutes. `now` gives milliseconds of the epoch.
+ */
 export class UnavailableOfferings {
   private readonly entries = new Map<string, RefusedOffering & { readonly until: number }>();
+  private readonly refusals = new Map<string, { readonly at: number; readonly forMs: number }>();
   private changes = 0;
 
   constructor(private readonly now: () => number) {}
@@ -31,10 +38,29 @@ export class UnavailableOfferings {
 
   mark(offerings: readonly RefusedOffering[]): void {
     for (const offering of offerings) {
-      const until = offering.until ?? this.now() + unavailableMs;
-      this.entries.set(keyOf(offering.capacityType, offering.instanceType, offering.zone), { ...offering, until });
+      const key = keyOf(offering.capacityType, offering.instanceType, offering.zone);
+      const until = offering.until ?? this.now() + this.pause(key);
+      this.entries.set(key, { ...offering, until });
       this.changes += 1;
     }
+  }
+
+  /** An offering that gave an instance is trusted as before. */
+  succeeded(capacityType: string, instanceType: string, zone: string): void {
+    const key = keyOf(capacityType, instanceType, zone);
+    this.refusals.delete(key);
+    if (this.entries.delete(key)) this.changes += 1;
+  }
+
+  private pause(key: string): number {
+    const now = this.now();
+    const last = this.refusals.get(key);
+    // Reports of one and the same refusal, and refusals long ago, start over.
+    const again = last !== undefined && now >= last.at + last.forMs && now < last.at + 3 * last.forMs;
+    const same = last !== undefined && now < last.at + last.forMs;
+    const forMs = again ? Math.min(longestMs, 2 * last.forMs) : same ? last.forMs : unavailableMs;
+    this.refusals.set(key, same ? last : { at: now, forMs });
+    return same ? last.at + last.forMs - now : forMs;
   }
 
   get(

@@ -211,6 +211,7 @@ export class Launcher {
     if (option === undefined) {
       throw new DomainError('LaunchFailed', `ec2:CreateFleet launched ${instanceId}, which was not asked for`);
     }
+    this.deps.unavailable.succeeded(input.stage.capacityType, option.type.name, zoneOf(option));
     const imageId = made.imageId ?? input.templates.get(option.type.name)?.imageId;
     const instance = toLaunched(request, option, { instanceId, imageId });
     return {

@@ -1,0 +1,100 @@
+import { describe, expect, test } from '@jest/globals';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { InstanceType } from '../../core/instance-type.js';
+import { chooseLaunch } from './launch-choice.js';
+
+type Offer = readonly [capacityType: string, price: number, available?: boolean];
+
+const type = (name: string, offers: readonly Offer[], more: Record<string, number> = {}): InstanceType => ({
+  name,
+  requirements: [
+    { key: 'node.kubernetes.io/instance-type', operator: 'In', values: [name] },
+    { key: 'karpenter.k8s.aws/instance-family', operator: 'In', values: [name.split('.')[0]!] },
+  ],
+  offerings: offers.map(([capacityType, price, available = true]) => ({
+    requirements: [
+      { key: 'karpenter.sh/capacity-type', operator: 'In', values: [capacityType] },
+      { key: 'topology.kubernetes.io/zone', operator: 'In', values: ['a'] },
+    ],
+    price,
+    available,
+  })),
+  capacity: { cpu: 4000, memory: 8e9, ...more },
+  overhead: {},
+});
+const claim = (...requirements: NodeClaim['spec']['requirements']) =>
+  ({ spec: { requirements } }) as unknown as NodeClaim;
+const stages = (types: readonly InstanceType[], given = claim()) => {
+  const choice = chooseLaunch(types, given);
+  if (choice.kind === 'none') return choice.message;
+  return choice.stages.map((stage) => [stage.capacityType, stage.options.map((option) => option.type.name)]);
+};
+
+describe('chooseLaunch', () => {
+  test('spot first, then on-demand, each cheapest first', () => {
+    expect(
+      stages([
+        type('m5.large', [
+          ['spot', 2],
+          ['on-demand', 4],
+        ]),
+        type('c5.large', [
+          ['spot', 1],
+          ['on-demand', 5],
+        ]),
+      ]),
+    ).toEqual([
+      ['spot', ['c5.large', 'm5.large']],
+      ['on-demand', ['m5.large', 'c5.large']],
+    ]);
+  });
+
+  test('scenario 62: spot dearer than the cheapest on-demand is dropped, unless minValues is set', () => {
+    const types = [
+      type('m5.large', [
+        ['spot', 9],
+        ['on-demand', 4],
+      ]),
+      type('c5.large', [['spot', 1]]),
+    ];
+    expect(stages(types)).toEqual([
+      ['spot', ['c5.large']],
+      ['on-demand', ['m5.large']],
+    ]);
+    const minValues = { key: 'node.kubernetes.io/instance-type', operator: 'Exists' as const, minValues: 1 };
+    expect(stages(types, claim(minValues))).toEqual([
+      ['spot', ['c5.large', 'm5.large']],
+      ['on-demand', ['m5.large']],
+    ]);
+  });
+
+  test('scenario 63: metal and accelerated types only when nothing generic remains', () => {
+    const exotic = [type('m5.metal', [['spot', 1]]), type('g5.large', [['spot', 2]], { 'nvidia.com/gpu': 1 })];
+    expect(stages([...exotic, type('m5.large', [['spot', 3]])])).toEqual([['spot', ['m5.large']]]);
+    expect(stages(exotic)).toEqual([['spot', ['m5.metal', 'g5.large']]]);
+  });
+
+  test('at most the 60 cheapest types', () => {
+    const types = Array.from({ length: 80 }, (_, i) => type(`m${String(i)}.large`, [['on-demand', 100 - i]]));
+    const [[, names]] = stages(types) as [string, string[]][] as [[string, string[]]];
+    expect(names).toHaveLength(60);
+    expect(names[0]).toBe('m79.large');
+  });
+
+  test('a stage that cannot meet minValues is left out', () => {
+    const families = { key: 'karpenter.k8s.aws/instance-family', operator: 'Exists' as const, minValues: 2 };
+    const types = [
+      type('m5.large', [
+        ['spot', 1],
+        ['on-demand', 2],
+      ]),
+      type('c5.large', [['on-demand', 3]]),
+    ];
+    expect(stages(types, claim(families))).toEqual([['on-demand', ['m5.large', 'c5.large']]]);
+    expect(stages(types.slice(0, 1), claim(families))).toMatch(/^minValues cannot be met/);
+  });
+
+  test('nothing available is said so', () => {
+    expect(stages([type('m5.large', [['spot', 1, false]])])).toMatch(/^no instance type with an available offering/);
+  });
+});
