@@ -3,7 +3,7 @@ import type { ItemBound } from './item-bound.js';
 import { itemBound } from './item-bound.js';
 import { placeable } from './placeable.js';
 import type { BinProblem } from './problem.js';
-import type { Worth } from './resource-lp.js';
+import type { Demands, Worth } from './resource-lp.js';
 import { capReach, demandsOf, repair, resourceWorth } from './resource-lp.js';
 
 /** Rounded down by this share, far above the error of the sums. */
@@ -31,17 +31,25 @@ export function relax(problem: BinProblem, compiled: Compiled): Relaxation {
   const demands = demandsOf(compiled, compiled.pods, items);
   const reach = capReach(compiled);
   const worth = resourceWorth(compiled, demands, reach);
-  const proven = repair(compiled, worth, reach);
+  let best = prove(problem, compiled, demands, repair(compiled, worth, reach));
+  if (problem.openBins.length > 0) {
+    const beside = repair(compiled, resourceWorth(compiled, demands, reach, true), reach);
+    const other = prove(problem, compiled, demands, beside);
+    if (other.bound > best.bound) best = other;
+  }
+  return { items, reach, worth, ...best };
+}
+
+function prove(
+  problem: BinProblem,
+  compiled: Compiled,
+  demands: Demands,
+  proven: Worth,
+): { proven: Worth; bound: number } {
   let total = 0;
   for (let k = 0; k < proven.resource.length; k++) total += proven.resource[k]! * demands.resource[k]!;
   for (let k = 0; k < proven.cap.length; k++) total += proven.cap[k]! * demands.cap[k]!;
-  return {
-    items,
-    reach,
-    worth,
-    proven,
-    bound: Math.max(0, (total - openWorth(problem, compiled, proven)) * (1 - safety)),
-  };
+  return { proven, bound: Math.max(0, (total - openWorth(problem, compiled, proven)) * (1 - safety)) };
 }
 
 /** A bound by whole pods, where `units` of work allow; open bins are not yet told apart there. */

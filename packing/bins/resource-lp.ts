@@ -55,14 +55,15 @@ export function demandsOf(compiled: Compiled, pods: Int32Array, items: Int32Arra
  * The duals of buying capacity at least price when resources of one offer may be split among the sets it admits freely and
  * in fractions. Exact where the program is small, otherwise set by set (not feasible jointly: see `repair`).
  */
-export function resourceWorth(compiled: Compiled, demands: Demands, reach: Uint8Array): Worth {
+export function resourceWorth(compiled: Compiled, demands: Demands, reach: Uint8Array, withOpen = false): Worth {
   const { dims, sets, capMax, supply } = compiled;
   const active: number[] = [];
   for (let r = 0; r < sets * dims; r++) if (demands.resource[r]! > 0) active.push(r);
-  if (active.length + supply.count * dims + capMax.length > mostRows) {
+  const openRows = withOpen ? compiled.openSets.length * dims : 0;
+  if (active.length + supply.count * dims + capMax.length + openRows > mostRows) {
     return { resource: resourcePrices(compiled, demands.resource), cap: new Float64Array(capMax.length) };
   }
-  return new JointProgram(compiled, demands, reach).solve();
+  return new JointProgram(compiled, demands, reach, withOpen).solve();
 }
 
 class JointProgram {
@@ -81,6 +82,7 @@ class JointProgram {
     private readonly compiled: Compiled,
     demands: Demands,
     private readonly reach: Uint8Array,
+    withOpen: boolean,
   ) {
     const { dims, sets, capacity, capMax, supply } = compiled;
     this.supply = supply;
@@ -116,12 +118,18 @@ class JointProgram {
       rhs.push(demands.cap[cap]! / capMax[cap]!);
       cost.push(this.leastPrice(cap));
     }
-    this.transfers = this.listTransfers();
-    this.simplex = new CoveringSimplex(
-      Float64Array.from(rhs),
-      new Float64Array(rhs.length).fill(1),
-      Float64Array.from(cost),
-    );
+    const pairs = this.listTransfers();
+    const diagonal = new Array<number>(rhs.length).fill(1);
+    if (withOpen) {
+      for (const [row, amount] of this.openSupplies(rhs.length, pairs)) {
+        // What open bins have free costs nothing, and there is no more of it: minus the use is at least minus the amount.
+        rhs[row] = -amount;
+        cost[row] = 0;
+        diagonal[row] = -1;
+      }
+    }
+    this.transfers = Int32Array.from(pairs);
+    this.simplex = new CoveringSimplex(Float64Array.from(rhs), Float64Array.from(diagonal), Float64Array.from(cost));
   }
 
   /** The least price of a unit of each resource of each supply. */
@@ -201,7 +209,7 @@ class JointProgram {
   }
 
   /** Pairs of rows between which a resource of a supply may be handed to a set: from, to, from, to. */
-  private listTransfers(): Int32Array {
+  private listTransfers(): number[] {
     const { compiled, supply, supplyRow, setRow } = this;
     const { dims } = compiled;
     const pairs: number[] = [];
@@ -213,7 +221,29 @@ class JointProgram {
         }
       }
     }
-    return Int32Array.from(pairs);
+    return pairs;
+  }
+
+  /** Numbers rows from `first` for what open bins of one admission have free together, and adds their transfers to `pairs`. */
+  private openSupplies(first: number, pairs: number[]): [row: number, amount: number][] {
+    const { dims, sets, openSets, openSetOf, openFree, items, setOf, shapeOf, pods } = this.compiled;
+    const rows: [number, number][] = [];
+    openSets.forEach((admitted, k) => {
+      const served = new Uint8Array(sets);
+      for (let i = 0; i < items; i++) if (admitted[i] === 1 && pods[i]! > 0) served[setOf[shapeOf[i]!]!] = 1;
+      for (let d = 0; d < dims; d++) {
+        const row = first + k * dims + d;
+        let amount = 0;
+        openFree.forEach((free, b) => {
+          if (free !== undefined && openSetOf[b] === k) amount += Math.max(0, free[d]!);
+        });
+        rows.push([row, amount / this.unit[d]!]);
+        for (let set = 0; set < sets; set++) {
+          if (served[set] === 1 && this.setRow[set * dims + d]! >= 0) pairs.push(row, this.setRow[set * dims + d]!);
+        }
+      }
+    });
+    return rows;
   }
 
   /** Handing a resource of a supply to a set. */

@@ -77,12 +77,16 @@ interface Packed extends Packing {
 
 function pack(problem: BinProblem, compiled: Compiled, effort: Effort): Packed {
   const relaxation = relax(problem, compiled);
-  const { worth } = relaxation;
   const afterOpen = Int32Array.from(compiled.pods);
+  let { worth } = relaxation;
   const newMarket = (values?: ItemValues): Market =>
     new Market(compiled, worth.resource, new LimitLedger(compiled), values);
-  const opener = new Builder(newMarket());
+  let opener = new Builder(newMarket());
   const { filled } = fillOpenBins(problem, compiled, opener, afterOpen);
+  if (filled.length > 0) {
+    worth = resourceWorth(compiled, demandsOf(compiled, afterOpen, relaxation.items), relaxation.reach);
+    opener = new Builder(newMarket());
+  }
 
   let best = start(opener, relaxation, afterOpen, stages);
   let bound = relaxation.bound;
