@@ -23,7 +23,8 @@ export function asAtRest(objects: ClusterObjects): ClusterObjects {
 
 function settled(claim: NodeClaim, node: Node): NodeClaim {
   node.metadata.labels = { ...node.metadata.labels, [labels.registered]: 'true', [labels.initialized]: 'true' };
-  const { lastPodEventTime: _, ...status } = claim.status ?? {};
+  const status = { ...claim.status };
+  delete status.lastPodEventTime;
   let conditions: Condition[] = [...(status.conditions ?? [])];
   for (const type of ['Launched', 'Registered', 'Initialized', 'Consolidatable']) {
     conditions = conditions.filter((condition) => condition.type !== type);

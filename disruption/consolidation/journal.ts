@@ -14,9 +14,14 @@ export class Journal {
     this.undos.push(undo);
   }
 
-  /** Takes everything back since it was cleared. */
-  rollback(): void {
-    for (let undo = this.undos.pop(); undo !== undefined; undo = this.undos.pop()) undo();
+  /** A point to go back to. */
+  mark(): number {
+    return this.undos.length;
+  }
+
+  /** Takes back everything since the mark; all of it without one. */
+  rollback(mark = 0): void {
+    while (this.undos.length > mark) this.undos.pop()!();
   }
 
   clear(): void {

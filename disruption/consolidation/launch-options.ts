@@ -1,6 +1,7 @@
-import { labels } from '../../api/labels.js';
+import { annotations, labels } from '../../api/labels.js';
 import type { Compiled } from '../../packing/compiled.js';
 import { satisfies } from '../../packing/compile/key-space.js';
+import { valuesOf, varietiesOf } from '../../packing/compile/min-values.js';
 import type { Row } from '../../packing/compile/universe.js';
 import { requirementOf, satisfiedBy } from '../../packing/requirements/requirement.js';
 import { readRequirements } from '../../packing/requirements/requirements.js';
@@ -105,6 +106,19 @@ export class LaunchOptions {
     return { planned: pinned ? pinnedToSpot(planned) : planned, options };
   }
 
+  /** Whether the types left have fewer different values than the claim asks for (section 2.5). */
+  private isTooUniform(planned: PlannedClaim, options: readonly Option[]): boolean {
+    const relaxed = planned.annotations[annotations.minValuesRelaxed] === 'true';
+    const pool = this.compiled.pools.find(({ name }) => name === planned.nodePool);
+    const varieties = varietiesOf(
+      relaxed || pool === undefined ? readRequirements(planned.requirements) : pool.requirements,
+    );
+    return varieties.some((variety) => {
+      const values = new Set(options.flatMap(({ rows }) => valuesOf(rows[0]!.type, variety)));
+      return values.size < variety.atLeast;
+    });
+  }
+
   private cutToSavings(choices: readonly Choice[], going: readonly Going[]): Choice[] | undefined {
     const total = going.reduce((sum, { price }) => sum + price, 0);
     const least = choices.map(({ options }) => Math.min(...options.map(({ worst }) => worst)));
@@ -116,7 +130,7 @@ export class LaunchOptions {
       const most = choices.length === 1 ? total : least[i]! * (total / sum);
       let kept = options.filter(({ worst }) => worst < most);
       if (going.length > 1) kept = withoutSameType(kept, going);
-      if (kept.length === 0) return undefined;
+      if (kept.length === 0 || this.isTooUniform(planned, kept)) return undefined;
       cut.push({ planned, options: kept });
     }
     return cut;

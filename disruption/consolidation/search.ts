@@ -1,18 +1,21 @@
 import { compareText } from '../../packing/compare.js';
 import { fullName } from '../../packing/names.js';
+import { isBalanced } from './balanced.js';
+import { Blueprint } from './blueprint.js';
 import { Budgets } from './command-budgets.js';
 import { examineNodes, isWeightless } from './eligibility.js';
 import type { FleetNode } from './fleet.js';
 import { LaunchOptions } from './launch-options.js';
 import { Simulation, type Outcome } from './simulation.js';
-import { chooseTarget, isFixed } from './target.js';
+import { chooseTarget, isFixed, type Target } from './target.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput, Method } from './types.js';
 
 /** A command takes no more nodes than this, so that one failing launch holds up few. */
 const mostCandidates = 100;
 
 /** Units of search for what stands in for a group of nodes, and for one node. */
-const groupUnits = 20_000;
+const blueprintUnits = 20_000;
+const groupUnits = 4_000;
 const singleUnits = 2_000;
 
 /** Savings below this are noise of the sums, dollars per hour. */
@@ -24,6 +27,12 @@ const leastSaving = 1e-9;
  */
 export function consolidate(input: ConsolidationInput): Consolidation {
   return new Search(input).run();
+}
+
+/** What a command took, and the nodes that it launched. */
+interface Done {
+  readonly candidates: readonly FleetNode[];
+  readonly launched: readonly FleetNode[];
 }
 
 class Search {
@@ -104,24 +113,63 @@ class Search {
 
   /** Takes the nodes that the cheapest fleet does without, as many at a time as budgets let go. */
   private followTarget(): void {
-    const { keep, leave } = chooseTarget(this.simulation);
+    const { keep, leave } = this.squeeze(chooseTarget(this.simulation));
+    const blueprint = this.draw(keep, leave);
     let waiting = [...leave];
     let targets = [...keep];
     while (waiting.length > 0 && !this.isEnough()) {
       const group = this.budgets.take(this.alive(), waiting, 'Underutilized', mostCandidates);
       if (group.length === 0) return;
       this.simulation.aim(targets);
-      const done = this.tryGroup(group);
+      const done = (blueprint && this.tryBlueprint(group, blueprint)) ?? this.tryGroup(group);
       if (done !== undefined) targets = [...targets, ...done.launched];
       const tried = new Set(done?.candidates ?? group);
       waiting = waiting.filter((node) => !tried.has(node));
     }
   }
 
+  /** Lets more nodes go where the others that stay have room for all that is on them then. */
+  private squeeze({ keep, leave }: Target): Target {
+    const { simulation } = this;
+    simulation.aim(keep);
+    const most = leave.reduce((sum, { price }) => sum + price, 0);
+    if (simulation.attempt(leave, { units: singleUnits, most }) === undefined) return { keep, leave };
+    const optional = keep.filter((node) => !isFixed(node) && node.price > 0);
+    optional.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
+    const more = new Set(optional.filter((node) => simulation.extend(node)));
+    simulation.undo();
+    if (more.size === 0) return { keep, leave };
+    return { keep: keep.filter((node) => !more.has(node)), leave: [...leave, ...more] };
+  }
+
+  /** Where everything goes when all of these nodes go, for commands to follow; undefined when one command does it or rules forbid it. */
+  private draw(keep: readonly FleetNode[], leave: readonly FleetNode[]): Blueprint | undefined {
+    if (leave.length === 0) return undefined;
+    this.simulation.aim(keep);
+    const most = leave.reduce((sum, { price }) => sum + price, 0);
+    const outcome = this.simulation.attempt(leave, { units: blueprintUnits, most });
+    if (outcome === undefined) return undefined;
+    this.simulation.undo();
+    return new Blueprint(outcome);
+  }
+
+  private tryBlueprint(group: readonly FleetNode[], blueprint: Blueprint): Done | undefined {
+    const followed = this.simulation.follow(group, blueprint);
+    if (followed === undefined) return undefined;
+    const outcome = this.decide(followed);
+    if (outcome === undefined) {
+      this.simulation.undo();
+      return undefined;
+    }
+    const launched = this.carryOut(outcome);
+    const route = followed.route ?? [];
+    const openings = [...new Set(route.flatMap(({ to }) => (typeof to === 'number' ? [to] : [])))];
+    blueprint.done(route, (index) => launched[openings.indexOf(index)]!.state);
+    return { candidates: group, launched };
+  }
+
   /** Carries the group out, or the largest first part of it that saves. */
-  private tryGroup(
-    group: readonly FleetNode[],
-  ): { readonly candidates: readonly FleetNode[]; readonly launched: readonly FleetNode[] } | undefined {
+  private tryGroup(group: readonly FleetNode[]): Done | undefined {
     for (let size = group.length; size >= 1; size = size >> 1) {
       const candidates = group.slice(0, size);
       const outcome = this.evaluate(candidates, groupUnits);
@@ -143,15 +191,18 @@ class Search {
   private decide(outcome: Outcome): Outcome | undefined {
     const { candidates, launches } = outcome;
     const gain = candidates.reduce((sum, { price }) => sum + price, 0);
-    if (launches.length === 0) return gain > leastSaving ? outcome : undefined;
+    if (launches.length === 0) {
+      return gain > leastSaving && isBalanced(this.alive(), candidates, gain) ? outcome : undefined;
+    }
     const planned = this.options.decide(
       launches.map((launch) => launch.planned),
       candidates,
     );
     if (planned === undefined) return undefined;
     const spent = planned.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
-    if (gain - spent <= leastSaving) return undefined;
-    return { ...outcome, launches: launches.map(({ claim }, i) => ({ claim, planned: planned[i]! })) };
+    const saving = gain - spent;
+    if (saving <= leastSaving || !isBalanced(this.alive(), candidates, saving)) return undefined;
+    return { ...outcome, launches: launches.map((launch, i) => ({ ...launch, planned: planned[i]! })) };
   }
 
   /** What single nodes still give: first those that others can take in, then those that a cheaper one can stand in for. */

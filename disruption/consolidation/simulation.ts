@@ -11,13 +11,16 @@ import { numberProblem, typeUse, type PoolLimit } from '../../packing/place/bin-
 import { exclusionsOf } from '../../packing/place/exclusions.js';
 import { Feasibility } from '../../packing/place/feasibility.js';
 import { capacityOf, poolLimits } from '../../packing/place/limits.js';
-import { nodeStates, type NodeState } from '../../packing/place/node-states.js';
+import { hostRoom } from '../../packing/place/host-rules.js';
+import { nodeStates, roomFor, type NodeState } from '../../packing/place/node-states.js';
 import type { Member, Part } from '../../packing/place/part.js';
 import { Groups } from '../../packing/topology/groups.js';
-import { RuleBook } from '../../packing/topology/rules.js';
+import { RuleBook, type Rules } from '../../packing/topology/rules.js';
 import { bindRunning, countRunning } from '../../packing/topology/running.js';
 import { Namespaces } from '../../packing/topology/selectors.js';
 import type { PlannedClaim } from '../../packing/types.js';
+import { evictionCost } from '../costs.js';
+import type { Blueprint, Leg } from './blueprint.js';
 import type { ExaminedNode } from './eligibility.js';
 import { classesByPod, type FleetNode } from './fleet.js';
 import { Journal, JournaledAssigner, JournaledLedger, type Landing } from './journal.js';
@@ -39,11 +42,15 @@ export interface Outcome {
   readonly landings: readonly Landing[];
   /** Nodes to launch, as the engine sees them and as a NodeClaim lists them. */
   readonly launches: readonly Launch[];
+  /** What of a blueprint it carries out. */
+  readonly route?: readonly Leg[];
 }
 
 export interface Launch {
   readonly claim: OpenClaim;
   readonly planned: PlannedClaim;
+  /** Whether topology counts have its pods already, as far as pinned keys decide their domain. */
+  readonly counted: boolean;
 }
 
 /**
@@ -112,13 +119,99 @@ export class Simulation {
     const from = this.assigner.landings.length;
     for (const node of candidates) this.lift(node);
     const parts: Part[] = [];
-    const placed = this.placeAll(candidates, purchase !== undefined, parts);
+    const placed = this.placeLoads(this.loadsOf(candidates), purchase !== undefined, parts);
     const launches = placed && parts.length > 0 ? this.launch(candidates, parts, purchase!) : [];
     if (!placed || launches === undefined) {
       this.undo();
       return undefined;
     }
     return { candidates, landings: this.assigner.landings.slice(from), launches };
+  }
+
+  /**
+   * Takes one more node after an attempt, with what the attempt put there, onto the other targets; nothing is bought. Says
+   * whether that worked; if not, the attempt stands as before.
+   */
+  extend(node: FleetNode): boolean {
+    const mark = this.journal.mark();
+    const landed = this.assigner.landings.filter((landing) => landing.node === node.state);
+    const loads = new Map<PodClass, Pod[]>();
+    for (const [podClass, pods] of node.loads) addLoad(loads, podClass, pods);
+    for (const { podClass, pods } of landed) {
+      addLoad(loads, podClass, pods);
+      this.uncount(node.state, podClass, pods.length);
+    }
+    this.lift(node);
+    if (this.placeLoads(loads, false, [])) return true;
+    this.ledger.journal = undefined;
+    this.assigner.journal = undefined;
+    this.journal.rollback(mark);
+    this.ledger.journal = this.journal;
+    this.assigner.journal = this.journal;
+    return false;
+  }
+
+  /** Puts the pods of `candidates` where the blueprint has them, opening its nodes as they are needed; undefined when rules forbid some step of that. */
+  follow(candidates: readonly FleetNode[], blueprint: Blueprint): Outcome | undefined {
+    this.ledger.journal = this.journal;
+    this.assigner.journal = this.journal;
+    const from = this.assigner.landings.length;
+    for (const node of candidates) this.lift(node);
+    const route = blueprint.route(this.loadsOf(candidates), this.worth, this.demandOf);
+    if (route === undefined) {
+      this.undo();
+      return undefined;
+    }
+    const openings = new Map<number, { readonly state: NodeState; readonly members: Member[] }>();
+    for (const { podClass, pods, to } of route) {
+      let state: NodeState;
+      if (typeof to !== 'number') state = to;
+      else {
+        let opening = openings.get(to);
+        if (opening === undefined) {
+          opening = { state: this.blank(blueprint.launches[to]!.claim.row, `opening ${to}`), members: [] };
+          openings.set(to, opening);
+        }
+        state = opening.state;
+        opening.members.push({ podClass, level: blueprint.levelOf(to, podClass), pods });
+      }
+      if (!this.putAll(state, podClass, pods)) {
+        this.undo();
+        return undefined;
+      }
+    }
+    const temporary = new Set([...openings.values()].map(({ state }) => state));
+    const landings = this.assigner.landings.slice(from);
+    // Nodes to be launched are counted when they are registered.
+    for (const { node, podClass, pods } of landings) if (temporary.has(node)) this.uncount(node, podClass, pods.length);
+    return {
+      candidates,
+      landings: landings.filter(({ node }) => !temporary.has(node)),
+      launches: [...openings].map(([index, { members }]) => blueprint.opening(index, members)),
+      route,
+    };
+  }
+
+  private putAll(state: NodeState, podClass: PodClass, pods: readonly Pod[]): boolean {
+    const demand = this.demandOf(podClass);
+    if (roomFor(state.free, demand, pods.length) < pods.length) return false;
+    for (const level of this.compiled.ladders[podClass.shape.index]!) {
+      const rules = this.book.of(podClass.shape, level);
+      if (rules.hostAffinity.length > 0) return false;
+      if (!this.feasibility.admitsKind(level, state.kind)) continue;
+      const { ledger } = this;
+      for (const pod of pods) {
+        const inDomain = this.assigner.allows(rules, (key) => {
+          const index = this.compiled.space.find(key);
+          return index === undefined ? undefined : state.kind.values[index];
+        });
+        const comer = { podClass, rules, pod };
+        if (!inDomain || hostRoom(state, comer, { ledger, volumes: this.compiled.volumes }, 1) === 0) return false;
+        this.assigner.putOn(state, podClass, rules, [pod]);
+      }
+      return true;
+    }
+    return false;
   }
 
   undo(): void {
@@ -136,7 +229,7 @@ export class Simulation {
     for (const { node: state, podClass, pods } of outcome.landings) {
       const node = this.byState.get(state)!;
       addLoad(node.loads, podClass, pods);
-      node.cost += pods.length;
+      node.cost += this.costOf(pods);
     }
     for (const node of outcome.candidates) {
       node.gone = true;
@@ -144,6 +237,13 @@ export class Simulation {
       this.creditLimits(node);
     }
     return outcome.launches.map((launch, i) => this.register(launch, nameOf(i)));
+  }
+
+  /** What evicting the pods costs (section 4.3); those that only wait for room are evicted by nobody. */
+  private costOf(pods: readonly Pod[]): number {
+    let cost = 0;
+    for (const pod of pods) if (!this.waiting.has(pod)) cost += Math.max(0, evictionCost(pod));
+    return cost;
   }
 
   private assignerOver(states: readonly NodeState[]): JournaledAssigner {
@@ -191,7 +291,7 @@ export class Simulation {
     this.assigner.landings.length = 0;
   }
 
-  private rulesOf({ shape }: PodClass): ReturnType<RuleBook['of']> {
+  private rulesOf({ shape }: PodClass): Rules {
     return this.book.of(shape, this.compiled.ladders[shape.index]!.at(-1)!);
   }
 
@@ -234,18 +334,24 @@ export class Simulation {
     this.journal.note(() => {
       state.free.set(before);
     });
-    for (const [podClass, pods] of node.loads) {
-      this.ledger.record(this.rulesOf(podClass), -pods.length, ({ hostname, key }) => {
-        if (hostname) return state.host;
-        const index = this.compiled.space.find(key);
-        return index === undefined ? undefined : state.kind.values[index];
-      });
-    }
+    for (const [podClass, pods] of node.loads) this.uncount(state, podClass, pods.length);
   }
 
-  private placeAll(candidates: readonly FleetNode[], launching: boolean, parts: Part[]): boolean {
+  private uncount(state: NodeState, podClass: PodClass, pods: number): void {
+    this.ledger.record(this.rulesOf(podClass), -pods, ({ hostname, key }) => {
+      if (hostname) return state.host;
+      const index = this.compiled.space.find(key);
+      return index === undefined ? undefined : state.kind.values[index];
+    });
+  }
+
+  private loadsOf(candidates: readonly FleetNode[]): Map<PodClass, Pod[]> {
     const loads = new Map<PodClass, Pod[]>();
     for (const node of candidates) for (const [podClass, pods] of node.loads) addLoad(loads, podClass, pods);
+    return loads;
+  }
+
+  private placeLoads(loads: ReadonlyMap<PodClass, Pod[]>, launching: boolean, parts: Part[]): boolean {
     const ordered = [...loads].sort(([a], [b]) => this.order.get(a)! - this.order.get(b)!);
     const company: [PodClass, Pod[]][] = [];
     for (const [podClass, pods] of ordered) {
@@ -307,13 +413,45 @@ export class Simulation {
     for (const claim of withSpotRatios(context, claims)) {
       const planned = describeClaim(context, claim);
       if (planned === undefined) return undefined;
-      launches.push({ claim, planned });
+      launches.push({ claim, planned, counted: true });
     }
     return launches;
   }
 
+  /** A new node of this row, with nothing on it but its daemons. */
+  private blank(index: number, name: string): NodeState {
+    const row = this.compiled.universe.rows[index]!;
+    const { profile } = row;
+    const { pool } = profile;
+    const { overhead, daemonPorts } = this.compiled.offers.of(profile);
+    const view: NodeView = {
+      name,
+      labels: {
+        [labels.nodePool]: pool.name,
+        [labels.instanceType]: row.type.name,
+        [labels.zone]: row.zone,
+        [labels.capacityType]: row.capacityType,
+        [labels.hostname]: name,
+      },
+      taints: pool.taints,
+      initialized: true,
+      leaving: false,
+      allocatable: {},
+    };
+    return {
+      index: this.nodes.length,
+      view,
+      free: this.compiled.offers.allocatable(row.type).map((amount, d) => amount - overhead[d]!),
+      kind: { index: -1 - this.nodes.length, values: profile.values, taints: pool.taints },
+      ports: [...daemonPorts],
+      pods: [],
+      host: name,
+      attach: undefined,
+    };
+  }
+
   /** The node that a launch becomes: its cheapest offering. */
-  private register({ claim, planned }: Launch, name: string): FleetNode {
+  private register({ claim, planned, counted }: Launch, name: string): FleetNode {
     const { cheapest } = planned;
     const { rows } = this.compiled.universe;
     const own = rows[claim.row]!;
@@ -330,31 +468,7 @@ export class Simulation {
           (profile.reservation ?? '') === (own.profile.reservation ?? ''),
       ) ?? own;
     const { profile } = row;
-    const overhead = this.compiled.offers.of(profile).overhead;
-    const view: NodeView = {
-      name,
-      labels: {
-        [labels.nodePool]: pool.name,
-        [labels.instanceType]: row.type.name,
-        [labels.zone]: row.zone,
-        [labels.capacityType]: row.capacityType,
-        [labels.hostname]: name,
-      },
-      taints: pool.taints,
-      initialized: true,
-      leaving: false,
-      allocatable: {},
-    };
-    const state: NodeState = {
-      index: this.nodes.length,
-      view,
-      free: this.compiled.offers.allocatable(row.type).map((amount, d) => amount - overhead[d]!),
-      kind: { index: -1 - this.nodes.length, values: profile.values, taints: pool.taints },
-      ports: [...this.compiled.offers.of(profile).daemonPorts],
-      pods: [],
-      host: name,
-      attach: undefined,
-    };
+    const state = this.blank(rows.indexOf(row), name);
     const node: FleetNode = {
       name,
       state,
@@ -376,8 +490,8 @@ export class Simulation {
     for (const { podClass, pods } of claim.members) {
       const rules = this.rulesOf(podClass);
       addLoad(node.loads, podClass, pods);
-      node.cost += pods.length;
-      this.land(state, podClass, rules, pods, claim);
+      node.cost += this.costOf(pods);
+      this.land(state, podClass, rules, pods, counted ? claim.pinnedKeys : noKeys);
     }
     for (const limit of this.limits) {
       if (limit.pool === pool.name) limit.remaining -= typeUse(limit, row.type);
@@ -390,9 +504,9 @@ export class Simulation {
   private land(
     state: NodeState,
     podClass: PodClass,
-    rules: ReturnType<RuleBook['of']>,
+    rules: Rules,
     pods: readonly Pod[],
-    { pinnedKeys }: OpenClaim,
+    pinnedKeys: ReadonlySet<string>,
   ): void {
     const demand = this.demandOf(podClass);
     for (let d = 0; d < demand.length; d++) state.free[d] = state.free[d]! - demand[d]! * pods.length;
@@ -411,6 +525,7 @@ export class Simulation {
 }
 
 const none: ReadonlySet<never> = new Set();
+const noKeys: ReadonlySet<string> = new Set();
 
 const isOnlyEmpty = (pool: NodePool | undefined): boolean => pool?.spec.disruption.consolidationPolicy === 'WhenEmpty';
 

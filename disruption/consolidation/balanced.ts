@@ -1,0 +1,35 @@
+import type { FleetNode } from './fleet.js';
+
+/** A move must save at least this share of what it disrupts (section 4.10, k = 2). */
+const leastScore = 0.5;
+
+/** Whether every `Balanced` NodePool approves of taking these nodes for this saving, dollars per hour (section 4.10). */
+export function isBalanced(fleet: readonly FleetNode[], candidates: readonly FleetNode[], saving: number): boolean {
+  const pools = new Set(candidates.filter(isOfBalancedPool).map(({ nodePool }) => nodePool));
+  if (pools.size === 0) return true;
+  const price = candidates.reduce((sum, node) => sum + node.price, 0);
+  for (const pool of pools) {
+    const members = candidates.filter(({ nodePool }) => nodePool === pool);
+    const own = members.reduce((sum, node) => sum + node.price, 0);
+    if (scoreOf(fleet, members, price > 0 ? (saving * own) / price : 0) < leastScore) return false;
+  }
+  return true;
+}
+
+const isOfBalancedPool = ({ pool }: FleetNode): boolean => pool?.spec.disruption.consolidationPolicy === 'Balanced';
+
+/** The pool's share of its price that is saved, over the share of its disruption that is caused. */
+function scoreOf(fleet: readonly FleetNode[], members: readonly FleetNode[], saving: number): number {
+  const pool = members[0]!.nodePool;
+  let price = 0;
+  let disruption = 0;
+  for (const node of fleet) {
+    if (node.nodePool !== pool) continue;
+    price += node.price;
+    disruption += node.cost;
+  }
+  const caused = members.reduce((sum, { cost }) => sum + cost, 0);
+  if (saving <= 0 || price <= 0 || disruption <= 0 || caused <= 0) return 0;
+  // The sums carry binary noise: a score of exactly one half is to pass.
+  return (saving / price / (caused / disruption)) * (1 + 1e-9);
+}

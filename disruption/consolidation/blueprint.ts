@@ -1,0 +1,133 @@
+import type { Pod } from '../../api/kubernetes.js';
+import type { PodClass } from '../../packing/compile/classes.js';
+import type { Level } from '../../packing/compile/ladder.js';
+import { fullName } from '../../packing/names.js';
+import type { NodeState } from '../../packing/place/node-states.js';
+import type { Member } from '../../packing/place/part.js';
+import type { Launch, Outcome } from './simulation.js';
+import type { Worth } from './worth.js';
+
+/** Pods of one class on their way to a node that is there, or to the n-th launch of the blueprint. */
+export interface Leg {
+  readonly podClass: PodClass;
+  readonly pods: readonly Pod[];
+  readonly to: NodeState | number;
+}
+
+interface Place {
+  to: NodeState | number;
+  left: number;
+}
+
+/**
+ * Where everything goes when all nodes go that are to go, worked out at once and carried out in several commands: nodes are
+ * launched at the size that they will have to be in the end, so that no pod moves twice.
+ */
+export class Blueprint {
+  readonly launches: readonly Launch[];
+  private readonly places = new Map<PodClass, Place[]>();
+  private readonly levels: ReadonlyMap<PodClass, Level>[] = [];
+
+  constructor({ landings, launches }: Outcome) {
+    this.launches = launches;
+    for (const { node, podClass, pods } of landings) this.add(podClass, { to: node, left: pods.length });
+    launches.forEach(({ claim }, i) => {
+      this.levels.push(new Map(claim.members.map(({ podClass, level }) => [podClass, level])));
+      for (const { podClass, pods } of claim.members) this.add(podClass, { to: i, left: pods.length });
+    });
+  }
+
+  private add(podClass: PodClass, place: Place): void {
+    const there = this.places.get(podClass);
+    if (there === undefined) this.places.set(podClass, [place]);
+    else there.push(place);
+  }
+
+  levelOf(launch: number, podClass: PodClass): Level {
+    return this.levels[launch]!.get(podClass)!;
+  }
+
+  /** Ways for these pods: to nodes that are there first, then to launches that hold most of what is left; undefined when it has none. */
+  route(
+    loads: ReadonlyMap<PodClass, readonly Pod[]>,
+    worth: Worth,
+    demandOf: (podClass: PodClass) => Float64Array,
+  ): Leg[] | undefined {
+    const legs: Leg[] = [];
+    const rest = new Map<PodClass, readonly Pod[]>();
+    for (const [podClass, pods] of loads) {
+      let next = 0;
+      for (const place of this.places.get(podClass) ?? []) {
+        if (typeof place.to === 'number') continue;
+        const n = Math.min(place.left, pods.length - next);
+        if (n > 0) legs.push({ podClass, pods: pods.slice(next, next + n), to: place.to });
+        next += n;
+      }
+      if (next < pods.length) rest.set(podClass, pods.slice(next));
+    }
+    const tried = new Set<number>();
+    while (rest.size > 0) {
+      const best = this.bestLaunch(rest, tried, (podClass) => worth.of(demandOf(podClass)));
+      if (best === undefined) return undefined;
+      for (const [podClass, pods] of rest) {
+        const place = this.placeAt(podClass, best);
+        if (place === undefined || place.left === 0) continue;
+        const n = Math.min(place.left, pods.length);
+        legs.push({ podClass, pods: pods.slice(0, n), to: best });
+        if (n === pods.length) rest.delete(podClass);
+        else rest.set(podClass, pods.slice(n));
+      }
+      tried.add(best);
+    }
+    return legs;
+  }
+
+  private placeAt(podClass: PodClass, launch: number): Place | undefined {
+    return this.places.get(podClass)?.find(({ to }) => to === launch);
+  }
+
+  private bestLaunch(
+    rest: ReadonlyMap<PodClass, readonly Pod[]>,
+    tried: ReadonlySet<number>,
+    worthOf: (podClass: PodClass) => number,
+  ): number | undefined {
+    const held = new Map<number, number>();
+    for (const [podClass, pods] of rest) {
+      const each = worthOf(podClass);
+      for (const { to, left } of this.places.get(podClass) ?? []) {
+        if (typeof to !== 'number' || left === 0 || tried.has(to)) continue;
+        held.set(to, (held.get(to) ?? 0) + each * Math.min(left, pods.length));
+      }
+    }
+    let best: number | undefined;
+    for (const [launch, value] of held) {
+      const share = value / this.launches[launch]!.planned.cheapest.pricePerHour;
+      if (best === undefined || share > held.get(best)! / this.launches[best]!.planned.cheapest.pricePerHour)
+        best = launch;
+    }
+    return best;
+  }
+
+  /** The launch, for the pods that go there first; it is listed at the size that all of its pods need. */
+  opening(index: number, members: readonly Member[]): Launch {
+    const { claim, planned } = this.launches[index]!;
+    const pods = members.flatMap((member) => member.pods.map(fullName)).sort();
+    const more = planned.pods.length - pods.length;
+    const why = more > 0 ? `${planned.why}, with ${more} more pods to come in later steps` : planned.why;
+    return { claim: { ...claim, members }, planned: { ...planned, pods, why }, counted: false };
+  }
+
+  /** Notes that a command took these ways. `launched` gives the node that stands for a launch. */
+  done(route: readonly Leg[], launched: (index: number) => NodeState): void {
+    for (const { podClass, pods, to } of route) {
+      const place = this.places.get(podClass)?.find((each) => each.to === to && each.left >= pods.length);
+      if (place !== undefined) place.left -= pods.length;
+    }
+    const opened = new Set(route.flatMap(({ to }) => (typeof to === 'number' ? [to] : [])));
+    for (const places of this.places.values()) {
+      for (const place of places) {
+        if (typeof place.to === 'number' && opened.has(place.to)) place.to = launched(place.to);
+      }
+    }
+  }
+}
