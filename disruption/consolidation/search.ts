@@ -1,20 +1,20 @@
 import { compareText } from '../../packing/compare.js';
 import { fullName } from '../../packing/names.js';
 import { isBalanced } from './balanced.js';
-import { Blueprint } from './blueprint.js';
+import type { Blueprint } from './blueprint.js';
 import { Budgets } from './command-budgets.js';
+import { drawUp } from './draw-up.js';
 import { examineNodes, isWeightless } from './eligibility.js';
 import type { FleetNode } from './fleet.js';
 import { LaunchOptions } from './launch-options.js';
 import { Simulation, type Outcome } from './simulation.js';
-import { chooseTarget, isFixed, type Target } from './target.js';
+import { isFixed } from './target.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput, Method } from './types.js';
 
 /** A command takes no more nodes than this, so that one failing launch holds up few. */
 const mostCandidates = 100;
 
 /** Units of search for what stands in for a group of nodes, and for one node. */
-const blueprintUnits = 20_000;
 const groupUnits = 4_000;
 const singleUnits = 2_000;
 
@@ -113,8 +113,7 @@ class Search {
 
   /** Takes the nodes that the cheapest fleet does without, as many at a time as budgets let go. */
   private followTarget(): void {
-    const { keep, leave } = this.squeeze(chooseTarget(this.simulation));
-    const blueprint = this.draw(keep, leave);
+    const { keep, leave, blueprint } = drawUp(this.simulation);
     let waiting = [...leave];
     let targets = [...keep];
     while (waiting.length > 0 && !this.isEnough()) {
@@ -126,31 +125,6 @@ class Search {
       const tried = new Set(done?.candidates ?? group);
       waiting = waiting.filter((node) => !tried.has(node));
     }
-  }
-
-  /** Lets more nodes go where the others that stay have room for all that is on them then. */
-  private squeeze({ keep, leave }: Target): Target {
-    const { simulation } = this;
-    simulation.aim(keep);
-    const most = leave.reduce((sum, { price }) => sum + price, 0);
-    if (simulation.attempt(leave, { units: singleUnits, most }) === undefined) return { keep, leave };
-    const optional = keep.filter((node) => !isFixed(node) && node.price > 0);
-    optional.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
-    const more = new Set(optional.filter((node) => simulation.extend(node)));
-    simulation.undo();
-    if (more.size === 0) return { keep, leave };
-    return { keep: keep.filter((node) => !more.has(node)), leave: [...leave, ...more] };
-  }
-
-  /** Where everything goes when all of these nodes go, for commands to follow; undefined when one command does it or rules forbid it. */
-  private draw(keep: readonly FleetNode[], leave: readonly FleetNode[]): Blueprint | undefined {
-    if (leave.length === 0) return undefined;
-    this.simulation.aim(keep);
-    const most = leave.reduce((sum, { price }) => sum + price, 0);
-    const outcome = this.simulation.attempt(leave, { units: blueprintUnits, most });
-    if (outcome === undefined) return undefined;
-    this.simulation.undo();
-    return new Blueprint(outcome);
   }
 
   private tryBlueprint(group: readonly FleetNode[], blueprint: Blueprint): Done | undefined {

@@ -58,4 +58,5 @@ function rate(simulation: Simulation, node: FleetNode): Rated {
   return { node, load: own, free, dearness: whole > 0 ? node.price / whole : Infinity };
 }
 
+/** What the node saves for what it disrupts, if its load is bought anew. */
 const saving = ({ node, load }: Rated): number => (node.price - load) / node.cost;
