@@ -38,7 +38,7 @@ const source = (name) => readFileSync(join(here, name), 'utf8');
 const platform = `${process.platform}-${process.arch}`;
 
 /** Where the stack is installed: `$XDG_CACHE_HOME/stowage`, by default `~/.cache/stowage`. */
-export function cacheFolder() {
+function cacheFolder() {
   return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'stowage');
 }
 
@@ -235,7 +235,8 @@ const components = {
   moto: {
     needs: ['python'],
     version: () => {
-      const interpreter = versionOf(python(), ['--version'], /Python (\d+\.\d+)/);
+      // Without an interpreter it counts as not installed, and the check says what is missing.
+      const interpreter = versionOf(python(), ['--version'], /Python (\d+\.\d+)/) ?? 'none';
       return `py${interpreter}-${stamp('1', platform, interpreter, source('moto/requirements.txt'))}`;
     },
     async install(folder, { step }) {
@@ -287,8 +288,7 @@ const components = {
   },
 };
 
-export const componentNames = Object.keys(components);
-export const stackComponents = ['kubernetes', 'temporal', 'moto'];
+const stackComponents = ['kubernetes', 'temporal', 'moto'];
 
 // ---- one install at a time -------------------------------------------------------------------------------------
 
@@ -361,11 +361,9 @@ export async function install(names = stackComponents, { quiet = false } = {}) {
   const cache = cacheFolder();
   const narrate = narrator(quiet);
   for (const name of names) if (!(name in components)) throw new InstallError(`There is no component "${name}".`);
-  // What a component needs is asked for before its version is worked out: that may run the prerequisite itself.
   const located = [];
   const needed = new Set(['node']);
   for (const name of names) {
-    if (name === 'moto') checkPrerequisites(['python']);
     const folder = join(cache, `${name}-${components[name].version()}`);
     located.push({ name, folder });
     if (!existsSync(folder)) for (const need of components[name].needs) needed.add(need);

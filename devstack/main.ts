@@ -76,8 +76,10 @@ function status(options: Located): void {
 }
 
 async function down(options: Located): Promise<void> {
-  const count = await stopStack(folderOf(options), (line) => print(`  ${line}`));
-  print(count === 0 ? `The stack "${options.name}" was not up.` : `The stack "${options.name}" is down.`);
+  const folder = folderOf(options);
+  const name = readState(folder)?.name ?? options.name;
+  const count = await stopStack(folder, (line) => print(`  ${line}`));
+  print(count === 0 ? `The stack "${name}" was not up.` : `The stack "${name}" is down.`);
 }
 
 function environment(options: Located): void {

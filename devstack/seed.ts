@@ -1,14 +1,21 @@
-import { CreateSecurityGroupCommand, CreateTagsCommand, DescribeSubnetsCommand, EC2Client } from '@aws-sdk/client-ec2';
+import {
+  CreateSecurityGroupCommand,
+  CreateTagsCommand,
+  DescribeSecurityGroupsCommand,
+  DescribeSubnetsCommand,
+  EC2Client,
+} from '@aws-sdk/client-ec2';
 import { CreateRoleCommand, IAMClient } from '@aws-sdk/client-iam';
 import { CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { StackContext } from './components.js';
 
 /** The name of the nodes' IAM role in the local cloud. */
-export const nodeRole = (cluster: string): string => `StowageNodeRole-${cluster}`;
+const nodeRole = (cluster: string): string => `StowageNodeRole-${cluster}`;
 
 /**
  * Gives the local cloud what an installation has: a subnet in each of three zones and a security group, tagged
- * `karpenter.sh/discovery: <cluster>`, the nodes' role, and the interruption queue. Returns the queue's URL.
+ * `karpenter.sh/discovery: <cluster>`, the nodes' role, and the interruption queue. What is there already is kept.
+ * Returns the queue's URL.
  */
 export async function seedCloud(
   context: Pick<StackContext, 'cluster' | 'region'> & { ports: Pick<StackContext['ports'], 'proxy'> },
@@ -28,28 +35,44 @@ export async function seedCloud(
     const chosen = subnets
       .toSorted((left, right) => String(left.AvailabilityZone).localeCompare(String(right.AvailabilityZone)))
       .slice(0, 3);
-    const vpc = chosen[0]?.VpcId;
-    const group = await ec2.send(
-      new CreateSecurityGroupCommand({
-        GroupName: `${cluster}-nodes`,
-        Description: `Nodes of ${cluster}`,
-        ...(vpc !== undefined && { VpcId: vpc }),
-      }),
-    );
-    const tagged = [...chosen.map((subnet) => subnet.SubnetId!), group.GroupId!];
+    const group = await securityGroup(ec2, `${cluster}-nodes`, chosen[0]?.VpcId);
+    const tagged = [...chosen.map((subnet) => subnet.SubnetId!), group];
     await ec2.send(new CreateTagsCommand({ Resources: tagged, Tags: [discovery] }));
-    const statement = { Effect: 'Allow', Principal: { Service: 'ec2.amazonaws.com' }, Action: 'sts:AssumeRole' };
-    await iam.send(
-      new CreateRoleCommand({
-        RoleName: nodeRole(cluster),
-        AssumeRolePolicyDocument: JSON.stringify({ Version: '2012-10-17', Statement: [statement] }),
-      }),
-    );
+    await role(iam, nodeRole(cluster));
     const queue = await sqs.send(
       new CreateQueueCommand({ QueueName: cluster, Attributes: { MessageRetentionPeriod: '300' } }),
     );
     return queue.QueueUrl!;
   } finally {
     for (const each of [ec2, iam, sqs]) each.destroy();
+  }
+}
+
+const isNamed = (error: unknown, ...names: readonly string[]): boolean =>
+  error instanceof Error && names.some((name) => error.name.startsWith(name));
+
+async function securityGroup(ec2: EC2Client, name: string, vpc: string | undefined): Promise<string> {
+  try {
+    const create = new CreateSecurityGroupCommand({
+      GroupName: name,
+      Description: name,
+      ...(vpc !== undefined && { VpcId: vpc }),
+    });
+    return (await ec2.send(create)).GroupId!;
+  } catch (error) {
+    if (!isNamed(error, 'InvalidGroup.Duplicate')) throw error;
+    const filter = { Name: 'group-name', Values: [name] };
+    const { SecurityGroups } = await ec2.send(new DescribeSecurityGroupsCommand({ Filters: [filter] }));
+    return SecurityGroups![0]!.GroupId!;
+  }
+}
+
+async function role(iam: IAMClient, name: string): Promise<void> {
+  const statement = { Effect: 'Allow', Principal: { Service: 'ec2.amazonaws.com' }, Action: 'sts:AssumeRole' };
+  const document = JSON.stringify({ Version: '2012-10-17', Statement: [statement] });
+  try {
+    await iam.send(new CreateRoleCommand({ RoleName: name, AssumeRolePolicyDocument: document }));
+  } catch (error) {
+    if (!isNamed(error, 'EntityAlreadyExists')) throw error;
   }
 }

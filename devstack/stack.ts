@@ -53,7 +53,10 @@ export interface Stack extends StackEndpoints {
   readonly endpoints: StackEndpoints;
   /** Environment variables that point AWS clients and Stowage's own settings at this stack. */
   readonly environment: Record<string, string>;
-  /** Stops one process, by SIGKILL when `hard`; its data and ports are kept. For outage tests. */
+  /**
+   * Stops one process, by SIGKILL when `hard`; its data and ports are kept. For outage tests. moto and the cloud
+   * proxy keep their instances in memory: for a cloud that is away, `freeze` the proxy or script the fault `cut`.
+   */
   stopComponent(component: string, hard?: boolean): Promise<void>;
   /** Starts a stopped component again on the same ports and waits until it serves. */
   startComponent(component: string): Promise<void>;
@@ -276,7 +279,10 @@ function handle(context: StackContext, started: StackState): Stack {
       const parts = current().parts;
       const wanted = (await allComponents(context, parts)).find((each) => each.name === component);
       if (wanted === undefined) throw new Error(`The stack has no component "${component}".`);
-      await withStackLock(folder, () => ensureRunning(context, current(), wanted, silent));
+      await withStackLock(folder, async () => {
+        const fresh = await ensureRunning(context, current(), wanted, silent);
+        if (fresh && wanted.part === 'cloud') await seedCloud(context);
+      });
     },
     freeze(component, frozen) {
       signal(find(component), frozen ? 'SIGSTOP' : 'SIGCONT');

@@ -22,7 +22,7 @@ export interface MachineImage {
 }
 
 /** An image with the SSM parameters that point to it. */
-export interface PublishedImage {
+interface PublishedImage {
   image: MachineImage;
   parameters: string[];
 }
@@ -31,7 +31,7 @@ export interface PublishedImage {
 const releases = ['20261105', '20261008', '20260910'] as const;
 const bottlerocketReleases = ['1.52.0', '1.51.0', '1.45.0'] as const;
 /** Kubernetes versions for which images are published; AL2 ended with 1.32. */
-export const imageKubernetesVersions = ['1.31', '1.32', '1.33', '1.34', '1.35', '1.36'] as const;
+const imageKubernetesVersions = ['1.31', '1.32', '1.33', '1.34', '1.35', '1.36'] as const;
 
 const owners = { eks: '602401143452', bottlerocket: '092701018921', windows: '801119661308', amazon: '137112412989' };
 
@@ -150,7 +150,7 @@ function plain(): PublishedImage[] {
 }
 
 /** Every published image: EKS AL2023, AL2, Bottlerocket and Windows by Kubernetes version, and plain AL2023. */
-export function publishedImages(): PublishedImage[] {
+function publishedImages(): PublishedImage[] {
   const families = imageKubernetesVersions.flatMap((version) => [
     ...al2023(version),
     ...al2(version),

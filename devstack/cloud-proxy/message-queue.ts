@@ -20,7 +20,7 @@ interface Message {
   receipt?: string;
 }
 
-export const md5 = (text: string): string => createHash('md5').update(text).digest('hex');
+const md5 = (text: string): string => createHash('md5').update(text).digest('hex');
 
 /**
  * A standard SQS queue in memory: at-least-once delivery, visibility timeouts, long polling. moto has one, but each
