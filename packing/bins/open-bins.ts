@@ -3,18 +3,25 @@ import type { Builder } from './builder.js';
 import type { Stack } from './plan.js';
 import type { BinProblem } from './problem.js';
 
-/** Fills the bins that exist already, in their order; takes what it places out of `left`. */
+/** Sets count as equally dear when they differ by less than this share. */
+const alike = 0.9;
+
+/**
+ * Fills the bins that exist already, in their order; takes what it places out of `left`. Pods that no offer holds (not in
+ * `placeable`) come first, then those whose own bins would be dearest: cheap ones can as well be bought for.
+ */
 export function fillOpenBins(
   problem: BinProblem,
   compiled: Compiled,
   builder: Builder,
+  placeable: Int32Array,
   left: Int32Array,
-): { filled: (Stack | undefined)[]; work: number } {
+): (Stack | undefined)[] {
   const { dims, kinds, shapes, setOf, demand } = compiled;
   const { filler } = builder;
   const { worth, prices } = builder.market;
   const filled: (Stack | undefined)[] = compiled.openFree.map(() => undefined);
-  if (filled.length === 0) return { filled, work: 0 };
+  if (filled.length === 0) return filled;
   const importance = new Float64Array(dims).fill(1 / dims);
   for (let s = 0; s < shapes; s++) {
     for (let d = 0; d < dims; d++) {
@@ -23,7 +30,8 @@ export function fillOpenBins(
     }
   }
   const live = new Int32Array(kinds);
-  let work = 0;
+  const tiers = tiersOf(builder);
+  const homeless = homelessIn(compiled, placeable);
   for (const [b, free] of compiled.openFree.entries()) {
     if (free === undefined) continue;
     const admitted = compiled.openSets[compiled.openSetOf[b]!]!;
@@ -33,14 +41,44 @@ export function fillOpenBins(
     filler.begin(free, 0);
     filler.occupy(compiled.openHolds[b]!, problem.openBins[b]!.capUse);
     filler.aim(free, importance);
-    work += kinds + filler.grow(live, count, { left, sets: undefined, rank: 0, items: admitted });
+    const alone = homeless[compiled.openSetOf[b]!];
+    if (alone !== undefined) filler.grow(live, count, { left, sets: undefined, rank: 0, items: alone });
+    for (let rank = 1; rank <= tiers.count; rank++) {
+      filler.grow(live, count, { left, sets: tiers.of, rank, items: admitted });
+    }
     if (filler.items.length === 0) continue;
     const items = Int32Array.from(filler.items);
     const pods = Int32Array.from(filler.items, (item) => filler.count[item]!);
     for (let k = 0; k < items.length; k++) left[items[k]!] = left[items[k]!]! - pods[k]!;
     filled[b] = { offer: -1, items, pods, times: 1 };
   }
-  return { filled, work };
+  return filled;
+}
+
+/** Numbers the sets by how dear their bins are, the dearest 1, those about as dear alike. */
+function tiersOf(builder: Builder): { of: Uint8Array; count: number } {
+  const { compiled, dearness } = builder.market;
+  const of = new Uint8Array(compiled.sets);
+  let count = 0;
+  let top = Infinity;
+  for (const set of Array.from(dearness.keys()).sort((a, b) => dearness[b]! - dearness[a]! || a - b)) {
+    if (count === 0 || (dearness[set]! < alike * top && count < 8)) {
+      count++;
+      top = dearness[set]!;
+    }
+    of[set] = count;
+  }
+  return { of, count };
+}
+
+/** By admission of open bins, which of its items only open bins can hold; undefined where none. */
+function homelessIn(compiled: Compiled, placeable: Int32Array): (Uint8Array | undefined)[] {
+  const housed = new Uint8Array(compiled.items);
+  for (const item of placeable) housed[item] = 1;
+  return compiled.openSets.map((admitted) => {
+    const alone = admitted.map((bit, item) => bit & (housed[item]! ^ 1));
+    return alone.some((bit, item) => bit === 1 && compiled.pods[item]! > 0) ? alone : undefined;
+  });
 }
 
 function anyLeft(compiled: Compiled, kind: number, left: Int32Array, admitted: Uint8Array): boolean {

@@ -233,6 +233,25 @@ describe('solveBins on small problems', () => {
     expect(solution.price).toBe(3);
   });
 
+  test('gives open bins to the pods that nothing else holds, then to those dearest to buy for', () => {
+    const offers = [offer(1, [4, 4], { onDemand: false }), offer(9, [4, 4])];
+    const items: CaseItem[] = [
+      { demand: [4, 4], pods: 2 },
+      { demand: [4, 4], pods: 1, onDemandOnly: true },
+      { demand: [5, 5], pods: 1 },
+    ];
+    const open = { allowed: bits(3, [0, 1, 2]), capUse: new Int32Array(0), holds: [] };
+    const problem = problemOf(offers, items, {
+      openBins: [
+        { ...open, free: Float64Array.of(5, 5) },
+        { ...open, free: Float64Array.of(4, 4) },
+      ],
+    });
+    const solution = solved(problem);
+    expect([...solution.unplaced]).toEqual([0, 0, 0]);
+    expect(solution.price).toBe(2);
+  });
+
   test('leaves an open bin alone that holds what conflicts', () => {
     const problem = problemOf(
       [offer(3, [4, 4])],

@@ -82,7 +82,7 @@ function pack(problem: BinProblem, compiled: Compiled, effort: Effort): Packed {
   const newMarket = (values?: ItemValues): Market =>
     new Market(compiled, worth.resource, new LimitLedger(compiled), values);
   let opener = new Builder(newMarket());
-  const { filled } = fillOpenBins(problem, compiled, opener, afterOpen);
+  const filled = fillOpenBins(problem, compiled, opener, relaxation.items, afterOpen);
   if (filled.length > 0) {
     worth = resourceWorth(compiled, demandsOf(compiled, afterOpen, relaxation.items), relaxation.reach);
     opener = new Builder(newMarket());
