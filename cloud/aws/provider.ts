@@ -12,6 +12,7 @@ import type { AwsCalls } from './calls.js';
 import { systemClock } from './clock.js';
 import type { Clock } from './clock.js';
 import { ClusterFacts } from './cluster-facts.js';
+import { DryRun } from './dry-run.js';
 import { instanceDrift, staticDrift } from './drift.js';
 import { Images } from './images.js';
 import { InstanceProfiles } from './instance-profiles.js';
@@ -71,6 +72,9 @@ export class AwsProvider implements CloudProvider {
     this.templates = new LaunchTemplates(calls, clusterName, clock);
     this.profiles = new InstanceProfiles(calls, { clusterName, region }, clock);
     const images = new Images({ calls, clock, kubernetesVersion: () => facts.kubernetesVersion() });
+    const planner = new TemplatePlanner({ clusterName, region, templates: this.templates, facts });
+    const catalogue = (nodeClass: EC2NodeClass): Promise<readonly InstanceType[]> => this.catalogue(nodeClass);
+    const dryRun = new DryRun({ calls, clock, clusterName, planner, catalogue });
     this.resolver = new NodeClassResolver({
       calls,
       clock,
@@ -79,6 +83,7 @@ export class AwsProvider implements CloudProvider {
       images,
       profiles: this.profiles,
       caBundle: options.caBundle,
+      ...(options.disableDryRun === true ? {} : { dryRun: (nodeClass) => dryRun.check(nodeClass) }),
     });
     this.launcher = new Launcher({
       calls,
@@ -86,9 +91,9 @@ export class AwsProvider implements CloudProvider {
       instances: this.instances,
       subnets: this.subnets,
       templates: this.templates,
-      planner: new TemplatePlanner({ clusterName, region, templates: this.templates, facts }),
+      planner,
       unavailable: this.unavailable,
-      catalogue: (nodeClass) => this.catalogue(nodeClass),
+      catalogue,
     });
     this.interruptions = createInterruptions(options, calls, clock);
   }

@@ -43,8 +43,8 @@ describe('launches', () => {
   beforeEach(async () => {
     await cloud().reset();
     await cloud().clearRequests();
-    // What earlier tests found out of capacity is forgotten.
-    shift(4 * 60_000);
+    // What earlier tests found out of capacity is forgotten, pauses for refusing again included.
+    shift(75 * 60_000);
   });
   afterAll(() => cloud().reset());
 
@@ -355,6 +355,30 @@ describe('node classes', () => {
     expect(condition).toMatchObject({ status: 'False', reason: 'Unauthorized' });
     expect(condition?.message).toContain('ec2:DescribeSubnets');
     expect(isTrue(status.conditions, 'AMIsReady')).toBe(true);
+  });
+
+  test.each([
+    ['CreateFleet', 'CreateFleetAuthCheckFailed'],
+    ['RunInstances', 'RunInstancesAuthCheckFailed'],
+    ['CreateLaunchTemplate', 'CreateLaunchTemplateAuthCheckFailed'],
+  ])('a dry run finds that %s is denied', async (action, reason) => {
+    await cloud().addFault({ kind: 'error', action, code: 'UnauthorizedOperation', status: 403, times: 0 });
+    // A launch template of its own, so that it has to be made.
+    const status = await statusOf({ userData: `echo ${action}` }, `denied-${action.toLowerCase()}`);
+    const condition = conditionOf(status.conditions, 'ValidationSucceeded');
+    expect(condition).toMatchObject({ status: 'False', reason });
+    expect(condition?.message).toContain(`ec2:${action}`);
+  });
+
+  test('dry runs launch nothing, and are not repeated while nothing changes', async () => {
+    const { provider } = awsProvider(stack());
+    const ready = await resolved(provider, nodeClass(stack(), {}, 'tried-once'));
+    expect(isTrue(ready.status?.conditions, 'Ready')).toBe(true);
+    const ours = (await provider.list()).filter((each) => each.tags['karpenter.k8s.aws/ec2nodeclass'] === 'tried-once');
+    expect(ours).toEqual([]);
+    await cloud().clearRequests();
+    await provider.resolveNodeClass(ready);
+    expect(await cloud().requests({ service: 'ec2', action: 'CreateFleet' })).toEqual([]);
   });
 
   test('a cloud that is away changes nothing of a resolved node class', async () => {
