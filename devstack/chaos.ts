@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import Table from 'cli-table3';
-import { CloudProxyControl, type Fault } from './cloud-proxy/control.js';
+import { CloudProxyControl, type Fault, type SettingsPatch } from './cloud-proxy/control.js';
 import type { CapacityKind } from './cloud-proxy/pools.js';
 import type { StackState } from './stack-state.js';
 
@@ -95,6 +95,25 @@ function addCapacityCommands(add: Adder, on: (options: Located) => CloudProxyCon
     });
 }
 
+function addSettingCommands(add: Adder, on: (options: Located) => CloudProxyControl): void {
+  add('walk')
+    .argument('<volatility>', 'by how much of itself a price may change in a step, such as 0.05; 0 stops')
+    .description('let every spot price walk at random')
+    .option('--interval <seconds>', 'between steps', '10')
+    .option('--seed <text>', 'the same seed walks the same way', 'stowage')
+    .action(async (volatility: string, options: Located & { interval: string; seed: string }) => {
+      const walk = { volatility: number(volatility), intervalMs: number(options.interval) * 1000, seed: options.seed };
+      await on(options).configure({ spotWalk: walk.volatility > 0 ? walk : null });
+      print(walk.volatility > 0 ? 'spot prices walk' : 'spot prices stand still');
+    });
+  add('set')
+    .argument('<json>', 'such as {"pendingMs": 20000, "joiner": {"joinDelayMs": 30000}}')
+    .description('change any setting of the cloud or the node joiner; {} shows them all')
+    .action(async (json: string, options: Located) => {
+      print(JSON.stringify(await on(options).configure(JSON.parse(json) as SettingsPatch), null, 2));
+    });
+}
+
 function addInstanceCommands(add: Adder, on: (options: Located) => CloudProxyControl): void {
   add('instances')
     .description('list the cloud’s instances')
@@ -146,6 +165,7 @@ export function addChaosCommands(
   addFaultCommands(add, on);
   addCapacityCommands(add, on);
   addInstanceCommands(add, on);
+  addSettingCommands(add, on);
   add('list')
     .description('show the armed faults and capacity rules')
     .action(async (options: Located) => {

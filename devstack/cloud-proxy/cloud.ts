@@ -87,7 +87,7 @@ export class Cloud {
   #walkPrices(): void {
     clearInterval(this.#walk);
     const walk = this.#settings.spotWalk;
-    if (walk === undefined) return;
+    if (walk === null) return;
     let step = 0;
     this.#walk = setInterval(() => {
       const seed = `${walk.seed}/${step++}`;
@@ -102,7 +102,7 @@ export class Cloud {
     this.market.reset();
     this.limits.clear();
     this.log.clear();
-    this.configure({ ...defaultSettings(), spotWalk: undefined });
+    this.configure(defaultSettings());
   }
 
   priceOf(machine: MachineType, zone: string, capacityType: CapacityKind): number {

@@ -56,8 +56,8 @@ export interface Settings {
   visibleAfterMs: number;
   /** Whether state changes are sent to the queue, as the EventBridge rule of the documentation does. */
   stateChangeEvents: boolean;
-  /** A random walk of spot prices; absent: they move only when set. */
-  spotWalk?: { intervalMs: number; volatility: number; seed: string } | undefined;
+  /** A random walk of spot prices; null: they move only when set. */
+  spotWalk: { intervalMs: number; volatility: number; seed: string } | null;
   /** Request budgets by action (with `*`), as EC2's token buckets: refill per second, and burst. */
   rateLimits: Record<string, { perSecond: number; burst: number }>;
   capacityReservations: CapacityReservation[];
@@ -79,6 +79,7 @@ export const defaultSettings = (): Settings => ({
   terminatedMs: 3_600_000,
   visibleAfterMs: 0,
   stateChangeEvents: true,
+  spotWalk: null,
   rateLimits: {},
   capacityReservations: [],
   placementGroups: [],

@@ -186,6 +186,17 @@ describe('a machine of the local cloud', () => {
     await eventually(async () => ((await nodeOf(id)) === undefined ? true : undefined));
   }, 30_000);
 
+  test('outlives its API server', async () => {
+    const id = await launch('m5.large', 'devstack-test-outage');
+    await readyNode(id);
+    await stack().stopComponent('kube-apiserver', true);
+    await expect(nodeOf(id)).rejects.toThrow();
+    await stack().startComponent('kube-apiserver');
+    expect(isReady(await nodeOf(id))).toBe(true);
+    await ec2.send(new TerminateInstancesCommand({ InstanceIds: [id] }));
+    await eventually(async () => ((await nodeOf(id)) === undefined ? true : undefined));
+  }, 60_000);
+
   test('becomes not ready when its kubelet is scripted so, and ready again', async () => {
     const id = await launch('m5.large', 'devstack-test-health');
     await readyNode(id);
