@@ -7,6 +7,8 @@ import { Stock } from './stock.js';
 
 /** How many offers are filled to find the next bin. */
 const candidatesPerBin = 4;
+/** Added to prices that are divided by: offers may be free. */
+const free = 1e-12;
 /** How many offers a random rebuild chooses among. */
 const candidatesAtRandom = 16;
 
@@ -123,7 +125,7 @@ export class Builder {
       const worth = this.fill(choice[k]!, seed);
       const offer = this.downsize(choice[k]!, seed);
       const price = market.compiled.price[offer]!;
-      const score = forced ? worth - price : worth / price;
+      const score = forced ? worth - price : (worth + free) / (price + free);
       if (score <= highest + 1e-12) continue;
       highest = score;
       best = offer;

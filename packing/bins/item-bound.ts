@@ -140,7 +140,7 @@ class ItemProgram {
           let other = 0;
           for (let d = 0; d < dims; d++) other += multiples[m]! * ceilings[k]![d]! * capacity[o * dims + d]!;
           const cells = Math.floor(capacity[o * dims + main]! / this.cell + 1e-9);
-          const held = (this.best[cells]! + other) / price[o]!;
+          const held = (this.best[cells]! + other) / Math.max(price[o]!, 1e-12);
           if (other > price[o]! * (1 - 1e-9) || held >= least[o]!) continue;
           least[o] = held;
           multiple[o] = m;

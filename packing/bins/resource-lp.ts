@@ -274,13 +274,13 @@ export function repair(compiled: Compiled, worth: Worth, reach: Uint8Array): Wor
   const { dims, sets, offers, capacity, price, capMax, supply } = compiled;
   const ceiling = supplyCeiling(compiled, worth, supply);
   const excess = new Float64Array(supply.count).fill(1);
+  const valued = Array.from(capMax.keys()).filter((cap) => worth.cap[cap]! > 0);
   let worst = 1;
   for (let o = 0; o < offers; o++) {
     const k = supply.of[o]!;
     let held = 0;
     for (let d = 0; d < dims; d++) held += ceiling[k * dims + d]! * capacity[o * dims + d]!;
-    for (let cap = 0; cap < capMax.length; cap++)
-      if (reach[cap * offers + o] === 1) held += worth.cap[cap]! * capMax[cap]!;
+    for (const cap of valued) if (reach[cap * offers + o] === 1) held += worth.cap[cap]! * capMax[cap]!;
     if (price[o]! > 0) excess[k] = Math.max(excess[k]!, held / price[o]!);
     else if (held > 0) excess[k] = Infinity;
   }

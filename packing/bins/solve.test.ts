@@ -288,6 +288,14 @@ describe('solveBins on small problems', () => {
     expect([...solution.unplaced]).toEqual([1_000_000]);
   });
 
+  test('takes what is free first, as much as there is of it', () => {
+    const offers = [offer(0, [4, 4]), offer(3, [8, 8])];
+    const reserved = { use: Float64Array.of(1, 0), remaining: 2 };
+    const items = [{ demand: [1, 1], pods: 12 }];
+    expect(solved(problemOf(offers, items)).price).toBe(0);
+    expect(solved(problemOf(offers, items, { limits: [reserved] })).price).toBe(3);
+  });
+
   test('nothing to pack', () => {
     const solution = solved(problemOf([offer(1, [4, 4])], []));
     expect(solution).toEqual({ bins: [], filled: [], unplaced: new Int32Array(0), price: 0 });
