@@ -37,7 +37,7 @@ export function watchNodeClasses(context: OperatorContext): () => void {
 }
 
 async function reconcile(context: OperatorContext, kind: NodeClassKind, name: string): Promise<Requeue | undefined> {
-  const nodeClass = (await context.kube.get(kind, { name })) as NodeClass | undefined;
+  const nodeClass: NodeClass | undefined = await context.kube.get(kind, { name });
   if (nodeClass === undefined) return undefined;
   if (nodeClass.metadata.deletionTimestamp !== undefined) return remove(context, kind, nodeClass);
   const owned = await updateObject(context.kube, kind, name, ({ metadata }) =>

@@ -4,7 +4,7 @@ import { runOperator } from '../operator/operator.js';
 import { serveHttp } from './http.js';
 import { registerSearchAttributes } from './search-attributes.js';
 import { readSettings, SettingsError } from './settings.js';
-import { connectClient, connectWorker, insist } from './temporal.js';
+import { connectClient, connectWorker, insist, watchTemporal } from './temporal.js';
 import { installRuntime, runWorkers } from './workers.js';
 import { createWorld } from './world.js';
 import type { World } from './world.js';
@@ -89,7 +89,9 @@ async function run(
   );
   readiness.temporal = true;
   await syncing;
-  const parts: Promise<void>[] = [];
+  const address = settings.TEMPORAL_ADDRESS;
+  const onState = (connected: boolean): void => void (readiness.temporal = connected);
+  const parts: Promise<void>[] = [watchTemporal(client, { log, address, onState }, signal)];
   let connection: NativeConnection | undefined;
   if (role !== 'operator') {
     connection = await connectWorker(settings, log, signal);

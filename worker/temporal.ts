@@ -62,6 +62,30 @@ function connectOptions(settings: TemporalSettings): ConnectOptions {
   };
 }
 
+const lookMs = 5000;
+
+/** Watches the connection until `signal` aborts: one line when the server goes away, one when it is back. */
+export async function watchTemporal(
+  client: Client,
+  { log, address, onState }: { log: Log; address: string; onState: (connected: boolean) => void },
+  signal: AbortSignal,
+): Promise<void> {
+  let connected = true;
+  while (!signal.aborted) {
+    const answers = await client.connection
+      .withDeadline(Date.now() + lookMs, () => client.workflowService.getSystemInfo({}))
+      .then(() => true)
+      .catch(() => false);
+    if (answers !== connected && !signal.aborted) {
+      if (answers) log.info({ address }, 'Temporal answers again');
+      else log.warn({ address }, 'Temporal is unreachable, retrying');
+      onState(answers);
+    }
+    connected = answers;
+    await delay(lookMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
 /** Tries until it works: one line when it begins to fail, one when it works again. Rejects when `signal` aborts. */
 export async function insist<T>(
   attempt: () => Promise<T>,

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { DefaultLogger, makeTelemetryFilterString, Runtime, Worker } from '@temporalio/worker';
 import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createActivities } from '../activities/index.js';
@@ -27,6 +27,10 @@ export function installRuntime(log: Logger): void {
       if (message.startsWith('No workflows registered')) return;
       log[level === 'ERROR' ? 'error' : 'warn'](plain(meta), message);
     }),
+    // The core tells of every failed poll; `watchTemporal` says once that the server is away.
+    telemetryOptions: {
+      logging: { filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }), forward: {} },
+    },
     shutdownSignals: [],
   });
 }

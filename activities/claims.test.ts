@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { annotations, labels } from '../api/labels.js';
+import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../test/builders/activity-world.js';
+import type { ActivityWorld } from '../test/builders/activity-world.js';
+import { createClaimActivities } from './claims.js';
+import type { PlanNodesResult } from './contract.js';
+import { createPlanningActivities } from './planning.js';
+
+const pod = (name: string, cpu: string) => ({
+  metadata: { name, namespace: 'default', uid: `pod-${name}`, creationTimestamp: '2026-01-05T11:00:00Z' },
+  spec: { containers: [{ name: 'app', resources: { requests: { cpu } } }] },
+  status: {
+    phase: 'Pending',
+    conditions: [{ type: 'PodScheduled', status: 'False' as const, reason: 'Unschedulable' }],
+  },
+});
+
+describe('planning and creating claims', () => {
+  let world: ActivityWorld;
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    world.kube.put('EC2NodeClass', nodeClass('default'));
+    world.kube.put('NodePool', ready(nodePool('default', { limits: { cpu: '8' } })));
+  });
+  afterEach(() => world.stop());
+
+  const planNow = async (without: string[] = []): Promise<PlanNodesResult> => {
+    await world.synced();
+    const { planNodes } = createPlanningActivities(world.deps);
+    return (await new MockActivityEnvironment().run(() => planNodes({ marks: [], without }))) as PlanNodesResult;
+  };
+  const create = createClaim;
+  async function createClaim(planId: string): Promise<{ created: readonly { name: string }[]; refused: unknown }> {
+    const plan = await planNow();
+    if (plan.state !== 'planned') throw new Error(plan.reason);
+    return createClaimActivities(world.deps).createClaims({ planId, ...plan, reason: 'provisioned' });
+  }
+
+  test('a claim carries what the pool and the plan say', async () => {
+    world.kube.put('Pod', pod('a', '1'));
+
+    const { created } = await create('chain/1/0');
+
+    const [claim] = world.kube.objects('NodeClaim');
+    expect(created).toMatchObject([{ name: claim?.metadata.name, uid: claim?.metadata.uid }]);
+    expect(claim?.metadata.name).toMatch(/^default-[0-9a-f]{10}$/);
+    expect(claim?.metadata.labels).toMatchObject({
+      [labels.nodePool]: 'default',
+      'karpenter.k8s.aws/ec2nodeclass': 'default',
+    });
+    expect(claim?.metadata.annotations?.[annotations.nodePoolHash]).toMatch(/^[0-9a-f]+$/);
+    expect(claim?.metadata.ownerReferences).toMatchObject([{ kind: 'NodePool', blockOwnerDeletion: true }]);
+    expect(claim?.spec.resources?.requests).toMatchObject({ cpu: '1' });
+    expect(claim?.spec.requirements).toContainEqual({
+      key: labels.instanceType,
+      operator: 'In',
+      values: ['m5.xlarge'],
+    });
+    expect(world.events.map(({ reason }) => reason)).toEqual(['Nominated']);
+  });
+
+  test('a second attempt of the same plan creates nothing more', async () => {
+    world.kube.put('Pod', pod('a', '1'));
+    const plan = await planNow();
+    if (plan.state !== 'planned') throw new Error(plan.reason);
+    const { createClaims } = createClaimActivities(world.deps);
+    const input = { planId: 'chain/1/0', ...plan, reason: 'provisioned' };
+
+    const first = await createClaims(input);
+    const second = await createClaims(input);
+
+    expect(second).toEqual(first);
+    expect(world.kube.objects('NodeClaim')).toHaveLength(1);
+  });
+
+  test('a limit that live claims exceed by now refuses the claim', async () => {
+    world.kube.put('Pod', pod('a', '1'));
+    const plan = await planNow();
+    if (plan.state !== 'planned') throw new Error(plan.reason);
+    world.kube.put('NodeClaim', nodeClaim('other', { status: { capacity: { cpu: '9' }, providerID: 'x' } }));
+
+    const { created, refused } = await createClaimActivities(world.deps).createClaims({
+      planId: 'chain/1/0',
+      ...plan,
+      reason: 'provisioned',
+    });
+
+    expect(created).toEqual([]);
+    expect(refused).toEqual([{ index: 0, reason: 'cpu of NodePool default exceeds its limit' }]);
+  });
+
+  test('a claim without an instance holds the next plan up', async () => {
+    const done = new AbortController();
+    world.kube.put('NodeClaim', nodeClaim('launching'));
+    world.kube.put('Pod', pod('a', '1'));
+    await world.synced();
+    const running = planNow();
+    world.kube.put('NodeClaim', nodeClaim('launching', { status: { providerID: 'fake:///a/i-9' } }));
+
+    await expect(running).resolves.toMatchObject({ state: 'planned' });
+    done.abort();
+  });
+
+  test('pods that fit nowhere are told why', async () => {
+    world.kube.put('Pod', pod('huge', '64'));
+
+    const plan = await planNow();
+
+    expect(plan).toMatchObject({ state: 'planned', claims: [], unschedulable: 1 });
+    expect(world.events).toMatchObject([{ type: 'Warning', reason: 'FailedScheduling' }]);
+  });
+});

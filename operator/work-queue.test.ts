@@ -1,0 +1,71 @@
+import { describe, expect, test } from '@jest/globals';
+import { WorkQueue } from './work-queue.js';
+
+const silent = { debug: noop, info: noop, warn: noop, error: noop };
+function noop(): void {
+  // Nothing to say.
+}
+
+describe('WorkQueue', () => {
+  test('one at a time for a key; what comes meanwhile is done once more, not twice', async () => {
+    const gates: (() => void)[] = [];
+    let runs = 0;
+    let most = 0;
+    let active = 0;
+    const finished: (() => void)[] = [];
+    const queue = new WorkQueue(
+      'test',
+      async () => {
+        runs += 1;
+        active += 1;
+        most = Math.max(most, active);
+        await new Promise<void>((resolve) => gates.push(resolve));
+        active -= 1;
+        finished.shift()?.();
+        return undefined;
+      },
+      silent,
+    );
+    const end = (): Promise<void> => new Promise((resolve) => finished.push(resolve));
+
+    queue.add('a');
+    queue.add('a');
+    queue.add('a');
+    const first = end();
+    gates.shift()?.();
+    await first;
+    await until(() => gates.length === 1);
+    const second = end();
+    gates.shift()?.();
+    await second;
+    await until(() => active === 0);
+
+    expect(runs).toBe(2);
+    expect(most).toBe(1);
+    queue.stop();
+  });
+
+  test('tries again after a failure, and says so once', async () => {
+    const said: string[] = [];
+    let runs = 0;
+    const queue = new WorkQueue(
+      'test',
+      () => {
+        runs += 1;
+        return runs < 3 ? Promise.reject(new Error('no')) : Promise.resolve(undefined);
+      },
+      { ...silent, warn: (_facts, message) => said.push(message), info: (_facts, message) => said.push(message) },
+    );
+
+    queue.add('a');
+    await until(() => said.length === 2);
+
+    expect(said).toEqual(['test failed, trying again', 'test works again']);
+    expect(runs).toBe(3);
+    queue.stop();
+  });
+});
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+}

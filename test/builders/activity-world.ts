@@ -1,0 +1,140 @@
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import { nodePools } from '../../api/karpenter/node-pool.js';
+import type { Kinds } from '../../kube/port.js';
+import { labels } from '../../api/labels.js';
+import type { ActivityDeps } from '../../activities/deps.js';
+import { FakeCloud } from '../../cloud/fake.js';
+import type { InstanceType } from '../../core/instance-type.js';
+import { createClusterCache } from '../../kube/cache.js';
+import { createFakeKube } from '../../kube/fake.js';
+import type { FakeKube } from '../../kube/fake.js';
+import type { EventToPublish, Kind } from '../../kube/port.js';
+import { snapshotKinds } from '../../kube/snapshot.js';
+import { plan } from '../../packing/plan.js';
+
+const gi = 2 ** 30;
+
+/** A catalogue of one size: 4 CPUs, 16 GiB, spot and on-demand in two zones. */
+export const catalogue: readonly InstanceType[] = [
+  {
+    name: 'm5.xlarge',
+    requirements: [
+      { key: labels.instanceType, operator: 'In', values: ['m5.xlarge'] },
+      { key: labels.arch, operator: 'In', values: ['amd64'] },
+      { key: labels.os, operator: 'In', values: ['linux'] },
+      { key: labels.zone, operator: 'In', values: ['a', 'b'] },
+      { key: labels.capacityType, operator: 'In', values: ['spot', 'on-demand'] },
+    ],
+    offerings: ['a', 'b'].flatMap((zone) =>
+      (['spot', 'on-demand'] as const).map((capacityType) => ({
+        requirements: [
+          { key: labels.zone, operator: 'In' as const, values: [zone] },
+          { key: labels.capacityType, operator: 'In' as const, values: [capacityType] },
+        ],
+        price: (capacityType === 'spot' ? 0.06 : 0.2) + (zone === 'a' ? 0 : 0.01),
+        available: true,
+      })),
+    ),
+    capacity: { cpu: 4000, memory: 16 * gi, pods: 58, 'ephemeral-storage': 20 * gi },
+    overhead: { cpu: 100, memory: gi },
+  },
+];
+
+export interface ActivityWorld {
+  readonly deps: ActivityDeps;
+  readonly kube: FakeKube;
+  readonly cloud: FakeCloud;
+  readonly events: EventToPublish[];
+  readonly clock: { now: number };
+  /** Resolves once the cache has what the API server has. */
+  synced(): Promise<void>;
+  stop(): void;
+}
+
+/** What activities need, with a cloud and an API server in memory and a clock that stands. */
+export async function createActivityWorld(): Promise<ActivityWorld> {
+  const clock = { now: Date.parse('2026-01-05T12:00:00Z') };
+  const now = (): number => clock.now;
+  const kube = createFakeKube({ now, podsTerminate: 'at-once' });
+  const cloud = new FakeCloud({ types: catalogue, now });
+  const kinds: Kind[] = [...snapshotKinds, 'VolumeAttachment', 'EC2NodeClass'];
+  const cache = createClusterCache({ client: kube, kinds });
+  const stopping = new AbortController();
+  await cache.start(stopping.signal);
+  const events: EventToPublish[] = [];
+  const silent = (): void => undefined;
+  return {
+    kube,
+    cloud,
+    events,
+    clock,
+    deps: {
+      cluster: 'test',
+      kube,
+      cache,
+      cloud,
+      events: { publish: (event) => void events.push(event) },
+      packer: { plan: (input) => Promise.resolve(plan(input)) },
+      packing: { preferencePolicy: 'Respect', minValuesPolicy: 'Strict', wellKnownLabels: [], listedTypes: 60 },
+      metrics: { count: silent, observe: silent },
+      log: { debug: silent, info: silent, warn: silent, error: silent },
+      now,
+      nominationMs: 20_000,
+    },
+    synced: () =>
+      cache.until(
+        () =>
+          kinds.every((kind) => {
+            const live = kube.objects(kind);
+            return (
+              live.length === cache.all(kind).length &&
+              live.every(
+                ({ metadata }) =>
+                  cache.get(kind, { name: metadata.name ?? '', namespace: metadata.namespace })?.metadata
+                    .resourceVersion === metadata.resourceVersion,
+              )
+            );
+          }),
+        AbortSignal.timeout(5000),
+      ),
+    stop: () => stopping.abort(),
+  };
+}
+
+export function nodePool(name: string, spec: object = {}): NodePool {
+  return nodePools.mustParse({
+    apiVersion: 'karpenter.sh/v1',
+    kind: 'NodePool',
+    metadata: { name, uid: `pool-${name}`, generation: 1 },
+    spec: {
+      template: {
+        spec: { requirements: [], nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' } },
+      },
+      ...spec,
+    },
+  });
+}
+
+export function ready(pool: NodePool): NodePool {
+  return { ...pool, status: { conditions: [{ type: 'Ready', status: 'True' }] } };
+}
+
+export function nodeClass(name: string): Kinds['EC2NodeClass'] {
+  return { metadata: { name }, spec: {} } as unknown as Kinds['EC2NodeClass'];
+}
+
+export function nodeClaim(name: string, more: { status?: NodeClaim['status']; spec?: object } = {}): NodeClaim {
+  return {
+    apiVersion: 'karpenter.sh/v1',
+    kind: 'NodeClaim',
+    metadata: { name, uid: `uid-${name}`, labels: { [labels.nodePool]: 'default' } },
+    spec: {
+      requirements: [],
+      nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
+      expireAfter: '720h',
+      ...more.spec,
+    },
+    ...(more.status === undefined ? {} : { status: more.status }),
+  };
+}
