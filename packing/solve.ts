@@ -1,4 +1,5 @@
 import type { Pod } from '../api/kubernetes.js';
+import type { Effort } from './bins/problem.js';
 import { solveWithBound } from './bins/solve.js';
 import { compareText } from './compare.js';
 import type { Compiled } from './compiled.js';
@@ -23,8 +24,8 @@ import { bindRunning, countRunning } from './topology/running.js';
 import { Namespaces } from './topology/selectors.js';
 import type { Blocker, Plan, PlannedClaim, Unschedulable } from './types.js';
 
-/** Units of search after a first packing. */
-const effort = { units: 200_000 };
+/** Units of search after a first packing: in proportion to the pods, so that time is too. */
+const effortFor = (pods: number): Effort => ({ units: Math.min(400_000, Math.max(10_000, pods * 20)) });
 
 /** Places everything: on nodes that exist, then on new ones. */
 export function solve(compiled: Compiled): Plan {
@@ -139,9 +140,9 @@ class Pass {
     if (parts.length === 0) return [];
     const exclusions = exclusionsOf(parts, this.book);
     const { problem, rowOfOffer, perNode } = numberProblem(this.compiled, parts, exclusions, this.limits);
-    const { solution, lowerBound } = solveWithBound(problem, effort);
-    // No plan has more nodes than pods, so the premium is at most that much of the bound.
     const units = parts.reduce((sum, { count }) => sum + count, 0);
+    const { solution, lowerBound } = solveWithBound(problem, effortFor(units));
+    // No plan has more nodes than pods, so the premium is at most that much of the bound.
     this.bound += Math.max(0, lowerBound - perNode * units);
     const given = new Int32Array(parts.length);
     for (const { offer, items, pods } of solution.bins) {

@@ -89,14 +89,7 @@ export class Offers {
   private front(profile: Profile, overhead: Float64Array): Pick<ProfileOffers, 'rows' | 'capacity' | 'largest'> {
     const limited = this.limited.has(profile.pool.name);
     const dims = overhead.length;
-    const kept: Candidate[] = [];
-    for (const candidate of this.candidates(profile, overhead)) {
-      // A limited pool keeps every size: what is larger at a lower price may exceed its limit.
-      const beaten = kept.some(({ capacity }) =>
-        limited ? same(capacity, candidate.capacity) : covers(capacity, candidate.capacity),
-      );
-      if (!beaten) kept.push(candidate);
-    }
+    const kept = undominated(this.candidates(profile, overhead), dims, limited);
     const capacity = new Float64Array(kept.length * dims);
     const largest = new Float64Array(dims);
     kept.forEach((candidate, i) => {
@@ -116,12 +109,13 @@ export class Offers {
       if (known === undefined || compareRows(rows[row]!, rows[known]!) < 0) cheapest.set(type, row);
     }
     const order = [...cheapest.values()].sort((a, b) => compareRows(rows[a]!, rows[b]!));
+    const taken = overhead.some((amount) => amount > 0);
     const found: Candidate[] = [];
     for (const row of order) {
       const { type } = rows[row]!;
       const allocatable = this.allocatable(type);
-      const capacity = allocatable.map((amount, d) => amount - overhead[d]!);
-      if (capacity.every((amount) => amount >= 0)) found.push({ row, type, capacity });
+      const capacity = taken ? less(allocatable, overhead) : allocatable;
+      if (isWhole(capacity)) found.push({ row, type, capacity });
     }
     const varieties = varietiesOf(profile.pool.requirements);
     return varieties.length === 0 ? found : this.cutToShared(found, varieties);
@@ -146,6 +140,32 @@ export class Offers {
   }
 }
 
+/**
+ * Those that no cheaper one matches in size. In a limited pool every size stays: what is larger at a lower price may exceed
+ * the limit.
+ */
+function undominated(candidates: readonly Candidate[], dims: number, limited: boolean): Candidate[] {
+  const kept: Candidate[] = [];
+  const most = new Float64Array(dims).fill(-1);
+  for (const candidate of candidates) {
+    const { capacity } = candidate;
+    let exceeds = false;
+    for (let d = 0; d < dims; d++) {
+      if (capacity[d]! <= most[d]!) continue;
+      most[d] = capacity[d]!;
+      exceeds = true;
+    }
+    // What is larger than anything before in some resource is dominated by nothing.
+    let beaten = false;
+    for (let k = kept.length - 1; k >= 0 && !exceeds && !beaten; k--) {
+      const other = kept[k]!.capacity;
+      beaten = limited ? same(other, capacity) : covers(other, capacity);
+    }
+    if (!beaten) kept.push(candidate);
+  }
+  return kept;
+}
+
 interface Candidate {
   readonly row: number;
   readonly type: InstanceType;
@@ -160,6 +180,18 @@ export function compareRows(a: Row, b: Row): number {
     compareText(a.zone, b.zone) ||
     compareText(a.capacityType, b.capacityType)
   );
+}
+
+function less(amounts: Float64Array, taken: Float64Array): Float64Array {
+  const left = new Float64Array(amounts.length);
+  for (let d = 0; d < left.length; d++) left[d] = amounts[d]! - taken[d]!;
+  return left;
+}
+
+/** Whether no amount is negative: a node without room for its daemons takes nothing. */
+function isWhole(amounts: Float64Array): boolean {
+  for (let d = 0; d < amounts.length; d++) if (amounts[d]! < 0) return false;
+  return true;
 }
 
 function covers(large: Float64Array, small: Float64Array): boolean {

@@ -35,8 +35,17 @@ export interface Row {
 export interface Universe {
   readonly profiles: readonly Profile[];
   readonly rows: readonly Row[];
+  /** By pool: its types, each with the run of rows that it has. */
+  readonly typeRuns: readonly (readonly TypeRun[])[];
   /** By pool: whether any type survives the template's requirements, available or not. */
   readonly compatible: readonly boolean[];
+}
+
+/** The rows `from` up to `to` are of one type. */
+export interface TypeRun {
+  readonly type: InstanceType;
+  readonly from: number;
+  readonly to: number;
 }
 
 const anything: Requirement = { complement: true, values: [], absent: true };
@@ -48,13 +57,18 @@ export function buildUniverse(pools: readonly Pool[], space: KeySpace, wellKnown
   return builder;
 }
 
-interface Entry {
-  readonly offering: Offering;
+/** What the labels of an offering say; offerings alike in these share one object. */
+interface Terms {
   readonly zone: string;
   readonly capacityType: string;
   readonly reservation: string | undefined;
-  /** What the offering says of the keys that offerings decide, in their order. */
+  /** By key of the key space, where the offering decides it. */
   readonly tests: readonly (Requirement | undefined)[];
+}
+
+interface Entry {
+  readonly offering: Offering;
+  readonly terms: Terms;
 }
 
 interface TypeEntry {
@@ -70,6 +84,21 @@ interface Catalogue {
   readonly typeKeys: readonly number[];
 }
 
+/** Offerings by their requirements, one after the other: cheaper than a text of them all. */
+interface TermsNode {
+  readonly next: Map<string, TermsNode>;
+  terms?: Terms;
+}
+
+function branch({ next }: TermsNode, text: string): TermsNode {
+  let node = next.get(text);
+  if (node === undefined) next.set(text, (node = { next: new Map() }));
+  return node;
+}
+
+/** Where offerings of equal terms lead, for types that are alike in what matters. */
+type Slot = Map<Terms, readonly Profile[]>;
+
 /** A choice of values for some keys, with the number that stands for their classes. */
 interface Variant {
   readonly id: number;
@@ -80,6 +109,7 @@ class Builder implements Universe {
   readonly profiles: Profile[] = [];
   readonly rows: Row[] = [];
   readonly compatible: boolean[] = [];
+  readonly typeRuns: TypeRun[][] = [];
   private readonly profileIndex = new Map<number | string, Profile>();
   private readonly catalogues = new Map<readonly InstanceType[], Catalogue>();
   private readonly interned = new Map<string, Requirement>();
@@ -87,6 +117,9 @@ class Builder implements Universe {
   private readonly meetings = new Map<Requirement, Map<Requirement, Requirement>>();
   /** Numbers for sequences of value classes: what follows a number in the next key. */
   private readonly folds = new Map<number, number>();
+  private readonly termsTree: TermsNode = { next: new Map() };
+  private readonly slots = new Map<string, Slot>();
+  private readonly numbers = new Map<Requirement, number>();
   private readonly keyCount: number;
   private readonly keyIndex = new Map<string, number>();
   private readonly defaults: readonly Requirement[];
@@ -109,10 +142,14 @@ class Builder implements Universe {
     const poolTests = this.space.keys.map((key) => pool.requirements.get(key));
     const catalogue = this.catalogue(pool.types);
     let compatible = false;
+    const runs: TypeRun[] = [];
     for (const entry of catalogue.types) {
+      const from = this.rows.length;
       compatible = this.addType(pool, poolTests, entry, catalogue) || compatible;
+      if (this.rows.length > from) runs.push({ type: entry.type, from, to: this.rows.length });
     }
     this.compatible.push(compatible);
+    this.typeRuns.push(runs);
   }
 
   private addType(
@@ -131,31 +168,52 @@ class Builder implements Universe {
     }
     let variants: Variant[] = [{ id: pool.index + 1, values: [] }];
     for (const key of typeKeys) variants = this.choose(variants, key, this.candidates(key, joint[key]!));
-    for (const offer of entry.entries)
-      this.addOffering(pool, { type: entry.type, joint, variants }, offer, offeringKeys);
+    const slot = this.slotFor(variants, joint, offeringKeys);
+    for (const { offering, terms } of entry.entries) {
+      let profiles = slot.get(terms);
+      if (profiles === undefined) {
+        profiles = this.profilesFor(pool, { joint, variants }, terms, offeringKeys);
+        slot.set(terms, profiles);
+      }
+      for (const profile of profiles) {
+        profile.rows.push(this.rows.length);
+        const { zone, capacityType } = terms;
+        this.rows.push({ type: entry.type, offering, zone, capacityType, profile });
+      }
+    }
     return true;
   }
 
-  private addOffering(
+  private slotFor(variants: readonly Variant[], joint: readonly Requirement[], keys: readonly number[]): Slot {
+    let text = '';
+    for (const { id } of variants) text += `${id},`;
+    for (const key of keys) text += `|${this.numberOf(joint[key]!)}`;
+    let slot = this.slots.get(text);
+    if (slot === undefined) this.slots.set(text, (slot = new Map<Terms, readonly Profile[]>()));
+    return slot;
+  }
+
+  private numberOf(requirement: Requirement): number {
+    let number = this.numbers.get(requirement);
+    if (number === undefined) this.numbers.set(requirement, (number = this.numbers.size));
+    return number;
+  }
+
+  private profilesFor(
     pool: Pool,
-    { type, joint, variants }: { type: InstanceType; joint: readonly Requirement[]; variants: readonly Variant[] },
-    { offering, zone, capacityType, reservation, tests }: Entry,
+    { joint, variants }: { joint: readonly Requirement[]; variants: readonly Variant[] },
+    { reservation, tests }: Terms,
     offeringKeys: readonly number[],
-  ): void {
+  ): readonly Profile[] {
     let chosen = variants;
-    for (let i = 0; i < offeringKeys.length; i++) {
-      const key = offeringKeys[i]!;
-      const own = tests[i];
+    for (const key of offeringKeys) {
+      const own = tests[key];
       const had = joint[key]!;
       const both = own === undefined ? had : had === anything ? own : this.meet(own, had);
-      if (isImpossible(both)) return;
+      if (isImpossible(both)) return [];
       chosen = this.choose(chosen, key, this.candidates(key, both));
     }
-    for (const variant of chosen) {
-      const profile = this.profile(pool, variant, reservation);
-      profile.rows.push(this.rows.length);
-      this.rows.push({ type, offering, zone, capacityType, profile });
-    }
+    return chosen.map((variant) => this.profile(pool, variant, reservation));
   }
 
   /** Each variant with each candidate for one more key. */
@@ -228,29 +286,17 @@ class Builder implements Universe {
   private catalogue(types: readonly InstanceType[]): Catalogue {
     let catalogue = this.catalogues.get(types);
     if (catalogue === undefined) {
-      const offeringKeys = this.offeringKeys(types);
-      const isOffering = new Set(offeringKeys);
-      const typeKeys = this.space.keys.map((_, k) => k).filter((k) => !isOffering.has(k));
-      catalogue = { types: types.map((type) => this.typeEntry(type, offeringKeys)), offeringKeys, typeKeys };
+      const decided = new Set<number>();
+      const entries = types.map((type) => this.typeEntry(type, decided));
+      const offeringKeys = [...decided].sort((a, b) => a - b);
+      const typeKeys = this.space.keys.map((_, k) => k).filter((k) => !decided.has(k));
+      catalogue = { types: entries, offeringKeys, typeKeys };
       this.catalogues.set(types, catalogue);
     }
     return catalogue;
   }
 
-  private offeringKeys(types: readonly InstanceType[]): number[] {
-    const keys = new Set<number>();
-    for (const { offerings } of types) {
-      for (const { requirements } of offerings) {
-        for (let i = 0; i < requirements.length; i++) {
-          const index = this.keyIndex.get(requirements[i]!.key);
-          if (index !== undefined) keys.add(index);
-        }
-      }
-    }
-    return [...keys].sort((a, b) => a - b);
-  }
-
-  private typeEntry(type: InstanceType, offeringKeys: readonly number[]): TypeEntry {
+  private typeEntry(type: InstanceType, decided: Set<number>): TypeEntry {
     const byKey = new Array<Requirement | undefined>(this.keyCount).fill(undefined);
     for (const { key, operator, values } of type.requirements) {
       const index = this.keyIndex.get(key);
@@ -258,25 +304,39 @@ class Builder implements Universe {
     }
     const entries: Entry[] = [];
     for (const offering of type.offerings) {
-      if (offering.available) entries.push(this.offeringEntry(type, offering, offeringKeys));
+      if (offering.available) entries.push({ offering, terms: this.termsOf(type, offering, decided) });
     }
     return { type, byKey, entries };
   }
 
-  private offeringEntry(type: InstanceType, offering: Offering, offeringKeys: readonly number[]): Entry {
-    const tests = new Array<Requirement | undefined>(offeringKeys.length).fill(undefined);
+  private termsOf(type: InstanceType, offering: Offering, decided: Set<number>): Terms {
+    const { requirements, reservationCapacity } = offering;
+    let node = reservationCapacity === undefined ? this.termsTree : branch(this.termsTree, type.name);
+    for (let i = 0; i < requirements.length; i++) {
+      const { key, operator, values } = requirements[i]!;
+      const simple = operator === 'In' && values?.length === 1;
+      node = branch(branch(node, key), simple ? values[0]! : JSON.stringify(requirements[i]));
+    }
+    return (node.terms ??= this.readTerms(type, offering, decided));
+  }
+
+  private readTerms(type: InstanceType, offering: Offering, decided: Set<number>): Terms {
+    const tests = new Array<Requirement | undefined>(this.keyCount).fill(undefined);
     let zone = '';
     let capacityType = '';
     let reservation: string | undefined;
     for (const { key, operator, values } of offering.requirements) {
       const index = this.keyIndex.get(key);
-      if (index !== undefined) tests[offeringKeys.indexOf(index)] = this.test(operator, values);
+      if (index !== undefined) {
+        tests[index] = this.test(operator, values);
+        decided.add(index);
+      }
       if (index === this.keyIndex.get(labels.zone)) zone = values?.[0] ?? '';
       else if (index === this.keyIndex.get(labels.capacityType)) capacityType = values?.[0] ?? '';
       else if (operator === 'In' && key.endsWith(reservationSuffix)) reservation = values?.[0];
     }
     const limited = offering.reservationCapacity === undefined ? undefined : (reservation ?? `${type.name}/${zone}`);
-    return { offering, zone, capacityType, reservation: limited, tests };
+    return { zone, capacityType, reservation: limited, tests };
   }
 
   private test(operator: Parameters<typeof requirementOf>[0], values: readonly string[] | undefined): Requirement {

@@ -63,7 +63,7 @@ export function describeClaim(context: ClaimContext, claim: OpenClaim): PlannedC
   const relaxed = listing.short.size > 0;
   if (relaxed && compiled.input.settings.minValuesPolicy === 'Strict') return undefined;
   reserveLimits(context, row.type, listing.listed);
-  const cheapest = listing.listed[0]!.rows[0]!;
+  const cheapest = listing.listed[0]!.cheapest;
   const { written, chosen } = settle(compiled, candidates, row, listing);
   return {
     nodePool: row.profile.pool.name,
@@ -96,7 +96,7 @@ function usageOf({ compiled, feasibility }: ClaimContext, { members }: OpenClaim
 function chooseTypes(context: ClaimContext, claim: OpenClaim, row: Row, usage: Float64Array): Chosen {
   const keys = [...claim.pinnedKeys].sort();
   const open = listOn(context, claim, usage, keys);
-  const price = open.listing.listed[0]?.rows[0]!.offering.price ?? Infinity;
+  const price = open.listing.listed[0]?.cheapest.offering.price ?? Infinity;
   if (price <= row.offering.price || (claim.capacityType !== undefined && price < Infinity)) return open;
   return listOn(context, claim, usage, [...new Set([...keys, labels.zone, labels.capacityType])]);
 }
@@ -130,7 +130,7 @@ export function cheapestUnder(context: ClaimContext, claim: OpenClaim, capacityT
   }
   const pinned = { ...claim, capacityType };
   const { listing } = listOn(context, pinned, usageOf(context, claim), [...claim.pinnedKeys].sort());
-  return listing.listed[0]?.rows[0];
+  return listing.listed[0]?.cheapest;
 }
 
 /** The pool's requirements with those of every pod; of a pod's alternatives, the first that the chosen row satisfies. */
@@ -186,7 +186,7 @@ function withinLimits({ limits }: ClaimContext, row: Row, type: InstanceType): b
 
 function reserveLimits({ limits }: ClaimContext, chosen: InstanceType, listed: readonly Launchable[]): void {
   for (const limit of limits) {
-    if (limit.pool === undefined || listed[0]!.rows[0]!.profile.pool.name !== limit.pool) continue;
+    if (limit.pool === undefined || listed[0]!.cheapest.profile.pool.name !== limit.pool) continue;
     const most = Math.max(...listed.map(({ type }) => typeUse(limit, type)));
     limit.remaining -= Math.max(0, most - typeUse(limit, chosen));
   }
@@ -257,17 +257,16 @@ function chooseValue(compiled: Compiled, key: string, requirement: Requirement, 
 function marksOf(listed: readonly Launchable[], relaxed: boolean): Record<string, string> {
   const marks: Record<string, string> = {};
   if (relaxed) marks[annotations.minValuesRelaxed] = 'true';
-  if (listed.some(({ rows }) => rows.some(({ offering }) => offering.priceOverlayApplied === true))) {
-    marks[annotations.priceOverlayApplied] = 'true';
+  for (const { type, cheapest } of listed) {
+    if (type.capacityOverlayApplied === true) marks[annotations.capacityOverlayApplied] = 'true';
+    if (cheapest.offering.priceOverlayApplied === true) marks[annotations.priceOverlayApplied] = 'true';
   }
-  if (listed.some(({ type }) => type.capacityOverlayApplied === true))
-    marks[annotations.capacityOverlayApplied] = 'true';
   return marks;
 }
 
 function requestsOf({ compiled }: ClaimContext, usage: Float64Array, listed: readonly Launchable[]): Resources {
   const overheads = new Set<Float64Array>();
-  for (const { rows } of listed) for (const { profile } of rows) overheads.add(compiled.offers.of(profile).overhead);
+  for (const { overheads: own } of listed) for (const overhead of own) overheads.add(overhead);
   const requests: Record<string, number> = {};
   for (let d = 0; d < usage.length; d++) {
     let least = Infinity;

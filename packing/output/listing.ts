@@ -11,10 +11,12 @@ import type { Requirements } from '../requirements/requirements.js';
 /** An instance type as claims with certain requirements may launch it. */
 export interface Launchable {
   readonly type: InstanceType;
-  /** Every offering that the requirements allow, by price. */
-  readonly rows: readonly Row[];
+  /** The cheapest of the offerings that the requirements allow. */
+  readonly cheapest: Row;
   readonly capacityTypes: readonly string[];
-  /** What each of them leaves for pods at least. */
+  /** What DaemonSets take, in one or the other of them. */
+  readonly overheads: readonly Float64Array[];
+  /** What each of these leaves for pods at least. */
   readonly capacity: Float64Array;
 }
 
@@ -28,33 +30,39 @@ export function launchables(compiled: Compiled, joint: Requirements, like: Row):
   others.delete(labels.zone);
   others.delete(labels.capacityType);
   const constraint = compiled.space.probe(others);
-  const rows: Row[] = [];
-  for (const profile of compiled.universe.profiles) {
-    if (profile.pool !== pool || profile.reservation !== reservation) continue;
-    if (!satisfies(constraint, profile.values)) continue;
-    for (const index of profile.rows) {
-      const row = compiled.universe.rows[index]!;
-      if (allowsValue(zone, row.zone) && allowsValue(capacityType, row.capacityType)) rows.push(row);
+  const { profiles, rows, typeRuns } = compiled.universe;
+  const allowed = profiles.map(
+    (profile) => profile.pool === pool && profile.reservation === reservation && satisfies(constraint, profile.values),
+  );
+  const found: Launchable[] = [];
+  for (const { type, from, to } of typeRuns[pool.index]!) {
+    const own: Row[] = [];
+    for (let index = from; index < to; index++) {
+      const row = rows[index]!;
+      if (!allowed[row.profile.index]) continue;
+      if (allowsValue(zone, row.zone) && allowsValue(capacityType, row.capacityType)) own.push(row);
     }
+    if (own.length > 0) found.push(launchable(compiled, type, own));
   }
-  rows.sort(compareRows);
-  const byType = new Map<InstanceType, { rows: Row[]; capacity: Float64Array }>();
+  return found.sort((a, b) => compareRows(a.cheapest, b.cheapest));
+}
+
+function launchable({ offers }: Compiled, type: InstanceType, rows: readonly Row[]): Launchable {
+  const allocatable = offers.allocatable(type);
+  const capacity = Float64Array.from(allocatable);
+  const overheads: Float64Array[] = [];
+  const capacityTypes: string[] = [];
+  let cheapest = rows[0]!;
   for (const row of rows) {
-    const { overhead } = compiled.offers.of(row.profile);
-    const allocatable = compiled.offers.allocatable(row.type);
-    const known = byType.get(row.type);
-    if (known === undefined) {
-      byType.set(row.type, { rows: [row], capacity: allocatable.map((amount, d) => amount - overhead[d]!) });
-      continue;
-    }
-    known.rows.push(row);
-    const { capacity } = known;
+    if (compareRows(row, cheapest) < 0) cheapest = row;
+    const { overhead } = offers.of(row.profile);
+    if (!overheads.includes(overhead)) overheads.push(overhead);
+    if (!capacityTypes.includes(row.capacityType)) capacityTypes.push(row.capacityType);
+  }
+  for (const overhead of overheads) {
     for (let d = 0; d < capacity.length; d++) capacity[d] = Math.min(capacity[d]!, allocatable[d]! - overhead[d]!);
   }
-  return [...byType].map(([type, entry]) => {
-    const capacityTypes = [...new Set(entry.rows.map((row) => row.capacityType))];
-    return { type, ...entry, capacityTypes };
-  });
+  return { type, cheapest, capacity, capacityTypes, overheads };
 }
 
 const allowsValue = (requirement: Requirement | undefined, value: string): boolean =>
