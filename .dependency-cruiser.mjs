@@ -44,7 +44,7 @@ export default {
     ...only(
       'cloud-aws',
       '^cloud/aws/',
-      `cloud/aws/|cloud/port\\.ts|core/|api/|${npm('@aws-sdk', '@smithy', 'yaml', 'smol-toml', 'sqs-consumer', 'p-queue')}|crypto|node:|zlib|fs|path|url`,
+      `cloud/aws/|cloud/port\\.ts|core/|api/|${npm('@aws-sdk', '@smithy', 'yaml', 'smol-toml')}|crypto|node:|zlib|fs|path|url`,
       'cloud/aws meets the rest at cloud/port.ts.',
       'packing/',
     ),
