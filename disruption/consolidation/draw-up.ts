@@ -19,14 +19,70 @@ export interface DrawnUp extends Target {
   readonly blueprint: Blueprint | undefined;
 }
 
-/** Which nodes to end with, and where everything goes: the estimate of `chooseTarget`, corrected by trying it. */
-export function drawUp(simulation: Simulation): DrawnUp {
-  const target = squeeze(simulation, keepInsteadOfBuying(simulation, chooseTarget(simulation)));
-  if (target.leave.length === 0) return { ...target, blueprint: undefined };
-  const outcome = attempt(simulation, target, finalUnits);
-  if (outcome === undefined) return { ...target, blueprint: undefined };
-  simulation.undo();
-  return { ...target, blueprint: new Blueprint(outcome) };
+/** Estimates of how much room is used in the end; with none, nodes stay until others are seen to take them in. */
+const usages = [0.9, 0];
+
+/** From how many nodes on one estimate must do. */
+const largeFleet = 2000;
+
+/** Prices this near to each other count as equal: fewer evictions decide. */
+const equalWithin = 1.001;
+
+/** What a drawing comes to. */
+interface Drawing {
+  readonly target: Target;
+  readonly outcome: Outcome;
+  /** Of the fleet in the end, dollars per hour. */
+  readonly price: number;
+  /** RescheduleDisruptionCost of what goes (section 4.3). */
+  readonly cost: number;
+  /** Whether one command could do it all, budgets apart; if not, parts of it may still be allowed. */
+  readonly allowed: boolean;
+}
+
+/**
+ * Which nodes to end with, and where everything goes: estimates of `chooseTarget` corrected by trying them, the cheapest fleet
+ * of which is taken. `pays` says whether an outcome would be allowed.
+ */
+export function drawUp(simulation: Simulation, pays: (outcome: Outcome) => boolean): DrawnUp {
+  let best: Drawing | undefined;
+  let last: Target | undefined;
+  for (const target of targets(simulation)) {
+    last ??= target;
+    if (target.leave.length === 0) continue;
+    const outcome = attempt(simulation, target, finalUnits);
+    if (outcome === undefined) continue;
+    const allowed = pays(outcome);
+    simulation.undo();
+    const drawing = { ...drawingOf(simulation, target, outcome), allowed };
+    if (best === undefined || isBetter(drawing, best)) best = drawing;
+  }
+  if (best === undefined) return { ...last!, blueprint: undefined };
+  return { ...best.target, blueprint: new Blueprint(best.outcome) };
+}
+
+function* targets(simulation: Simulation): Generator<Target> {
+  const large = simulation.nodes.length > largeFleet;
+  for (const usable of large ? usages.slice(0, 1) : usages) {
+    const estimate = chooseTarget(simulation, usable);
+    yield squeeze(simulation, keepInsteadOfBuying(simulation, estimate, 1));
+    if (!large) yield squeeze(simulation, keepInsteadOfBuying(simulation, estimate, Infinity));
+    if (!large) yield squeeze(simulation, estimate);
+  }
+}
+
+function drawingOf(simulation: Simulation, target: Target, outcome: Outcome): Omit<Drawing, 'allowed'> {
+  const leaving = new Set(target.leave);
+  let price = 0;
+  for (const node of simulation.nodes) if (!node.gone && !leaving.has(node)) price += node.price;
+  for (const { planned } of outcome.launches) price += planned.cheapest.pricePerHour;
+  return { target, outcome, price, cost: target.leave.reduce((sum, { cost }) => sum + cost - 1, 0) };
+}
+
+function isBetter(a: Drawing, b: Drawing): boolean {
+  if (a.allowed !== b.allowed) return a.allowed;
+  if (a.price < b.price / equalWithin) return true;
+  return a.price <= b.price * equalWithin && a.cost < b.cost;
 }
 
 function attempt(simulation: Simulation, { keep, leave }: Target, units: number): Outcome | undefined {
@@ -34,14 +90,14 @@ function attempt(simulation: Simulation, { keep, leave }: Target, units: number)
   return simulation.attempt(leave, { units, most: leave.reduce((sum, { price }) => sum + price, 0) });
 }
 
-/** Keeps nodes that would only be bought again. */
-function keepInsteadOfBuying(simulation: Simulation, estimate: Target): Target {
+/** Keeps nodes that would only be bought again, at most `each` in place of one launch at a look. */
+function keepInsteadOfBuying(simulation: Simulation, estimate: Target, each: number): Target {
   let target = estimate;
   for (let look = 0; look < looks && target.leave.length > 0; look++) {
     const outcome = attempt(simulation, target, firstUnits);
     if (outcome === undefined) return target;
     simulation.undo();
-    const kept = standIns(simulation, target.leave, outcome.launches);
+    const kept = standIns(simulation, target.leave, outcome.launches, each);
     if (kept.size === 0) return target;
     target = {
       keep: [...target.keep, ...target.leave.filter((node) => kept.has(node))],
@@ -51,27 +107,32 @@ function keepInsteadOfBuying(simulation: Simulation, estimate: Target): Target {
   return target;
 }
 
-/** For each launch a node of those that go that would do as well, the one with most on it. */
-function standIns(simulation: Simulation, leave: readonly FleetNode[], launches: readonly Launch[]): Set<FleetNode> {
+/** For each launch, nodes of those that go that hold as much for the same money, the fullest first. */
+function standIns(
+  simulation: Simulation,
+  leave: readonly FleetNode[],
+  launches: readonly Launch[],
+  each: number,
+): Set<FleetNode> {
   const { worth, demandOf } = simulation;
   const dims = simulation.compiled.dimensions.count;
-  const loads = new Map(leave.map((node) => [node, worth.of(loadOf(node, demandOf, dims))]));
-  const byLoad = [...leave].sort((a, b) => loads.get(b)! - loads.get(a)! || compareText(a.name, b.name));
+  const rated = leave.map((node) => {
+    const load = worth.of(loadOf(node, demandOf, dims));
+    return { node, load, whole: load + worth.of(node.state.free) };
+  });
+  rated.sort((a, b) => b.load / b.whole - a.load / a.whole || compareText(a.node.name, b.node.name));
   const kept = new Set<FleetNode>();
   for (const { claim, planned } of launches) {
-    const usage = claim.members.reduce(
-      (sum, { podClass, pods }) => sum + worth.of(demandOf(podClass)) * pods.length,
-      0,
-    );
-    const { pricePerHour } = planned.cheapest;
-    const standIn = byLoad.find(
-      (node) =>
-        !kept.has(node) &&
-        node.open &&
-        node.price <= pricePerHour * keptUpTo &&
-        loads.get(node)! + worth.of(node.state.free) >= usage * (node.price / pricePerHour),
-    );
-    if (standIn !== undefined) kept.add(standIn);
+    let usage = claim.members.reduce((sum, { podClass, pods }) => sum + worth.of(demandOf(podClass)) * pods.length, 0);
+    const rate = (planned.cheapest.pricePerHour / usage) * keptUpTo;
+    let count = 0;
+    for (const { node, whole } of rated) {
+      if (usage <= 0 || count === each) break;
+      if (kept.has(node) || !node.open || node.price > whole * rate) continue;
+      kept.add(node);
+      count++;
+      usage -= whole;
+    }
   }
   return kept;
 }

@@ -19,7 +19,10 @@ const groupUnits = 4_000;
 const singleUnits = 2_000;
 
 /** Savings below this are noise of the sums, dollars per hour. */
-const leastSaving = 1e-9;
+const noise = 1e-9;
+
+/** What a replacement must save of what it replaces: pods are not moved for pennies, still less onto more nodes than before. */
+const leastShare = (launches: number, candidates: number): number => (launches > candidates ? 0.05 : 0.01);
 
 /**
  * The commands that consolidate the cluster, in the order in which they would run, each on what the one before leaves
@@ -113,7 +116,7 @@ class Search {
 
   /** Takes the nodes that the cheapest fleet does without, as many at a time as budgets let go. */
   private followTarget(): void {
-    const { keep, leave, blueprint } = drawUp(this.simulation);
+    const { keep, leave, blueprint } = drawUp(this.simulation, (outcome) => this.decide(outcome) !== undefined);
     let waiting = [...leave];
     let targets = [...keep];
     while (waiting.length > 0 && !this.isEnough()) {
@@ -166,7 +169,7 @@ class Search {
     const { candidates, launches } = outcome;
     const gain = candidates.reduce((sum, { price }) => sum + price, 0);
     if (launches.length === 0) {
-      return gain > leastSaving && isBalanced(this.alive(), candidates, gain) ? outcome : undefined;
+      return gain > noise && isBalanced(this.alive(), candidates, gain) ? outcome : undefined;
     }
     const planned = this.options.decide(
       launches.map((launch) => launch.planned),
@@ -175,23 +178,50 @@ class Search {
     if (planned === undefined) return undefined;
     const spent = planned.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
     const saving = gain - spent;
-    if (saving <= leastSaving || !isBalanced(this.alive(), candidates, saving)) return undefined;
+    if (
+      saving <= gain * leastShare(launches.length, candidates.length) ||
+      !isBalanced(this.alive(), candidates, saving)
+    )
+      return undefined;
     return { ...outcome, launches: launches.map((launch, i) => ({ ...launch, planned: planned[i]! })) };
   }
 
-  /** What single nodes still give: first those that others can take in, then those that a cheaper one can stand in for. */
+  /** What is left to gain node by node: those that others can take in, then those that a cheaper one can stand in for. */
   private polish(): void {
-    for (const units of [undefined, singleUnits]) {
-      const nodes = this.alive().filter((node) => !isFixed(node) && (units === undefined || this.mayReplace(node)));
-      nodes.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
-      for (const node of nodes) {
-        if (this.isEnough()) return;
-        if (this.budgets.take(this.alive(), [node], 'Underutilized', 1).length === 0) continue;
-        this.simulation.aim(this.alive().filter((other) => other.open && other !== node));
-        const outcome = this.evaluate([node], units);
-        if (outcome !== undefined) this.carryOut(outcome);
-      }
+    while (!this.isEnough() && this.deleteMore());
+    const nodes = this.bySaving().filter((node) => this.mayReplace(node));
+    for (const node of nodes) {
+      if (this.isEnough()) return;
+      if (this.budgets.take(this.alive(), [node], 'Underutilized', 1).length === 0) continue;
+      this.simulation.aim(this.alive().filter((other) => other.open && other !== node));
+      const outcome = this.evaluate([node], singleUnits);
+      if (outcome !== undefined) this.carryOut(outcome);
     }
+  }
+
+  /** Deletes as many nodes at once as budgets and the room of the others allow. */
+  private deleteMore(): boolean {
+    const { simulation } = this;
+    simulation.aim(this.alive().filter(({ open }) => open));
+    let outcome: Outcome | undefined;
+    const more: FleetNode[] = [];
+    for (const node of this.bySaving()) {
+      if (node.price <= noise) continue;
+      const all = [...(outcome?.candidates ?? []), ...more, node];
+      if (all.length > mostCandidates) break;
+      if (this.budgets.take(this.alive(), all, 'Underutilized', mostCandidates).length < all.length) continue;
+      if (!isBalanced(this.alive(), all, fleetPrice(all))) continue;
+      if (outcome === undefined) outcome = simulation.attempt([node]);
+      else if (simulation.extend(node)) more.push(node);
+    }
+    if (outcome === undefined) return false;
+    this.carryOut(simulation.extended(outcome, more));
+    return true;
+  }
+
+  private bySaving(): FleetNode[] {
+    const nodes = this.alive().filter((node) => !isFixed(node));
+    return nodes.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
   }
 
   /** Whether a replacement for this node alone could be allowed: spot is not replaced by spot unless asked for. */

@@ -75,6 +75,8 @@ export class Simulation {
   private readonly launchable: ClaimContext['candidates'] = new Map();
   private assigner: JournaledAssigner;
   private targets: readonly NodeState[] = [];
+  /** Where the landings of the last attempt begin. */
+  private from = 0;
 
   constructor(input: ConsolidationInput, examined: readonly ExaminedNode[]) {
     const leaving = new Set(input.withoutNodes);
@@ -110,6 +112,7 @@ export class Simulation {
   aim(targets: readonly FleetNode[]): void {
     this.targets = targets.map(({ state }) => state);
     this.assigner = this.assignerOver(this.targets);
+    this.from = 0;
   }
 
   /** Puts the pods of `candidates` on targets, and on new nodes where these may be bought; undefined when some find no place. */
@@ -125,7 +128,19 @@ export class Simulation {
       this.undo();
       return undefined;
     }
+    this.from = from;
     return { candidates, landings: this.assigner.landings.slice(from), launches };
+  }
+
+  /** The outcome of an attempt after `extend` took `more` nodes. */
+  extended({ candidates, launches }: Outcome, more: readonly FleetNode[]): Outcome {
+    const all = [...candidates, ...more];
+    const gone = new Set(all.map(({ state }) => state));
+    return {
+      candidates: all,
+      landings: this.assigner.landings.slice(this.from).filter(({ node }) => !gone.has(node)),
+      launches,
+    };
   }
 
   /**
@@ -134,7 +149,7 @@ export class Simulation {
    */
   extend(node: FleetNode): boolean {
     const mark = this.journal.mark();
-    const landed = this.assigner.landings.filter((landing) => landing.node === node.state);
+    const landed = this.assigner.landings.slice(this.from).filter((landing) => landing.node === node.state);
     const loads = new Map<PodClass, Pod[]>();
     for (const [podClass, pods] of node.loads) addLoad(loads, podClass, pods);
     for (const { podClass, pods } of landed) {

@@ -2,9 +2,6 @@ import { compareText } from '../../packing/compare.js';
 import { loadOf, type FleetNode } from './fleet.js';
 import type { Simulation } from './simulation.js';
 
-/** How much of the room of nodes that stay is counted on: some is always left over. */
-const usable = 0.9;
-
 /** Which nodes to end with. */
 export interface Target {
   /** Nodes that stay, in the order in which they are to be filled. */
@@ -23,9 +20,10 @@ interface Rated {
 
 /**
  * The cheapest fleet for everything that runs, nodes that exist and new ones alike: existing nodes are kept by ascending
- * price for what they hold, while that is below the price of new capacity and until they hold everything.
+ * price for what they hold, while that is below the price of new capacity and until they hold everything. `usable` is how
+ * much of their room is counted on: some is always left over.
  */
-export function chooseTarget(simulation: Simulation): Target {
+export function chooseTarget(simulation: Simulation, usable: number): Target {
   const rated = simulation.nodes.filter(({ gone }) => !gone).map((node) => rate(simulation, node));
   const staying = rated.filter(({ node }) => isFixed(node));
   const optional = rated.filter(({ node }) => !isFixed(node));
