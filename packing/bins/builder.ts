@@ -202,7 +202,7 @@ export class Builder {
     }
     return (
       (this.market.tightness[offer]! * (worth + (taken < 1 ? othersRate[supply.of[offer]!]! * (room - worth) : 0))) /
-      cost[offer]!
+      (cost[offer]! + free)
     );
   }
 
