@@ -2,7 +2,7 @@ import { compareText } from '../../packing/compare.js';
 import { Blueprint } from './blueprint.js';
 import { loadOf, type FleetNode } from './fleet.js';
 import type { Launch, Outcome, Simulation } from './simulation.js';
-import { chooseTarget, isFixed, type Target } from './target.js';
+import { chooseTarget, isFixed, type Estimate, type Target } from './target.js';
 
 /** Units of search for where everything goes, and for a first look at it. */
 const finalUnits = 20_000;
@@ -19,8 +19,11 @@ export interface DrawnUp extends Target {
   readonly blueprint: Blueprint | undefined;
 }
 
-/** Estimates of how much room is used in the end; with none, nodes stay until others are seen to take them in. */
-const usages = [0.9, 0];
+/** The second lets nodes stay until others are seen to take them in. */
+const estimates: readonly Estimate[] = [
+  { usable: 0.9, dearest: 0.999 },
+  { usable: 0, dearest: 1.001 },
+];
 
 /** From how many nodes on one estimate must do. */
 const largeFleet = 2000;
@@ -63,13 +66,26 @@ export function drawUp(simulation: Simulation, pays: (outcome: Outcome) => boole
 
 function* targets(simulation: Simulation): Generator<Target> {
   const large = simulation.nodes.length > largeFleet;
-  for (const usable of large ? usages.slice(0, 1) : usages) {
-    const estimate = chooseTarget(simulation, usable);
-    yield squeeze(simulation, keepInsteadOfBuying(simulation, estimate, 1));
-    if (!large) yield squeeze(simulation, keepInsteadOfBuying(simulation, estimate, Infinity));
-    if (!large) yield squeeze(simulation, estimate);
+  for (const estimate of large ? estimates.slice(0, 1) : estimates) {
+    const target = chooseTarget(simulation, estimate);
+    for (const order of large ? orders.slice(0, 1) : orders) {
+      const ordered = { ...target, keep: order(simulation, target.keep) };
+      yield squeeze(simulation, keepInsteadOfBuying(simulation, ordered, 1));
+      if (large) continue;
+      yield squeeze(simulation, keepInsteadOfBuying(simulation, ordered, Infinity));
+      yield squeeze(simulation, ordered);
+    }
   }
 }
+
+/** In which order nodes that stay are filled: as estimated, or the fullest first. */
+const orders: readonly ((simulation: Simulation, nodes: readonly FleetNode[]) => readonly FleetNode[])[] = [
+  (_simulation, nodes) => nodes,
+  ({ worth }, nodes) => {
+    const free = new Map(nodes.map((node) => [node, worth.of(node.state.free)]));
+    return [...nodes].sort((a, b) => free.get(a)! - free.get(b)! || compareText(a.name, b.name));
+  },
+];
 
 function drawingOf(simulation: Simulation, target: Target, outcome: Outcome): Omit<Drawing, 'allowed'> {
   const leaving = new Set(target.leave);

@@ -10,6 +10,14 @@ export interface Target {
   readonly leave: readonly FleetNode[];
 }
 
+/** How to estimate. */
+export interface Estimate {
+  /** Which share of the room of nodes that stay is counted on: some is always left over. */
+  readonly usable: number;
+  /** Up to which price nodes stay, as a share of that of new capacity. */
+  readonly dearest: number;
+}
+
 interface Rated {
   readonly node: FleetNode;
   readonly load: number;
@@ -20,10 +28,9 @@ interface Rated {
 
 /**
  * The cheapest fleet for everything that runs, nodes that exist and new ones alike: existing nodes are kept by ascending
- * price for what they hold, while that is below the price of new capacity and until they hold everything. `usable` is how
- * much of their room is counted on: some is always left over.
+ * price for what they hold, while that is below the price of new capacity and until they hold everything.
  */
-export function chooseTarget(simulation: Simulation, usable: number): Target {
+export function chooseTarget(simulation: Simulation, { usable, dearest }: Estimate): Target {
   const rated = simulation.nodes.filter(({ gone }) => !gone).map((node) => rate(simulation, node));
   const staying = rated.filter(({ node }) => isFixed(node));
   const optional = rated.filter(({ node }) => !isFixed(node));
@@ -33,7 +40,7 @@ export function chooseTarget(simulation: Simulation, usable: number): Target {
   const kept: Rated[] = [];
   const leaving: Rated[] = [];
   for (const each of optional) {
-    if (wanted > 0 && each.dearness <= 1) {
+    if (wanted > 0 && each.dearness <= dearest) {
       kept.push(each);
       wanted -= each.load + each.free * usable;
     } else leaving.push(each);

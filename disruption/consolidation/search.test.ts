@@ -1,0 +1,498 @@
+import { describe, expect, test } from '@jest/globals';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import type { Node, Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
+import { annotations, labels } from '../../api/labels.js';
+import type { InstanceType } from '../../core/instance-type.js';
+import type { ClusterObjects } from '../../packing/types.js';
+import { consolidate } from './search.js';
+import type { Consolidation, ConsolidationInput } from './types.js';
+
+const now = Date.parse('2026-11-21T12:00:00Z');
+const longAgo = '2026-01-01T00:00:00Z';
+const gib = 1024 ** 3;
+
+/** An instance type with a price for each `zone/capacity-type`. */
+function type(name: string, cpu: number, memory: number, prices: Record<string, number>): InstanceType {
+  return {
+    name,
+    requirements: [
+      { key: labels.instanceType, operator: 'In', values: [name] },
+      { key: labels.arch, operator: 'In', values: ['amd64'] },
+      { key: labels.os, operator: 'In', values: ['linux'] },
+      { key: labels.zone, operator: 'In', values: [...new Set(Object.keys(prices).map((key) => key.split('/')[0]!))] },
+      {
+        key: labels.capacityType,
+        operator: 'In',
+        values: [...new Set(Object.keys(prices).map((key) => key.split('/')[1]!))],
+      },
+    ],
+    offerings: Object.entries(prices).map(([key, price]) => {
+      const [zone, capacityType] = key.split('/');
+      return {
+        requirements: [
+          { key: labels.zone, operator: 'In', values: [zone!] },
+          { key: labels.capacityType, operator: 'In', values: [capacityType!] },
+        ],
+        price,
+        available: true,
+      };
+    }),
+    capacity: { cpu: cpu * 1000, memory: memory * gib, pods: 110 },
+    overhead: {},
+  };
+}
+
+const od = (price: number): Record<string, number> => ({ 'a/on-demand': price });
+const small = type('small', 2, 8, od(0.1));
+const large = type('large', 4, 16, od(0.2));
+const huge = type('huge', 16, 64, od(0.8));
+
+interface PoolOptions {
+  readonly disruption?: Partial<NodePool['spec']['disruption']>;
+  readonly requirements?: NodePool['spec']['template']['spec']['requirements'];
+  readonly replicas?: number;
+}
+
+function pool(name: string, { disruption, requirements = [], replicas }: PoolOptions = {}): NodePool {
+  return {
+    apiVersion: 'karpenter.sh/v1',
+    kind: 'NodePool',
+    metadata: { name },
+    spec: {
+      template: {
+        spec: { nodeClassRef: { group: 'g', kind: 'K', name: 'default' }, requirements, expireAfter: '720h' },
+      },
+      disruption: {
+        consolidateAfter: '0s',
+        consolidationPolicy: 'WhenEmptyOrUnderutilized',
+        budgets: [{ nodes: '100%' }],
+        ...disruption,
+      },
+      ...(replicas === undefined ? {} : { replicas }),
+    },
+  } as NodePool;
+}
+
+interface NodeOptions {
+  readonly pool?: string;
+  readonly zone?: string;
+  readonly capacityType?: string;
+  readonly annotations?: Record<string, string>;
+  readonly initialized?: boolean;
+  readonly ready?: boolean;
+  readonly claim?: Partial<NodeClaim['status']>;
+}
+
+/** A node that runs, with its claim. */
+function node(name: string, of: InstanceType, options: NodeOptions = {}): { nodes: Node[]; nodeClaims: NodeClaim[] } {
+  const { initialized = true, ready = true } = options;
+  const own: Record<string, string> = {
+    [labels.nodePool]: options.pool ?? 'default',
+    [labels.instanceType]: of.name,
+    [labels.arch]: 'amd64',
+    [labels.os]: 'linux',
+    [labels.zone]: options.zone ?? 'a',
+    [labels.capacityType]: options.capacityType ?? 'on-demand',
+    [labels.registered]: 'true',
+    ...(initialized ? { [labels.initialized]: 'true' } : {}),
+  };
+  const allocatable = {
+    cpu: `${of.capacity['cpu']!}m`,
+    memory: String(of.capacity['memory']!),
+    pods: String(of.capacity['pods']!),
+  };
+  const condition = (
+    conditionType: string,
+    holds: boolean,
+  ): NonNullable<NonNullable<NodeClaim['status']>['conditions']>[number] => ({
+    type: conditionType,
+    status: holds ? 'True' : 'False',
+    reason: conditionType,
+    message: '',
+    lastTransitionTime: longAgo,
+  });
+  return {
+    nodes: [
+      {
+        apiVersion: 'v1',
+        kind: 'Node',
+        metadata: { name, labels: { ...own, [labels.hostname]: name }, annotations: options.annotations ?? {} },
+        spec: { providerID: `p://${name}` },
+        status: { capacity: allocatable, allocatable, conditions: [condition('Ready', ready)] },
+      },
+    ],
+    nodeClaims: [
+      {
+        apiVersion: 'karpenter.sh/v1',
+        kind: 'NodeClaim',
+        metadata: { name: `claim-${name}`, uid: `uid-${name}`, labels: own, creationTimestamp: longAgo },
+        spec: { nodeClassRef: { group: 'g', kind: 'K', name: 'default' }, requirements: [] },
+        status: {
+          nodeName: name,
+          providerID: `p://${name}`,
+          capacity: allocatable,
+          allocatable,
+          conditions: [condition('Initialized', initialized)],
+          ...options.claim,
+        },
+      } as unknown as NodeClaim,
+    ],
+  };
+}
+
+function pod(
+  name: string,
+  nodeName: string,
+  cpu: number,
+  more: Omit<Partial<Pod>, 'spec'> & { spec?: Partial<Pod['spec']> } = {},
+): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    ...more,
+    metadata: { name, namespace: 'default', labels: { app: name.split('-')[0]! }, ...more.metadata },
+    spec: {
+      nodeName,
+      containers: [{ name: 'main', image: 'i', resources: { requests: { cpu: String(cpu), memory: `${cpu}Gi` } } }],
+      ...more.spec,
+    },
+    status: { phase: 'Running', ...more.status },
+  } as Pod;
+}
+
+interface World {
+  readonly pools?: readonly NodePool[];
+  readonly nodes: readonly { nodes: Node[]; nodeClaims: NodeClaim[] }[];
+  readonly pods?: readonly Pod[];
+  readonly types?: readonly InstanceType[];
+  readonly budgets?: readonly PodDisruptionBudget[];
+  readonly more?: Partial<ClusterObjects>;
+}
+
+function input({
+  pools = [pool('default')],
+  nodes,
+  pods = [],
+  types = [small, large, huge],
+  budgets = [],
+  more,
+}: World): ConsolidationInput {
+  return {
+    objects: {
+      pods,
+      nodePools: pools,
+      nodes: nodes.flatMap((each) => each.nodes),
+      nodeClaims: nodes.flatMap((each) => each.nodeClaims),
+      podDisruptionBudgets: budgets,
+      ...more,
+    },
+    catalogues: new Map(pools.map(({ metadata }) => [metadata.name!, types])),
+    settings: { preferencePolicy: 'Respect', minValuesPolicy: 'Strict', wellKnownLabels: [], listedTypes: 60 },
+    now,
+  };
+}
+
+const run = (world: World, more: Partial<ConsolidationInput> = {}): Consolidation =>
+  consolidate({ ...input(world), ...more });
+const gone = ({ commands }: Consolidation): string[] => commands.flatMap(({ candidates }) => candidates).sort();
+const numbered = (
+  count: number,
+  of: InstanceType,
+  options?: NodeOptions,
+): { nodes: Node[]; nodeClaims: NodeClaim[] }[] => Array.from({ length: count }, (_, i) => node(`n${i}`, of, options));
+
+describe('budgets', () => {
+  test.each<[string, string, NodeOptions | undefined, number]>([
+    ['30% of ten', '30%', undefined, 3],
+    ['30% of ten, one not ready', '30%', { ready: false }, 2],
+    ['5% of ten, rounded up', '5%', undefined, 1],
+    ['a number', '4', undefined, 4],
+    ['none', '0', undefined, 0],
+  ])('%s bounds one command', (_, nodes, last, expected) => {
+    const all = [...numbered(9, small), node('n9', small, last)];
+    const result = run(
+      { pools: [pool('default', { disruption: { budgets: [{ nodes }] } })], nodes: all },
+      { mostCommands: 1 },
+    );
+    expect(result.commands.flatMap(({ candidates }) => candidates)).toHaveLength(expected);
+    if (expected > 0) expect(result.commands[0]).toMatchObject({ method: 'empty', decision: 'delete', moves: [] });
+  });
+
+  test('reasons tell empty nodes from underutilized ones', () => {
+    const budgets = [{ nodes: '0', reasons: ['Underutilized' as const] }, { nodes: '100%' }];
+    const world = {
+      pools: [pool('default', { disruption: { budgets } })],
+      nodes: numbered(3, large),
+      pods: [pod('web-0', 'n0', 1), pod('web-1', 'n1', 1)],
+    };
+    expect(gone(run(world))).toEqual(['n2']);
+  });
+
+  test('a closed window does not bind', () => {
+    const budgets = [{ nodes: '0', schedule: '0 3 * * *', duration: '1h' }];
+    expect(
+      gone(run({ pools: [pool('default', { disruption: { budgets } })], nodes: numbered(2, small) })),
+    ).toHaveLength(2);
+  });
+});
+
+describe('which nodes may go', () => {
+  const guard = (name: string, allowed: number, more: object = {}): PodDisruptionBudget =>
+    ({
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata: { name, namespace: 'default' },
+      spec: { selector: { matchLabels: { app: 'web' } }, ...more },
+      status: { disruptionsAllowed: allowed },
+    }) as PodDisruptionBudget;
+  /** Two large nodes, each with one pod: one of them is enough. */
+  const pair = (first: Partial<Pod> = {}, options: NodeOptions = {}): World => ({
+    nodes: [node('n0', large, options), node('n1', large, options)],
+    pods: [pod('web-0', 'n0', 1, first), pod('web-1', 'n1', 1, first)],
+    types: [large],
+  });
+  const kept = { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } };
+
+  test.each<[string, World, number]>([
+    ['either of two, for one holds both', pair(), 1],
+    ['none with a pod that is not to be disrupted', pair(kept), 0],
+    ['none that is not to be disrupted itself', pair({}, { annotations: { [annotations.doNotDisrupt]: 'true' } }), 0],
+    ['none that is not initialized', pair({}, { initialized: false }), 0],
+    ['none whose pods a disruption budget holds', { ...pair(), budgets: [guard('web', 0)] }, 0],
+    ['one where the disruption budget allows it', { ...pair(), budgets: [guard('web', 1)] }, 1],
+    ['none under two disruption budgets', { ...pair(), budgets: [guard('web', 1), guard('again', 1)] }, 0],
+    [
+      'one where the budget lets unready pods go',
+      { ...pair(), budgets: [guard('web', 0, { unhealthyPodEvictionPolicy: 'AlwaysAllow' })] },
+      1,
+    ],
+    [
+      'none under WhenEmpty',
+      { ...pair(), pools: [pool('default', { disruption: { consolidationPolicy: 'WhenEmpty' } })] },
+      0,
+    ],
+    [
+      'none under consolidateAfter: Never',
+      { ...pair(), pools: [pool('default', { disruption: { consolidateAfter: 'Never' } })] },
+      0,
+    ],
+    ['none of a static pool', { ...pair(), pools: [pool('default', { replicas: 2 })] }, 0],
+    [
+      'none whose last pod came five seconds ago',
+      {
+        ...pair({}, { claim: { lastPodEventTime: '2026-11-21T11:59:55Z' } }),
+        pools: [pool('default', { disruption: { consolidateAfter: '30s' } })],
+      },
+      0,
+    ],
+    ['none without a NodeClaim', { ...pair(), more: { nodeClaims: [] } }, 0],
+  ])('%s', (_, world, expected) => {
+    const result = run(world);
+    expect(gone(result)).toHaveLength(expected);
+    if (expected === 0) expect(result.held.map((each) => each.node)).toEqual(['n0', 'n1']);
+  });
+
+  test('nodes that a disruption holds, or with pods on their way, stay', () => {
+    expect(gone(run(pair(), { claimed: new Set(['uid-n0']) }))).toEqual(['n1']);
+    expect(gone(run(pair(), { nominated: new Set(['n1']) }))).toEqual(['n0']);
+  });
+
+  test('pods of the lowest priority do not keep a node', () => {
+    const world = pair({ spec: { priority: -(2 ** 31) } as Pod['spec'] });
+    const policy = pool('default', { disruption: { consolidationPolicy: 'WhenEmpty' } });
+    const [command] = run({
+      ...world,
+      pools: [policy],
+      pods: [pod('web-0', 'n0', 1, { spec: { priority: -(2 ** 31) } as Pod['spec'] }), pod('web-1', 'n1', 1)],
+    }).commands;
+    expect(command).toMatchObject({ method: 'empty', candidates: ['n0'], moves: [{ pod: 'default/web-0', to: 'n1' }] });
+  });
+
+  test('terminating pods of a Deployment do not count, those of a StatefulSet do', () => {
+    const terminating = (kind: string): Partial<Pod> => ({
+      metadata: {
+        deletionTimestamp: '2026-11-21T11:59:59Z',
+        ownerReferences: [{ apiVersion: 'apps/v1', kind, name: 'x', uid: 'x' }],
+      },
+    });
+    const world = (kind: string): World => ({
+      nodes: [node('n0', large)],
+      pods: [pod('web-0', 'n0', 1, terminating(kind))],
+    });
+    expect(gone(run(world('ReplicaSet')))).toEqual(['n0']);
+    expect(gone(run(world('StatefulSet')))).toEqual([]);
+  });
+});
+
+describe('where pods go', () => {
+  test('not to nodes that are not initialized', () => {
+    const nodes = [node('n0', large), node('n1', large, { initialized: false })];
+    expect(run({ nodes, pods: [pod('web-0', 'n0', 3)], types: [large] }).commands).toEqual([]);
+  });
+
+  test('room that pending pods have now stays theirs', () => {
+    const nodes = [node('n0', large), node('n1', large)];
+    const pods = [pod('web-0', 'n0', 3), pod('web-1', 'n1', 1)];
+    const waiting = pod('late-0', '', 1);
+    expect(gone(run({ nodes, pods, types: [large] }))).toHaveLength(1);
+    expect(gone(run({ nodes, pods: [...pods, waiting, pod('late-1', '', 3)], types: [large] }))).toEqual([]);
+  });
+
+  test('apart where anti-affinity says so', () => {
+    const apart = {
+      spec: {
+        affinity: {
+          podAntiAffinity: {
+            requiredDuringSchedulingIgnoredDuringExecution: [
+              { labelSelector: { matchLabels: { app: 'web' } }, topologyKey: labels.hostname },
+            ],
+          },
+        },
+      } as Partial<Pod['spec']>,
+    };
+    const world = { nodes: numbered(3, large), types: [large] };
+    const pods = [pod('web-0', 'n0', 1, apart), pod('web-1', 'n1', 1, apart), pod('other-0', 'n2', 1)];
+    const result = run({ ...world, pods });
+    expect(gone(result)).toEqual(['n2']);
+    expect(result.nodesAfter).toBe(2);
+  });
+
+  test('spread over zones as before', () => {
+    const spread = {
+      spec: {
+        topologySpreadConstraints: [
+          {
+            maxSkew: 1,
+            topologyKey: labels.zone,
+            whenUnsatisfiable: 'DoNotSchedule',
+            labelSelector: { matchLabels: { app: 'web' } },
+          },
+        ],
+      } as Partial<Pod['spec']>,
+    };
+    const both = type('large', 4, 16, { 'a/on-demand': 0.2, 'b/on-demand': 0.2 });
+    const nodes = [node('n0', both), node('n1', both, { zone: 'b' })];
+    const pods = [pod('web-0', 'n0', 1, spread), pod('web-1', 'n1', 1, spread)];
+    expect(gone(run({ nodes, pods, types: [both] }))).toEqual([]);
+  });
+});
+
+describe('replacements', () => {
+  test('a node that is too large makes way for a cheaper one', () => {
+    const result = run({ nodes: [node('n0', huge)], pods: [pod('web-0', 'n0', 1)] });
+    expect(result.commands).toMatchObject([
+      {
+        method: 'single',
+        decision: 'replace',
+        candidates: ['n0'],
+        replacements: [{ cheapest: { instanceType: 'small', pricePerHour: 0.1 }, pods: ['default/web-0'] }],
+        moves: [{ pod: 'default/web-0', to: 'replacement-0-0' }],
+        priceBefore: 0.8,
+        priceAfter: 0.1,
+      },
+    ]);
+    expect(result.commands[0]!.replacements[0]!.instanceTypes).not.toContain('huge');
+  });
+
+  test('several nodes make way for several cheaper ones', () => {
+    // Each pod needs a node of its own, for which a small one does.
+    const apart = {
+      spec: {
+        affinity: {
+          podAntiAffinity: {
+            requiredDuringSchedulingIgnoredDuringExecution: [
+              { labelSelector: { matchLabels: { app: 'web' } }, topologyKey: labels.hostname },
+            ],
+          },
+        },
+      } as Partial<Pod['spec']>,
+    };
+    const result = run({ nodes: numbered(3, huge), pods: [0, 1, 2].map((i) => pod(`web-${i}`, `n${i}`, 1, apart)) });
+    expect(result).toMatchObject({ nodesAfter: 3 });
+    expect(result.priceAfter).toBeCloseTo(0.3, 9);
+    expect(result.commands).toHaveLength(1);
+    expect(result.commands[0]!.replacements).toHaveLength(3);
+  });
+
+  test('on-demand with cheaper spot is replaced by spot alone, so that no launch can end on on-demand', () => {
+    const both = type('large', 4, 16, { 'a/on-demand': 0.2, 'a/spot': 0.06 });
+    const result = run({ nodes: [node('n0', both)], pods: [pod('web-0', 'n0', 3)], types: [both] });
+    const [replacement] = result.commands[0]!.replacements;
+    expect(replacement).toMatchObject({ cheapest: { capacityType: 'spot', pricePerHour: 0.06 } });
+    expect(replacement!.requirements).toContainEqual({ key: labels.capacityType, operator: 'In', values: ['spot'] });
+  });
+
+  test('a type whose dearest zone is no cheaper does not count', () => {
+    const pricey = type('small', 2, 8, { 'a/spot': 0.05, 'b/spot': 0.3 });
+    const world = { nodes: [node('n0', large)], pods: [pod('web-0', 'n0', 1)] };
+    expect(run({ ...world, types: [large, pricey] }).commands).toEqual([]);
+    const even = type('small', 2, 8, { 'a/spot': 0.05, 'b/spot': 0.19 });
+    expect(run({ ...world, types: [large, even] }).commands).toHaveLength(1);
+  });
+
+  test.each<[string, number, boolean, number | undefined]>([
+    ['not unless asked for', 15, false, undefined],
+    ['not from 14 cheaper types', 14, true, undefined],
+    ['from 15, which are all that is requested', 16, true, 15],
+  ])('spot is replaced by spot: %s', (_, cheaper, spotToSpot, expected) => {
+    const types = [
+      type('own', 4, 16, { 'a/spot': 0.5 }),
+      ...Array.from({ length: cheaper }, (_each, i) =>
+        type(`t${String(i).padStart(2, '0')}`, 4, 16, { 'a/spot': 0.1 + i / 1000 }),
+      ),
+    ];
+    const nodes = [node('n0', types[0]!, { capacityType: 'spot' })];
+    const result = run({ nodes, pods: [pod('web-0', 'n0', 3)], types }, { spotToSpot });
+    expect(result.commands[0]?.replacements[0]?.instanceTypes.length).toBe(expected);
+  });
+
+  test('no node makes way for another of its own type at its own price', () => {
+    // Two full large nodes could only become two large nodes.
+    const pods = [0, 1].map((i) => pod(`web-${i}`, `n${i}`, 4));
+    expect(run({ nodes: numbered(2, large), pods, types: [large] }).commands).toEqual([]);
+  });
+
+  test('pods of many nodes go to replacements sized for all of them, within the budget of each command', () => {
+    const nodes = numbered(8, huge);
+    const pods = nodes.map((_, i) => pod(`web-${i}`, `n${i}`, 2));
+    const result = run({ pools: [pool('default', { disruption: { budgets: [{ nodes: '2' }] } })], nodes, pods });
+    expect(result.priceAfter).toBeLessThan(0.8 + 1e-9);
+    expect(Math.max(...result.commands.map(({ candidates }) => candidates.length))).toBeLessThanOrEqual(2);
+    const moved = result.commands.flatMap(({ moves }) => moves.map((move) => move.pod));
+    expect(new Set(moved).size).toBe(moved.length);
+  });
+});
+
+describe('Balanced', () => {
+  /** Deleting n0 saves `price` of 1, and disrupts `pods` of the pool's pods. */
+  const world = (price: number, podsOnFirst: number, podsOnSecond: number): World => {
+    const first = type('first', 64, 256, od(price));
+    const second = type('second', 64, 256, od(1 - price));
+    return {
+      pools: [pool('default', { disruption: { consolidationPolicy: 'Balanced' } })],
+      nodes: [node('n0', first), node('n1', second, { annotations: { [annotations.doNotDisrupt]: 'true' } })],
+      pods: [
+        ...Array.from({ length: podsOnFirst }, (_, i) => pod(`a-${i}`, 'n0', 0.1)),
+        ...Array.from({ length: podsOnSecond }, (_, i) => pod(`b-${i}`, 'n1', 0.1)),
+      ],
+      types: [first, second],
+    };
+  };
+
+  // Of 100 in all, disruption cost 50 on either side: the score is the share saved over one half.
+  test.each<[string, number, string[]]>([
+    ['0.49', 0.245, []],
+    ['0.5', 0.25, ['n0']],
+  ])('a move that scores %s', (_, price, expected) => {
+    expect(gone(run(world(price, 49, 49)))).toEqual(expected);
+  });
+});
+
+test('equal input gives equal commands, in whatever order objects come', () => {
+  const nodes = numbered(6, large);
+  const pods = nodes.map((_, i) => pod(`web-${i}`, `n${i}`, 1));
+  const result = run({ nodes, pods });
+  expect(run({ nodes: [...nodes].reverse(), pods: [...pods].reverse() })).toEqual(result);
+  expect(result.commands.length).toBeGreaterThan(0);
+});
