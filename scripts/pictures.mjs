@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Client, Connection } from '@temporalio/client';
 import { chromium } from 'playwright-core';
 
 const { values } = parseArgs({
@@ -16,20 +15,7 @@ const { values } = parseArgs({
 });
 
 const state = process.env.XDG_STATE_HOME || join(homedir(), '.local/state');
-const { cluster, endpoints } = JSON.parse(readFileSync(join(state, 'stowage', values.name, 'stack.json'), 'utf8'));
-
-async function latest(type) {
-  const connection = await Connection.connect({ address: endpoints.temporalAddress });
-  try {
-    const query = `WorkflowType = "${type}" AND StowageCluster = "${cluster}"`;
-    for await (const { workflowId, runId } of new Client({ connection }).workflow.list({ query })) {
-      return { workflowId, runId };
-    }
-    throw new Error(`No ${type} workflow was found.`);
-  } finally {
-    await connection.close();
-  }
-}
+const { endpoints } = JSON.parse(readFileSync(join(state, 'stowage', values.name, 'stack.json'), 'utf8'));
 
 async function main() {
   const browser = await chromium.launch({
@@ -38,15 +24,17 @@ async function main() {
   });
   try {
     const page = await browser.newPage({ viewport: { width: 1440, height: 1000 } });
-    const shoot = async (file, path) => {
-      await page.goto(`${endpoints.temporalUiUrl}${path}`, { waitUntil: 'networkidle' });
-      await page.screenshot({ path: join(values.out, file) });
-      console.log(`${file}: ${path}`);
-    };
-    await shoot('workflows.png', '/namespaces/default/workflows');
-    for (const type of ['launchNode', 'handleInterruption', 'consolidate', 'terminateNode']) {
-      const { workflowId, runId } = await latest(type);
-      await shoot(`${type}.png`, `/namespaces/default/workflows/${encodeURIComponent(workflowId)}/${runId}/timeline`);
+    const open = (path) => page.goto(`${endpoints.temporalUiUrl}${path}`, { waitUntil: 'networkidle' });
+    const shoot = (file) => page.screenshot({ path: join(values.out, file) });
+    await open('/namespaces/default/workflows');
+    await shoot('workflows.png');
+    for (const kind of ['launch', 'interrupt', 'consolidate', 'terminate']) {
+      await open('/namespaces/default/workflows');
+      // The list shows the latest first.
+      await page.locator(`a[href*="${kind}"]`).first().click();
+      await page.getByText('Event History').first().waitFor();
+      await page.waitForLoadState('networkidle');
+      await shoot(`${kind}.png`);
     }
   } finally {
     await browser.close();

@@ -45,6 +45,8 @@ export class Instances {
 
   async get(id: string): Promise<Ec2Instance | undefined> {
     const instance = await this.describing.add(id);
+    // Seen once, it will not go unseen again until it is gone.
+    if (instance !== undefined) this.launches.delete(id);
     if (instance === undefined && this.clock.now() - (this.launches.get(id) ?? -Infinity) < visibleAfterMs) {
       throw new DomainError('Unavailable', `ec2:DescribeInstances: ${id} was just launched and is not visible yet`);
     }
