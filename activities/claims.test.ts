@@ -28,11 +28,12 @@ describe('planning and creating claims', () => {
 
   const planNow = async (without: string[] = []): Promise<PlanNodesResult> => {
     await world.synced();
-    const { planNodes } = createPlanningActivities(world.deps);
-    return (await new MockActivityEnvironment().run(() => planNodes({ marks: [], without }))) as PlanNodesResult;
+    const planning = createPlanningActivities(world.deps);
+    return new MockActivityEnvironment().run<[], PlanNodesResult, () => Promise<PlanNodesResult>>(() =>
+      planning.planNodes({ marks: [], without }),
+    );
   };
-  const create = createClaim;
-  async function createClaim(planId: string): Promise<{ created: readonly { name: string }[]; refused: unknown }> {
+  async function create(planId: string): Promise<{ created: readonly { name: string }[]; refused: unknown }> {
     const plan = await planNow();
     if (plan.state !== 'planned') throw new Error(plan.reason);
     return createClaimActivities(world.deps).createClaims({ planId, ...plan, reason: 'provisioned' });
@@ -65,11 +66,11 @@ describe('planning and creating claims', () => {
     world.kube.put('Pod', pod('a', '1'));
     const plan = await planNow();
     if (plan.state !== 'planned') throw new Error(plan.reason);
-    const { createClaims } = createClaimActivities(world.deps);
+    const activities = createClaimActivities(world.deps);
     const input = { planId: 'chain/1/0', ...plan, reason: 'provisioned' };
 
-    const first = await createClaims(input);
-    const second = await createClaims(input);
+    const first = await activities.createClaims(input);
+    const second = await activities.createClaims(input);
 
     expect(second).toEqual(first);
     expect(world.kube.objects('NodeClaim')).toHaveLength(1);
@@ -92,7 +93,6 @@ describe('planning and creating claims', () => {
   });
 
   test('a claim without an instance holds the next plan up', async () => {
-    const done = new AbortController();
     world.kube.put('NodeClaim', nodeClaim('launching'));
     world.kube.put('Pod', pod('a', '1'));
     await world.synced();
@@ -100,7 +100,6 @@ describe('planning and creating claims', () => {
     world.kube.put('NodeClaim', nodeClaim('launching', { status: { providerID: 'fake:///a/i-9' } }));
 
     await expect(running).resolves.toMatchObject({ state: 'planned' });
-    done.abort();
   });
 
   test('pods that fit nowhere are told why', async () => {

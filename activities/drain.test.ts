@@ -39,9 +39,11 @@ describe('terminating a node', () => {
     });
   const drain = async (more: { known?: string[]; deadline?: number } = {}): Promise<DrainProgress> => {
     await world.synced();
-    const { drainNode } = createDrainActivities(world.deps);
+    const activities = createDrainActivities(world.deps);
     const input = { claim, nodeName: 'n1', known: [], since: world.clock.now, ...more };
-    return (await new MockActivityEnvironment().run(() => drainNode(input))) as DrainProgress;
+    return new MockActivityEnvironment().run<[], DrainProgress, () => Promise<DrainProgress>>(() =>
+      activities.drainNode(input),
+    );
   };
   const begin = () =>
     createTerminationActivities(world.deps).beginTermination({ claim, deleteClaim: true, reason: 'empty' });
@@ -84,7 +86,7 @@ describe('terminating a node', () => {
 
   test('critical pods and DaemonSets go last', async () => {
     const order: string[] = [];
-    const { evict } = world.kube;
+    const evict = world.kube.evict.bind(world.kube);
     Object.assign(world.kube, {
       evict: async (pod: Parameters<typeof evict>[0]) => {
         order.push(pod.name);
@@ -177,10 +179,10 @@ describe('terminating a node', () => {
       status: { attached: true },
     });
     await world.synced();
-    const { awaitVolumesDetached } = createDrainActivities(world.deps);
+    const activities = createDrainActivities(world.deps);
     const wait = (deadline?: number) =>
       new MockActivityEnvironment().run(() =>
-        awaitVolumesDetached({
+        activities.awaitVolumesDetached({
           claim,
           nodeName: 'n1',
           known: [],
@@ -208,10 +210,10 @@ describe('terminating a node', () => {
   });
 
   test('an earlier deadline is stamped, a later one is not', async () => {
-    const { setDeadline } = createTerminationActivities(world.deps);
+    const activities = createTerminationActivities(world.deps);
 
-    await setDeadline({ claim, deadline: world.clock.now + 60_000 });
-    await setDeadline({ claim, deadline: world.clock.now + 90_000 });
+    await activities.setDeadline({ claim, deadline: world.clock.now + 60_000 });
+    await activities.setDeadline({ claim, deadline: world.clock.now + 90_000 });
 
     const stamped = (await world.kube.get('NodeClaim', { name: 'c1' }))?.metadata.annotations;
     expect(stamped?.[annotations.terminationTimestamp]).toBe('2026-01-05T12:01:00Z');

@@ -28,7 +28,9 @@ describe('launching a claim', () => {
 
   const live = () => world.kube.get('NodeClaim', { name: 'c1' });
   const launchNow = async (): Promise<LaunchInstanceResult> =>
-    (await new MockActivityEnvironment().run(() => cloud.launchInstance({ claim }))) as LaunchInstanceResult;
+    new MockActivityEnvironment().run<[], LaunchInstanceResult, () => Promise<LaunchInstanceResult>>(() =>
+      cloud.launchInstance({ claim }),
+    );
   const putNode = async (node: { taints?: { key: string; effect: 'NoSchedule' | 'NoExecute' }[]; ready?: boolean }) => {
     const providerID = (await live())!.status!.providerID!;
     world.kube.put('Node', {

@@ -70,13 +70,14 @@ export async function watchTemporal(
   { log, address, onState }: { log: Log; address: string; onState: (connected: boolean) => void },
   signal: AbortSignal,
 ): Promise<void> {
+  const over = (): boolean => signal.aborted;
   let connected = true;
-  while (!signal.aborted) {
+  while (!over()) {
     const answers = await client.connection
       .withDeadline(Date.now() + lookMs, () => client.workflowService.getSystemInfo({}))
       .then(() => true)
       .catch(() => false);
-    if (answers !== connected && !signal.aborted) {
+    if (answers !== connected && !over()) {
       if (answers) log.info({ address }, 'Temporal answers again');
       else log.warn({ address }, 'Temporal is unreachable, retrying');
       onState(answers);

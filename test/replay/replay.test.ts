@@ -1,0 +1,44 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import proto from '@temporalio/proto';
+import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
+
+jest.setTimeout(120_000);
+
+const folder = join(dirname(fileURLToPath(import.meta.url)), 'histories');
+const expected = JSON.parse(readFileSync(join(folder, 'expected-counts.json'), 'utf8')) as Record<string, number>;
+
+const recorded = (type: string): string[] =>
+  readdirSync(join(folder, type), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.bin.gz'));
+
+// Histories of a real server, as running workflows have them when a new build takes over (test/replay/record.mjs).
+describe('recorded histories', () => {
+  let workflowBundle: WorkflowBundleWithSourceMap;
+
+  beforeAll(async () => {
+    const logger = new DefaultLogger('ERROR');
+    Runtime.install({ logger });
+    const workflowsPath = fileURLToPath(new URL('../../workflows/index.ts', import.meta.url));
+    workflowBundle = await bundleWorkflowCode({ workflowsPath, logger });
+  });
+
+  test.each(Object.entries(expected))('%s: %d histories replay', async (type, count) => {
+    const files = recorded(type);
+    expect(files).toHaveLength(count);
+    const histories = files.map((file) => {
+      const bytes = gunzipSync(readFileSync(join(folder, type, file)));
+      return { workflowId: file, history: proto.temporal.api.history.v1.History.decode(bytes) };
+    });
+
+    const failed: string[] = [];
+    for await (const { workflowId, error } of Worker.runReplayHistories({ workflowBundle }, histories)) {
+      if (error !== undefined) failed.push(`${workflowId}: ${error.message}`);
+    }
+
+    expect(failed).toEqual([]);
+  });
+});
