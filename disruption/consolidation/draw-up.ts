@@ -2,6 +2,7 @@ import { compareText } from '../../packing/compare.js';
 import { Blueprint } from './blueprint.js';
 import { loadOf, type FleetNode } from './fleet.js';
 import type { Launch, Outcome, Simulation } from './simulation.js';
+import type { Worth } from './worth.js';
 import { chooseTarget, isFixed, type Estimate, type Target } from './target.js';
 
 /** Units of search for where everything goes, and for a first look at it. */
@@ -78,14 +79,17 @@ function* targets(simulation: Simulation): Generator<Target> {
   }
 }
 
-/** In which order nodes that stay are filled: as estimated, or the fullest first. */
+/** In which order nodes that stay are filled: as estimated, the fullest first, or the emptiest first. */
 const orders: readonly ((simulation: Simulation, nodes: readonly FleetNode[]) => readonly FleetNode[])[] = [
   (_simulation, nodes) => nodes,
-  ({ worth }, nodes) => {
-    const free = new Map(nodes.map((node) => [node, worth.of(node.state.free)]));
-    return [...nodes].sort((a, b) => free.get(a)! - free.get(b)! || compareText(a.name, b.name));
-  },
+  ({ worth }, nodes) => byFree(worth, nodes),
+  ({ worth }, nodes) => byFree(worth, nodes).reverse(),
 ];
+
+function byFree(worth: Worth, nodes: readonly FleetNode[]): FleetNode[] {
+  const free = new Map(nodes.map((node) => [node, worth.of(node.state.free)]));
+  return [...nodes].sort((a, b) => free.get(a)! - free.get(b)! || compareText(a.name, b.name));
+}
 
 function drawingOf(simulation: Simulation, target: Target, outcome: Outcome): Omit<Drawing, 'allowed'> {
   const leaving = new Set(target.leave);
