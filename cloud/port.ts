@@ -47,6 +47,12 @@ export interface CloudProvider {
   /** Remembers that offerings are out of capacity; the caller keeps the durable timer. */
   markUnavailable(offerings: readonly UnavailableOffering[]): void;
 
+  /**
+   * Takes in what a registered node really has, in bytes: later estimates for its type and image shrink to it
+   * (section 3.6, scenario 70). Any number of times, in any order.
+   */
+  learnMemory?(observed: { readonly instanceType: string; readonly imageId: string; readonly memory: number }): void;
+
   /** Reads catalogue and prices again where they are kept (the schedule of section 5.2). */
   refresh?(): Promise<void>;
 

@@ -101,13 +101,12 @@ export function pinnedLabels(
   option: LaunchOption,
   requirements: readonly NodeSelectorRequirement[],
 ): Record<string, string> {
-  const pinned: Record<string, string> = {};
-  for (const { key, operator, values } of [
-    ...requirements,
-    ...option.type.requirements,
-    ...option.offering.requirements,
-  ]) {
-    if (operator === 'In' && values?.length === 1) pinned[key] = values[0]!;
+  const pinned = new Map<string, string>();
+  const all = [...requirements, ...option.type.requirements, ...option.offering.requirements];
+  for (const { key, operator, values } of all) {
+    if (operator === 'In' && values?.length === 1) pinned.set(key, values[0]!);
+    // What another offering of the type has, this one may lack.
+    else if (operator === 'DoesNotExist') pinned.delete(key);
   }
-  return pinned;
+  return Object.fromEntries(pinned);
 }

@@ -23,7 +23,7 @@ export function instanceDrift(
   nodeClass: EC2NodeClass,
   types: readonly InstanceType[],
 ): string | undefined {
-  const { amis = [], subnets = [], securityGroups = [] } = nodeClass.status ?? {};
+  const { amis = [], securityGroups = [] } = nodeClass.status ?? {};
   const name = claim.metadata.labels?.[labels.instanceType] ?? instance.instanceType;
   const type = types.find((candidate) => candidate.name === name);
   const image = type === undefined ? undefined : imageFor(amis, type.requirements);
@@ -32,8 +32,15 @@ export function instanceDrift(
   const groups = new Set(instance.securityGroupIds);
   const same = groups.size === wanted.size && [...groups].every((group) => wanted.has(group));
   if (wanted.size > 0 && !same) return 'SecurityGroupDrift';
-  const known = subnets.map((subnet) => subnet.id);
-  return known.length > 0 && differs(instance.subnetId, known) ? 'SubnetDrift' : undefined;
+  return placeDrift(instance, nodeClass.status);
+}
+
+function placeDrift(instance: Ec2Instance, status: EC2NodeClass['status']): string | undefined {
+  const subnets = (status?.subnets ?? []).map((subnet) => subnet.id);
+  if (subnets.length > 0 && differs(instance.subnetId, subnets)) return 'SubnetDrift';
+  const reservations = (status?.capacityReservations ?? []).map((reservation) => reservation.id);
+  const reserved = instance.capacityType === 'reserved';
+  return reserved && differs(instance.capacityReservationId, reservations) ? 'CapacityReservationDrift' : undefined;
 }
 
 /** Whether a value that is known is none of these. */

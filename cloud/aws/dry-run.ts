@@ -13,7 +13,7 @@ import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
 import { isDryRunSuccess, toDomainError } from './errors.js';
 import { fleetRequest } from './fleet.js';
-import { capacityTypeOf, zoneOf } from './launch-choice.js';
+import { capacityTypeOf, templateKey, zoneOf } from './launch-choice.js';
 import type { LaunchStage } from './launch-choice.js';
 import { launchTags, tagList } from './tags.js';
 import type { TemplatePlanner } from './template-planner.js';
@@ -120,7 +120,8 @@ export class DryRun {
     templates: Templates,
   ): Promise<ConditionChange | undefined> {
     let first: ConditionChange | undefined;
-    const name = stage.options[0]?.type.name ?? '';
+    const [option] = stage.options;
+    const name = option?.type.name ?? '';
     const tags = tagList(launchTags(nodeClass, sampleClaim(nodeClass), samplePool, this.deps.clusterName));
     for (const subnet of nodeClass.status?.subnets ?? []) {
       const failed = await outcome('RunInstancesAuthCheckFailed', 'ec2:RunInstances', () =>
@@ -129,7 +130,10 @@ export class DryRun {
           MinCount: 1,
           MaxCount: 1,
           InstanceType: name as never,
-          LaunchTemplate: { LaunchTemplateName: templates.get(name)?.template, Version: '$Latest' },
+          LaunchTemplate: {
+            LaunchTemplateName: templates.get(option === undefined ? '' : templateKey(option))?.template,
+            Version: '$Latest',
+          },
           NetworkInterfaces: [
             {
               DeviceIndex: 0,

@@ -2,12 +2,12 @@ import type { CreateFleetCommandInput, FleetLaunchTemplateConfigRequest } from '
 import type { ResolvedSubnet } from '../../api/aws/ec2-node-class.js';
 import type { LaunchOption } from '../../core/launch-options.js';
 import type { LaunchStage } from './launch-choice.js';
-import { zoneOf } from './launch-choice.js';
+import { kindOf, templateKey, zoneOf } from './launch-choice.js';
 import { tagList } from './tags.js';
 
 export interface FleetInput {
   readonly stage: LaunchStage;
-  /** The launch template of each type, by type name. */
+  /** The launch template of each option, by `templateKey`. */
   readonly templates: ReadonlyMap<string, { readonly template: string; readonly imageId: string }>;
   /** The subnet of each zone. */
   readonly subnets: ReadonlyMap<string, ResolvedSubnet>;
@@ -22,18 +22,24 @@ export interface FleetInput {
 /** The CreateFleet of one stage: type `instant`, one instance, one override for each type and zone (section 3.3). */
 export function fleetRequest(input: FleetInput): CreateFleetCommandInput {
   const spot = input.stage.capacityType === 'spot';
+  const block = input.stage.options.some((option) => kindOf(option) === 'capacity-block');
   const tags = tagList(input.tags);
   return {
     Type: 'instant',
     ClientToken: input.clientToken,
-    TargetCapacitySpecification: { DefaultTargetCapacityType: spot ? 'spot' : 'on-demand', TotalTargetCapacity: 1 },
+    TargetCapacitySpecification: {
+      DefaultTargetCapacityType: spot ? 'spot' : block ? 'capacity-block' : 'on-demand',
+      TotalTargetCapacity: 1,
+    },
     ...(spot
       ? {
           SpotOptions: {
             AllocationStrategy: input.prioritized ? 'capacity-optimized-prioritized' : 'price-capacity-optimized',
           },
         }
-      : { OnDemandOptions: { AllocationStrategy: input.prioritized ? 'prioritized' : 'lowest-price' } }),
+      : block
+        ? {}
+        : { OnDemandOptions: { AllocationStrategy: input.prioritized ? 'prioritized' : 'lowest-price' } }),
     LaunchTemplateConfigs: templateConfigs(input),
     TagSpecifications: [
       { ResourceType: 'instance', Tags: tags },
@@ -47,7 +53,7 @@ export function fleetRequest(input: FleetInput): CreateFleetCommandInput {
 function templateConfigs(input: FleetInput): FleetLaunchTemplateConfigRequest[] {
   const byTemplate = new Map<string, Map<string, LaunchOption>>();
   for (const option of input.stage.options) {
-    const template = input.templates.get(option.type.name)?.template;
+    const template = input.templates.get(templateKey(option))?.template;
     if (template === undefined || !input.subnets.has(zoneOf(option))) continue;
     const overrides = byTemplate.get(template) ?? new Map<string, LaunchOption>();
     const key = `${option.type.name}/${zoneOf(option)}`;
@@ -59,7 +65,7 @@ function templateConfigs(input: FleetInput): FleetLaunchTemplateConfigRequest[] 
     Overrides: [...overrides.values()].map((option) => ({
       InstanceType: option.type.name as never,
       SubnetId: input.subnets.get(zoneOf(option))?.id,
-      ImageId: input.templates.get(option.type.name)?.imageId,
+      ImageId: input.templates.get(templateKey(option))?.imageId,
       AvailabilityZone: zoneOf(option),
       ...(input.prioritized ? { Priority: option.offering.price } : {}),
     })),

@@ -25,6 +25,8 @@ export interface CatalogueInput {
   readonly knownMemory?: (type: string, amiId: string) => number | undefined;
   /** Whether a subnet has run out of addresses for now. */
   readonly subnetExhausted?: (id: string) => boolean;
+  /** Instances that a capacity reservation still has room for. */
+  readonly reservedCount?: (reservationId: string) => number;
 }
 
 /**
@@ -88,7 +90,7 @@ function buildType(
   });
   const ami = imageFor(status?.amis ?? [], own);
   if (ami === undefined) return undefined;
-  const offerings = buildOfferings(info, input, zones);
+  const offerings = [...buildOfferings(info, input, zones), ...reservedOfferings(name, input, zones)];
   const knownMemory = input.knownMemory?.(name, ami.id);
   const { vmMemoryOverheadPercent, reservedEnis } = input;
   return {
@@ -99,6 +101,7 @@ function buildType(
       union(offerings, labels.zone),
       union(offerings, labels.zoneId),
       union(offerings, labels.capacityType),
+      ...reservationKeys.map((key) => union(offerings, key)),
     ],
     offerings,
     ...machineResources(info, {
@@ -126,6 +129,8 @@ function buildOfferings(info: InstanceTypeInfo, input: CatalogueInput, zones: Re
   const name = info.InstanceType ?? '';
   const offered = input.machines.zones.get(name);
   const usage: readonly string[] = info.SupportedUsageClasses ?? [];
+  const reservations = input.nodeClass.status?.capacityReservations ?? [];
+  const mayBeReserved = reservations.some((reservation) => reservation.instanceType === name);
   const offerings: Offering[] = [];
   for (const [zone, { zoneId, exhausted }] of zones) {
     if (offered?.has(zone) !== true) continue;
@@ -137,6 +142,7 @@ function buildOfferings(info: InstanceTypeInfo, input: CatalogueInput, zones: Re
           { key: labels.capacityType, operator: 'In', values: [capacityType] },
           { key: labels.zone, operator: 'In', values: [zone] },
           ...(zoneId === undefined ? [] : [{ key: labels.zoneId, operator: 'In' as const, values: [zoneId] }]),
+          ...(mayBeReserved ? reservationKeys.map((key) => ({ key, operator: 'DoesNotExist' as const })) : []),
         ],
         price: price ?? 0,
         ...availability(price, exhausted, input.unavailable.get(capacityType, name, zone)),
@@ -144,6 +150,45 @@ function buildOfferings(info: InstanceTypeInfo, input: CatalogueInput, zones: Re
     }
   }
   return offerings;
+}
+
+const reservationKeys = [
+  awsLabels.capacityReservationId,
+  awsLabels.capacityReservationType,
+  awsLabels.capacityReservationInterruptible,
+] as const;
+
+/** Reserved capacity is paid for already: its price only keeps the order among reservations (section 3.6). */
+const reservedPriceShare = 1 / 10_000_000;
+
+function reservedOfferings(type: string, input: CatalogueInput, zones: ReadonlyMap<string, Zone>): Offering[] {
+  const own = (input.nodeClass.status?.capacityReservations ?? []).filter(
+    (reservation) => reservation.instanceType === type && zones.has(reservation.availabilityZone),
+  );
+  return own.map((reservation) => {
+    const { id, availabilityZone, reservationType, interruptible, state } = reservation;
+    const zone = zones.get(availabilityZone);
+    const count = input.reservedCount?.(id) ?? 0;
+    const price = (input.prices.onDemand[type] ?? 0) * reservedPriceShare;
+    const requirements = labelRequirements({
+      [labels.capacityType]: 'reserved',
+      [labels.zone]: availabilityZone,
+      ...(zone?.zoneId === undefined ? {} : { [labels.zoneId]: zone.zoneId }),
+      [awsLabels.capacityReservationId]: id,
+      [awsLabels.capacityReservationType]: reservationType,
+      [awsLabels.capacityReservationInterruptible]: String(interruptible === true),
+    });
+    const usable = count > 0 && state === 'active' && zone?.exhausted !== true;
+    return {
+      requirements,
+      price,
+      available: usable,
+      reservationCapacity: count,
+      ...(usable
+        ? {}
+        : { unavailableReason: state === 'active' ? 'the reservation is used up' : 'the reservation ends soon' }),
+    };
+  });
 }
 
 function availability(

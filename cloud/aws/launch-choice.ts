@@ -1,3 +1,4 @@
+import { awsLabels } from '../../api/aws/labels.js';
 import { capacityTypes, labels } from '../../api/labels.js';
 import type { CapacityType } from '../../api/labels.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
@@ -30,7 +31,7 @@ export function chooseLaunch(types: readonly InstanceType[], claim: NodeClaim): 
   const all = launchOptions(types, requirements, parseResources(resources?.requests));
   if (all.length === 0) return { kind: 'none', message: 'no instance type with an available offering meets the claim' };
   const withMinValues = requirements.some((requirement) => requirement.minValues !== undefined);
-  const options = withMinValues ? all : affordable(generic(all));
+  const options = withMinValues ? oneReservationKind(all) : affordable(generic(oneReservationKind(all)));
   const stages = capacityTypes.flatMap((capacityType) => {
     const own = truncate(options.filter((option) => capacityTypeOf(option) === capacityType));
     return own.length > 0 && meetsMinValues(own, claim) ? [{ capacityType, options: own }] : [];
@@ -45,6 +46,44 @@ export function capacityTypeOf(option: LaunchOption): CapacityType {
 
 export function zoneOf(option: LaunchOption): string {
   return pinnedValue(option.offering.requirements, labels.zone) ?? '';
+}
+
+export function reservationOf(option: LaunchOption): string | undefined {
+  return pinnedValue(option.offering.requirements, awsLabels.capacityReservationId);
+}
+
+/** Options with one launch template: those of a type, or of a type in one reservation. */
+export function templateKey(option: LaunchOption): string {
+  const reservation = reservationOf(option);
+  return reservation === undefined ? option.type.name : `${option.type.name}/${reservation}`;
+}
+
+/**
+ * One request can use one kind of reservation: the kind of the cheapest option is kept; of a capacity block one option
+ * alone, otherwise for each type and zone the reservation with most room (section 3.2, filters 2 to 4).
+ */
+function oneReservationKind(cheapestFirst: readonly LaunchOption[]): readonly LaunchOption[] {
+  const reserved = cheapestFirst.filter((option) => reservationOf(option) !== undefined);
+  const cheapest = Math.min(...reserved.map((option) => option.offering.price));
+  const kind = ['default', 'capacity-block', 'interruptible'].find((each) =>
+    reserved.some((option) => option.offering.price === cheapest && kindOf(option) === each),
+  );
+  const ofKind = reserved.filter((option) => kindOf(option) === kind);
+  const best = new Map<string, LaunchOption>();
+  for (const option of kind === 'capacity-block' ? ofKind.slice(0, 1) : ofKind) {
+    const place = `${option.type.name}/${zoneOf(option)}`;
+    const known = best.get(place);
+    const room = option.offering.reservationCapacity ?? 0;
+    if (known === undefined || room > (known.offering.reservationCapacity ?? 0)) best.set(place, option);
+  }
+  const kept = new Set(best.values());
+  return cheapestFirst.filter((option) => reservationOf(option) === undefined || kept.has(option));
+}
+
+export function kindOf(option: LaunchOption): 'default' | 'capacity-block' | 'interruptible' {
+  const { requirements } = option.offering;
+  if (pinnedValue(requirements, awsLabels.capacityReservationType) === 'capacity-block') return 'capacity-block';
+  return pinnedValue(requirements, awsLabels.capacityReservationInterruptible) === 'true' ? 'interruptible' : 'default';
 }
 
 const accelerators = [

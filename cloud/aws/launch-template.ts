@@ -24,6 +24,9 @@ export interface TemplateInput {
   readonly spot: boolean;
   /** Network cards that get an EFA interface; 0 when pods ask for none. */
   readonly efaCards: number;
+  /** The capacity reservation to launch into. */
+  readonly reservation: string | undefined;
+  readonly capacityBlock: boolean;
   /** Tags of the template itself, of network interfaces and of the spot request. */
   readonly tags: Readonly<Record<string, string>>;
 }
@@ -55,6 +58,15 @@ export function templateData(input: TemplateInput): RequestLaunchTemplateData {
       HttpTokens: metadataOptions.httpTokens,
       InstanceMetadataTags: 'disabled',
     },
+    // Without a word on it an instance would use up any open reservation that matches.
+    CapacityReservationSpecification:
+      input.reservation === undefined
+        ? { CapacityReservationPreference: 'none' }
+        : {
+            CapacityReservationPreference: 'capacity-reservations-only',
+            CapacityReservationTarget: { CapacityReservationId: input.reservation },
+          },
+    ...(input.capacityBlock ? { InstanceMarketOptions: { MarketType: 'capacity-block' as const } } : {}),
     Monitoring: { Enabled: spec.detailedMonitoring ?? false },
     ...(spec.cpuOptions?.nestedVirtualization === undefined
       ? {}

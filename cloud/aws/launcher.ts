@@ -1,5 +1,6 @@
 import type { CreateFleetCommandOutput } from '@aws-sdk/client-ec2';
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
+import { awsLabels } from '../../api/aws/labels.js';
 import { annotations, labels } from '../../api/labels.js';
 import { conditionOf } from '../../core/conditions.js';
 import { DomainError, isDomainError } from '../../core/failures.js';
@@ -17,10 +18,11 @@ import { fleetRequest } from './fleet.js';
 import type { FleetInput } from './fleet.js';
 import { providerIdOf } from './instances.js';
 import type { Ec2Instance, Instances } from './instances.js';
-import { capacityTypeOf, chooseLaunch, zoneOf } from './launch-choice.js';
+import { capacityTypeOf, chooseLaunch, reservationOf, templateKey, zoneOf } from './launch-choice.js';
 import type { LaunchStage } from './launch-choice.js';
 import type { LaunchTemplates } from './launch-template.js';
 import type { Subnets } from './networks.js';
+import type { Reservations } from './reservations.js';
 import { launchTags } from './tags.js';
 import type { TemplatePlanner } from './template-planner.js';
 import type { UnavailableOfferings } from '../../core/unavailable-offerings.js';
@@ -33,6 +35,7 @@ export interface LauncherDeps {
   readonly templates: LaunchTemplates;
   readonly planner: TemplatePlanner;
   readonly unavailable: UnavailableOfferings;
+  readonly reservations: Reservations;
   readonly catalogue: (nodeClass: EC2NodeClass) => Promise<readonly InstanceType[]>;
 }
 
@@ -122,7 +125,7 @@ export class Launcher {
   private async attempt(request: Ec2LaunchRequest, stage: LaunchStage, again = false): Promise<StageOutcome> {
     const subnets = await this.deps.subnets.choose(request.nodeClass.status?.subnets ?? []);
     const templates = await this.deps.planner.plan(request, stage);
-    const usable = stage.options.filter((option) => subnets.has(zoneOf(option)) && templates.has(option.type.name));
+    const usable = stage.options.filter((option) => subnets.has(zoneOf(option)) && templates.has(templateKey(option)));
     if (usable.length === 0) return { launched: undefined, verdict: nothingUsable };
     const input = this.fleetInput(request, { ...stage, options: usable }, { templates, subnets, again });
     const answer = await this.send(request, input, usable);
@@ -131,12 +134,24 @@ export class Launcher {
       for (const { template } of templates.values()) this.deps.templates.forget(template);
       return this.attempt(request, stage, true);
     }
+    this.settleReservations(usable, answer.launched);
     this.deps.unavailable.mark(answer.verdict.unavailable);
     for (const id of answer.verdict.exhaustedSubnets) this.deps.subnets.markExhausted(id);
     if (answer.launched === undefined && !answer.verdict.onlyCapacity) {
       throw new DomainError('LaunchFailed', answer.verdict.message, { action: 'ec2:CreateFleet' });
     }
     return answer;
+  }
+
+  /** A reservation that gave an instance has one less; those that gave none are used up, whatever EC2 said before. */
+  private settleReservations(options: readonly LaunchOption[], launched: LaunchedInstance | undefined): void {
+    const used = launched?.labels[awsLabels.capacityReservationId];
+    if (used !== undefined) this.deps.reservations.used(used);
+    if (launched !== undefined) return;
+    for (const option of options) {
+      const reservation = reservationOf(option);
+      if (reservation !== undefined) this.deps.reservations.exhausted(reservation);
+    }
   }
 
   private fleetInput(
@@ -212,7 +227,7 @@ export class Launcher {
       throw new DomainError('LaunchFailed', `ec2:CreateFleet launched ${instanceId}, which was not asked for`);
     }
     this.deps.unavailable.succeeded(input.stage.capacityType, option.type.name, zoneOf(option));
-    const imageId = made.imageId ?? input.templates.get(option.type.name)?.imageId;
+    const imageId = made.imageId ?? input.templates.get(templateKey(option))?.imageId;
     const instance = toLaunched(request, option, { instanceId, imageId });
     return {
       launched: { ...instance, pricePerHour: option.offering.price, unavailable: verdict.unavailable },

@@ -16,12 +16,14 @@ import { MissingIdentityError } from './instance-profiles.js';
 import type { InstanceProfiles } from './instance-profiles.js';
 import { findSecurityGroups } from './networks.js';
 import type { Subnets } from './networks.js';
+import type { Reservations } from './reservations.js';
 
 export interface NodeClassDeps {
   readonly calls: Pick<AwsCalls, 'describeSecurityGroups' | 'describePlacementGroups'>;
   readonly clock: Clock;
   readonly facts: ClusterFacts;
   readonly subnets: Subnets;
+  readonly reservations: Reservations;
   readonly images: Images;
   readonly profiles: InstanceProfiles;
   readonly caBundle: string | undefined;
@@ -36,6 +38,7 @@ const dependents = [
   'SecurityGroupsReady',
   'InstanceProfileReady',
   'PlacementGroupReady',
+  'CapacityReservationsReady',
   'ValidationSucceeded',
 ];
 
@@ -59,6 +62,7 @@ export class NodeClassResolver {
       this.images(nodeClass),
       this.instanceProfile(nodeClass),
       this.placementGroup(nodeClass),
+      this.reservations(nodeClass),
     ]);
     const at = { now: this.deps.clock.now(), generation: nodeClass.metadata.generation };
     let status: EC2NodeClassStatus = { ...nodeClass.status };
@@ -76,7 +80,9 @@ export class NodeClassResolver {
       status: { ...status, conditions },
       annotations: this.hashes(nodeClass),
       events: [],
-      requeueAfterMs: ready ? 5 * minute : minute,
+      // Subnets and reservations are looked at every minute, images and groups come along.
+      requeueAfterMs:
+        ready && (nodeClass.spec.capacityReservationSelectorTerms ?? []).length === 0 ? 5 * minute : minute,
     };
   }
 
@@ -121,6 +127,14 @@ export class NodeClassResolver {
     return this.part('InstanceProfileReady', previous, async () =>
       found({ instanceProfile: await this.deps.profiles.resolve(nodeClass) }),
     );
+  }
+
+  private reservations({ spec, status }: EC2NodeClass): Promise<Part> {
+    return this.part('CapacityReservationsReady', { capacityReservations: status?.capacityReservations }, async () => {
+      const terms = spec.capacityReservationSelectorTerms ?? [];
+      if (terms.length === 0) return found({});
+      return found({ capacityReservations: await this.deps.reservations.find(terms) });
+    });
   }
 
   private placementGroup({ spec }: EC2NodeClass): Promise<Part> {

@@ -19,6 +19,7 @@ import { InstanceProfiles } from './instance-profiles.js';
 import { buildCatalogue } from './instance-types.js';
 import { instanceIdOf, Instances } from './instances.js';
 import { InterruptionQueue } from './interruption-queue.js';
+import { KnownMemory } from './known-memory.js';
 import { LaunchTemplates } from './launch-template.js';
 import { Launcher } from './launcher.js';
 import { createMachineTypes } from './machine-types.js';
@@ -26,6 +27,7 @@ import { Subnets } from './networks.js';
 import { NodeClassResolver } from './node-class.js';
 import type { AwsOptions } from './options.js';
 import { Prices } from './prices.js';
+import { Reservations } from './reservations.js';
 import { pollInstanceStatus } from './status-poll.js';
 import { TemplatePlanner } from './template-planner.js';
 import { UnavailableOfferings } from '../../core/unavailable-offerings.js';
@@ -47,9 +49,11 @@ export class AwsProvider implements CloudProvider {
 
   private readonly unavailable: UnavailableOfferings;
   private readonly prices: Prices;
+  private readonly memory = new KnownMemory();
   private readonly machines: ReturnType<typeof createMachineTypes>;
   private readonly catalogues: CachedByKey<readonly InstanceType[]>;
   private readonly subnets: Subnets;
+  private readonly reservations: Reservations;
   private readonly instances: Instances;
   private readonly templates: LaunchTemplates;
   private readonly profiles: InstanceProfiles;
@@ -68,6 +72,7 @@ export class AwsProvider implements CloudProvider {
     this.machines = createMachineTypes(calls, clock);
     this.catalogues = new CachedByKey(clock, catalogueMs);
     this.subnets = new Subnets(calls, clock);
+    this.reservations = new Reservations(calls, clock);
     this.instances = new Instances(calls, clusterName, clock);
     this.templates = new LaunchTemplates(calls, clusterName, clock);
     this.profiles = new InstanceProfiles(calls, { clusterName, region }, clock);
@@ -80,6 +85,7 @@ export class AwsProvider implements CloudProvider {
       clock,
       facts,
       subnets: this.subnets,
+      reservations: this.reservations,
       images,
       profiles: this.profiles,
       caBundle: options.caBundle,
@@ -87,6 +93,7 @@ export class AwsProvider implements CloudProvider {
     });
     this.launcher = new Launcher({
       calls,
+      reservations: this.reservations,
       clusterName,
       instances: this.instances,
       subnets: this.subnets,
@@ -154,6 +161,10 @@ export class AwsProvider implements CloudProvider {
     this.unavailable.mark(offerings);
   }
 
+  learnMemory(observed: Parameters<NonNullable<CloudProvider['learnMemory']>>[0]): void {
+    this.memory.learn(observed.instanceType, observed.imageId, observed.memory);
+  }
+
   async refresh(): Promise<void> {
     await Promise.all([this.prices.refresh(), this.machines.refresh()]);
   }
@@ -172,6 +183,7 @@ export class AwsProvider implements CloudProvider {
   private async catalogue(nodeClass: EC2NodeClass): Promise<readonly InstanceType[]> {
     const [machines, prices] = await Promise.all([this.machines.get(), this.prices.current()]);
     const { spec, status } = nodeClass;
+    await this.reservations.refresh((status?.capacityReservations ?? []).map((reservation) => reservation.id));
     const { kubelet, blockDeviceMappings, instanceStorePolicy, networkInterfaces, connectionTracking, cpuOptions } =
       spec;
     const content = [
@@ -184,6 +196,7 @@ export class AwsProvider implements CloudProvider {
         instanceStorePolicy,
       ],
       [networkInterfaces, connectionTracking, cpuOptions, status?.subnets, status?.amis],
+      [status?.capacityReservations, this.reservations.version, this.memory.version],
       [this.unavailable.version, this.subnets.version, prices.onDemandAt, prices.spotAt],
     ];
     return this.catalogues.get(hashText(JSON.stringify(content)), () =>
@@ -197,6 +210,8 @@ export class AwsProvider implements CloudProvider {
           vmMemoryOverheadPercent: this.options.vmMemoryOverheadPercent ?? 0.075,
           reservedEnis: this.options.reservedEnis ?? 0,
           subnetExhausted: (id) => this.subnets.isExhausted(id),
+          knownMemory: (type, amiId) => this.memory.get(type, amiId),
+          reservedCount: (id) => this.reservations.available(id),
         }),
       ),
     );

@@ -8,6 +8,7 @@ import type { LaunchRequest } from '../port.js';
 import type { ClusterFacts } from './cluster-facts.js';
 import { families } from './families.js';
 import { imageFor } from './instance-types.js';
+import { kindOf, reservationOf, templateKey } from './launch-choice.js';
 import type { LaunchStage } from './launch-choice.js';
 import type { LaunchTemplates } from './launch-template.js';
 import { nodeClassTags } from './tags.js';
@@ -25,7 +26,7 @@ export interface TemplatePlannerOptions {
   readonly facts: ClusterFacts;
 }
 
-/** Finds the launch template of each type of a stage: one for each image, pod limit and number of EFA cards (3.4). */
+/** Finds the launch template of each `templateKey` of a stage: one for each image, pod limit and number of EFA cards (3.4). */
 export class TemplatePlanner {
   constructor(private readonly options: TemplatePlannerOptions) {}
 
@@ -34,24 +35,43 @@ export class TemplatePlanner {
     request: LaunchRequest & { readonly nodeClass: EC2NodeClass },
     stage: LaunchStage,
   ): Promise<Map<string, TemplateOfType>> {
-    const groups = new Map<string, { imageId: string; maxPods: number; efaCards: number; types: string[] }>();
+    const groups = new Map<
+      string,
+      {
+        imageId: string;
+        maxPods: number;
+        efaCards: number;
+        keys: string[];
+        reservation: string | undefined;
+        block: boolean;
+      }
+    >();
     const wantsEfa = (parseResources(request.claim.spec.resources?.requests)['vpc.amazonaws.com/efa'] ?? 0) > 0;
-    const types = new Map(stage.options.map(({ type }) => [type.name, type]));
-    for (const type of types.values()) {
+    const options = new Map(stage.options.map((option) => [templateKey(option), option]));
+    for (const [templateOf, option] of options) {
+      const { type } = option;
+      const reservation = reservationOf(option);
       const imageId = imageFor(request.nodeClass.status?.amis ?? [], type.requirements)?.id;
       if (imageId === undefined) continue;
       const efaCards = wantsEfa ? (type.capacity['vpc.amazonaws.com/efa'] ?? 0) : 0;
       const maxPods = type.capacity.pods ?? 110;
-      const key = `${imageId}/${maxPods}/${efaCards}`;
-      const group = groups.get(key) ?? { imageId, maxPods, efaCards, types: [] };
-      group.types.push(type.name);
+      const key = `${imageId}/${maxPods}/${efaCards}/${reservation ?? ''}`;
+      const group = groups.get(key) ?? {
+        imageId,
+        maxPods,
+        efaCards,
+        keys: [],
+        reservation,
+        block: kindOf(option) === 'capacity-block',
+      };
+      group.keys.push(templateOf);
       groups.set(key, group);
     }
     const result = new Map<string, TemplateOfType>();
     await Promise.all(
       [...groups.values()].map(async (group) => {
         const template = await this.ensure(request, stage, group);
-        for (const name of group.types) result.set(name, { template, imageId: group.imageId });
+        for (const key of group.keys) result.set(key, { template, imageId: group.imageId });
       }),
     );
     return result;
@@ -60,7 +80,7 @@ export class TemplatePlanner {
   private async ensure(
     { nodeClass, claim }: LaunchRequest & { readonly nodeClass: EC2NodeClass },
     stage: LaunchStage,
-    group: { imageId: string; maxPods: number; efaCards: number },
+    group: { imageId: string; maxPods: number; efaCards: number; reservation: string | undefined; block: boolean },
   ): Promise<string> {
     const { clusterName, region, templates, facts } = this.options;
     const family = resolvedAmiFamily(nodeClass.spec);
@@ -94,6 +114,8 @@ export class TemplatePlanner {
       userData,
       spot: stage.capacityType === 'spot',
       efaCards: group.efaCards,
+      reservation: group.reservation,
+      capacityBlock: group.block,
       tags: {
         ...nodeClassTags(nodeClass, clusterName),
         [labels.nodePool]: claim.metadata.labels?.[labels.nodePool] ?? '',

@@ -413,6 +413,107 @@ describe('node classes', () => {
   });
 });
 
+test('scenario 70: a registered node with less memory shrinks later estimates, one with more does not', async () => {
+  await cloud().reset();
+  const { provider } = awsProvider(stack());
+  const ready = await resolved(provider, nodeClass(stack()));
+  const memory = async () => {
+    const types = await provider.instanceTypes(pool, ready);
+    return types.find((type) => type.name === 'm5.large')!.capacity['memory'];
+  };
+  const estimate = (await memory())!;
+  const imageId = ready.status!.amis!.find((ami) => ami.requirements[0]?.values?.[0] === 'amd64')!.id;
+  provider.learnMemory!({ instanceType: 'm5.large', imageId, memory: estimate - 1000 });
+  provider.learnMemory!({ instanceType: 'm5.large', imageId, memory: estimate });
+  provider.learnMemory!({ instanceType: 'm5.large', imageId: 'ami-other', memory: 1 });
+  expect(await memory()).toBe(estimate - 1000);
+});
+
+describe('capacity reservations', () => {
+  const reservation = { id: 'cr-0123456789abcdef0', instanceType: 'm5.large', total: 1, available: 1 };
+  const inReservations = { capacityReservationSelectorTerms: [{ id: reservation.id }] };
+  const m5 = need('node.kubernetes.io/instance-type', 'm5.large', 'm5.xlarge');
+
+  test('a reservation is used first, while it lasts; then the claim gets what else it allows', async () => {
+    await cloud().reset();
+    const { provider } = awsProvider(stack());
+    const plain = await resolved(provider, nodeClass(stack()));
+    const zone = plain.status!.subnets![0]!.zone;
+    await cloud().configure({ capacityReservations: [{ ...reservation, zone }] });
+    const ready = await resolved(provider, nodeClass(stack(), inReservations, 'reserved'));
+    expect(isTrue(ready.status?.conditions, 'Ready')).toBe(true);
+    expect(ready.status?.capacityReservations).toMatchObject([
+      {
+        id: reservation.id,
+        availabilityZone: zone,
+        instanceType: 'm5.large',
+        reservationType: 'default',
+        state: 'active',
+      },
+    ]);
+    await cloud().clearRequests();
+    // Another process than the one that resolved the node class.
+    const { provider: launcher } = awsProvider(stack());
+    const first = await launcher.launch(requestFor(claim([m5]), ready));
+    if (!first.ok) throw new Error(first.error.message);
+    expect(first.value).toMatchObject({
+      instanceType: 'm5.large',
+      zone,
+      capacityType: 'reserved',
+      labels: {
+        'karpenter.k8s.aws/capacity-reservation-id': reservation.id,
+        'karpenter.k8s.aws/capacity-reservation-type': 'default',
+      },
+    });
+    expect(await provider.get(first.value.providerId)).toMatchObject({ capacityType: 'reserved' });
+    const [template] = await cloud().requests({ service: 'ec2', action: 'CreateLaunchTemplate' });
+    expect(template?.params).toMatchObject({
+      LaunchTemplateData: {
+        CapacityReservationSpecification: {
+          CapacityReservationPreference: 'capacity-reservations-only',
+          CapacityReservationTarget: { CapacityReservationId: reservation.id },
+        },
+      },
+    });
+    const second = await launcher.launch(requestFor(claim([m5]), ready));
+    if (!second.ok) throw new Error(second.error.message);
+    expect(second.value.capacityType).not.toBe('reserved');
+    expect(second.value.labels['karpenter.k8s.aws/capacity-reservation-id']).toBeUndefined();
+  });
+
+  test('scenario 60: a reservation that refuses is used up, and on-demand is as it was', async () => {
+    await cloud().reset();
+    const { provider } = awsProvider(stack());
+    const plain = await resolved(provider, nodeClass(stack()));
+    const zone = plain.status!.subnets![0]!.zone;
+    await cloud().configure({ capacityReservations: [{ ...reservation, zone }] });
+    const ready = await resolved(provider, nodeClass(stack(), inReservations, 'reserved'));
+    await cloud().configure({ capacityReservations: [{ ...reservation, zone, available: 0 }] });
+    const only = claim([m5, need('karpenter.sh/capacity-type', 'reserved')]);
+    expect(await provider.launch(requestFor(only, ready))).toMatchObject({ ok: false, error: { unavailable: [] } });
+    const types = await provider.instanceTypes(pool, ready);
+    const offerings = types.find((type) => type.name === 'm5.large')!.offerings;
+    const reserved = offerings.filter((offering) => offering.reservationCapacity !== undefined);
+    expect(reserved).toMatchObject([{ available: false, reservationCapacity: 0 }]);
+    expect(offerings.filter((offering) => !reserved.includes(offering)).every((offering) => offering.available)).toBe(
+      true,
+    );
+  });
+
+  test('scenario 57: a capacity block is left 40 minutes before it ends', async () => {
+    await cloud().reset();
+    const endDate = new Date(Date.now() + 39 * 60_000).toISOString();
+    const block = { ...reservation, zone: 'us-west-2a', type: 'capacity-block' as const, endDate };
+    await cloud().configure({ capacityReservations: [block] });
+    const { provider } = awsProvider(stack());
+    const ready = await resolved(provider, nodeClass(stack(), inReservations, 'reserved'));
+    expect(ready.status?.capacityReservations).toMatchObject([
+      { reservationType: 'capacity-block', state: 'expiring' },
+    ]);
+    await cloud().reset();
+  });
+});
+
 describe('drift', () => {
   test('each part of the node class that an instance was made from', async () => {
     await cloud().reset();

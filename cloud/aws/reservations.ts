@@ -1,0 +1,123 @@
+import type { CapacityReservation, DescribeCapacityReservationsCommandInput } from '@aws-sdk/client-ec2';
+import type { EC2NodeClassSpec, ResolvedCapacityReservation } from '../../api/aws/ec2-node-class.js';
+import { isDomainError } from '../../core/failures.js';
+import type { AwsCalls } from './calls.js';
+import type { Clock } from './clock.js';
+import { allPages } from './pages.js';
+import { tagFilters } from './tag-filters.js';
+
+type Term = NonNullable<EC2NodeClassSpec['capacityReservationSelectorTerms']>[number];
+
+/** Nodes leave a capacity block so long before it ends (section 1.4). */
+const leaveBlockMs = 40 * 60_000;
+/** Counts are read again after this long. */
+const countsMs = 60_000;
+
+/** Capacity reservations and how many instances each still has room for (sections 1.4 and 2.8). */
+export class Reservations {
+  private readonly free = new Map<string, number>();
+  private readonly readAt = new Map<string, number>();
+  private changes = 0;
+
+  constructor(
+    private readonly calls: Pick<AwsCalls, 'describeCapacityReservations'>,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Changes whenever the answers of `available` may. */
+  get version(): number {
+    return this.changes;
+  }
+
+  /** Active reservations that any term selects, by id. */
+  async find(terms: readonly Term[]): Promise<ResolvedCapacityReservation[]> {
+    const answers = await Promise.all(terms.map((term) => this.describe(term)));
+    const found = new Map<string, ResolvedCapacityReservation>();
+    for (const reservation of answers.flat()) {
+      const id = reservation.CapacityReservationId ?? '';
+      found.set(id, this.resolved(id, reservation));
+      this.read(id, reservation.AvailableInstanceCount ?? 0);
+    }
+    return [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  /** Counts of these reservations that are at most a minute old, for processes that did not resolve the node class. */
+  async refresh(ids: readonly string[]): Promise<void> {
+    const now = this.clock.now();
+    const stale = ids.filter((id) => now - (this.readAt.get(id) ?? Number.NEGATIVE_INFINITY) >= countsMs);
+    if (stale.length === 0) return;
+    // One by one: an id that is gone fails the whole of a call.
+    await Promise.all(
+      stale.map(async (id) => {
+        const filters = [{ Name: 'state', Values: ['active'] }];
+        const [reservation] = await this.query({ Filters: filters, CapacityReservationIds: [id] });
+        this.read(id, reservation?.AvailableInstanceCount ?? 0);
+      }),
+    );
+  }
+
+  available(id: string): number {
+    return this.free.get(id) ?? 0;
+  }
+
+  /** An instance was launched into it. */
+  used(id: string): void {
+    this.set(id, Math.max(0, this.available(id) - 1));
+  }
+
+  /** It refused: nothing is left until it is described again. */
+  exhausted(id: string): void {
+    this.set(id, 0);
+  }
+
+  private read(id: string, count: number): void {
+    this.readAt.set(id, this.clock.now());
+    this.set(id, count);
+  }
+
+  private set(id: string, count: number): void {
+    if (this.free.get(id) === count) return;
+    this.free.set(id, count);
+    this.changes += 1;
+  }
+
+  private resolved(id: string, reservation: CapacityReservation): ResolvedCapacityReservation {
+    const end = reservation.EndDate;
+    const block = reservation.ReservationType === 'capacity-block';
+    const expiring = block && end !== undefined && end.getTime() - this.clock.now() < leaveBlockMs;
+    return {
+      id,
+      availabilityZone: reservation.AvailabilityZone ?? '',
+      instanceType: reservation.InstanceType ?? '',
+      instanceMatchCriteria: reservation.InstanceMatchCriteria ?? 'targeted',
+      ownerID: reservation.OwnerId ?? '',
+      reservationType: block ? 'capacity-block' : 'default',
+      state: expiring ? 'expiring' : 'active',
+      ...(end === undefined ? {} : { endTime: `${end.toISOString().slice(0, 19)}Z` }),
+      ...(reservation.Interruptible === true ? { interruptible: true } : {}),
+    };
+  }
+
+  private describe(term: Term): Promise<CapacityReservation[]> {
+    const filters = [{ Name: 'state', Values: ['active'] }, ...tagFilters(term.tags)];
+    if (term.ownerID !== undefined) filters.push({ Name: 'owner-id', Values: [term.ownerID] });
+    if (term.instanceMatchCriteria !== undefined) {
+      filters.push({ Name: 'instance-match-criteria', Values: [term.instanceMatchCriteria] });
+    }
+    const ids = term.id === undefined ? {} : { CapacityReservationIds: [term.id] };
+    return this.query({ ...ids, Filters: filters });
+  }
+
+  /** Reservations that do not exist are left out. */
+  private async query(input: DescribeCapacityReservationsCommandInput): Promise<CapacityReservation[]> {
+    try {
+      return await allPages(
+        (token) => this.calls.describeCapacityReservations({ ...input, NextToken: token }),
+        (page) => page.CapacityReservations,
+      );
+    } catch (error) {
+      if (isDomainError(error, 'NotFound')) return [];
+      throw error;
+    }
+  }
+}
