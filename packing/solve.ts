@@ -25,7 +25,7 @@ import { Namespaces } from './topology/selectors.js';
 import type { Blocker, Plan, PlannedClaim, Unschedulable } from './types.js';
 
 /** Units of search after a first packing: in proportion to the pods, so that time is too. */
-const effortFor = (pods: number): Effort => ({ units: Math.min(400_000, Math.max(10_000, pods * 20)) });
+const effortFor = (pods: number): Effort => ({ units: pods <= 500 ? 100_000 : Math.min(400_000, pods * 20) });
 
 /** Places everything: on nodes that exist, then on new ones. */
 export function solve(compiled: Compiled): Plan {

@@ -33,28 +33,43 @@ export interface Sized {
 }
 
 /**
- * How much of `own` a claim may use so that enough other types hold as much too; undefined when there are not enough
- * values, whatever the size.
+ * How much of `own` a claim may use so that enough other types hold as much too: one answer for each resource that may matter
+ * most, none when there are not enough values, whatever the size.
  */
-export function sharedCapacity(own: Sized, types: readonly Sized[], variety: Variety): Float64Array | undefined {
+export function sharedCapacities(own: Sized, types: readonly Sized[], variety: Variety): Float64Array[] {
   const mine = new Set(valuesOf(own.type, variety));
-  const best = new Map<string, { score: number; capacity: Float64Array }>();
-  for (const other of types) {
-    const score = coverage(other.capacity, own.capacity);
-    for (const value of valuesOf(other.type, variety)) {
-      if (!mine.has(value) && score > (best.get(value)?.score ?? -1))
-        best.set(value, { score, capacity: other.capacity });
-    }
-  }
   const missing = variety.atLeast - mine.size;
-  if (missing <= 0) return own.capacity;
-  if (best.size < missing) return undefined;
-  const chosen = [...best.values()].sort((a, b) => b.score - a.score).slice(0, missing);
-  return own.capacity.map((amount, d) => Math.min(amount, ...chosen.map(({ capacity }) => capacity[d]!)));
+  if (missing <= 0) return [own.capacity];
+  const shared: Float64Array[] = [];
+  for (const emphasis of emphases) {
+    const best = new Map<string, { score: number; capacity: Float64Array }>();
+    for (const other of types) {
+      const score = coverage(other.capacity, own.capacity, emphasis);
+      for (const value of valuesOf(other.type, variety)) {
+        if (!mine.has(value) && score > (best.get(value)?.score ?? -1))
+          best.set(value, { score, capacity: other.capacity });
+      }
+    }
+    if (best.size < missing) return [];
+    const chosen = [...best.values()].sort((a, b) => b.score - a.score).slice(0, missing);
+    const capacity = own.capacity.map((amount, d) => Math.min(amount, ...chosen.map((each) => each.capacity[d]!)));
+    if (!shared.some((known) => known.every((amount, d) => amount === capacity[d]))) shared.push(capacity);
+  }
+  return shared;
 }
 
-function coverage(other: Float64Array, own: Float64Array): number {
+/** Weights of cpu, memory and pods; other resources weigh as much as cpu. */
+const emphases: readonly (readonly number[])[] = [
+  [1, 1, 0.1],
+  [100, 1, 0.1],
+  [1, 100, 0.1],
+  [100, 100, 10],
+];
+
+function coverage(other: Float64Array, own: Float64Array, emphasis: readonly number[]): number {
   let score = 0;
-  for (let d = 0; d < own.length; d++) if (own[d]! > 0) score += Math.min(1, Math.max(0, other[d]!) / own[d]!);
+  for (let d = 0; d < own.length; d++) {
+    if (own[d]! > 0) score += (emphasis[d] ?? emphasis[0]!) * Math.min(1, Math.max(0, other[d]!) / own[d]!);
+  }
   return score;
 }

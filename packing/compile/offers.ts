@@ -3,7 +3,7 @@ import { compareText } from '../compare.js';
 import type { Daemon } from './daemons.js';
 import type { Dimensions } from './dimensions.js';
 import { satisfies } from './key-space.js';
-import { sharedCapacity, varietiesOf, type Variety } from './min-values.js';
+import { sharedCapacities, varietiesOf, type Sized, type Variety } from './min-values.js';
 import { portsClash, type HostPort } from './pod-key.js';
 import { toleratingDaemons } from './pools.js';
 import type { Pool } from './pools.js';
@@ -27,6 +27,7 @@ export class Offers {
   private readonly byProfile: (ProfileOffers | undefined)[] = [];
   private readonly allocatables = new Map<InstanceType, Float64Array>();
   private readonly daemonsOfPool = new Map<Pool, readonly Daemon[]>();
+  private readonly typesOfPool = new Map<Pool, readonly Sized[]>();
 
   constructor(
     private readonly universe: Universe,
@@ -118,22 +119,39 @@ export class Offers {
       if (isWhole(capacity)) found.push({ row, type, capacity });
     }
     const varieties = varietiesOf(profile.pool.requirements);
-    return varieties.length === 0 ? found : this.cutToShared(found, varieties);
+    return varieties.length === 0 ? found : this.cutToShared(found, this.typesOf(profile.pool), varieties);
   }
 
-  private cutToShared(found: readonly Candidate[], varieties: readonly Variety[]): Candidate[] {
+  /** Every type that the pool can launch in some profile: a claim may list those of several. */
+  private typesOf(pool: Pool): readonly Sized[] {
+    let types = this.typesOfPool.get(pool);
+    if (types === undefined) {
+      const runs = this.universe.typeRuns[pool.index]!;
+      types = runs.map(({ type }) => ({ type, capacity: this.allocatable(type) }));
+      this.typesOfPool.set(pool, types);
+    }
+    return types;
+  }
+
+  private cutToShared(
+    found: readonly Candidate[],
+    types: readonly Sized[],
+    varieties: readonly Variety[],
+  ): Candidate[] {
     const cut: Candidate[] = [];
     for (const own of found) {
-      let capacity: Float64Array | undefined = own.capacity;
+      let capacities: Float64Array[] = [own.capacity];
       for (const variety of varieties) {
-        const shared = sharedCapacity(own, found, variety);
-        capacity = shared && capacity?.map((amount, d) => Math.min(amount, shared[d]!));
+        const shared = sharedCapacities(own, types, variety);
+        capacities = capacities.flatMap((one) =>
+          shared.map((other) => one.map((amount, d) => Math.min(amount, other[d]!))),
+        );
       }
-      if (capacity === undefined && this.bestEffort) capacity = own.capacity;
-      if (capacity === undefined) continue;
-      const enough = capacity;
-      const cheapest = found.find((other) => covers(other.capacity, enough)) ?? own;
-      cut.push({ row: cheapest.row, type: cheapest.type, capacity });
+      if (capacities.length === 0 && this.bestEffort) capacities = [own.capacity];
+      for (const capacity of capacities) {
+        const cheapest = found.find((other) => covers(other.capacity, capacity)) ?? own;
+        cut.push({ row: cheapest.row, type: cheapest.type, capacity });
+      }
     }
     const { rows } = this.universe;
     return cut.sort((a, b) => compareRows(rows[a.row]!, rows[b.row]!));

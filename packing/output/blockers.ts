@@ -67,6 +67,9 @@ function poolBlocker(
   if (free.length === 0) {
     return { nodePool, reason: 'HostPorts', message: 'a DaemonSet uses a host port that the pod asks for' };
   }
+  if (!feasibility.profiles(podClass.shape, level).some((profile) => profile.pool === pool)) {
+    return { nodePool, reason: 'MinValues', message: 'too few different instance types are left for its minValues' };
+  }
   const demand = feasibility.demand(podClass);
   if (!free.some((profile) => holdsOne(compiled.offers.of(profile), demand))) {
     return resourceBlocker(compiled, pool, free, demand);

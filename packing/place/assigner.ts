@@ -9,6 +9,7 @@ import type { RuleBook, Rules } from '../topology/rules.js';
 import { Cells, type Cell } from './cells.js';
 import { Company } from './company.js';
 import type { Feasibility } from './feasibility.js';
+import { bestSeed } from './seed.js';
 import { hostRoom, selectsOwn } from './host-rules.js';
 import { attach, roomFor, type NodeState } from './node-states.js';
 import type { Part, Target } from './part.js';
@@ -171,28 +172,16 @@ export class Assigner {
 
   /** The domain in which a group of pods that want to be together begins: where most of them can be, then the cheapest. */
   private seed(group: Group): string | undefined {
-    if (this.seeds.has(group)) return this.seeds.get(group);
-    const pods = new Map<string, number>();
-    const price = new Map<string, number>();
-    for (const podClass of this.compiled.queue) {
-      const level = this.compiled.ladders[podClass.shape.index]![0]!;
-      const rules = this.book.of(podClass.shape, level);
-      if (!rules.affinity.includes(group)) continue;
-      for (const cell of this.cells.of({ podClass, level, rules, without: none })) {
-        const domain = cell.domains.get(group.key);
-        if (domain === undefined || (cell.profiles.length === 0 && cell.nodes.length === 0)) continue;
-        pods.set(domain, (pods.get(domain) ?? 0) + podClass.pods.length);
-        price.set(
-          domain,
-          (price.get(domain) ?? 0) + (cell.profiles.length === 0 ? 0 : cell.price) * podClass.pods.length,
-        );
+    if (!this.seeds.has(group)) {
+      const members: Target[] = [];
+      for (const podClass of this.compiled.queue) {
+        const level = this.compiled.ladders[podClass.shape.index]![0]!;
+        const rules = this.book.of(podClass.shape, level);
+        if (rules.affinity.includes(group)) members.push({ podClass, level, rules, without: none });
       }
+      this.seeds.set(group, bestSeed(this.feasibility, this.cells, group, members));
     }
-    const ranked = [...pods.keys()].sort(
-      (a, b) => pods.get(b)! - pods.get(a)! || price.get(a)! - price.get(b)! || (a < b ? -1 : 1),
-    );
-    this.seeds.set(group, ranked[0]);
-    return ranked[0];
+    return this.seeds.get(group);
   }
 
   /** How far one more pod would push rules that others have: those pods may still have to come in. */

@@ -2,6 +2,7 @@ import type { Compiled } from '../compiled.js';
 import type { PodClass, Shape } from '../compile/classes.js';
 import { satisfies, type Constraint } from '../compile/key-space.js';
 import type { Level } from '../compile/ladder.js';
+import { valuesOf, varietiesOf } from '../compile/min-values.js';
 import { holdsOne, portsFree } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
 import { untolerated } from '../compile/tolerations.js';
@@ -30,17 +31,33 @@ export class Feasibility {
     let list = this.profileLists.get(level);
     if (list === undefined) {
       const pools = new Set<Pool>(this.compiled.pools.filter((pool) => this.toleratesPool(level, pool)));
-      list = this.intern(
-        this.compiled.universe.profiles.filter(
-          (profile) =>
-            pools.has(profile.pool) &&
-            this.matching(level, profile.values) !== undefined &&
-            portsFree(this.compiled.offers.of(profile), shape.hostPorts),
-        ),
+      const admitted = this.compiled.universe.profiles.filter(
+        (profile) =>
+          pools.has(profile.pool) &&
+          this.matching(level, profile.values) !== undefined &&
+          portsFree(this.compiled.offers.of(profile), shape.hostPorts),
       );
+      list = this.intern(this.withVariety(admitted));
       this.profileLists.set(level, list);
     }
     return list;
+  }
+
+  /** Without the profiles of pools whose minValues the types that are left cannot meet (section 2.5). */
+  private withVariety(profiles: readonly Profile[]): readonly Profile[] {
+    if (this.compiled.input.settings.minValuesPolicy === 'BestEffort') return profiles;
+    const poor = new Set<Pool>();
+    for (const pool of new Set(profiles.map((profile) => profile.pool))) {
+      const varieties = varietiesOf(pool.requirements);
+      if (varieties.length === 0) continue;
+      const rows = profiles.flatMap((profile) => (profile.pool === pool ? profile.rows : []));
+      const types = new Set(rows.map((row) => this.compiled.universe.rows[row]!.type));
+      const enough = varieties.every(
+        (variety) => new Set([...types].flatMap((type) => valuesOf(type, variety))).size >= variety.atLeast,
+      );
+      if (!enough) poor.add(pool);
+    }
+    return poor.size === 0 ? profiles : profiles.filter(({ pool }) => !poor.has(pool));
   }
 
   /** The first alternative of the level that a node with these labels satisfies. */
@@ -98,6 +115,18 @@ export class Feasibility {
   share(podClass: PodClass, profile: Profile): number {
     const shares = (this.shares[profile.index] ??= []);
     return (shares[podClass.demand.index] ??= this.leastShare(podClass, profile));
+  }
+
+  /** The price of the cheapest node of the profile that holds all of this, dollars per hour. */
+  priceOfOne(profile: Profile, demand: Float64Array): number {
+    const { rows, capacity } = this.compiled.offers.of(profile);
+    const dims = demand.length;
+    for (let i = 0; i < rows.length; i++) {
+      let d = 0;
+      while (d < dims && demand[d]! <= capacity[i * dims + d]!) d++;
+      if (d === dims) return this.compiled.universe.rows[rows[i]!]!.offering.price;
+    }
+    return Infinity;
   }
 
   private leastShare(podClass: PodClass, profile: Profile): number {
