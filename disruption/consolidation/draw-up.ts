@@ -15,6 +15,11 @@ const looks = 8;
 /** A node that exists is kept in place of one to launch up to this much dearer: nothing has to move for it. */
 const keptUpTo = 1.02;
 
+/** A target, and whether pods that must keep away from their like are placed first. */
+interface Ordered extends Target {
+  readonly pickyFirst: boolean;
+}
+
 export interface DrawnUp extends Target {
   /** Where everything goes in the end; undefined when rules forbid some of it. */
   readonly blueprint: Blueprint | undefined;
@@ -34,7 +39,7 @@ const equalWithin = 1.001;
 
 /** What a drawing comes to. */
 interface Drawing {
-  readonly target: Target;
+  readonly target: Ordered;
   readonly outcome: Outcome;
   /** Of the fleet in the end, dollars per hour. */
   readonly price: number;
@@ -50,11 +55,10 @@ interface Drawing {
  */
 export function drawUp(simulation: Simulation, pays: (outcome: Outcome) => boolean): DrawnUp {
   let best: Drawing | undefined;
-  let last: Target | undefined;
+  let last: Ordered | undefined;
   for (const target of targets(simulation)) {
     last ??= target;
-    if (target.leave.length === 0) continue;
-    const outcome = attempt(simulation, target, finalUnits);
+    const outcome = target.leave.length === 0 ? undefined : attempt(simulation, target, firstUnits);
     if (outcome === undefined) continue;
     const allowed = pays(outcome);
     simulation.undo();
@@ -62,28 +66,51 @@ export function drawUp(simulation: Simulation, pays: (outcome: Outcome) => boole
     if (best === undefined || isBetter(drawing, best)) best = drawing;
   }
   if (best === undefined) return { ...last!, blueprint: undefined };
-  return { ...best.target, blueprint: new Blueprint(best.outcome) };
+  const outcome = attempt(simulation, best.target, finalUnits);
+  if (outcome === undefined) return { ...best.target, blueprint: undefined };
+  simulation.undo();
+  const final = drawingOf(simulation, best.target, outcome);
+  return { ...best.target, blueprint: new Blueprint(final.price < best.price ? outcome : best.outcome) };
 }
 
-function* targets(simulation: Simulation): Generator<Target> {
+/** What to try: each way to fill, with and without nodes kept in place of new ones; no target twice. */
+function* targets(simulation: Simulation): Generator<Ordered> {
   const large = simulation.nodes.length > largeFleet;
   for (const estimate of large ? estimates.slice(0, 1) : estimates) {
     const target = chooseTarget(simulation, estimate);
-    for (const order of large ? orders.slice(0, 1) : orders) {
-      const ordered = { ...target, keep: order(simulation, target.keep) };
-      yield squeeze(simulation, keepInsteadOfBuying(simulation, ordered, 1));
-      if (large) continue;
-      yield squeeze(simulation, keepInsteadOfBuying(simulation, ordered, Infinity));
-      yield squeeze(simulation, ordered);
+    for (const { order, pickyFirst } of large ? orders.slice(0, 1) : orders) {
+      const ordered = { ...target, keep: order(simulation, target.keep), pickyFirst };
+      const seen = new Set<string>();
+      for (const each of large ? keptEach.slice(0, 1) : keptEach) {
+        const kept = keepInsteadOfBuying(simulation, ordered, each);
+        const text = kept.leave.map(({ name }) => name).join();
+        if (seen.has(text)) continue;
+        seen.add(text);
+        yield squeeze(simulation, kept);
+      }
     }
   }
 }
 
-/** In which order nodes that stay are filled: as estimated, the fullest first, or the emptiest first. */
-const orders: readonly ((simulation: Simulation, nodes: readonly FleetNode[]) => readonly FleetNode[])[] = [
-  (_simulation, nodes) => nodes,
-  ({ worth }, nodes) => byFree(worth, nodes),
-  ({ worth }, nodes) => byFree(worth, nodes).reverse(),
+/** How many nodes are kept in place of one to launch, at most. */
+const keptEach = [1, Infinity, 0];
+
+interface Order {
+  readonly order: (simulation: Simulation, nodes: readonly FleetNode[]) => readonly FleetNode[];
+  readonly pickyFirst: boolean;
+}
+
+const asEstimated: Order['order'] = (_simulation, nodes) => nodes;
+const fullestFirst: Order['order'] = ({ worth }, nodes) => byFree(worth, nodes);
+const emptiestFirst: Order['order'] = ({ worth }, nodes) => byFree(worth, nodes).reverse();
+
+/** In which order nodes that stay are filled, and with which pods first. */
+const orders: readonly Order[] = [
+  { order: asEstimated, pickyFirst: false },
+  { order: fullestFirst, pickyFirst: false },
+  { order: emptiestFirst, pickyFirst: false },
+  { order: asEstimated, pickyFirst: true },
+  { order: fullestFirst, pickyFirst: true },
 ];
 
 function byFree(worth: Worth, nodes: readonly FleetNode[]): FleetNode[] {
@@ -91,7 +118,7 @@ function byFree(worth: Worth, nodes: readonly FleetNode[]): FleetNode[] {
   return [...nodes].sort((a, b) => free.get(a)! - free.get(b)! || compareText(a.name, b.name));
 }
 
-function drawingOf(simulation: Simulation, target: Target, outcome: Outcome): Omit<Drawing, 'allowed'> {
+function drawingOf(simulation: Simulation, target: Ordered, outcome: Outcome): Omit<Drawing, 'allowed'> {
   const leaving = new Set(target.leave);
   let price = 0;
   for (const node of simulation.nodes) if (!node.gone && !leaving.has(node)) price += node.price;
@@ -105,13 +132,13 @@ function isBetter(a: Drawing, b: Drawing): boolean {
   return a.price <= b.price * equalWithin && a.cost < b.cost;
 }
 
-function attempt(simulation: Simulation, { keep, leave }: Target, units: number): Outcome | undefined {
-  simulation.aim(keep);
+function attempt(simulation: Simulation, { keep, leave, pickyFirst }: Ordered, units: number): Outcome | undefined {
+  simulation.aim(keep, pickyFirst);
   return simulation.attempt(leave, { units, most: leave.reduce((sum, { price }) => sum + price, 0) });
 }
 
 /** Keeps nodes that would only be bought again, at most `each` in place of one launch at a look. */
-function keepInsteadOfBuying(simulation: Simulation, estimate: Target, each: number): Target {
+function keepInsteadOfBuying(simulation: Simulation, estimate: Ordered, each: number): Ordered {
   let target = estimate;
   for (let look = 0; look < looks && target.leave.length > 0; look++) {
     const outcome = attempt(simulation, target, firstUnits);
@@ -120,6 +147,7 @@ function keepInsteadOfBuying(simulation: Simulation, estimate: Target, each: num
     const kept = standIns(simulation, target.leave, outcome.launches, each);
     if (kept.size === 0) return target;
     target = {
+      ...target,
       keep: [...target.keep, ...target.leave.filter((node) => kept.has(node))],
       leave: target.leave.filter((node) => !kept.has(node)),
     };
@@ -158,7 +186,7 @@ function standIns(
 }
 
 /** Lets more nodes go where the others that stay have room for all that would be on them. */
-function squeeze(simulation: Simulation, target: Target): Target {
+function squeeze(simulation: Simulation, target: Ordered): Ordered {
   const { keep, leave } = target;
   if (attempt(simulation, target, firstUnits) === undefined) return target;
   const optional = keep.filter((node) => !isFixed(node) && node.price > 0);
@@ -166,5 +194,5 @@ function squeeze(simulation: Simulation, target: Target): Target {
   const more = new Set(optional.filter((node) => simulation.extend(node)));
   simulation.undo();
   if (more.size === 0) return target;
-  return { keep: keep.filter((node) => !more.has(node)), leave: [...leave, ...more] };
+  return { ...target, keep: keep.filter((node) => !more.has(node)), leave: [...leave, ...more] };
 }

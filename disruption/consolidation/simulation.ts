@@ -75,6 +75,7 @@ export class Simulation {
   private readonly launchable: ClaimContext['candidates'] = new Map();
   private assigner: JournaledAssigner;
   private targets: readonly NodeState[] = [];
+  private pickyFirst = false;
   /** Where the landings of the last attempt begin. */
   private from = 0;
 
@@ -108,8 +109,12 @@ export class Simulation {
     return this.byState.get(state);
   }
 
-  /** Which nodes take pods from now on, the first ones first. */
-  aim(targets: readonly FleetNode[]): void {
+  /**
+   * Which nodes take pods from now on, the first ones first; and whether pods come first that must keep away from their like,
+   * not those with the most CPU as in the scheduling queue.
+   */
+  aim(targets: readonly FleetNode[], pickyFirst = false): void {
+    this.pickyFirst = pickyFirst;
     this.targets = targets.map(({ state }) => state);
     this.assigner = this.assignerOver(this.targets);
     this.from = 0;
@@ -367,13 +372,22 @@ export class Simulation {
   }
 
   private placeLoads(loads: ReadonlyMap<PodClass, Pod[]>, launching: boolean, parts: Part[]): boolean {
-    const ordered = [...loads].sort(([a], [b]) => this.order.get(a)! - this.order.get(b)!);
+    const ordered = [...loads].sort(
+      ([a], [b]) =>
+        (this.pickyFirst ? this.pickiness(b) - this.pickiness(a) : 0) || this.order.get(a)! - this.order.get(b)!,
+    );
     const company: [PodClass, Pod[]][] = [];
     for (const [podClass, pods] of ordered) {
       if (this.wantsCompany(podClass)) company.push([podClass, pods]);
       else if (!this.placeClass(podClass, pods, launching, parts)) return false;
     }
     return company.every(([podClass, pods]) => this.placeClass(podClass, pods, launching, parts));
+  }
+
+  /** How hard it is to find the class a node. */
+  private pickiness(podClass: PodClass): number {
+    const { hostAntiAffinity, hostSpread } = this.rulesOf(podClass);
+    return hostAntiAffinity.length + hostSpread.length;
   }
 
   private wantsCompany({ shape }: PodClass): boolean {
