@@ -1,5 +1,5 @@
 import type { Pod } from '../api/kubernetes.js';
-import type { Effort } from './bins/problem.js';
+import type { BinProblem, BinSolution, Effort } from './bins/problem.js';
 import { solveWithBound } from './bins/solve.js';
 import { compareText } from './compare.js';
 import type { Compiled } from './compiled.js';
@@ -13,6 +13,7 @@ import { fullName } from './names.js';
 import { Assigner } from './place/assigner.js';
 import { limitUse, numberProblem, type PoolLimit } from './place/bin-problem.js';
 import { topologyBlocker } from './place/explain.js';
+import { packIntoFew } from './place/few-bins.js';
 import { exclusionsOf } from './place/exclusions.js';
 import { Feasibility } from './place/feasibility.js';
 import { nodeStates, type NodeState } from './place/node-states.js';
@@ -33,6 +34,18 @@ export function solve(compiled: Compiled): Plan {
   pass.run();
   return pass.plan();
 }
+
+/** The cheaper of what the search finds and of the fewest bins, which it can miss where there are few pods. */
+function buy(problem: BinProblem, pods: number): { solution: BinSolution; lowerBound: number } {
+  const found = solveWithBound(problem, effortFor(pods));
+  const isNear = found.solution.price <= found.lowerBound * nearEnough;
+  if (pods > fewPods || isNear || found.solution.unplaced.some((left) => left > 0)) return found;
+  const few = packIntoFew(problem);
+  return few !== undefined && few.price < found.solution.price ? { ...found, solution: few } : found;
+}
+
+const fewPods = 600;
+const nearEnough = 1.005;
 
 interface Waiting {
   readonly podClass: PodClass;
@@ -141,7 +154,7 @@ class Pass {
     const exclusions = exclusionsOf(parts, this.book);
     const { problem, rowOfOffer, perNode } = numberProblem(this.compiled, parts, exclusions, this.limits);
     const units = parts.reduce((sum, { count }) => sum + count, 0);
-    const { solution, lowerBound } = solveWithBound(problem, effortFor(units));
+    const { solution, lowerBound } = buy(problem, units);
     // No plan has more nodes than pods, so the premium is at most that much of the bound.
     this.bound += Math.max(0, lowerBound - perNode * units);
     const given = new Int32Array(parts.length);
