@@ -3,7 +3,7 @@ import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { labels } from '../../api/labels.js';
 
 /** Names the NodeClaim that an instance is of; written at launch so that a lost answer can be found again. */
-export const claimTag = 'karpenter.sh/nodeclaim';
+const claimTag = 'karpenter.sh/nodeclaim';
 /** As `claimTag`, by UID: names come back, UIDs do not. */
 export const claimUidTag = 'stowage.dev/nodeclaim-uid';
 
