@@ -5,6 +5,7 @@ import {
   bindingBudgets,
   doNotDisruptUntil,
   isDrainable,
+  isInvalidDoNotDisrupt,
   isOwnedBy,
   isTerminating,
   podKey,
@@ -103,6 +104,9 @@ class Drain {
     if (doNotDisruptUntil(pod, now) !== undefined) {
       this.blockers.set(key, `pod/${key} (do-not-disrupt)`);
       return;
+    }
+    if (isInvalidDoNotDisrupt(pod)) {
+      this.publish(pod, 'Warning', 'InvalidDoNotDisruptAnnotation', 'do-not-disrupt is neither true nor a duration');
     }
     const wait = this.backoff.get(key);
     const binding = bindingBudgets(pod, this.deps.cache.all('PodDisruptionBudget'));

@@ -110,7 +110,7 @@ class DisruptRun {
     );
     this.progress.note({
       running: this.running.length,
-      ...Object.fromEntries(found.held.map(({ nodePool, why }) => [`pool ${nodePool}`, why])),
+      held: found.held.map(({ nodePool, why }) => `${nodePool}: ${why}`).join('; ') || 'nothing',
     });
   }
 

@@ -1,0 +1,158 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { finalizers } from '../api/labels.js';
+import { createActivityWorld, nodeClaim, nodePool } from '../test/builders/activity-world.js';
+import type { ActivityWorld } from '../test/builders/activity-world.js';
+import { watchClaims } from './claims.js';
+import type { OperatorContext } from './context.js';
+import { watchPendingPods } from './pending-pods.js';
+import type { Starter } from './starter.js';
+
+const initialized = (): { type: string; status: 'True' }[] =>
+  ['Launched', 'Registered', 'Initialized'].map((type) => ({ type, status: 'True' }));
+
+describe('operator', () => {
+  let world: ActivityWorld;
+  let calls: string[];
+  let stops: (() => void)[];
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    calls = [];
+    stops = [];
+  });
+  afterEach(() => {
+    for (const stop of stops) stop();
+    world.stop();
+  });
+
+  const context = (): OperatorContext => {
+    const note =
+      (name: string, key: (...args: never[]) => string) =>
+      (...args: never[]): Promise<string> => {
+        calls.push(`${name} ${key(...args)}`);
+        return Promise.resolve('started');
+      };
+    const starter = {
+      launch: note('launch', (claim: { name: string }) => claim.name),
+      terminate: note('terminate', (claim: { name: string }) => claim.name),
+      expire: note('expire', (claim: { name: string }, _pool: string, at: number) => `${claim.name} ${at}`),
+      claimChanged: note('claimChanged', (uid: string) => uid),
+      nodeChanged: note('nodeChanged', (uid: string) => uid),
+      disrupt: note('disrupt', () => ''),
+      podsPending: note('podsPending', (uids: string[]) => uids.join()),
+    };
+    return { ...world.deps, starter: starter as unknown as Starter, window: { idleMs: 1000, maxMs: 10_000 } };
+  };
+  const seen = async (call: string): Promise<void> => {
+    const end = Date.now() + 5000;
+    while (!calls.some((one) => one.startsWith(call))) {
+      if (Date.now() > end) throw new Error(`never saw ${call} in ${calls.join('; ')}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  };
+  const created = '2026-01-05T11:00:00Z';
+  const claim = (name: string, more: { metadata?: object; status?: object; spec?: object } = {}) => {
+    const base = nodeClaim(name, { spec: more.spec ?? {} });
+    const metadata = { ...base.metadata, creationTimestamp: created, ...more.metadata };
+    return { ...base, metadata, ...(more.status === undefined ? {} : { status: more.status }) };
+  };
+
+  test('finds at its start what was missed: launches, deletions and expiries', async () => {
+    world.kube.put('NodeClaim', claim('unlaunched'));
+    world.kube.put('NodeClaim', claim('up', { status: { conditions: initialized() }, spec: { expireAfter: '2h' } }));
+    world.kube.put(
+      'NodeClaim',
+      claim('forever', { status: { conditions: initialized() }, spec: { expireAfter: 'Never' } }),
+    );
+    world.kube.put(
+      'NodeClaim',
+      claim('leaving', { metadata: { deletionTimestamp: created, finalizers: [finalizers.termination] } }),
+    );
+    await world.synced();
+
+    stops.push(watchClaims(context()));
+    await seen('claimChanged');
+
+    expect(calls.sort()).toEqual([
+      'claimChanged uid-leaving',
+      `expire up ${Date.parse('2026-01-05T13:00:00Z')}`,
+      'launch unlaunched',
+      'terminate leaving',
+    ]);
+  });
+
+  test('a claim of another provider is none of ours', async () => {
+    const foreign = claim('foreign');
+    foreign.spec = { ...foreign.spec, nodeClassRef: { group: 'other.example', kind: 'OtherClass', name: 'x' } };
+    world.kube.put('NodeClaim', foreign);
+    world.kube.put('NodeClaim', claim('ours'));
+    await world.synced();
+
+    stops.push(watchClaims(context()));
+    await seen('launch ours');
+
+    expect(calls).toEqual(['launch ours']);
+  });
+
+  test('deleting a Node deletes its claim', async () => {
+    world.kube.put(
+      'NodeClaim',
+      claim('c1', {
+        status: { conditions: initialized(), providerID: 'fake:///a/i-1' },
+        metadata: { finalizers: [finalizers.termination] },
+      }),
+    );
+    world.kube.put('Node', {
+      metadata: { name: 'n1', finalizers: [finalizers.termination] },
+      spec: { providerID: 'fake:///a/i-1' },
+    });
+    await world.synced();
+    stops.push(watchClaims(context()));
+
+    await world.kube.delete('Node', { name: 'n1' });
+
+    await seen('terminate c1');
+  });
+
+  test('a node that changes wakes its launch, a heartbeat does not', async () => {
+    world.kube.put('NodeClaim', claim('c1', { status: { providerID: 'fake:///a/i-1' } }));
+    const node = { metadata: { name: 'n1' }, spec: { providerID: 'fake:///a/i-1' } };
+    const condition = { type: 'Ready', status: 'False' as const, lastHeartbeatTime: created };
+    world.kube.put('Node', { ...node, status: { conditions: [condition] } });
+    await world.synced();
+    stops.push(watchClaims(context()));
+
+    world.kube.put('Node', { ...node, status: { conditions: [{ ...condition, lastHeartbeatTime: 'later' }] } });
+    await world.synced();
+    expect(calls.filter((call) => call.startsWith('nodeChanged'))).toEqual([]);
+    world.kube.put('Node', { ...node, status: { conditions: [{ ...condition, status: 'True' }] } });
+
+    await seen('nodeChanged uid-c1');
+  });
+
+  test('pods that pend for lack of a node are told in one signal; others are not', async () => {
+    world.kube.put('NodePool', nodePool('default'));
+    const pod = (name: string, reason: string, owner?: string): void =>
+      void world.kube.put('Pod', {
+        metadata: {
+          name,
+          namespace: 'default',
+          uid: name,
+          ...(owner === undefined
+            ? {}
+            : { ownerReferences: [{ apiVersion: 'apps/v1', kind: owner, name: 'o', uid: 'o' }] }),
+        },
+        spec: { containers: [] },
+        status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason }] },
+      });
+    stops.push(watchPendingPods(context()));
+
+    pod('a', 'Unschedulable');
+    pod('gated', 'SchedulingGated');
+    pod('daemon', 'Unschedulable', 'DaemonSet');
+    pod('b', 'Unschedulable');
+
+    await seen('podsPending');
+    expect(calls).toEqual(['podsPending a,b']);
+  });
+});
