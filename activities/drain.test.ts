@@ -14,6 +14,7 @@ const providerID = 'fake:///a/i-1';
 
 describe('terminating a node', () => {
   let world: ActivityWorld;
+  let ticking: NodeJS.Timeout | undefined;
 
   beforeEach(async () => {
     world = await createActivityWorld();
@@ -29,7 +30,10 @@ describe('terminating a node', () => {
     });
     await world.synced();
   });
-  afterEach(() => world.stop());
+  afterEach(() => {
+    clearInterval(ticking);
+    world.stop();
+  });
 
   const put = (name: string, more: { metadata?: object; spec?: object } = {}): Pod =>
     world.kube.put('Pod', {
@@ -56,8 +60,8 @@ describe('terminating a node', () => {
     });
   /** Lets the activity's clock run along with the machine's. */
   const running = (): (() => void) => {
-    const timer = setInterval(() => (world.clock.now += 2000), 50);
-    return () => clearInterval(timer);
+    ticking = setInterval(() => (world.clock.now += 2000), 50);
+    return () => clearInterval(ticking);
   };
 
   test('begins by deleting claim and node, tainting, and leaving the load balancers; again is harmless', async () => {

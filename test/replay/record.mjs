@@ -11,7 +11,7 @@ import { gzipSync } from 'node:zlib';
 
 const folder = join(dirname(fileURLToPath(import.meta.url)), 'histories');
 const perType = 6;
-const longest = 400;
+const longest = 2500;
 
 const [buildId] = process.argv.slice(2);
 if (buildId === undefined) throw new Error('which build? node test/replay/record.mjs BUILD-ID');
