@@ -17,7 +17,7 @@ import { considerPools, type Pool, type SkippedPool } from './compile/pools.js';
 import { Volumes } from './compile/volumes.js';
 import { buildUniverse, type Universe } from './compile/universe.js';
 import { normaliseKey } from './requirements/requirements.js';
-import type { PoolLimit } from './place/bin-problem.js';
+import type { PoolLimit } from './place/pool-limit.js';
 import { poolLimits } from './place/limits.js';
 import { nameOf } from './names.js';
 import type { PackingInput } from './types.js';

@@ -17,6 +17,7 @@ import { packIntoFew } from './place/few-bins.js';
 import { exclusionsOf } from './place/exclusions.js';
 import { Feasibility } from './place/feasibility.js';
 import { nodeStates, type NodeState } from './place/node-states.js';
+import { rebalance } from './place/rebalance.js';
 import type { Member, Part } from './place/part.js';
 import { Groups } from './topology/groups.js';
 import { Ledger } from './topology/ledger.js';
@@ -59,7 +60,9 @@ class Pass {
   private readonly book: RuleBook;
   private readonly ledger: Ledger;
   private readonly assigner: Assigner;
-  private readonly claims: OpenClaim[] = [];
+  private claims: OpenClaim[] = [];
+  /** Whether pods were left over once their domains were decided. */
+  private short = false;
   private readonly unplaced = new Map<PodClass, readonly Pod[]>();
   /** Profiles of pools whose limits left pods over. */
   private readonly exhausted = new Set<Profile>();
@@ -88,6 +91,13 @@ class Pass {
     while (waiting.length > 0) {
       const parts = this.assign(waiting);
       waiting = this.launch(parts);
+    }
+    if (this.short) {
+      const { compiled, book, ledger } = this;
+      const { universe, space } = compiled;
+      this.claims = rebalance({ universe, space, book, ledger }, this.claims, (podClass, pods) =>
+        this.giveUp(podClass, pods),
+      );
     }
   }
 
@@ -192,6 +202,7 @@ class Pass {
       }
     });
     if (full.size === 0) return [];
+    this.short = true;
     const before = this.exhausted.size;
     for (const profile of full) this.exhausted.add(profile);
     const list = [...waiting].map(([podClass, pods]) => ({ podClass, pods }));

@@ -1,4 +1,4 @@
-import type { Container, DaemonSet, Pod, PodSpec, ResourceList } from '../../api/kubernetes.js';
+import type { Container, Pod, PodSpec, ResourceList } from '../../api/kubernetes.js';
 import { parseResource } from '../../core/resources.js';
 
 /** Parses each distinct quantity of a pass once. Throws `QuantityError` naming the resource. */
@@ -73,11 +73,6 @@ function add(total: Amounts, more: Amounts): void {
 
 function raise(total: Amounts, floor: Amounts): void {
   for (const [name, amount] of floor) if (amount > (total.get(name) ?? 0)) total.set(name, amount);
-}
-
-/** A pod as a DaemonSet would create it. */
-export function daemonPodSpec(daemonSet: DaemonSet): PodSpec {
-  return daemonSet.spec.template.spec;
 }
 
 /** Whether a DaemonSet or the kubelet itself (a mirror pod) owns the pod, so that no node is ever launched for it. */

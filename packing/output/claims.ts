@@ -7,7 +7,7 @@ import type { Constraint } from '../compile/key-space.js';
 import { nodeClassLabel } from '../compile/pools.js';
 import { freshValue, type Row } from '../compile/universe.js';
 import { fullName } from '../names.js';
-import { typeUse, type PoolLimit } from '../place/bin-problem.js';
+import { typeUse, type PoolLimit } from '../place/pool-limit.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { Member } from '../place/part.js';
 import {

@@ -1,9 +1,11 @@
-import type { InstanceType } from '../../core/instance-type.js';
 import type { Compiled } from '../compiled.js';
 import type { BinProblem, Limit, OpenBin } from '../bins/problem.js';
 import type { Profile } from '../compile/universe.js';
 import type { Exclusions } from './exclusions.js';
 import type { Part } from './part.js';
+import { typeUse, type PoolLimit } from './pool-limit.js';
+
+export { typeUse, type PoolLimit } from './pool-limit.js';
 
 export interface NumberedProblem {
   readonly problem: BinProblem;
@@ -88,25 +90,11 @@ function bitsOf(
   return bits;
 }
 
-/** What a NodePool, or a capacity reservation, may still be given. */
-export interface PoolLimit {
-  readonly pool?: string;
-  readonly reservation?: string;
-  /** Resource name; `nodes` counts nodes. */
-  readonly resource: string;
-  remaining: number;
-}
-
 /** What one node of a row uses of a limit. */
 export function limitUse(compiled: Compiled, row: number, limit: PoolLimit): number {
   const { type, profile } = compiled.universe.rows[row]!;
   if (limit.reservation !== undefined) return profile.reservation === limit.reservation ? 1 : 0;
   return profile.pool.name === limit.pool ? typeUse(limit, type) : 0;
-}
-
-/** What one node of a type in the limited pool uses. */
-export function typeUse({ resource }: PoolLimit, type: InstanceType): number {
-  return resource === 'nodes' ? 1 : (type.capacity[resource] ?? 0);
 }
 
 function limitOf(compiled: Compiled, rowOfOffer: readonly number[], limit: PoolLimit): Limit {

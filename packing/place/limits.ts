@@ -1,12 +1,13 @@
 import { parseResources } from '../../core/resources.js';
 import { labels } from '../../api/labels.js';
-import type { Compiled } from '../compiled.js';
+import type { Pool } from '../compile/pools.js';
+import type { Universe } from '../compile/universe.js';
 import type { NodeView } from '../compile/nodes.js';
-import { typeUse, type PoolLimit } from './bin-problem.js';
+import { typeUse, type PoolLimit } from './pool-limit.js';
 
 /** What each limited NodePool may still grow by: its limits less the capacity of its nodes that stay (section 2.5). */
 export function poolLimits(
-  { pools, nodes, universe }: Pick<Compiled, 'pools' | 'nodes' | 'universe'>,
+  { pools, nodes, universe }: { pools: readonly Pool[]; nodes: readonly NodeView[]; universe: Universe },
   pods: number,
 ): PoolLimit[] {
   const limits: PoolLimit[] = [];

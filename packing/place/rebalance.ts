@@ -1,0 +1,64 @@
+import type { Pod } from '../../api/kubernetes.js';
+import type { OpenClaim } from '../output/claims.js';
+import type { PodClass } from '../compile/classes.js';
+import type { Universe } from '../compile/universe.js';
+import type { KeySpace } from '../compile/key-space.js';
+import type { Group } from '../topology/groups.js';
+import type { Ledger } from '../topology/ledger.js';
+import type { RuleBook, Rules } from '../topology/rules.js';
+import { selectsOwn } from './host-rules.js';
+import type { Member } from './part.js';
+
+export interface Balance {
+  readonly universe: Universe;
+  readonly space: KeySpace;
+  readonly book: RuleBook;
+  readonly ledger: Ledger;
+}
+
+/**
+ * When limits left pods without a node, domains that were to fill up evenly did not, and pods that were to be followed may
+ * be missing. Takes pods out of claims again until every rule holds; claims that end up empty are dropped.
+ */
+export function rebalance(
+  { universe, space, book, ledger }: Balance,
+  claims: readonly OpenClaim[],
+  giveUp: (podClass: PodClass, pods: readonly Pod[]) => void,
+): OpenClaim[] {
+  const drafts = claims.map((claim) => ({
+    claim,
+    members: claim.members.map((member) => ({ ...member, pods: [...member.pods] })),
+  }));
+  for (let changed = true; changed;) {
+    changed = false;
+    for (const { claim, members } of drafts) {
+      const { values } = universe.rows[claim.row]!.profile;
+      const domainOf = ({ key, hostname }: Group): string | undefined =>
+        hostname || !claim.pinnedKeys.has(key) ? undefined : values[space.find(key)!];
+      for (const member of members) {
+        const rules = book.of(member.podClass.shape, member.level);
+        while (member.pods.length > 0 && isBroken(rules, ledger, domainOf)) {
+          giveUp(member.podClass, member.pods.splice(-1));
+          ledger.record(rules, -1, domainOf);
+          changed = true;
+        }
+      }
+    }
+  }
+  return drafts.flatMap(({ claim, members }) => {
+    const left: Member[] = members.filter(({ pods }) => pods.length > 0);
+    return left.length === 0 ? [] : [{ ...claim, members: left }];
+  });
+}
+
+function isBroken(rules: Rules, ledger: Ledger, domainOf: (group: Group) => string | undefined): boolean {
+  for (const group of rules.spread) {
+    const domain = domainOf(group);
+    if (domain === undefined) continue;
+    if (selectsOwn(rules, group) && ledger.count(group, domain) - ledger.least(group) > group.maxSkew) return true;
+  }
+  return rules.affinity.some((group) => {
+    const domain = domainOf(group);
+    return domain !== undefined && ledger.count(group, domain) === 0;
+  });
+}
