@@ -2,6 +2,7 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import { isTrue } from '../../core/conditions.js';
+import { compareText } from '../../packing/compare.js';
 import { viewNodes, type NodeView as PackedNode } from '../../packing/compile/nodes.js';
 import { blockingBudget, whyNotCandidate, type CandidateContext, type NodeView } from '../candidates.js';
 import { disruptionCost, evictionCost } from '../costs.js';
@@ -89,7 +90,13 @@ function podsByNode(pods: readonly Pod[]): Map<string, Pod[]> {
     if (there === undefined) byNode.set(nodeName, [pod]);
     else there.push(pod);
   }
+  for (const there of byNode.values()) there.sort(byPodName);
   return byNode;
+}
+
+/** So that the order of the input decides nothing. */
+function byPodName({ metadata: a }: Pod, { metadata: b }: Pod): number {
+  return compareText(a.name ?? '', b.name ?? '') || compareText(a.namespace ?? '', b.namespace ?? '');
 }
 
 const isBuffer = ({ metadata }: Pod): boolean =>

@@ -2,6 +2,8 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod } from '../../api/kubernetes.js';
 import type { Compiled } from '../../packing/compiled.js';
 import type { PodClass } from '../../packing/compile/classes.js';
+import type { PoolLimit } from '../../packing/place/bin-problem.js';
+import { capacityOf } from '../../packing/place/limits.js';
 import type { NodeState } from '../../packing/place/node-states.js';
 import type { ExaminedNode } from './eligibility.js';
 
@@ -44,4 +46,22 @@ export function classesByPod({ classes }: Compiled): Map<Pod, PodClass> {
   const byPod = new Map<Pod, PodClass>();
   for (const podClass of classes.all) for (const pod of podClass.pods) byPod.set(pod, podClass);
   return byPod;
+}
+
+/** Adds pods to what a node holds. */
+export function addLoad(loads: Map<PodClass, Pod[]>, podClass: PodClass, pods: readonly Pod[]): void {
+  const there = loads.get(podClass);
+  if (there === undefined) loads.set(podClass, [...pods]);
+  else there.push(...pods);
+}
+
+/** What a node uses of a limit. */
+export function usedBy({ nodePool, state }: FleetNode, limit: PoolLimit): number {
+  if (limit.pool !== nodePool) return 0;
+  return limit.resource === 'nodes' ? 1 : capacityOf(state.view, limit.resource);
+}
+
+/** Takes amounts off what is free. */
+export function take(free: Float64Array, amounts: Float64Array): void {
+  for (let d = 0; d < free.length; d++) free[d] = free[d]! - amounts[d]!;
 }

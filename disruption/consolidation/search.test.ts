@@ -71,7 +71,7 @@ function pool(name: string, { disruption, requirements = [], replicas }: PoolOpt
       },
       ...(replicas === undefined ? {} : { replicas }),
     },
-  } as NodePool;
+  };
 }
 
 interface NodeOptions {
@@ -158,7 +158,7 @@ function pod(
       ...more.spec,
     },
     status: { phase: 'Running', ...more.status },
-  } as Pod;
+  };
 }
 
 interface World {
@@ -238,14 +238,13 @@ describe('budgets', () => {
 });
 
 describe('which nodes may go', () => {
-  const guard = (name: string, allowed: number, more: object = {}): PodDisruptionBudget =>
-    ({
-      apiVersion: 'policy/v1',
-      kind: 'PodDisruptionBudget',
-      metadata: { name, namespace: 'default' },
-      spec: { selector: { matchLabels: { app: 'web' } }, ...more },
-      status: { disruptionsAllowed: allowed },
-    }) as PodDisruptionBudget;
+  const guard = (name: string, allowed: number, more: object = {}): PodDisruptionBudget => ({
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: { name, namespace: 'default' },
+    spec: { selector: { matchLabels: { app: 'web' } }, ...more },
+    status: { disruptionsAllowed: allowed },
+  });
   /** Two large nodes, each with one pod: one of them is enough. */
   const pair = (first: Partial<Pod> = {}, options: NodeOptions = {}): World => ({
     nodes: [node('n0', large, options), node('n1', large, options)],
@@ -304,7 +303,7 @@ describe('which nodes may go', () => {
     const [command] = run({
       ...world,
       pools: [policy],
-      pods: [pod('web-0', 'n0', 1, { spec: { priority: -(2 ** 31) } as Pod['spec'] }), pod('web-1', 'n1', 1)],
+      pods: [pod('web-0', 'n0', 1, { spec: { priority: -(2 ** 31) } }), pod('web-1', 'n1', 1)],
     }).commands;
     expect(command).toMatchObject({ method: 'empty', candidates: ['n0'], moves: [{ pod: 'default/web-0', to: 'n1' }] });
   });

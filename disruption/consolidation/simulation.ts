@@ -10,7 +10,7 @@ import { withSpotRatios } from '../../packing/output/spot-ratios.js';
 import { numberProblem, typeUse, type PoolLimit } from '../../packing/place/bin-problem.js';
 import { exclusionsOf } from '../../packing/place/exclusions.js';
 import { Feasibility } from '../../packing/place/feasibility.js';
-import { capacityOf, poolLimits } from '../../packing/place/limits.js';
+import { poolLimits } from '../../packing/place/limits.js';
 import { hostRoom } from '../../packing/place/host-rules.js';
 import { nodeStates, roomFor, type NodeState } from '../../packing/place/node-states.js';
 import type { Member, Part } from '../../packing/place/part.js';
@@ -22,7 +22,8 @@ import type { PlannedClaim } from '../../packing/types.js';
 import { evictionCost } from '../costs.js';
 import type { Blueprint, Leg } from './blueprint.js';
 import type { ExaminedNode } from './eligibility.js';
-import { classesByPod, type FleetNode } from './fleet.js';
+import { addLoad, classesByPod, take, usedBy, type FleetNode } from './fleet.js';
+import { standing } from './standing.js';
 import { Journal, JournaledAssigner, JournaledLedger, type Landing } from './journal.js';
 import type { ConsolidationInput } from './types.js';
 import { Worth } from './worth.js';
@@ -557,37 +558,6 @@ const none: ReadonlySet<never> = new Set();
 const noKeys: ReadonlySet<string> = new Set();
 
 const isOnlyEmpty = (pool: NodePool | undefined): boolean => pool?.spec.disruption.consolidationPolicy === 'WhenEmpty';
-
-function usedBy({ nodePool, state }: FleetNode, limit: PoolLimit): number {
-  if (limit.pool !== nodePool) return 0;
-  return limit.resource === 'nodes' ? 1 : capacityOf(state.view, limit.resource);
-}
-
-function addLoad(loads: Map<PodClass, Pod[]>, podClass: PodClass, pods: readonly Pod[]): void {
-  const there = loads.get(podClass);
-  if (there === undefined) loads.set(podClass, [...pods]);
-  else there.push(...pods);
-}
-
-function take(free: Float64Array, amounts: Float64Array): void {
-  for (let d = 0; d < free.length; d++) free[d] = free[d]! - amounts[d]!;
-}
-
-/** The compiled pass with the nodes that may go still there, and with what stays on them. */
-function standing(compiled: Compiled, examined: readonly ExaminedNode[]): Compiled {
-  const mayGo = new Map(examined.filter(({ why }) => why === undefined).map((each) => [each.name, each]));
-  const bound = new Map(compiled.bound);
-  for (const [name, { pods, movable }] of mayGo) {
-    const moving = new Set(movable);
-    const fixed = pods.filter((pod) => !moving.has(pod) && !isOver(pod));
-    if (fixed.length > 0) bound.set(name, fixed);
-    for (const pod of fixed) compiled.classes.demandOf(pod);
-  }
-  const nodes = compiled.nodes.map((view) => (mayGo.has(view.name) ? { ...view, leaving: false } : view));
-  return { ...compiled, bound, nodes };
-}
-
-const isOver = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
 
 function namespacesOf({ objects }: ConsolidationInput): Set<string> {
   return new Set(objects.pods.map(({ metadata }) => metadata.namespace ?? 'default'));

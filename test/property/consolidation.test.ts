@@ -1,0 +1,53 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { generate, type Case, type Kind } from '../../bench/generate/index.js';
+import { Random } from '../../bench/generate/random.js';
+import { consolidate } from '../../disruption/consolidation/search.js';
+import type { Consolidation } from '../../disruption/consolidation/types.js';
+import { packingInputOf } from '../builders/packing-input.js';
+import { checkConsolidation } from '../checker/consolidation.js';
+
+const consolidated = (made: Case): Consolidation => consolidate(packingInputOf(made));
+const judged = (made: Case, result: Consolidation) =>
+  checkConsolidation({ items: made.objects }, made.catalogue, { engine: 'stowage', totalMs: 0, ...result });
+
+// The same cases in every run, so that a failure is a change; STOWAGE_SEED draws others.
+fc.configureGlobal({ seed: Number(process.env['STOWAGE_SEED'] ?? 20_260_101) });
+const seeds = fc.integer({ min: 1, max: 1_000_000 });
+
+const cases: readonly (readonly [kind: Kind, size: number, runs: number])[] = [
+  ['cluster', 12, 8],
+  ['cluster', 40, 2],
+  ['realistic-nodes', 60, 3],
+  ['corner', 40, 20],
+];
+
+describe.each(cases)('consolidations of %s cases of size %d', (kind, size, numRuns) => {
+  test('break no rule at any step, and each makes the fleet cheaper', () => {
+    fc.assert(
+      fc.property(seeds, (seed) => {
+        const made = generate(kind, size, seed);
+        const result = consolidated(made);
+        expect(judged(made, result).violations).toEqual([]);
+        for (const { priceBefore, priceAfter, candidates } of result.commands) {
+          expect(candidates.length).toBeGreaterThan(0);
+          expect(priceAfter).toBeLessThanOrEqual(priceBefore);
+        }
+      }),
+      { numRuns },
+    );
+  });
+
+  test('are the same in whatever order objects come', () => {
+    fc.assert(
+      fc.property(seeds, seeds, (seed, order) => {
+        const made = generate(kind, size, seed);
+        const random = new Random(order);
+        const keyed = made.objects.map((object) => ({ object, key: random.next() }));
+        const objects = keyed.sort((a, b) => a.key - b.key).map(({ object }) => object);
+        expect(consolidated({ ...made, objects })).toEqual(consolidated(made));
+      }),
+      { numRuns: Math.ceil(numRuns / 2) },
+    );
+  });
+});
