@@ -93,9 +93,9 @@ class Pass {
       waiting = this.launch(parts);
     }
     if (this.short) {
-      const { compiled, book, ledger } = this;
+      const { compiled, book, ledger, nodes } = this;
       const { universe, space } = compiled;
-      this.claims = rebalance({ universe, space, book, ledger }, this.claims, (podClass, pods) =>
+      this.claims = rebalance({ universe, space, book, ledger, nodes }, this.claims, (podClass, pods) =>
         this.giveUp(podClass, pods),
       );
     }

@@ -83,6 +83,8 @@ export class Assigner {
     const demand = this.feasibility.demand(podClass);
     for (let d = 0; d < demand.length; d++) node.free[d] = node.free[d]! - pods.length * demand[d]!;
     node.pods.push(...pods);
+    if (rules.spread.length + rules.affinity.length > 0)
+      for (const pod of pods) node.ruled?.push({ podClass, rules, pod });
     node.ports.push(...podClass.shape.hostPorts);
     if (node.attach !== undefined) {
       for (const pod of pods)

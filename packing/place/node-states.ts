@@ -2,6 +2,8 @@ import type { CSINode, Taint } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { normaliseKey } from '../requirements/requirements.js';
 import type { Compiled } from '../compiled.js';
+import type { PodClass } from '../compile/classes.js';
+import type { Rules } from '../topology/rules.js';
 import type { Constraint } from '../compile/key-space.js';
 import { satisfies } from '../compile/key-space.js';
 import type { NodeView } from '../compile/nodes.js';
@@ -21,10 +23,18 @@ export interface NodeState {
   readonly kind: NodeKind;
   readonly ports: HostPort[];
   readonly pods: Pod[];
+  /** Of those, the ones whose topology rules may have to be looked at again. */
+  readonly ruled?: Ruled[];
   /** Its domain of the host name. */
   readonly host: string;
   /** What its CSI drivers attach; undefined where nothing limits that. */
   readonly attach: Attachments | undefined;
+}
+
+export interface Ruled {
+  readonly podClass: PodClass;
+  readonly rules: Rules;
+  readonly pod: Pod;
 }
 
 export interface NodeKind {
@@ -75,6 +85,7 @@ export function nodeStates(compiled: Compiled): NodeState[] {
       kind,
       ports,
       pods: [],
+      ruled: [],
       host,
       attach: attachmentsOf(compiled, view.name, pods, limits),
     });

@@ -7,6 +7,7 @@ import type { Group } from '../topology/groups.js';
 import type { Ledger } from '../topology/ledger.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import { selectsOwn } from './host-rules.js';
+import type { NodeState } from './node-states.js';
 import type { Member } from './part.js';
 
 export interface Balance {
@@ -14,6 +15,7 @@ export interface Balance {
   readonly space: KeySpace;
   readonly book: RuleBook;
   readonly ledger: Ledger;
+  readonly nodes: readonly NodeState[];
 }
 
 /**
@@ -21,7 +23,7 @@ export interface Balance {
  * be missing. Takes pods out of claims again until every rule holds; claims that end up empty are dropped.
  */
 export function rebalance(
-  { universe, space, book, ledger }: Balance,
+  { universe, space, book, ledger, nodes }: Balance,
   claims: readonly OpenClaim[],
   giveUp: (podClass: PodClass, pods: readonly Pod[]) => void,
 ): OpenClaim[] {
@@ -31,6 +33,20 @@ export function rebalance(
   }));
   for (let changed = true; changed;) {
     changed = false;
+    for (const node of nodes) {
+      const domainOf = ({ key, hostname }: Group): string | undefined =>
+        hostname ? node.host : node.kind.values[space.find(key)!];
+      const ruled = node.ruled ?? [];
+      for (let i = ruled.length - 1; i >= 0; i--) {
+        const { podClass, rules, pod } = ruled[i]!;
+        if (!isBroken(rules, ledger, domainOf)) continue;
+        ruled.splice(i, 1);
+        node.pods.splice(node.pods.indexOf(pod), 1);
+        giveUp(podClass, [pod]);
+        ledger.record(rules, -1, domainOf);
+        changed = true;
+      }
+    }
     for (const { claim, members } of drafts) {
       const { values } = universe.rows[claim.row]!.profile;
       const domainOf = ({ key, hostname }: Group): string | undefined =>

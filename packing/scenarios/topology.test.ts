@@ -353,3 +353,15 @@ describe('48: default spread', () => {
     expect(zonesOf(plan(packingInput({ pods: podsOf(3, 'p', x) }, { settings })))).toEqual({ open: 3 });
   });
 });
+
+test('limits that leave pods without a node leave no domain over-full', () => {
+  const nodePools = [pool('default', { limits: { cpu: '4' } })];
+  const types = [
+    instanceType('small', { cpu: 1, zones: ['zone-a', 'zone-b'], price: 0.1 }),
+    instanceType('large', { cpu: 4, zones: ['zone-c'], price: 0.1 }),
+  ];
+  const pods = podsOf(8, 'p', { ...x, ...spread() });
+  const counts = Object.values(zonesOf(plan(packingInput({ pods, nodePools }, { types }))));
+  const all = ['zone-a', 'zone-b', 'zone-c'].map((_, i) => counts[i] ?? 0);
+  expect(Math.max(...all) - Math.min(...all)).toBeLessThanOrEqual(1);
+});
