@@ -95,6 +95,7 @@ export class WorkflowRig {
 
   /** Ends what a test left running, and replays all of its histories. */
   async finish(): Promise<void> {
+    await this.settle();
     const histories = await this.histories();
     this.seen = [];
     for (const { workflowId, closed } of histories) {
@@ -106,6 +107,21 @@ export class WorkflowRig {
     }
     for await (const result of Worker.runReplayHistories({ workflowBundle: this.workflowBundle }, histories)) {
       if (result.error !== undefined) throw result.error;
+    }
+  }
+
+  /**
+   * Waits until no activity and no workflow task is in flight. The server would never skip time again if a workflow
+   * were terminated meanwhile: it waits for the answer of a task that nobody may give any more.
+   */
+  private async settle(): Promise<void> {
+    for (const { workflowId, closed } of await this.histories()) {
+      if (closed) continue;
+      const handle = this.client.workflow.getHandle(workflowId);
+      await this.until(async () => {
+        const { raw } = await handle.describe();
+        return (raw.pendingActivities ?? []).length === 0 && isIdle(await handle.fetchHistory());
+      });
     }
   }
 
@@ -131,6 +147,17 @@ export class WorkflowRig {
   }
 }
 
+/** Whether no workflow task waits for its answer. */
+function isIdle({ events }: History): boolean {
+  const last = events?.findLast(
+    ({ workflowTaskScheduledEventAttributes: scheduled, workflowTaskCompletedEventAttributes: completed }) =>
+      isThere(scheduled) || isThere(completed),
+  );
+  return isThere(last?.workflowTaskCompletedEventAttributes);
+}
+
+const isThere = (attributes: unknown): boolean => attributes !== undefined && attributes !== null;
+
 function isClosed({ events }: History): boolean {
   const last = events?.at(-1);
   return [
@@ -139,7 +166,7 @@ function isClosed({ events }: History): boolean {
     last?.workflowExecutionCanceledEventAttributes,
     last?.workflowExecutionContinuedAsNewEventAttributes,
     last?.workflowExecutionTerminatedEventAttributes,
-  ].some((attributes) => attributes !== undefined && attributes !== null);
+  ].some(isThere);
 }
 
 /** Children that were started, and the runs before and after. */
