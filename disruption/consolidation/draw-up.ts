@@ -141,7 +141,7 @@ function attempt(simulation: Simulation, { keep, leave, pickyFirst }: Ordered, u
 function keepInsteadOfBuying(simulation: Simulation, estimate: Ordered, each: number): Ordered {
   let target = estimate;
   for (let look = 0; look < looks && target.leave.length > 0; look++) {
-    const outcome = attempt(simulation, target, firstUnits);
+    const outcome = attempt(simulation, target, 0);
     if (outcome === undefined) return target;
     simulation.undo();
     const kept = standIns(simulation, target.leave, outcome.launches, each);

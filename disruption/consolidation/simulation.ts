@@ -1,14 +1,12 @@
 import { labels } from '../../api/labels.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod } from '../../api/kubernetes.js';
-import { solveWithBound } from '../../packing/bins/solve.js';
 import { compile, type Compiled } from '../../packing/compiled.js';
 import type { PodClass } from '../../packing/compile/classes.js';
 import type { NodeView } from '../../packing/compile/nodes.js';
 import { describeClaim, type ClaimContext, type OpenClaim } from '../../packing/output/claims.js';
 import { withSpotRatios } from '../../packing/output/spot-ratios.js';
-import { numberProblem, typeUse, type PoolLimit } from '../../packing/place/bin-problem.js';
-import { exclusionsOf } from '../../packing/place/exclusions.js';
+import { typeUse, type PoolLimit } from '../../packing/place/bin-problem.js';
 import { Feasibility } from '../../packing/place/feasibility.js';
 import { poolLimits } from '../../packing/place/limits.js';
 import { hostRoom } from '../../packing/place/host-rules.js';
@@ -23,6 +21,7 @@ import { evictionCost } from '../costs.js';
 import type { Blueprint, Leg } from './blueprint.js';
 import type { ExaminedNode } from './eligibility.js';
 import { addLoad, classesByPod, take, usedBy, type FleetNode } from './fleet.js';
+import { Purchases } from './purchases.js';
 import { standing } from './standing.js';
 import { Journal, JournaledAssigner, JournaledLedger, type Landing } from './journal.js';
 import type { ConsolidationInput } from './types.js';
@@ -67,6 +66,7 @@ export class Simulation {
   private readonly groups: Groups;
   private readonly ledger: JournaledLedger;
   private readonly limits: PoolLimit[];
+  private readonly purchases: Purchases;
   private readonly journal = new Journal();
   private readonly order = new Map<PodClass, number>();
   private readonly byState = new Map<NodeState, FleetNode>();
@@ -89,6 +89,7 @@ export class Simulation {
     const { objects } = input;
     this.groups = new Groups(this.compiled.labelKeys, new Namespaces(objects.namespaces, namespacesOf(input)));
     this.book = new RuleBook(this.groups, this.compiled);
+    this.purchases = new Purchases(this.compiled, this.book);
     this.ledger = new JournaledLedger(this.compiled, states);
     const owned = bindRunning(this.compiled, this.groups, this.book);
     countRunning(this.compiled, states, this.groups, this.ledger, owned);
@@ -415,24 +416,8 @@ export class Simulation {
     if (parts.reduce((sum, { demand, count }) => sum + this.worth.of(demand) * count, 0) >= most) return undefined;
     const limits = this.limits.map((limit) => ({ ...limit }));
     for (const node of candidates) for (const limit of limits) limit.remaining += usedBy(node, limit);
-    const { problem, rowOfOffer } = numberProblem(this.compiled, parts, exclusionsOf(parts, this.book), limits);
-    const { solution } = solveWithBound(problem, { units });
-    const given = new Int32Array(parts.length);
-    const claims: OpenClaim[] = [];
-    for (const { offer, items, pods } of solution.bins) {
-      const members: Member[] = [];
-      const pinnedKeys = new Set<string>();
-      items.forEach((item, k) => {
-        const part = parts[item]!;
-        const start = given[item]!;
-        given[item] = start + pods[k]!;
-        for (const key of part.pinnedKeys) pinnedKeys.add(key);
-        if (part.together) members.push(...part.members);
-        else for (const each of part.members) members.push({ ...each, pods: each.pods.slice(start, given[item]) });
-      });
-      claims.push({ row: rowOfOffer[offer]!, members, pinnedKeys });
-    }
-    if (parts.some(({ count }, item) => given[item]! < count)) return undefined;
+    const claims = this.purchases.buy(parts, limits, units);
+    if (claims === undefined) return undefined;
     return this.describe(claims, limits);
   }
 

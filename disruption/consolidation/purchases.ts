@@ -1,0 +1,84 @@
+import { solveWithBound } from '../../packing/bins/solve.js';
+import type { Compiled } from '../../packing/compiled.js';
+import type { Level } from '../../packing/compile/ladder.js';
+import type { Profile } from '../../packing/compile/universe.js';
+import type { OpenClaim } from '../../packing/output/claims.js';
+import { numberProblem, type PoolLimit } from '../../packing/place/bin-problem.js';
+import { exclusionsOf } from '../../packing/place/exclusions.js';
+import type { Member, Part } from '../../packing/place/part.js';
+import type { RuleBook } from '../../packing/topology/rules.js';
+
+/** Answers are forgotten beyond this many. */
+const mostKnown = 2000;
+
+/** A node to buy: a row of the universe, and how many units of which parts it holds. */
+interface Bought {
+  readonly row: number;
+  readonly items: readonly number[];
+  readonly units: readonly number[];
+}
+
+/** Buys nodes for parts; the same question is answered once. */
+export class Purchases {
+  private readonly known = new Map<string, readonly Bought[]>();
+  private readonly numbers = new Map<readonly Profile[] | Level, number>();
+
+  constructor(
+    private readonly compiled: Compiled,
+    private readonly book: RuleBook,
+  ) {}
+
+  /** The claims for these parts; undefined when some find no node. `units` of search. */
+  buy(parts: readonly Part[], limits: readonly PoolLimit[], units: number): OpenClaim[] | undefined {
+    const bought = this.answer(parts, limits, units);
+    const given = new Int32Array(parts.length);
+    const claims = bought.map(({ row, items, units: counts }) => {
+      const members: Member[] = [];
+      const pinnedKeys = new Set<string>();
+      items.forEach((item, k) => {
+        const part = parts[item]!;
+        const start = given[item]!;
+        given[item] = start + counts[k]!;
+        for (const key of part.pinnedKeys) pinnedKeys.add(key);
+        if (part.together) members.push(...part.members);
+        else for (const each of part.members) members.push({ ...each, pods: each.pods.slice(start, given[item]) });
+      });
+      return { row, members, pinnedKeys };
+    });
+    return parts.some(({ count }, item) => given[item]! < count) ? undefined : claims;
+  }
+
+  private answer(parts: readonly Part[], limits: readonly PoolLimit[], units: number): readonly Bought[] {
+    const question = this.textOf(parts, limits, units);
+    let bought = this.known.get(question);
+    if (bought === undefined) {
+      const { problem, rowOfOffer } = numberProblem(this.compiled, parts, exclusionsOf(parts, this.book), limits);
+      const { solution } = solveWithBound(problem, { units });
+      bought = solution.bins.map(({ offer, items, pods }) => ({
+        row: rowOfOffer[offer]!,
+        items: [...items],
+        units: [...pods],
+      }));
+      if (this.known.size >= mostKnown) this.known.clear();
+      this.known.set(question, bought);
+    }
+    return bought;
+  }
+
+  private textOf(parts: readonly Part[], limits: readonly PoolLimit[], units: number): string {
+    let text = `${units} ${limits.map(({ remaining }) => remaining).join()}`;
+    for (const { members, profiles, together, count, pinnedKeys } of parts) {
+      const who = members.map(
+        ({ podClass, level, pods }) => `${podClass.index}.${this.numberOf(level)}.${pods.length}`,
+      );
+      text += `;${who.join('+')} ${this.numberOf(profiles)} ${together} ${count} ${pinnedKeys.join()}`;
+    }
+    return text;
+  }
+
+  private numberOf(thing: readonly Profile[] | Level): number {
+    let number = this.numbers.get(thing);
+    if (number === undefined) this.numbers.set(thing, (number = this.numbers.size));
+    return number;
+  }
+}
