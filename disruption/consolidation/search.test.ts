@@ -463,6 +463,33 @@ describe('replacements', () => {
   });
 });
 
+test('two yellow and three red pods on two nodes end on the one node that holds them for less', () => {
+  const types = [type('c.4x8', 4, 8, od(0.17)), type('r.2x16', 2, 16, od(0.13)), type('m.5x20', 5, 20, od(0.22))];
+  const sized = (name: string, on: string, memory: string): Pod =>
+    pod(name, on, 1, {
+      spec: { containers: [{ name: 'main', image: 'i', resources: { requests: { cpu: '1', memory } } }] },
+    });
+  const pods = [
+    sized('yellow-0', 'n0', '1Gi'),
+    sized('yellow-1', 'n0', '1Gi'),
+    sized('red-0', 'n0', '6Gi'),
+    sized('red-1', 'n1', '6Gi'),
+    sized('red-2', 'n1', '6Gi'),
+  ];
+  const world = { nodes: [node('n0', types[0]!), node('n1', types[1]!)], pods, types };
+  const { commands, nodesAfter, priceAfter } = run(world);
+  expect({ nodesAfter, priceAfter }).toEqual({ nodesAfter: 1, priceAfter: 0.22 });
+  expect(commands).toHaveLength(1);
+  expect(commands[0]).toMatchObject({
+    method: 'multi',
+    decision: 'replace',
+    replacements: [{ cheapest: { instanceType: 'm.5x20' } }],
+  });
+  expect(commands[0]!.moves.map(({ to }) => to)).toEqual(new Array(5).fill('replacement-0-0'));
+  // Where the larger node is no cheaper nothing moves.
+  expect(run({ ...world, types: [...types.slice(0, 2), type('m.5x20', 5, 20, od(0.31))] }).commands).toEqual([]);
+});
+
 describe('Balanced', () => {
   /** Deleting n0 saves `price` of 1, and disrupts `pods` of the pool's pods. */
   const world = (price: number, podsOnFirst: number, podsOnSecond: number): World => {
