@@ -4,15 +4,8 @@ import type { Level } from '../../packing/compile/ladder.js';
 import { fullName } from '../../packing/names.js';
 import type { NodeState } from '../../packing/place/node-states.js';
 import type { Member } from '../../packing/place/part.js';
-import type { Launch, Outcome } from './simulation.js';
+import type { Launch, Leg, Outcome } from './outcome.js';
 import type { Worth } from './worth.js';
-
-/** Pods of one class on their way to a node that is there, or to the n-th launch of the blueprint. */
-export interface Leg {
-  readonly podClass: PodClass;
-  readonly pods: readonly Pod[];
-  readonly to: NodeState | number;
-}
 
 interface Place {
   to: NodeState | number;

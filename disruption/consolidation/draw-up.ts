@@ -1,7 +1,8 @@
 import { compareText } from '../../packing/compare.js';
 import { Blueprint } from './blueprint.js';
 import { loadOf, type FleetNode } from './fleet.js';
-import type { Launch, Outcome, Simulation } from './simulation.js';
+import type { Launch, Outcome } from './outcome.js';
+import type { Simulation } from './simulation.js';
 import type { Worth } from './worth.js';
 import { chooseTarget, isFixed, type Estimate, type Target } from './target.js';
 

@@ -7,7 +7,8 @@ import { drawUp } from './draw-up.js';
 import { examineNodes, isWeightless } from './eligibility.js';
 import type { FleetNode } from './fleet.js';
 import { LaunchOptions } from './launch-options.js';
-import { Simulation, type Outcome } from './simulation.js';
+import type { Outcome } from './outcome.js';
+import { Simulation } from './simulation.js';
 import { isFixed } from './target.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput, Method } from './types.js';
 

@@ -16,42 +16,16 @@ import { Groups } from '../../packing/topology/groups.js';
 import { RuleBook, type Rules } from '../../packing/topology/rules.js';
 import { bindRunning, countRunning } from '../../packing/topology/running.js';
 import { Namespaces } from '../../packing/topology/selectors.js';
-import type { PlannedClaim } from '../../packing/types.js';
 import { evictionCost } from '../costs.js';
-import type { Blueprint, Leg } from './blueprint.js';
+import type { Blueprint } from './blueprint.js';
+import type { Launch, Outcome, Purchase } from './outcome.js';
 import type { ExaminedNode } from './eligibility.js';
 import { addLoad, classesByPod, take, usedBy, type FleetNode } from './fleet.js';
 import { Purchases } from './purchases.js';
 import { standing } from './standing.js';
-import { Journal, JournaledAssigner, JournaledLedger, type Landing } from './journal.js';
+import { Journal, JournaledAssigner, JournaledLedger } from './journal.js';
 import type { ConsolidationInput } from './types.js';
 import { Worth } from './worth.js';
-
-/** How new nodes are bought for pods that no target takes. */
-export interface Purchase {
-  /** Units of search. */
-  readonly units: number;
-  /** No search when the pods are worth more than this, dollars per hour: it could not end below. */
-  readonly most: number;
-}
-
-/** Where the pods of nodes that go would be. */
-export interface Outcome {
-  readonly candidates: readonly FleetNode[];
-  /** Pods on nodes that are there. */
-  readonly landings: readonly Landing[];
-  /** Nodes to launch, as the engine sees them and as a NodeClaim lists them. */
-  readonly launches: readonly Launch[];
-  /** What of a blueprint it carries out. */
-  readonly route?: readonly Leg[];
-}
-
-export interface Launch {
-  readonly claim: OpenClaim;
-  readonly planned: PlannedClaim;
-  /** Whether topology counts have its pods already, as far as pinned keys decide their domain. */
-  readonly counted: boolean;
-}
 
 /**
  * The cluster while commands are tried on it and carried out: the engine's classes, profiles and topology counts are worked
