@@ -38,6 +38,9 @@ const largeFleet = 2000;
 /** Prices this near to each other count as equal: fewer evictions decide. */
 const equalWithin = 1.001;
 
+/** What a drawing that is not allowed as a whole is counted as, as a share of its price. */
+const shortfall = 1.05;
+
 /** What a drawing comes to. */
 interface Drawing {
   readonly target: Ordered;
@@ -127,10 +130,13 @@ function drawingOf(simulation: Simulation, target: Ordered, outcome: Outcome): O
   return { target, outcome, price, cost: target.leave.reduce((sum, { cost }) => sum + cost - 1, 0) };
 }
 
+/** A drawing that no one command could carry out will fall short of its price. */
+const expected = ({ price, allowed }: Drawing): number => (allowed ? price : price * shortfall);
+
 function isBetter(a: Drawing, b: Drawing): boolean {
-  if (a.allowed !== b.allowed) return a.allowed;
-  if (a.price < b.price / equalWithin) return true;
-  return a.price <= b.price * equalWithin && a.cost < b.cost;
+  const [own, other] = [expected(a), expected(b)];
+  if (own < other / equalWithin) return true;
+  return own <= other * equalWithin && a.cost < b.cost;
 }
 
 function attempt(simulation: Simulation, { keep, leave, pickyFirst }: Ordered, units: number): Outcome | undefined {

@@ -120,14 +120,24 @@ class Search {
     const { keep, leave, blueprint } = drawUp(this.simulation, (outcome) => this.decide(outcome) !== undefined);
     let waiting = [...leave];
     let targets = [...keep];
-    while (waiting.length > 0 && !this.isEnough()) {
-      const group = this.budgets.take(this.alive(), waiting, 'Underutilized', mostCandidates);
-      if (group.length === 0) return;
-      this.simulation.aim(targets);
-      const done = (blueprint && this.tryBlueprint(group, blueprint)) ?? this.tryGroup(group);
-      if (done !== undefined) targets = [...targets, ...done.launched];
-      const tried = new Set(done?.candidates ?? group);
-      waiting = waiting.filter((node) => !tried.has(node));
+    // What does not pay yet may do so once other steps have launched what it needs.
+    for (let progress = true; progress && waiting.length > 0;) {
+      progress = false;
+      const postponed: FleetNode[] = [];
+      while (waiting.length > 0 && !this.isEnough()) {
+        const group = this.budgets.take(this.alive(), waiting, 'Underutilized', mostCandidates);
+        if (group.length === 0) return;
+        this.simulation.aim(targets);
+        const done = this.tryGroup(group, blueprint);
+        if (done === undefined) postponed.push(...group);
+        else {
+          targets = [...targets, ...done.launched];
+          progress = true;
+        }
+        const tried = new Set(done?.candidates ?? group);
+        waiting = waiting.filter((node) => !tried.has(node));
+      }
+      waiting = postponed;
     }
   }
 
@@ -147,9 +157,11 @@ class Search {
   }
 
   /** Carries the group out, or the largest first part of it that saves. */
-  private tryGroup(group: readonly FleetNode[]): Done | undefined {
+  private tryGroup(group: readonly FleetNode[], blueprint: Blueprint | undefined): Done | undefined {
     for (let size = group.length; size >= 1; size = size >> 1) {
       const candidates = group.slice(0, size);
+      const done = blueprint && this.tryBlueprint(candidates, blueprint);
+      if (done !== undefined) return done;
       const outcome = this.evaluate(candidates, groupUnits);
       if (outcome !== undefined) return { candidates, launched: this.carryOut(outcome) };
     }
