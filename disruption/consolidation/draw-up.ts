@@ -7,7 +7,7 @@ import type { Worth } from './worth.js';
 import { chooseTarget, isFixed, type Estimate, type Target } from './target.js';
 
 /** Units of search for where everything goes, and for a first look at it. */
-const finalUnits = 20_000;
+const finalUnits = 100_000;
 const firstUnits = 2_000;
 
 /** Looks at what would be bought, each of which may keep more nodes in its place. */
