@@ -92,13 +92,15 @@ class Pass {
       const parts = this.assign(waiting);
       waiting = this.launch(parts);
     }
-    if (this.short) {
-      const { compiled, book, ledger, nodes } = this;
-      const { universe, space } = compiled;
-      this.claims = rebalance({ universe, space, book, ledger, nodes }, this.claims, (podClass, pods) =>
-        this.giveUp(podClass, pods),
-      );
-    }
+    if (this.short) this.rebalance();
+  }
+
+  private rebalance(): void {
+    const { compiled, book, ledger, nodes } = this;
+    const { universe, space } = compiled;
+    this.claims = rebalance({ universe, space, book, ledger, nodes }, this.claims, (podClass, pods) =>
+      this.giveUp(podClass, pods),
+    );
   }
 
   /** Decides nodes and domains. Pods that want to be near others come after those. */
@@ -221,18 +223,7 @@ class Pass {
   }
 
   plan(): Plan {
-    const context: ClaimContext = {
-      compiled: this.compiled,
-      feasibility: this.feasibility,
-      limits: this.limits,
-      candidates: new Map(),
-    };
-    const newNodeClaims: PlannedClaim[] = [];
-    for (const claim of withSpotRatios(context, this.claims)) {
-      const described = describeClaim(context, claim);
-      if (described !== undefined) newNodeClaims.push(described);
-      else this.refuse(claim);
-    }
+    const newNodeClaims = this.describe();
     newNodeClaims.sort((a, b) => compareText(a.pods[0]!, b.pods[0]!));
     const pricePerHour = newNodeClaims.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
     return {
@@ -246,13 +237,42 @@ class Pass {
     };
   }
 
-  /** A claim that cannot list enough different types is not made (section 2.5). */
-  private refuse({ row, members }: OpenClaim): void {
-    const nodePool = this.compiled.universe.rows[row]!.profile.pool.name;
+  /**
+   * Describes the claims. Those that cannot list enough different types are not made (section 2.5); as their pods may
+   * have kept a spread even, the others are looked through again then.
+   */
+  private describe(): PlannedClaim[] {
+    for (;;) {
+      const context: ClaimContext = {
+        compiled: this.compiled,
+        feasibility: this.feasibility,
+        limits: this.limits.map((limit) => ({ ...limit })),
+        candidates: new Map(),
+      };
+      const made: PlannedClaim[] = [];
+      const refused = new Set<OpenClaim>();
+      withSpotRatios(context, this.claims).forEach((claim, i) => {
+        const described = describeClaim(context, claim);
+        if (described === undefined) refused.add(this.claims[i]!);
+        else made.push(described);
+      });
+      if (refused.size === 0) return made;
+      for (const claim of refused) this.refuse(claim);
+      this.claims = this.claims.filter((claim) => !refused.has(claim));
+      this.rebalance();
+    }
+  }
+
+  private refuse({ row, members, pinnedKeys }: OpenClaim): void {
+    const { name: nodePool } = this.compiled.universe.rows[row]!.profile.pool;
+    const { values } = this.compiled.universe.rows[row]!.profile;
     const message = 'too few different instance types hold the pods for the minValues of the NodePool';
-    for (const { podClass, pods } of members) {
+    for (const { podClass, level, pods } of members) {
       this.giveUp(podClass, pods);
       this.reasons.set(podClass, { nodePool, reason: 'MinValues', message });
+      this.ledger.record(this.book.of(podClass.shape, level), -pods.length, ({ hostname, key }) =>
+        hostname || !pinnedKeys.has(key) ? undefined : values[this.compiled.space.find(key)!],
+      );
     }
   }
 
