@@ -44,6 +44,10 @@ const fields = {
   CLUSTER_SERVICE_CIDR: z.string().optional().describe('address range of services; asked of EKS when absent'),
   AWS_REGION: z.string().min(1).optional().describe('region of the instances'),
   AWS_ENDPOINT_URL: z.url().optional().describe("replaces AWS' own endpoints"),
+  PRICE_FILE: z
+    .string()
+    .optional()
+    .describe('file that keeps the last known prices over restarts; read where there is no Pricing API'),
   ISOLATED_VPC: flag.describe('the Pricing API cannot be reached'),
   VM_MEMORY_OVERHEAD_PERCENT: z.coerce.number().min(0).default(0.075).describe('memory that a hypervisor keeps'),
   RESERVED_ENIS: z.coerce.number().int().min(0).default(0).describe('network interfaces that pods do not get'),

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
 import type { ActivityDeps } from '../activities/deps.js';
+import { priceFile } from '../cloud/aws/price-file.js';
 import { createAwsProvider } from '../cloud/aws/provider.js';
 import type { CloudProvider } from '../cloud/port.js';
 import { createClusterCache } from '../kube/cache.js';
@@ -88,6 +89,7 @@ function createCloud(settings: Settings, kube: KubeClient, log: Logger): CloudPr
     vmMemoryOverheadPercent: settings.VM_MEMORY_OVERHEAD_PERCENT,
     reservedEnis: settings.RESERVED_ENIS,
     isolatedVpc: settings.ISOLATED_VPC,
+    ...(settings.PRICE_FILE === undefined ? {} : { priceStore: priceFile(settings.PRICE_FILE) }),
     disableDryRun: settings.DISABLE_DRY_RUN,
     onProblem: (message) => log.warn({}, message),
     ...(settings.AWS_ENDPOINT_URL === undefined ? {} : { endpoint: settings.AWS_ENDPOINT_URL }),
