@@ -121,15 +121,6 @@ async function freshState(name: string, folder: string, options: StackOptions): 
   };
 }
 
-/** A handle on a stack that another process started; undefined when there is none or nothing of it runs. */
-export async function attachStack(options: Pick<StackOptions, 'name' | 'folder'> = {}): Promise<Stack | undefined> {
-  const folder = resolve(options.folder ?? stackFolder(options.name ?? 'default'));
-  const state = readState(folder);
-  if (state === undefined || !state.components.some(isRunning)) return undefined;
-  const { name, cluster, region, ports, parts } = state;
-  return handle({ name, folder, cluster, region, ports, tools: await ensureToolchain(toolchainFor(parts)) }, state);
-}
-
 /** Stops every process of the stack in `folder`, latest first, by its pid. Returns how many ran. */
 export async function stopStack(folder: string, progress: (line: string) => void = silent): Promise<number> {
   return withStackLock(folder, async () => {

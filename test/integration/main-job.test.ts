@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import type { Condition, KubernetesObject } from '../../api/kubernetes.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
@@ -100,6 +100,15 @@ async function nothingLeft(): Promise<void> {
   );
 }
 
+// Whatever a test did, nothing is left of it: no node, no instance, no taint, no finalizer.
+afterEach(async () => {
+  await cloud.clearFaults();
+  for (const { metadata } of await kube.list('Deployment', { namespace: 'default' })) {
+    await kube.delete('Deployment', { name: metadata.name ?? '', namespace: 'default' });
+  }
+  await nothingLeft();
+}, 240_000);
+
 describe('pending pods become nodes, nodes go when they are not needed', () => {
   test('a NodePool and a node class become Ready', async () => {
     await observe(
@@ -114,17 +123,24 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
     expect(nodeClass?.metadata.finalizers).toContain('karpenter.k8s.aws/termination');
   }, 90_000);
 
-  test('100 pods all run, each node with one launchNode history; without them nothing is left', async () => {
+  test('100 pods all run, each node with one launchNode history', async () => {
     await deploy('hundred', 100, { cpu: '500m', memory: '512Mi' });
     await observe('100 pods running', () => runningPods('hundred', 100), within(180));
     const claims = await observe('Every NodeClaim Ready', readyClaims, within(60));
 
-    const nodes = await kube.list('Node');
+    // The node lifecycle controller takes its own not-ready taint off a moment after the node became Ready.
+    const nodes = await observe(
+      'Nodes without taints',
+      async () => {
+        const found = await kube.list('Node');
+        return found.every(({ spec }) => (spec?.taints ?? []).length === 0) ? found : undefined;
+      },
+      within(60),
+    );
     expect(nodes.map(({ metadata }) => metadata.name).sort()).toEqual(
       claims.map(({ status }) => status?.nodeName).sort(),
     );
-    for (const { spec, metadata } of nodes) {
-      expect(spec?.taints ?? []).toEqual([]);
+    for (const { metadata } of nodes) {
       expect(metadata.labels).toMatchObject({
         'karpenter.sh/registered': 'true',
         'karpenter.sh/initialized': 'true',
@@ -135,9 +151,6 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
     expect(await launchHistories()).toEqual(
       claims.map(({ metadata }) => `${stack.cluster}/launch/${metadata.uid ?? ''}`).sort(),
     );
-
-    await kube.delete('Deployment', { name: 'hundred', namespace: 'default' });
-    await nothingLeft();
   }, 480_000);
 
   test('kill -9 right after CreateFleet took effect: exactly one instance for the claim, and it joins', async () => {
@@ -167,9 +180,6 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
     expect((await cloud.instances()).filter(({ state }) => state !== 'terminated').map(({ id }) => id)).toEqual([
       instance.id,
     ]);
-
-    await kube.delete('Deployment', { name: 'crash', namespace: 'default' });
-    await nothingLeft();
   }, 600_000);
 
   test('a node class that cannot work says why, and harms no other pool', async () => {
@@ -196,8 +206,6 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
 
     await deploy('unharmed', 1, { cpu: '1', memory: '1Gi' });
     await observe('The pod running', () => runningPods('unharmed', 1), within(120));
-    await kube.delete('Deployment', { name: 'unharmed', namespace: 'default' });
-    await nothingLeft();
   }, 400_000);
 });
 
