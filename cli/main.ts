@@ -89,6 +89,12 @@ function wholeNumber(text: string): number {
   return value;
 }
 
+// Whoever reads the output may have seen enough (`stowage plan | head`).
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
+});
+
 try {
   await program.parseAsync();
 } catch (error) {

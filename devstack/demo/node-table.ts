@@ -29,21 +29,44 @@ async function priceOf(cloud: CloudProxyControl, instance: InstanceView): Promis
   return instance.lifecycle === 'spot' ? (spot[instance.zone] ?? onDemand) : onDemand;
 }
 
-/** Ids of the workflows that carry an instance's id as a search attribute, oldest first. */
+interface Found {
+  readonly id: string;
+  readonly instance: string | undefined;
+  readonly nodeClaim: string | undefined;
+  readonly started: number;
+}
+
+/** Ids of the workflows about an instance, oldest first: they carry its id, or the name of its NodeClaim. */
 async function workflowsByInstance(address: string, cluster: string): Promise<Map<string, string[]>> {
+  const found = await workflowsOf(address, cluster);
+  const instanceOfClaim = new Map<string, string>();
+  for (const { instance, nodeClaim } of found) {
+    if (instance !== undefined && nodeClaim !== undefined) instanceOfClaim.set(nodeClaim, instance);
+  }
+  const byInstance = new Map<string, string[]>();
+  for (const { id, instance, nodeClaim } of found) {
+    const of = instance ?? instanceOfClaim.get(nodeClaim ?? '');
+    const ids = byInstance.get(of ?? '') ?? [];
+    if (of !== undefined && !ids.includes(id)) byInstance.set(of, [...ids, id]);
+  }
+  return byInstance;
+}
+
+async function workflowsOf(address: string, cluster: string): Promise<Found[]> {
   const connection = await Connection.connect({ address });
   try {
-    const found: { id: string; instance: string; started: number }[] = [];
+    const found: Found[] = [];
     for await (const { workflowId, typedSearchAttributes, startTime } of new Client({ connection }).workflow.list({
       query: `StowageCluster = "${cluster}"`,
     })) {
-      const instance = typedSearchAttributes.get(searchAttributes.instanceId);
-      if (instance !== undefined) found.push({ id: workflowId, instance, started: startTime.getTime() });
+      found.push({
+        id: workflowId,
+        instance: typedSearchAttributes.get(searchAttributes.instanceId),
+        nodeClaim: typedSearchAttributes.get(searchAttributes.nodeClaim),
+        started: startTime.getTime(),
+      });
     }
-    found.sort((a, b) => a.started - b.started);
-    const byInstance = new Map<string, string[]>();
-    for (const { id, instance } of found) byInstance.set(instance, [...(byInstance.get(instance) ?? []), id]);
-    return byInstance;
+    return found.sort((a, b) => a.started - b.started);
   } finally {
     await connection.close();
   }
