@@ -1,6 +1,6 @@
 import Table from 'cli-table3';
 import { Command } from 'commander';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { addChaosCommands } from './chaos.js';
 import { stackParts, type StackPart } from './components.js';
 import { stackFolder } from './paths.js';
@@ -86,7 +86,14 @@ function environment(options: Located): void {
   const state = readState(folderOf(options));
   if (state === undefined || !state.components.some(isRunning))
     throw new Error(`The stack "${options.name}" is not up.`);
-  for (const [name, value] of Object.entries(environmentOf(state))) print(`export ${name}='${value}'`);
+  const { adminKubeconfig, kubectl } = state.endpoints;
+  // A person at a shell is the cluster's administrator; Stowage itself runs with its own few rights.
+  const environment = {
+    ...environmentOf(state),
+    ...(adminKubeconfig !== undefined && { KUBECONFIG: adminKubeconfig }),
+  };
+  for (const [name, value] of Object.entries(environment)) print(`export ${name}='${value}'`);
+  if (kubectl !== undefined) print(`export PATH='${dirname(kubectl)}':"$PATH"`);
 }
 
 const program = new Command('stack').description(
