@@ -8,45 +8,17 @@ const program = new Command('stowage')
   .exitOverride()
   .showHelpAfterError('(stowage --help shows what there is)');
 
-program
-  .command('plan')
+offline(program.command('plan'))
   .description('show which nodes would be launched for the pending pods; launches nothing')
-  .requiredOption('--objects <file...>', 'kubectl get -o json lists, JSON or YAML objects; - is the standard input')
-  .requiredOption('--catalogue <file>', "instance types and prices, in the JSON format of Karpenter's KWOK provider")
-  .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json']).default('table'))
   .option('--repeat <times>', 'solve so often, each time from scratch; the median time is printed', wholeNumber, 1)
-  .addOption(
-    new Option('--preference-policy <policy>', 'whether preferences count')
-      .choices(['Respect', 'Ignore'])
-      .default('Respect'),
-  )
-  .addOption(
-    new Option('--min-values-policy <policy>', 'what to do when minValues cannot be met')
-      .choices(['Strict', 'BestEffort'])
-      .default('Strict'),
-  )
   .action(async (options) => {
     const { planOffline } = await import('./plan.js');
     process.stdout.write(planOffline(options as Parameters<typeof planOffline>[0]));
   });
 
-program
-  .command('consolidate')
+offline(program.command('consolidate'))
   .description('show which nodes would go, and what would replace them, until nothing is left to gain; touches nothing')
-  .requiredOption('--objects <file...>', 'kubectl get -o json lists, JSON or YAML objects; - is the standard input')
-  .requiredOption('--catalogue <file>', "instance types and prices, in the JSON format of Karpenter's KWOK provider")
-  .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json']).default('table'))
   .option('--spot-to-spot', 'let spot nodes be replaced by cheaper spot nodes', false)
-  .addOption(
-    new Option('--preference-policy <policy>', 'whether preferences count')
-      .choices(['Respect', 'Ignore'])
-      .default('Respect'),
-  )
-  .addOption(
-    new Option('--min-values-policy <policy>', 'what to do when minValues cannot be met')
-      .choices(['Strict', 'BestEffort'])
-      .default('Strict'),
-  )
   .action(async (options) => {
     const { consolidateOffline } = await import('./consolidate.js');
     process.stdout.write(consolidateOffline(options as Parameters<typeof consolidateOffline>[0]));
@@ -82,6 +54,24 @@ program
     const { status } = await import('./status.js');
     process.stdout.write(await status(flags));
   });
+
+/** What every command on files takes: where the objects and the catalogue are, how to print, and the policies of packing. */
+function offline(command: Command): Command {
+  return command
+    .requiredOption('--objects <file...>', 'kubectl get -o json lists, JSON or YAML objects; - is the standard input')
+    .requiredOption('--catalogue <file>', "instance types and prices, in the JSON format of Karpenter's KWOK provider")
+    .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json']).default('table'))
+    .addOption(
+      new Option('--preference-policy <policy>', 'whether preferences count')
+        .choices(['Respect', 'Ignore'])
+        .default('Respect'),
+    )
+    .addOption(
+      new Option('--min-values-policy <policy>', 'what to do when minValues cannot be met')
+        .choices(['Strict', 'BestEffort'])
+        .default('Strict'),
+    );
+}
 
 function wholeNumber(text: string): number {
   const value = Number(text);
