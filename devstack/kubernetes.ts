@@ -1,15 +1,8 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tool, type Component, type StackContext } from './components.js';
+import { kubeconfig, prepareCredentials, readTokens } from './credentials.js';
 import { answers, http } from './http.js';
-
-const serviceAccount = 'system:serviceaccount:stowage:stowage';
-
-interface Credentials {
-  adminToken: string;
-  stowageToken: string;
-}
 
 /** The folders and addresses of one control plane. */
 export function kubernetesPaths(context: StackContext): {
@@ -36,51 +29,21 @@ export function kubernetesPaths(context: StackContext): {
 
 /** Makes keys and tokens where there are none yet. */
 export function prepareKubernetes(context: StackContext): void {
-  const paths = kubernetesPaths(context);
-  mkdirSync(paths.certificates, { recursive: true });
-  const key = join(paths.data, 'service-account.key');
-  if (!existsSync(key)) {
-    const pair = generateKeyPairSync('rsa', { modulusLength: 2048 });
-    writeFileSync(key, pair.privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
-    writeFileSync(join(paths.data, 'service-account.pub'), pair.publicKey.export({ type: 'spki', format: 'pem' }));
-  }
-  if (!existsSync(paths.tokens)) {
-    const token = (): string => randomBytes(24).toString('hex');
-    const lines = [
-      `${token()},admin,admin,"system:masters"`,
-      `${token()},${serviceAccount},stowage,"system:serviceaccounts,system:serviceaccounts:stowage"`,
-    ];
-    writeFileSync(paths.tokens, `${lines.join('\n')}\n`, { mode: 0o600 });
-  }
-}
-
-function credentials(context: StackContext): Credentials {
-  const lines = readFileSync(kubernetesPaths(context).tokens, 'utf8').split('\n');
-  return { adminToken: lines[0]!.split(',')[0]!, stowageToken: lines[1]!.split(',')[0]! };
+  const { data, certificates } = kubernetesPaths(context);
+  mkdirSync(certificates, { recursive: true });
+  prepareCredentials(data);
 }
 
 /** Writes the two kubeconfigs; the API server has written its certificate by the time it serves. */
 export function writeKubeconfigs(context: StackContext): void {
-  const paths = kubernetesPaths(context);
-  const { adminToken, stowageToken } = credentials(context);
-  const authority = readFileSync(paths.certificate).toString('base64');
-  const config = (user: string, token: string): string =>
-    `${JSON.stringify(
-      {
-        apiVersion: 'v1',
-        kind: 'Config',
-        clusters: [
-          { name: context.cluster, cluster: { server: paths.server, 'certificate-authority-data': authority } },
-        ],
-        users: [{ name: user, user: { token } }],
-        contexts: [{ name: context.cluster, context: { cluster: context.cluster, user, namespace: 'default' } }],
-        'current-context': context.cluster,
-      },
-      null,
-      2,
-    )}\n`;
-  writeFileSync(paths.adminKubeconfig, config('admin', adminToken), { mode: 0o600 });
-  writeFileSync(paths.stowageKubeconfig, config('stowage', stowageToken), { mode: 0o600 });
+  const { data, server, certificate, adminKubeconfig, stowageKubeconfig } = kubernetesPaths(context);
+  const tokens = readTokens(data);
+  const write = (file: string, user: keyof typeof tokens): void =>
+    writeFileSync(file, kubeconfig({ cluster: context.cluster, server, certificate, user, token: tokens[user] }), {
+      mode: 0o600,
+    });
+  write(adminKubeconfig, 'admin');
+  write(stowageKubeconfig, 'stowage');
 }
 
 /** Calls the API server as its administrator. */
@@ -94,7 +57,7 @@ export async function asAdmin(
   const answer = await http(`${paths.server}${path}`, {
     method,
     ca: readFileSync(paths.certificate, 'utf8'),
-    headers: { authorization: `Bearer ${credentials(context).adminToken}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${readTokens(paths.data).admin}`, 'content-type': 'application/json' },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   return { status: answer.status, body: answer.body.toString('utf8') };
