@@ -132,8 +132,11 @@ function announce(deps: ActivityDeps, { reason }: CreateClaimsInput, plan: Claim
   );
   for (const pod of plan.pods) {
     const [namespace = '', podName = ''] = pod.split('/');
+    const uid = deps.cache.get('Pod', { namespace, name: podName })?.metadata.uid;
+    // Pods that stand for a CapacityBuffer exist in the plan alone.
+    if (uid === undefined) continue;
     deps.events.publish({
-      regarding: { apiVersion: 'v1', kind: 'Pod', name: podName, namespace },
+      regarding: { apiVersion: 'v1', kind: 'Pod', name: podName, namespace, uid },
       type: 'Normal',
       reason: 'Nominated',
       message: `Pod should schedule on: nodeclaim/${name}`,

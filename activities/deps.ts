@@ -1,5 +1,6 @@
 import type { Plan, PackingInput, PackingSettings } from '../packing/types.js';
 import type { CloudProvider } from '../cloud/port.js';
+import type { FeatureGates } from '../core/feature-gates.js';
 import type { ClusterCache, EventRecorder, KubeClient } from '../kube/port.js';
 
 /** What activities need of the world; the worker's composition root builds it, tests give fakes. */
@@ -12,6 +13,7 @@ export interface ActivityDeps {
   /** Packs away from the event loop, so that heartbeats go on. */
   readonly packer: Packer;
   readonly packing: PackingSettings;
+  readonly gates: FeatureGates;
   readonly metrics: Metrics;
   readonly log: Log;
   /** Milliseconds of the epoch. */

@@ -1,13 +1,13 @@
 import { cancellationSignal } from '@temporalio/activity';
-import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Pod } from '../api/kubernetes.js';
-import { isProvisionable, podKey } from '../disruption/pods.js';
-import type { PackingInput, Plan, PlannedClaim, Unschedulable } from '../packing/types.js';
+import { podKey } from '../disruption/pods.js';
+import type { Plan, PlannedClaim, Unschedulable } from '../packing/types.js';
 import type { EventToPublish } from '../kube/port.js';
 import type { CacheMark } from '../workflows/messages.js';
-import { cataloguesOf, managedClaims, managedPools } from './cluster.js';
+import { managedClaims, managedPools } from './cluster.js';
 import type { ClaimPlan, PlanningActivities, PlanNodesInput, PlanNodesResult } from './contract.js';
 import type { ActivityDeps } from './deps.js';
+import { packingInput } from './packing-input.js';
 import { withFailures } from './to-failure.js';
 
 /** A pass that finds state missing waits this long for it before it says so. */
@@ -58,40 +58,6 @@ function unlaunched(deps: ActivityDeps): string | undefined {
   )?.metadata.name;
 }
 
-async function packingInput(
-  deps: ActivityDeps,
-  pools: readonly NodePool[],
-  without: readonly string[],
-): Promise<PackingInput> {
-  const { cache } = deps;
-  return {
-    objects: {
-      // Pods that pend for another reason than the lack of a node are none of ours (section 2.1).
-      pods: cache.all('Pod').filter((pod) => (pod.spec.nodeName ?? '') !== '' || isProvisionable(pod)),
-      nodes: cache.all('Node'),
-      nodeClaims: managedClaims(deps),
-      nodePools: pools,
-      daemonSets: cache.all('DaemonSet'),
-      namespaces: cache.all('Namespace'),
-      services: cache.all('Service'),
-      replicaSets: cache.all('ReplicaSet'),
-      statefulSets: cache.all('StatefulSet'),
-      replicationControllers: cache.all('ReplicationController'),
-      podDisruptionBudgets: cache.all('PodDisruptionBudget'),
-      persistentVolumeClaims: cache.all('PersistentVolumeClaim'),
-      persistentVolumes: cache.all('PersistentVolume'),
-      storageClasses: cache.all('StorageClass'),
-      csiNodes: cache.all('CSINode'),
-      nodeOverlays: cache.all('NodeOverlay'),
-      disruptionPolicies: cache.all('DisruptionPolicy'),
-    },
-    catalogues: await cataloguesOf(deps, pools),
-    settings: deps.packing,
-    now: deps.now(),
-    withoutNodes: new Set(without),
-  };
-}
-
 function publish(deps: ActivityDeps, plan: Plan): void {
   for (const { pod, reason } of plan.unschedulable.slice(0, failuresPublished)) {
     publishPod(deps, pod, {
@@ -117,7 +83,9 @@ function publish(deps: ActivityDeps, plan: Plan): void {
 function publishPod(deps: ActivityDeps, key: string, event: Omit<EventToPublish, 'regarding'>): void {
   const [namespace = '', name = ''] = key.split('/');
   const uid = deps.cache.get('Pod', { namespace, name })?.metadata.uid;
-  const regarding = { apiVersion: 'v1', kind: 'Pod', namespace, name, ...(uid === undefined ? {} : { uid }) };
+  // Pods that stand for a CapacityBuffer exist in the plan alone.
+  if (uid === undefined) return;
+  const regarding = { apiVersion: 'v1', kind: 'Pod', namespace, name, uid };
   deps.events.publish({ ...event, regarding });
 }
 

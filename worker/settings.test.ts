@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { defaultFeatureGates } from '../core/feature-gates.js';
 import { describeSettings, readSettings, SettingsError } from './settings.js';
 
 describe('readSettings', () => {
@@ -14,7 +15,7 @@ describe('readSettings', () => {
       KUBE_CLIENT_QPS: 200,
       PREFERENCE_POLICY: 'Respect',
       VM_MEMORY_OVERHEAD_PERCENT: 0.075,
-      FEATURE_GATES: {},
+      FEATURE_GATES: { ...defaultFeatureGates, unknown: [] },
     });
   });
 
@@ -34,7 +35,7 @@ describe('readSettings', () => {
       FEATURE_GATES: 'NodeRepair=true, ReservedCapacity=false',
     });
 
-    expect(FEATURE_GATES).toEqual({ NodeRepair: true, ReservedCapacity: false });
+    expect(FEATURE_GATES).toMatchObject({ NodeRepair: true, ReservedCapacity: false, StaticCapacity: false });
   });
 
   test('names every setting that does not work, in one error', () => {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseDuration } from '../core/durations.js';
+import { parseFeatureGates } from '../core/feature-gates.js';
 
 const flag = z
   .enum(['true', 'false'])
@@ -22,17 +23,12 @@ const duration = (text: string): z.ZodType<number> =>
 const gates = z
   .string()
   .default('')
-  .transform((text, context): Readonly<Record<string, boolean>> => {
-    const pairs = text
-      .split(',')
-      .map((pair) => pair.trim())
-      .filter((pair) => pair !== '');
-    for (const pair of pairs) {
-      if (!/^\w+=(true|false)$/.test(pair)) {
-        context.addIssue({ code: 'custom', message: `"${pair}" is no gate (such as SpotToSpotConsolidation=true)` });
-      }
+  .transform((text, context) => {
+    const { gates: known, unknown, broken } = parseFeatureGates(text);
+    for (const pair of broken) {
+      context.addIssue({ code: 'custom', message: `"${pair}" is no gate (such as SpotToSpotConsolidation=true)` });
     }
-    return Object.fromEntries(pairs.map((pair) => [pair.split('=')[0]!, pair.endsWith('=true')]));
+    return { ...known, unknown };
   });
 
 /** Every setting by its environment variable; the flag is the same in kebab case (section 5.1). */

@@ -45,6 +45,8 @@ export function createWorld(settings: Settings): World {
     },
     onProblem: (kind, error) => log.warn({ kind, error: String(error) }, 'cannot watch a kind'),
   });
+  const { unknown: unknownGates, ...gates } = settings.FEATURE_GATES;
+  if (unknownGates.length > 0) log.warn({ gates: unknownGates }, 'FEATURE_GATES names gates that there are none of');
   const identity = `${hostname()}_${process.pid}`;
   const events = createEventRecorder({
     client: kube,
@@ -66,6 +68,7 @@ export function createWorld(settings: Settings): World {
       wellKnownLabels: cloud.wellKnownLabels,
       listedTypes,
     },
+    gates,
     metrics,
     log,
     now: () => Date.now(),

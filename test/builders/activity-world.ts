@@ -5,6 +5,7 @@ import type { Kinds } from '../../kube/port.js';
 import { labels } from '../../api/labels.js';
 import type { ActivityDeps } from '../../activities/deps.js';
 import { FakeCloud } from '../../cloud/fake.js';
+import { defaultFeatureGates } from '../../core/feature-gates.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { createClusterCache } from '../../kube/cache.js';
 import { createFakeKube } from '../../kube/fake.js';
@@ -77,6 +78,7 @@ export async function createActivityWorld(): Promise<ActivityWorld> {
       events: { publish: (event) => void events.push(event) },
       packer: { plan: (input) => Promise.resolve(plan(input)) },
       packing: { preferencePolicy: 'Respect', minValuesPolicy: 'Strict', wellKnownLabels: [], listedTypes: 60 },
+      gates: defaultFeatureGates,
       metrics: { count: silent, observe: silent },
       log: { debug: silent, info: silent, warn: silent, error: silent },
       now,

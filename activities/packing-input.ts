@@ -1,0 +1,70 @@
+import type { NodePool } from '../api/karpenter/node-pool.js';
+import { labels } from '../api/labels.js';
+import type { InstanceType } from '../core/instance-type.js';
+import { pinnedValue } from '../core/launch-options.js';
+import { isProvisionable } from '../disruption/pods.js';
+import type { PackingInput } from '../packing/types.js';
+import { cataloguesOf, managedClaims } from './cluster.js';
+import type { ActivityDeps } from './deps.js';
+
+/** The cluster as packing reads it, as the cache has it now, with what the feature gates leave out left out. */
+export async function packingInput(
+  deps: ActivityDeps,
+  pools: readonly NodePool[],
+  without: readonly string[] = [],
+): Promise<PackingInput> {
+  const { cache, gates } = deps;
+  return {
+    objects: {
+      // Pods that pend for another reason than the lack of a node are none of ours (section 2.1).
+      pods: cache.all('Pod').filter((pod) => (pod.spec.nodeName ?? '') !== '' || isProvisionable(pod)),
+      nodes: cache.all('Node'),
+      nodeClaims: managedClaims(deps),
+      nodePools: pools,
+      daemonSets: cache.all('DaemonSet'),
+      namespaces: cache.all('Namespace'),
+      services: cache.all('Service'),
+      replicaSets: cache.all('ReplicaSet'),
+      statefulSets: cache.all('StatefulSet'),
+      replicationControllers: cache.all('ReplicationController'),
+      podDisruptionBudgets: cache.all('PodDisruptionBudget'),
+      persistentVolumeClaims: cache.all('PersistentVolumeClaim'),
+      persistentVolumes: cache.all('PersistentVolume'),
+      storageClasses: cache.all('StorageClass'),
+      csiNodes: cache.all('CSINode'),
+      nodeOverlays: gates.NodeOverlay ? cache.all('NodeOverlay') : [],
+      capacityBuffers: gates.CapacityBuffer ? cache.all('CapacityBuffer') : [],
+      disruptionPolicies: cache.all('DisruptionPolicy'),
+    },
+    catalogues: await gatedCatalogues(deps, pools),
+    settings: deps.packing,
+    now: deps.now(),
+    withoutNodes: new Set(without),
+  };
+}
+
+async function gatedCatalogues(
+  deps: ActivityDeps,
+  pools: readonly NodePool[],
+): Promise<ReadonlyMap<string, readonly InstanceType[]>> {
+  const catalogues = await cataloguesOf(deps, pools);
+  if (deps.gates.ReservedCapacity) return catalogues;
+  return new Map([...catalogues].map(([name, types]) => [name, withoutReserved(types)]));
+}
+
+/** The same array for the same array, so that what packing keeps by identity is kept. */
+function withoutReserved(types: readonly InstanceType[]): readonly InstanceType[] {
+  let result = unreserved.get(types);
+  if (result === undefined) {
+    result = types.map((type) => ({
+      ...type,
+      offerings: type.offerings.filter(
+        ({ requirements }) => pinnedValue(requirements, labels.capacityType) !== 'reserved',
+      ),
+    }));
+    unreserved.set(types, result);
+  }
+  return result;
+}
+
+const unreserved = new WeakMap<readonly InstanceType[], readonly InstanceType[]>();

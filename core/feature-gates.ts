@@ -1,0 +1,34 @@
+/** Karpenter's feature gates with their defaults (section 5.1, FEATURE_GATES). */
+export const defaultFeatureGates = {
+  NodeRepair: false,
+  ReservedCapacity: true,
+  SpotToSpotConsolidation: false,
+  NodeOverlay: false,
+  StaticCapacity: false,
+  CapacityBuffer: false,
+} as const;
+
+export type FeatureGate = keyof typeof defaultFeatureGates;
+export type FeatureGates = Readonly<Record<FeatureGate, boolean>>;
+
+/**
+ * Reads `Name=true,Other=false`; what is not named keeps its default. `unknown` names gates that there are none of, as
+ * configurations of other versions carry them: they do nothing. `broken` holds what is no gate at all.
+ */
+export function parseFeatureGates(text: string): {
+  readonly gates: FeatureGates;
+  readonly unknown: readonly string[];
+  readonly broken: readonly string[];
+} {
+  const gates: Record<FeatureGate, boolean> = { ...defaultFeatureGates };
+  const unknown: string[] = [];
+  const broken: string[] = [];
+  for (const pair of text.split(',').map((part) => part.trim())) {
+    if (pair === '') continue;
+    const [, name, value] = /^(\w+)=(true|false)$/i.exec(pair) ?? [];
+    if (name === undefined) broken.push(pair);
+    else if (name in gates) gates[name as FeatureGate] = value?.toLowerCase() === 'true';
+    else unknown.push(name);
+  }
+  return { gates, unknown, broken };
+}
