@@ -1,12 +1,14 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { finalizers, labels, taints } from '../api/labels.js';
+import { annotations, finalizers, labels, taints } from '../api/labels.js';
 import { conditionOf, isTrue } from '../core/conditions.js';
+import { registrationHealth } from '../core/registration-health.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { createCloudActivities } from './cloud.js';
 import type { CloudActivities, LaunchActivities, LaunchInstanceResult } from './contract.js';
 import { createLaunchActivities } from './launch.js';
+import { registrationSubject } from './registration-health.js';
 
 const claim = { name: 'c1', uid: 'uid-c1' };
 
@@ -173,5 +175,36 @@ describe('launching a claim', () => {
 
     await expect(launchNow()).rejects.toMatchObject({ type: 'Unavailable', nonRetryable: false });
     expect(world.cloud.launchesByClaimUid.size).toBe(0);
+  });
+
+  test('what became of claims is noted on their own NodePool, once each (section 1.1, scenario 72)', async () => {
+    const owned = (name: string, poolUid = 'pool-default') => {
+      const base = nodeClaim(name);
+      const owner = { apiVersion: 'karpenter.sh/v1', kind: 'NodePool', name: 'default', uid: poolUid };
+      return { ...base, metadata: { ...base.metadata, ownerReferences: [owner] } };
+    };
+    const fail = (name: string, reason: string): Promise<void> =>
+      launch.failClaim({ claim: { name, uid: `uid-${name}` }, reason, message: 'no node' });
+    const health = async (): Promise<string | undefined> => {
+      const pool = (await world.kube.get('NodePool', { name: 'default' }))!;
+      const subject = registrationSubject(world.deps, pool);
+      return registrationHealth(pool.metadata.annotations?.[annotations.registrations], subject).status;
+    };
+    for (const name of ['a', 'b', 'd']) world.kube.put('NodeClaim', owned(name));
+    world.kube.put('NodeClaim', owned('namesake', 'pool-of-last-year'));
+    world.kube.put('NodeClaim', owned('c1'));
+    await world.synced();
+
+    await fail('namesake', 'registration_timeout');
+    await fail('d', 'insufficient_capacity');
+    await fail('a', 'registration_timeout');
+    await expect(health()).resolves.toBe('Unknown');
+    await launched();
+    await putNode({});
+    await launch.syncNode({ claim });
+    await launch.syncNode({ claim });
+    await expect(health()).resolves.toBe('True');
+    await fail('b', 'launch_timeout');
+    await expect(health()).resolves.toBe('False');
   });
 });

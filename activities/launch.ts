@@ -2,7 +2,7 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Condition, Node } from '../api/kubernetes.js';
 import { finalizers, labels } from '../api/labels.js';
 import type { LaunchedInstance } from '../cloud/port.js';
-import { isTrue, transitionOf, withCondition, withReady } from '../core/conditions.js';
+import { conditionOf, isTrue, transitionOf, withCondition, withReady } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';
 import { formatResource } from '../core/quantities.js';
 import type { Resources } from '../core/resources.js';
@@ -10,6 +10,7 @@ import type { ClaimRef } from '../workflows/messages.js';
 import type { ClaimView, LaunchActivities, NodeSync } from './contract.js';
 import type { ActivityDeps } from './deps.js';
 import { hasUnregisteredTaint, registration, whyNotInitialized } from './node-readiness.js';
+import { noteRegistration } from './registration-health.js';
 import { withFailures } from './to-failure.js';
 import { getClaim, updateClaim, updateNode } from './writes.js';
 
@@ -114,6 +115,7 @@ async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, fou
   }
   const node = await updateNode(deps.kube, name, (live) => registration(claim, live));
   await setConditions(deps, ref, [{ type: 'Registered', status: 'True' }], { nodeName: name });
+  await noteRegistration(deps, claim, { registered: true });
   deps.metrics.count('nodes_created_total', { nodepool: claim.metadata.labels?.[labels.nodePool] ?? '' });
   return node ?? found;
 }
@@ -146,6 +148,7 @@ async function fail(deps: ActivityDeps, ref: ClaimRef, reason: string, message: 
       message: `NodeClaim ${ref.name} event: ${message.slice(0, 300)}`,
     });
   }
+  if (timeouts.has(reason)) await noteRegistration(deps, claim, { registered: false, ...hungOn(claim) });
   const outcome = await deps.kube.delete('NodeClaim', { name: ref.name }, { uid: ref.uid });
   if (outcome === 'gone') return;
   deps.log.info({ nodeClaim: ref.name, reason, message }, 'deleted a NodeClaim that got no node');
@@ -154,6 +157,15 @@ async function fail(deps: ActivityDeps, ref: ClaimRef, reason: string, message: 
     nodepool: claim.metadata.labels?.[labels.nodePool] ?? '',
     capacity_type: claim.metadata.labels?.[labels.capacityType] ?? '',
   });
+}
+
+/** Both say that nodes of the pool do not come up (section 3.1, liveness). */
+const timeouts: ReadonlySet<string> = new Set(['launch_timeout', 'registration_timeout']);
+
+function hungOn({ status }: NodeClaim): { reason: string; message: string } | undefined {
+  const launched = conditionOf(status?.conditions, 'Launched');
+  if (launched === undefined || launched.status === 'True') return undefined;
+  return { reason: launched.reason ?? 'LaunchFailed', message: launched.message ?? '' };
 }
 
 const failureEvents: Readonly<Record<string, string>> = {

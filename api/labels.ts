@@ -30,6 +30,8 @@ export const annotations = {
   ec2NodeClassHashVersion: 'karpenter.k8s.aws/ec2nodeclass-hash-version',
   tagged: 'karpenter.k8s.aws/tagged',
   instanceProfileName: 'karpenter.k8s.aws/instance-profile-name',
+  /** How the last claims of a NodePool fared, for NodeRegistrationHealthy. */
+  registrations: 'stowage.dev/registrations',
   podDeletionCost: 'controller.kubernetes.io/pod-deletion-cost',
 } as const;
 

@@ -4,11 +4,13 @@ import type { Condition } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
 import { isManaged, managedClaims, nodeClassOf } from '../activities/cluster.js';
 import { labelsOf } from '../activities/labels-of.js';
+import { registrationSubject } from '../activities/registration-health.js';
 import { updateObject } from '../activities/writes.js';
 import { conditionOf, withCondition, withReady } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';
 import { formatResource } from '../core/quantities.js';
 import { parseResources } from '../core/resources.js';
+import { registrationHealth } from '../core/registration-health.js';
 import { nodePoolHash, nodePoolHashVersion } from '../disruption/node-pool-hash.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
@@ -100,7 +102,7 @@ function statusOf(context: OperatorContext, pool: NodePool): (live: NodePool) =>
   return (live) => {
     const at = { now: context.now(), generation: live.metadata.generation };
     let conditions: Condition[] = live.status?.conditions ?? [];
-    for (const change of [validation(live), nodeClassReady(context, live)]) {
+    for (const change of [validation(live), nodeClassReady(context, live), registered(context, live)]) {
       conditions = withCondition(conditions, change, at);
     }
     const generation = nodeClass?.metadata.generation;
@@ -143,6 +145,10 @@ function validation(pool: NodePool): ConditionChange {
   if (broken.length === 0) return { type, status: 'True' };
   const message = broken.map(({ message: text }) => text).join('; ');
   return { type, status: 'False', reason: 'NodePoolValidationFailed', message };
+}
+
+function registered(context: OperatorContext, pool: NodePool): ConditionChange {
+  return registrationHealth(pool.metadata.annotations?.[annotations.registrations], registrationSubject(context, pool));
 }
 
 function nodeClassReady(context: OperatorContext, pool: NodePool): ConditionChange {

@@ -5,6 +5,7 @@ import type { World } from '../worker/world.js';
 import { insist } from '../worker/temporal.js';
 import { watchClaimConditions } from './claim-conditions.js';
 import { watchClaims } from './claims.js';
+import { watchConsistency } from './consistency.js';
 import type { OperatorContext } from './context.js';
 import { watchInterruptions } from './interruptions.js';
 import { watchNodeClasses } from './node-classes.js';
@@ -90,6 +91,7 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
     watchNodePools(context),
     watchClaims(context),
     watchClaimConditions(context),
+    watchConsistency(context),
     watchPendingPods(context),
   ];
   try {

@@ -1,0 +1,29 @@
+import { describe, expect, test } from '@jest/globals';
+import { shortfalls } from './node-shape.js';
+
+describe('shortfalls (section 3.1, consistency check)', () => {
+  test.each<[string, string, string, boolean]>([
+    ['as promised', '4', '4', false],
+    ['a tenth less', '4', '3600m', false],
+    ['more than a tenth less', '4', '3599m', true],
+    ['none at all', '4', '0', true],
+    ['more than promised', '4', '8', false],
+    ['never promised', '0', '0', false],
+  ])('%s', (_, expected, found, short) => {
+    const result = shortfalls({ cpu: '100m' }, { cpu: expected }, { cpu: found });
+    expect(result.map(({ resource }) => resource)).toEqual(short ? ['cpu'] : []);
+  });
+
+  test('looks at what was asked for only, in each resource', () => {
+    const promised = { cpu: '4', memory: '16Gi', 'nvidia.com/gpu': '4' };
+    const there = { cpu: '4', memory: '8Gi', 'nvidia.com/gpu': '1' };
+
+    expect(shortfalls({ cpu: '1', 'nvidia.com/gpu': '1' }, promised, there)).toEqual([
+      { resource: 'nvidia.com/gpu', expected: 4, found: 1 },
+    ]);
+    expect(shortfalls({ memory: '1Gi' }, promised, {})).toEqual([
+      { resource: 'memory', expected: 16 * 2 ** 30, found: 0 },
+    ]);
+    expect(shortfalls(undefined, promised, there)).toEqual([]);
+  });
+});

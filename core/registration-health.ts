@@ -1,0 +1,78 @@
+import type { ConditionChange } from './conditions.js';
+
+/** Karpenter's ring holds this many outcomes, and half of them failed means unhealthy (section 1.1). */
+const slots = 4;
+const tooManyFailures = 2;
+const longestMessage = 300;
+
+/** How one claim of a NodePool fared: its node registered, or it was given up before that. */
+export interface RegistrationOutcome {
+  readonly claimUid: string;
+  readonly registered: boolean;
+  /** Why not: the reason and message of the condition that the claim hung on. */
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** What the outcomes are about: those of another template or node class say nothing any more. */
+export interface RegistrationSubject {
+  readonly poolGeneration: number | undefined;
+  readonly nodeClassGeneration: number | undefined;
+}
+
+interface Ring {
+  readonly of: string;
+  /** Oldest first. */
+  readonly outcomes: readonly RegistrationOutcome[];
+}
+
+/**
+ * The ring with `outcome` in it, as the text to keep on the NodePool; undefined when it says nothing new. A claim's
+ * outcome counts once, however often it is recorded.
+ */
+export function withRegistration(
+  text: string | undefined,
+  subject: RegistrationSubject,
+  outcome: RegistrationOutcome,
+): string | undefined {
+  const of = nameOf(subject);
+  const before = outcomesOf(text, of);
+  if (before.some(({ claimUid, registered }) => claimUid === outcome.claimUid && registered === outcome.registered)) {
+    return undefined;
+  }
+  if (outcome.registered && before.length === slots && before.every(({ registered }) => registered)) return undefined;
+  const others = before.filter(({ claimUid }) => claimUid !== outcome.claimUid);
+  const message = outcome.message === undefined ? {} : { message: outcome.message.slice(0, longestMessage) };
+  const ring: Ring = { of, outcomes: [...others, { ...outcome, ...message }].slice(-slots) };
+  return JSON.stringify(ring);
+}
+
+/** NodeRegistrationHealthy of a NodePool (section 1.1, scenario 72): two failures of the last four make it False. */
+export function registrationHealth(text: string | undefined, subject: RegistrationSubject): ConditionChange {
+  const type = 'NodeRegistrationHealthy';
+  const outcomes = outcomesOf(text, nameOf(subject));
+  const failures = outcomes.filter(({ registered }) => !registered);
+  const last = failures.at(-1);
+  if (last !== undefined && failures.length >= tooManyFailures) {
+    const { reason = 'RegistrationFailed', message = 'Failed to register node' } = last;
+    return { type, status: 'False', reason, message };
+  }
+  if (outcomes.some(({ registered }) => registered)) return { type, status: 'True' };
+  const message = 'no node of this NodePool as it is now has registered yet';
+  return { type, status: 'Unknown', reason: 'AwaitingReconciliation', message };
+}
+
+function nameOf({ poolGeneration, nodeClassGeneration }: RegistrationSubject): string {
+  return `${poolGeneration ?? 0}/${nodeClassGeneration ?? 0}`;
+}
+
+/** Nothing where there is nothing, where it is about something else, or where somebody wrote over it. */
+function outcomesOf(text: string | undefined, of: string): readonly RegistrationOutcome[] {
+  if (text === undefined) return [];
+  try {
+    const ring = JSON.parse(text) as Partial<Ring> | null;
+    return ring?.of === of && Array.isArray(ring.outcomes) ? ring.outcomes.slice(-slots) : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,102 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { annotations } from '../api/labels.js';
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import { registrationSubject } from '../activities/registration-health.js';
+import { conditionOf } from '../core/conditions.js';
+import { withRegistration } from '../core/registration-health.js';
+import type { Kind } from '../kube/port.js';
+import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
+import type { ActivityWorld } from '../test/builders/activity-world.js';
+import { watchConsistency } from './consistency.js';
+import type { OperatorContext } from './context.js';
+import { watchNodePools } from './node-pools.js';
+import type { Starter } from './starter.js';
+
+const initialized = ['Launched', 'Registered', 'Initialized'].map((type) => ({ type, status: 'True' as const }));
+
+describe('conditions that the operator writes', () => {
+  let world: ActivityWorld;
+  let stops: (() => void)[];
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    stops = [];
+  });
+  afterEach(() => {
+    for (const stop of stops) stop();
+    world.stop();
+  });
+
+  const context = (): OperatorContext => ({
+    ...world.deps,
+    starter: { podsPending: () => Promise.resolve() } as unknown as Starter,
+    window: { idleMs: 1000, maxMs: 10_000 },
+  });
+
+  /** Resolves once the cache sees the condition with that status. */
+  const becomes = async (kind: Kind, name: string, type: string, status: string): Promise<string> => {
+    const read = () => {
+      const object = world.deps.cache.get(kind, { name }) as NodeClaim | undefined;
+      return conditionOf(object?.status?.conditions, type);
+    };
+    await world.deps.cache.until(() => read()?.status === status, AbortSignal.timeout(5000));
+    return read()?.message ?? '';
+  };
+
+  test('NodeRegistrationHealthy follows what is noted on the NodePool, and informs only (section 1.1)', async () => {
+    const klass = nodeClass('default');
+    world.kube.put('EC2NodeClass', {
+      ...klass,
+      status: { conditions: [{ type: 'Ready', status: 'True' }] },
+    } as typeof klass);
+    world.kube.put('NodePool', nodePool('default'));
+    await world.synced();
+    stops.push(watchNodePools(context()));
+    await becomes('NodePool', 'default', 'NodeRegistrationHealthy', 'Unknown');
+    const subject = registrationSubject(world.deps, world.deps.cache.get('NodePool', { name: 'default' })!);
+    const text = ['a', 'b'].reduce<string | undefined>(
+      (known, claimUid) => withRegistration(known, subject, { claimUid, registered: false }),
+      undefined,
+    );
+
+    await world.kube.patch(
+      'NodePool',
+      { name: 'default' },
+      { metadata: { annotations: { [annotations.registrations]: text! } } },
+    );
+
+    const message = await becomes('NodePool', 'default', 'NodeRegistrationHealthy', 'False');
+    expect(message).toBe('Failed to register node');
+    await becomes('NodePool', 'default', 'Ready', 'True');
+  });
+
+  test('a node with less than it should have is not consistent (section 3.1)', async () => {
+    const status = { conditions: initialized, providerID: 'fake:///a/i-1', capacity: { cpu: '4', memory: '16Gi' } };
+    const requests = { resources: { requests: { cpu: '1', memory: '1Gi' } } };
+    world.kube.put('NodeClaim', nodeClaim('short', { status, spec: requests }));
+    world.kube.put(
+      'NodeClaim',
+      nodeClaim('whole', { status: { ...status, providerID: 'fake:///a/i-2' }, spec: requests }),
+    );
+    world.kube.put('Node', {
+      metadata: { name: 'n1' },
+      spec: { providerID: 'fake:///a/i-1' },
+      status: { capacity: { cpu: '4', memory: '8Gi' } },
+    });
+    world.kube.put('Node', {
+      metadata: { name: 'n2' },
+      spec: { providerID: 'fake:///a/i-2' },
+      status: { capacity: { cpu: '4', memory: '16Gi' } },
+    });
+    await world.synced();
+
+    stops.push(watchConsistency(context()));
+
+    const message = await becomes('NodeClaim', 'short', 'ConsistentStateFound', 'False');
+    expect(message).toBe('expected 16Gi of resource memory, but found 8Gi (50.0% of expected)');
+    await becomes('NodeClaim', 'whole', 'ConsistentStateFound', 'True');
+    expect(world.events.map(({ reason, regarding }) => [reason, regarding.name])).toEqual([
+      ['FailedConsistencyCheck', 'short'],
+    ]);
+  });
+});

@@ -1,0 +1,69 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import { isManaged, nodeOf } from '../activities/cluster.js';
+import { identityOf } from '../activities/labels-of.js';
+import { regardingClaim } from '../activities/launch.js';
+import { updateClaim } from '../activities/writes.js';
+import { conditionOf, isTrue, withCondition } from '../core/conditions.js';
+import { shortfalls } from '../core/node-shape.js';
+import { formatResource } from '../core/quantities.js';
+import type { OperatorContext } from './context.js';
+import { WorkQueue } from './work-queue.js';
+import type { Requeue } from './work-queue.js';
+
+const everyMs = 600_000;
+
+/** Writes ConsistentStateFound (section 3.1): once a node is initialized and every ten minutes from then on. */
+export function watchConsistency(context: OperatorContext): () => void {
+  const { cache, log } = context;
+  const queue = new WorkQueue('checking a node against its NodeClaim', (name) => check(context, name), log);
+  const stop = cache.on('NodeClaim', ({ type, object, previous }) => {
+    if (type !== 'deleted' && isInitialized(object) && !isInitialized(previous)) queue.add(object.metadata.name ?? '');
+  });
+  for (const { metadata } of cache.all('NodeClaim')) queue.add(metadata.name ?? '');
+  return () => {
+    stop();
+    queue.stop();
+  };
+}
+
+function isInitialized(claim: NodeClaim | undefined): boolean {
+  return isTrue(claim?.status?.conditions, 'Initialized');
+}
+
+async function check(context: OperatorContext, name: string): Promise<Requeue | undefined> {
+  const claim = context.cache.get('NodeClaim', { name });
+  if (claim === undefined || !isManaged(context, claim.spec.nodeClassRef)) return undefined;
+  if (claim.metadata.deletionTimestamp !== undefined || !isInitialized(claim)) return undefined;
+  const node = nodeOf(context.cache, claim);
+  if (node === undefined) return { afterMs: everyMs };
+  const { spec, status } = claim;
+  const short = shortfalls(spec.resources?.requests, status?.capacity, node.status?.capacity);
+  const message = short
+    .map(({ resource, expected, found }) => {
+      const share = ((found / expected) * 100).toFixed(1);
+      const [wanted, there] = [expected, found].map((amount) => formatResource(resource, amount));
+      return `expected ${wanted} of resource ${resource}, but found ${there} (${share}% of expected)`;
+    })
+    .join(', ');
+  const type = 'ConsistentStateFound';
+  const change =
+    short.length === 0
+      ? ({ type, status: 'True' } as const)
+      : ({ type, status: 'False', reason: 'ConsistencyCheckFailed', message } as const);
+  const known = conditionOf(status?.conditions, type);
+  if (known?.status !== change.status || (known.message ?? '') !== message) {
+    await updateClaim(context.kube, identityOf(claim), (live) => ({
+      status: {
+        conditions: withCondition(live.status?.conditions, change, {
+          now: context.now(),
+          generation: live.metadata.generation,
+        }),
+      },
+    }));
+  }
+  if (short.length > 0) {
+    const event = { type: 'Warning', reason: 'FailedConsistencyCheck', message } as const;
+    context.events.publish({ ...event, regarding: regardingClaim(claim) });
+  }
+  return { afterMs: everyMs };
+}
