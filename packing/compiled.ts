@@ -10,12 +10,13 @@ import { KeySpace } from './compile/key-space.js';
 import { buildLadder, type Level } from './compile/ladder.js';
 import { invalidTerm } from './compile/node-terms.js';
 import { viewNodes, type NodeView } from './compile/nodes.js';
-import { applyOverlays } from './compile/overlays.js';
-import { compareRows, Offers } from './compile/offers.js';
+import type { Launchables } from './compile/launchables.js';
+import type { Offers } from './compile/offers.js';
 import { isNodeBound, isTerminal, QuantityReader } from './compile/pod-requests.js';
 import { considerPools, type Pool, type SkippedPool } from './compile/pools.js';
 import { Volumes } from './compile/volumes.js';
-import { buildUniverse, type Universe } from './compile/universe.js';
+import { overlaidCatalogues, shelfOf, storeOf } from './compile/stores.js';
+import type { Universe } from './compile/universe.js';
 import { normaliseKey } from './requirements/requirements.js';
 import type { PoolLimit } from './place/pool-limit.js';
 import { poolLimits } from './place/limits.js';
@@ -33,6 +34,7 @@ export interface Compiled {
   readonly daemons: readonly Daemon[];
   readonly universe: Universe;
   readonly offers: Offers;
+  readonly launchables: Launchables;
   readonly classes: Classes;
   /** Classes of pods that need a place, largest first. */
   readonly queue: readonly PodClass[];
@@ -75,10 +77,10 @@ export function compile(input: PackingInput): Compiled {
   for (const pod of pending) classes.classify(pod);
   for (const { pods } of classes.all) if (pods.length > 1) sortByName(pods);
   const daemons = readDaemons(objects.daemonSets, space, dimensions, quantities);
-  const { catalogues } = applyOverlays(objects.nodePools, input.catalogues, objects.nodeOverlays);
-  const { pools, skipped } = considerPools(objects.nodePools, catalogues);
+  const catalogues = overlaidCatalogues(objects.nodePools, input.catalogues, objects.nodeOverlays);
+  const considered = considerPools(objects.nodePools, catalogues);
   const wellKnown = new Set([...coreWellKnownLabels, ...settings.wellKnownLabels]);
-  const preferredTaints = [...pools, ...nodes].some(({ taints }) =>
+  const preferredTaints = [...considered.pools, ...nodes].some(({ taints }) =>
     taints.some(({ effect }) => effect === 'PreferNoSchedule'),
   );
   const ladders = classes.shapes.map((shape) =>
@@ -90,22 +92,27 @@ export function compile(input: PackingInput): Compiled {
     }),
   );
   for (const key of topologyKeys(ladders, bound)) space.keepValues(key);
-  for (const pool of pools) for (const key of pool.requirements.keys()) space.key(key);
+  for (const pool of considered.pools) for (const key of pool.requirements.keys()) space.key(key);
   space.key(labels.zone);
   space.key(labels.capacityType);
-  const universe = buildUniverse(pools, space, wellKnown);
+  dimensions.seal();
+  const store = storeOf(considered.pools, space, space.seal(), wellKnown);
+  const { pools, universe } = store;
   const limits = poolLimits({ pools, nodes, universe }, pending.length);
   const limited = new Set(limits.map(({ pool }) => pool ?? ''));
+  const bestEffort = settings.minValuesPolicy === 'BestEffort';
+  const { offers, launchables } = shelfOf(store, daemons, dimensions, { bestEffort, limited });
   return {
     input,
     dimensions,
     quantities,
     space,
     pools,
-    skippedPools: skipped,
+    skippedPools: considered.skipped,
     daemons,
     universe,
-    offers: new Offers(universe, daemons, dimensions, settings.minValuesPolicy === 'BestEffort', limited),
+    offers,
+    launchables,
     classes,
     queue: inQueueOrder(classes.all),
     ladders,
@@ -116,7 +123,7 @@ export function compile(input: PackingInput): Compiled {
     labelKeys,
     volumes,
     limits,
-    compareRows: (a, b) => compareRows(universe.rows[a]!, universe.rows[b]!),
+    compareRows: (a, b) => universe.rank[a]! - universe.rank[b]!,
   };
 }
 

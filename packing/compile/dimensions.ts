@@ -3,6 +3,8 @@ export class Dimensions {
   readonly names: string[] = ['cpu', 'memory', 'pods'];
   private readonly index = new Map(this.names.map((name, i) => [name, i]));
 
+  private sealed = false;
+
   get count(): number {
     return this.names.length;
   }
@@ -18,8 +20,20 @@ export class Dimensions {
     return column;
   }
 
+  /**
+   * Puts the columns in order once all that matter are known, so that they do not depend on the order of the input: whatever
+   * else running pods use stays out.
+   */
+  seal(): void {
+    const others = this.names.splice(3).sort();
+    this.names.push(...others);
+    this.names.forEach((name, i) => this.index.set(name, i));
+    this.sealed = true;
+  }
+
   /** Notes that the resources of `amounts` matter. */
   register(amounts: ReadonlyMap<string, number>): void {
+    if (this.sealed) return;
     for (const [name, amount] of amounts) if (amount > 0) this.column(name);
   }
 

@@ -1,3 +1,4 @@
+import { compareText } from '../compare.js';
 import { describe, satisfiedBy, type Requirement } from '../requirements/requirement.js';
 import { canonicalText, type Requirements } from '../requirements/requirements.js';
 
@@ -95,6 +96,30 @@ export class KeySpace {
     if (index === undefined) masks.set(mask, (index = masks.size));
     classes.set(value, index);
     return index;
+  }
+
+  /**
+   * Puts the keys in order once all constraints are in, so that their numbers do not depend on the order of the input. What
+   * comes back is equal for key spaces that tell label values apart alike.
+   */
+  seal(): string {
+    const order = this.keys.map((_, k) => k).sort((a, b) => compareText(this.keys[a]!, this.keys[b]!));
+    const rank = new Int32Array(order.length);
+    order.forEach((old, k) => (rank[old] = k));
+    for (const { keys } of this.constraints) for (let i = 0; i < keys.length; i++) keys[i] = rank[keys[i]!]!;
+    for (const list of [this.keys, this.tests, this.classes, this.masks] as unknown[][]) {
+      const before = [...list];
+      order.forEach((old, k) => (list[k] = before[old]));
+    }
+    this.keys.forEach((name, k) => this.index.set(name, k));
+    const exact = [...this.exact].map((old) => rank[old]!);
+    this.exact.clear();
+    for (const key of exact) this.exact.add(key);
+    let text = '';
+    this.keys.forEach((name, k) => {
+      text += `${name}${this.exact.has(k) ? '!' : ''}${[...this.tests[k]!.keys()].sort().join('\u0001')}\u0002`;
+    });
+    return text;
   }
 
   /** Values that some constraint on `key` names, with their neighbours where it names a bound. */

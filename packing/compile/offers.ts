@@ -1,5 +1,4 @@
 import type { InstanceType } from '../../core/instance-type.js';
-import { compareText } from '../compare.js';
 import type { Daemon } from './daemons.js';
 import type { Dimensions } from './dimensions.js';
 import { satisfies } from './key-space.js';
@@ -20,6 +19,8 @@ export interface ProfileOffers {
   readonly capacity: Float64Array;
   /** The largest amount of each resource in any of them. */
   readonly largest: Float64Array;
+  /** Places in `rows` that no larger row gives as much of everything for its price: who asks for a share need look at no other. */
+  readonly bargains: readonly number[];
 }
 
 /** Capacities, worked out when first asked for. */
@@ -87,7 +88,7 @@ export class Offers {
   }
 
   /** The rows worth buying, with what a claim may use of them. */
-  private front(profile: Profile, overhead: Float64Array): Pick<ProfileOffers, 'rows' | 'capacity' | 'largest'> {
+  private front(profile: Profile, overhead: Float64Array): Omit<ProfileOffers, 'overhead' | 'daemonPorts'> {
     const limited = this.limited.has(profile.pool.name);
     const dims = overhead.length;
     const kept = undominated(this.candidates(profile, overhead), dims, limited);
@@ -97,19 +98,21 @@ export class Offers {
       capacity.set(candidate.capacity, i * dims);
       for (let d = 0; d < dims; d++) if (candidate.capacity[d]! > largest[d]!) largest[d] = candidate.capacity[d]!;
     });
-    return { rows: kept.map(({ row }) => row), capacity, largest };
+    const rows = kept.map(({ row }) => row);
+    const price = Float64Array.from(rows, (row) => this.universe.rows[row]!.offering.price);
+    return { rows, capacity, largest, bargains: bargainsOf(price, capacity, dims) };
   }
 
   /** The cheapest row of each type with what it leaves for pods, by price; cut to what enough other types hold too. */
   private candidates(profile: Profile, overhead: Float64Array): Candidate[] {
-    const { rows } = this.universe;
+    const { rows, rank } = this.universe;
     const cheapest = new Map<InstanceType, number>();
     for (const row of profile.rows) {
       const { type } = rows[row]!;
       const known = cheapest.get(type);
-      if (known === undefined || compareRows(rows[row]!, rows[known]!) < 0) cheapest.set(type, row);
+      if (known === undefined || rank[row]! < rank[known]!) cheapest.set(type, row);
     }
-    const order = [...cheapest.values()].sort((a, b) => compareRows(rows[a]!, rows[b]!));
+    const order = [...cheapest.values()].sort((a, b) => rank[a]! - rank[b]!);
     const taken = overhead.some((amount) => amount > 0);
     const found: Candidate[] = [];
     for (const row of order) {
@@ -153,8 +156,8 @@ export class Offers {
         cut.push({ row: cheapest.row, type: cheapest.type, capacity });
       }
     }
-    const { rows } = this.universe;
-    return cut.sort((a, b) => compareRows(rows[a.row]!, rows[b.row]!));
+    const { rank } = this.universe;
+    return cut.sort((a, b) => rank[a.row]! - rank[b.row]!);
   }
 }
 
@@ -184,20 +187,27 @@ function undominated(candidates: readonly Candidate[], dims: number, limited: bo
   return kept;
 }
 
+/** Dearer rows are looked at first: they are the larger ones, and beat most of the others. */
+function bargainsOf(price: Float64Array, capacity: Float64Array, dims: number): number[] {
+  const kept: number[] = [];
+  for (let i = price.length - 1; i >= 0; i--) {
+    const isBeaten = kept.some((k) => {
+      for (let d = 0; d < dims; d++) {
+        const own = capacity[i * dims + d]!;
+        const other = capacity[k * dims + d]!;
+        if (other < own || other * price[i]! < own * price[k]!) return false;
+      }
+      return true;
+    });
+    if (!isBeaten) kept.push(i);
+  }
+  return kept;
+}
+
 interface Candidate {
   readonly row: number;
   readonly type: InstanceType;
   readonly capacity: Float64Array;
-}
-
-/** By price, then by name, so that the order of a catalogue decides nothing. */
-export function compareRows(a: Row, b: Row): number {
-  return (
-    a.offering.price - b.offering.price ||
-    compareText(a.type.name, b.type.name) ||
-    compareText(a.zone, b.zone) ||
-    compareText(a.capacityType, b.capacityType)
-  );
 }
 
 function less(amounts: Float64Array, taken: Float64Array): Float64Array {

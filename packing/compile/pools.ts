@@ -12,7 +12,8 @@ export interface Pool {
   readonly index: number;
   readonly name: string;
   readonly weight: number;
-  readonly object: NodePool;
+  /** The newest known. */
+  object: NodePool;
   /** Requirements and labels of the template together, the pool's own label included. */
   readonly requirements: Requirements;
   readonly taints: readonly Taint[];

@@ -1,5 +1,6 @@
 import { labelAliases, labels } from '../../api/labels.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
+import { compareText } from '../compare.js';
 import {
   accepts,
   doesNotExist,
@@ -25,6 +26,7 @@ export interface Profile {
 
 /** An instance type in one zone under one capacity type, for one NodePool: what can be launched. */
 export interface Row {
+  readonly index: number;
   readonly type: InstanceType;
   readonly offering: Offering;
   readonly zone: string;
@@ -39,6 +41,10 @@ export interface Universe {
   readonly typeRuns: readonly (readonly TypeRun[])[];
   /** By pool: whether any type survives the template's requirements, available or not. */
   readonly compatible: readonly boolean[];
+  /** Place of each row when they are sorted by price, then by name, so that the order of a catalogue decides nothing. */
+  readonly rank: Int32Array;
+  /** Instances free in each reservation, by its id. */
+  readonly reservations: ReadonlyMap<string, number>;
 }
 
 /** The rows `from` up to `to` are of one type. */
@@ -54,7 +60,46 @@ const anything: Requirement = { complement: true, values: [], absent: true };
 export function buildUniverse(pools: readonly Pool[], space: KeySpace, wellKnown: ReadonlySet<string>): Universe {
   const builder = new Builder(space, wellKnown);
   for (const pool of pools) builder.addPool(pool);
-  return builder;
+  const { profiles, rows, compatible, typeRuns } = builder;
+  return { profiles, rows, compatible, typeRuns, rank: rankRows(rows), reservations: reservationsOf(rows) };
+}
+
+function reservationsOf(rows: readonly Row[]): Map<string, number> {
+  const reservations = new Map<string, number>();
+  for (const { profile, offering } of rows) {
+    if (profile.reservation === undefined) continue;
+    const free = offering.reservationCapacity ?? 0;
+    reservations.set(profile.reservation, Math.min(reservations.get(profile.reservation) ?? free, free));
+  }
+  return reservations;
+}
+
+/** Prices are sorted natively; most ties are settled among a few. */
+function rankRows(rows: readonly Row[]): Int32Array {
+  const prices = Float64Array.from(rows, ({ offering }) => offering.price).sort();
+  const start = new Map<number, number>();
+  for (let k = 0; k < prices.length; k++) if (k === 0 || prices[k] !== prices[k - 1]) start.set(prices[k]!, k);
+  const order = new Int32Array(rows.length);
+  const next = new Map(start);
+  for (let i = 0; i < rows.length; i++) {
+    const { price } = rows[i]!.offering;
+    const at = next.get(price)!;
+    order[at] = i;
+    next.set(price, at + 1);
+  }
+  for (const [price, from] of start) {
+    const to = next.get(price)!;
+    if (to - from > 1) order.subarray(from, to).sort((a, b) => compareNames(rows[a]!, rows[b]!) || a - b);
+  }
+  const rank = new Int32Array(rows.length);
+  order.forEach((row, place) => (rank[row] = place));
+  return rank;
+}
+
+function compareNames(a: Row, b: Row): number {
+  return (
+    compareText(a.type.name, b.type.name) || compareText(a.zone, b.zone) || compareText(a.capacityType, b.capacityType)
+  );
 }
 
 /** What the labels of an offering say; offerings alike in these share one object. */
@@ -105,7 +150,7 @@ interface Variant {
   readonly values: (string | undefined)[];
 }
 
-class Builder implements Universe {
+class Builder {
   readonly profiles: Profile[] = [];
   readonly rows: Row[] = [];
   readonly compatible: boolean[] = [];
@@ -178,7 +223,7 @@ class Builder implements Universe {
       for (const profile of profiles) {
         profile.rows.push(this.rows.length);
         const { zone, capacityType } = terms;
-        this.rows.push({ type: entry.type, offering, zone, capacityType, profile });
+        this.rows.push({ index: this.rows.length, type: entry.type, offering, zone, capacityType, profile });
       }
     }
     return true;

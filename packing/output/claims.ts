@@ -4,6 +4,7 @@ import type { Resources } from '../../core/resources.js';
 import type { Compiled } from '../compiled.js';
 import { compareText } from '../compare.js';
 import type { Constraint } from '../compile/key-space.js';
+import type { Launchable } from '../compile/launchables.js';
 import { nodeClassLabel } from '../compile/pools.js';
 import { freshValue, type Row } from '../compile/universe.js';
 import { fullName } from '../names.js';
@@ -20,7 +21,7 @@ import {
 } from '../requirements/requirement.js';
 import { join, normaliseKey, writeRequirements, type Requirements } from '../requirements/requirements.js';
 import type { PlannedClaim } from '../types.js';
-import { launchables, listTypes, type Launchable, type Listing } from './listing.js';
+import { listTypes, type Listing } from './listing.js';
 import { whyOf } from './why.js';
 
 /** A node to launch, in the engine's terms. */
@@ -152,7 +153,10 @@ function candidatesFor(
   let known = candidates.get(text);
   if (known === undefined) {
     const joint = join(pool.requirements, ...ordered.map(({ requirements }) => requirements), pins, reserved(row));
-    candidates.set(text, (known = { joint, types: launchables(compiled, joint, row), settled: new Map() }));
+    candidates.set(
+      text,
+      (known = { joint, types: compiled.launchables.of(compiled.space, joint, row), settled: new Map() }),
+    );
   }
   return known;
 }

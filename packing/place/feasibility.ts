@@ -131,10 +131,10 @@ export class Feasibility {
 
   private leastShare(podClass: PodClass, profile: Profile): number {
     const demand = this.demand(podClass);
-    const { rows, capacity } = this.compiled.offers.of(profile);
+    const { rows, capacity, bargains } = this.compiled.offers.of(profile);
     const dims = demand.length;
     let least = Infinity;
-    for (let i = 0; i < rows.length; i++) {
+    for (const i of bargains) {
       let most = 0;
       for (let d = 0; d < dims; d++) if (demand[d]! > 0) most = Math.max(most, demand[d]! / capacity[i * dims + d]!);
       const price = this.compiled.universe.rows[rows[i]!]!.offering.price;

@@ -26,12 +26,7 @@ export function poolLimits(
       if (limit.remaining < largest * pods) limits.push(limit);
     }
   }
-  const reservations = new Map<string, number>();
-  for (const { profile, offering } of universe.rows) {
-    if (profile.reservation === undefined) continue;
-    const free = offering.reservationCapacity ?? 0;
-    reservations.set(profile.reservation, Math.min(reservations.get(profile.reservation) ?? free, free));
-  }
+  const { reservations } = universe;
   for (const reservation of [...reservations.keys()].sort()) {
     limits.push({ reservation, resource: 'nodes', remaining: reservations.get(reservation)! });
   }

@@ -1,0 +1,122 @@
+import { labels } from '../../api/labels.js';
+import type { InstanceType } from '../../core/instance-type.js';
+import { accepts, type Requirement } from '../requirements/requirement.js';
+import { canonicalText, type Requirements } from '../requirements/requirements.js';
+import { satisfies, type KeySpace } from './key-space.js';
+import type { Offers } from './offers.js';
+import type { Row, TypeRun, Universe } from './universe.js';
+
+/** An instance type as claims with certain requirements may launch it. */
+export interface Launchable {
+  readonly type: InstanceType;
+  /** The cheapest of the offerings that the requirements allow. */
+  readonly cheapest: Row;
+  readonly capacityTypes: readonly string[];
+  /** What DaemonSets take, in one or the other of them. */
+  readonly overheads: readonly Float64Array[];
+  /** What each of these leaves for pods at least. */
+  readonly capacity: Float64Array;
+}
+
+/** Entries of lists that are kept for later passes, at most. */
+const mostKept = 200_000;
+
+/** What claims with certain requirements may launch, worked out once for equal requirements. */
+export class Launchables {
+  private lists = new Map<string, readonly Launchable[]>();
+  private kept = 0;
+  /** By the first row of a type and which of its rows are open. */
+  private readonly shared = new Map<number, Map<number, Launchable>>();
+  private readonly found: number[] = [];
+
+  constructor(
+    private readonly universe: Universe,
+    private readonly offers: Offers,
+  ) {}
+
+  /** By price. `space` has the keys that the universe was built with. */
+  of(space: KeySpace, joint: Requirements, like: Row): readonly Launchable[] {
+    const { pool, reservation } = like.profile;
+    const text = `${pool.index} ${reservation ?? ''} ${canonicalText(joint)}`;
+    let list = this.lists.get(text);
+    if (list === undefined) {
+      list = this.build(space, joint, like);
+      if (this.kept + list.length > mostKept) this.lists = new Map();
+      this.kept = this.lists.size === 0 ? list.length : this.kept + list.length;
+      this.lists.set(text, list);
+    }
+    return list;
+  }
+
+  private build(space: KeySpace, joint: Requirements, like: Row): readonly Launchable[] {
+    const { pool, reservation } = like.profile;
+    // Profiles tell zones and capacity types apart only where some pod does, so these are looked up row by row.
+    const others = new Map(joint);
+    others.delete(labels.zone);
+    others.delete(labels.capacityType);
+    const inZone = valueTest(joint.get(labels.zone));
+    const ofCapacityType = valueTest(joint.get(labels.capacityType));
+    const constraint = space.probe(others);
+    const { profiles, rows, typeRuns, rank } = this.universe;
+    const allowed = profiles.map(
+      (profile) =>
+        profile.pool === pool && profile.reservation === reservation && satisfies(constraint, profile.values),
+    );
+    const { found } = this;
+    const list: Launchable[] = [];
+    for (const run of typeRuns[pool.index]!) {
+      found.length = 0;
+      for (let index = run.from; index < run.to; index++) {
+        const row = rows[index]!;
+        if (allowed[row.profile.index] && inZone(row.zone) && ofCapacityType(row.capacityType)) found.push(index);
+      }
+      if (found.length > 0) list.push(this.launchable(run));
+    }
+    return list.sort((a, b) => rank[a.cheapest.index]! - rank[b.cheapest.index]!);
+  }
+
+  /** The type with the rows found; the same object for the same rows. */
+  private launchable(run: TypeRun): Launchable {
+    const { found } = this;
+    if (run.to - run.from > 30) return this.make(run.type);
+    let byRows = this.shared.get(run.from);
+    if (byRows === undefined) this.shared.set(run.from, (byRows = new Map<number, Launchable>()));
+    let bits = 0;
+    for (const index of found) bits |= 1 << (index - run.from);
+    let launchable = byRows.get(bits);
+    if (launchable === undefined) byRows.set(bits, (launchable = this.make(run.type)));
+    return launchable;
+  }
+
+  private make(type: InstanceType): Launchable {
+    const { rows, rank } = this.universe;
+    const { found, offers } = this;
+    const allocatable = offers.allocatable(type);
+    const capacity = Float64Array.from(allocatable);
+    const overheads: Float64Array[] = [];
+    const capacityTypes: string[] = [];
+    let cheapest = rows[found[0]!]!;
+    for (const index of found) {
+      const row = rows[index]!;
+      if (rank[index]! < rank[cheapest.index]!) cheapest = row;
+      const { overhead } = offers.of(row.profile);
+      if (!overheads.includes(overhead)) overheads.push(overhead);
+      if (!capacityTypes.includes(row.capacityType)) capacityTypes.push(row.capacityType);
+    }
+    for (const overhead of overheads) {
+      for (let d = 0; d < capacity.length; d++) capacity[d] = Math.min(capacity[d]!, allocatable[d]! - overhead[d]!);
+    }
+    return { type, cheapest, capacity, capacityTypes, overheads };
+  }
+}
+
+/** Whether a value is allowed, each looked at once. */
+function valueTest(requirement: Requirement | undefined): (value: string) => boolean {
+  if (requirement === undefined) return () => true;
+  const known = new Map<string, boolean>([['', true]]);
+  return (value) => {
+    let allowed = known.get(value);
+    if (allowed === undefined) known.set(value, (allowed = accepts(requirement, value)));
+    return allowed;
+  };
+}

@@ -1,0 +1,132 @@
+import type { NodeOverlay } from '../../api/karpenter/node-overlay.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import type { InstanceType } from '../../core/instance-type.js';
+import { canonicalText } from '../requirements/requirements.js';
+import type { Daemon } from './daemons.js';
+import type { Dimensions } from './dimensions.js';
+import type { KeySpace } from './key-space.js';
+import { Launchables } from './launchables.js';
+import { Offers } from './offers.js';
+import { applyOverlays } from './overlays.js';
+import type { Pool } from './pools.js';
+import { buildUniverse, type Universe } from './universe.js';
+
+/*
+ * What a catalogue comes to is the same for passes that read the same labels of it, so it is kept with the catalogue: most
+ * passes, and nearly all simulations of disruption, find it made. Nothing but time depends on that: catalogues are never
+ * changed in place, and everything else that has a say is part of the key.
+ */
+
+/** The catalogues of the NodePools, seen through the label keys of a pass. */
+export interface Store {
+  readonly pools: readonly Pool[];
+  readonly universe: Universe;
+  /** Capacities by what DaemonSets take of them. */
+  readonly shelves: Map<string, Shelf>;
+}
+
+/** What is left for pods of what the store has. */
+export interface Shelf {
+  readonly offers: Offers;
+  readonly launchables: Launchables;
+}
+
+/** Stores kept for one catalogue, and shelves for one store; the one that was made first goes first. */
+const mostKept = 4;
+
+const kept = new WeakMap<readonly InstanceType[], Map<string, Store>>();
+
+interface KeptOverlays {
+  readonly text: string;
+  readonly catalogues: Catalogues;
+  readonly overlaid: Catalogues;
+}
+
+type Catalogues = ReadonlyMap<string, readonly InstanceType[]>;
+
+const keptOverlays = new WeakMap<readonly InstanceType[], KeptOverlays>();
+
+/** Catalogues with NodeOverlays applied: the same arrays for the same overlays, so that stores are found for them. */
+export function overlaidCatalogues(
+  nodePools: readonly NodePool[],
+  catalogues: Catalogues,
+  overlays: readonly NodeOverlay[] | undefined,
+): Catalogues {
+  const [first] = catalogues.values();
+  if (overlays === undefined || overlays.length === 0 || first === undefined) return catalogues;
+  const text = JSON.stringify([
+    overlays.map(({ metadata, spec }) => [metadata.name, spec]),
+    nodePools.map(({ metadata, spec }) => [metadata.name, spec.template]),
+  ]);
+  const known = keptOverlays.get(first);
+  const isSame = known?.text === text && nodePools.every(({ metadata: { name = '' } }) => known.catalogues.get(name) === catalogues.get(name)); // prettier-ignore
+  if (isSame) return known.overlaid;
+  const { catalogues: overlaid } = applyOverlays(nodePools, catalogues, overlays);
+  keptOverlays.set(first, { text, catalogues, overlaid });
+  return overlaid;
+}
+
+/** The store of these pools; its own pools stand for them from here on. `labels` is what `KeySpace.seal` gave. */
+export function storeOf(
+  pools: readonly Pool[],
+  space: KeySpace,
+  labels: string,
+  wellKnown: ReadonlySet<string>,
+): Store {
+  const catalogue = pools[0]?.types;
+  let stores = catalogue === undefined ? undefined : kept.get(catalogue);
+  if (catalogue !== undefined && stores === undefined) kept.set(catalogue, (stores = new Map<string, Store>()));
+  const text = `${labels}\u0003${[...wellKnown].sort().join()}\u0003${pools.map(poolText).join('\u0003')}`;
+  const known = stores?.get(text);
+  if (known?.pools.every(({ types }, i) => types === pools[i]!.types) === true) {
+    // The objects may be newer ones of equal spec.
+    known.pools.forEach((pool, i) => (pool.object = pools[i]!.object));
+    return known;
+  }
+  const store: Store = { pools, universe: buildUniverse(pools, space, wellKnown), shelves: new Map() };
+  if (stores !== undefined) keep(stores, text, store);
+  return store;
+}
+
+/** What DaemonSets leave of the store; `limited` are the pools whose limits may bind. */
+export function shelfOf(
+  { universe, shelves }: Store,
+  daemons: readonly Daemon[],
+  dimensions: Dimensions,
+  options: { readonly bestEffort: boolean; readonly limited: ReadonlySet<string> },
+): Shelf {
+  const { bestEffort, limited } = options;
+  const text = [
+    dimensions.names.join(),
+    String(bestEffort),
+    [...limited].sort().join(),
+    ...daemons.map(daemonText),
+  ].join('\u0003');
+  let shelf = shelves.get(text);
+  if (shelf === undefined) {
+    const offers = new Offers(universe, daemons, dimensions, bestEffort, limited);
+    shelf = { offers, launchables: new Launchables(universe, offers) };
+    keep(shelves, text, shelf);
+  }
+  return shelf;
+}
+
+function keep<T>(into: Map<string, T>, text: string, value: T): void {
+  into.delete(text);
+  for (const oldest of into.keys()) {
+    if (into.size < mostKept) break;
+    into.delete(oldest);
+  }
+  into.set(text, value);
+}
+
+const poolText = ({ object, requirements }: Pool): string =>
+  `${JSON.stringify([object.metadata.name, object.metadata.labels, object.spec])}${canonicalText(requirements)}`;
+
+const daemonText = ({ object, amounts, hostPorts, alternatives }: Daemon): string =>
+  JSON.stringify([
+    [...amounts],
+    hostPorts,
+    object.spec.template.spec.tolerations ?? [],
+    alternatives.map(({ requirements }) => canonicalText(requirements)),
+  ]);
