@@ -9,6 +9,8 @@ import { Stock } from './stock.js';
 const candidatesPerBin = 4;
 /** Added to prices that are divided by: offers may be free. */
 const free = 1e-12;
+/** How much less than the most that an offer promises a larger one may promise to be taken in its place. */
+const nearlyMost = 0.99;
 /** How many offers a random rebuild chooses among. */
 const candidatesAtRandom = 16;
 
@@ -33,7 +35,11 @@ export class Builder {
   /** Offers dearer than this are not looked at. */
   private ceiling = Infinity;
 
-  constructor(readonly market: Market) {
+  constructor(
+    readonly market: Market,
+    /** Whether bins are made as large as their price for what they hold allows: fewer are rounded up then. */
+    private readonly large = false,
+  ) {
     const { compiled } = market;
     this.compiled = compiled;
     this.filler = new Filler(compiled);
@@ -112,8 +118,12 @@ export class Builder {
    */
   private next(seed: Seed): Stack | undefined {
     const forced = seed.forced && (this.bits & 7) !== 7;
-    this.wanted = (this.bits & 8) !== 0 ? candidatesAtRandom : candidatesPerBin;
-    const found = forced ? this.shortlistForced(seed) : this.shortlistFree(seed);
+    this.wanted = (this.bits & 8) !== 0 ? candidatesAtRandom : this.large && !forced ? 1 : candidatesPerBin;
+    const found = forced
+      ? this.shortlistForced(seed)
+      : this.large
+        ? this.shortlistLarge(seed)
+        : this.shortlistFree(seed);
     // Every other rebuild starts from an offer at random rather than from the best.
     const only = found > 1 && (this.bits & 8) !== 0 ? (this.bits >> 8) % found : -1;
     this.bits &= ~8;
@@ -167,6 +177,27 @@ export class Builder {
       if (market.holds(o, shape)) found = this.offer(o, score, found);
     }
     return found;
+  }
+
+  /** Puts into `choice` the dearest of the offers that promise nearly most for their price. */
+  private shortlistLarge(seed: Seed): number {
+    const { market, compiled } = this;
+    const shape = compiled.shapeOf[seed.item]!;
+    const offers = compiled.offersOfSet[seed.set]!;
+    const first = market.firstWorth(seed.set, market.worth[shape]!);
+    let most = 0;
+    for (const pass of [0, 1]) {
+      for (let k = offers.length - 1; k >= first; k--) {
+        const o = offers[k]!;
+        market.work++;
+        const score = this.promise(o, seed.set);
+        if (score <= most || !market.holds(o, shape)) continue;
+        if (pass === 0) most = score;
+        else return this.offer(o, score, 0);
+      }
+      most *= nearlyMost;
+    }
+    return 0;
   }
 
   /** Inserts an offer into `choice`, best first, dropping the last where it is full. */

@@ -411,6 +411,18 @@ describe('solveBins on clusters', () => {
     expect(gaps.reduce((a, b) => a + b, 0) / gaps.length).toBeLessThanOrEqual(1 / 12);
   });
 
+  test('makes few large bins where every size costs the same and two resources are tight', () => {
+    const offers = Array.from({ length: 400 }, (_, n) => offer(0.3 * (n + 1), [1000 * (n + 1), 2048 * (n + 1)]));
+    const random = seeded(2);
+    const pick = (from: readonly number[]): number => from[Math.floor(random() * from.length)]!;
+    const items = Array.from({ length: 1000 }, (): CaseItem => {
+      return { demand: [pick([100, 250, 500, 1000, 1500]), pick([100, 256, 512, 1024, 2048, 4096])], pods: 1 };
+    });
+    const { solution, lowerBound: bound } = bounded(problemOf(offers, items), 20_000);
+    expect(solution.price).toBeLessThanOrEqual(1.015 * bound);
+    expect(solution.bins.length).toBeLessThanOrEqual(10);
+  });
+
   test('the price of pods kept apart is that of their bins, filled up by the others', () => {
     const offers = linearCatalogue(50);
     const items: CaseItem[] = [

@@ -93,6 +93,8 @@ function pack(problem: BinProblem, compiled: Compiled, effort: Effort): Packed {
   const improve = (other: Start): void => {
     if (other.missed < best.missed || (other.missed === best.missed && other.price < best.price - 1e-9)) best = other;
   };
+  // Few large bins round less up where every size costs the same.
+  if (best.price > bound * nearEnough) improve(start(new Builder(newMarket(), true), relaxation, afterOpen, [0]));
   if (best.price > bound * nearEnough && opener.work * 4 < effort.units) {
     improve(start(new Builder(newMarket()), relaxation, afterOpen, [0]));
     const tight = tighten(problem, compiled, relaxation, effort.units);
