@@ -20,7 +20,11 @@ const usualSizes: Readonly<Record<Kind, readonly number[]>> = {
   preferences: [500],
   corner: [60],
   cluster: [40, 100, 200],
+  'varied-cluster': [40, 100],
 };
+
+/** For consolidation: their sizes count nodes. */
+const clusterKinds: readonly Kind[] = ['cluster', 'varied-cluster'];
 
 const whole = (text: string): number => {
   const value = Number(text);
@@ -36,7 +40,7 @@ function oneKind(text: string): Kind {
 }
 
 interface BenchOptions {
-  kinds?: Kind[];
+  kinds?: readonly Kind[];
   sizes?: number[];
   cases: number;
   firstSeed: number;
@@ -81,7 +85,7 @@ async function bench(options: BenchOptions): Promise<number> {
   const timeouts = { timeoutMs: options.timeout * 1000, peerTimeoutMs: options.peerTimeout * 1000 };
   if (options.consolidate === true) {
     const results: ConsolidationResult[] = [];
-    await forEachCase({ ...options, kinds: ['cluster'] }, async (files) => {
+    await forEachCase({ ...options, kinds: options.kinds ?? clusterKinds }, async (files) => {
       const result = await measureConsolidations(peer, files, timeouts);
       results.push(result);
       say(`${caseName(files)}: ${['done', ...result.problems].join('\n    ')}`);
@@ -120,7 +124,7 @@ async function forEachCase(options: BenchOptions, measure: (files: CaseFiles) =>
 
 function chosenCases(options: BenchOptions): { kind: Kind; size: number; seed: number }[] {
   const seeds = Array.from({ length: options.cases }, (_, i) => options.firstSeed + i);
-  return (options.kinds ?? kinds.filter((kind) => kind !== 'cluster')).flatMap((kind) =>
+  return (options.kinds ?? kinds.filter((kind) => !clusterKinds.includes(kind))).flatMap((kind) =>
     (options.sizes ?? usualSizes[kind]).flatMap((size) => seeds.map((seed) => ({ kind, size, seed }))),
   );
 }

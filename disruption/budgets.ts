@@ -48,6 +48,24 @@ export function allowance(
   };
 }
 
+/**
+ * The same for many looks at one moment: how many of `total` nodes the open budgets that name `reason` let go, whatever is
+ * going already (section 4.2).
+ */
+export function limitNow(
+  budgets: readonly Budget[] | undefined,
+  reason: BudgetReason,
+  now: number,
+): (total: number) => number {
+  const limits: string[] = [];
+  for (const budget of budgets ?? []) {
+    if (budget.reasons !== undefined && !budget.reasons.includes(reason)) continue;
+    const { open, valid } = windowOf(budget, now);
+    if (open) limits.push(valid ? budget.nodes : '0');
+  }
+  return (total) => limits.reduce((least, nodes) => Math.min(least, nodesOf(nodes, total)), total);
+}
+
 /** `30%` of the nodes, rounded up, or a plain number. */
 export function nodesOf(nodes: string, total: number): number {
   return nodes.endsWith('%') ? Math.ceil((Number(nodes.slice(0, -1)) * total) / 100) : Number(nodes);

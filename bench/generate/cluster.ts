@@ -72,9 +72,10 @@ export function clusterCase(random: Random, size: number): Case {
   return { objects, catalogue };
 }
 
-function pickOffer(random: Random, type: CatalogueEntry): CatalogueEntry['offerings'][number] {
+/** Mostly on-demand, where there is any. */
+export function pickOffer(random: Random, type: CatalogueEntry): CatalogueEntry['offerings'][number] {
   const onDemand = type.offerings.filter((offer) => offer.Requirements.some((r) => r.values?.[0] === 'on-demand'));
-  return random.pick(random.chance(0.8) ? onDemand : type.offerings);
+  return random.pick(random.chance(0.8) && onDemand.length > 0 ? onDemand : type.offerings);
 }
 
 interface App {
@@ -122,12 +123,13 @@ function app(random: Random, number: number): App {
   };
 }
 
-function disruptionBudget(name: string, closed: boolean): KubernetesObject {
+/** For the pods of an app; a closed one allows no eviction. */
+export function disruptionBudget(app: string, closed: boolean, more: object = {}, name = app): KubernetesObject {
   return {
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',
     metadata: { name, namespace: 'default', generation: 1 },
-    spec: { selector: { matchLabels: { app: name } }, maxUnavailable: closed ? 0 : 1 },
+    spec: { selector: { matchLabels: { app } }, maxUnavailable: closed ? 0 : 1, ...more },
     status: {
       observedGeneration: 1,
       disruptionsAllowed: closed ? 0 : 1,

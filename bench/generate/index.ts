@@ -4,6 +4,7 @@ import { clusterCase } from './cluster.js';
 import { cornerCase } from './corner.js';
 import { Random } from './random.js';
 import { realisticCase } from './realistic.js';
+import { variedClusterCase } from './varied-cluster.js';
 
 export type { Case } from './case.js';
 
@@ -17,6 +18,7 @@ const generators = {
   corner: (random: Random, size: number) => cornerCase(random, size),
   /** For consolidation: `size` counts nodes. */
   cluster: clusterCase,
+  'varied-cluster': variedClusterCase,
 } as const satisfies Readonly<Record<string, (random: Random, size: number) => Case>>;
 
 export type Kind = keyof typeof generators;

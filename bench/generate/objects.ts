@@ -79,11 +79,12 @@ export interface PoolOptions {
   startupTaints?: Taint[];
   limits?: Record<string, string>;
   weight?: number;
+  replicas?: number;
   disruption?: Record<string, unknown>;
 }
 
 export function nodePool(name: string, options: PoolOptions = {}): KubernetesObject {
-  const { requirements = [], labels, taints, startupTaints, limits, weight, disruption } = options;
+  const { requirements = [], labels, taints, startupTaints, limits, weight, replicas, disruption } = options;
   return {
     apiVersion: 'karpenter.sh/v1',
     kind: 'NodePool',
@@ -101,6 +102,7 @@ export function nodePool(name: string, options: PoolOptions = {}): KubernetesObj
       },
       ...(limits && { limits }),
       ...(weight !== undefined && { weight }),
+      ...(replicas !== undefined && { replicas }),
       disruption: { consolidateAfter: '0s', consolidationPolicy: 'WhenEmptyOrUnderutilized', ...disruption },
     },
     status: {

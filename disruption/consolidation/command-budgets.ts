@@ -1,37 +1,47 @@
 import type { BudgetReason } from '../../api/karpenter/node-pool.js';
-import { allowance, type PoolCount } from '../budgets.js';
+import { limitNow } from '../budgets.js';
 import type { FleetNode } from './fleet.js';
 
 /** How many nodes of each NodePool one command may take (section 4.2). */
 export class Budgets {
+  private readonly limits = new Map<string, (total: number) => number>();
+
   constructor(private readonly now: number) {}
+
+  /** How many more nodes may go at once, by NodePool, as the fleet is. */
+  left(fleet: readonly FleetNode[], reason: BudgetReason): (node: FleetNode) => number {
+    const totals = new Map<string, number>();
+    const disrupting = new Map<string, number>();
+    for (const { nodePool, counted } of fleet) {
+      if (counted !== 'no') totals.set(nodePool, (totals.get(nodePool) ?? 0) + 1);
+      if (counted === 'disrupting') disrupting.set(nodePool, (disrupting.get(nodePool) ?? 0) + 1);
+    }
+    return (node) => {
+      const most = this.limitOf(node, reason)(totals.get(node.nodePool) ?? 0);
+      return Math.max(0, most - (disrupting.get(node.nodePool) ?? 0));
+    };
+  }
 
   /** The first of `wanted` that may go at once for the reason, at most `most`. */
   take(fleet: readonly FleetNode[], wanted: readonly FleetNode[], reason: BudgetReason, most: number): FleetNode[] {
-    const counts = countFleet(fleet);
+    const allowed = this.left(fleet, reason);
     const left = new Map<string, number>();
     const taken: FleetNode[] = [];
     for (const node of wanted) {
       if (taken.length === most) break;
-      const { nodePool, pool } = node;
-      let allowed = left.get(nodePool);
-      if (allowed === undefined) {
-        const count = counts.get(nodePool) ?? { total: 0, disrupting: 0 };
-        allowed = allowance(pool?.spec.disruption.budgets, reason, count, this.now).allowed;
-      }
-      if (allowed > 0) taken.push(node);
-      left.set(nodePool, Math.max(0, allowed - 1));
+      const more = left.get(node.nodePool) ?? allowed(node);
+      if (more > 0) taken.push(node);
+      left.set(node.nodePool, Math.max(0, more - 1));
     }
     return taken;
   }
-}
 
-function countFleet(fleet: readonly FleetNode[]): Map<string, PoolCount> {
-  const counts = new Map<string, PoolCount>();
-  for (const { nodePool, counted } of fleet) {
-    if (counted === 'no') continue;
-    const { total, disrupting } = counts.get(nodePool) ?? { total: 0, disrupting: 0 };
-    counts.set(nodePool, { total: total + 1, disrupting: disrupting + (counted === 'disrupting' ? 1 : 0) });
+  private limitOf({ nodePool, pool }: FleetNode, reason: BudgetReason): (total: number) => number {
+    const key = `${reason} ${nodePool}`;
+    let limit = this.limits.get(key);
+    if (limit === undefined) {
+      this.limits.set(key, (limit = limitNow(pool?.spec.disruption.budgets, reason, this.now)));
+    }
+    return limit;
   }
-  return counts;
 }

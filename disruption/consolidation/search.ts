@@ -45,20 +45,24 @@ class Search {
   private readonly budgets: Budgets;
   private readonly commands: ConsolidationCommand[] = [];
   private readonly held: Consolidation['held'];
+  /** Nodes that are on their way out already, and what they cost until they are gone. */
+  private readonly leaving: { readonly nodes: number; readonly price: number };
   private price: number;
   private living: readonly FleetNode[] | undefined;
 
   constructor(private readonly input: ConsolidationInput) {
     const examined = examineNodes(input);
     this.held = examined.flatMap(({ name, why }) => (why === undefined ? [] : [{ node: name, why }]));
+    const leaving = examined.filter(({ view }) => view.leaving && view.node !== undefined);
+    this.leaving = { nodes: leaving.length, price: leaving.reduce((sum, { price }) => sum + price, 0) };
     this.simulation = new Simulation(input, examined);
     this.options = new LaunchOptions(this.simulation.compiled, input.spotToSpot === true);
     this.budgets = new Budgets(input.now);
-    this.price = fleetPrice(this.alive());
+    this.price = this.fleetPrice();
   }
 
   run(): Consolidation {
-    const nodesBefore = this.alive().length;
+    const nodesBefore = this.alive().length + this.leaving.nodes;
     const priceBefore = this.price;
     for (let before = -1; this.commands.length > before && !this.isEnough();) {
       before = this.commands.length;
@@ -68,7 +72,7 @@ class Search {
     }
     return {
       nodesBefore,
-      nodesAfter: this.alive().length,
+      nodesAfter: this.alive().length + this.leaving.nodes,
       priceBefore,
       priceAfter: this.price,
       commands: this.commands,
@@ -82,6 +86,10 @@ class Search {
 
   private alive(): readonly FleetNode[] {
     return (this.living ??= this.simulation.nodes.filter(({ gone }) => !gone));
+  }
+
+  private fleetPrice(): number {
+    return fleetPrice(this.alive()) + this.leaving.price;
   }
 
   private removeEmpty(): void {
@@ -259,7 +267,7 @@ class Search {
     });
     const launched = this.simulation.settle(outcome, nameOf);
     this.living = undefined;
-    this.price = fleetPrice(this.alive());
+    this.price = this.fleetPrice();
     this.commands.push({
       method: method ?? (candidates.length > 1 ? 'multi' : 'single'),
       decision: launches.length === 0 ? 'delete' : 'replace',

@@ -25,7 +25,7 @@ export interface Pool extends KubernetesObject {
     disruption?: {
       consolidateAfter?: string;
       consolidationPolicy?: string;
-      budgets?: { nodes?: string; schedule?: string; reasons?: string[] }[];
+      budgets?: { nodes?: string; schedule?: string; duration?: string; reasons?: string[] }[];
     };
     template: {
       metadata?: { labels?: Record<string, string> };

@@ -1,11 +1,20 @@
 import type { KubernetesObject, Pod } from '../../api/kubernetes.js';
 import { formatResource } from '../../core/quantities.js';
-import { instanceTypeKey, type MachineType, poolKey, hostnameKey, readMachineTypes } from './catalogue.js';
+import { type MachineType, hostnameKey, readMachineTypes } from './catalogue.js';
 import { violationsOf } from './check.js';
-import { type Cluster, type Pool, isDaemonPod, isFinished, readCluster } from './cluster.js';
+import { type Cluster, type Pool, isLeaving, readCluster } from './cluster.js';
+import {
+  type Report,
+  checkBalance,
+  checkBudgets,
+  checkCandidates,
+  checkReplacements,
+  mustMove,
+  podsOn,
+  priceOf,
+} from './disruption.js';
 import { fixedLabels, launchesOf } from './placement.js';
 import { podKey } from './pods.js';
-import { selectorMatches } from './selectors.js';
 import type { CatalogueEntry, ClaimJson, ObjectList, PlanJson, Violation } from './types.js';
 
 /** What `stowage consolidate -o json` prints, as far as a judge needs it; the peer prints the same. */
@@ -43,12 +52,14 @@ const cent = 1e-6;
 
 /**
  * Carries the commands out one after the other and judges each: its candidates may be disrupted, its budget allows so
- * many, every pod that must leave has one new place, the placement breaks no rule, and the prices stated are right.
+ * many, every pod that must leave has one new place, the placement breaks no rule, and the prices stated are right and fall
+ * however launches go. `now`, milliseconds of the epoch, decides which budgets are open.
  */
 export function checkConsolidation(
   objects: ObjectList,
   catalogue: readonly CatalogueEntry[],
   result: ConsolidationJson,
+  now = Date.now(),
 ): ConsolidationVerdict {
   const types = readMachineTypes(catalogue);
   const violations: Violation[] = [];
@@ -60,8 +71,10 @@ export function checkConsolidation(
       violations.push({ rule, ...(node !== undefined && { node }), message: `command ${n}: ${message}` });
     };
     const cluster = readCluster({ items });
-    checkCandidates(cluster, command, report);
-    checkBudgets(cluster, command, report);
+    checkCandidates(cluster, command, now, report);
+    checkBudgets(cluster, command, now, report);
+    checkReplacements(cluster, types, command, report);
+    checkBalance(cluster, types, command, report);
     evictions += checkMoves(cluster, command, n, report);
     const price = fleetPrice(cluster, types);
     const carried = carryOut(items, cluster, types, command, n);
@@ -82,73 +95,6 @@ export function checkConsolidation(
   }
   return { violations, evictions, priceBefore: fleetPrice(before, types), priceAfter, nodesAfter: end.nodes.size };
 }
-
-type Report = (rule: Violation['rule'], message: string, node?: string) => void;
-
-const podsOn = (cluster: Cluster, node: string): Pod[] =>
-  [...cluster.pods.values()].filter((pod) => pod.spec.nodeName === node && !isFinished(pod));
-
-const isMirror = (pod: Pod): boolean => (pod.metadata.ownerReferences ?? []).some((owner) => owner.kind === 'Node');
-const mustMove = (pod: Pod): boolean =>
-  !isDaemonPod(pod) && !isMirror(pod) && pod.metadata.deletionTimestamp === undefined;
-
-const doNotDisrupt = (object: KubernetesObject): boolean =>
-  object.metadata.annotations?.['karpenter.sh/do-not-disrupt'] === 'true';
-
-function checkCandidates(cluster: Cluster, command: CommandJson, report: Report): void {
-  for (const name of command.candidates) {
-    const node = cluster.nodes.get(name);
-    if (node === undefined) {
-      report('candidate', `there is no node ${name}`, name);
-      continue;
-    }
-    if (doNotDisrupt(node)) report('candidate', `${name} is not to be disrupted`, name);
-    const pods = podsOn(cluster, name);
-    for (const pod of pods) {
-      if (doNotDisrupt(pod)) report('candidate', `${podKey(pod)} on ${name} is not to be disrupted`, name);
-      if (mustMove(pod) && isGuarded(cluster, pod)) {
-        report('candidate', `no disruption budget lets ${podKey(pod)} go from ${name}`, name);
-      }
-    }
-    const pool = cluster.pools.get(node.metadata.labels?.[poolKey] ?? '');
-    const refusal = refusalOf(pool, !pods.some(mustMove));
-    if (refusal !== undefined) report('candidate', `${refusal} of ${name}`, name);
-  }
-}
-
-/** Why a NodePool would not have a node consolidated. */
-function refusalOf(pool: Pool | undefined, isEmpty: boolean): string | undefined {
-  const { consolidationPolicy, consolidateAfter } = pool?.spec.disruption ?? {};
-  if (pool === undefined) return 'there is no NodePool';
-  if (consolidateAfter === 'Never') return 'consolidateAfter: Never holds for the NodePool';
-  return consolidationPolicy === 'WhenEmpty' && !isEmpty ? 'WhenEmpty holds for the NodePool' : undefined;
-}
-
-function isGuarded(cluster: Cluster, pod: Pod): boolean {
-  const budgets = cluster.disruptionBudgets.filter(
-    (budget) =>
-      (budget.metadata.namespace ?? 'default') === (pod.metadata.namespace ?? 'default') &&
-      selectorMatches(budget.spec.selector, pod.metadata.labels ?? {}),
-  );
-  return budgets.length > 1 || budgets.some((budget) => (budget.status?.disruptionsAllowed ?? 0) === 0);
-}
-
-function checkBudgets(cluster: Cluster, command: CommandJson, report: Report): void {
-  const reason = command.method === 'empty' ? 'Empty' : 'Underutilized';
-  for (const [name, pool] of cluster.pools) {
-    const ofPool = [...cluster.nodes.values()].filter((node) => node.metadata.labels?.[poolKey] === name);
-    const going = ofPool.filter((node) => command.candidates.includes(node.metadata.name ?? '')).length;
-    const allowed = Math.min(
-      ...(pool.spec.disruption?.budgets ?? [{ nodes: '10%' }])
-        .filter((budget) => budget.schedule === undefined && (budget.reasons?.includes(reason) ?? true))
-        .map((budget) => allowance(budget.nodes ?? '10%', ofPool.length)),
-    );
-    if (going > allowed) report('disruption-budget', `takes ${going} nodes of ${name} where ${allowed} may go`);
-  }
-}
-
-const allowance = (nodes: string, total: number): number =>
-  nodes.endsWith('%') ? Math.ceil((Number(nodes.slice(0, -1)) / 100) * total) : Number(nodes);
 
 /** Counts the evictions. */
 function checkMoves(cluster: Cluster, command: CommandJson, n: number, report: Report): number {
@@ -195,6 +141,9 @@ function carryOut(
     pending.push(withNode(pod, undefined));
     settled.push(withNode(pod, to));
   }
+  const leaving = new Set(
+    [...cluster.nodes].filter(([name, node]) => isLeaving(node, cluster.claims.get(name))).map(([name]) => name),
+  );
   const goingTo = (to: string): string[] => command.moves.filter((move) => move.to === to).map(({ pod }) => pod);
   const replacements = command.replacements.map((claim, i) => ({ ...claim, pods: goingTo(`replacement-${n}-${i}`) }));
   const plan: PlanJson = {
@@ -203,9 +152,9 @@ function carryOut(
     existingNodes: [...new Set(command.moves.map(({ to }) => to))]
       .filter((to) => cluster.nodes.has(to))
       .map((node) => ({ node, pods: goingTo(node) })),
-    // Whatever pended before goes on pending.
+    // Whatever pended before goes on pending, and so does what nodes on their way out will lose.
     unschedulable: [...cluster.pods.values()]
-      .filter((pod) => (pod.spec.nodeName ?? '') === '')
+      .filter(({ spec: { nodeName = '' } }) => nodeName === '' || leaving.has(nodeName))
       .map((pod) => ({ pod: podKey(pod), reason: 'pending' })),
     pricePerHour: replacements.reduce((sum, { cheapest }) => sum + (cheapest?.pricePerHour ?? 0), 0),
   };
@@ -266,12 +215,6 @@ function launched(
 /** What the nodes of known type, zone and capacity type cost. */
 function fleetPrice(cluster: Cluster, types: ReadonlyMap<string, MachineType>): number {
   let total = 0;
-  for (const node of cluster.nodes.values()) {
-    const labels = node.metadata.labels ?? {};
-    const offers = types
-      .get(labels[instanceTypeKey] ?? '')
-      ?.offers.filter((offer) => [...offer.labels].every(([key, values]) => values.includes(labels[key] ?? '')));
-    if (offers !== undefined && offers.length > 0) total += Math.min(...offers.map((offer) => offer.price));
-  }
+  for (const node of cluster.nodes.values()) total += priceOf(types, node.metadata.labels ?? {});
   return total;
 }
