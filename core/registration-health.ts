@@ -71,7 +71,8 @@ function outcomesOf(text: string | undefined, of: string): readonly Registration
   if (text === undefined) return [];
   try {
     const ring = JSON.parse(text) as Partial<Ring> | null;
-    return ring?.of === of && Array.isArray(ring.outcomes) ? ring.outcomes.slice(-slots) : [];
+    const outcomes: unknown = ring?.outcomes;
+    return ring?.of === of && Array.isArray(outcomes) ? (outcomes as RegistrationOutcome[]).slice(-slots) : [];
   } catch {
     return [];
   }

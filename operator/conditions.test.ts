@@ -45,10 +45,8 @@ describe('conditions that the operator writes', () => {
 
   test('NodeRegistrationHealthy follows what is noted on the NodePool, and informs only (section 1.1)', async () => {
     const klass = nodeClass('default');
-    world.kube.put('EC2NodeClass', {
-      ...klass,
-      status: { conditions: [{ type: 'Ready', status: 'True' }] },
-    } as typeof klass);
+    const status = { conditions: [{ type: 'Ready', status: 'True' as const }] };
+    world.kube.put('EC2NodeClass', { ...klass, status });
     world.kube.put('NodePool', nodePool('default'));
     await world.synced();
     stops.push(watchNodePools(context()));

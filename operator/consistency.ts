@@ -1,9 +1,11 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { Node } from '../api/kubernetes.js';
 import { isManaged, nodeOf } from '../activities/cluster.js';
 import { identityOf } from '../activities/labels-of.js';
 import { regardingClaim } from '../activities/launch.js';
 import { updateClaim } from '../activities/writes.js';
 import { conditionOf, isTrue, withCondition } from '../core/conditions.js';
+import type { ConditionChange } from '../core/conditions.js';
 import { shortfalls } from '../core/node-shape.js';
 import { formatResource } from '../core/quantities.js';
 import type { OperatorContext } from './context.js';
@@ -36,22 +38,9 @@ async function check(context: OperatorContext, name: string): Promise<Requeue | 
   if (claim.metadata.deletionTimestamp !== undefined || !isInitialized(claim)) return undefined;
   const node = nodeOf(context.cache, claim);
   if (node === undefined) return { afterMs: everyMs };
-  const { spec, status } = claim;
-  const short = shortfalls(spec.resources?.requests, status?.capacity, node.status?.capacity);
-  const message = short
-    .map(({ resource, expected, found }) => {
-      const share = ((found / expected) * 100).toFixed(1);
-      const [wanted, there] = [expected, found].map((amount) => formatResource(resource, amount));
-      return `expected ${wanted} of resource ${resource}, but found ${there} (${share}% of expected)`;
-    })
-    .join(', ');
-  const type = 'ConsistentStateFound';
-  const change =
-    short.length === 0
-      ? ({ type, status: 'True' } as const)
-      : ({ type, status: 'False', reason: 'ConsistencyCheckFailed', message } as const);
-  const known = conditionOf(status?.conditions, type);
-  if (known?.status !== change.status || (known.message ?? '') !== message) {
+  const change = consistency(claim, node);
+  const known = conditionOf(claim.status?.conditions, change.type);
+  if (known?.status !== change.status || (known.message ?? '') !== (change.message ?? '')) {
     await updateClaim(context.kube, identityOf(claim), (live) => ({
       status: {
         conditions: withCondition(live.status?.conditions, change, {
@@ -61,9 +50,21 @@ async function check(context: OperatorContext, name: string): Promise<Requeue | 
       },
     }));
   }
-  if (short.length > 0) {
-    const event = { type: 'Warning', reason: 'FailedConsistencyCheck', message } as const;
+  if (change.status === 'False') {
+    const event = { type: 'Warning', reason: 'FailedConsistencyCheck', message: change.message ?? '' } as const;
     context.events.publish({ ...event, regarding: regardingClaim(claim) });
   }
   return { afterMs: everyMs };
+}
+
+function consistency({ spec, status }: NodeClaim, node: Node): ConditionChange {
+  const type = 'ConsistentStateFound';
+  const short = shortfalls(spec.resources?.requests, status?.capacity, node.status?.capacity);
+  if (short.length === 0) return { type, status: 'True' };
+  const message = short.map(({ resource, expected, found }) => {
+    const share = ((found / expected) * 100).toFixed(1);
+    const [wanted, there] = [expected, found].map((amount) => formatResource(resource, amount));
+    return `expected ${wanted} of resource ${resource}, but found ${there} (${share}% of expected)`;
+  });
+  return { type, status: 'False', reason: 'ConsistencyCheckFailed', message: message.join(', ') };
 }
