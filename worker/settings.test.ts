@@ -56,5 +56,6 @@ describe('readSettings', () => {
       default: '8080',
       description: 'port of /metrics',
     });
+    expect(describeSettings().find(({ name }) => name === 'BATCH_IDLE_DURATION')?.default).toBe('1s');
   });
 });

@@ -18,7 +18,9 @@ const duration = (text: string): z.ZodType<number> =>
         context.addIssue({ code: 'custom', message: 'is no duration (such as 1s or 10m)' });
         return z.NEVER;
       }
-    });
+    })
+    // A person reads 10s, not 10000.
+    .meta({ shown: text });
 
 const gates = z
   .string()
@@ -34,7 +36,11 @@ const gates = z
 /** Every setting by its environment variable; the flag is the same in kebab case (section 5.1). */
 const fields = {
   CLUSTER_NAME: z.string().min(1).describe('name of the cluster; it prefixes workflow ids and tags instances'),
-  CLOUD_PROVIDER: z.enum(['aws']).default('aws').describe('which cloud launches nodes'),
+  CLOUD_PROVIDER: z.enum(['aws', 'kwok']).default('aws').describe('which cloud launches nodes; kwok simulates them'),
+  INSTANCE_TYPES_FILE_PATH: z
+    .string()
+    .optional()
+    .describe("instance types that kwok simulates, in the format of Karpenter's KWOK provider"),
   CLUSTER_ENDPOINT: z.url().optional().describe('URL of the API server that nodes join; asked of EKS when absent'),
   CLUSTER_CA_BUNDLE: z.string().optional().describe('base64 of the certificates that nodes trust'),
   CLUSTER_SERVICE_CIDR: z.string().optional().describe('address range of services; asked of EKS when absent'),
@@ -118,15 +124,20 @@ export function describeSettings(): readonly {
   readonly description: string;
 }[] {
   return Object.entries(fields).map(([name, field]) => {
-    const fallback = field.safeParse(undefined);
-    const value = fallback.success ? fallback.data : undefined;
     return {
       name,
       flag: `--${flagOf(name)}`,
-      default: value === undefined || typeof value === 'object' ? undefined : String(value),
+      default: defaultOf(field),
       description: field.description ?? '',
     };
   });
+}
+
+function defaultOf(field: z.ZodType): string | undefined {
+  const shown = field.meta()?.['shown'];
+  if (typeof shown === 'string') return shown;
+  const { data } = field.safeParse(undefined);
+  return typeof data === 'string' || typeof data === 'number' || typeof data === 'boolean' ? String(data) : undefined;
 }
 
 function flagOf(name: string): string {

@@ -2,14 +2,12 @@ import { hostname } from 'node:os';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
 import type { ActivityDeps } from '../activities/deps.js';
-import { priceFile } from '../cloud/aws/price-file.js';
-import { createAwsProvider } from '../cloud/aws/provider.js';
-import type { CloudProvider } from '../cloud/port.js';
 import { createClusterCache } from '../kube/cache.js';
 import { createKubeClient } from '../kube/client.js';
 import { createEventRecorder } from '../kube/events.js';
-import type { Kind, KubeClient } from '../kube/port.js';
+import type { Kind } from '../kube/port.js';
 import { optionalKinds, snapshotKinds } from '../kube/snapshot.js';
+import { createCloud } from './cloud.js';
 import { createMetrics } from './metrics.js';
 import { PackingPool } from './packing-pool.js';
 import type { Settings } from './settings.js';
@@ -80,25 +78,4 @@ export function createWorld(settings: Settings): World {
       await packer.close();
     },
   };
-}
-
-function createCloud(settings: Settings, kube: KubeClient, log: Logger): CloudProvider {
-  const region = settings.AWS_REGION;
-  if (region === undefined) throw new Error('AWS_REGION (--aws-region) is missing');
-  return createAwsProvider({
-    region,
-    clusterName: settings.CLUSTER_NAME,
-    kubernetesVersion: () => kube.serverVersion(),
-    vmMemoryOverheadPercent: settings.VM_MEMORY_OVERHEAD_PERCENT,
-    reservedEnis: settings.RESERVED_ENIS,
-    isolatedVpc: settings.ISOLATED_VPC,
-    ...(settings.PRICE_FILE === undefined ? {} : { priceStore: priceFile(settings.PRICE_FILE) }),
-    disableDryRun: settings.DISABLE_DRY_RUN,
-    onProblem: (message) => log.warn({}, message),
-    ...(settings.AWS_ENDPOINT_URL === undefined ? {} : { endpoint: settings.AWS_ENDPOINT_URL }),
-    ...(settings.CLUSTER_ENDPOINT === undefined ? {} : { clusterEndpoint: settings.CLUSTER_ENDPOINT }),
-    ...(settings.CLUSTER_CA_BUNDLE === undefined ? {} : { caBundle: settings.CLUSTER_CA_BUNDLE }),
-    ...(settings.CLUSTER_SERVICE_CIDR === undefined ? {} : { serviceCidr: settings.CLUSTER_SERVICE_CIDR }),
-    ...(settings.INTERRUPTION_QUEUE === '' ? {} : { interruptionQueue: settings.INTERRUPTION_QUEUE }),
-  });
 }

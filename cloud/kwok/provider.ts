@@ -47,6 +47,8 @@ class KwokProvider implements CloudProvider {
   readonly wellKnownLabels: readonly string[];
   private readonly now: () => number;
   private readonly unavailable: UnavailableOfferings;
+  /** The same array for as long as nothing changed: packing keeps what it makes of it. */
+  private current: { readonly version: string; readonly types: readonly InstanceType[] } | undefined;
   /** Machines whose nodes have not registered yet. */
   private readonly starting = new Map<string, NewNode>();
 
@@ -57,7 +59,11 @@ class KwokProvider implements CloudProvider {
   }
 
   instanceTypes(): Promise<readonly InstanceType[]> {
-    return Promise.resolve(this.options.types.map((type) => this.withAvailability(type)));
+    const { version } = this.unavailable;
+    if (this.current?.version !== version) {
+      this.current = { version, types: this.options.types.map((type) => this.withAvailability(type)) };
+    }
+    return Promise.resolve(this.current.types);
   }
 
   async launch(request: LaunchRequest): ReturnType<CloudProvider['launch']> {

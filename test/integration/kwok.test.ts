@@ -1,0 +1,127 @@
+import { execFile, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { observe } from '../../devstack/demo/observe.js';
+import { repositoryRoot } from '../../devstack/paths.js';
+import { startStack, type Stack } from '../../devstack/stack.js';
+import { createKubeClient } from '../../kube/client.js';
+import type { KubeClient } from '../../kube/port.js';
+
+// Stowage with CLOUD_PROVIDER=kwok: no EC2, no joiner; the Node objects are the machines.
+const folder = mkdtempSync(join(tmpdir(), 'stowage-kwok-'));
+const log = join(folder, 'stowage.log');
+let stack: Stack;
+let kube: KubeClient;
+let stowage: ChildProcess;
+
+beforeAll(async () => {
+  stack = await startStack({ name: 'kwok', folder, parts: ['controllers', 'temporal'] });
+  kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: 'kwok-test' });
+  const output = openSync(log, 'a');
+  stowage = spawn(process.execPath, [join(repositoryRoot(), 'bin/stowage'), 'run'], {
+    stdio: ['ignore', output, output],
+    env: {
+      ...process.env,
+      ...stack.environment,
+      CLOUD_PROVIDER: 'kwok',
+      INSTANCE_TYPES_FILE_PATH: join(repositoryRoot(), 'examples/instance-types.json'),
+      LISTEN_ADDRESS: '127.0.0.1',
+      METRICS_PORT: '0',
+      HEALTH_PROBE_PORT: '0',
+    },
+  });
+  closeSync(output);
+}, 300_000);
+
+afterAll(async () => {
+  const ended = new Promise((resolve) => stowage.once('exit', resolve));
+  if (stowage.exitCode === null && stowage.kill('SIGTERM')) await ended;
+  await stack.stop();
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+const within = {
+  withinMs: 120_000,
+  failure: () =>
+    stowage.exitCode === null ? undefined : new Error(`Stowage ended:\n${readFileSync(log, 'utf8').slice(-3000)}`),
+};
+
+async function apply(...items: readonly object[]): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const kubectl = ['--kubeconfig', stack.adminKubeconfig ?? '', 'apply', '-f', '-'];
+    const child = execFile(stack.kubectl ?? '', kubectl, (error) =>
+      error === null ? resolve() : reject(new Error(error.message)),
+    );
+    child.stdin?.end(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+  });
+}
+
+test('pods run on simulated nodes, and the nodes go with them', async () => {
+  await apply(
+    { apiVersion: 'karpenter.kwok.sh/v1alpha1', kind: 'KWOKNodeClass', metadata: { name: 'default' } },
+    {
+      apiVersion: 'karpenter.sh/v1',
+      kind: 'NodePool',
+      metadata: { name: 'default' },
+      spec: {
+        disruption: { consolidateAfter: '0s', budgets: [{ nodes: '100%' }] },
+        template: {
+          spec: {
+            requirements: [],
+            nodeClassRef: { group: 'karpenter.kwok.sh', kind: 'KWOKNodeClass', name: 'default' },
+          },
+        },
+      },
+    },
+    {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'web', namespace: 'default' },
+      spec: {
+        replicas: 20,
+        selector: { matchLabels: { app: 'web' } },
+        template: {
+          metadata: { labels: { app: 'web' } },
+          spec: {
+            terminationGracePeriodSeconds: 0,
+            containers: [{ name: 'app', image: 'registry.example/app', resources: { requests: { cpu: '900m' } } }],
+          },
+        },
+      },
+    },
+  );
+
+  await observe(
+    '20 pods running',
+    async () => {
+      const pods = await kube.list('Pod', { namespace: 'default' });
+      return pods.filter(({ status }) => status?.phase === 'Running').length === 20 ? true : undefined;
+    },
+    within,
+  );
+  const claims = await observe(
+    'Every NodeClaim Ready',
+    async () => {
+      const found = await kube.list('NodeClaim');
+      const ready = found.every(({ status }) =>
+        status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True'),
+      );
+      return ready ? found : undefined;
+    },
+    within,
+  );
+  const nodes = await kube.list('Node');
+  expect(nodes.map(({ spec }) => spec?.providerID).sort()).toEqual(
+    claims.map(({ status }) => status?.providerID).sort(),
+  );
+
+  await kube.delete('Deployment', { name: 'web', namespace: 'default' });
+  await observe(
+    'The end of every node',
+    async () => ((await kube.list('NodeClaim')).length + (await kube.list('Node')).length === 0 ? true : undefined),
+    within,
+  );
+}, 400_000);
