@@ -1,14 +1,20 @@
-import type { NodeSelectorRequirement } from '../api/kubernetes.js';
 import type { LaunchedInstance } from '../cloud/port.js';
-import type { Resources } from '../core/resources.js';
 import type {
+  BudgetView,
   CacheMark,
   Candidate,
+  ClaimPlan,
   ClaimRef,
+  Decision,
+  DecisionSummary,
+  Departure,
   DisruptionReason,
   LeavingNode,
+  NodeVerdict,
   Pause,
   RunningDisruption,
+  SlotDecision,
+  SlotRequest,
 } from '../workflows/messages.js';
 
 /*
@@ -19,21 +25,7 @@ import type {
 
 // --- planning (queue `packing`) and creating (queue `control`) ---
 
-/** A claim to create. Lists of instance types repeat, so a plan holds each list once and claims refer to it. */
-export interface ClaimPlan {
-  readonly nodePool: string;
-  /** Index into `typeLists`. */
-  readonly types: number;
-  readonly requirements: readonly (NodeSelectorRequirement & { minValues?: number })[];
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
-  readonly requests: Resources;
-  /** `namespace/name`, cut off where the plan would grow too large for a payload. */
-  readonly pods: readonly string[];
-  readonly podCount: number;
-  readonly cheapest: { instanceType: string; zone: string; capacityType: string; pricePerHour: number };
-  readonly why: string;
-}
+export type { ClaimPlan };
 
 export interface PlanNodesInput {
   readonly marks: readonly CacheMark[];
@@ -224,23 +216,41 @@ export interface DrainActivities {
 export interface DisruptionCommand {
   readonly reason: DisruptionReason;
   readonly candidates: readonly Candidate[];
+  readonly decision?: Decision;
 }
 
+/** What `disrupt` knows that the cluster does not. */
 export interface DisruptionView {
   readonly nominations: readonly LeavingNode[];
   readonly pauses: readonly Pause[];
   readonly running: readonly RunningDisruption[];
+  /** What went lately, for rates and quotas. */
+  readonly departures?: readonly Departure[];
+}
+
+export interface DisruptionsFound {
+  readonly commands: readonly DisruptionCommand[];
+  /** Milliseconds of the epoch. */
+  readonly nextCheckAt?: number;
+  /** Why pools with removable nodes keep them. */
+  readonly held: readonly { readonly nodePool: string; readonly why: string }[];
+  readonly budgets?: readonly BudgetView[];
+  /** Everything decided in this look, what is only recommended included. */
+  readonly decisions?: readonly DecisionSummary[];
+  /** Why nodes stay, by reason, as far as there is room. */
+  readonly stays?: readonly { readonly why: string; readonly nodes: readonly string[] }[];
 }
 
 export interface DisruptionActivities {
   /** What may go now, within budgets, and when to look again should nothing change. */
-  findDisruptions(input: DisruptionView): Promise<{
-    readonly commands: readonly DisruptionCommand[];
-    /** Milliseconds of the epoch. */
-    readonly nextCheckAt?: number;
-    /** Why pools with removable nodes keep them. */
-    readonly held: readonly { readonly nodePool: string; readonly why: string }[];
-  }>;
+  findDisruptions(input: DisruptionView): Promise<DisruptionsFound>;
+  /** Which of the nodes that others want to disrupt may go now (section 4.2), in the order of the requests. */
+  decideSlots(input: {
+    readonly view: DisruptionView;
+    readonly requests: readonly Pick<SlotRequest, 'id' | 'reason' | 'candidates'>[];
+  }): Promise<{ readonly decisions: readonly SlotDecision[] }>;
+  /** Whether one node may go now, and if not why; changes nothing. */
+  explainNode(input: { readonly node: string; readonly view: DisruptionView }): Promise<NodeVerdict>;
   /** The candidates that may still go (section 4.11), and why the others may not. */
   validateCandidates(input: { reason: DisruptionReason; candidates: readonly Candidate[] }): Promise<{
     readonly valid: readonly Candidate[];

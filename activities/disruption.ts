@@ -9,8 +9,10 @@ import type { Candidate, ClaimRef, Pause, RunningDisruption } from '../workflows
 import { managedClaims, nodeOf, nodeViews } from './cluster.js';
 import type { DisruptionActivities, DisruptionCommand, DisruptionView } from './contract.js';
 import type { ActivityDeps } from './deps.js';
+import { explainNode } from './explain-node.js';
 import { identityOf, labelsOf } from './labels-of.js';
 import { setConditions } from './launch.js';
+import { decideSlots } from './slots.js';
 import { taintNode } from './termination.js';
 import { withFailures } from './to-failure.js';
 import { updateClaim, updateNode } from './writes.js';
@@ -22,6 +24,8 @@ const candidatesPerCommand = 100;
 export function createDisruptionActivities(deps: ActivityDeps): DisruptionActivities {
   return withFailures<DisruptionActivities>({
     findDisruptions: (view) => find(deps, view),
+    decideSlots: (input) => decideSlots(deps, input),
+    explainNode: (input) => explainNode(deps, input),
     validateCandidates: ({ candidates }) => validate(deps, candidates),
     taintCandidates: ({ reason, candidates }) => taint(deps, reason, candidates),
     untaintCandidates: ({ candidates }) => untaintAll(deps, candidates),

@@ -1,5 +1,6 @@
 import { Cron } from 'croner';
-import type { Budget, BudgetReason } from '../api/karpenter/node-pool.js';
+import type { Budget } from '../api/karpenter/node-pool.js';
+import type { DisruptionReason } from '../api/stowage/disruption-policy.js';
 import { parseDuration } from '../core/durations.js';
 
 /** What budgets are counted against: the managed, initialized nodes of one pool (section 4.2). */
@@ -24,7 +25,7 @@ export interface Allowance {
  */
 export function allowance(
   budgets: readonly Budget[] | undefined,
-  reason: BudgetReason,
+  reason: DisruptionReason,
   count: PoolCount,
   now: number,
 ): Allowance {
@@ -32,7 +33,7 @@ export function allowance(
   let ruledBy: string | undefined;
   let changesAt = Number.POSITIVE_INFINITY;
   for (const budget of budgets ?? []) {
-    if (budget.reasons !== undefined && !budget.reasons.includes(reason)) continue;
+    if (budget.reasons !== undefined && !budget.reasons.some((named) => named === reason)) continue;
     const window = windowOf(budget, now);
     changesAt = Math.min(changesAt, window.changesAt);
     if (!window.open) continue;

@@ -102,7 +102,8 @@ export function countPools(views: readonly NodeView[], claimed: ReadonlySet<stri
   return counts;
 }
 
-function isDisrupting({ claim, node }: NodeView, claimed: ReadonlySet<string>): boolean {
+/** Whether budgets count a node as going (section 4.2). */
+export function isDisrupting({ claim, node }: NodeView, claimed: ReadonlySet<string>): boolean {
   if (claimed.has(claim.metadata.uid ?? '') || claim.metadata.deletionTimestamp !== undefined) return true;
   return (
     node === undefined || node.metadata.deletionTimestamp !== undefined || !isTrue(node.status?.conditions, 'Ready')

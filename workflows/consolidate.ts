@@ -45,7 +45,7 @@ class Consolidation {
     const { cluster, reason, candidates } = input;
     this.activities = activitiesOf(cluster);
     this.held = input.paused ?? false;
-    setHandler(holdSignal, (hold) => void (this.held = hold));
+    setHandler(holdSignal, (hold) => void (this.held = typeof hold === 'boolean' ? hold : hold.on));
     this.progress = new Progress(
       `${reason}: ${candidates.map(({ node }) => node).join(', ')}`,
       [

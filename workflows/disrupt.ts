@@ -1,4 +1,5 @@
 import {
+  allHandlersFinished,
   condition,
   continueAsNew,
   getExternalWorkflowHandle,
@@ -7,37 +8,65 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { DisruptionCommand } from '../activities/contract.js';
+import type { DisruptionCommand, DisruptionsFound, DisruptionView } from '../activities/contract.js';
 import { workflowIds } from '../core/ids.js';
 import { workflowNow } from './clock.js';
 import type { consolidate } from './consolidate.js';
-import type { DisruptInput, DisruptState, LeavingNode, Pause, PauseScope, RunningDisruption } from './messages.js';
+import { recordDeparture } from './departures.js';
+import type {
+  Departure,
+  DisruptInput,
+  DisruptionPlan,
+  DisruptState,
+  GoingNode,
+  LeavingNode,
+  NextWindow,
+  NodeVerdict,
+  Pause,
+  PauseOrder,
+  ResumeOrder,
+  RunningDisruption,
+  SlotDecision,
+  SlotRequest,
+} from './messages.js';
 import {
+  budgetsQuery,
   clusterChangedSignal,
   disruptionFinishedSignal,
+  disruptionPlanQuery,
   holdSignal,
+  nextWindowQuery,
   nominatedSignal,
   pausesQuery,
   pauseSignal,
+  pauseUpdate,
   resumeSignal,
+  resumeUpdate,
   runningQuery,
   searchAttributes,
+  slotRequestSignal,
+  slotReturnedSignal,
+  whyNotQuery,
+  whyNotUpdate,
 } from './messages.js';
+import { Pauses } from './pauses.js';
 import { Progress } from './progress.js';
 import { activitiesOf } from './proxies.js';
 import { isStartedAlready, tell } from './relations.js';
+import { SlotBook, withoutSlot } from './slot-book.js';
 
 const eventsPerRun = 4000;
 /** Changes come in flocks: look once for all of them. */
 const settleMs = 1000;
 /** Signals tell of changes and windows; this poll is for what neither told. */
 const slowPollMs = 5 * 60_000;
-/** A disruption that never reported back no longer counts against budgets. */
-const forgottenAfterMs = 24 * 3_600_000;
+/** What runs for long is asked now and then whether it is still there: it counts against budgets. */
+const askedEveryMs = 3_600_000;
 
 /**
  * The single writer of disruption budgets (sections 4.1, 4.2): decides which nodes may go now and starts one
- * `consolidate` for them; what runs counts until it has reported its end. Pauses live here and reach running ones.
+ * `consolidate` for each decision; gives slots to every other voluntary disruption. What runs counts until it has
+ * reported its end. Pauses live here and reach running ones.
  */
 export async function disrupt(input: DisruptInput): Promise<never> {
   const run = new DisruptRun(input);
@@ -45,39 +74,38 @@ export async function disrupt(input: DisruptInput): Promise<never> {
   while (!run.due()) {
     await run.pass();
   }
+  if (!allHandlersFinished()) await condition(allHandlersFinished);
   return continueAsNew<typeof disrupt>({ ...input, carried: run.state() });
 }
 
 class DisruptRun {
   private readonly activities;
   private readonly progress: Progress;
-  private nominations: LeavingNode[];
-  private pauses: Pause[];
-  private running: RunningDisruption[];
+  private readonly pauses: Pauses;
+  private readonly book: SlotBook;
+  private nominations: readonly LeavingNode[];
+  private running: readonly RunningDisruption[];
+  private departures: readonly Departure[];
+  private readonly askedAt = new Map<string, number>();
+  private found: (DisruptionsFound & { readonly at: string }) | undefined;
   private changed = true;
   private wakeAt = 0;
 
   constructor(private readonly input: DisruptInput) {
     const { cluster, carried } = input;
     this.activities = activitiesOf(cluster);
-    this.nominations = [...(carried?.nominations ?? [])];
-    this.pauses = [...(carried?.pauses ?? [])];
-    this.running = [...(carried?.running ?? [])];
-    setHandler(clusterChangedSignal, () => void (this.changed = true));
-    setHandler(nominatedSignal, (nodes) => this.nominate(nodes));
-    setHandler(disruptionFinishedSignal, ({ workflowId }) => {
-      this.running = this.running.filter((one) => one.workflowId !== workflowId);
-      this.changed = true;
-    });
-    setHandler(pauseSignal, (pause) => this.pause(pause));
-    setHandler(resumeSignal, ({ scope }) => this.resume(scope));
-    setHandler(pausesQuery, () => this.pauses);
-    setHandler(runningQuery, () => this.running);
+    this.nominations = carried?.nominations ?? [];
+    this.pauses = new Pauses(carried?.pauses);
+    this.running = carried?.running ?? [];
+    this.book = new SlotBook(carried?.requests);
+    this.departures = carried?.departures ?? [];
+    this.listen();
+    this.answer();
     this.progress = new Progress(
       'Disruption: nodes go away when they are not needed',
       [
         { key: searchAttributes.cluster, value: cluster },
-        { key: searchAttributes.paused, value: this.pauses.length > 0 },
+        { key: searchAttributes.paused, value: this.pauses.all.length > 0 },
       ],
       {},
       'watching',
@@ -90,28 +118,73 @@ class DisruptRun {
   }
 
   state(): DisruptState {
-    return { nominations: this.nominations, pauses: this.pauses, running: this.running };
+    const { nominations, running, departures } = this;
+    return { nominations, pauses: this.pauses.all, running, requests: this.book.waiting, departures };
   }
 
   async releaseStrays(): Promise<void> {
     await this.activities.kube.releaseStrays({ running: this.running });
   }
 
-  /** Waits for a change, looks for what may go, and starts it. */
+  /** Waits for a change, lets go who may go, looks for what else may, and starts it. */
   async pass(): Promise<void> {
     await this.awaitChange();
-    const view = this.view();
-    const found = await this.activities.kube.findDisruptions(view);
+    await this.askOldOnes();
+    const slotsCheckAt = await this.admit();
+    const found = await this.activities.kube.findDisruptions(this.view());
+    this.found = { ...found, at: new Date(workflowNow()).toISOString() };
     for (const command of found.commands) await this.start(command);
     this.wakeAt = Math.min(
       found.nextCheckAt ?? Number.POSITIVE_INFINITY,
+      slotsCheckAt,
       workflowNow() + slowPollMs,
-      this.nextPauseEnd(),
+      this.pauses.nextEnd(),
     );
     this.progress.note({
       running: this.running.length,
       held: found.held.map(({ nodePool, why }) => `${nodePool}: ${why}`).join('; ') || 'nothing',
+      ...(this.book.waiting.length === 0 ? {} : { 'slots waited for': this.book.waiting.length }),
     });
+  }
+
+  private listen(): void {
+    setHandler(clusterChangedSignal, () => void (this.changed = true));
+    setHandler(nominatedSignal, (nodes) => this.nominate(nodes));
+    setHandler(disruptionFinishedSignal, ({ workflowId }) => {
+      this.running = this.running.filter((one) => one.slot !== undefined || one.workflowId !== workflowId);
+      this.changed = true;
+    });
+    setHandler(slotRequestSignal, (request) => {
+      this.book.take(request);
+      this.changed = true;
+    });
+    setHandler(slotReturnedSignal, ({ id, nodes }) => {
+      this.book.withdraw(id, nodes);
+      this.running = withoutSlot(this.running, id, nodes);
+      this.changed = true;
+    });
+    setHandler(pauseSignal, (pause) => void this.pause(() => this.pauses.add(pause)));
+    setHandler(resumeSignal, ({ scope }) => void this.pause(() => this.pauses.remove(scope)));
+  }
+
+  private answer(): void {
+    setHandler(pauseUpdate, (order) => this.pause(() => this.pauses.add(order)), {
+      validator: (order: PauseOrder) => this.pauses.checkPause(order, this.knownPools()),
+    });
+    setHandler(resumeUpdate, (order) => this.pause(() => this.pauses.remove(order.scope)), {
+      validator: (order: ResumeOrder) => this.pauses.checkResume(order),
+    });
+    setHandler(whyNotUpdate, (node) =>
+      this.activities.kube.explainNode.executeWithOptions({ summary: `why not ${node}?` }, [
+        { node, view: this.view() },
+      ]),
+    );
+    setHandler(pausesQuery, () => this.pauses.all);
+    setHandler(runningQuery, () => this.running);
+    setHandler(budgetsQuery, () => this.found?.budgets ?? []);
+    setHandler(whyNotQuery, (node) => this.whyNot(node));
+    setHandler(nextWindowQuery, () => this.nextWindow());
+    setHandler(disruptionPlanQuery, () => this.lastPlan());
   }
 
   private async awaitChange(): Promise<void> {
@@ -126,40 +199,107 @@ class DisruptRun {
     this.changed = false;
   }
 
-  private view(): DisruptState {
+  private view(): DisruptionView {
     const now = workflowNow();
     this.nominations = this.nominations.filter(({ until }) => until > now);
-    this.running = this.running.filter(({ since }) => now - since < forgottenAfterMs);
-    const ended = this.pauses.filter(({ until }) => until !== undefined && until <= now);
-    for (const { scope } of ended) this.resume(scope);
-    return this.state();
+    if (this.pauses.expire(now)) this.afterPauseChange();
+    const { nominations, running, departures } = this;
+    return {
+      nominations,
+      pauses: this.pauses.all,
+      running,
+      ...(departures.length === 0 ? {} : { departures }),
+    };
   }
 
-  private async start({ reason, candidates }: DisruptionCommand): Promise<void> {
+  /** Whoever does not take a signal any more is over, and counts no longer. */
+  private async askOldOnes(): Promise<void> {
+    const now = workflowNow();
+    for (const one of this.running) {
+      const { workflowId, reason, candidates } = one;
+      if (now - (this.askedAt.get(workflowId) ?? one.since) < askedEveryMs) continue;
+      this.askedAt.set(workflowId, now);
+      const held = this.pauses.holding(reason, candidates) !== undefined;
+      if (await tell(() => getExternalWorkflowHandle(workflowId).signal(holdSignal, held))) continue;
+      this.running = this.running.filter((other) => other.workflowId !== workflowId);
+      this.askedAt.delete(workflowId);
+    }
+  }
+
+  /** Decides about the slots that wait. Gives when to look again, milliseconds of the epoch. */
+  private async admit(): Promise<number> {
+    for (const request of this.book.waiting) this.book.grant(request.id, this.grantedTo(request.id));
+    let checkAt = Number.POSITIVE_INFINITY;
+    for (const portion of this.book.portions()) {
+      const requests = portion.map(({ id, reason, candidates }) => ({ id, reason, candidates }));
+      const { decisions } = await this.activities.kube.decideSlots.executeWithOptions(
+        { summary: `slots for ${requests.length} requests` },
+        [{ view: this.view(), requests }],
+      );
+      for (const decision of decisions) {
+        checkAt = Math.min(checkAt, decision.nextCheckAt ?? Number.POSITIVE_INFINITY);
+        const request = this.book.waiting.find(({ id }) => id === decision.id);
+        // Withdrawn while it was decided about.
+        if (request !== undefined) await this.grant(request, decision);
+      }
+    }
+    this.book.sweep();
+    return checkAt;
+  }
+
+  private async grant(request: SlotRequest, decision: SlotDecision): Promise<void> {
+    const { id, workflowId, reason } = request;
+    const now = workflowNow();
+    const wanted = new Set(request.candidates.map(({ claim }) => claim.uid));
+    // A pause may have come while the activity ran.
+    const granted = decision.granted.filter(
+      (one) => wanted.has(one.claim.uid) && this.pauses.holding(reason, [one]) === undefined,
+    );
+    if (granted.length > 0) {
+      this.running = [...this.running, { workflowId, reason, candidates: granted, since: now, slot: id }];
+      this.departures = recordDeparture(this.departures, reason, granted, now);
+      this.book.grant(id, granted);
+    }
+    const heard = await this.book.tell(request, { ...decision, granted: this.grantedTo(id) });
+    if (heard) return;
+    this.book.withdraw(id, undefined);
+    this.running = withoutSlot(this.running, id, undefined);
+  }
+
+  private grantedTo(id: string): readonly GoingNode[] {
+    return this.running.flatMap(({ slot, candidates }) => (slot === id ? candidates : []));
+  }
+
+  private async start({ reason, candidates, decision }: DisruptionCommand): Promise<void> {
     const { cluster } = this.input;
     const workflowId = workflowIds.consolidate(
       cluster,
       candidates.map(({ claim }) => claim.uid),
     );
-    this.running.push({ workflowId, reason, candidates, since: workflowNow() });
-    this.progress.enter('starting', {
-      facts: {
-        'last decision': describe(
-          candidates.map(({ node }) => node),
-          reason,
-        ),
-      },
-    });
+    const going = candidates.map(({ claim, node, nodePool }): GoingNode => ({ claim, node, nodePool }));
+    const since = workflowNow();
+    this.running = [...this.running, { workflowId, reason, candidates: going, since }];
+    this.departures = recordDeparture(this.departures, reason, going, since);
+    const summary = describe(
+      candidates.map(({ node }) => node),
+      reason,
+    );
+    this.progress.enter('starting', { facts: { 'last decision': summary } });
     try {
       await startChild<typeof consolidate>('consolidate', {
         workflowId,
         parentClosePolicy: ParentClosePolicy.ABANDON,
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-        staticSummary: describe(
-          candidates.map(({ node }) => node),
-          reason,
-        ),
-        args: [{ cluster, reason, candidates, paused: this.isPaused(reason, candidates) }],
+        staticSummary: summary,
+        args: [
+          {
+            cluster,
+            reason,
+            candidates,
+            paused: this.pauses.holding(reason, candidates) !== undefined,
+            ...(decision === undefined ? {} : { decision }),
+          },
+        ],
       });
     } catch (error) {
       if (!isStartedAlready(error)) throw error;
@@ -171,47 +311,53 @@ class DisruptRun {
     this.nominations = [...this.nominations.filter(({ node }) => !fresh.has(node)), ...nodes];
   }
 
-  private pause(pause: Pause): void {
-    this.pauses = [...this.pauses.filter(({ scope }) => !sameScope(scope, pause.scope)), pause];
+  private pause(change: () => void): readonly Pause[] {
+    change();
+    this.changed = true;
     this.afterPauseChange();
-  }
-
-  private resume(scope: PauseScope): void {
-    this.pauses = this.pauses.filter((pause) => !sameScope(pause.scope, scope));
-    this.afterPauseChange();
+    return this.pauses.all;
   }
 
   private afterPauseChange(): void {
-    this.changed = true;
-    this.progress.attributes([{ key: searchAttributes.paused, value: this.pauses.length > 0 }]);
+    this.progress.attributes([{ key: searchAttributes.paused, value: this.pauses.all.length > 0 }]);
     for (const { workflowId, reason, candidates } of this.running) {
-      const hold = this.isPaused(reason, candidates);
+      const hold = this.pauses.holding(reason, candidates) !== undefined;
       void tell(() => getExternalWorkflowHandle(workflowId).signal(holdSignal, hold));
     }
   }
 
-  private isPaused(reason: string, candidates: RunningDisruption['candidates']): boolean {
-    return this.pauses.some(({ scope: { kind, name } }) => {
-      switch (kind) {
-        case 'cluster':
-          return true;
-        case 'reason':
-          return name === reason;
-        case 'nodePool':
-          return candidates.some(({ nodePool }) => nodePool === name);
-        case 'node':
-          return candidates.some(({ node }) => node === name);
-      }
-    });
+  /** NodePools of the last look; undefined before the first one. */
+  private knownPools(): ReadonlySet<string> | undefined {
+    const budgets = this.found?.budgets;
+    return budgets === undefined ? undefined : new Set(budgets.map(({ nodePool }) => nodePool));
   }
 
-  private nextPauseEnd(): number {
-    return Math.min(...this.pauses.map(({ until }) => until ?? Number.POSITIVE_INFINITY));
+  private whyNot(node: string): NodeVerdict {
+    const at = this.found?.at ?? new Date(workflowNow()).toISOString();
+    const running = this.running.find(({ candidates }) => candidates.some((one) => one.node === node));
+    if (running !== undefined) {
+      return { node, verdict: 'going', why: `${running.reason}: ${running.workflowId}`, at };
+    }
+    const stays = this.found?.stays?.find(({ nodes }) => nodes.includes(node));
+    if (stays !== undefined) return { node, verdict: 'stays', why: stays.why, at };
+    return { node, verdict: 'unknown', why: 'the last look kept no word of it: ask by update to look anew', at };
   }
-}
 
-function sameScope(a: PauseScope, b: PauseScope): boolean {
-  return a.kind === b.kind && a.name === b.name;
+  private nextWindow(): NextWindow {
+    const next = [...(this.found?.budgets ?? [])]
+      .filter(({ allowed, changesAt }) => allowed === 0 && changesAt !== undefined)
+      .sort((a, b) => (a.changesAt! < b.changesAt! ? -1 : 1))
+      .at(0);
+    if (next === undefined) return { why: 'nothing that is closed is known to open by itself' };
+    const { nodePool, reason, changesAt, ruledBy } = next;
+    return { at: changesAt!, nodePool, reason, why: `${ruledBy ?? 'a budget'} changes then` };
+  }
+
+  private lastPlan(): DisruptionPlan | undefined {
+    if (this.found === undefined) return undefined;
+    const { at, decisions, held } = this.found;
+    return { at, decisions: decisions ?? [], held };
+  }
 }
 
 function describe(nodes: readonly string[], reason: string): string {

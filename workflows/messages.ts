@@ -1,5 +1,11 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineQuery, defineSignal } from '@temporalio/workflow';
+import type { ExpediteOrder } from './oversight-messages.js';
+import type { ClaimRef, LeavingNode } from './refs.js';
+
+export * from './disruption-messages.js';
+export * from './oversight-messages.js';
+export type { ClaimPlan, ClaimRef, LeavingNode } from './refs.js';
 
 /*
  * Everything that crosses a workflow's boundary: inputs, results, signals, queries and search attributes. Inputs grow
@@ -35,27 +41,11 @@ export const searchAttributes = {
   paused: defineSearchAttributeKey('StowagePaused', 'BOOL'),
 } as const;
 
-/** A NodeClaim: the name to find it, the UID to be sure that it is the same one. */
-export interface ClaimRef {
-  readonly name: string;
-  readonly uid: string;
-}
-
 /** A write that the cluster cache must have seen before anything is planned. */
 export interface CacheMark {
   readonly kind: 'NodeClaim' | 'Node';
   readonly name: string;
   readonly resourceVersion: string;
-}
-
-/** What a workflow says of itself to whoever opens it. */
-export interface Explanation {
-  readonly phase: string;
-  /** What it waits for now, in a person's words. */
-  readonly waitingFor?: string;
-  /** Until when, ISO 8601. */
-  readonly until?: string;
-  readonly facts: Readonly<Record<string, string | number | boolean>>;
 }
 
 // --- provision ---
@@ -83,13 +73,6 @@ export interface ProvisionState {
   readonly replacements: readonly ReplacementRequest[];
   readonly leaving: readonly LeavingNode[];
   readonly last?: BatchSummary;
-}
-
-/** A node whose pods get their new place before it goes. */
-export interface LeavingNode {
-  readonly node: string;
-  /** Milliseconds of the epoch: forgotten afterwards. */
-  readonly until: number;
 }
 
 /** Asks for new homes for the pods of nodes that are about to go. */
@@ -128,8 +111,6 @@ export const replaceSignal = defineSignal<[ReplacementRequest]>('replace');
 export const configureSignal = defineSignal<[{ readonly window: BatchWindow }]>('configure');
 export const replacementsPlannedSignal = defineSignal<[ReplacementsPlanned]>('replacementsPlanned');
 export const planQuery = defineQuery<BatchSummary | undefined>('plan');
-export const explainQuery = defineQuery<Explanation>('explain');
-export const phaseQuery = defineQuery<string>('phase');
 
 // --- launchNode ---
 
@@ -186,88 +167,10 @@ export interface TerminateNodeResult {
   readonly durationMs: number;
 }
 
-/** A more urgent reason: the earlier deadline holds. */
-export const expediteSignal = defineSignal<[{ readonly deadline: number; readonly reason: string }]>('expedite');
+/** A more urgent reason, or a person's order: the earlier deadline holds, now where none is given. */
+export const expediteSignal = defineSignal<[ExpediteOrder]>('expedite');
 export const nodeTerminatedSignal =
   defineSignal<[{ readonly uid: string; readonly outcome: string }]>('nodeTerminated');
-
-// --- disrupt and consolidate ---
-
-export interface DisruptInput {
-  readonly cluster: string;
-  readonly carried?: DisruptState;
-}
-
-export interface DisruptState {
-  readonly nominations: readonly LeavingNode[];
-  readonly pauses: readonly Pause[];
-  readonly running: readonly RunningDisruption[];
-}
-
-/** What a pause holds up. */
-export interface PauseScope {
-  readonly kind: 'cluster' | 'nodePool' | 'reason' | 'node';
-  /** Name of the pool, reason or node; absent for the cluster. */
-  readonly name?: string;
-}
-
-export interface Pause {
-  readonly scope: PauseScope;
-  readonly reason: string;
-  readonly actor: string;
-  /** Milliseconds of the epoch; absent: until resumed. */
-  readonly until?: number;
-}
-
-/** A node that is to go, as compact as a decision record can be. */
-export interface Candidate {
-  readonly claim: ClaimRef;
-  readonly node: string;
-  readonly nodePool: string;
-  readonly instanceType: string;
-  readonly zone: string;
-  readonly capacityType: string;
-  /** Dollars per hour; 0 when unknown. */
-  readonly pricePerHour: number;
-}
-
-export type DisruptionReason = 'Empty' | 'Underutilized' | 'Drifted';
-
-export interface RunningDisruption {
-  readonly workflowId: string;
-  readonly reason: DisruptionReason;
-  readonly candidates: readonly Candidate[];
-  /** Milliseconds of the epoch. */
-  readonly since: number;
-}
-
-export interface ConsolidateInput {
-  readonly cluster: string;
-  readonly reason: DisruptionReason;
-  readonly candidates: readonly Candidate[];
-  /** Milliseconds between decision and action (section 4.11); default 15 seconds. */
-  readonly validationMs?: number;
-  readonly paused?: boolean;
-}
-
-export interface ConsolidateResult {
-  readonly outcome: 'done' | 'abandoned';
-  readonly reason?: string;
-  readonly terminated: readonly string[];
-  readonly savedPerHour: number;
-}
-
-/** Something changed that may make a node removable. */
-export const clusterChangedSignal = defineSignal('clusterChanged');
-/** Pods were planned onto these nodes: leave them alone until then (section 2.10). */
-export const nominatedSignal = defineSignal<[readonly LeavingNode[]]>('nominated');
-export const disruptionFinishedSignal = defineSignal<[{ readonly workflowId: string }]>('disruptionFinished');
-export const pauseSignal = defineSignal<[Pause]>('pause');
-export const resumeSignal = defineSignal<[{ readonly scope: PauseScope; readonly actor: string }]>('resume');
-/** To a running disruption: hold before the next irreversible step, or go on. */
-export const holdSignal = defineSignal<[boolean]>('hold');
-export const pausesQuery = defineQuery<readonly Pause[]>('pauses');
-export const runningQuery = defineQuery<readonly RunningDisruption[]>('running');
 
 // --- handleInterruption, rotateExpired, collectGarbage ---
 

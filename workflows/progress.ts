@@ -56,6 +56,11 @@ export class Progress {
     upsertSearchAttributes(changed);
   }
 
+  /** What `explain` answers. */
+  get explanation(): Explanation {
+    return this.current;
+  }
+
   get phase(): string {
     return this.current.phase;
   }

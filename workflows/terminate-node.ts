@@ -58,10 +58,10 @@ class Termination {
   constructor(private readonly input: TerminateNodeInput) {
     this.activities = activitiesOf(input.cluster);
     this.deadline = input.deadline;
-    setHandler(expediteSignal, ({ deadline, reason }) => {
+    setHandler(expediteSignal, ({ deadline = workflowNow(), reason, actor }) => {
       if (this.deadline !== undefined && this.deadline <= deadline) return;
       this.deadline = deadline;
-      this.progress.note({ 'expedited by': reason });
+      this.progress.note({ 'expedited by': reason ?? actor ?? 'somebody' });
       this.expedited.cancel();
     });
     setHandler(launchSettledSignal, (settled) => void (this.settled = settled));

@@ -85,6 +85,9 @@ export class FakeActivities
   drainGate: Promise<void> | undefined;
   found: { commands: { reason: 'Empty'; candidates: Candidate[] }[]; nextCheckAt?: number }[] = [];
   valid: (candidates: readonly Candidate[]) => readonly Candidate[] = (candidates) => candidates;
+  /** Whether a node gets its slot. */
+  admits: (node: string) => boolean = () => true;
+  slotsCheckAt: number | undefined;
   tainted = new Set<string>();
   instance: InstanceView = { state: 'unknown' };
 
@@ -243,6 +246,29 @@ export class FakeActivities
 
   async findDisruptions(): ReturnType<DisruptionActivities['findDisruptions']> {
     return Promise.resolve({ held: [], ...(this.found.shift() ?? { commands: [] }) });
+  }
+
+  async decideSlots({
+    requests,
+  }: Parameters<DisruptionActivities['decideSlots']>[0]): ReturnType<DisruptionActivities['decideSlots']> {
+    return Promise.resolve({
+      decisions: requests.map(({ id, candidates }) => {
+        const granted = candidates.filter(({ node }) => this.admits(node));
+        const refused = candidates
+          .filter((one) => !granted.includes(one))
+          .map(({ node }) => ({ node, why: 'budget 0 allows no more' }));
+        return {
+          id,
+          granted,
+          refused,
+          ...(this.slotsCheckAt === undefined ? {} : { nextCheckAt: this.slotsCheckAt }),
+        };
+      }),
+    });
+  }
+
+  async explainNode({ node }: { node: string }): ReturnType<DisruptionActivities['explainNode']> {
+    return Promise.resolve({ node, verdict: 'stays', why: 'it is not empty', at: '2026-01-05T12:00:00.000Z' });
   }
 
   async validateCandidates({

@@ -1,0 +1,57 @@
+import { admit } from '../disruption/admission.js';
+import type { SlotDecision } from '../workflows/messages.js';
+import type { DisruptionActivities } from './contract.js';
+import type { ActivityDeps } from './deps.js';
+import { disruptionContext, whyPaused } from './disruption-context.js';
+import { isDisrupting } from '../disruption/emptiness.js';
+
+type Input = Parameters<DisruptionActivities['decideSlots']>[0];
+
+const notSyncedAgainMs = 1000;
+
+/** Section 4.2, for disruptions that `disrupt` does not start itself: whose nodes may go now. */
+export async function decideSlots(
+  deps: ActivityDeps,
+  { view, requests }: Input,
+): Promise<{ readonly decisions: readonly SlotDecision[] }> {
+  if (!deps.cache.synced) {
+    const refused = { why: 'the cluster cache is still being filled' };
+    const nextCheckAt = deps.now() + notSyncedAgainMs;
+    return {
+      decisions: requests.map(({ id, candidates }) => ({
+        id,
+        granted: [],
+        refused: candidates.map(({ node }) => ({ node, ...refused })),
+        nextCheckAt,
+      })),
+    };
+  }
+  const context = await disruptionContext(deps, view);
+  const uids = (views: typeof context.views): Set<string> =>
+    new Set(views.map(({ claim }) => claim.metadata.uid ?? ''));
+  const present = uids(context.views.filter(({ claim }) => claim.metadata.deletionTimestamp === undefined));
+  const applications = requests.map(({ id, reason, candidates }) => ({
+    id,
+    reason,
+    candidates: candidates.map((candidate) => ({
+      uid: candidate.claim.uid,
+      node: candidate.node,
+      nodePool: candidate.nodePool,
+      candidate,
+    })),
+  }));
+  const admissions = admit(applications, {
+    now: context.now,
+    pools: context.pools,
+    counts: context.counts,
+    present,
+    disrupting: uids(context.views.filter((each) => isDisrupting(each, context.claimed))),
+    paused: (reason, candidate) => whyPaused(context.pauses, reason, candidate),
+  });
+  return {
+    decisions: admissions.map((admission) => ({
+      ...admission,
+      granted: admission.granted.map(({ candidate }) => candidate),
+    })),
+  };
+}

@@ -1,0 +1,94 @@
+import type { NodePool } from '../api/karpenter/node-pool.js';
+import type { DisruptionReason } from '../api/stowage/disruption-policy.js';
+import type { PoolCount } from './budgets.js';
+import { limitOf } from './limits.js';
+import type { LimitsContext } from './limits.js';
+
+/** A node that somebody asks leave for. */
+export interface Applicant {
+  readonly uid: string;
+  readonly node: string;
+  readonly nodePool: string;
+}
+
+export interface Application<A extends Applicant = Applicant> {
+  readonly id: string;
+  readonly reason: DisruptionReason;
+  readonly candidates: readonly A[];
+}
+
+export interface AdmissionContext extends LimitsContext {
+  readonly pools: ReadonlyMap<string, NodePool>;
+  /** What budgets are counted against (section 4.2); claimed nodes count as disrupting. */
+  readonly counts: ReadonlyMap<string, PoolCount>;
+  /** Claims that are there and stay. */
+  readonly present: ReadonlySet<string>;
+  /** Claims that count as disrupting already, for whatever cause. */
+  readonly disrupting: ReadonlySet<string>;
+  /** Why a disruption for this reason is paused, for a person. */
+  readonly paused: (reason: DisruptionReason, candidate: Applicant) => string | undefined;
+}
+
+export interface Admission<A extends Applicant = Applicant> {
+  readonly id: string;
+  readonly granted: readonly A[];
+  readonly refused: readonly { readonly node: string; readonly why: string }[];
+  /** Milliseconds of the epoch. */
+  readonly nextCheckAt?: number;
+}
+
+/**
+ * Grants what the limits of each pool leave, first come first served. Limits for all reasons are one account: what an
+ * earlier application takes is not there for a later one of another reason. A node that disrupts already (NotReady, say)
+ * takes nothing more.
+ */
+export function admit<A extends Applicant>(
+  applications: readonly Application<A>[],
+  context: AdmissionContext,
+): readonly Admission<A>[] {
+  const taken = new Map<string, number>();
+  const given = new Set<string>();
+  return applications.map(({ id, reason, candidates }) => {
+    const granted: A[] = [];
+    const refused: { node: string; why: string }[] = [];
+    const checks: number[] = [];
+    for (const candidate of candidates) {
+      const { uid, node, nodePool } = candidate;
+      const counted = context.disrupting.has(uid) || given.has(uid);
+      const why = whyRefused(candidate, reason, { counted, taken, checks, context });
+      if (why !== undefined) {
+        refused.push({ node, why });
+        continue;
+      }
+      granted.push(candidate);
+      given.add(uid);
+      if (!counted) taken.set(nodePool, (taken.get(nodePool) ?? 0) + 1);
+    }
+    return { id, granted, refused, ...(checks.length === 0 ? {} : { nextCheckAt: Math.min(...checks) }) };
+  });
+}
+
+function whyRefused(
+  candidate: Applicant,
+  reason: DisruptionReason,
+  {
+    counted,
+    taken,
+    checks,
+    context,
+  }: { counted: boolean; taken: ReadonlyMap<string, number>; checks: number[]; context: AdmissionContext },
+): string | undefined {
+  if (!context.present.has(candidate.uid)) return 'it is gone or going';
+  const paused = context.paused(reason, candidate);
+  if (paused !== undefined) return paused;
+  const { nodePool } = candidate;
+  const { total, disrupting } = context.counts.get(nodePool) ?? { total: 0, disrupting: 0 };
+  // Its own place in the count is no reason against it.
+  const others = disrupting + (taken.get(nodePool) ?? 0) - (counted ? 1 : 0);
+  const limit = limitOf(context.pools.get(nodePool), reason, { total, disrupting: others }, context);
+  if (limit.allowed > 0) return undefined;
+  if (limit.changesAt !== undefined) checks.push(limit.changesAt);
+  return limit.ruledBy === undefined
+    ? 'as many nodes of the pool are going as it has'
+    : `${limit.ruledBy} allows no more`;
+}

@@ -1,0 +1,234 @@
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { ApprovalAsked, Order } from './oversight-messages.js';
+import type { ClaimPlan, ClaimRef, LeavingNode } from './refs.js';
+
+/*
+ * What `disrupt` and the disruptions that it starts or admits say to each other. workflows/messages.ts gives all of it
+ * out.
+ */
+
+export type DisruptionReason = 'Empty' | 'Underutilized' | 'Drifted' | 'Expired' | 'Unhealthy';
+
+// --- disrupt ---
+
+export interface DisruptInput {
+  readonly cluster: string;
+  readonly carried?: DisruptState;
+}
+
+export interface DisruptState {
+  readonly nominations: readonly LeavingNode[];
+  readonly pauses: readonly Pause[];
+  readonly running: readonly RunningDisruption[];
+  /** Slots that somebody waits for, oldest first. */
+  readonly requests?: readonly SlotRequest[];
+  /** What went lately, for rates and quotas. */
+  readonly departures?: readonly Departure[];
+}
+
+/** What a pause holds up. */
+export interface PauseScope {
+  readonly kind: 'cluster' | 'nodePool' | 'reason' | 'node';
+  /** Name of the pool, reason or node; absent for the cluster. */
+  readonly name?: string;
+}
+
+export interface Pause {
+  readonly scope: PauseScope;
+  readonly reason: string;
+  readonly actor: string;
+  /** Milliseconds of the epoch; absent: until resumed. */
+  readonly until?: number;
+}
+
+/** A pause as people ask for it: its end as a time or as a length. */
+export interface PauseOrder extends Pause {
+  /** Go duration such as `2h`; `until` wins over it. */
+  readonly ttl?: string;
+}
+
+export interface ResumeOrder extends Order {
+  readonly scope: PauseScope;
+}
+
+/** A node that is to go, as compact as a decision record can be. */
+export interface Candidate {
+  readonly claim: ClaimRef;
+  readonly node: string;
+  readonly nodePool: string;
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly capacityType: string;
+  /** Dollars per hour; 0 when unknown. */
+  readonly pricePerHour: number;
+}
+
+/** What budgets need to know of a node that is going. */
+export type GoingNode = Pick<Candidate, 'claim' | 'node' | 'nodePool'>;
+
+export interface RunningDisruption {
+  readonly workflowId: string;
+  readonly reason: DisruptionReason;
+  readonly candidates: readonly GoingNode[];
+  /** Milliseconds of the epoch. */
+  readonly since: number;
+  /** The request that it was admitted by; absent for what `disrupt` started itself. */
+  readonly slot?: string;
+}
+
+/** Nodes of one pool that left for one reason at about one time. */
+export interface Departure {
+  readonly nodePool: string;
+  readonly reason: DisruptionReason;
+  /** Milliseconds of the epoch: when the last of them was let go. */
+  readonly at: number;
+  readonly nodes: number;
+}
+
+/** How many nodes of a pool may go now for a reason (section 4.2). */
+export interface BudgetView {
+  readonly nodePool: string;
+  readonly reason: DisruptionReason;
+  readonly total: number;
+  readonly disrupting: number;
+  readonly allowed: number;
+  /** The budget that rules, for a person. */
+  readonly ruledBy?: string;
+  /** When a budget opens or closes next, ISO 8601. */
+  readonly changesAt?: string;
+}
+
+/** Whether a node may go now, and if not why. */
+export interface NodeVerdict {
+  readonly node: string;
+  readonly verdict: 'may go' | 'going' | 'stays' | 'unknown';
+  readonly why: string;
+  /** When that was found, ISO 8601. */
+  readonly at: string;
+}
+
+/** What opens next for whom. */
+export interface NextWindow {
+  /** ISO 8601; absent when nothing is known to open. */
+  readonly at?: string;
+  readonly why: string;
+  readonly nodePool?: string;
+  readonly reason?: DisruptionReason;
+}
+
+/** A decision for a person: what goes, what comes, what is saved. */
+export interface DecisionSummary {
+  readonly reason: DisruptionReason;
+  readonly method: string;
+  readonly nodes: readonly string[];
+  readonly replacements: readonly string[];
+  readonly pods: number;
+  /** Dollars per hour. */
+  readonly saves: number;
+  /** Whether it is carried out, and if not why. */
+  readonly then: string;
+}
+
+/** The last look of `disrupt` at the cluster. */
+export interface DisruptionPlan {
+  /** ISO 8601. */
+  readonly at: string;
+  readonly decisions: readonly DecisionSummary[];
+  /** Why pools with nodes that could go keep them. */
+  readonly held: readonly { readonly nodePool: string; readonly why: string }[];
+}
+
+/** Something changed that may make a node removable. */
+export const clusterChangedSignal = defineSignal('clusterChanged');
+/** Pods were planned onto these nodes: leave them alone until then (section 2.10). */
+export const nominatedSignal = defineSignal<[readonly LeavingNode[]]>('nominated');
+export const disruptionFinishedSignal = defineSignal<[{ readonly workflowId: string }]>('disruptionFinished');
+export const pauseSignal = defineSignal<[PauseOrder]>('pause');
+export const resumeSignal = defineSignal<[ResumeOrder]>('resume');
+export const pauseUpdate = defineUpdate<readonly Pause[], [PauseOrder]>('pause');
+export const resumeUpdate = defineUpdate<readonly Pause[], [ResumeOrder]>('resume');
+export const pausesQuery = defineQuery<readonly Pause[]>('pauses');
+export const runningQuery = defineQuery<readonly RunningDisruption[]>('running');
+export const budgetsQuery = defineQuery<readonly BudgetView[]>('budgets');
+/** From the last look, of which it keeps a bounded part; the update of the same name looks anew. */
+export const whyNotQuery = defineQuery<NodeVerdict, [string]>('whyNot');
+export const whyNotUpdate = defineUpdate<NodeVerdict, [string]>('whyNot');
+export const nextWindowQuery = defineQuery<NextWindow>('nextWindow');
+export const disruptionPlanQuery = defineQuery<DisruptionPlan | undefined>('plan');
+
+// --- slots ---
+
+/**
+ * Asks `disrupt` for leave to disrupt nodes. It waits there, over restarts too, until a budget, window, rate or pause
+ * lets the nodes go; the same id again changes the request. `disrupt` knows at most some hundred: ask again now and then.
+ */
+export interface SlotRequest {
+  readonly id: string;
+  /** Who is told by `slotDecidedSignal`, and gets `holdSignal` when a pause begins or ends. */
+  readonly workflowId: string;
+  readonly reason: DisruptionReason;
+  /** At most 100. */
+  readonly candidates: readonly GoingNode[];
+}
+
+/** Granted nodes count against budgets until they are returned; refused ones wait on, for the reason given. */
+export interface SlotDecision {
+  readonly id: string;
+  /** All that the request was granted so far and has not returned. */
+  readonly granted: readonly GoingNode[];
+  readonly refused: readonly { readonly node: string; readonly why: string }[];
+  /** Milliseconds of the epoch: when what refuses them may change. */
+  readonly nextCheckAt?: number;
+}
+
+export const slotRequestSignal = defineSignal<[SlotRequest]>('slotRequest');
+export const slotDecidedSignal = defineSignal<[SlotDecision]>('slotDecided');
+/** Gives granted nodes back and withdraws waiting ones: all of the request, or those of these names. */
+export const slotReturnedSignal =
+  defineSignal<[{ readonly id: string; readonly nodes?: readonly string[] }]>('slotReturned');
+
+// --- consolidate ---
+
+export type DisruptionMethod = 'empty' | 'drift' | 'multi' | 'single';
+
+/** What was decided about some nodes and why, as compact as a record can be. */
+export interface Decision {
+  readonly method: DisruptionMethod;
+  readonly decision: 'delete' | 'replace';
+  /** What is launched before anything goes. */
+  readonly replacements: readonly ClaimPlan[];
+  readonly typeLists: readonly (readonly string[])[];
+  /** Where pods go, as far as there is room for the list. */
+  readonly moves: readonly { readonly pod: string; readonly to: string }[];
+  readonly podCount: number;
+  /** Of the nodes that go, and of what replaces them, dollars per hour. */
+  readonly priceBefore: number;
+  readonly priceAfter: number;
+  /** What else was looked at, and why it was not taken. */
+  readonly alternatives: readonly { readonly nodes: string; readonly why: string }[];
+  /** Nodes of other disruptions that were decided before and may still be there. */
+  readonly alongside: readonly string[];
+  /** The DisruptionPolicy that rules, and what of it makes this wait for a person. */
+  readonly policy?: string;
+  readonly approval?: ApprovalAsked;
+}
+
+export interface ConsolidateInput {
+  readonly cluster: string;
+  readonly reason: DisruptionReason;
+  readonly candidates: readonly Candidate[];
+  /** Milliseconds between decision and action (section 4.11); default 15 seconds. */
+  readonly validationMs?: number;
+  readonly paused?: boolean;
+  /** Absent from what older builds started: plain deletion. */
+  readonly decision?: Decision;
+}
+
+export interface ConsolidateResult {
+  readonly outcome: 'done' | 'abandoned' | 'rejected' | 'aborted' | 'failed';
+  readonly reason?: string;
+  readonly terminated: readonly string[];
+  /** Names of the NodeClaims launched in their place. */
+  readonly replacements?: readonly string[];
+  readonly savedPerHour: number;
+}
