@@ -55,12 +55,12 @@ export function allowance(
  */
 export function limitNow(
   budgets: readonly Budget[] | undefined,
-  reason: BudgetReason,
+  reason: DisruptionReason,
   now: number,
 ): (total: number) => number {
   const limits: string[] = [];
   for (const budget of budgets ?? []) {
-    if (budget.reasons !== undefined && !budget.reasons.includes(reason)) continue;
+    if (budget.reasons !== undefined && !budget.reasons.some((named) => named === reason)) continue;
     const { open, valid } = windowOf(budget, now);
     if (open) limits.push(valid ? budget.nodes : '0');
   }
