@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { NativeConnection } from '@temporalio/worker';
 import { runOperator } from '../operator/operator.js';
+import { registerGauges } from './gauges.js';
 import { serveHttp } from './http.js';
 import { registerSearchAttributes } from './search-attributes.js';
 import { readSettings, SettingsError } from './settings.js';
@@ -42,6 +43,9 @@ export async function runAll(options: RunOptions = {}): Promise<number> {
   process.once('SIGTERM', end);
   process.once('SIGINT', end);
   installRuntime(world.log);
+  if (role !== 'worker') {
+    registerGauges(world.metrics.registry, world, { objects: !world.settings.DISABLE_CLUSTER_STATE_OBSERVABILITY });
+  }
   const readiness: Readiness = { temporal: false, workers: role === 'operator' };
   const stopHttp = await serveHttp({
     metricsPort: world.settings.METRICS_PORT,

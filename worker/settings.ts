@@ -60,6 +60,7 @@ const fields = {
   PREFERENCE_POLICY: z.enum(['Respect', 'Ignore']).default('Respect').describe('whether preferences count'),
   MIN_VALUES_POLICY: z.enum(['Strict', 'BestEffort']).default('Strict').describe('what unmet minValues do'),
   FEATURE_GATES: gates.describe('gates as Name=true, separated by commas'),
+  DISABLE_CLUSTER_STATE_OBSERVABILITY: flag.describe('no metrics series for each node and pod'),
   METRICS_PORT: port.default(8080).describe('port of /metrics'),
   HEALTH_PROBE_PORT: port.default(8081).describe('port of /healthz and /readyz'),
   LISTEN_ADDRESS: z.string().default('').describe('address of both ports; all interfaces when empty'),
