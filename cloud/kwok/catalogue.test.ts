@@ -100,6 +100,8 @@ describe('parseCatalogue', () => {
       '[0] "m5.large" offerings[0].Requirements[0].operator: expected one of In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte, Lte, found "Is"',
     ],
     [[{ ...large, operatingSystems: ['linux', 3] }], '[0] "m5.large" operatingSystems[1]: expected a string, found 3'],
+    [[{ ...large, offerings: null }], '[0] "m5.large" offerings: expected an array, found nothing'],
+    [[{ ...large, resources: undefined }], '[0] "m5.large" resources: expected an object of quantities, found nothing'],
     [[{ ...large, offerings: {} }], '[0] "m5.large" offerings: expected an array, found {}'],
   ])('names the entry and the field: %#', (entries, message) => {
     expect(() => parse(...entries)).toThrow(new CatalogueError('', '', message));

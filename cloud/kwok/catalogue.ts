@@ -42,7 +42,7 @@ export interface CatalogueOptions {
 /**
  * Reads a catalogue in the JSON format of Karpenter's KWOK provider: an array of
  * `{name, architecture, operatingSystems[], resources{}, offerings:[{Price, Available?, Requirements[]}]}`.
- * Keys are matched whatever their case, as Go does; unknown keys are ignored; `Available` defaults to true and
+ * Keys are matched whatever their case, as Go does; unknown keys are ignored; `resources` and `offerings` must be there; `Available` defaults to true and
  * `resources.pods` to 110. Throws `CatalogueError` naming the entry and the field.
  */
 export function parseCatalogue(json: string, options: CatalogueOptions = {}): InstanceType[] {
@@ -81,6 +81,7 @@ function parseType(value: unknown, index: number, options: CatalogueOptions): In
   if (typeof architecture !== 'string') throw place.at('architecture').error('a string', architecture);
   const systems = strings(fields.get('operatingsystems'), place.at('operatingSystems'));
   const { capacity, texts } = parseCapacity(fields.get('resources'), place.at('resources'));
+  if (fields.get('offerings') === undefined) throw place.at('offerings').error('an array', undefined);
   const offerings = list(fields.get('offerings'), place.at('offerings')).map((offering, i) =>
     parseOffering(offering, place.at(`offerings[${i}]`)),
   );
@@ -107,8 +108,9 @@ function parseType(value: unknown, index: number, options: CatalogueOptions): In
 function parseCapacity(value: unknown, place: Place): { capacity: Resources; texts: Record<string, string> } {
   const capacity: Record<string, number> = { pods: 110 };
   const texts: Record<string, string> = {};
-  if (value === undefined || value === null) return { capacity, texts };
-  if (typeof value !== 'object' || Array.isArray(value)) throw place.error('an object of quantities', value);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw place.error('an object of quantities', value);
+  }
   for (const [name, quantity] of Object.entries(value)) {
     const expected = 'a quantity ≥ 0 such as 500m, 4 or 16Gi';
     const text = typeof quantity === 'string' || typeof quantity === 'number' ? canonicalQuantity(quantity) : undefined;
