@@ -1,3 +1,4 @@
+import type { Consolidation, ConsolidationInput } from '../disruption/consolidation/types.js';
 import type { Plan, PackingInput, PackingSettings } from '../packing/types.js';
 import type { CloudProvider } from '../cloud/port.js';
 import type { FeatureGates } from '../core/feature-gates.js';
@@ -24,6 +25,8 @@ export interface ActivityDeps {
 
 export interface Packer {
   plan(input: PackingInput): Promise<Plan>;
+  /** What would save money or goes for nothing, on the same input (section 4.7). */
+  consolidate(input: ConsolidationInput): Promise<Consolidation>;
 }
 
 export interface Log {

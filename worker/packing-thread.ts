@@ -1,11 +1,11 @@
 import { parentPort } from 'node:worker_threads';
-import { plan } from '../packing/plan.js';
-import type { PackingInput } from '../packing/types.js';
+import { jobs } from './packing-jobs.js';
+import type { Job } from './packing-jobs.js';
 
 // The thread's half of packing-pool.ts.
-parentPort?.on('message', ({ id, input }: { id: number; input: PackingInput }) => {
+parentPort?.on('message', ({ id, job, input }: { id: number; job: Job; input: never }) => {
   try {
-    parentPort?.postMessage({ id, plan: plan(input) });
+    parentPort?.postMessage({ id, result: jobs[job](input) });
   } catch (error) {
     parentPort?.postMessage({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }

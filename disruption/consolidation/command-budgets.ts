@@ -1,12 +1,16 @@
 import type { BudgetReason } from '../../api/karpenter/node-pool.js';
 import { limitNow } from '../budgets.js';
 import type { FleetNode } from './fleet.js';
+import type { ConsolidationInput } from './types.js';
 
 /** How many nodes of each NodePool one command may take (section 4.2). */
 export class Budgets {
   private readonly limits = new Map<string, (total: number) => number>();
 
-  constructor(private readonly now: number) {}
+  constructor(
+    private readonly now: number,
+    private readonly given?: ConsolidationInput['limits'],
+  ) {}
 
   /** How many more nodes may go at once, by NodePool, as the fleet is. */
   left(fleet: readonly FleetNode[], reason: BudgetReason): (node: FleetNode) => number {
@@ -17,6 +21,8 @@ export class Budgets {
       if (counted === 'disrupting') disrupting.set(nodePool, (disrupting.get(nodePool) ?? 0) + 1);
     }
     return (node) => {
+      const given = this.given?.get(node.nodePool)?.[reason];
+      if (given !== undefined) return given;
       const most = this.limitOf(node, reason)(totals.get(node.nodePool) ?? 0);
       return Math.max(0, most - (disrupting.get(node.nodePool) ?? 0));
     };

@@ -56,6 +56,7 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
     if (claim !== undefined) {
       const candidate: NodeView = { claim, node: view.node, pool, pods, pricePerHour: price ?? 0 };
       why =
+        input.kept?.get(view.name) ??
         whyNotCandidate(candidate, context) ??
         guards.whyNot(pods) ??
         whyNotConsolidatable(candidate, now) ??

@@ -8,6 +8,7 @@ import { examineNodes, isWeightless } from './eligibility.js';
 import type { FleetNode } from './fleet.js';
 import { LaunchOptions } from './launch-options.js';
 import type { Outcome } from './outcome.js';
+import { Rejections } from './rejections.js';
 import { Simulation } from './simulation.js';
 import { isFixed } from './target.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput, Method } from './types.js';
@@ -44,6 +45,7 @@ class Search {
   private readonly options: LaunchOptions;
   private readonly budgets: Budgets;
   private readonly commands: ConsolidationCommand[] = [];
+  private readonly rejections = new Rejections();
   private readonly held: Consolidation['held'];
   /** Nodes that are on their way out already, and what they cost until they are gone. */
   private readonly leaving: { readonly nodes: number; readonly price: number };
@@ -57,7 +59,7 @@ class Search {
     this.leaving = { nodes: leaving.length, price: leaving.reduce((sum, { price }) => sum + price, 0) };
     this.simulation = new Simulation(input, examined);
     this.options = new LaunchOptions(this.simulation.compiled, input.spotToSpot === true);
-    this.budgets = new Budgets(input.now);
+    this.budgets = new Budgets(input.now, input.limits);
     this.price = this.fleetPrice();
   }
 
@@ -77,6 +79,7 @@ class Search {
       priceAfter: this.price,
       commands: this.commands,
       held: this.held,
+      rejected: this.rejections.among(this.alive()),
     };
   }
 
@@ -189,22 +192,45 @@ class Search {
   private decide(outcome: Outcome): Outcome | undefined {
     const { candidates, launches } = outcome;
     const gain = candidates.reduce((sum, { price }) => sum + price, 0);
-    if (launches.length === 0) {
-      return gain > noise && isBalanced(this.alive(), candidates, gain) ? outcome : undefined;
-    }
+    if (launches.length === 0) return this.isWorth(candidates, gain, gain) ? outcome : undefined;
     const planned = this.options.decide(
       launches.map((launch) => launch.planned),
       candidates,
     );
-    if (planned === undefined) return undefined;
-    const spent = planned.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
+    const spent = (planned ?? launches.map((launch) => launch.planned)).reduce(
+      (sum, { cheapest }) => sum + cheapest.pricePerHour,
+      0,
+    );
     const saving = gain - spent;
-    if (
-      saving <= gain * leastShare(launches.length, candidates.length) ||
-      !isBalanced(this.alive(), candidates, saving)
-    )
+    if (planned === undefined) {
+      this.rejections.note(candidates, saving, () => 'no instance type is sure to be cheaper however the launch goes');
       return undefined;
+    }
+    if (saving <= gain * leastShare(launches.length, candidates.length)) {
+      this.rejections.note(candidates, saving, () => `it would save ${dollars(saving)} of ${dollars(gain)} an hour`);
+      return undefined;
+    }
+    if (!this.isWorth(candidates, gain, saving)) return undefined;
     return { ...outcome, launches: launches.map((launch, i) => ({ ...launch, planned: planned[i]! })) };
+  }
+
+  /** Whether the NodePools find what is saved worth what is disrupted. */
+  private isWorth(candidates: readonly FleetNode[], gain: number, saving: number): boolean {
+    if (saving <= noise) return false;
+    for (const pool of new Set(candidates.map(({ nodePool }) => nodePool))) {
+      const least = this.input.leastSavings?.get(pool);
+      if (least === undefined || (saving >= gain * least.share - noise && saving >= least.dollarsPerHour)) continue;
+      const asked = `${Math.round(least.share * 100)}% and ${dollars(least.dollarsPerHour)}`;
+      this.rejections.note(
+        candidates,
+        saving,
+        () => `it would save ${dollars(saving)} of ${dollars(gain)} an hour; NodePool ${pool} asks for ${asked}`,
+      );
+      return false;
+    }
+    if (isBalanced(this.alive(), candidates, saving)) return true;
+    this.rejections.note(candidates, saving, () => 'consolidationPolicy: Balanced finds it not worth its disruption');
+    return false;
   }
 
   /** What is left to gain node by node: those that others can take in, then those that a cheaper one can stand in for. */
@@ -231,7 +257,7 @@ class Search {
       const all = [...(outcome?.candidates ?? []), ...more, node];
       if (all.length > mostCandidates) break;
       if (this.budgets.take(this.alive(), all, 'Underutilized', mostCandidates).length < all.length) continue;
-      if (!isBalanced(this.alive(), all, fleetPrice(all))) continue;
+      if (!this.isWorth(all, fleetPrice(all), fleetPrice(all))) continue;
       if (outcome === undefined) outcome = simulation.attempt([node]);
       else if (simulation.extend(node)) more.push(node);
     }
@@ -280,6 +306,8 @@ class Search {
     return launched;
   }
 }
+
+const dollars = (amount: number): string => `$${String(Math.round(amount * 1e4) / 1e4)}`;
 
 function fleetPrice(nodes: readonly FleetNode[]): number {
   return nodes.reduce((sum, { price }) => sum + price, 0);

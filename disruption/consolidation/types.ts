@@ -1,3 +1,4 @@
+import type { BudgetReason } from '../../api/karpenter/node-pool.js';
 import type { PackingInput, PlannedClaim } from '../../packing/types.js';
 
 export interface ConsolidationInput extends PackingInput {
@@ -9,6 +10,26 @@ export interface ConsolidationInput extends PackingInput {
   readonly spotToSpot?: boolean;
   /** Stop after so many commands; absent means until nothing is left to gain. */
   readonly mostCommands?: number;
+  /** Nodes that stay for a reason of their own (a pause, a cool-down), by name, with why. */
+  readonly kept?: ReadonlyMap<string, string>;
+  /** How many nodes of a NodePool one command may take, whatever its budgets say; absent means what these allow. */
+  readonly limits?: ReadonlyMap<string, Readonly<Partial<Record<BudgetReason, number>>>>;
+  /** What a command must save at least that takes nodes of a NodePool. */
+  readonly leastSavings?: ReadonlyMap<string, LeastSaving>;
+}
+
+export interface LeastSaving {
+  /** Of what the nodes cost, 0 to 1. */
+  readonly share: number;
+  readonly dollarsPerHour: number;
+}
+
+/** A command that was looked at and not taken. */
+export interface Rejection {
+  readonly candidates: readonly string[];
+  readonly why: string;
+  /** What it would have saved at best, dollars per hour. */
+  readonly saving: number;
 }
 
 export type Method = 'empty' | 'multi' | 'single';
@@ -37,4 +58,6 @@ export interface Consolidation {
   readonly commands: readonly ConsolidationCommand[];
   /** Why nodes may not go, by name, in a person's words. */
   readonly held: readonly { readonly node: string; readonly why: string }[];
+  /** The best of what was not taken, the largest saving first. */
+  readonly rejected: readonly Rejection[];
 }

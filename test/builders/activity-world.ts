@@ -12,6 +12,7 @@ import { createFakeKube } from '../../kube/fake.js';
 import type { FakeKube } from '../../kube/fake.js';
 import type { EventToPublish, Kind } from '../../kube/port.js';
 import { snapshotKinds } from '../../kube/snapshot.js';
+import { consolidate } from '../../disruption/consolidation/search.js';
 import { plan } from '../../packing/plan.js';
 
 const gi = 2 ** 30;
@@ -76,7 +77,10 @@ export async function createActivityWorld(): Promise<ActivityWorld> {
       cache,
       cloud,
       events: { publish: (event) => void events.push(event) },
-      packer: { plan: (input) => Promise.resolve(plan(input)) },
+      packer: {
+        plan: (input) => Promise.resolve(plan(input)),
+        consolidate: (input) => Promise.resolve(consolidate(input)),
+      },
       packing: { preferencePolicy: 'Respect', minValuesPolicy: 'Strict', wellKnownLabels: [], listedTypes: 60 },
       gates: defaultFeatureGates,
       metrics: { count: silent, observe: silent },

@@ -1,0 +1,38 @@
+import { compareText } from '../../packing/compare.js';
+import type { FleetNode } from './fleet.js';
+import type { Rejection } from './types.js';
+
+/** So many are kept: enough for a person to see what else was looked at. */
+const most = 5;
+
+/** The best commands that were looked at and not taken, one for each set of nodes. */
+export class Rejections {
+  private readonly best = new Map<string, Rejection>();
+  private least = -Infinity;
+
+  /** Notes a command; `why` is asked only where the command is among the best. */
+  note(candidates: readonly FleetNode[], saving: number, why: () => string): void {
+    if (saving <= this.least) return;
+    const names = candidates.map(({ name }) => name);
+    const key = [...names].sort().join();
+    const known = this.best.get(key);
+    if (known !== undefined && known.saving >= saving) return;
+    this.best.set(key, { candidates: names, why: why(), saving });
+    if (this.best.size <= most) return;
+    const sorted = this.sorted();
+    this.best.delete([...sorted.at(-1)!.candidates].sort().join());
+    this.least = sorted.at(-2)!.saving;
+  }
+
+  /** Those whose nodes are still there, the largest saving first. */
+  among(alive: readonly FleetNode[]): readonly Rejection[] {
+    const there = new Set(alive.map(({ name }) => name));
+    return this.sorted().filter(({ candidates }) => candidates.every((name) => there.has(name)));
+  }
+
+  private sorted(): Rejection[] {
+    return [...this.best.values()].sort(
+      (a, b) => b.saving - a.saving || compareText(a.candidates.join(), b.candidates.join()),
+    );
+  }
+}

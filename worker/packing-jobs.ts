@@ -1,0 +1,9 @@
+import { consolidate } from '../disruption/consolidation/search.js';
+import { plan } from '../packing/plan.js';
+
+/** What packing threads do, by name. Each takes one input and gives one result, both of which can be cloned. */
+export const jobs = { plan, consolidate } as const;
+
+export type Job = keyof typeof jobs;
+export type JobInput<J extends Job> = Parameters<(typeof jobs)[J]>[0];
+export type JobResult<J extends Job> = ReturnType<(typeof jobs)[J]>;
