@@ -32,6 +32,20 @@ program
     process.stdout.write(crdYaml());
   });
 
+program
+  .command('convert')
+  .description('turn older Karpenter YAML into v1, with a DisruptionPolicy where one is needed')
+  .argument('[files...]', 'YAML files of any objects; the standard input when none is given')
+  .option('--role <name>', 'IAM role of the nodes, for node classes that name neither role nor instance profile')
+  .option('--instance-profile <name>', 'as --role, an instance profile')
+  .addOption(new Option('--report <form>', 'how to print what changed').choices(['text', 'json']).default('text'))
+  .action(async (files: string[], options) => {
+    const { convert } = await import('./convert.js');
+    const { yaml, report } = convert(files, options as Parameters<typeof convert>[1]);
+    process.stderr.write(report);
+    process.stdout.write(yaml);
+  });
+
 // Their options are the settings of the process, which only they load.
 program
   .command('run')

@@ -1,0 +1,321 @@
+import { readdirSync, readFileSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { parseAllDocuments, stringify } from 'yaml';
+import { customResourceOf } from '../api/crds.js';
+import { convert } from './convert.js';
+import type { ConvertOptions } from './convert.js';
+import { UsageError } from './exit.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'stowage-convert-'));
+let serial = 0;
+
+function run(text: string, options: Partial<ConvertOptions> = {}) {
+  const file = join(folder, `${(serial += 1)}.yaml`);
+  writeFileSync(file, text);
+  const { yaml, report } = convert([file], { report: 'json', ...options });
+  const objects = parseAllDocuments(yaml).map((document) => document.toJS());
+  const { notes } = JSON.parse(report) as { notes: { effect: string; field: string; message: string }[] };
+  return { yaml, objects, notes };
+}
+
+const sample = (name: string): string => readFileSync(join('cli/convert/testdata', `${name}.yaml`), 'utf8');
+const samples = readdirSync('cli/convert/testdata').map((file) => file.replace('.yaml', ''));
+const effects = (notes: readonly { effect: string; field: string }[], effect: string): string[] =>
+  notes.filter((note) => note.effect === effect).map(({ field }) => field);
+
+describe('old YAML becomes v1', () => {
+  test('a Provisioner with its AWSNodeTemplate, defaults that v1 has not written out', () => {
+    const { objects } = run(sample('01-getting-started-v1alpha5'));
+    expect(objects).toEqual([
+      {
+        apiVersion: 'karpenter.sh/v1',
+        kind: 'NodePool',
+        metadata: { name: 'default' },
+        spec: {
+          template: {
+            spec: {
+              requirements: [
+                { key: 'karpenter.sh/capacity-type', operator: 'In', values: ['spot'] },
+                { key: 'kubernetes.io/os', operator: 'In', values: ['linux'] },
+                { key: 'kubernetes.io/arch', operator: 'In', values: ['amd64'] },
+                { key: 'karpenter.k8s.aws/instance-category', operator: 'In', values: ['c', 'm', 'r'] },
+                { key: 'karpenter.k8s.aws/instance-generation', operator: 'Gt', values: ['2'] },
+              ],
+              nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
+              expireAfter: 'Never',
+            },
+          },
+          disruption: { consolidationPolicy: 'WhenEmpty', consolidateAfter: '30s' },
+          limits: { cpu: 1000 },
+        },
+      },
+      {
+        apiVersion: 'karpenter.k8s.aws/v1',
+        kind: 'EC2NodeClass',
+        metadata: { name: 'default' },
+        spec: {
+          role: 'KarpenterNodeRole-my-cluster',
+          amiSelectorTerms: [{ alias: 'al2@latest' }],
+          subnetSelectorTerms: [{ tags: { 'karpenter.sh/discovery': 'my-cluster' } }],
+          securityGroupSelectorTerms: [{ tags: { 'karpenter.sh/discovery': 'my-cluster' } }],
+          metadataOptions: { httpPutResponseHopLimit: 2 },
+        },
+      },
+    ]);
+  });
+
+  test('commas were alternatives, ids a list, an empty value the key alone', () => {
+    const { objects } = run(sample('03-consolidation-enabled'));
+    expect(objects[1].spec).toMatchObject({
+      subnetSelectorTerms: [{ tags: { Name: 'private-a' } }, { tags: { Name: 'private-b' } }],
+      securityGroupSelectorTerms: [{ id: 'sg-063d7acfb4b06c82c' }, { id: 'sg-06e0cf9c198874591' }],
+      blockDeviceMappings: [{ deviceName: '/dev/xvda', ebs: { volumeSize: '100Gi' } }],
+      kubelet: { maxPods: 20, evictionSoftGracePeriod: { 'memory.available': '1m' } },
+      userData: '#!/bin/bash\necho "---"\nsysctl -w vm.max_map_count=262144\n',
+    });
+    const { objects: gpu } = run(sample('05-gpu-provisioner'));
+    expect(gpu[1].spec).toMatchObject({
+      amiFamily: 'AL2',
+      amiSelectorTerms: [
+        { name: 'amazon-eks-gpu-node-1.27-*', owner: 'self' },
+        { name: 'amazon-eks-gpu-node-1.27-*', owner: 'amazon' },
+      ],
+      securityGroupSelectorTerms: [{ tags: { Name: '*eks-cluster*', purpose: '*' } }],
+    });
+  });
+
+  test('an inline provider becomes a node class; what it cannot carry is told', () => {
+    const { objects, notes } = run(sample('04-launch-template'), { role: 'nodes' });
+    expect(objects.map(({ kind }) => kind)).toEqual(['NodePool', 'EC2NodeClass']);
+    expect(objects[0].spec.disruption).toEqual({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    expect(objects[1].spec).toMatchObject({ role: 'nodes' });
+    expect(effects(notes, 'lost')).toEqual(['spec.provider.launchTemplate']);
+  });
+
+  test('a budget with a duration and no schedule is a rate, and needs a DisruptionPolicy', () => {
+    const { objects } = run(sample('10-rate-budget'));
+    expect(objects).toMatchObject([
+      {
+        kind: 'NodePool',
+        metadata: { name: 'rated', labels: { 'stowage.dev/disruption-policy': 'rated' } },
+        spec: { disruption: { budgets: [{ nodes: '100%' }] } },
+      },
+      {
+        apiVersion: 'stowage.dev/v1alpha1',
+        kind: 'DisruptionPolicy',
+        metadata: { name: 'rated' },
+        spec: {
+          nodePoolSelector: { matchLabels: { 'stowage.dev/disruption-policy': 'rated' } },
+          rates: [{ nodes: '10%', per: '5m' }],
+        },
+      },
+    ]);
+    const { objects: mixed } = run(sample('19-old-names-in-v1'));
+    expect(mixed[0].spec.disruption.budgets).toEqual([{ nodes: '3', reasons: ['Empty'] }]);
+    expect(mixed[1].spec.rates).toEqual([{ nodes: '5%', per: '10m', reasons: ['Drifted'] }]);
+  });
+
+  test('expireAfter moves, policies get their new names, consolidation off stays off', () => {
+    const { objects } = run(sample('08-getting-started-v1beta1'));
+    expect(objects[0].spec.template.spec).toMatchObject({ expireAfter: '720h' });
+    expect(objects[0].spec.disruption).toEqual({ consolidationPolicy: 'WhenEmptyOrUnderutilized' });
+    const { objects: steady } = run(sample('11-consolidation-off-on-a-pool'));
+    expect(steady[0].spec).toMatchObject({ weight: 50, disruption: { consolidateAfter: 'Never' } });
+  });
+
+  test('pools that share a node class but not their kubelet settings get a copy each', () => {
+    const { objects } = run(sample('12-kubelet-in-pools'));
+    const refs = objects
+      .filter(({ kind }) => kind === 'NodePool')
+      .map(({ spec }) => spec.template.spec.nodeClassRef.name);
+    expect(refs).toEqual(['shared-dense', 'shared-sparse', 'shared']);
+    const classes = objects.filter(({ kind }) => kind === 'EC2NodeClass');
+    expect(classes.map(({ metadata, spec }) => [metadata.name, spec.kubelet?.maxPods])).toEqual([
+      ['shared', undefined],
+      ['shared-dense', 110],
+      ['shared-sparse', 20],
+    ]);
+  });
+
+  test('workloads keep their form; only names that Karpenter gave up are renamed', () => {
+    const { yaml, objects } = run(sample('17-whole-cluster-file'));
+    expect(yaml).toContain('name: shop   # kept as it stands');
+    expect(yaml).toContain('karpenter.sh/do-not-disrupt: "true" # long running');
+    expect(objects[1].spec.template.spec).toMatchObject({
+      nodeSelector: { 'karpenter.sh/nodepool': 'shop' },
+      topologySpreadConstraints: [{ topologyKey: 'karpenter.sh/nodepool' }],
+    });
+    expect(objects[3].spec).toMatchObject({
+      instanceProfile: 'KarpenterNodeInstanceProfile-shop',
+      tags: { owner: 'shop-team' },
+    });
+  });
+
+  test('what is v1 already stands as it stood, and converting twice changes nothing more', () => {
+    const text = sample('20-v1-unchanged');
+    expect(run(text)).toMatchObject({ yaml: text, notes: [] });
+    for (const name of samples) {
+      const { yaml } = run(sample(name));
+      if (yaml === '') continue;
+      const again = run(yaml);
+      expect({ name, yaml: again.yaml }).toEqual({ name, yaml });
+    }
+  });
+});
+
+describe('input that is broken', () => {
+  const provisioner = (spec: object): string =>
+    stringify({ apiVersion: 'karpenter.sh/v1alpha5', kind: 'Provisioner', metadata: { name: 'p' }, spec });
+  const refused = (text: string): string => {
+    try {
+      run(text);
+    } catch (error) {
+      if (error instanceof UsageError) return error.message;
+      throw error;
+    }
+    throw new Error('was not refused');
+  };
+
+  test.each([
+    [
+      provisioner({ ttlSecondsAfterEmpty: '30s', providerRef: { name: 'a' } }),
+      /Provisioner p: spec\.ttlSecondsAfterEmpty: expected a whole number of at least 0, found "30s"/,
+    ],
+    [provisioner({ providerRef: {} }), /spec\.providerRef\.name: expected a name/],
+    [provisioner({ providerRef: { name: 'a' }, requirements: { key: 'a' } }), /spec\.requirements: expected a list/],
+    [
+      provisioner({ providerRef: { name: 'a' }, requirements: [{ key: 'a', operator: 'Near', values: ['b'] }] }),
+      /NodePool p of karpenter.sh\/v1: spec\.template\.spec\.requirements\[0\]\.operator: found "Near"/,
+    ],
+    ['apiVersion: karpenter.sh/v1beta1\nkind: NodePool\nmetadata: {}\nspec: {}', /metadata\.name: expected a name/],
+    ['a: 1\n---\nb: [1,\n', /document 2: line 4: not valid YAML/],
+    ['just words', /expected a Kubernetes object/],
+    [sample('06-ubuntu').replace('Ubuntu', 'Debian'), /spec\.amiFamily: expected one of AL2, .*found "Debian"/],
+    [
+      sample('13-selector-maps-in-v1beta1')
+        .replace('AL2', 'Custom')
+        .replace(/ {2}amiSelector:\n.*\n/, ''),
+      /amiSelectorTerms/,
+    ],
+  ])('%#: names file, object and field', (text, message) => {
+    const said = refused(text);
+    expect(said).toMatch(message);
+    expect(said).toMatch(/\.yaml/);
+  });
+});
+
+describe('properties', () => {
+  const name = fc.stringMatching(/^[a-z][a-z0-9]{0,8}$/);
+  const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+    fc.option(arbitrary, { nil: undefined });
+  const tags = fc.dictionary(name, fc.constantFrom('a', 'a,b', '', '*', 'x, y'), { minKeys: 1, maxKeys: 2 });
+  const key = fc.constantFrom(
+    'kubernetes.io/arch',
+    'karpenter.sh/capacity-type',
+    'karpenter.k8s.aws/instance-family',
+    'karpenter.k8s.aws/instance-pods',
+    'karpenter.sh/provisioner-name',
+    'example.com/team',
+  );
+  const requirement = fc.oneof(
+    fc.record({
+      key,
+      operator: fc.constantFrom('In', 'NotIn'),
+      values: fc.array(fc.oneof(name, fc.nat(9)), { minLength: 1, maxLength: 3 }),
+    }),
+    fc.record({ key, operator: fc.constantFrom('Exists', 'DoesNotExist') }),
+    fc.record({ key, operator: fc.constantFrom('Gt', 'Lt'), values: fc.tuple(fc.nat(99).map(String)) }),
+  );
+  const kubelet = maybe(
+    fc.record({
+      maxPods: maybe(fc.nat(200)),
+      clusterDNS: fc.constant(['10.0.0.10']),
+      containerRuntime: maybe(fc.constant('dockerd')),
+    }),
+  );
+  const limits = maybe(fc.dictionary(fc.constantFrom('cpu', 'memory'), fc.oneof(fc.nat(1000), fc.constant('10Gi'))));
+  const nodeClass = fc.record({
+    amiFamily: maybe(fc.constantFrom('AL2', 'AL2023', 'Bottlerocket', 'Ubuntu', 'Windows2019')),
+    subnetSelector: maybe(tags),
+    securityGroupSelector: maybe(tags),
+    amiSelector: maybe(fc.oneof(tags, fc.constant({ 'aws::name': 'n', 'aws::owners': 'self' }), fc.constant({}))),
+    tags: maybe(fc.dictionary(fc.constantFrom('team', 'karpenter.sh/nodepool', 'kubernetes.io/cluster/c'), name)),
+    launchTemplate: maybe(name),
+    instanceProfile: maybe(name),
+    blockDeviceMappings: maybe(
+      fc.array(
+        fc.record({
+          deviceName: name,
+          ebs: fc.record({ volumeSize: maybe(fc.constantFrom('20Gi', '500G', '20480Mi', '1Ti')) }),
+        }),
+        { maxLength: 2 },
+      ),
+    ),
+    metadataOptions: maybe(fc.record({ httpTokens: maybe(fc.constantFrom('required', 'optional')) })),
+  });
+  const provisioner = fc.record({
+    requirements: maybe(fc.array(requirement, { maxLength: 4 })),
+    labels: maybe(fc.dictionary(key, name)),
+    kubeletConfiguration: kubelet,
+    limits: maybe(fc.record({ resources: limits })),
+    weight: maybe(fc.nat(100)),
+    ttlSecondsAfterEmpty: maybe(fc.nat(10_000)),
+    ttlSecondsUntilExpired: maybe(fc.nat(10_000_000)),
+    consolidation: maybe(fc.record({ enabled: maybe(fc.boolean()) })),
+    providerRef: maybe(fc.record({ name })),
+    provider: maybe(nodeClass),
+    surprise: maybe(fc.anything({ withBigInt: false, withDate: false })),
+  });
+  const budget = fc.record({
+    nodes: fc.oneof(fc.nat(50), fc.constantFrom('10%', '5', '0')),
+    schedule: maybe(fc.constantFrom('@daily', '0 9 * * mon-fri')),
+    duration: maybe(fc.constantFrom('5m', '8h', '1h30m')),
+    reasons: maybe(fc.subarray(['empty', 'Drifted', 'underutilized'])),
+  });
+  const pool = fc.record({
+    disruption: maybe(
+      fc.record({
+        consolidationPolicy: maybe(fc.constantFrom('WhenUnderutilized', 'WhenEmpty')),
+        consolidateAfter: maybe(fc.constantFrom('30s', 'Never', '1d')),
+        expireAfter: maybe(fc.constantFrom('720h', 'Never', '30d')),
+        budgets: maybe(fc.array(budget, { maxLength: 3 })),
+      }),
+    ),
+    consolidation: maybe(fc.record({ enabled: fc.boolean() })),
+    limits,
+    weight: maybe(fc.nat(100)),
+    template: fc.record({
+      metadata: maybe(fc.record({ labels: maybe(fc.dictionary(key, name)) })),
+      spec: fc.record({
+        requirements: maybe(fc.array(requirement, { maxLength: 4 })),
+        nodeClassRef: fc.record({ name }),
+        kubelet,
+      }),
+    }),
+  });
+  const object = fc.oneof(
+    provisioner.map((spec) => ({ apiVersion: 'karpenter.sh/v1alpha5', kind: 'Provisioner', spec })),
+    pool.map((spec) => ({ apiVersion: 'karpenter.sh/v1beta1', kind: 'NodePool', spec })),
+    nodeClass.map((spec) => ({ apiVersion: 'karpenter.k8s.aws/v1alpha1', kind: 'AWSNodeTemplate', spec })),
+    nodeClass.map((spec) => ({ apiVersion: 'karpenter.k8s.aws/v1beta1', kind: 'EC2NodeClass', spec })),
+  );
+
+  test('whatever old objects say, the output passes the schemas, and loses no object', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(name, object), { minLength: 1, maxLength: 4 }), (drawn) => {
+        const given = drawn.map(([own, each]) => ({ ...each, metadata: { name: own } }));
+        const { objects } = run(given.map((each) => stringify(each)).join('---\n'));
+        const problems = objects.flatMap((each) => {
+          const parsed = customResourceOf(each.apiVersion, each.kind)?.parse(each);
+          return parsed?.ok === true ? [] : [JSON.stringify(parsed?.error ?? each)];
+        });
+        expect(problems).toEqual([]);
+        expect(objects.length).toBeGreaterThanOrEqual(given.length);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});

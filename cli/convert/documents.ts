@@ -1,0 +1,66 @@
+import { parseDocument } from 'yaml';
+import { UsageError } from '../exit.js';
+import { isRecord, readText } from '../objects/read-documents.js';
+
+/** One object of the input. */
+export interface InputObject {
+  /** File, and the object's place in it. */
+  readonly where: string;
+  /** As it stands in the file; absent for an object out of a List. */
+  readonly text?: string;
+  readonly value: Record<string, unknown>;
+  /** The comment above it. */
+  readonly comment?: string;
+}
+
+/** A document that holds no object: comments alone. */
+export interface InputText {
+  readonly text: string;
+}
+
+const separator = /^---(?=\s|$)/m;
+
+/**
+ * The documents of a file, `-` for the standard input, with their own text. Lists are taken apart where `unpack` says
+ * so of one of their items. Throws `UsageError` naming the file, the document and the line for what is no YAML.
+ */
+export function readDocuments(file: string, unpack: (item: unknown) => boolean): (InputObject | InputText)[] {
+  const text = readText(file);
+  const name = file === '-' ? '(standard input)' : file;
+  const chunks = text.split(separator);
+  let line = 0;
+  return chunks.flatMap((chunk, i) => {
+    const first = line;
+    line += chunk.split('\n').length - 1;
+    const where = chunks.filter((each) => each.trim() !== '').length > 1 ? `${name}, document ${i + 1}` : name;
+    if (chunk.trim() === '' || chunk.trimStart().startsWith('%')) return [];
+    return readChunk(chunk, where, first, unpack);
+  });
+}
+
+function readChunk(
+  chunk: string,
+  where: string,
+  firstLine: number,
+  unpack: (item: unknown) => boolean,
+): (InputObject | InputText)[] {
+  const document = parseDocument(chunk, { prettyErrors: true });
+  const [error] = document.errors;
+  if (error !== undefined) {
+    const line = firstLine + (error.linePos?.[0].line ?? 1);
+    throw new UsageError(`${where}: line ${line}: not valid YAML: ${error.message.split(' at line ')[0] ?? ''}`);
+  }
+  const value: unknown = document.toJS();
+  const text = chunk.replace(/^[ \t]*\n/, '').trimEnd();
+  if (value === null || value === undefined) return [{ text }];
+  if (!isRecord(value)) throw new UsageError(`${where}: expected a Kubernetes object, found ${JSON.stringify(value)}`);
+  const { items } = value;
+  if (Array.isArray(items) && items.some(unpack)) {
+    return items.map((item: unknown, i) => {
+      if (!isRecord(item)) throw new UsageError(`${where}: items[${i}]: expected a Kubernetes object`);
+      return { where: `${where}, items[${i}]`, value: item };
+    });
+  }
+  const comment = document.commentBefore ?? (document.contents as { commentBefore?: string | null }).commentBefore;
+  return [{ where, text, value, ...(comment === null || comment === undefined ? {} : { comment }) }];
+}

@@ -1,0 +1,152 @@
+import { FieldError } from '../objects/check.js';
+import { isRecord } from '../objects/read-documents.js';
+import type { Notes } from './notes.js';
+
+/**
+ * The fields of an old object, taken one by one with the type that they must have (`FieldError` otherwise). What nobody
+ * has taken when `finish` is called is told as lost. A null is as good as an absent field, as for the API server.
+ */
+export class Fields {
+  private readonly left: Set<string>;
+
+  constructor(
+    private readonly value: Record<string, unknown>,
+    readonly path: string,
+    readonly notes: Notes,
+  ) {
+    this.left = new Set(Object.keys(value).filter((name) => value[name] !== null && value[name] !== undefined));
+  }
+
+  static of(value: unknown, path: string, notes: Notes): Fields {
+    if (!isRecord(value)) throw new FieldError(path, 'an object', value);
+    return new Fields(value, path, notes);
+  }
+
+  at(name: string): string {
+    return this.path === '' ? name : `${this.path}.${name}`;
+  }
+
+  has(name: string): boolean {
+    return this.value[name] !== undefined && this.value[name] !== null;
+  }
+
+  take(name: string): unknown {
+    this.left.delete(name);
+    return this.value[name] ?? undefined;
+  }
+
+  object(name: string): Fields | undefined {
+    const value = this.take(name);
+    return value === undefined ? undefined : Fields.of(value, this.at(name), this.notes);
+  }
+
+  text(name: string): string | undefined {
+    const value = this.take(name);
+    if (value === undefined || typeof value === 'string') return value;
+    throw new FieldError(this.at(name), 'a string', value);
+  }
+
+  flag(name: string): boolean | undefined {
+    const value = this.take(name);
+    if (value === undefined || typeof value === 'boolean') return value;
+    throw new FieldError(this.at(name), 'true or false', value);
+  }
+
+  whole(name: string): number | undefined {
+    const value = this.take(name);
+    if (value === undefined || (typeof value === 'number' && Number.isInteger(value) && value >= 0)) return value;
+    throw new FieldError(this.at(name), 'a whole number of at least 0', value);
+  }
+
+  list(name: string): readonly unknown[] | undefined {
+    const value = this.take(name);
+    if (value === undefined || Array.isArray(value)) return value;
+    throw new FieldError(this.at(name), 'a list', value);
+  }
+
+  /** Each item of a list as an object. */
+  objects(name: string): readonly Fields[] | undefined {
+    return this.list(name)?.map((item, i) => Fields.of(item, `${this.at(name)}[${i}]`, this.notes));
+  }
+
+  /** A map of texts; numbers and booleans, which YAML makes of unquoted texts, are written as texts. */
+  texts(name: string): Record<string, string> | undefined {
+    const value = this.take(name);
+    if (value === undefined) return undefined;
+    if (!isRecord(value)) throw new FieldError(this.at(name), 'a map', value);
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => [key, asText(inner, `${this.at(name)}.${key}`, this.notes)]),
+    );
+  }
+
+  /** Amounts by resource name. */
+  amounts(name: string): Record<string, string | number> | undefined {
+    const value = this.take(name);
+    if (value === undefined) return undefined;
+    if (!isRecord(value)) throw new FieldError(this.at(name), 'a map of quantities', value);
+    for (const [key, inner] of Object.entries(value)) {
+      const good = typeof inner === 'string' || (typeof inner === 'number' && Number.isFinite(inner));
+      if (!good) throw new FieldError(`${this.at(name)}.${key}`, 'a quantity such as 100 or 64Gi', inner);
+    }
+    return value as Record<string, string | number>;
+  }
+
+  /** Another value as fields of this object. */
+  holder(path: string, value: unknown): Fields {
+    return Fields.of(value, path, this.notes);
+  }
+
+  /** Forgets fields that mean nothing any more and whose loss nobody notices. */
+  skip(...names: readonly string[]): void {
+    for (const name of names) this.left.delete(name);
+  }
+
+  finish(): void {
+    for (const name of this.left) this.notes.lost(this.at(name), 'v1 has no such field');
+    this.left.clear();
+  }
+}
+
+/** A text, where YAML may have made a number or boolean of it. */
+export function asText(value: unknown, field: string, notes: Notes): string {
+  if (typeof value === 'string') return value;
+  if (typeof value !== 'number' && typeof value !== 'boolean') throw new FieldError(field, 'a string', value);
+  notes.changed(field, `${value} is quoted: the API server takes strings alone`);
+  return String(value);
+}
+
+/** Without the entries that are undefined or empty maps; an empty list may say something. */
+export function present<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const kept = Object.entries(fields).filter(([, value]) => {
+    if (value === undefined) return false;
+    return !isRecord(value) || Object.keys(value).length > 0;
+  });
+  return Object.fromEntries(kept) as { [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+const serverSide = [
+  'kubectl.kubernetes.io/last-applied-configuration',
+  'karpenter.sh/nodepool-hash',
+  'karpenter.sh/nodepool-hash-version',
+  'karpenter.sh/provisioner-hash',
+  'karpenter.k8s.aws/ec2nodeclass-hash',
+  'karpenter.k8s.aws/ec2nodeclass-hash-version',
+  'karpenter.k8s.aws/nodetemplate-hash',
+];
+
+export interface OldMetadata {
+  readonly name: string;
+  readonly labels?: Record<string, string>;
+  readonly annotations?: Record<string, string>;
+}
+
+/** What of an old object's metadata is its author's: name, labels and annotations. */
+export function metadataOf(root: Fields): OldMetadata {
+  const metadata = root.object('metadata');
+  const name = metadata?.text('name');
+  if (metadata === undefined || name === undefined || name === '') {
+    throw new FieldError('metadata.name', 'a name', name);
+  }
+  const annotations = Object.entries(metadata.texts('annotations') ?? {}).filter(([key]) => !serverSide.includes(key));
+  return { name, ...present({ labels: metadata.texts('labels'), annotations: Object.fromEntries(annotations) }) };
+}

@@ -1,0 +1,228 @@
+import { FieldError } from '../objects/check.js';
+import { blockDeviceMappings } from './block-devices.js';
+import { metadataOf, present } from './fields.js';
+import type { Fields, OldMetadata } from './fields.js';
+import { amiSelectorTerms, tagSelectorTerms } from './selectors.js';
+
+/** What old objects leave to settings of the controller, which are no part of them. */
+export interface IdentityDefaults {
+  /** IAM role of the nodes. */
+  readonly role?: string | undefined;
+  readonly instanceProfile?: string | undefined;
+  /** Tags that the controller put on everything. */
+  readonly tags?: Readonly<Record<string, string>> | undefined;
+}
+
+type OldVersion = 'v1alpha1' | 'v1beta1' | 'v1';
+type Tags = Record<string, string>;
+
+const aliases: Readonly<Record<string, string>> = {
+  AL2: 'al2@latest',
+  AL2023: 'al2023@latest',
+  Bottlerocket: 'bottlerocket@latest',
+  Windows2019: 'windows2019@latest',
+  Windows2022: 'windows2022@latest',
+};
+const families = [...Object.keys(aliases), 'Windows2025', 'Ubuntu', 'Custom'];
+/** Before v1 two network hops reached instance metadata by default, in v1 one. */
+const oldHopLimit = 2;
+const canonical = '099720109477';
+const discovery = 'karpenter.sh/discovery';
+
+/** An EC2NodeClass of an older version, or an AWSNodeTemplate, as an EC2NodeClass of v1. */
+export function convertNodeClass(root: Fields, version: OldVersion, defaults: IdentityDefaults): object {
+  const metadata = metadataOf(root);
+  root.skip('apiVersion', 'kind', 'status');
+  const spec = root.object('spec');
+  if (spec === undefined) throw new FieldError('spec', 'an object', undefined);
+  const converted = nodeClassOf(metadata, nodeClassSpec(spec, version, defaults));
+  root.finish();
+  return converted;
+}
+
+export function nodeClassOf(metadata: OldMetadata, spec: object): object {
+  return { apiVersion: 'karpenter.k8s.aws/v1', kind: 'EC2NodeClass', metadata, spec };
+}
+
+/** `spec` of a node class, or a Provisioner's `spec.provider`, as the spec of v1. */
+export function nodeClassSpec(spec: Fields, version: OldVersion, defaults: IdentityDefaults): object {
+  dropLaunchTemplate(spec);
+  const images = imagesOf(spec);
+  const subnets = subnetTerms(spec);
+  const groups = groupTerms(spec, subnets);
+  const disks = blockDeviceMappings(spec) ?? images.blockDeviceMappings;
+  const converted = present({
+    ...identity(spec, defaults, clusterOf([...subnets, ...groups])),
+    amiFamily: images.amiFamily,
+    amiSelectorTerms: images.amiSelectorTerms,
+    subnetSelectorTerms: subnets,
+    securityGroupSelectorTerms: groups,
+    blockDeviceMappings: disks,
+    metadataOptions: metadataOptions(spec, version),
+    userData: spec.text('userData'),
+    tags: tagsOf(spec, defaults),
+    ...passedOn(spec),
+  });
+  spec.finish();
+  return converted;
+}
+
+const passed = [
+  'detailedMonitoring',
+  'associatePublicIPAddress',
+  'instanceStorePolicy',
+  'context',
+  'kubelet',
+  'capacityReservationSelectorTerms',
+  'placementGroupSelector',
+  'networkInterfaces',
+  'cpuOptions',
+  'connectionTracking',
+  'ipPrefixCount',
+];
+
+/** Fields that are in v1 as they were. */
+function passedOn(spec: Fields): Record<string, unknown> {
+  return Object.fromEntries(passed.map((name) => [name, spec.take(name)]));
+}
+
+function dropLaunchTemplate(spec: Fields): void {
+  for (const name of ['launchTemplate', 'launchTemplateName']) {
+    const template = spec.take(name);
+    if (template === undefined) continue;
+    const what = typeof template === 'string' ? ` ${template}` : '';
+    const message = `launch template${what} cannot be used: write its image, user data, disks and groups into the node class`;
+    spec.notes.lost(spec.at(name), message);
+  }
+}
+
+interface Images {
+  readonly amiSelectorTerms: readonly object[];
+  readonly amiFamily?: string;
+  readonly blockDeviceMappings?: object[];
+}
+
+function imagesOf(spec: Fields): Images {
+  const family = spec.text('amiFamily');
+  if (family !== undefined && !families.includes(family)) {
+    throw new FieldError(spec.at('amiFamily'), `one of ${families.join(', ')}`, family);
+  }
+  const listed = listedTerms(spec, 'amiSelectorTerms');
+  const terms = amiSelectorTerms(spec) ?? listed;
+  if (family === 'Ubuntu') return ubuntu(spec, terms);
+  const aliased = terms?.some((term) => (term as { alias?: unknown }).alias !== undefined) === true;
+  if (terms !== undefined && (family !== undefined || aliased)) {
+    return { amiSelectorTerms: terms, ...(family === undefined ? {} : { amiFamily: family }) };
+  }
+  if (family === undefined)
+    spec.notes.check(spec.at('amiFamily'), 'is missing; AL2, which was the default, is written');
+  const chosen = family ?? 'AL2';
+  if (terms !== undefined) return { amiSelectorTerms: terms, amiFamily: chosen };
+  const alias = aliases[chosen];
+  if (alias === undefined) {
+    throw new FieldError(spec.at('amiSelectorTerms'), `terms that select an image of family ${chosen}`, undefined);
+  }
+  spec.notes.changed(spec.at('amiFamily'), `${chosen} becomes amiSelectorTerms with alias ${alias}`);
+  return { amiSelectorTerms: [{ alias }] };
+}
+
+/** v1 has no Ubuntu family: EKS' Ubuntu images take AL2's user data, from another disk. */
+function ubuntu(spec: Fields, terms: readonly unknown[] | undefined): Images {
+  spec.notes.check(spec.at('amiFamily'), 'v1 knows no Ubuntu: AL2, whose user data its images understand, is written');
+  const own = [{ name: 'ubuntu-eks/k8s_*', owner: canonical }];
+  if (terms === undefined) {
+    spec.notes.check(spec.at('amiSelectorTerms'), "Canonical's EKS images by name; narrow it to one release");
+  }
+  return {
+    amiFamily: 'AL2',
+    amiSelectorTerms: (terms ?? own) as object[],
+    blockDeviceMappings: [
+      { deviceName: '/dev/sda1', rootVolume: true, ebs: { encrypted: true, volumeSize: '20Gi', volumeType: 'gp3' } },
+    ],
+  };
+}
+
+type Term = { readonly id?: string; readonly tags?: Tags };
+
+function listedTerms(spec: Fields, name: string): Term[] | undefined {
+  const terms = spec.list(name);
+  return terms === undefined || terms.length === 0 ? undefined : (terms as Term[]);
+}
+
+function subnetTerms(spec: Fields): Term[] {
+  const found = tagSelectorTerms(spec, 'subnetSelector');
+  const terms = found === undefined || found.length === 0 ? listedTerms(spec, 'subnetSelectorTerms') : found;
+  if (terms !== undefined) return terms;
+  spec.notes.check(spec.at('subnetSelectorTerms'), `is missing; subnets tagged ${discovery}=CLUSTER_NAME are written`);
+  return [{ tags: { [discovery]: 'CLUSTER_NAME' } }];
+}
+
+/** A launch template brought its groups along: without it they are found as the subnets are. */
+function groupTerms(spec: Fields, subnets: readonly Term[]): Term[] {
+  const found = tagSelectorTerms(spec, 'securityGroupSelector');
+  const terms = found === undefined || found.length === 0 ? listedTerms(spec, 'securityGroupSelectorTerms') : found;
+  if (terms !== undefined) return terms;
+  const tag = clusterOf(subnets);
+  spec.notes.check(spec.at('securityGroupSelectorTerms'), `is missing; groups tagged ${discovery}=${tag} are written`);
+  return [{ tags: { [discovery]: tag } }];
+}
+
+/** The cluster's name, by the tag with which Karpenter's guides mark what belongs to it. */
+function clusterOf(terms: readonly Term[]): string {
+  return terms.map(({ tags }) => tags?.[discovery]).find((tag) => tag !== undefined && tag !== '*') ?? 'CLUSTER_NAME';
+}
+
+function identity(
+  spec: Fields,
+  defaults: IdentityDefaults,
+  cluster: string,
+): { role?: string; instanceProfile?: string } {
+  const role = spec.text('role');
+  const instanceProfile = spec.text('instanceProfile');
+  if (role !== undefined || instanceProfile !== undefined) return present({ role, instanceProfile });
+  if (defaults.role !== undefined) return { role: defaults.role };
+  if (defaults.instanceProfile !== undefined) {
+    spec.notes.changed(spec.at('instanceProfile'), `${defaults.instanceProfile}, from the controller's settings`);
+    return { instanceProfile: defaults.instanceProfile };
+  }
+  const guess = `KarpenterNodeRole-${cluster}`;
+  const message = `neither role nor instanceProfile is given; ${guess}, the name of Karpenter's guides, is written (--role says another)`;
+  spec.notes.check(spec.at('role'), message);
+  return { role: guess };
+}
+
+function metadataOptions(spec: Fields, version: OldVersion): object | undefined {
+  const options = spec.object('metadataOptions');
+  const httpPutResponseHopLimit = options?.whole('httpPutResponseHopLimit');
+  const hops = httpPutResponseHopLimit ?? (version === 'v1' ? undefined : oldHopLimit);
+  if (httpPutResponseHopLimit === undefined && hops !== undefined) {
+    spec.notes.changed(`${spec.at('metadataOptions')}.httpPutResponseHopLimit`, 'written as 2: v1 would default to 1');
+  }
+  const converted = present({
+    httpEndpoint: options?.text('httpEndpoint'),
+    httpProtocolIPv6: options?.text('httpProtocolIPv6'),
+    httpPutResponseHopLimit: hops,
+    httpTokens: options?.text('httpTokens'),
+  });
+  options?.finish();
+  return converted;
+}
+
+const ownTags = [
+  'eks:eks-cluster-name',
+  'karpenter.sh/nodepool',
+  'karpenter.sh/nodeclaim',
+  'karpenter.sh/provisioner-name',
+  'karpenter.k8s.aws/ec2nodeclass',
+];
+
+function tagsOf(spec: Fields, defaults: IdentityDefaults): Tags {
+  const tags: Tags = { ...defaults.tags, ...spec.texts('tags') };
+  return Object.fromEntries(
+    Object.entries(tags).filter(([key]) => {
+      const own = ownTags.includes(key) || key.startsWith('kubernetes.io/cluster');
+      if (own) spec.notes.lost(`${spec.at('tags')}.${key}`, 'the system sets this tag itself');
+      return !own;
+    }),
+  );
+}

@@ -1,0 +1,207 @@
+import { hashText } from '../../core/hash.js';
+import { FieldError } from '../objects/check.js';
+import { convertDisruption } from './disruption.js';
+import type { OldDisruption } from './disruption.js';
+import { metadataOf, present } from './fields.js';
+import type { Fields, OldMetadata } from './fields.js';
+import { nodeClassOf, nodeClassSpec } from './node-class.js';
+import type { IdentityDefaults } from './node-class.js';
+import { kubeletOf, requirements, templateAnnotations, templateLabels, withProvisionerDefaults } from './template.js';
+
+/** A NodePool of v1 as conversion makes it; the node class's name may still change. */
+export interface ConvertedPool {
+  readonly pool: {
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly metadata: OldMetadata;
+    readonly spec: { readonly template: { readonly spec: { nodeClassRef: { name: string } } } };
+  };
+  /** Further objects that say what a NodePool of v1 cannot. */
+  readonly others: readonly object[];
+  /** Settings for kubelet that the pool's node class has to take. */
+  readonly kubelet?: Record<string, unknown>;
+}
+
+const policyLabel = 'stowage.dev/disruption-policy';
+
+interface Parts {
+  readonly metadata: OldMetadata;
+  readonly spec: Fields;
+  readonly templateMetadata: object;
+  readonly templateSpec: object;
+  readonly disruption: OldDisruption;
+  readonly limits: Record<string, string | number> | undefined;
+}
+
+/** A NodePool of v1beta1, or one of v1 that still uses older fields. */
+export function convertNodePool(root: Fields, version: 'v1beta1' | 'v1'): ConvertedPool {
+  const metadata = metadataOf(root);
+  root.skip('apiVersion', 'kind', 'status');
+  const spec = root.object('spec');
+  const template = spec?.object('template');
+  const inner = template?.object('spec');
+  if (spec === undefined || template === undefined || inner === undefined) {
+    throw new FieldError('spec.template.spec', 'an object', undefined);
+  }
+  const disruption = convertDisruption(spec, version);
+  const labels = template.object('metadata');
+  inner.skip('resources');
+  const kubelet = kubeletOf(inner, 'kubelet') ?? kubeletOf(inner, 'kubeletConfiguration');
+  const own = inner.text('expireAfter');
+  if (own !== undefined && disruption.expireAfter !== undefined) {
+    spec.notes.lost('spec.disruption.expireAfter', `spec.template.spec.expireAfter ${own} stands already`);
+  }
+  const templateSpec = present({
+    taints: inner.list('taints'),
+    startupTaints: inner.list('startupTaints'),
+    expireAfter: own ?? disruption.expireAfter,
+    terminationGracePeriod: inner.text('terminationGracePeriod'),
+  });
+  const parts: Parts = {
+    metadata,
+    spec,
+    templateMetadata: present({
+      labels: templateLabels(labels?.texts('labels'), 'spec.template.metadata.labels', spec.notes),
+      annotations: templateAnnotations(labels?.texts('annotations'), 'spec.template.metadata.annotations', spec.notes),
+    }),
+    templateSpec: { requirements: requirements(inner), nodeClassRef: nodeClassRef(inner), ...templateSpec },
+    disruption,
+    limits: limitsOf(spec),
+  };
+  labels?.finish();
+  inner.finish();
+  template.finish();
+  const converted = assemble(parts, version);
+  root.finish();
+  return { ...converted, ...(kubelet === undefined ? {} : { kubelet }) };
+}
+
+/** A Provisioner of v1alpha5: the pool, and the node class of its `provider` where it has one. */
+export function convertProvisioner(root: Fields, defaults: IdentityDefaults): ConvertedPool {
+  const metadata = metadataOf(root);
+  root.skip('apiVersion', 'kind', 'status');
+  const spec = root.object('spec');
+  if (spec === undefined) throw new FieldError('spec', 'an object', undefined);
+  spec.notes.changed('', 'becomes a NodePool of karpenter.sh/v1');
+  const labels = templateLabels(spec.texts('labels'), 'spec.labels', spec.notes);
+  const kubelet = kubeletOf(spec, 'kubeletConfiguration');
+  const disruption = convertDisruption(spec, 'v1alpha5');
+  const { name, nodeClass } = provisionerClass(spec, metadata, defaults);
+  const parts: Parts = {
+    metadata,
+    spec,
+    templateMetadata: present({
+      labels,
+      annotations: templateAnnotations(spec.texts('annotations'), 'spec.annotations', spec.notes),
+    }),
+    templateSpec: {
+      requirements: withProvisionerDefaults(requirements(spec), labels, spec.notes),
+      nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name },
+      ...present({
+        taints: spec.list('taints'),
+        startupTaints: spec.list('startupTaints'),
+        expireAfter: disruption.expireAfter,
+      }),
+    },
+    disruption,
+    limits: limitsOf(spec),
+  };
+  const converted = assemble(parts, 'v1alpha5');
+  root.finish();
+  return {
+    pool: converted.pool,
+    others: [...(nodeClass === undefined ? [] : [nodeClass]), ...converted.others],
+    ...(kubelet === undefined ? {} : { kubelet }),
+  };
+}
+
+function assemble({ metadata, spec, ...parts }: Parts, version: string): Pick<ConvertedPool, 'pool' | 'others'> {
+  const { disruption } = parts;
+  const weight = spec.whole('weight');
+  const replicas = spec.whole('replicas');
+  const { policy, label } = policyOf(metadata.name, disruption.rates);
+  const template = {
+    ...(Object.keys(parts.templateMetadata).length === 0 ? {} : { metadata: parts.templateMetadata }),
+    spec: parts.templateSpec as { nodeClassRef: { name: string } },
+  };
+  const optional = present({
+    disruption: disruption.disruption,
+    limits: parts.limits,
+    weight: weight === 0 && version !== 'v1' ? undefined : weight,
+    replicas,
+  });
+  spec.finish();
+  const labels = label === undefined ? metadata.labels : { ...metadata.labels, [policyLabel]: label };
+  return {
+    pool: {
+      apiVersion: 'karpenter.sh/v1',
+      kind: 'NodePool',
+      metadata: { ...metadata, ...(labels === undefined ? {} : { labels }) },
+      spec: { template, ...optional },
+    },
+    others: policy === undefined ? [] : [policy],
+  };
+}
+
+/** A policy selects pools by label, so the pool gets one. */
+function policyOf(pool: string, rates: OldDisruption['rates']): { policy?: object; label?: string } {
+  if (rates.length === 0) return {};
+  const label = pool.length <= 63 ? pool : hashText(pool);
+  const policy = {
+    apiVersion: 'stowage.dev/v1alpha1',
+    kind: 'DisruptionPolicy',
+    metadata: { name: pool },
+    spec: { nodePoolSelector: { matchLabels: { [policyLabel]: label } }, rates },
+  };
+  return { policy, label };
+}
+
+function limitsOf(spec: Fields): Record<string, string | number> | undefined {
+  const limits = spec.take('limits');
+  if (limits === undefined) return undefined;
+  const wrapped = typeof limits === 'object' && limits !== null && 'resources' in limits;
+  const holder = wrapped ? spec.holder('spec.limits', limits) : spec.holder('spec', { limits });
+  if (wrapped) spec.notes.changed('spec.limits.resources', 'becomes spec.limits');
+  return holder.amounts(wrapped ? 'resources' : 'limits');
+}
+
+function nodeClassRef(inner: Fields): { group: string; kind: string; name: string } {
+  const ref = inner.object('nodeClassRef');
+  if (ref === undefined) throw new FieldError(inner.at('nodeClassRef'), 'a reference to a node class', undefined);
+  const apiVersion = ref.text('apiVersion');
+  const group = ref.text('group') ?? apiVersion?.split('/')[0] ?? 'karpenter.k8s.aws';
+  const kind = ref.text('kind') ?? 'EC2NodeClass';
+  if (apiVersion !== undefined) ref.notes.changed(ref.at('apiVersion'), `becomes group ${group}`);
+  const name = ref.text('name');
+  if (name === undefined || name === '') throw new FieldError(ref.at('name'), 'a name', name);
+  ref.finish();
+  return { group, kind: kind === 'AWSNodeTemplate' ? 'EC2NodeClass' : kind, name };
+}
+
+function provisionerClass(
+  spec: Fields,
+  metadata: OldMetadata,
+  defaults: IdentityDefaults,
+): { readonly name: string; readonly nodeClass?: object } {
+  const ref = spec.object('providerRef');
+  const provider = spec.object('provider');
+  if (ref !== undefined) {
+    ref.skip('apiVersion', 'kind');
+    const name = ref.text('name');
+    if (name === undefined || name === '') throw new FieldError(ref.at('name'), 'a name', name);
+    spec.notes.changed('spec.providerRef', `becomes nodeClassRef to EC2NodeClass ${name}`);
+    ref.finish();
+    if (provider !== undefined) spec.notes.lost('spec.provider', 'spec.providerRef decides');
+    return { name };
+  }
+  if (provider === undefined) {
+    spec.notes.check('spec.providerRef', 'is missing; EC2NodeClass default is referred to');
+    return { name: 'default' };
+  }
+  provider.skip('apiVersion', 'kind');
+  spec.notes.changed('spec.provider', `becomes EC2NodeClass ${metadata.name}`);
+  return {
+    name: metadata.name,
+    nodeClass: nodeClassOf({ name: metadata.name }, nodeClassSpec(provider, 'v1alpha1', defaults)),
+  };
+}

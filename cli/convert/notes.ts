@@ -1,0 +1,52 @@
+/** What conversion did to one field of one object. */
+export interface Note {
+  /** Where the object stands: file, and its place in it. */
+  readonly where: string;
+  /** Kind and name as given. */
+  readonly object: string;
+  /** `changed`: says the same in other words. `check`: rests on an assumption. `lost`: could not be carried. */
+  readonly effect: 'changed' | 'check' | 'lost';
+  readonly field: string;
+  readonly message: string;
+}
+
+/** Gathers the notes about one object. */
+export class Notes {
+  readonly all: Note[] = [];
+
+  constructor(
+    private readonly where: string,
+    private readonly object: string,
+  ) {}
+
+  changed(field: string, message: string): void {
+    this.add('changed', field, message);
+  }
+
+  check(field: string, message: string): void {
+    this.add('check', field, message);
+  }
+
+  lost(field: string, message: string): void {
+    this.add('lost', field, message);
+  }
+
+  private add(effect: Note['effect'], field: string, message: string): void {
+    this.all.push({ where: this.where, object: this.object, effect, field, message });
+  }
+}
+
+/** The notes for a person: object by object, one line for each field. */
+export function notesText(notes: readonly Note[]): string {
+  const lines: string[] = [];
+  let last = '';
+  for (const { where, object, effect, field, message } of notes) {
+    const title = `${where}: ${object}`;
+    if (title !== last) lines.push(title);
+    last = title;
+    lines.push(`  ${effect.padEnd(8)} ${field === '' ? '' : `${field}: `}${message}`);
+  }
+  const count = (effect: Note['effect']): number => notes.filter((note) => note.effect === effect).length;
+  lines.push(`${count('changed')} changed, ${count('check')} to check, ${count('lost')} not carried over`);
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,67 @@
+import { FieldError } from '../objects/check.js';
+import type { Fields } from './fields.js';
+
+type Tags = Record<string, string>;
+
+const mostTerms = 30;
+const idKeys = ['aws-ids', 'aws::ids'];
+
+const split = (text: string): string[] =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+
+/** Every choice of one value for each key: the old selectors wrote alternatives with commas. */
+function combinations(tags: Tags, field: string): Tags[] {
+  let all: Tags[] = [{}];
+  for (const [key, value] of Object.entries(tags)) {
+    // An empty value asked for the key alone.
+    const values = value.trim() === '' ? ['*'] : split(value);
+    all = all.flatMap((chosen) => values.map((one) => ({ ...chosen, [key]: one })));
+    if (all.length > mostTerms) throw new FieldError(field, `at most ${mostTerms} combinations of values`, tags);
+  }
+  return all;
+}
+
+function byIds(selector: Tags): { readonly ids: readonly string[]; readonly tags: Tags } {
+  const ids = idKeys.flatMap((key) => split(selector[key] ?? ''));
+  const tags = Object.fromEntries(Object.entries(selector).filter(([key]) => !idKeys.includes(key)));
+  return { ids, tags };
+}
+
+/** `subnetSelector` or `securityGroupSelector`, a map, as the selector terms of v1. */
+export function tagSelectorTerms(owner: Fields, name: string): { id?: string; tags?: Tags }[] | undefined {
+  const selector = owner.texts(name);
+  if (selector === undefined) return undefined;
+  const field = owner.at(name);
+  const { ids, tags } = byIds(selector);
+  owner.notes.changed(field, `becomes ${name}Terms`);
+  if (ids.length === 0) return combinations(tags, field).map((chosen) => ({ tags: chosen }));
+  if (Object.keys(tags).length > 0) {
+    owner.notes.lost(field, `ids and tags together: the ids decide, ${Object.keys(tags).join(', ')} is dropped`);
+  }
+  return ids.map((id) => ({ id }));
+}
+
+/** `amiSelector`, a map, as selector terms of v1; undefined where it selects by nothing. */
+export function amiSelectorTerms(
+  owner: Fields,
+  name = 'amiSelector',
+): { id?: string; name?: string; owner?: string; tags?: Tags }[] | undefined {
+  const selector = owner.texts(name);
+  if (selector === undefined || Object.keys(selector).length === 0) return undefined;
+  const field = owner.at(name);
+  owner.notes.changed(field, 'becomes amiSelectorTerms');
+  const { ids, tags: rest } = byIds(selector);
+  if (ids.length > 0) return ids.map((id) => ({ id }));
+  const { 'aws::name': names = '', 'aws::owners': owners = '', ...tags } = rest;
+  const places = split(owners).length === 0 ? [{}] : split(owners).map((one) => ({ owner: one }));
+  const named = split(names).length === 0 ? [{}] : split(names).map((one) => ({ name: one }));
+  const tagged = Object.keys(tags).length === 0 ? [{}] : combinations(tags, field).map((one) => ({ tags: one }));
+  const terms = named.flatMap((each) =>
+    places.flatMap((place) => tagged.map((tag) => ({ ...each, ...place, ...tag }))),
+  );
+  if (terms.length > mostTerms) throw new FieldError(field, `at most ${mostTerms} combinations of values`, selector);
+  return terms;
+}

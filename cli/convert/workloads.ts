@@ -1,0 +1,40 @@
+import { isMap, isScalar, parseDocument, visit } from 'yaml';
+import type { Notes } from './notes.js';
+
+const renamed: Readonly<Record<string, string>> = {
+  'karpenter.sh/do-not-evict': 'karpenter.sh/do-not-disrupt',
+  'karpenter.sh/do-not-consolidate': 'karpenter.sh/do-not-disrupt',
+  'karpenter.sh/provisioner-name': 'karpenter.sh/nodepool',
+};
+
+/** Fields whose value names a label. */
+const namingFields: ReadonlySet<unknown> = new Set(['key', 'topologyKey']);
+
+/** Whether a text may hold a key that was renamed. */
+export function namesOldKeys(text: string): boolean {
+  return Object.keys(renamed).some((key) => text.includes(key));
+}
+
+/**
+ * Any other object, with the annotations and labels that Karpenter renamed written by their names of now. Comments and
+ * form stay as they are.
+ */
+export function renameKeys(text: string, notes: Notes): string {
+  const document = parseDocument(text);
+  visit(document, {
+    Pair(_, { key, value }, path) {
+      if (!isScalar(key)) return;
+      const now = renamed[String(key.value)];
+      const holder = path.at(-1);
+      if (now !== undefined && isMap(holder)) {
+        notes.changed('', `${String(key.value)} becomes ${now}`);
+        if (holder.has(now)) holder.delete(key.value);
+        else key.value = now;
+      } else if (namingFields.has(key.value) && isScalar(value) && renamed[String(value.value)] !== undefined) {
+        notes.changed('', `${String(value.value)} becomes ${renamed[String(value.value)] ?? ''}`);
+        value.value = renamed[String(value.value)];
+      }
+    },
+  });
+  return document.toString({ lineWidth: 0 }).trimEnd();
+}
