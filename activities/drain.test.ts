@@ -137,16 +137,19 @@ describe('terminating a node', () => {
     expect(names()).toEqual([]);
   });
 
-  test('a do-not-disrupt pod is waited for, not evicted', async () => {
-    put('holy', { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } });
-    const stop = running();
+  test.each([annotations.doNotDisrupt, annotations.doNotEvict])(
+    'a pod with %s is waited for, not evicted',
+    async (key) => {
+      put('holy', { metadata: { annotations: { [key]: 'true' } } });
+      const stop = running();
 
-    const progress = await drain();
-    stop();
+      const progress = await drain();
+      stop();
 
-    expect(progress.blockedBy).toEqual(['pod/default/holy (do-not-disrupt)']);
-    expect(names()).toEqual(['holy']);
-  });
+      expect(progress.blockedBy).toEqual(['pod/default/holy (do-not-disrupt)']);
+      expect(names()).toEqual(['holy']);
+    },
+  );
 
   test('the deadline ends all protection, in every tier, as soon as a grace would overrun it', async () => {
     put('web', { spec: { terminationGracePeriodSeconds: 60 } });

@@ -19,6 +19,10 @@ export const labels = {
 
 export const annotations = {
   doNotDisrupt: 'karpenter.sh/do-not-disrupt',
+  /** Before v1beta1, on pods: what `doNotDisrupt` is now. */
+  doNotEvict: 'karpenter.sh/do-not-evict',
+  /** Before v1beta1, on nodes: neither consolidated nor, under consolidation, removed for being empty. */
+  doNotConsolidate: 'karpenter.sh/do-not-consolidate',
   nodePoolHash: 'karpenter.sh/nodepool-hash',
   nodePoolHashVersion: 'karpenter.sh/nodepool-hash-version',
   terminationTimestamp: 'karpenter.sh/nodeclaim-termination-timestamp',

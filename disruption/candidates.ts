@@ -38,10 +38,20 @@ export function whyNotCandidate(
   const why = whyNotDisruptable(view, context);
   if (why !== undefined) return why;
   if (node?.metadata.annotations?.[annotations.doNotDisrupt] === 'true') return 'the node is marked do-not-disrupt';
+  if (method === 'graceful' && isKeptFromConsolidation(view)) return 'the node is marked do-not-consolidate';
   if (claim.metadata.labels?.[labels.nodePool] === undefined) return 'it has no NodePool label';
   if (pool === undefined) return 'its NodePool does not exist';
   const waived = method === 'eventual' && claim.spec.terminationGracePeriod !== undefined;
   return waived ? undefined : blockingPod(view.pods, context);
+}
+
+/**
+ * The older annotation on nodes forbids consolidation alone: drift goes on, and so does the removal of empty nodes
+ * where that is all that the pool does (the former ttlSecondsAfterEmpty).
+ */
+function isKeptFromConsolidation({ node, pool }: NodeView): boolean {
+  const marked = node?.metadata.annotations?.[annotations.doNotConsolidate] === 'true';
+  return marked && pool?.spec.disruption.consolidationPolicy !== 'WhenEmpty';
 }
 
 /** What the state of claim and node forbids. */

@@ -4,6 +4,7 @@ import type { Condition, Pod } from '../api/kubernetes.js';
 import { annotations, labels } from '../api/labels.js';
 import { nodeClaim, nodePool } from '../test/builders/activity-world.js';
 import type { CandidateContext, NodeView } from './candidates.js';
+import { whyNotCandidate } from './candidates.js';
 import { countPools, emptyNodes } from './emptiness.js';
 
 const now = Date.parse('2026-01-05T12:00:00Z');
@@ -107,6 +108,7 @@ describe('emptyNodes', () => {
   test.each([
     ['nominated', { nominated: new Set(['node-a']) }, {}],
     ['do-not-disrupt', {}, { node: { annotations: { [annotations.doNotDisrupt]: 'true' } } }],
+    ['do-not-consolidate', {}, { node: { annotations: { [annotations.doNotConsolidate]: 'true' } } }],
     ['being deleted', {}, { claim: { deletionTimestamp: ago(1) } }],
     ['without a pool label', {}, { claim: { labels: {} } }],
     ['claimed', { claimed: new Set(['uid-a']) }, {}],
@@ -122,6 +124,14 @@ describe('emptyNodes', () => {
     expect(decide([view('a', { pods: [holy] })]).held).toEqual([
       { nodePool: 'default', why: 'node-a: pod default/d is marked do-not-disrupt' },
     ]);
+  });
+
+  test('do-not-consolidate keeps no empty node of a pool that only removes empty ones, and forbids no drift', () => {
+    const emptyOnly = nodePool('default', { disruption: { consolidationPolicy: 'WhenEmpty', consolidateAfter: '0s' } });
+    const marked = { node: { annotations: { [annotations.doNotConsolidate]: 'true' } } };
+    expect(removed([view('a', { ...marked, pool: emptyOnly })])).toEqual(['a']);
+    expect(whyNotCandidate(view('a', marked), context, 'eventual')).toBeUndefined();
+    expect(whyNotCandidate(view('a', marked), context)).toContain('do-not-consolidate');
   });
 
   test('a DaemonSet pod behind an exhausted PDB keeps the node', () => {

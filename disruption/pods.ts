@@ -58,9 +58,11 @@ export function isDrainable(pod: Pod, now: number): boolean {
 
 /**
  * The pod's own wish not to be disrupted (section 1.6): `true`, or a duration from its start. Gives until when it holds,
- * infinity for ever, undefined when it does not hold. A value that is neither is ignored.
+ * infinity for ever, undefined when it does not hold. A value that is neither is ignored. The older `do-not-evict` on
+ * pods means the same.
  */
 export function doNotDisruptUntil(pod: Pod, now: number): number | undefined {
+  if (pod.metadata.annotations?.[annotations.doNotEvict] === 'true') return Number.POSITIVE_INFINITY;
   const value = pod.metadata.annotations?.[annotations.doNotDisrupt];
   if (value === undefined) return undefined;
   if (value === 'true') return Number.POSITIVE_INFINITY;

@@ -10,6 +10,7 @@ import type { OperatorContext } from './context.js';
 import { watchInterruptions } from './interruptions.js';
 import { watchNodeClasses } from './node-classes.js';
 import { watchNodePools } from './node-pools.js';
+import { watchOldAnnotations } from './old-annotations.js';
 import { watchPendingPods } from './pending-pods.js';
 import { Starter } from './starter.js';
 
@@ -93,6 +94,7 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
     watchClaimConditions(context),
     watchConsistency(context),
     watchPendingPods(context),
+    watchOldAnnotations(context),
   ];
   try {
     await watchInterruptions(context, signal);

@@ -9,6 +9,7 @@ import { nodePools } from '../../api/karpenter/node-pool.js';
 import type { KubernetesObject, Pod } from '../../api/kubernetes.js';
 import { coreWellKnownLabels } from '../../api/labels.js';
 import { convert } from '../../cli/convert.js';
+import type { CloudProvider } from '../../cloud/port.js';
 import { isTrue } from '../../core/conditions.js';
 import { plan } from '../../packing/plan.js';
 import { awsProvider, resolved } from './aws-subject.js';
@@ -54,7 +55,11 @@ describe('examples/nodepools', () => {
   const files = readdirSync(folder).filter((file) => file.endsWith('.yaml'));
   const reservation = { id: 'cr-0123456789abcdef0', instanceType: 'm5.large', total: 5, available: 5 };
 
+  // One provider for all: it reads the whole catalogue of the region once.
+  let provider: CloudProvider;
+
   beforeAll(async () => {
+    ({ provider } = awsProvider(stack()));
     await cloud().reset();
     const tagged = { ...reservation, zone: `${stack().region}a`, tags: { purpose: 'stowage' } };
     await cloud().configure({ capacityReservations: [tagged] });
@@ -71,7 +76,6 @@ describe('examples/nodepools', () => {
 
   test.each(files)('%s: its node class becomes Ready, and a pod gets a node of its pool', async (file) => {
     const objects = objectsOf(readFileSync(join(folder, file), 'utf8'));
-    const { provider } = awsProvider(stack());
     const pool = nodePools.mustParse(objects.find(({ kind }) => kind === 'NodePool'));
     const given = ec2NodeClasses.mustParse(objects.find(({ kind }) => kind === 'EC2NodeClass'));
     const name = pool.metadata.name ?? '';
