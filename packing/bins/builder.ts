@@ -1,16 +1,16 @@
 import type { Compiled } from './compile.js';
 import { Filler } from './filler.js';
-import type { Market } from './market.js';
+import { blockBits, free, type Market } from './market.js';
 import type { Stack } from './plan.js';
 import type { Seed } from './stock.js';
 import { Stock } from './stock.js';
 
 /** How many offers are filled to find the next bin. */
 const candidatesPerBin = 4;
-/** Added to prices that are divided by: offers may be free. */
-const free = 1e-12;
 /** How much less than the most that an offer promises a larger one may promise to be taken in its place. */
 const nearlyMost = 0.99;
+/** Scores that differ by no more than this count as equal: the cheaper offer is tried then. */
+const alike = 1 + 1e-9;
 /** How many offers a random rebuild chooses among. */
 const candidatesAtRandom = 16;
 
@@ -32,6 +32,8 @@ export class Builder {
   private readonly target: Float64Array;
   private readonly importance: Float64Array;
   private readonly phase: Uint8Array;
+  private readonly ownValue: Float64Array;
+  private readonly roomValue: Float64Array;
   /** Offers dearer than this are not looked at. */
   private ceiling = Infinity;
 
@@ -50,6 +52,8 @@ export class Builder {
     this.target = new Float64Array(compiled.dims);
     this.importance = new Float64Array(compiled.dims);
     this.phase = new Uint8Array(compiled.sets);
+    this.ownValue = new Float64Array(compiled.supply.count * compiled.dims);
+    this.roomValue = new Float64Array(compiled.supply.count * compiled.dims);
   }
 
   /** Work done so far, in units of `Effort`. */
@@ -164,17 +168,28 @@ export class Builder {
 
   /** Puts into `choice` the offers that could hold most worth for their price of what is left; how many. */
   private shortlistFree(seed: Seed): number {
-    const { market, compiled, choiceScore } = this;
+    const { market, compiled, choiceScore, wanted } = this;
+    const { price } = compiled;
     const shape = compiled.shapeOf[seed.item]!;
     const offers = compiled.offersOfSet[seed.set]!;
+    const { value, most, tightest } = market.shelf(seed.set);
+    const all = tightest * this.valueStock(seed.set) * (1 + 1e-9);
     let found = 0;
     for (let k = market.firstWorth(seed.set, market.worth[shape]!); k < offers.length; k++) {
-      const o = offers[k]!;
-      if (compiled.price[o]! > this.ceiling) break;
+      const cost = price[offers[k]!]!;
+      if (cost > this.ceiling) break;
+      if (found === wanted) {
+        // No offer from here on is worth more for its price than all that is left.
+        if (all <= choiceScore[found - 1]! * cost) break;
+        if (most[k >>> blockBits]! <= choiceScore[found - 1]! * alike) {
+          k |= (1 << blockBits) - 1;
+          continue;
+        }
+      }
       market.work++;
-      const score = this.promise(o, seed.set);
-      if (found === this.wanted && score <= choiceScore[found - 1]!) continue;
-      if (market.holds(o, shape)) found = this.offer(o, score, found);
+      const score = this.promise(offers[k]!, value, k * compiled.dims);
+      if (found === wanted && score <= choiceScore[found - 1]! * alike) continue;
+      if (market.holds(offers[k]!, shape)) found = this.offer(offers[k]!, score, found);
     }
     return found;
   }
@@ -185,27 +200,52 @@ export class Builder {
     const shape = compiled.shapeOf[seed.item]!;
     const offers = compiled.offersOfSet[seed.set]!;
     const first = market.firstWorth(seed.set, market.worth[shape]!);
+    const { value, most: mostOf } = market.shelf(seed.set);
+    this.valueStock(seed.set);
     let most = 0;
     for (const pass of [0, 1]) {
       for (let k = offers.length - 1; k >= first; k--) {
-        const o = offers[k]!;
+        if (mostOf[k >>> blockBits]! <= most) {
+          k &= ~((1 << blockBits) - 1);
+          continue;
+        }
         market.work++;
-        const score = this.promise(o, seed.set);
-        if (score <= most || !market.holds(o, shape)) continue;
+        const score = this.promise(offers[k]!, value, k * compiled.dims);
+        if (score <= most || !market.holds(offers[k]!, shape)) continue;
         if (pass === 0) most = score;
-        else return this.offer(o, score, 0);
+        else return this.offer(offers[k]!, score, 0);
       }
       most *= nearlyMost;
     }
     return 0;
   }
 
+  /** Values what bins of each supply could use, in the eyes of `set`; the most that any supply has of it. */
+  private valueStock(set: number): number {
+    const { stock, ownValue, roomValue } = this;
+    const { prices } = this.market;
+    const { dims, supply } = this.compiled;
+    let most = 0;
+    for (let k = 0; k < supply.count; k++) {
+      let total = 0;
+      for (let d = 0; d < dims; d++) {
+        const at = k * dims + d;
+        const price = prices[set * dims + d]!;
+        ownValue[at] = price * stock.own[at]!;
+        roomValue[at] = price * (stock.own[at]! + stock.others[at]!);
+        total += roomValue[at]!;
+      }
+      if (total > most) most = total;
+    }
+    return most;
+  }
+
   /** Inserts an offer into `choice`, best first, dropping the last where it is full. */
   private offer(offer: number, score: number, found: number): number {
     const { choice, choiceScore } = this;
-    if (found === this.wanted && score <= choiceScore[found - 1]!) return found;
+    if (found === this.wanted && score <= choiceScore[found - 1]! * alike) return found;
     let k = found < this.wanted ? found : found - 1;
-    while (k > 0 && choiceScore[k - 1]! < score) {
+    while (k > 0 && choiceScore[k - 1]! * alike < score) {
       choice[k] = choice[k - 1]!;
       choiceScore[k] = choiceScore[k - 1]!;
       k--;
@@ -215,26 +255,34 @@ export class Builder {
     return Math.min(this.wanted, found + 1);
   }
 
-  /** How much worth for its price `offer` could hold of what is left. */
-  private promise(offer: number, set: number): number {
-    const { own, others, othersRate } = this.stock;
-    const { prices } = this.market;
-    const { dims, capacity, price: cost, supply } = this.compiled;
+  /** How much worth for its price `offer`, valued at `value[k]` onwards, could hold of what is left. */
+  private promise(offer: number, value: Float64Array, k: number): number {
+    const { ownValue, roomValue } = this;
+    const { dims, price, supply } = this.compiled;
     const at = supply.of[offer]! * dims;
     let worth = 0;
     let room = 0;
-    let taken = 0;
+    for (let d = 0; d < dims; d++) {
+      const amount = value[k + d]!;
+      const own = ownValue[at + d]!;
+      const all = roomValue[at + d]!;
+      worth += own < amount ? own : amount;
+      room += all < amount ? all : amount;
+    }
+    if (room > worth && this.hasRoom(offer)) worth += this.stock.othersRate[supply.of[offer]!]! * (room - worth);
+    return (this.market.tightness[offer]! * worth) / (price[offer]! + free);
+  }
+
+  /** Whether what is about as dear as the seed leaves room in a bin of `offer`. */
+  private hasRoom(offer: number): boolean {
+    const { own } = this.stock;
+    const { dims, capacity, supply } = this.compiled;
+    const at = supply.of[offer]! * dims;
     for (let d = 0; d < dims; d++) {
       const amount = capacity[offer * dims + d]!;
-      const price = prices[set * dims + d]!;
-      worth += price * Math.min(own[at + d]!, amount);
-      room += price * Math.min(own[at + d]! + others[at + d]!, amount);
-      if (amount > 0) taken = Math.max(taken, own[at + d]! / amount);
+      if (amount > 0 && own[at + d]! >= amount) return false;
     }
-    return (
-      (this.market.tightness[offer]! * (worth + (taken < 1 ? othersRate[supply.of[offer]!]! * (room - worth) : 0))) /
-      (cost[offer]! + free)
-    );
+    return true;
   }
 
   /**

@@ -7,6 +7,22 @@ export interface ItemValues {
   readonly tightness: Float64Array;
 }
 
+/** The offers of one set as their items value them, by place in `offersOfSet[set]`. */
+export interface Shelf {
+  /** Worth of each resource of each offer: `value[k * dims + d]`. */
+  readonly value: Float64Array;
+  /** By block of offers, the most worth for its price that a full bin can have. */
+  readonly most: Float64Array;
+  /** The largest tightness of any of the offers. */
+  readonly tightest: number;
+}
+
+/** Offers are passed over by blocks of this size. */
+export const blockBits = 3;
+const blockSize = 1 << blockBits;
+/** Added to prices that are divided by: offers may be free. */
+export const free = 1e-12;
+
 /** What offers cost and what they are good for, at given worths of resources. */
 export class Market {
   /** Worth of one pod, by shape. */
@@ -22,6 +38,7 @@ export class Market {
   /** Offers looked at so far. */
   work = 0;
   private readonly worthMemo: (Float64Array | undefined)[] = [];
+  private readonly shelfMemo: (Shelf | undefined)[] = [];
   private readonly bestMemo: (number | undefined)[] = [];
 
   constructor(
@@ -86,6 +103,32 @@ export class Market {
     }
     this.worthMemo[set] = result;
     return result;
+  }
+
+  /** The offers of a set, valued. */
+  shelf(set: number): Shelf {
+    return (this.shelfMemo[set] ??= this.makeShelf(set));
+  }
+
+  private makeShelf(set: number): Shelf {
+    const { offersOfSet, capacity, dims, price } = this.compiled;
+    const offers = offersOfSet[set]!;
+    const value = new Float64Array(offers.length * dims);
+    const most = new Float64Array((offers.length + blockSize - 1) >>> blockBits);
+    let tightest = 0;
+    for (let k = 0; k < offers.length; k++) {
+      const o = offers[k]!;
+      let worth = 0;
+      for (let d = 0; d < dims; d++) {
+        const each = this.prices[set * dims + d]! * capacity[o * dims + d]!;
+        value[k * dims + d] = each;
+        worth += each;
+      }
+      const rate = (this.tightness[o]! * worth) / (price[o]! + free);
+      if (rate > most[k >>> blockBits]!) most[k >>> blockBits] = rate;
+      if (this.tightness[o]! > tightest) tightest = this.tightness[o]!;
+    }
+    return { value, most, tightest };
   }
 
   /** The price of the offer of `set` with most worth for its price: the size of bin that resources alone would ask for. */
