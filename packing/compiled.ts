@@ -62,11 +62,12 @@ export function compile(input: PackingInput): Compiled {
   const space = new KeySpace();
   const nodes = viewNodes(objects, input.withoutNodes);
   const { pending, bound } = splitPods(objects.pods, nodes);
-  pending.push(...bufferPods(objects));
+  const buffers = bufferPods(objects);
+  for (const pod of buffers) pending.push(pod);
   const defaults = new DefaultSpread(settings.defaultTopologySpread ?? [], objects);
   const volumes = new Volumes(objects);
   const labelKeys = [
-    ...new Set([...selectorLabelKeys(pending), ...selectorLabelKeys(objects.pods), ...defaults.labelKeys()]),
+    ...new Set([...selectorLabelKeys(buffers), ...selectorLabelKeys(objects.pods), ...defaults.labelKeys()]),
   ].sort();
   const classes = new Classes(
     dimensions,

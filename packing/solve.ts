@@ -248,6 +248,7 @@ class Pass {
         feasibility: this.feasibility,
         limits: this.limits.map((limit) => ({ ...limit })),
         candidates: new Map(),
+        described: new Map(),
       };
       const made: PlannedClaim[] = [];
       const refused = new Set<OpenClaim>();

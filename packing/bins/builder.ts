@@ -233,7 +233,7 @@ export class Builder {
         const price = prices[set * dims + d]!;
         ownValue[at] = price * stock.own[at]!;
         roomValue[at] = price * (stock.own[at]! + stock.others[at]!);
-        total += roomValue[at]!;
+        total += roomValue[at];
       }
       if (total > most) most = total;
     }

@@ -5,7 +5,7 @@ import { fullName } from '../names.js';
 import { selectorKeys } from '../topology/selectors.js';
 import { isBufferPod } from './buffers.js';
 import type { Dimensions } from './dimensions.js';
-import { demandKey, hostPorts, shapeKey, type HostPort } from './pod-key.js';
+import { demandKey, hostPorts, isSameDemand, isSameShape, shapeKey, type HostPort } from './pod-key.js';
 import { podRequests, type QuantityReader } from './pod-requests.js';
 
 /** Pods that differ in what they request alone. */
@@ -41,6 +41,9 @@ export class Classes {
   private readonly shapeIndex = new Map<string, Shape>();
   private readonly demandIndex = new Map<string, Demand>();
   private readonly classIndex = new Map<number, PodClass>();
+  /** The pods that were looked at last: those of one workload come one after the other. */
+  private last: { readonly pod: Pod; readonly extra: string; readonly shape: Shape } | undefined;
+  private lastDemand: { readonly pod: Pod; readonly demand: Demand } | undefined;
 
   constructor(
     private readonly dimensions: Dimensions,
@@ -65,7 +68,10 @@ export class Classes {
   }
 
   private shapeOf(pod: Pod): Shape {
-    const key = shapeKey(pod, this.labelKeys, this.extraText(pod));
+    const { last } = this;
+    const extra = this.extraText(pod);
+    if (last !== undefined && extra === last.extra && isSameShape(pod, last.pod, this.labelKeys)) return last.shape;
+    const key = shapeKey(pod, this.labelKeys, extra);
     let shape = this.shapeIndex.get(key);
     if (shape === undefined) {
       const namespace = pod.metadata.namespace ?? 'default';
@@ -73,11 +79,14 @@ export class Classes {
       this.shapes.push(shape);
       this.shapeIndex.set(key, shape);
     }
+    this.last = { pod, extra, shape };
     return shape;
   }
 
   /** What a pod requests; running pods go through here too. */
   demandOf(pod: Pod): Demand {
+    const { lastDemand } = this;
+    if (lastDemand !== undefined && isSameDemand(pod, lastDemand.pod)) return lastDemand.demand;
     const key = demandKey(pod);
     let demand = this.demandIndex.get(key);
     if (demand === undefined) {
@@ -86,6 +95,7 @@ export class Classes {
       this.demandIndex.set(key, demand);
       this.dimensions.register(demand.amounts);
     }
+    this.lastDemand = { pod, demand };
     return demand;
   }
 
@@ -122,25 +132,31 @@ export function selectorLabelKeys(pods: Iterable<Pod>): Set<string> {
   const keys = new Set<string>();
   for (const { spec } of pods) {
     if (spec.affinity !== undefined) affinityKeys(spec.affinity, keys);
-    for (const { labelSelector, matchLabelKeys } of spec.topologySpreadConstraints ?? []) {
+    if (spec.topologySpreadConstraints === undefined) continue;
+    for (const { labelSelector, matchLabelKeys } of spec.topologySpreadConstraints) {
       selectorKeys(labelSelector, keys);
-      for (const key of matchLabelKeys ?? []) keys.add(key);
+      for (const key of matchLabelKeys ?? none) keys.add(key);
     }
   }
   return keys;
 }
 
 function affinityKeys({ podAffinity, podAntiAffinity }: Affinity, keys: Set<string>): void {
-  for (const affinity of [podAffinity, podAntiAffinity]) {
-    for (const term of affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []) termKeys(term, keys);
-    for (const { podAffinityTerm } of affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []) {
-      termKeys(podAffinityTerm, keys);
-    }
-  }
+  if (podAffinity !== undefined) podAffinityKeys(podAffinity, keys);
+  if (podAntiAffinity !== undefined) podAffinityKeys(podAntiAffinity, keys);
+}
+
+function podAffinityKeys(affinity: NonNullable<Affinity['podAffinity']>, keys: Set<string>): void {
+  const required = affinity.requiredDuringSchedulingIgnoredDuringExecution;
+  if (required !== undefined) for (const term of required) termKeys(term, keys);
+  const preferred = affinity.preferredDuringSchedulingIgnoredDuringExecution;
+  if (preferred !== undefined) for (const { podAffinityTerm } of preferred) termKeys(podAffinityTerm, keys);
 }
 
 function termKeys({ labelSelector, matchLabelKeys, mismatchLabelKeys }: PodAffinityTerm, keys: Set<string>): void {
   selectorKeys(labelSelector, keys);
-  for (const key of matchLabelKeys ?? []) keys.add(key);
-  for (const key of mismatchLabelKeys ?? []) keys.add(key);
+  for (const key of matchLabelKeys ?? none) keys.add(key);
+  for (const key of mismatchLabelKeys ?? none) keys.add(key);
 }
+
+const none: readonly string[] = [];

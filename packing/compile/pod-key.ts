@@ -1,4 +1,13 @@
-import type { Container, Pod, ResourceRequirements, Toleration } from '../../api/kubernetes.js';
+import type {
+  Affinity,
+  Container,
+  LabelSelector,
+  Pod,
+  PodAffinityTerm,
+  ResourceRequirements,
+  Toleration,
+  TopologySpreadConstraint,
+} from '../../api/kubernetes.js';
 
 /*
  * Two texts tell pods apart: what they request, and everything else that scheduling looks at. They are built by hand because
@@ -45,10 +54,107 @@ export function shapeKey(pod: Pod, labelKeys: readonly string[], volumes: string
   const { nodeSelector, tolerations, affinity, topologySpreadConstraints, resourceClaims } = spec;
   if (nodeSelector !== undefined) key += `N${listText(nodeSelector)}`;
   if (tolerations !== undefined) for (const toleration of tolerations) key += tolerationText(toleration);
-  if (affinity !== undefined) key += JSON.stringify(affinity);
-  if (topologySpreadConstraints !== undefined) key += JSON.stringify(topologySpreadConstraints);
+  if (affinity !== undefined) key += affinityText(affinity);
+  if (topologySpreadConstraints !== undefined) for (const each of topologySpreadConstraints) key += spreadText(each);
   if (resourceClaims !== undefined && resourceClaims.length > 0) key += 'D';
   return key + portsText(pod) + volumes;
+}
+
+function affinityText({ nodeAffinity, podAffinity, podAntiAffinity }: Affinity): string {
+  let text = '';
+  if (nodeAffinity !== undefined) text += JSON.stringify(nodeAffinity);
+  if (podAffinity !== undefined) text += `A${podAffinityText(podAffinity)}`;
+  if (podAntiAffinity !== undefined) text += `X${podAffinityText(podAntiAffinity)}`;
+  return text;
+}
+
+function podAffinityText(affinity: NonNullable<Affinity['podAffinity']>): string {
+  let text = '';
+  const required = affinity.requiredDuringSchedulingIgnoredDuringExecution;
+  if (required !== undefined) for (const term of required) text += termText(term);
+  const preferred = affinity.preferredDuringSchedulingIgnoredDuringExecution;
+  if (preferred !== undefined) {
+    for (const { weight, podAffinityTerm } of preferred) text += `W${weight}${termText(podAffinityTerm)}`;
+  }
+  return text;
+}
+
+function termText(term: PodAffinityTerm): string {
+  const { topologyKey, labelSelector, namespaces, namespaceSelector, matchLabelKeys, mismatchLabelKeys } = term;
+  const text = `K${topologyKey}${selectorText(labelSelector)}`;
+  const rare = namespaces ?? namespaceSelector ?? matchLabelKeys ?? mismatchLabelKeys;
+  return rare === undefined
+    ? text
+    : text + JSON.stringify([namespaces, namespaceSelector, matchLabelKeys, mismatchLabelKeys]);
+}
+
+function spreadText(spread: TopologySpreadConstraint): string {
+  const { maxSkew, topologyKey, whenUnsatisfiable, labelSelector } = spread;
+  const { minDomains, nodeAffinityPolicy, nodeTaintsPolicy, matchLabelKeys } = spread;
+  const text = `S${maxSkew} ${topologyKey} ${whenUnsatisfiable}${selectorText(labelSelector)}`;
+  const rare = minDomains ?? nodeAffinityPolicy ?? nodeTaintsPolicy ?? matchLabelKeys;
+  return rare === undefined
+    ? text
+    : text + JSON.stringify([minDomains, nodeAffinityPolicy, nodeTaintsPolicy, matchLabelKeys]);
+}
+
+function selectorText(selector: LabelSelector | undefined): string {
+  if (selector === undefined) return '-';
+  const { matchLabels, matchExpressions } = selector;
+  const text = `{${listText(matchLabels)}}`;
+  return matchExpressions === undefined ? text : text + JSON.stringify(matchExpressions);
+}
+
+/** Whether two pods have one `demandKey`, told without making it: most pods are like the one before. */
+export function isSameDemand({ spec: a }: Pod, { spec: b }: Pod): boolean {
+  const { length } = a.containers;
+  if (b.containers.length !== length) return false;
+  for (let c = 0; c < length; c++) if (!isEqual(a.containers[c]!.resources, b.containers[c]!.resources)) return false;
+  return (
+    isEqual(a.initContainers, b.initContainers) && isEqual(a.overhead, b.overhead) && isEqual(a.resources, b.resources)
+  );
+}
+
+/** Whether two pods have one `shapeKey`, their volumes apart; may miss some that do. */
+export function isSameShape(a: Pod, b: Pod, labelKeys: readonly string[]): boolean {
+  if (a.metadata.namespace !== b.metadata.namespace) return false;
+  const labels = a.metadata.labels;
+  const others = b.metadata.labels;
+  for (const key of labelKeys) if (labels?.[key] !== others?.[key]) return false;
+  const { spec } = a;
+  const { spec: other } = b;
+  return (
+    isEqual(spec.topologySpreadConstraints, other.topologySpreadConstraints) &&
+    isEqual(spec.affinity, other.affinity) &&
+    isEqual(spec.nodeSelector, other.nodeSelector) &&
+    isEqual(spec.tolerations, other.tolerations) &&
+    isEqual(spec.resourceClaims, other.resourceClaims) &&
+    hasSamePorts(spec.containers, other.containers)
+  );
+}
+
+function hasSamePorts(a: readonly Container[], b: readonly Container[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let c = 0; c < a.length; c++) if (!isEqual(a[c]!.ports, b[c]!.ports)) return false;
+  return true;
+}
+
+/** Whether two JSON values are equal; absent members count as undefined. */
+function isEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a)) {
+    if (!Array.isArray(b) || a.length !== b.length) return false;
+    for (let i = 0; i < a.length; i++) if (!isEqual(a[i], b[i])) return false;
+    return true;
+  }
+  return hasEqualMembers(a as Readonly<Record<string, unknown>>, b as Readonly<Record<string, unknown>>);
+}
+
+function hasEqualMembers(left: Readonly<Record<string, unknown>>, right: Readonly<Record<string, unknown>>): boolean {
+  for (const key in left) if (!isEqual(left[key], right[key])) return false;
+  for (const key in right) if (left[key] === undefined && right[key] !== undefined) return false;
+  return true;
 }
 
 function tolerationText({ key, operator, value, effect }: Toleration): string {

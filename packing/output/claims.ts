@@ -7,7 +7,7 @@ import type { Constraint } from '../compile/key-space.js';
 import type { Launchable } from '../compile/launchables.js';
 import { nodeClassLabel } from '../compile/pools.js';
 import { freshValue, type Row } from '../compile/universe.js';
-import { fullName } from '../names.js';
+import { nameOf } from '../names.js';
 import { typeUse, type PoolLimit } from '../place/pool-limit.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { Member } from '../place/part.js';
@@ -43,7 +43,12 @@ export interface ClaimContext {
   readonly limits: readonly PoolLimit[];
   /** By the requirements of a claim: what it may launch. */
   readonly candidates: Map<string, Candidates>;
+  /** Where given, claims that are alike but for their pods are described once. */
+  readonly described?: Map<string, Description | undefined>;
 }
+
+/** What a claim says but for its pods. */
+type Description = Omit<PlannedClaim, 'pods'>;
 
 interface Candidates {
   readonly joint: Requirements;
@@ -56,9 +61,54 @@ interface Candidates {
  * holds the pods in every offering that the requirements leave open. Undefined when the pool's minValues cannot be met.
  */
 export function describeClaim(context: ClaimContext, claim: OpenClaim): PlannedClaim | undefined {
-  const { compiled } = context;
-  const row = compiled.universe.rows[claim.row]!;
+  const { described, limits } = context;
+  const row = context.compiled.universe.rows[claim.row]!;
   const usage = usageOf(context, claim);
+  // Where a limit is near, what a claim may list depends on those before it.
+  const isLimited = limits.some(({ pool }) => pool === row.profile.pool.name);
+  if (described === undefined || isLimited) return withPods(describe(context, claim, row, usage), claim);
+  const text = likenessOf(context, claim, usage);
+  let description = described.get(text);
+  if (description === undefined && !described.has(text)) {
+    description = describe(context, claim, row, usage);
+    described.set(text, description);
+  }
+  return withPods(description, claim);
+}
+
+function withPods(description: Description | undefined, { members }: OpenClaim): PlannedClaim | undefined {
+  if (description === undefined) return undefined;
+  const { nodePool, ...rest } = description;
+  return { nodePool, pods: podNames(members), ...rest };
+}
+
+/** Pods of a class are in order mostly, so that there is little to sort. */
+function podNames(members: readonly Member[]): string[] {
+  const names: string[] = [];
+  let isSorted = true;
+  for (const { podClass, pods } of members) {
+    const namespace = `${podClass.shape.namespace}/`;
+    for (const pod of pods) {
+      const name = namespace + nameOf(pod);
+      if (isSorted && names.length > 0 && name < names[names.length - 1]!) isSorted = false;
+      names.push(name);
+    }
+  }
+  return isSorted ? names : names.sort(compareText);
+}
+
+/** A text equal for claims that would be described alike. */
+function likenessOf({ compiled, feasibility }: ClaimContext, claim: OpenClaim, usage: Float64Array): string {
+  const { values } = compiled.universe.rows[claim.row]!.profile;
+  let text = `${claim.row} ${claim.capacityType ?? ''} ${[...claim.pinnedKeys].sort().join()} ${usage.join()}`;
+  const constraints = new Set<number>();
+  for (const { level } of claim.members) constraints.add(feasibility.matching(level, values)?.index ?? -1);
+  for (const constraint of [...constraints].sort((a, b) => a - b)) text += ` ${constraint}`;
+  return text;
+}
+
+function describe(context: ClaimContext, claim: OpenClaim, row: Row, usage: Float64Array): Description | undefined {
+  const { compiled } = context;
   const { candidates, listing } = chooseTypes(context, claim, row, usage);
   if (listing.listed.length === 0) return undefined;
   const relaxed = listing.short.size > 0;
@@ -68,7 +118,6 @@ export function describeClaim(context: ClaimContext, claim: OpenClaim): PlannedC
   const { written, chosen } = settle(compiled, candidates, row, listing);
   return {
     nodePool: row.profile.pool.name,
-    pods: claim.members.flatMap(({ pods }) => pods.map(fullName)).sort(compareText),
     instanceTypes: listing.listed.map(({ type }) => type.name),
     cheapest: {
       instanceType: cheapest.type.name,

@@ -62,6 +62,8 @@ export class Feasibility {
 
   /** The first alternative of the level that a node with these labels satisfies. */
   matching({ constraints }: Level, values: readonly (string | undefined)[]): Constraint | undefined {
+    const [only] = constraints;
+    if (constraints.length === 1 && only!.keys.length === 0) return only;
     return constraints.find((constraint) => satisfies(constraint, values));
   }
 

@@ -27,7 +27,7 @@ export function selects(selector: LabelSelector | undefined, labels: Labels): bo
 
 /** The label keys that a selector reads. */
 export function selectorKeys(selector: LabelSelector | undefined, into: Set<string>): void {
-  if (selector?.matchLabels !== undefined) for (const key of Object.keys(selector.matchLabels)) into.add(key);
+  if (selector?.matchLabels !== undefined) for (const key in selector.matchLabels) into.add(key);
   if (selector?.matchExpressions !== undefined) for (const { key } of selector.matchExpressions) into.add(key);
 }
 
