@@ -171,14 +171,49 @@ export type TerminationStart =
       readonly nodeReady: boolean;
       /** Milliseconds of the epoch. */
       readonly deadline?: number;
+      /** The longest grace of the pods that are to go, milliseconds. */
+      readonly longestGraceMs?: number;
+      /** What the pool's policy has done about a stuck drain, in order; absent without such a policy. */
+      readonly escalation?: readonly EscalationStep[];
     };
 
-/** `blockedBy` names what holds it up: `pdb/ns/name`, `pod/ns/name (do-not-disrupt)`, `volume/name`. */
+/** One rung of `drainEscalation` in a DisruptionPolicy. */
+export interface EscalationStep {
+  /** How long the drain has been stuck when it is taken, milliseconds. */
+  readonly afterMs: number;
+  readonly action: 'Notify' | 'RestartOwner' | 'AskApproval' | 'Force';
+}
+
+/** Why a drain waits: `pdb-never` and `several-pdbs` do not end by themselves. */
+export type DrainCause =
+  'pdb-never' | 'several-pdbs' | 'pdb' | 'do-not-disrupt' | 'finalizers' | 'terminating' | 'eviction' | 'volume';
+
+export interface DrainBlocker {
+  readonly cause: DrainCause;
+  /** As in `blockedBy`. */
+  readonly name: string;
+  /** In a person's words. */
+  readonly why: string;
+  /** The first of the pods that it holds, `namespace/name`. */
+  readonly pods: readonly string[];
+  readonly podCount: number;
+}
+
+/**
+ * `blockedBy` names what holds it up: `pdb/ns/name`, `pdb/ns/name (never)`, `pdb/ns/a+b (several)`,
+ * `pod/ns/name (do-not-disrupt)`, `pod/ns/name (finalizers)`, `pod/ns/name (terminating)`, `volume/name`.
+ */
 export interface DrainProgress {
   readonly state: 'done' | 'blocked';
   readonly blockedBy: readonly string[];
   readonly remaining: number;
   readonly evicted: number;
+  /** What stands behind `blockedBy`, in its order. */
+  readonly blockers?: readonly DrainBlocker[];
+  /** The longest grace of the pods that are left, milliseconds. */
+  readonly longestGraceMs?: number;
+  /** The node is not Ready and its instance is gone: there is nothing left to drain or detach. */
+  readonly instanceGone?: boolean;
 }
 
 export interface DrainInput {
@@ -189,6 +224,10 @@ export interface DrainInput {
   readonly known: readonly string[];
   /** When draining began, milliseconds of the epoch (section 4.14, at least five seconds). */
   readonly since: number;
+  /** Why the node goes, for metrics. */
+  readonly reason?: string;
+  /** When the cloud takes the instance, milliseconds of the epoch: pods of later tiers do not wait beyond their grace. */
+  readonly instanceEndsAt?: number;
 }
 
 export interface TerminationActivities {
@@ -203,6 +242,26 @@ export interface TerminationActivities {
   markInstanceTerminating(input: { claim: ClaimRef }): Promise<void>;
   /** Removes the finalizers of node and claim. */
   finishTermination(input: { claim: ClaimRef; nodeName?: string; reason: string }): Promise<void>;
+}
+
+/** What the ladder of a stuck drain does (DisruptionPolicy, `drainEscalation`). */
+export interface EscalationActivities {
+  /** Says on Node and NodeClaim that the drain is stuck, and on what. */
+  notifyStuckDrain(input: {
+    claim: ClaimRef;
+    nodeName: string;
+    stuckMs: number;
+    blockers: readonly DrainBlocker[];
+  }): Promise<void>;
+  /**
+   * Restarts the rollout of the Deployments and StatefulSets whose pods a PodDisruptionBudget holds, as
+   * `kubectl rollout restart` does. `at`, milliseconds of the epoch, is what it writes: a second attempt changes nothing.
+   */
+  restartOwners(input: { pods: readonly string[]; at: number }): Promise<{
+    /** `Deployment ns/name`. */
+    readonly restarted: readonly string[];
+    readonly refused: readonly { readonly owner: string; readonly why: string }[];
+  }>;
 }
 
 export interface DrainActivities {

@@ -1,11 +1,11 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Pod } from '../api/kubernetes.js';
+import type { Pod, PodDisruptionBudget } from '../api/kubernetes.js';
 import { annotations, finalizers, labels, taints } from '../api/labels.js';
 import { conditionOf, isTrue } from '../core/conditions.js';
-import { createActivityWorld, nodeClaim } from '../test/builders/activity-world.js';
+import { createActivityWorld, nodeClaim, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
-import type { DrainProgress } from './contract.js';
+import type { DrainInput, DrainProgress } from './contract.js';
 import { createDrainActivities } from './drain.js';
 import { createTerminationActivities } from './termination.js';
 
@@ -39,9 +39,9 @@ describe('terminating a node', () => {
     world.kube.put('Pod', {
       metadata: { name, namespace: 'default', uid: `pod-${name}`, labels: { app: name }, ...more.metadata },
       spec: { nodeName: 'n1', containers: [], terminationGracePeriodSeconds: 30, ...more.spec },
-      status: { phase: 'Running' },
+      status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
     });
-  const drain = async (more: { known?: string[]; deadline?: number } = {}): Promise<DrainProgress> => {
+  const drain = async (more: Partial<DrainInput> = {}): Promise<DrainProgress> => {
     await world.synced();
     const activities = createDrainActivities(world.deps);
     const input = { claim, nodeName: 'n1', known: [], since: world.clock.now, ...more };
@@ -52,15 +52,21 @@ describe('terminating a node', () => {
   const begin = () =>
     createTerminationActivities(world.deps).beginTermination({ claim, deleteClaim: true, reason: 'empty' });
   const names = (): string[] => world.kube.objects('Pod').map(({ metadata }) => metadata.name ?? '');
-  const budget = (name: string, disruptionsAllowed: number): void =>
+  const budget = (
+    name: string,
+    disruptionsAllowed: number,
+    spec: Omit<PodDisruptionBudget['spec'], 'selector'> = {},
+    status: object = {},
+    app = name,
+  ): void =>
     void world.kube.put('PodDisruptionBudget', {
       metadata: { name, namespace: 'default', generation: 1 },
-      spec: { selector: { matchLabels: { app: name } } },
-      status: { disruptionsAllowed, observedGeneration: 1 },
+      spec: { selector: { matchLabels: { app } }, ...spec },
+      status: { disruptionsAllowed, observedGeneration: 1, ...status },
     });
   /** Lets the activity's clock run along with the machine's. */
   const running = (): (() => void) => {
-    ticking = setInterval(() => (world.clock.now += 2000), 50);
+    ticking = setInterval(() => (world.clock.now += 500), 50);
     return () => clearInterval(ticking);
   };
 
@@ -151,6 +157,226 @@ describe('terminating a node', () => {
     },
   );
 
+  test('a duration in do-not-disrupt protects from the start of the pod until it is over, with events', async () => {
+    const mark = { metadata: { annotations: { [annotations.doNotDisrupt]: '10m' } } };
+    const startTime = new Date(world.clock.now - 575_000).toISOString();
+    world.kube.put('Pod', { ...put('timed', mark), status: { phase: 'Running', startTime } });
+    const stop = running();
+
+    const blocked = await drain();
+    const evicted = await drain({ known: blocked.blockedBy });
+    stop();
+
+    expect(blocked.blockers).toEqual([
+      {
+        cause: 'do-not-disrupt',
+        name: 'pod/default/timed (do-not-disrupt)',
+        why: 'is marked karpenter.sh/do-not-disrupt until 2026-01-05T12:00:25.000Z',
+        pods: ['default/timed'],
+        podCount: 1,
+      },
+    ]);
+    expect(evicted).toMatchObject({ evicted: 1 });
+    const reasons = world.events.map(({ reason }) => reason);
+    expect(reasons).toContain('DoNotDisruptUntil');
+    expect(reasons).toContain('DoNotDisruptGracePeriodElapsed');
+  });
+
+  test.each([
+    ['no duration and not true', 'yes'],
+    ['zero', '0s'],
+  ])('do-not-disrupt that is %s protects nothing, and says so', async (_name, value) => {
+    put('odd', { metadata: { annotations: { [annotations.doNotDisrupt]: value } } });
+
+    await expect(drain()).resolves.toMatchObject({ state: 'done', evicted: 1 });
+    expect(world.events.map(({ reason }) => reason)).toContain('InvalidDoNotDisruptAnnotation');
+  });
+
+  const causes: [string, () => void, object][] = [
+    [
+      'a budget that allows nothing now',
+      () => budget('web', 0, { minAvailable: 1 }, { expectedPods: 2, desiredHealthy: 1, currentHealthy: 1 }),
+      {
+        cause: 'pdb',
+        name: 'pdb/default/web',
+        why: 'allows no eviction now: 1 of 2 pods are healthy, 1 must be',
+      },
+    ],
+    [
+      'maxUnavailable 0',
+      () => budget('web', 0, { maxUnavailable: 0 }),
+      {
+        cause: 'pdb-never',
+        name: 'pdb/default/web (never)',
+        why: 'can never allow an eviction: maxUnavailable is 0',
+      },
+    ],
+    [
+      'minAvailable equal to the replicas',
+      () => budget('web', 0, { minAvailable: 1 }, { expectedPods: 1, desiredHealthy: 1, currentHealthy: 1 }),
+      {
+        cause: 'pdb-never',
+        name: 'pdb/default/web (never)',
+        why: 'can never allow an eviction: minAvailable 1 asks that 1 of 1 stay healthy',
+      },
+    ],
+    [
+      'two budgets',
+      () => {
+        budget('web', 1);
+        budget('web-too', 1, {}, {}, 'web');
+      },
+      {
+        cause: 'several-pdbs',
+        name: 'pdb/default/web+web-too (several)',
+        why: '2 PodDisruptionBudgets select the pod, and the eviction API refuses more than one',
+      },
+    ],
+    [
+      'a pod whose end a finalizer holds up',
+      () => {
+        world.kube.remove('Pod', { name: 'web', namespace: 'default' });
+        const deletionTimestamp = '2026-01-05T12:00:00Z';
+        put('web', { metadata: { deletionTimestamp, finalizers: ['example.com/backup'] } });
+      },
+      {
+        cause: 'finalizers',
+        name: 'pod/default/web (finalizers)',
+        why: 'was to end at 2026-01-05T12:00:00Z, and finalizers hold it: example.com/backup',
+      },
+    ],
+    [
+      'a pod whose kubelet is silent',
+      () => {
+        world.kube.remove('Pod', { name: 'web', namespace: 'default' });
+        put('web', { metadata: { deletionTimestamp: '2026-01-05T12:00:00Z' } });
+      },
+      {
+        cause: 'terminating',
+        name: 'pod/default/web (terminating)',
+        why: 'was to end at 2026-01-05T12:00:00Z, and its kubelet has not said that it did',
+      },
+    ],
+  ];
+  test.each(causes)('what holds it up is told apart: %s', async (_name, prepare, blocker) => {
+    put('web');
+    prepare();
+    const stop = running();
+
+    const progress = await drain();
+    stop();
+
+    expect(progress.blockers).toEqual([{ ...blocker, pods: ['default/web'], podCount: 1 }]);
+    expect(names()).toEqual(['web']);
+    const drained = conditionOf((await world.kube.get('NodeClaim', { name: 'c1' }))?.status?.conditions, 'Drained');
+    expect(drained).toMatchObject({ status: 'Unknown', reason: 'Draining' });
+    expect(drained?.message).toContain((blocker as { name: string }).name);
+  });
+
+  test('several pods behind one budget are one cause; what never ends comes first', async () => {
+    for (const name of ['web', 'web-2', 'web-3']) put(name, { metadata: { labels: { app: 'web' } } });
+    budget('web', 0, { maxUnavailable: 0 });
+    put('holy', { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } });
+    const stop = running();
+
+    const progress = await drain();
+    stop();
+
+    expect(progress.blockedBy).toEqual(['pdb/default/web (never)', 'pod/default/holy (do-not-disrupt)']);
+    expect(progress.blockers?.[0]).toMatchObject({ podCount: 3 });
+    expect(progress).toMatchObject({ remaining: 4, longestGraceMs: 30_000 });
+  });
+
+  test('a pod stuck in termination for more than a minute is not waited for', async () => {
+    put('gone', { metadata: { deletionTimestamp: '2026-01-05T11:58:59Z', finalizers: ['example.com/backup'] } });
+
+    await expect(drain()).resolves.toMatchObject({ state: 'done', evicted: 0 });
+  });
+
+  test('within a tier whoever has the longest grace goes first', async () => {
+    const order: string[] = [];
+    const evict = world.kube.evict.bind(world.kube);
+    Object.assign(world.kube, {
+      evict: async (pod: Parameters<typeof evict>[0]) => {
+        order.push(pod.name);
+        return evict(pod);
+      },
+    });
+    put('a-short', { spec: { terminationGracePeriodSeconds: 5 } });
+    put('b-long', { spec: { terminationGracePeriodSeconds: 90 } });
+    put('c-default', { spec: { terminationGracePeriodSeconds: undefined } });
+
+    await drain();
+
+    expect(order).toEqual(['b-long', 'c-default', 'a-short']);
+  });
+
+  test('before the cloud takes the instance later tiers begin in time, and a budget still holds', async () => {
+    put('plain');
+    budget('plain', 0);
+    put('critical', { spec: { priorityClassName: 'system-node-critical', terminationGracePeriodSeconds: 60 } });
+    const stop = running();
+
+    const progress = await drain({ instanceEndsAt: world.clock.now + 50_000 });
+    stop();
+
+    expect(progress).toMatchObject({ state: 'blocked', evicted: 1 });
+    expect(names()).toEqual(['plain']);
+  });
+
+  // 98: Given a recreated pod with the same name, then the old queue entry does not evict it.
+  test('a pod that came again under the same name is another pod', async () => {
+    put('db-0', { metadata: { uid: 'old' } });
+    await world.synced();
+    const answer = await world.kube.evict({ namespace: 'default', name: 'db-0', uid: 'older' });
+
+    expect(answer).toEqual({ outcome: 'gone' });
+    expect(names()).toEqual(['db-0']);
+  });
+
+  test('a node that lost its instance meanwhile is done with, whatever its pods ask for', async () => {
+    put('holy', { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } });
+    world.kube.put('Node', {
+      metadata: { name: 'n1' },
+      spec: { providerID },
+      status: { conditions: [{ type: 'Ready', status: 'Unknown' }] },
+    });
+    world.kube.put('VolumeAttachment', {
+      metadata: { name: 'va' },
+      spec: { attacher: 'ebs', nodeName: 'n1', source: { persistentVolumeName: 'pv-1' } },
+      status: { attached: true },
+    });
+
+    await expect(drain()).resolves.toMatchObject({ state: 'done', instanceGone: true, evicted: 0 });
+    const input = { claim, nodeName: 'n1', known: [], since: 0 };
+    const volumes = new MockActivityEnvironment().run(() =>
+      createDrainActivities(world.deps).awaitVolumesDetached(input),
+    );
+    await expect(volumes).resolves.toMatchObject({ state: 'done', instanceGone: true });
+    expect(names()).toEqual(['holy']);
+  });
+
+  test('a node that is not Ready while its instance runs is drained', async () => {
+    world.cloud.addOrphan({
+      providerId: providerID,
+      instanceId: 'i-1',
+      state: 'running',
+      instanceType: 'm5.xlarge',
+      zone: 'a',
+      capacityType: 'spot',
+      launchedAt: 0,
+      tags: {},
+      labels: {},
+    });
+    put('web');
+    world.kube.put('Node', { metadata: { name: 'n1' }, spec: { providerID }, status: { conditions: [] } });
+
+    const progress = await drain();
+
+    expect(progress).toMatchObject({ state: 'done', evicted: 1 });
+    expect(progress.instanceGone).toBeUndefined();
+  });
+
   test('the deadline ends all protection, in every tier, as soon as a grace would overrun it', async () => {
     put('web', { spec: { terminationGracePeriodSeconds: 60 } });
     put('holy', {
@@ -205,6 +431,79 @@ describe('terminating a node', () => {
       status: 'False',
       reason: 'TerminationGracePeriodElapsed',
     });
+  });
+
+  // 99: Given VolumeAttachments of a tolerating pod only, then termination does not wait.
+  test('volumes of pods that stay are not waited for, nor attachments without a volume name', async () => {
+    const attach = (name: string, source: object): void =>
+      void world.kube.put('VolumeAttachment', {
+        metadata: { name },
+        spec: { attacher: 'ebs', nodeName: 'n1', source },
+        status: { attached: true },
+      });
+    const claimVolume = (name: string, volumeName: string): void =>
+      void world.kube.put('PersistentVolumeClaim', { metadata: { name, namespace: 'default' }, spec: { volumeName } });
+    attach('va-1', { persistentVolumeName: 'pv-1' });
+    attach('va-2', { persistentVolumeName: 'pv-2' });
+    attach('va-3', {});
+    claimVolume('data', 'pv-1');
+    claimVolume('agent-scratch', 'pv-2');
+    put('agent', {
+      spec: {
+        tolerations: [{ operator: 'Exists' }],
+        volumes: [
+          { name: 'data', persistentVolumeClaim: { claimName: 'data' } },
+          { name: 'scratch', ephemeral: { volumeClaimTemplate: { spec: {} } } },
+        ],
+      },
+    });
+    await world.synced();
+    const input = { claim, nodeName: 'n1', known: [], since: 0 };
+
+    const progress = await new MockActivityEnvironment().run(() =>
+      createDrainActivities(world.deps).awaitVolumesDetached(input),
+    );
+
+    expect(progress).toMatchObject({ state: 'done' });
+  });
+
+  test('says how long pods take, when protection ends, and what the policy has done about a stuck drain', async () => {
+    put('slow', { spec: { terminationGracePeriodSeconds: 90 } });
+    world.kube.put('NodePool', { ...nodePool('default'), metadata: { name: 'default', labels: { team: 'shop' } } });
+    const steps = [
+      { after: '5m', action: 'Notify' },
+      { after: '1h30m', action: 'Force' },
+    ];
+    const policy = (name: string, weight: number, drainEscalation: object[]): void =>
+      void world.kube.put('DisruptionPolicy', {
+        metadata: { name },
+        spec: { nodePoolSelector: { matchLabels: { team: 'shop' } }, weight, drainEscalation },
+      } as never);
+    policy('light', 1, []);
+    policy('heavy', 2, steps);
+    await world.synced();
+    const deadline = world.clock.now + 600_000;
+
+    const start = await createTerminationActivities(world.deps).beginTermination({
+      claim,
+      deleteClaim: true,
+      reason: 'empty',
+      deadline,
+    });
+
+    expect(start).toMatchObject({
+      longestGraceMs: 90_000,
+      deadline,
+      escalation: [
+        { afterMs: 300_000, action: 'Notify' },
+        { afterMs: 5_400_000, action: 'Force' },
+      ],
+    });
+    const told = world.events.filter(({ reason }) => reason === 'TerminationGracePeriodExpiring');
+    expect(told.map(({ regarding, message }) => [regarding.kind, message])).toEqual([
+      ['NodeClaim', 'All pods will be deleted by 2026-01-05T12:10:00Z'],
+      ['Node', 'All pods will be deleted by 2026-01-05T12:10:00Z'],
+    ]);
   });
 
   test('the finalizers go last, and leave nothing', async () => {

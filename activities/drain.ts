@@ -1,25 +1,27 @@
 import { cancellationSignal, sleep } from '@temporalio/activity';
-import type { Condition, Pod, PodDisruptionBudget } from '../api/kubernetes.js';
-import type { ConditionChange } from '../core/conditions.js';
+import type { Pod } from '../api/kubernetes.js';
+import { annotations } from '../api/labels.js';
 import {
   bindingBudgets,
   doNotDisruptUntil,
+  graceOf,
   isDrainable,
   isInvalidDoNotDisrupt,
   isOwnedBy,
   isTerminating,
   podKey,
 } from '../disruption/pods.js';
-import type { DrainActivities, DrainInput, DrainProgress } from './contract.js';
+import type { DrainActivities, DrainBlocker, DrainInput, DrainProgress } from './contract.js';
 import type { ActivityDeps } from './deps.js';
+import { Blockers, evictionBlocker, protectionBlocker, terminatingBlocker } from './drain-blockers.js';
+import { InstanceWatch } from './instance-watch.js';
 import { setConditions } from './launch.js';
 import { withFailures } from './to-failure.js';
+import { awaitVolumes } from './volumes.js';
 
 const lookMs = 1000;
-const defaultGraceSeconds = 30;
 /** A hold-up is told once it has lasted this long. */
 const blockedAfterMs = 5000;
-const blockersTold = 5;
 const criticalClasses: ReadonlySet<string> = new Set(['system-cluster-critical', 'system-node-critical']);
 
 /** Activities that wait for days if they must, heartbeating (section 4.14). A second attempt finds what the first did. */
@@ -36,43 +38,77 @@ function tierOf(pod: Pod): number {
   return critical + (isOwnedBy(pod, 'DaemonSet') ? 1 : 0);
 }
 
+/** Whoever needs the longest begins first: where a budget lets pods go one by one, that ends the soonest. */
+const byGrace = (a: Pod, b: Pod): number => graceOf(b) - graceOf(a) || (podKey(a) < podKey(b) ? -1 : 1);
+
 class Drain {
   private readonly backoff = new Map<string, { readonly until: number; readonly delay: number }>();
-  /** What holds pods up, by pod key. */
-  private readonly blockers = new Map<string, string>();
+  private readonly blockers = new Blockers();
+  private readonly instance: InstanceWatch;
   private blockedSince: number | undefined;
   private evicted = 0;
 
   constructor(
     private readonly deps: ActivityDeps,
     private readonly input: DrainInput,
-  ) {}
+  ) {
+    this.instance = new InstanceWatch(deps, input.nodeName);
+  }
 
   async run(): Promise<DrainProgress> {
     for (;;) {
       const now = this.deps.now();
-      const waiting = this.deps.cache.podsOnNode(this.input.nodeName).filter((pod) => isDrainable(pod, now));
+      const waiting = this.waiting(now);
       if (waiting.length === 0) return await this.done();
+      if (await this.instance.isGone()) return this.progress('done', waiting, { instanceGone: true });
       this.blockers.clear();
-      const overdue = waiting.filter((pod) => this.isOverdue(pod, now));
-      for (const pod of overdue) await this.forceDelete(pod, now);
-      const tier = Math.min(...waiting.map(tierOf));
-      for (const pod of waiting) {
-        if (tierOf(pod) !== tier || overdue.includes(pod) || isTerminating(pod)) continue;
-        await this.evict(pod, now);
-      }
+      for (const pod of waiting) await this.move(pod, now, Math.min(...waiting.map(tierOf)));
       const news = this.news(now);
       if (news !== undefined) {
-        return { state: 'blocked', blockedBy: news, remaining: waiting.length, evicted: this.evicted };
+        await this.showBlockers(news);
+        return this.progress('blocked', waiting, { blockers: news });
       }
       await this.untilChange();
     }
   }
 
+  private waiting(now: number): readonly Pod[] {
+    return this.deps.cache
+      .podsOnNode(this.input.nodeName)
+      .filter((pod) => isDrainable(pod, now))
+      .sort(byGrace);
+  }
+
+  /** Takes the next step with one pod: force, eviction when its tier has come, or patience. */
+  private async move(pod: Pod, now: number, tier: number): Promise<void> {
+    if (this.isOverdue(pod, now)) return this.forceDelete(pod, now);
+    if (isTerminating(pod)) {
+      const late = terminatingBlocker(pod, now);
+      if (late !== undefined) this.blockers.add(late, pod);
+      return;
+    }
+    if (tierOf(pod) === tier || this.isShortOfTime(pod, now)) await this.evict(pod, now);
+  }
+
   private async done(): Promise<DrainProgress> {
     await setConditions(this.deps, this.input.claim, [{ type: 'Drained', status: 'True' }]);
     this.deps.metrics.count('nodes_drained_total', {});
-    return { state: 'done', blockedBy: [], remaining: 0, evicted: this.evicted };
+    return this.progress('done', []);
+  }
+
+  private progress(
+    state: DrainProgress['state'],
+    left: readonly Pod[],
+    more: Pick<DrainProgress, 'blockers' | 'instanceGone'> = {},
+  ): DrainProgress {
+    return {
+      state,
+      blockedBy: (more.blockers ?? []).map(({ name }) => name),
+      remaining: left.length,
+      evicted: this.evicted,
+      ...(left.length === 0 ? {} : { longestGraceMs: Math.max(...left.map(graceOf)) }),
+      ...more,
+    };
   }
 
   /** Past this a pod would not have its grace before the deadline, so its protection ends now. */
@@ -80,9 +116,13 @@ class Drain {
     const { deadline } = this.input;
     if (deadline === undefined) return false;
     const deletion = pod.metadata.deletionTimestamp;
-    if (deletion !== undefined) return Date.parse(deletion) > deadline;
-    const grace = pod.spec.terminationGracePeriodSeconds ?? defaultGraceSeconds;
-    return now > deadline - grace * 1000;
+    return deletion === undefined ? now > deadline - graceOf(pod) : Date.parse(deletion) > deadline;
+  }
+
+  /** The cloud takes the instance: a pod that waited for its tier any longer would not have its grace. */
+  private isShortOfTime(pod: Pod, now: number): boolean {
+    const { instanceEndsAt } = this.input;
+    return instanceEndsAt !== undefined && now > instanceEndsAt - graceOf(pod);
   }
 
   private async forceDelete(pod: Pod, now: number): Promise<void> {
@@ -100,18 +140,12 @@ class Drain {
   }
 
   private async evict(pod: Pod, now: number): Promise<void> {
+    if (this.isProtected(pod, now)) return;
     const key = podKey(pod);
-    if (doNotDisruptUntil(pod, now) !== undefined) {
-      this.blockers.set(key, `pod/${key} (do-not-disrupt)`);
-      return;
-    }
-    if (isInvalidDoNotDisrupt(pod)) {
-      this.publish(pod, 'Warning', 'InvalidDoNotDisruptAnnotation', 'do-not-disrupt is neither true nor a duration');
-    }
     const wait = this.backoff.get(key);
-    const binding = bindingBudgets(pod, this.deps.cache.all('PodDisruptionBudget'));
+    const blocker = evictionBlocker(pod, bindingBudgets(pod, this.deps.cache.all('PodDisruptionBudget')));
     if (wait !== undefined && wait.until > now) {
-      this.blockers.set(key, nameOfBlocker(binding, key));
+      this.blockers.add(blocker, pod);
       return;
     }
     const { name = '', namespace = '', uid = '' } = pod.metadata;
@@ -120,27 +154,56 @@ class Drain {
     if (answer.outcome === 'blocked') {
       const delay = Math.min(10_000, (wait?.delay ?? 50) * 2);
       this.backoff.set(key, { until: now + delay, delay });
-      this.blockers.set(key, nameOfBlocker(binding, key));
+      this.blockers.add(blocker, pod);
       this.publishNode(`Failed to drain node, ${key}: ${answer.message}`);
       return;
     }
     if (answer.outcome === 'evicted') {
       this.evicted += 1;
-      this.deps.metrics.count('pods_drained_total', { reason: '' });
+      this.deps.metrics.count('pods_drained_total', { reason: this.input.reason ?? '' });
       this.publish(pod, 'Normal', 'Evicted', 'Evicted pod');
     }
   }
 
+  /** Section 1.6: a pod marked do-not-disrupt is waited for; events say until when, and that its time is over. */
+  private isProtected(pod: Pod, now: number): boolean {
+    const mark = pod.metadata.annotations?.[annotations.doNotDisrupt];
+    const until = doNotDisruptUntil(pod, now);
+    if (until !== undefined) {
+      this.blockers.add(protectionBlocker(pod, until), pod);
+      if (Number.isFinite(until)) {
+        const end = new Date(until).toISOString();
+        this.publish(pod, 'Normal', 'DoNotDisruptUntil', `Pod is not disrupted until ${end} (do-not-disrupt ${mark})`);
+      }
+      return true;
+    }
+    if (isInvalidDoNotDisrupt(pod)) {
+      this.publish(pod, 'Warning', 'InvalidDoNotDisruptAnnotation', 'do-not-disrupt is neither true nor a duration');
+    } else if (mark !== undefined && mark !== 'false') {
+      this.publish(pod, 'Normal', 'DoNotDisruptGracePeriodElapsed', `The time of do-not-disrupt ${mark} is over`);
+    }
+    return false;
+  }
+
   /** What the workflow does not know yet: a hold-up that lasts, or that one is over. */
-  private news(now: number): readonly string[] | undefined {
-    const blockers = [...new Set(this.blockers.values())].sort().slice(0, blockersTold);
+  private news(now: number): readonly DrainBlocker[] | undefined {
+    const blockers = this.blockers.list();
     if (blockers.length === 0) {
       this.blockedSince = undefined;
       return this.input.known.length > 0 ? [] : undefined;
     }
     this.blockedSince ??= now;
-    if (blockers.join() === this.input.known.join()) return undefined;
+    if (blockers.map(({ name }) => name).join() === this.input.known.join()) return undefined;
     return now - this.blockedSince >= blockedAfterMs ? blockers : undefined;
+  }
+
+  /** `kubectl describe nodeclaim` says why, for as long as it holds. */
+  private async showBlockers(blockers: readonly DrainBlocker[]): Promise<void> {
+    const held = blockers.map(({ name, why }) => `${name} ${why}`).join('; ');
+    const message = held === '' ? 'the node is being drained' : held;
+    await setConditions(this.deps, this.input.claim, [
+      { type: 'Drained', status: 'Unknown', reason: 'Draining', message: message.slice(0, 1000) },
+    ]);
   }
 
   /** The next look comes with the next change of the node's pods, or after a second. */
@@ -178,58 +241,4 @@ class Drain {
       message,
     });
   }
-}
-
-function nameOfBlocker(binding: readonly PodDisruptionBudget[], pod: string): string {
-  const [only] = binding;
-  if (only === undefined) return `pod/${pod}`;
-  return `pdb/${only.metadata.namespace ?? 'default'}/${only.metadata.name ?? ''}`;
-}
-
-/** Section 4.14, step 3: volumes of pods that were drained must let go; past the deadline nobody waits. */
-async function awaitVolumes(deps: ActivityDeps, input: DrainInput): Promise<DrainProgress> {
-  const { claim, deadline, known } = input;
-  for (;;) {
-    const attached = attachedVolumes(deps, input.nodeName);
-    const done = { state: 'done', blockedBy: [], remaining: 0, evicted: 0 } as const;
-    if (attached.length === 0) {
-      await setConditions(deps, claim, [{ type: 'VolumesDetached', status: 'True' }]);
-      return done;
-    }
-    const blockedBy = attached.slice(0, blockersTold).map((name) => `volume/${name}`);
-    const message = `waiting for ${attached.length} volumes: ${attached.slice(0, blockersTold).join(', ')}`;
-    if (deadline !== undefined && deps.now() >= deadline) {
-      await setConditions(deps, claim, [volumes('False', 'TerminationGracePeriodElapsed', message)]);
-      return done;
-    }
-    if (blockedBy.join() !== known.join()) {
-      await setConditions(deps, claim, [volumes('Unknown', 'AwaitingVolumeDetachment', message)]);
-      return { state: 'blocked', blockedBy, remaining: attached.length, evicted: 0 };
-    }
-    await sleep(lookMs);
-  }
-}
-
-function volumes(status: Condition['status'], reason: string, message: string): ConditionChange {
-  return { type: 'VolumesDetached', status, reason, message };
-}
-
-function attachedVolumes(deps: ActivityDeps, nodeName: string): readonly string[] {
-  const staying = new Set<string>();
-  for (const pod of deps.cache.podsOnNode(nodeName)) {
-    if (isDrainable(pod, deps.now())) continue;
-    for (const { persistentVolumeClaim } of pod.spec.volumes ?? []) {
-      if (persistentVolumeClaim === undefined) continue;
-      const ref = { name: persistentVolumeClaim.claimName, namespace: pod.metadata.namespace ?? 'default' };
-      const volume = deps.cache.get('PersistentVolumeClaim', ref)?.spec.volumeName;
-      if (volume !== undefined) staying.add(volume);
-    }
-  }
-  return deps.cache
-    .all('VolumeAttachment')
-    .filter(({ spec }) => spec.nodeName === nodeName)
-    .map(({ spec }) => spec.source.persistentVolumeName)
-    .filter((name) => name !== undefined)
-    .filter((name) => !staying.has(name))
-    .sort();
 }

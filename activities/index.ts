@@ -3,6 +3,7 @@ import { createCloudActivities } from './cloud.js';
 import type { ActivityDeps } from './deps.js';
 import { createDisruptionActivities } from './disruption.js';
 import { createDrainActivities } from './drain.js';
+import { createEscalationActivities } from './escalation.js';
 import { createLaunchActivities } from './launch.js';
 import { createPlanningActivities } from './planning.js';
 import { createTerminationActivities } from './termination.js';
@@ -21,6 +22,7 @@ export function createActivities(deps: ActivityDeps): {
       ...createLaunchActivities(deps),
       ...createTerminationActivities(deps),
       ...createDisruptionActivities(deps),
+      ...createEscalationActivities(deps),
     }),
     packing: withHeartbeats(createPlanningActivities(deps)),
     cloud: withHeartbeats(createCloudActivities(deps)),

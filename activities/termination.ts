@@ -2,14 +2,16 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node } from '../api/kubernetes.js';
 import { annotations, finalizers, labels, taints } from '../api/labels.js';
 import { conditionOf, isTrue, timestamp } from '../core/conditions.js';
-import { parseNillableDuration } from '../core/durations.js';
+import { parseDuration, parseNillableDuration } from '../core/durations.js';
 import { DomainError } from '../core/failures.js';
+import { graceOf, isDrainable } from '../disruption/pods.js';
+import { policyOf } from '../disruption/policies.js';
 import type { ClaimRef } from '../workflows/messages.js';
-import { nodeOf } from './cluster.js';
+import { nodeOf, poolOf } from './cluster.js';
 import type { TerminationActivities, TerminationStart } from './contract.js';
 import type { ActivityDeps } from './deps.js';
 import { identityOf, labelsOf } from './labels-of.js';
-import { setConditions } from './launch.js';
+import { regardingClaim, setConditions } from './launch.js';
 import { withFailures } from './to-failure.js';
 import { getClaim, updateClaim, updateNode } from './writes.js';
 
@@ -43,6 +45,16 @@ async function begin(
   const deadline = deadlineOf(claim, input.deadline);
   if (deadline !== undefined) await stamp(deps, ref, deadline);
   const node = await leavingNode(deps, claim);
+  if (deadline !== undefined) announce(deps, claim, node, deadline);
+  return started(deps, claim, node, deadline);
+}
+
+function started(
+  deps: ActivityDeps,
+  claim: NodeClaim,
+  node: Node | undefined,
+  deadline: number | undefined,
+): TerminationStart {
   const providerId = claim.status?.providerID;
   return {
     state: 'terminating',
@@ -50,7 +62,38 @@ async function begin(
     ...(node === undefined ? {} : { nodeName: node.metadata.name ?? '' }),
     nodeReady: isTrue(node?.status?.conditions, 'Ready'),
     ...(deadline === undefined ? {} : { deadline }),
+    ...(node === undefined ? {} : drainFacts(deps, claim, node)),
   };
+}
+
+/** What the workflow wants to know before the drain: how long pods take, and what is to happen when it is stuck. */
+function drainFacts(
+  deps: ActivityDeps,
+  claim: NodeClaim,
+  node: Node,
+): Pick<Extract<TerminationStart, { state: 'terminating' }>, 'longestGraceMs' | 'escalation'> {
+  const pods = deps.cache.podsOnNode(node.metadata.name ?? '').filter((pod) => isDrainable(pod, deps.now()));
+  const policy = policyOf(poolOf(deps.cache, claim), deps.cache.all('DisruptionPolicy'));
+  const escalation = policy?.spec.drainEscalation?.map(({ after, action }) => ({
+    afterMs: parseDuration(after, 'drainEscalation.after'),
+    action,
+  }));
+  return {
+    longestGraceMs: Math.max(0, ...pods.map(graceOf)),
+    ...(escalation === undefined || escalation.length === 0 ? {} : { escalation }),
+  };
+}
+
+/** Says on claim and node when protection ends (section 1.7). */
+function announce(deps: ActivityDeps, claim: NodeClaim, node: Node | undefined, deadline: number): void {
+  const name = node?.metadata.name;
+  const event = {
+    type: 'Warning',
+    reason: 'TerminationGracePeriodExpiring',
+    message: `All pods will be deleted by ${timestamp(deadline)}`,
+  } as const;
+  deps.events.publish({ ...event, regarding: regardingClaim(claim) });
+  if (name !== undefined) deps.events.publish({ ...event, regarding: { apiVersion: 'v1', kind: 'Node', name } });
 }
 
 async function deleteClaim(deps: ActivityDeps, claim: NodeClaim, reason: string): Promise<void> {

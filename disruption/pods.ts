@@ -56,6 +56,13 @@ export function isDrainable(pod: Pod, now: number): boolean {
   return deletionTimestamp === undefined || now - Date.parse(deletionTimestamp) <= stuckTerminatingMs;
 }
 
+const defaultGraceSeconds = 30;
+
+/** Milliseconds that a pod has between its deletion and its end. */
+export function graceOf({ spec }: Pod): number {
+  return (spec.terminationGracePeriodSeconds ?? defaultGraceSeconds) * 1000;
+}
+
 /**
  * The pod's own wish not to be disrupted (section 1.6): `true`, or a duration from its start. Gives until when it holds,
  * infinity for ever, undefined when it does not hold. A value that is neither is ignored. The older `do-not-evict` on

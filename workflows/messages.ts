@@ -159,6 +159,18 @@ export interface TerminateNodeInput {
   readonly deadline?: number;
   /** Told by `nodeTerminatedSignal` when the claim is gone. */
   readonly notify?: string;
+  /** When the cloud takes the instance, milliseconds of the epoch; nothing that protects a pod ends by that. */
+  readonly instanceEndsAt?: number;
+  /** Carried over by continue-as-new. */
+  readonly carried?: TerminationState;
+}
+
+export interface TerminationState {
+  /** Milliseconds of the epoch. */
+  readonly startedAt: number;
+  readonly drainingSince: number;
+  readonly evicted: number;
+  readonly escalation?: { readonly stuckSince?: number; readonly taken: number };
 }
 
 export interface TerminateNodeResult {
@@ -167,7 +179,10 @@ export interface TerminateNodeResult {
   readonly durationMs: number;
 }
 
-/** A more urgent reason, or a person's order: the earlier deadline holds, now where none is given. */
+/**
+ * A more urgent reason, or a person's order: of deadlines the earlier holds, and where none is given protection ends now,
+ * while pods keep their own grace. With `instanceEndsAt` alone no deadline is set.
+ */
 export const expediteSignal = defineSignal<[ExpediteOrder]>('expedite');
 export const nodeTerminatedSignal =
   defineSignal<[{ readonly uid: string; readonly outcome: string }]>('nodeTerminated');

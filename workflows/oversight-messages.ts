@@ -29,6 +29,8 @@ export interface HoldOrder extends Order {
 /** Do not wait any longer than that; milliseconds of the epoch, absent means now. */
 export interface ExpediteOrder extends Partial<Order> {
   readonly deadline?: number;
+  /** To a drain: when the cloud takes the instance, milliseconds of the epoch. With it alone nothing loses its protection. */
+  readonly instanceEndsAt?: number;
 }
 
 /** Why an update is refused: the `type` of its failure. */

@@ -5,13 +5,18 @@ import type {
   CloudActivities,
   DisruptionActivities,
   DrainActivities,
+  EscalationActivities,
   LaunchActivities,
   PlanningActivities,
   TerminationActivities,
 } from '../activities/contract.js';
 import { taskQueues } from './messages.js';
 
-type KubernetesActivities = ClaimActivities & LaunchActivities & TerminationActivities & DisruptionActivities;
+type KubernetesActivities = ClaimActivities &
+  LaunchActivities &
+  TerminationActivities &
+  DisruptionActivities &
+  EscalationActivities;
 
 /** Every activity heartbeats: one whose worker died goes to another this soon. */
 const deadAfter = '10 seconds';

@@ -4,14 +4,23 @@ import {
   continueAsNew,
   getExternalWorkflowHandle,
   isCancellation,
+  patched,
   setHandler,
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { DrainInput, DrainProgress, TerminationStart } from '../activities/contract.js';
+import type {
+  DrainBlocker,
+  DrainInput,
+  DrainProgress,
+  EscalationStep,
+  TerminationStart,
+} from '../activities/contract.js';
 import { workflowIds } from '../core/ids.js';
 import { workflowNow } from './clock.js';
-import type { TerminateNodeInput, TerminateNodeResult } from './messages.js';
+import type { Stuck } from './escalation.js';
+import { Escalation } from './escalation.js';
+import type { ExpediteOrder, TerminateNodeInput, TerminateNodeResult } from './messages.js';
 import {
   expediteSignal,
   launchSettledSignal,
@@ -45,25 +54,29 @@ export async function terminateNode(input: TerminateNodeInput): Promise<Terminat
 
 type Terminating = Extract<TerminationStart, { state: 'terminating' }>;
 
+/** What a rollout of the pod's owner gets around: it deletes pods itself, once new ones run. */
+const heldByBudget: ReadonlySet<DrainBlocker['cause']> = new Set(['pdb-never', 'several-pdbs', 'pdb']);
+
 class Termination {
   private readonly activities;
   private readonly progress: Progress;
-  private readonly startedAt = workflowNow();
+  private readonly startedAt: number;
   private deadline: number | undefined;
+  private instanceEndsAt: number | undefined;
   private announced: number | undefined;
-  private expedited = new CancellationScope();
-  private evicted = 0;
+  private hurry = new CancellationScope();
+  private escalation: Escalation | undefined;
+  private longestGraceMs = 0;
+  private evicted: number;
   private settled: { readonly providerId?: string } | undefined;
 
   constructor(private readonly input: TerminateNodeInput) {
     this.activities = activitiesOf(input.cluster);
+    this.startedAt = input.carried?.startedAt ?? workflowNow();
+    this.evicted = input.carried?.evicted ?? 0;
     this.deadline = input.deadline;
-    setHandler(expediteSignal, ({ deadline = workflowNow(), reason, actor }) => {
-      if (this.deadline !== undefined && this.deadline <= deadline) return;
-      this.deadline = deadline;
-      this.progress.note({ 'expedited by': reason ?? actor ?? 'somebody' });
-      this.expedited.cancel();
-    });
+    this.instanceEndsAt = input.instanceEndsAt;
+    setHandler(expediteSignal, (order) => this.expedite(order));
     setHandler(launchSettledSignal, (settled) => void (this.settled = settled));
     this.progress = new Progress(
       `Terminating ${input.claim.name}: ${input.reason}`,
@@ -86,6 +99,7 @@ class Termination {
     if (start.state === 'gone') return this.result('gone');
     this.takeDeadline(start.deadline);
     this.announced = start.deadline;
+    this.longestGraceMs = start.longestGraceMs ?? 0;
     const providerId = start.providerId ?? (await this.stopLaunch());
     if (start.nodeName !== undefined) await this.empty(start, start.nodeName);
     if (providerId !== undefined) await this.removeInstance(providerId);
@@ -116,19 +130,79 @@ class Termination {
   }
 
   private async empty(start: Terminating, nodeName: string): Promise<void> {
-    const since = workflowNow();
+    const since = this.input.carried?.drainingSince ?? workflowNow();
     this.progress.note({ node: nodeName });
-    if (start.nodeReady || !(await this.instanceIsGone(start))) {
-      await this.untilDone('draining', nodeName, since, (input) =>
+    await this.withLadder(start, nodeName, () => this.drainAndDetach(start, nodeName, since));
+    this.progress.attributes([{ key: searchAttributes.blockedBy, value: null }]);
+  }
+
+  private async drainAndDetach(start: Terminating, nodeName: string, since: number): Promise<void> {
+    const gone = !start.nodeReady && (await this.instanceIsGone(start));
+    if (gone && patched('nothing-is-attached-to-a-gone-instance')) return;
+    if (!gone) {
+      const drained = await this.untilDone('draining', nodeName, since, (input) =>
         this.activities.drain.drainNode.executeWithOptions({ summary: `drain ${nodeName}` }, [input]),
       );
+      if (drained.instanceGone === true) return;
       const rest = drainLastsAtLeastMs - (workflowNow() - since);
       if (rest > 0) await sleep(rest, { summary: 'five seconds since draining began' });
     }
     await this.untilDone('detaching volumes', nodeName, since, (input) =>
       this.activities.drain.awaitVolumesDetached.executeWithOptions({ summary: `volumes of ${nodeName}` }, [input]),
     );
-    this.progress.attributes([{ key: searchAttributes.blockedBy, value: null }]);
+  }
+
+  /** Does `work`, beside it the ladder of a stuck drain where the pool's policy has one. */
+  private async withLadder(start: Terminating, nodeName: string, work: () => Promise<void>): Promise<void> {
+    if (start.escalation === undefined) return work();
+    const take = (step: EscalationStep, stuck: Stuck): Promise<void> => this.escalate(step, stuck, nodeName);
+    const escalation = new Escalation(start.escalation, take, this.input.carried?.escalation);
+    this.escalation = escalation;
+    const scope = new CancellationScope();
+    const climbing = scope
+      .run(() => escalation.run())
+      .catch((error: unknown) => {
+        if (!isCancellation(error)) throw error;
+      });
+    try {
+      await work();
+    } finally {
+      this.escalation = undefined;
+      scope.cancel();
+      await climbing;
+    }
+  }
+
+  private async escalate(step: EscalationStep, { since, blockers }: Stuck, nodeName: string): Promise<void> {
+    const { claim } = this.input;
+    const note = (what: string): void => this.progress.note({ [`escalation: ${step.action}`]: what });
+    const at = new Date(workflowNow()).toISOString();
+    try {
+      switch (step.action) {
+        case 'Notify': {
+          const stuckMs = workflowNow() - since;
+          await this.activities.kube.notifyStuckDrain({ claim, nodeName, stuckMs, blockers });
+          note(`told at ${at}`);
+          break;
+        }
+        case 'RestartOwner': {
+          const pods = blockers.filter(({ cause }) => heldByBudget.has(cause)).flatMap((blocker) => blocker.pods);
+          const { restarted, refused } = await this.activities.kube.restartOwners({ pods, at: workflowNow() });
+          const left = refused.map(({ owner, why }) => `${owner} not: ${why}`);
+          note([`at ${at}`, ...restarted, ...left].join('; '));
+          break;
+        }
+        case 'AskApproval':
+          note('not built yet');
+          break;
+        case 'Force':
+          note(`at ${at}`);
+          this.expedite({ reason: `the drain was stuck since ${new Date(since).toISOString()}` });
+      }
+    } catch (error) {
+      if (isCancellation(error)) throw error;
+      note(`failed at ${at}: ${error instanceof Error ? error.message : String(error)}`);
+    }
   }
 
   /** A node that is not Ready and has no instance any more needs no drain. */
@@ -144,39 +218,71 @@ class Termination {
     nodeName: string,
     since: number,
     step: (input: DrainInput) => Promise<DrainProgress>,
-  ): Promise<void> {
+  ): Promise<DrainProgress> {
     let known: readonly string[] = [];
+    let held = '';
     for (;;) {
       await this.announceDeadline();
       this.progress.enter(phase, {
-        ...(known.length === 0 ? { waitingFor: 'pods to leave' } : { waitingFor: known.join(', ') }),
+        waitingFor: held === '' ? 'pods to leave' : held,
         until: this.deadline,
         facts: { 'pods evicted': this.evicted },
       });
-      const input: DrainInput = {
-        claim: this.input.claim,
-        nodeName,
-        known,
-        since,
-        ...(this.deadline === undefined ? {} : { deadline: this.deadline }),
-      };
-      const progress = await this.unlessExpedited(() => step(input));
+      const progress = await this.unlessHurried(() => step(this.drainInput(nodeName, known, since)));
       if (progress === undefined) continue;
       this.evicted += progress.evicted;
-      if (progress.state === 'done') return;
+      if (progress.state === 'done') return progress;
       known = progress.blockedBy;
-      this.progress.attributes([{ key: searchAttributes.blockedBy, value: known[0] ?? null }]);
-      this.progress.note({ 'pods left': progress.remaining });
-      if (workflowInfo().historyLength > eventsPerRun) {
-        const { deadline } = this;
-        await continueAsNew<typeof terminateNode>({ ...this.input, ...(deadline === undefined ? {} : { deadline }) });
-      }
+      held = waitText(progress);
+      this.showBlocked(progress);
+      await this.continueWhenLong(since);
     }
   }
 
-  private async unlessExpedited<T>(step: () => Promise<T>): Promise<T | undefined> {
-    this.expedited = new CancellationScope();
-    const scope = this.expedited;
+  private drainInput(nodeName: string, known: readonly string[], since: number): DrainInput {
+    const { deadline, instanceEndsAt } = this;
+    const { claim, reason } = this.input;
+    return {
+      claim,
+      nodeName,
+      known,
+      since,
+      reason,
+      ...(deadline === undefined ? {} : { deadline }),
+      ...(instanceEndsAt === undefined ? {} : { instanceEndsAt }),
+    };
+  }
+
+  private showBlocked(progress: DrainProgress): void {
+    this.longestGraceMs = progress.longestGraceMs ?? this.longestGraceMs;
+    this.escalation?.report(progress);
+    this.progress.attributes([{ key: searchAttributes.blockedBy, value: progress.blockedBy[0] ?? null }]);
+    const next = this.escalation?.next;
+    this.progress.note({
+      'pods left': progress.remaining,
+      ...(progress.blockers === undefined ? {} : { 'blocked by': blockedText(progress.blockers) }),
+      ...(this.escalation === undefined
+        ? {}
+        : { 'next step': next === undefined ? 'none' : `${next.action} at ${new Date(next.at).toISOString()}` }),
+    });
+  }
+
+  private async continueWhenLong(drainingSince: number): Promise<void> {
+    if (workflowInfo().historyLength <= eventsPerRun) return;
+    const { deadline, instanceEndsAt, startedAt, evicted } = this;
+    const escalation = this.escalation?.state;
+    await continueAsNew<typeof terminateNode>({
+      ...this.input,
+      ...(deadline === undefined ? {} : { deadline }),
+      ...(instanceEndsAt === undefined ? {} : { instanceEndsAt }),
+      carried: { startedAt, drainingSince, evicted, ...(escalation === undefined ? {} : { escalation }) },
+    });
+  }
+
+  /** Gives up waiting for `step` when somebody hurries: it is then taken anew. */
+  private async unlessHurried<T>(step: () => Promise<T>): Promise<T | undefined> {
+    this.hurry = new CancellationScope();
+    const scope = this.hurry;
     try {
       return await scope.run(step);
     } catch (error) {
@@ -185,6 +291,18 @@ class Termination {
       }
       throw error;
     }
+  }
+
+  private expedite(order: ExpediteOrder): void {
+    const { instanceEndsAt, actor, reason } = order;
+    const asked = order.deadline ?? (instanceEndsAt === undefined ? workflowNow() + this.longestGraceMs : undefined);
+    const sooner = asked !== undefined && (this.deadline === undefined || asked < this.deadline);
+    const ends = instanceEndsAt !== undefined && instanceEndsAt < (this.instanceEndsAt ?? Number.POSITIVE_INFINITY);
+    if (!sooner && !ends) return;
+    if (sooner) this.deadline = asked;
+    if (ends) this.instanceEndsAt = instanceEndsAt;
+    this.progress.note({ 'expedited by': [actor, reason].filter((text) => text !== undefined).join(': ') });
+    this.hurry.cancel();
   }
 
   private async announceDeadline(): Promise<void> {
@@ -215,4 +333,18 @@ class Termination {
     this.progress.enter(outcome, { facts: { 'pods evicted': this.evicted } });
     return { outcome, podsEvicted: this.evicted, durationMs: workflowNow() - this.startedAt };
   }
+}
+
+function waitText({ blockedBy, blockers }: DrainProgress): string {
+  return blockers === undefined ? blockedBy.join(', ') : blockers.map(({ name, why }) => `${name}: ${why}`).join('; ');
+}
+
+function blockedText(blockers: readonly DrainBlocker[]): string {
+  if (blockers.length === 0) return 'nothing';
+  return blockers
+    .map(({ name, why, pods, podCount }) => {
+      const more = podCount > pods.length ? ` and ${podCount - pods.length} more` : '';
+      return podCount === 0 ? `${name} ${why}` : `${name} ${why} (holds ${pods.join(', ')}${more})`;
+    })
+    .join('; ');
 }
