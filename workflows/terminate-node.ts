@@ -16,6 +16,7 @@ import type {
   EscalationStep,
   TerminationStart,
 } from '../activities/contract.js';
+import { rootCause } from '@temporalio/common';
 import { workflowIds } from '../core/ids.js';
 import { workflowNow } from './clock.js';
 import type { Stuck } from './escalation.js';
@@ -201,7 +202,7 @@ class Termination {
       }
     } catch (error) {
       if (isCancellation(error)) throw error;
-      note(`failed at ${at}: ${error instanceof Error ? error.message : String(error)}`);
+      note(`failed at ${at}: ${rootCause(error) ?? 'for an unknown reason'}`);
     }
   }
 

@@ -1,4 +1,5 @@
 import { Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
 import type {
   ClaimActivities,
   ClaimPlan,
@@ -8,6 +9,7 @@ import type {
   DisruptionActivities,
   DrainActivities,
   DrainProgress,
+  EscalationActivities,
   InstanceView,
   LaunchActivities,
   LaunchInstanceResult,
@@ -60,6 +62,7 @@ export class FakeActivities
     CloudActivities,
     TerminationActivities,
     DrainActivities,
+    EscalationActivities,
     DisruptionActivities
 {
   readonly calls: { readonly name: string; readonly input: unknown; readonly workflowId: string }[] = [];
@@ -83,6 +86,9 @@ export class FakeActivities
   volumes: DrainProgress[] = [];
   /** While set, a drain answers only when this resolves or it is cancelled. */
   drainGate: Promise<void> | undefined;
+  /** While true, a drain makes no headway; unlike with the gate, the server's clock may skip meanwhile. */
+  stuck = false;
+  restart: Awaited<ReturnType<EscalationActivities['restartOwners']>> | Error = { restarted: [], refused: [] };
   found: { commands: { reason: 'Empty'; candidates: Candidate[] }[]; nextCheckAt?: number }[] = [];
   valid: (candidates: readonly Candidate[]) => readonly Candidate[] = (candidates) => candidates;
   /** Whether a node gets its slot. */
@@ -229,6 +235,7 @@ export class FakeActivities
   async drainNode(): Promise<DrainProgress> {
     const next = this.drains.shift();
     if (next !== undefined) return next;
+    if (this.stuck) throw ApplicationFailure.create({ message: 'stuck', nextRetryDelay: '1 minute' });
     if (this.drainGate !== undefined) {
       const beats = setInterval(() => Context.current().heartbeat(), 200);
       try {
@@ -238,6 +245,15 @@ export class FakeActivities
       }
     }
     return { state: 'done', blockedBy: [], remaining: 0, evicted: 0 };
+  }
+
+  async notifyStuckDrain(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async restartOwners(): ReturnType<EscalationActivities['restartOwners']> {
+    if (this.restart instanceof Error) throw this.restart;
+    return Promise.resolve(this.restart);
   }
 
   async awaitVolumesDetached(): Promise<DrainProgress> {

@@ -1,0 +1,237 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { DrainBlocker, DrainInput, DrainProgress, EscalationStep } from '../../activities/contract.js';
+import { workflowIds } from '../../core/ids.js';
+import { explainQuery } from '../../workflows/messages.js';
+import type { ClaimRef, Explanation, TerminateNodeInput } from '../../workflows/messages.js';
+import { activityNames, FakeActivities } from './fake-activities.js';
+import { cluster, WorkflowRig } from './rig.js';
+
+const minute = 60_000;
+const budget: DrainBlocker = {
+  cause: 'pdb-never',
+  name: 'pdb/default/web (never)',
+  why: 'can never allow an eviction: maxUnavailable is 0',
+  pods: ['default/web-1', 'default/web-2'],
+  podCount: 7,
+};
+const protectedPod: DrainBlocker = {
+  cause: 'do-not-disrupt',
+  name: 'pod/default/holy (do-not-disrupt)',
+  why: 'is marked karpenter.sh/do-not-disrupt',
+  pods: ['default/holy'],
+  podCount: 1,
+};
+const blocked = (blockers: readonly DrainBlocker[], evicted = 0): DrainProgress => ({
+  state: 'blocked',
+  blockedBy: blockers.map(({ name }) => name),
+  blockers,
+  remaining: 3,
+  evicted,
+  longestGraceMs: 90_000,
+});
+
+describe('the ladder of a stuck drain', () => {
+  let activities: FakeActivities;
+  let rig: WorkflowRig;
+  let claim: ClaimRef;
+  let input: TerminateNodeInput;
+  let workflowId: string;
+
+  beforeAll(async () => {
+    rig = await WorkflowRig.start(activityNames);
+  });
+  afterAll(async () => rig.close());
+  beforeEach(() => {
+    activities = new FakeActivities();
+    rig.use(activities.noting());
+    claim = { name: 'default-abc', uid: `uid-ladder-${activities.serial}` };
+    input = { cluster, claim, nodePool: 'default', reason: 'drifted', deleteClaim: true };
+    workflowId = workflowIds.terminate(cluster, claim.uid);
+    activities.drains = [blocked([budget, protectedPod])];
+    activities.stuck = true;
+  });
+  afterEach(async () => rig.finish());
+
+  const ladder = (...escalation: EscalationStep[]): void => {
+    activities.start = {
+      state: 'terminating',
+      providerId: 'fake:///z/i-1',
+      nodeName: 'node-1',
+      nodeReady: true,
+      longestGraceMs: 30_000,
+      escalation,
+    };
+  };
+  const start = (): ReturnType<WorkflowRig['start']> => rig.start('terminateNode', workflowId, input);
+  const stuckAt = async (): Promise<number> => {
+    await rig.until(() => activities.callsOf('drainNode').length > 1);
+    return rig.now();
+  };
+
+  test('tells, restarts what a budget holds, and forces, each when its time has come', async () => {
+    ladder(
+      { afterMs: 5 * minute, action: 'Notify' },
+      { afterMs: 30 * minute, action: 'RestartOwner' },
+      { afterMs: 120 * minute, action: 'Force' },
+    );
+    activities.restart = {
+      restarted: ['Deployment default/web'],
+      refused: [{ owner: 'Pod default/web-2', why: 'no Deployment or StatefulSet owns it' }],
+    };
+    const handle = await start();
+    const since = await stuckAt();
+    const steps = (): string[] => activities.callsOf().filter((name) => /notify|restart|setDeadline/.test(name));
+
+    await rig.env.sleep('6 minutes');
+    await rig.until(() => steps().length === 1);
+    const explained: Explanation = await handle.query(explainQuery);
+    await rig.env.sleep('26 minutes');
+    await rig.until(() => steps().length === 2);
+    await rig.env.sleep('95 minutes');
+    await rig.until(() => steps().length === 3);
+    activities.stuck = false;
+    await handle.result();
+
+    expect(steps()).toEqual(['notifyStuckDrain', 'restartOwners', 'setDeadline']);
+    expect(explained.waitingFor).toBe(
+      'pdb/default/web (never): can never allow an eviction: maxUnavailable is 0; ' +
+        'pod/default/holy (do-not-disrupt): is marked karpenter.sh/do-not-disrupt',
+    );
+    expect(explained.facts).toMatchObject({
+      'blocked by':
+        'pdb/default/web (never) can never allow an eviction: maxUnavailable is 0 (holds default/web-1, default/web-2 and 5 more); ' +
+        'pod/default/holy (do-not-disrupt) is marked karpenter.sh/do-not-disrupt (holds default/holy)',
+    });
+    const [told] = activities.inputsOf<{ stuckMs: number }>('notifyStuckDrain');
+    expect(told).toMatchObject({ claim, nodeName: 'node-1', blockers: [budget, protectedPod] });
+    expect(Math.round((told?.stuckMs ?? 0) / minute)).toBe(5);
+    expect(activities.inputsOf('restartOwners')).toMatchObject([{ pods: ['default/web-1', 'default/web-2'] }]);
+    const [{ deadline = 0 } = {}] = activities.inputsOf<{ deadline: number }>('setDeadline');
+    // Protection ends; pods keep the longest grace that one of them has.
+    expect(deadline).toBeGreaterThanOrEqual(since + 120 * minute + 90_000 - 5000);
+    expect(deadline).toBeLessThanOrEqual(since + 122 * minute + 90_000);
+    expect(activities.inputsOf<DrainInput>('drainNode').at(-1)?.deadline).toBe(deadline);
+    const done: Explanation = await handle.query(explainQuery);
+    expect(done.facts['escalation: RestartOwner']).toMatch(
+      /; Deployment default\/web; Pod default\/web-2 not: no Deployment or StatefulSet owns it$/,
+    );
+  });
+
+  test('pods that leave start it anew, and an end of the hold-up ends it', async () => {
+    ladder({ afterMs: 10 * minute, action: 'Notify' });
+    const handle = await start();
+    await stuckAt();
+
+    await rig.env.sleep('8 minutes');
+    activities.drains = [blocked([budget], 1)];
+    await rig.env.sleep('4 minutes');
+    expect(activities.callsOf('notifyStuckDrain')).toEqual([]);
+    activities.drains = [{ ...blocked([]), blockedBy: [] }];
+    await rig.env.sleep('30 minutes');
+    expect(activities.callsOf('notifyStuckDrain')).toEqual([]);
+    activities.stuck = false;
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'terminated' });
+  });
+
+  test('a step that fails is noted, and the next one is taken', async () => {
+    ladder({ afterMs: minute, action: 'RestartOwner' }, { afterMs: 2 * minute, action: 'Notify' });
+    activities.restart = ApplicationFailure.nonRetryable('patch Deployment default/web: forbidden', 'Denied');
+    const handle = await start();
+    await stuckAt();
+
+    await rig.env.sleep('3 minutes');
+    await rig.until(() => activities.callsOf('notifyStuckDrain').length === 1);
+
+    const { facts }: Explanation = await handle.query(explainQuery);
+    expect(facts['escalation: RestartOwner']).toMatch(/^failed at .*forbidden/);
+    activities.stuck = false;
+    await handle.result();
+  });
+
+  test('goes on where an earlier run was', async () => {
+    ladder({ afterMs: 10 * minute, action: 'Notify' }, { afterMs: 60 * minute, action: 'RestartOwner' });
+    const now = await rig.now();
+    const carried = {
+      startedAt: now - 60 * minute,
+      drainingSince: now - 59 * minute,
+      evicted: 4,
+      escalation: { stuckSince: now - 58 * minute, taken: 1 },
+    };
+    const handle = await rig.start('terminateNode', workflowId, { ...input, carried });
+    await stuckAt();
+
+    await rig.env.sleep('3 minutes');
+    await rig.until(() => activities.callsOf('restartOwners').length === 1);
+    activities.stuck = false;
+
+    const result = await handle.result();
+    expect(result).toMatchObject({ outcome: 'terminated', podsEvicted: 4 });
+    expect(result.durationMs).toBeGreaterThanOrEqual(60 * minute);
+    expect(activities.callsOf('notifyStuckDrain')).toEqual([]);
+  });
+
+  test('without a ladder a stuck drain waits', async () => {
+    const handle = await start();
+    await stuckAt();
+
+    await rig.env.sleep('30 hours');
+
+    expect(new Set(activities.callsOf())).toEqual(new Set(['beginTermination', 'drainNode']));
+    activities.stuck = false;
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'terminated' });
+  });
+
+  test('a person hurries it: protection ends, pods keep their grace', async () => {
+    const handle = await start();
+    await stuckAt();
+    const before = await rig.now();
+
+    await handle.signal('expedite', { actor: 'ann', reason: 'release' });
+    await rig.until(() => activities.callsOf('setDeadline').length === 1);
+    activities.stuck = false;
+    await handle.result();
+
+    const [{ deadline = 0 } = {}] = activities.inputsOf<{ deadline: number }>('setDeadline');
+    expect(deadline - before).toBeGreaterThanOrEqual(90_000);
+    expect(deadline - before).toBeLessThan(100_000);
+    const { facts }: Explanation = await handle.query(explainQuery);
+    expect(facts['expedited by']).toBe('ann: release');
+  });
+
+  test('the end of the instance shortens no protection, and reaches a drain that runs', async () => {
+    const handle = await start();
+    await stuckAt();
+    const ends = (await rig.now()) + 120_000;
+
+    await handle.signal('expedite', { instanceEndsAt: ends, reason: 'spot_interrupted' });
+    await rig.until(() => activities.inputsOf<DrainInput>('drainNode').at(-1)?.instanceEndsAt === ends);
+    activities.stuck = false;
+    await handle.result();
+
+    expect(activities.callsOf('setDeadline')).toEqual([]);
+  });
+
+  test('a cancelled one stops where it is, ladder and all', async () => {
+    ladder({ afterMs: 10 * minute, action: 'Notify' });
+    const handle = await start();
+    await stuckAt();
+
+    await handle.cancel();
+
+    await expect(handle.result()).rejects.toThrow();
+    expect(activities.callsOf('terminateInstance')).toEqual([]);
+  });
+
+  test('a drain that finds the instance gone goes on to the end at once', async () => {
+    activities.stuck = false;
+    activities.drains = [{ state: 'done', blockedBy: [], remaining: 2, evicted: 0, instanceGone: true }];
+
+    const handle = await start();
+    await handle.result();
+
+    expect(activities.callsOf()).not.toContain('awaitVolumesDetached');
+    expect(activities.callsOf()).toContain('finishTermination');
+  });
+});
