@@ -180,6 +180,27 @@ export class Oversight {
     return consent;
   }
 
+  /**
+   * Asks for a person's consent beside other work, whose phase stays. Undefined when nobody answered within `ms`, or before
+   * `until` held: there is no default then.
+   */
+  async ask(
+    ms: number,
+    options: { readonly summary: string; readonly until: () => boolean },
+  ): Promise<Consent | undefined> {
+    this.asking = true;
+    this.answer = undefined;
+    this.progress.attributes([{ key: searchAttributes.awaitingApproval, value: true }]);
+    const over = (): boolean => this.answer !== undefined || options.until();
+    try {
+      await condition(over, Math.max(1, ms), { summary: options.summary });
+      return this.given();
+    } finally {
+      this.asking = false;
+      this.progress.attributes([{ key: searchAttributes.awaitingApproval, value: false }]);
+    }
+  }
+
   /** A durable wait that people can cut short; also ends when `until` holds. Throws once aborted. */
   async wait(
     ms: number,

@@ -22,13 +22,8 @@ import { workflowNow } from './clock.js';
 import type { Stuck } from './escalation.js';
 import { Escalation } from './escalation.js';
 import type { ExpediteOrder, TerminateNodeInput, TerminateNodeResult } from './messages.js';
-import {
-  expediteSignal,
-  launchSettledSignal,
-  nodeTerminatedSignal,
-  searchAttributes,
-  stopLaunchSignal,
-} from './messages.js';
+import { launchSettledSignal, nodeTerminatedSignal, searchAttributes, stopLaunchSignal } from './messages.js';
+import { Oversight, withReason } from './oversight.js';
 import { Progress } from './progress.js';
 import { activitiesOf } from './proxies.js';
 import { tell } from './relations.js';
@@ -37,6 +32,8 @@ import { tell } from './relations.js';
 const launchSettlesWithinMs = 150_000;
 const drainLastsAtLeastMs = 5000;
 const eventsPerRun = 4000;
+/** A question that no further step ends. */
+const longestQuestionMs = 30 * 24 * 3_600_000;
 
 /**
  * Takes a node out of service (section 4.14): taint and load-balancer label, drain by tiers through the eviction API,
@@ -61,6 +58,7 @@ const heldByBudget: ReadonlySet<DrainBlocker['cause']> = new Set(['pdb-never', '
 class Termination {
   private readonly activities;
   private readonly progress: Progress;
+  private readonly oversight: Oversight;
   private readonly startedAt: number;
   private deadline: number | undefined;
   private instanceEndsAt: number | undefined;
@@ -77,7 +75,6 @@ class Termination {
     this.evicted = input.carried?.evicted ?? 0;
     this.deadline = input.deadline;
     this.instanceEndsAt = input.instanceEndsAt;
-    setHandler(expediteSignal, (order) => this.expedite(order));
     setHandler(launchSettledSignal, (settled) => void (this.settled = settled));
     this.progress = new Progress(
       `Terminating ${input.claim.name}: ${input.reason}`,
@@ -90,6 +87,12 @@ class Termination {
       { NodeClaim: input.claim.name, NodePool: input.nodePool, reason: input.reason },
       'starting',
     );
+    this.oversight = new Oversight(this.progress, {
+      onExpedite: (order) => this.expedite(order),
+      onRetry: () => this.hurry.cancel(),
+    });
+    // The claim is being deleted, and that cannot be taken back.
+    this.oversight.passPointOfNoReturn();
   }
 
   async run(): Promise<TerminateNodeResult> {
@@ -194,11 +197,12 @@ class Termination {
           break;
         }
         case 'AskApproval':
-          note('not built yet');
+          note(`asked at ${at}`);
+          note(await this.askWhetherToForce(since));
           break;
         case 'Force':
           note(`at ${at}`);
-          this.expedite({ reason: `the drain was stuck since ${new Date(since).toISOString()}` });
+          this.expedite({});
       }
     } catch (error) {
       if (isCancellation(error)) throw error;
@@ -211,6 +215,20 @@ class Termination {
     if (providerId === undefined) return true;
     const { state } = await this.activities.cloud.findInstance({ providerId });
     return state === 'gone';
+  }
+
+  /** Asks until somebody answers, the next step is due, or the drain goes on by itself. Gives what came of it. */
+  private async askWhetherToForce(stuckSince: number): Promise<string> {
+    const next = this.escalation?.next;
+    const consent = await this.oversight.ask(next === undefined ? longestQuestionMs : next.at - workflowNow(), {
+      summary: 'whether to force the drain',
+      until: () => this.escalation?.state.stuckSince !== stuckSince,
+    });
+    if (consent === undefined) return 'nobody answered';
+    const by = `${consent.answer} by ${withReason(consent.by, consent.reason)}`;
+    if (consent.answer === 'approved') this.expedite({});
+    else this.escalation?.refuse();
+    return by;
   }
 
   /** One activity for as long as nothing changes; again when another cause blocks or the deadline moves. */
@@ -295,14 +313,13 @@ class Termination {
   }
 
   private expedite(order: ExpediteOrder): void {
-    const { instanceEndsAt, actor, reason } = order;
+    const { instanceEndsAt } = order;
     const asked = order.deadline ?? (instanceEndsAt === undefined ? workflowNow() + this.longestGraceMs : undefined);
     const sooner = asked !== undefined && (this.deadline === undefined || asked < this.deadline);
     const ends = instanceEndsAt !== undefined && instanceEndsAt < (this.instanceEndsAt ?? Number.POSITIVE_INFINITY);
     if (!sooner && !ends) return;
     if (sooner) this.deadline = asked;
     if (ends) this.instanceEndsAt = instanceEndsAt;
-    this.progress.note({ 'expedited by': [actor, reason].filter((text) => text !== undefined).join(': ') });
     this.hurry.cancel();
   }
 
@@ -331,6 +348,7 @@ class Termination {
   }
 
   private result(outcome: TerminateNodeResult['outcome']): TerminateNodeResult {
+    this.oversight.finish();
     this.progress.enter(outcome, { facts: { 'pods evicted': this.evicted } });
     return { outcome, podsEvicted: this.evicted, durationMs: workflowNow() - this.startedAt };
   }

@@ -1,8 +1,17 @@
+import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { DrainBlocker, DrainInput, DrainProgress, EscalationStep } from '../../activities/contract.js';
 import { workflowIds } from '../../core/ids.js';
-import { explainQuery } from '../../workflows/messages.js';
+import {
+  abortUpdate,
+  approveUpdate,
+  explainQuery,
+  refusals,
+  rejectSignal,
+  retryUpdate,
+  searchAttributes,
+} from '../../workflows/messages.js';
 import type { ClaimRef, Explanation, TerminateNodeInput } from '../../workflows/messages.js';
 import { activityNames, FakeActivities } from './fake-activities.js';
 import { cluster, WorkflowRig } from './rig.js';
@@ -107,7 +116,7 @@ describe('the ladder of a stuck drain', () => {
     expect(told).toMatchObject({ claim, nodeName: 'node-1', blockers: [budget, protectedPod] });
     expect(Math.round((told?.stuckMs ?? 0) / minute)).toBe(5);
     expect(activities.inputsOf('restartOwners')).toMatchObject([{ pods: ['default/web-1', 'default/web-2'] }]);
-    const [{ deadline = 0 } = {}] = activities.inputsOf<{ deadline: number }>('setDeadline');
+    const deadline = activities.inputsOf<{ deadline: number }>('setDeadline')[0]?.deadline ?? 0;
     // Protection ends; pods keep the longest grace that one of them has.
     expect(deadline).toBeGreaterThanOrEqual(since + 120 * minute + 90_000 - 5000);
     expect(deadline).toBeLessThanOrEqual(since + 122 * minute + 90_000);
@@ -193,11 +202,88 @@ describe('the ladder of a stuck drain', () => {
     activities.stuck = false;
     await handle.result();
 
-    const [{ deadline = 0 } = {}] = activities.inputsOf<{ deadline: number }>('setDeadline');
+    const deadline = activities.inputsOf<{ deadline: number }>('setDeadline')[0]?.deadline ?? 0;
     expect(deadline - before).toBeGreaterThanOrEqual(90_000);
     expect(deadline - before).toBeLessThan(100_000);
     const { facts }: Explanation = await handle.query(explainQuery);
-    expect(facts['expedited by']).toBe('ann: release');
+    expect(facts['expedited by']).toBe('ann (release)');
+  });
+
+  describe('asking a person', () => {
+    const awaiting = async (handle: Awaited<ReturnType<typeof start>>): Promise<boolean | undefined> =>
+      (await handle.describe()).typedSearchAttributes.get(searchAttributes.awaitingApproval);
+    const asked = async (...more: EscalationStep[]): ReturnType<typeof start> => {
+      ladder({ afterMs: 10 * minute, action: 'AskApproval' }, ...more);
+      const handle = await start();
+      await stuckAt();
+      await rig.env.sleep('11 minutes');
+      await rig.until(() => awaiting(handle));
+      return handle;
+    };
+    const force = { afterMs: 60 * minute, action: 'Force' } as const;
+
+    test('who approves forces the drain', async () => {
+      const handle = await asked(force);
+
+      const answer = await handle.executeUpdate(approveUpdate, { args: [{ actor: 'ann', reason: 'release' }] });
+      await rig.until(() => activities.callsOf('setDeadline').length === 1);
+      activities.stuck = false;
+      await handle.result();
+
+      expect(answer.phase).toBe('draining');
+      expect(await awaiting(handle)).toBe(false);
+      const { facts }: Explanation = await handle.query(explainQuery);
+      expect(facts['escalation: AskApproval']).toBe('approved by ann (release)');
+    });
+
+    test('who rejects ends the ladder', async () => {
+      const handle = await asked(force);
+
+      await handle.signal(rejectSignal, { actor: 'ann' });
+      await rig.until(async () => (await awaiting(handle)) === false);
+      await rig.env.sleep('3 hours');
+
+      expect(activities.callsOf('setDeadline')).toEqual([]);
+      activities.stuck = false;
+      await handle.result();
+    });
+
+    test('where nobody answers, the next step is taken', async () => {
+      const handle = await asked(force);
+
+      await rig.env.sleep('55 minutes');
+      await rig.until(() => activities.callsOf('setDeadline').length === 1);
+
+      await rig.until(async () => (await awaiting(handle)) === false);
+      activities.stuck = false;
+      await handle.result();
+    });
+
+    test('orders that make no sense are refused with a reason', async () => {
+      activities.drainGate = new Promise(() => undefined);
+      activities.stuck = false;
+      const handle = await start();
+      await rig.until(() => activities.callsOf('drainNode').length === 2);
+      const refusal = async (order: Promise<unknown>): Promise<unknown> =>
+        order.then(
+          () => 'taken',
+          (error: unknown) => (error instanceof WorkflowUpdateFailedError ? error.cause : error),
+        );
+      const args: [{ actor: string }] = [{ actor: 'ann' }];
+
+      await expect(refusal(handle.executeUpdate(approveUpdate, { args }))).resolves.toMatchObject({
+        type: refusals.nothingToApprove,
+      });
+      await expect(refusal(handle.executeUpdate(abortUpdate, { args }))).resolves.toMatchObject({
+        type: refusals.tooLate,
+      });
+      await expect(refusal(handle.executeUpdate(retryUpdate, { args: [{ actor: '' }] }))).resolves.toMatchObject({
+        type: refusals.invalid,
+      });
+      activities.drainGate = undefined;
+      await handle.executeUpdate(retryUpdate, { args });
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'terminated' });
+    });
   });
 
   test('the end of the instance shortens no protection, and reaches a drain that runs', async () => {
