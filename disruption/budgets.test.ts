@@ -57,7 +57,7 @@ describe('allowance', () => {
     const { allowed, changesAt } = allowance([budget], 'Empty', { total: 1, disrupting: 0 }, at(3.2));
 
     expect(allowed).toBe(0);
-    expect(changesAt).toBeGreaterThan(at(500));
+    expect(changesAt).toBeGreaterThan(at(60));
   });
 
   test('a schedule that does not parse allows nothing', () => {

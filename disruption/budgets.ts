@@ -1,7 +1,9 @@
-import { Cron } from 'croner';
 import type { Budget } from '../api/karpenter/node-pool.js';
 import type { DisruptionReason } from '../api/stowage/disruption-policy.js';
 import { parseDuration } from '../core/durations.js';
+import { closingOf, openingAt, readSchedule } from './limits/schedule.js';
+import { nodesOf } from './limits/start.js';
+import type { Bound } from './limits/start.js';
 
 /** What budgets are counted against: the managed, initialized nodes of one pool (section 4.2). */
 export interface PoolCount {
@@ -29,24 +31,39 @@ export function allowance(
   count: PoolCount,
   now: number,
 ): Allowance {
-  let limit = Number.POSITIVE_INFINITY;
+  let allowed = Math.max(0, count.total - count.disrupting);
+  let tightest = Number.POSITIVE_INFINITY;
   let ruledBy: string | undefined;
   let changesAt = Number.POSITIVE_INFINITY;
-  for (const budget of budgets ?? []) {
-    if (budget.reasons !== undefined && !budget.reasons.some((named) => named === reason)) continue;
-    const window = windowOf(budget, now);
-    changesAt = Math.min(changesAt, window.changesAt);
-    if (!window.open) continue;
-    const nodes = window.valid ? nodesOf(budget.nodes, count.total) : 0;
-    if (nodes >= limit) continue;
-    limit = nodes;
-    ruledBy = describe(budget);
+  for (const bound of budgetBounds(budgets, reason, count, now)) {
+    changesAt = Math.min(changesAt, bound.changesAt);
+    allowed = Math.min(allowed, bound.allowed);
+    if (bound.limit >= tightest) continue;
+    tightest = bound.limit;
+    ruledBy = bound.what;
   }
   return {
-    allowed: Math.max(0, Math.min(limit, count.total) - count.disrupting),
+    allowed,
     ...(ruledBy === undefined ? {} : { ruledBy }),
     ...(Number.isFinite(changesAt) ? { changesAt } : {}),
   };
+}
+
+/** What each budget that names the reason allows by itself; `limit` is without those already going. */
+export function budgetBounds(
+  budgets: readonly Budget[] | undefined,
+  reason: DisruptionReason,
+  count: PoolCount,
+  now: number,
+): readonly (Bound & { readonly limit: number })[] {
+  return (budgets ?? [])
+    .filter(({ reasons }) => reasons?.some((named) => named === reason) ?? true)
+    .map((budget) => {
+      const { open, valid, changesAt } = windowOf(budget, now);
+      const nodes = valid ? nodesOf(budget.nodes, count.total) : 0;
+      const limit = open ? nodes : Number.POSITIVE_INFINITY;
+      return { limit, allowed: Math.max(0, limit - count.disrupting), what: describe(budget), changesAt };
+    });
 }
 
 /**
@@ -58,18 +75,13 @@ export function limitNow(
   reason: DisruptionReason,
   now: number,
 ): (total: number) => number {
-  const limits: string[] = [];
-  for (const budget of budgets ?? []) {
-    if (budget.reasons !== undefined && !budget.reasons.some((named) => named === reason)) continue;
-    const { open, valid } = windowOf(budget, now);
-    if (open) limits.push(valid ? budget.nodes : '0');
-  }
+  const limits = (budgets ?? [])
+    .filter(({ reasons }) => reasons?.some((named) => named === reason) ?? true)
+    .flatMap((budget) => {
+      const { open, valid } = windowOf(budget, now);
+      return open ? [valid ? budget.nodes : '0'] : [];
+    });
   return (total) => limits.reduce((least, nodes) => Math.min(least, nodesOf(nodes, total)), total);
-}
-
-/** `30%` of the nodes, rounded up, or a plain number. */
-export function nodesOf(nodes: string, total: number): number {
-  return nodes.endsWith('%') ? Math.ceil((Number(nodes.slice(0, -1)) * total) / 100) : Number(nodes);
 }
 
 interface Window {
@@ -83,29 +95,11 @@ function windowOf(budget: Budget, now: number): Window {
   if (budget.schedule === undefined || budget.duration === undefined) {
     return { open: true, valid: true, changesAt: Number.POSITIVE_INFINITY };
   }
-  try {
-    const length = parseDuration(budget.duration, 'duration');
-    const cron = new Cron(budget.schedule.trim(), { timezone: 'UTC' });
-    const hit = cron.nextRun(new Date(now - length))?.getTime();
-    const open = hit !== undefined && hit <= now;
-    if (!open) return { open, valid: true, changesAt: hit ?? Number.POSITIVE_INFINITY };
-    return { open, valid: true, changesAt: closesAt(cron, hit, length) };
-  } catch {
-    return { open: true, valid: false, changesAt: Number.POSITIVE_INFINITY };
-  }
-}
-
-const overlapsLooked = 1000;
-
-/** Windows that overlap are one: the end of the last in the chain, or of the thousandth. */
-function closesAt(cron: Cron, hit: number, length: number): number {
-  let last = hit;
-  for (let i = 0; i < overlapsLooked; i++) {
-    const next = cron.nextRun(new Date(last))?.getTime();
-    if (next === undefined || next > last + length) break;
-    last = next;
-  }
-  return last + length;
+  const schedule = readSchedule(budget.schedule);
+  if (schedule === undefined) return { open: true, valid: false, changesAt: Number.POSITIVE_INFINITY };
+  const opening = openingAt(schedule, parseDuration(budget.duration, 'duration'), now);
+  if (opening !== undefined) return { open: true, valid: true, changesAt: closingOf(schedule, opening) };
+  return { open: false, valid: true, changesAt: schedule.next(now) ?? Number.POSITIVE_INFINITY };
 }
 
 function describe({ nodes, schedule, duration, reasons }: Budget): string {

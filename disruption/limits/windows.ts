@@ -1,0 +1,98 @@
+import type { DisruptionReason, MaintenanceWindow } from '../../api/stowage/disruption-policy.js';
+import { parseDuration } from '../../core/durations.js';
+import { closingOf, openingAt, readSchedule } from './schedule.js';
+import type { Opening, Schedule } from './schedule.js';
+import { names, nodesOf, startedSince } from './start.js';
+import type { Bound, Start } from './start.js';
+
+interface Looked {
+  readonly window: MaintenanceWindow;
+  readonly schedule: Schedule | undefined;
+  readonly opening: Opening | undefined;
+  /** The next hit: a new opening, whether or not one is open. */
+  readonly opensAt: number | undefined;
+}
+
+function look(window: MaintenanceWindow, now: number): Looked {
+  const schedule = readSchedule(window.schedule, window.timeZone);
+  if (schedule === undefined) return { window, schedule, opening: undefined, opensAt: undefined };
+  const opening = openingAt(schedule, parseDuration(window.duration, 'duration'), now);
+  return { window, schedule, opening, opensAt: schedule.next(now) };
+}
+
+function about(
+  windows: readonly MaintenanceWindow[] | undefined,
+  reason: DisruptionReason,
+): readonly MaintenanceWindow[] {
+  return (windows ?? []).filter(({ reasons }) => names(reasons, reason));
+}
+
+/**
+ * What maintenance windows allow of a pool with `total` nodes. A reason that no window names is not bound; any other
+ * waits until one is open. Each hit of the schedule is a new opening, and the quota of every window that is
+ * open holds: it counts what began since for the reasons that the window names.
+ */
+export function windowBound(
+  windows: readonly MaintenanceWindow[] | undefined,
+  reason: DisruptionReason,
+  { starts, total }: { readonly starts: readonly Start[]; readonly total: number },
+  now: number,
+): Bound {
+  const looked = about(windows, reason).map((window) => look(window, now));
+  if (looked.length === 0) return { allowed: Number.POSITIVE_INFINITY, what: '', changesAt: Number.POSITIVE_INFINITY };
+  const hopeless = looked.every(({ window: { quota } }) => quota !== undefined && nodesOf(quota, total) === 0);
+  const changesAt = hopeless
+    ? Number.POSITIVE_INFINITY
+    : Math.min(...looked.flatMap(({ opening, opensAt }) => [opening?.to, opensAt].filter((at) => at !== undefined)));
+  const open = looked.filter((one) => one.opening !== undefined);
+  if (open.length === 0) {
+    const all = looked.map(({ window }) => window.name).join(', ');
+    return { allowed: 0, what: `maintenance window ${all} (closed)`, changesAt };
+  }
+  let allowed = Number.POSITIVE_INFINITY;
+  let what = `maintenance window ${open.map(({ window }) => window.name).join(', ')}`;
+  for (const { window, opening } of open) {
+    if (window.quota === undefined) continue;
+    const used = startedSince(starts, opening!.from, window.reasons);
+    const left = Math.max(0, nodesOf(window.quota, total) - used);
+    if (left >= allowed) continue;
+    allowed = left;
+    what = `quota ${window.quota} of maintenance window ${window.name} (${used} used)`;
+  }
+  return { allowed, what, changesAt };
+}
+
+export interface NextWindow {
+  readonly name: string;
+  /** Whether it is open now. */
+  readonly open: boolean;
+  /** Milliseconds of the epoch. */
+  readonly opensAt: number;
+  /** When it closes, openings that touch taken as one. */
+  readonly closesAt: number;
+}
+
+/** The window for a reason that is open, or opens next; undefined where none names the reason or none ever opens. */
+export function nextWindow(
+  windows: readonly MaintenanceWindow[] | undefined,
+  reason: DisruptionReason,
+  now: number,
+): NextWindow | undefined {
+  let best: NextWindow | undefined;
+  for (const window of about(windows, reason)) {
+    const { schedule, opening, opensAt } = look(window, now);
+    const from = opening?.from ?? opensAt;
+    if (schedule === undefined || from === undefined) continue;
+    const length = parseDuration(window.duration, 'duration');
+    const closesAt = closingOf(schedule, { from, to: from + length });
+    const found = { name: window.name, open: opening !== undefined, opensAt: from, closesAt };
+    if (best === undefined || precedes(found, best)) best = found;
+  }
+  return best;
+}
+
+/** What is open comes first, the one that closes last before others; else what opens first. */
+function precedes(a: NextWindow, b: NextWindow): boolean {
+  if (a.open !== b.open) return a.open;
+  return a.open ? a.closesAt > b.closesAt : a.opensAt < b.opensAt;
+}
