@@ -1,8 +1,9 @@
 import type { NodePool } from '../api/karpenter/node-pool.js';
+import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
 import { countPools } from '../disruption/emptiness.js';
 import type { PoolCount } from '../disruption/budgets.js';
 import type { CandidateContext, NodeView } from '../disruption/candidates.js';
-import type { Pause } from '../workflows/messages.js';
+import type { Departure, Pause } from '../workflows/messages.js';
 import { managedPools, nodeViews } from './cluster.js';
 import type { DisruptionView } from './contract.js';
 import type { ActivityDeps } from './deps.js';
@@ -15,11 +16,14 @@ export interface DisruptionContext extends CandidateContext {
   /** What budgets are counted against; claimed nodes count as disrupting (section 4.2). */
   readonly counts: ReadonlyMap<string, PoolCount>;
   readonly pauses: readonly Pause[];
+  readonly policies: readonly DisruptionPolicy[];
+  /** What went lately: rates and quotas count it. */
+  readonly departures: readonly Departure[];
 }
 
 export async function disruptionContext(
   deps: ActivityDeps,
-  { nominations, pauses, running }: DisruptionView,
+  { nominations, pauses, running, departures = [] }: DisruptionView,
 ): Promise<DisruptionContext> {
   const views = await nodeViews(deps);
   const claimed = new Set(running.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
@@ -32,6 +36,8 @@ export async function disruptionContext(
     nominated: new Set(nominations.map(({ node }) => node)),
     podDisruptionBudgets: deps.cache.all('PodDisruptionBudget'),
     pauses,
+    policies: deps.cache.all('DisruptionPolicy'),
+    departures,
   };
 }
 

@@ -42,6 +42,8 @@ export async function decideSlots(
   }));
   const admissions = admit(applications, {
     now: context.now,
+    policies: context.policies,
+    departures: context.departures,
     pools: context.pools,
     counts: context.counts,
     present,

@@ -3,6 +3,7 @@ import type { DisruptionReason } from '../api/stowage/disruption-policy.js';
 import type { PoolCount } from './budgets.js';
 import { limitOf } from './limits.js';
 import type { LimitsContext } from './limits.js';
+import type { Departure } from './limits/departures.js';
 
 /** A node that somebody asks leave for. */
 export interface Applicant {
@@ -48,6 +49,8 @@ export function admit<A extends Applicant>(
 ): readonly Admission<A>[] {
   const taken = new Map<string, number>();
   const given = new Set<string>();
+  const departures = [...(context.departures ?? [])];
+  const running = { ...context, departures };
   return applications.map(({ id, reason, candidates }) => {
     const granted: A[] = [];
     const refused: { node: string; why: string }[] = [];
@@ -55,13 +58,14 @@ export function admit<A extends Applicant>(
     for (const candidate of candidates) {
       const { uid, node, nodePool } = candidate;
       const counted = context.disrupting.has(uid) || given.has(uid);
-      const why = whyRefused(candidate, reason, { counted, taken, checks, context });
+      const why = whyRefused(candidate, reason, { counted, taken, checks, context: running });
       if (why !== undefined) {
         refused.push({ node, why });
         continue;
       }
       granted.push(candidate);
       given.add(uid);
+      departures.push({ nodePool, reason, at: context.now, nodes: 1 } satisfies Departure);
       if (!counted) taken.set(nodePool, (taken.get(nodePool) ?? 0) + 1);
     }
     return { id, granted, refused, ...(checks.length === 0 ? {} : { nextCheckAt: Math.min(...checks) }) };

@@ -2,8 +2,8 @@ import type { Budget } from '../api/karpenter/node-pool.js';
 import type { DisruptionReason } from '../api/stowage/disruption-policy.js';
 import { parseDuration } from '../core/durations.js';
 import { closingOf, openingAt, readSchedule } from './limits/schedule.js';
-import { nodesOf } from './limits/start.js';
-import type { Bound } from './limits/start.js';
+import { nodesOf } from './limits/departures.js';
+import type { Bound } from './limits/departures.js';
 
 /** What budgets are counted against: the managed, initialized nodes of one pool (section 4.2). */
 export interface PoolCount {

@@ -45,6 +45,16 @@ test('a rate needs time to pass', () => {
   expect(issuesOf({ 'spec.rates': [{ nodes: '1', per: '0s' }] })).toEqual([['spec.rates[0].per', 'error']]);
 });
 
+test('nothing is counted for longer than it is remembered', () => {
+  expect(issuesOf({ 'spec.rates': [{ nodes: '1', per: '745h' }] })).toEqual([['spec.rates[0].per', 'error']]);
+  expect(issuesOf(windows({ duration: '745h', quota: '1' }))).toEqual([[`${at}.duration`, 'error']]);
+  expect(issuesOf(windows({ duration: '745h' }))).toEqual([]);
+});
+
+test('a rate of none is worth a warning', () => {
+  expect(issuesOf({ 'spec.rates': [{ nodes: '0%', per: '5m' }] })).toEqual([['spec.rates[0].nodes', 'warning']]);
+});
+
 test('an approval that earlier ones leave no reason is worth a warning', () => {
   expect(issuesOf({ 'spec.approval': [{}, { reasons: ['Drifted'] }] })).toEqual([['spec.approval[1]', 'warning']]);
   expect(issuesOf({ 'spec.approval': [{ reasons: ['Drifted', 'Empty'] }, { reasons: ['Drifted'] }] })).toEqual([

@@ -3,6 +3,7 @@ import { issue, type FieldPath, type Issue } from '../schema/issues.js';
 import {
   disruptionReasons,
   type DisruptionPolicy,
+  type DisruptionRate,
   type DisruptionReason,
   type MaintenanceWindow,
 } from './disruption-policy.js';
@@ -17,9 +18,16 @@ function isTimeZone(name: string): boolean {
 }
 
 const aDuration = 'a duration above zero, such as 5m';
+/** Rates and quotas count what went; further back than this nothing is remembered. */
+const rememberedHours = 31 * 24;
+const memory = `at most ${rememberedHours}h`;
 
 function isZero(duration: string): boolean {
   return !/[1-9]/.test(duration);
+}
+
+function isForgotten(duration: string): boolean {
+  return seconds(duration) > rememberedHours * 3600;
 }
 
 function windowIssues(window: MaintenanceWindow, at: FieldPath): Issue[] {
@@ -32,6 +40,9 @@ function windowIssues(window: MaintenanceWindow, at: FieldPath): Issue[] {
   if (isZero(window.duration)) {
     issues.push(issue([...at, 'duration'], window.duration, aDuration, 'the window never opens'));
   }
+  if (window.quota !== undefined && isForgotten(window.duration)) {
+    issues.push(issue([...at, 'duration'], window.duration, memory, 'a quota is counted no longer'));
+  }
   if (/^0+%?$/.test(window.quota ?? '1')) {
     issues.push(issue([...at, 'quota'], window.quota, 'at least 1', 'the window lets nothing through', 'warning'));
   }
@@ -40,6 +51,17 @@ function windowIssues(window: MaintenanceWindow, at: FieldPath): Issue[] {
 
 const coveredBy = (reasons: readonly DisruptionReason[] | undefined, reason: DisruptionReason): boolean =>
   reasons === undefined || reasons.includes(reason);
+
+function rateIssues({ nodes, per }: DisruptionRate, index: number): Issue[] {
+  const at = ['spec', 'rates', index];
+  const issues: Issue[] = [];
+  if (isZero(per)) issues.push(issue([...at, 'per'], per, aDuration, 'no time passes'));
+  if (isForgotten(per)) issues.push(issue([...at, 'per'], per, memory, 'a rate is counted no longer'));
+  if (/^0+%?$/.test(nodes)) {
+    issues.push(issue([...at, 'nodes'], nodes, 'at least 1', 'the rate lets nothing through', 'warning'));
+  }
+  return issues;
+}
 
 /** An approval entry whose reasons all belong to earlier entries is never consulted. */
 function approvalIssues({ approval = [] }: DisruptionPolicy['spec']): Issue[] {
@@ -80,8 +102,5 @@ export function disruptionPolicyIssues(policy: DisruptionPolicy): Issue[] {
   const windows = maintenanceWindows.flatMap((window, index) =>
     windowIssues(window, ['spec', 'maintenanceWindows', index]),
   );
-  const zeroRates = rates.flatMap(({ per }, index) =>
-    isZero(per) ? [issue(['spec', 'rates', index, 'per'], per, aDuration, 'no time passes')] : [],
-  );
-  return [...windows, ...zeroRates, ...approvalIssues(policy.spec), ...ladderIssues(policy.spec)];
+  return [...windows, ...rates.flatMap(rateIssues), ...approvalIssues(policy.spec), ...ladderIssues(policy.spec)];
 }

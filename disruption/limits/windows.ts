@@ -1,9 +1,9 @@
 import type { DisruptionReason, MaintenanceWindow } from '../../api/stowage/disruption-policy.js';
 import { parseDuration } from '../../core/durations.js';
-import { closingOf, openingAt, readSchedule } from './schedule.js';
+import { openingAt, readSchedule } from './schedule.js';
 import type { Opening, Schedule } from './schedule.js';
-import { names, nodesOf, startedSince } from './start.js';
-import type { Bound, Start } from './start.js';
+import { names, nodesOf, departedSince } from './departures.js';
+import type { Bound, Departure } from './departures.js';
 
 interface Looked {
   readonly window: MaintenanceWindow;
@@ -35,7 +35,7 @@ function about(
 export function windowBound(
   windows: readonly MaintenanceWindow[] | undefined,
   reason: DisruptionReason,
-  { starts, total }: { readonly starts: readonly Start[]; readonly total: number },
+  { departures, total }: { readonly departures: readonly Departure[]; readonly total: number },
   now: number,
 ): Bound {
   const looked = about(windows, reason).map((window) => look(window, now));
@@ -53,46 +53,11 @@ export function windowBound(
   let what = `maintenance window ${open.map(({ window }) => window.name).join(', ')}`;
   for (const { window, opening } of open) {
     if (window.quota === undefined) continue;
-    const used = startedSince(starts, opening!.from, window.reasons);
+    const used = departedSince(departures, opening!.from, window.reasons);
     const left = Math.max(0, nodesOf(window.quota, total) - used);
     if (left >= allowed) continue;
     allowed = left;
     what = `quota ${window.quota} of maintenance window ${window.name} (${used} used)`;
   }
   return { allowed, what, changesAt };
-}
-
-export interface NextWindow {
-  readonly name: string;
-  /** Whether it is open now. */
-  readonly open: boolean;
-  /** Milliseconds of the epoch. */
-  readonly opensAt: number;
-  /** When it closes, openings that touch taken as one. */
-  readonly closesAt: number;
-}
-
-/** The window for a reason that is open, or opens next; undefined where none names the reason or none ever opens. */
-export function nextWindow(
-  windows: readonly MaintenanceWindow[] | undefined,
-  reason: DisruptionReason,
-  now: number,
-): NextWindow | undefined {
-  let best: NextWindow | undefined;
-  for (const window of about(windows, reason)) {
-    const { schedule, opening, opensAt } = look(window, now);
-    const from = opening?.from ?? opensAt;
-    if (schedule === undefined || from === undefined) continue;
-    const length = parseDuration(window.duration, 'duration');
-    const closesAt = closingOf(schedule, { from, to: from + length });
-    const found = { name: window.name, open: opening !== undefined, opensAt: from, closesAt };
-    if (best === undefined || precedes(found, best)) best = found;
-  }
-  return best;
-}
-
-/** What is open comes first, the one that closes last before others; else what opens first. */
-function precedes(a: NextWindow, b: NextWindow): boolean {
-  if (a.open !== b.open) return a.open;
-  return a.open ? a.closesAt > b.closesAt : a.opensAt < b.opensAt;
 }
