@@ -210,7 +210,8 @@ class Pool {
   happen(event: Event, now: number): void {
     switch (event.kind) {
       case 'want':
-        return this.want(event.reason, event.count, now);
+        this.want(event.reason, event.count, now);
+        return;
       case 'end':
         if (this.going > 0) {
           this.going--;
