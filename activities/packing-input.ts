@@ -3,6 +3,7 @@ import { labels } from '../api/labels.js';
 import type { InstanceType } from '../core/instance-type.js';
 import { pinnedValue } from '../core/launch-options.js';
 import { isProvisionable } from '../disruption/pods.js';
+import type { BufferObjects } from '../packing/compile/buffers.js';
 import type { PackingInput } from '../packing/types.js';
 import { cataloguesOf, managedClaims } from './cluster.js';
 import type { ActivityDeps } from './deps.js';
@@ -33,13 +34,24 @@ export async function packingInput(
       storageClasses: cache.all('StorageClass'),
       csiNodes: cache.all('CSINode'),
       nodeOverlays: gates.NodeOverlay ? cache.all('NodeOverlay') : [],
-      capacityBuffers: gates.CapacityBuffer ? cache.all('CapacityBuffer') : [],
+      ...(gates.CapacityBuffer ? buffersOf(deps) : {}),
       disruptionPolicies: cache.all('DisruptionPolicy'),
     },
     catalogues: await gatedCatalogues(deps, pools),
     settings: deps.packing,
     now: deps.now(),
     withoutNodes: new Set(without),
+  };
+}
+
+/** CapacityBuffers and what they may refer to (section 1.5). */
+export function buffersOf({ cache }: Pick<ActivityDeps, 'cache'>): Required<BufferObjects> {
+  return {
+    capacityBuffers: cache.all('CapacityBuffer'),
+    deployments: cache.all('Deployment'),
+    podTemplates: cache.all('PodTemplate'),
+    replicaSets: cache.all('ReplicaSet'),
+    statefulSets: cache.all('StatefulSet'),
   };
 }
 

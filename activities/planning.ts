@@ -4,6 +4,7 @@ import { podKey } from '../disruption/pods.js';
 import type { Plan, PlannedClaim, Unschedulable } from '../packing/types.js';
 import type { EventToPublish } from '../kube/port.js';
 import type { CacheMark } from '../workflows/messages.js';
+import { writeBufferStatus } from './buffers.js';
 import { managedClaims, managedPools } from './cluster.js';
 import type { ClaimPlan, PlanningActivities, PlanNodesInput, PlanNodesResult } from './contract.js';
 import type { ActivityDeps } from './deps.js';
@@ -18,7 +19,7 @@ const podNamesPerPass = 2000;
 /** Events for pods that found no place, in one pass. */
 const failuresPublished = 100;
 
-/** Packs pending pods from the cluster cache (section 2). Decides and publishes events; writes nothing. */
+/** Packs pending pods from the cluster cache (section 2). Decides, publishes events and says on CapacityBuffers what became of them. */
 export function createPlanningActivities(deps: ActivityDeps): PlanningActivities {
   return withFailures<PlanningActivities>({ planNodes: (input) => planNodes(deps, input) });
 }
@@ -33,6 +34,7 @@ async function planNodes(deps: ActivityDeps, input: PlanNodesInput): Promise<Pla
   const seconds = (deps.now() - started) / 1000;
   deps.metrics.observe('scheduler_scheduling_duration_seconds', { controller: 'provisioner' }, seconds);
   publish(deps, plan);
+  await writeBufferStatus(deps, plan);
   return compact(deps, plan, input.without);
 }
 

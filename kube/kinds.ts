@@ -32,6 +32,7 @@ export const resources: Readonly<Record<Kind, Resource>> = {
   ReplicaSet: namespaced('apps/v1', 'replicasets', true),
   StatefulSet: namespaced('apps/v1', 'statefulsets', true),
   ReplicationController: namespaced('v1', 'replicationcontrollers', true),
+  PodTemplate: namespaced('v1', 'podtemplates'),
   Service: namespaced('v1', 'services', true),
   PodDisruptionBudget: namespaced('policy/v1', 'poddisruptionbudgets', true),
   PersistentVolumeClaim: namespaced('v1', 'persistentvolumeclaims', true),

@@ -9,6 +9,7 @@ import type {
   PersistentVolumeClaim,
   Pod,
   PodDisruptionBudget,
+  PodTemplate,
   ReplicationController,
   Service,
   StorageClass,
@@ -33,6 +34,7 @@ export interface Kinds {
   ReplicaSet: Workload;
   StatefulSet: Workload;
   ReplicationController: ReplicationController;
+  PodTemplate: PodTemplate;
   Service: Service;
   PodDisruptionBudget: PodDisruptionBudget;
   PersistentVolumeClaim: PersistentVolumeClaim;

@@ -6,6 +6,7 @@ import type {
   PersistentVolume,
   PersistentVolumeClaim,
   PodDisruptionBudget,
+  PodTemplate,
   ReplicationController,
   Service,
   StorageClass,
@@ -36,6 +37,7 @@ const slimmers: { readonly [K in Kind]?: Slimmer<Kinds[K]> } = {
       ...(spec.template === undefined ? {} : { template: slimTemplate(spec.template, interner) }),
     },
   }),
+  PodTemplate: ({ template }: PodTemplate, interner) => ({ template: slimTemplate(template, interner) }),
   Service: ({ spec }: Service) => ({ spec: copyFields(spec, ['selector']) }),
   PodDisruptionBudget: ({ spec, status }: PodDisruptionBudget) => ({
     spec: copyFields(spec, ['selector', 'minAvailable', 'maxUnavailable', 'unhealthyPodEvictionPolicy']),

@@ -27,6 +27,9 @@ export type ClusterSnapshot = { readonly [F in keyof typeof fields]: readonly Ki
 /** The kinds that a cache must watch for `clusterObjects`. */
 export const snapshotKinds: readonly Kind[] = Object.values(fields);
 
+/** What CapacityBuffers refer to, for caches of clusters that use them. */
+export const bufferKinds: readonly Kind[] = ['Deployment', 'PodTemplate'];
+
 /** Of those, the ones whose CustomResourceDefinition a cluster may do without. */
 export const optionalKinds: readonly Kind[] = ['NodeOverlay', 'CapacityBuffer', 'DisruptionPolicy'];
 

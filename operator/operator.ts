@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import { isLeaseHeld, runAsLeader } from '../kube/leases.js';
 import type { World } from '../worker/world.js';
 import { insist } from '../worker/temporal.js';
+import { watchCapacityBuffers } from './capacity-buffers.js';
 import { watchClaimConditions } from './claim-conditions.js';
 import { watchClaims } from './claims.js';
 import { watchConsistency } from './consistency.js';
@@ -94,6 +95,7 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
     watchClaimConditions(context),
     watchConsistency(context),
     watchPendingPods(context),
+    watchCapacityBuffers(context),
     watchOldAnnotations(context),
   ];
   try {

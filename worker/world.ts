@@ -6,7 +6,7 @@ import { createClusterCache } from '../kube/cache.js';
 import { createKubeClient } from '../kube/client.js';
 import { createEventRecorder } from '../kube/events.js';
 import type { Kind } from '../kube/port.js';
-import { optionalKinds, snapshotKinds } from '../kube/snapshot.js';
+import { bufferKinds, optionalKinds, snapshotKinds } from '../kube/snapshot.js';
 import { createCloud } from './cloud.js';
 import { createMetrics } from './metrics.js';
 import { PackingPool } from './packing-pool.js';
@@ -32,10 +32,17 @@ export function createWorld(settings: Settings): World {
     qps: settings.KUBE_CLIENT_QPS,
     burst: settings.KUBE_CLIENT_BURST,
   });
+  const { unknown: unknownGates, ...gates } = settings.FEATURE_GATES;
+  if (unknownGates.length > 0) log.warn({ gates: unknownGates }, 'FEATURE_GATES names gates that there are none of');
   const cloud = createCloud(settings, kube, log);
   const cache = createClusterCache({
     client: kube,
-    kinds: [...snapshotKinds, 'VolumeAttachment', cloud.nodeClassKind.kind as Kind],
+    kinds: [
+      ...snapshotKinds,
+      ...(gates.CapacityBuffer ? bufferKinds : []),
+      'VolumeAttachment',
+      cloud.nodeClassKind.kind as Kind,
+    ],
     optional: optionalKinds,
     onConnectivity: ({ connected, error }) => {
       if (connected) log.info({ server: kube.server }, 'the API server answers again');
@@ -43,8 +50,6 @@ export function createWorld(settings: Settings): World {
     },
     onProblem: (kind, error) => log.warn({ kind, error: String(error) }, 'cannot watch a kind'),
   });
-  const { unknown: unknownGates, ...gates } = settings.FEATURE_GATES;
-  if (unknownGates.length > 0) log.warn({ gates: unknownGates }, 'FEATURE_GATES names gates that there are none of');
   const identity = `${hostname()}_${process.pid}`;
   const events = createEventRecorder({
     client: kube,

@@ -11,15 +11,35 @@ const strategy = 'buffer.x-k8s.io/active-capacity';
 /** Below every real pod. */
 const lowestPriority = -2147483648;
 
+/** Buffers and what they may refer to. */
+export type BufferObjects = Pick<
+  ClusterObjects,
+  'capacityBuffers' | 'deployments' | 'podTemplates' | 'replicaSets' | 'statefulSets'
+>;
+
 /** Pods that stand for capacity to keep free (section 1.5), named after their buffer, as if they pended. */
-export function bufferPods(objects: ClusterObjects): Pod[] {
+export function bufferPods(objects: BufferObjects): Pod[] {
   const buffers = [...(objects.capacityBuffers ?? [])].sort((a, b) => compareText(fullName(a), fullName(b)));
   return buffers.flatMap((buffer) => {
-    if (buffer.spec.provisioningStrategy !== strategy || buffer.metadata.deletionTimestamp !== undefined) return [];
+    if (!isActive(buffer)) return [];
     const source = sourceOf(objects, buffer);
     if (source === undefined) return [];
     return Array.from({ length: chunks(buffer, source) }, (_, i) => virtualPod(buffer, source.template, i));
   });
+}
+
+/** Whether capacity is kept for the buffer by launching nodes: strategies that others act on are theirs. */
+export function isActive({ spec, metadata }: CapacityBuffer): boolean {
+  return spec.provisioningStrategy === strategy && metadata.deletionTimestamp === undefined;
+}
+
+/**
+ * How many pods stand for a buffer (section 1.5): the larger of its number and its share of the workload, as far as its
+ * limits go. Undefined when what it refers to is not there.
+ */
+export function bufferSize(objects: BufferObjects, buffer: CapacityBuffer): number | undefined {
+  const source = sourceOf(objects, buffer);
+  return source === undefined ? undefined : chunks(buffer, source);
 }
 
 /** Whether a pod stands for a buffer. */
@@ -32,7 +52,7 @@ interface Source {
   readonly replicas: number;
 }
 
-function sourceOf(objects: ClusterObjects, { metadata, spec }: CapacityBuffer): Source | undefined {
+function sourceOf(objects: BufferObjects, { metadata, spec }: CapacityBuffer): Source | undefined {
   const namespace = metadata.namespace ?? 'default';
   const inNamespace = (each: { metadata: Pod['metadata'] }): boolean =>
     (each.metadata.namespace ?? 'default') === namespace;
@@ -56,7 +76,7 @@ function sourceOf(objects: ClusterObjects, { metadata, spec }: CapacityBuffer): 
 
 /** The ReplicaSet that a Deployment runs now: of those it owns, the one with most replicas. */
 function newestReplicaSet(
-  objects: ClusterObjects,
+  objects: BufferObjects,
   inNamespace: (each: Workload) => boolean,
   deployment: string,
 ): Workload | undefined {

@@ -11,7 +11,7 @@ import { createClusterCache } from '../../kube/cache.js';
 import { createFakeKube } from '../../kube/fake.js';
 import type { FakeKube } from '../../kube/fake.js';
 import type { EventToPublish, Kind } from '../../kube/port.js';
-import { snapshotKinds } from '../../kube/snapshot.js';
+import { bufferKinds, snapshotKinds } from '../../kube/snapshot.js';
 import { consolidate } from '../../disruption/consolidation/search.js';
 import { plan } from '../../packing/plan.js';
 
@@ -60,7 +60,7 @@ export async function createActivityWorld(): Promise<ActivityWorld> {
   const now = (): number => clock.now;
   const kube = createFakeKube({ now, podsTerminate: 'at-once' });
   const cloud = new FakeCloud({ types: catalogue, now });
-  const kinds: Kind[] = [...snapshotKinds, 'VolumeAttachment', 'EC2NodeClass'];
+  const kinds: Kind[] = [...snapshotKinds, ...bufferKinds, 'VolumeAttachment', 'EC2NodeClass'];
   const cache = createClusterCache({ client: kube, kinds });
   const stopping = new AbortController();
   await cache.start(stopping.signal);

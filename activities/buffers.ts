@@ -1,0 +1,82 @@
+import type { CapacityBuffer } from '../api/autoscaling/capacity-buffer.js';
+import { withCondition } from '../core/conditions.js';
+import type { ConditionChange } from '../core/conditions.js';
+import { bufferSize, isActive } from '../packing/compile/buffers.js';
+import type { Plan } from '../packing/types.js';
+import type { ActivityDeps } from './deps.js';
+import { buffersOf } from './packing-input.js';
+
+/**
+ * Says on each CapacityBuffer what became of it in a plan (section 1.5): how many pods stand for it, and whether they fit
+ * where nodes are. It informs people: what cannot be written holds no launch up.
+ */
+export async function writeBufferStatus(deps: ActivityDeps, plan: Plan): Promise<void> {
+  if (!deps.gates.CapacityBuffer) return;
+  const objects = buffersOf(deps);
+  for (const buffer of objects.capacityBuffers.filter(isActive)) {
+    const size = bufferSize(objects, buffer);
+    try {
+      await write(deps, buffer, size, changesFor(size, placesOf(plan, buffer)));
+    } catch (error) {
+      const { namespace, name } = buffer.metadata;
+      deps.log.warn({ buffer: `${namespace ?? ''}/${name ?? ''}`, error: String(error) }, 'cannot write its status');
+    }
+  }
+}
+
+interface Places {
+  readonly existing: number;
+  readonly launched: number;
+}
+
+function prefixOf({ metadata }: CapacityBuffer): string {
+  return `${metadata.namespace ?? 'default'}/${metadata.name ?? ''}-buffer-`;
+}
+
+function placesOf(plan: Plan, buffer: CapacityBuffer): Places {
+  const prefix = prefixOf(buffer);
+  const count = (parts: readonly { readonly pods: readonly string[] }[]): number =>
+    parts.reduce((sum, { pods }) => sum + pods.filter((pod) => pod.startsWith(prefix)).length, 0);
+  return { existing: count(plan.existingNodes), launched: count(plan.newNodeClaims) };
+}
+
+function changesFor(size: number | undefined, { existing, launched }: Places): readonly ConditionChange[] {
+  const ready = 'ReadyForProvisioning';
+  const type = 'Provisioning';
+  if (size === undefined) {
+    const message = 'what it refers to does not exist';
+    return [
+      { type: ready, status: 'False', reason: 'ReferenceNotFound', message },
+      { type, status: 'False', reason: 'NotReadyForProvisioning', message },
+    ];
+  }
+  const isReady: ConditionChange = { type: ready, status: 'True' };
+  if (size === 0) return [isReady, { type, status: 'False', reason: 'BufferEmpty', message: 'it asks for nothing' }];
+  if (existing === size) {
+    const message = `all ${size} fit on the nodes that are there`;
+    return [isReady, { type, status: 'True', reason: 'FitsExistingCapacity', message }];
+  }
+  const message = `${existing} of ${size} fit on the nodes that are there, ${launched} on nodes to come`;
+  return [isReady, { type, status: 'True', reason: 'RequiresNewCapacity', message }];
+}
+
+async function write(
+  { kube, now }: ActivityDeps,
+  buffer: CapacityBuffer,
+  size: number | undefined,
+  changes: readonly ConditionChange[],
+): Promise<void> {
+  const { name = '', namespace = 'default', generation } = buffer.metadata;
+  let conditions = buffer.status?.conditions ?? [];
+  for (const change of changes) conditions = withCondition(conditions, change, { now: now(), generation });
+  const { provisioningStrategy, podTemplateRef } = buffer.spec;
+  const status = {
+    ...buffer.status,
+    replicas: size ?? 0,
+    provisioningStrategy,
+    conditions,
+    ...(podTemplateRef === undefined ? {} : { podTemplateRef }),
+  };
+  if (JSON.stringify(status) === JSON.stringify(buffer.status)) return;
+  await kube.patch('CapacityBuffer', { name, namespace }, { status }, { subresource: 'status' });
+}
