@@ -11,8 +11,6 @@ import type { ActivityDeps } from './deps.js';
 import { written } from './launch.js';
 import { withFailures } from './to-failure.js';
 
-/** Marks the step of the plan that a claim was created for: a second attempt knows it again. */
-const planAnnotation = 'stowage.dev/plan';
 const concurrency = 10;
 
 /** Creates the NodeClaims of a plan (section 2.10). Names derive from plan id and index, so nothing is created twice. */
@@ -58,7 +56,7 @@ async function create(
   // Hashed twice: keys that differ in their last digit alone give names that look alike otherwise.
   const name = `${plan.nodePool}-${hashText(hashText(key)).slice(0, 10)}`;
   const { outcome, object } = await deps.kube.create('NodeClaim', claimOf(plan, pool, input.typeLists, { name, key }));
-  if (outcome === 'exists' && object.metadata.annotations?.[planAnnotation] !== key) {
+  if (outcome === 'exists' && object.metadata.annotations?.[annotations.plan] !== key) {
     throw new DomainError('Invalid', `NodeClaim ${name} exists and is none of this plan`);
   }
   if (outcome === 'created') announce(deps, input, plan, object);
@@ -98,7 +96,7 @@ export function claimOf(
         ...plan.annotations,
         [annotations.nodePoolHash]: nodePoolHash(pool),
         [annotations.nodePoolHashVersion]: nodePoolHashVersion,
-        [planAnnotation]: key,
+        [annotations.plan]: key,
       },
       finalizers: [finalizers.termination],
       ownerReferences: [

@@ -9,10 +9,13 @@ import type {
   DecisionSummary,
   Departure,
   DisruptionReason,
+  FinishedMove,
   LeavingNode,
+  NodeMemory,
   NodeVerdict,
   Pause,
   RunningDisruption,
+  SavingsMeasured,
   SlotDecision,
   SlotRequest,
 } from '../workflows/messages.js';
@@ -285,6 +288,10 @@ export interface DisruptionView {
   readonly running: readonly RunningDisruption[];
   /** What went lately, for rates and quotas. */
   readonly departures?: readonly Departure[];
+  /** What moves did to nodes lately. */
+  readonly memory?: readonly NodeMemory[];
+  /** The `details` that `disrupt` has: the same ones need not be sent again. */
+  readonly knownDetails?: string;
 }
 
 export interface DisruptionsFound {
@@ -293,11 +300,21 @@ export interface DisruptionsFound {
   readonly nextCheckAt?: number;
   /** Why pools with removable nodes keep them. */
   readonly held: readonly { readonly nodePool: string; readonly why: string }[];
-  readonly budgets?: readonly BudgetView[];
+  /** Something was started: other methods may find more at once (section 4.1). */
+  readonly again?: boolean;
+  /** NodePools whose consolidation pauses by itself, and why. */
+  readonly chains?: readonly { readonly nodePool: string; readonly why: string }[];
+  /** What people ask `disrupt` for; absent when nothing of it has changed. */
+  readonly details?: DisruptionDetails;
+}
+
+export interface DisruptionDetails {
+  readonly hash: string;
+  readonly budgets: readonly BudgetView[];
   /** Everything decided in this look, what is only recommended included. */
-  readonly decisions?: readonly DecisionSummary[];
+  readonly decisions: readonly DecisionSummary[];
   /** Why nodes stay, by reason, as far as there is room. */
-  readonly stays?: readonly { readonly why: string; readonly nodes: readonly string[] }[];
+  readonly stays: readonly { readonly why: string; readonly nodes: readonly string[] }[];
 }
 
 export interface DisruptionActivities {
@@ -311,7 +328,14 @@ export interface DisruptionActivities {
   /** Whether one node may go now, and if not why; changes nothing. */
   explainNode(input: { readonly node: string; readonly view: DisruptionView }): Promise<NodeVerdict>;
   /** The candidates that may still go (section 4.11), and why the others may not. */
-  validateCandidates(input: { reason: DisruptionReason; candidates: readonly Candidate[] }): Promise<{
+  validateCandidates(input: {
+    reason: DisruptionReason;
+    candidates: readonly Candidate[];
+    /** Absent for plain deletion of empty nodes. */
+    decision?: Pick<Decision, 'method' | 'replacements' | 'typeLists' | 'alongside'>;
+    /** Claims created for the decision before: they stand for its replacements. */
+    created?: readonly string[];
+  }): Promise<{
     readonly valid: readonly Candidate[];
     readonly dropped: readonly { readonly node: string; readonly why: string }[];
   }>;
@@ -320,6 +344,10 @@ export interface DisruptionActivities {
     reason: string;
     candidates: readonly Pick<Candidate, 'claim' | 'node'>[];
   }): Promise<{ readonly tainted: readonly string[] }>;
+  /** Events on the nodes of a disruption (section 1.7). */
+  publishDisruption(input: { nodes: readonly string[]; reason: string; message: string }): Promise<void>;
+  /** What a move has really saved by now; changes nothing but metrics, the log and an event. */
+  measureMove(input: { move: FinishedMove; afterMs: number }): Promise<SavingsMeasured>;
   untaintCandidates(input: { candidates: readonly Pick<Candidate, 'claim' | 'node'>[] }): Promise<void>;
   /** Frees nodes that a disruption left tainted when it was cut off (section 4.1). */
   releaseStrays(input: { running: readonly RunningDisruption[] }): Promise<{ readonly released: readonly string[] }>;

@@ -1,4 +1,4 @@
-import type { Consolidation, ConsolidationInput } from '../disruption/consolidation/types.js';
+import type { Consolidation, ConsolidationCommand, ConsolidationInput } from '../disruption/consolidation/types.js';
 import type { Plan, PackingInput, PackingSettings } from '../packing/types.js';
 import type { CloudProvider } from '../cloud/port.js';
 import type { FeatureGates } from '../core/feature-gates.js';
@@ -27,6 +27,8 @@ export interface Packer {
   plan(input: PackingInput): Promise<Plan>;
   /** What would save money or goes for nothing, on the same input (section 4.7). */
   consolidate(input: ConsolidationInput): Promise<Consolidation>;
+  /** What comes of taking exactly these nodes; undefined when they may not all go (section 4.11). */
+  reconsider(input: ConsolidationInput, candidates: readonly string[]): Promise<ConsolidationCommand | undefined>;
 }
 
 export interface Log {
@@ -53,6 +55,7 @@ export type CounterName =
   | 'pods_eviction_requests_total'
   | 'pods_disruption_initiated_total'
   | 'voluntary_disruption_decisions_total'
+  | 'voluntary_disruption_failed_validations_total'
   | 'interruption_received_messages_total'
   | 'interruption_deleted_messages_total';
 
@@ -62,4 +65,7 @@ export type HistogramName =
   | 'nodes_termination_duration_seconds'
   | 'nodes_lifetime_duration_seconds'
   | 'scheduler_scheduling_duration_seconds'
+  | 'voluntary_disruption_decision_evaluation_duration_seconds'
+  | 'stowage_move_savings_promised_dollars_per_hour'
+  | 'stowage_move_savings_realised_dollars_per_hour'
   | 'interruption_message_queue_duration_seconds';

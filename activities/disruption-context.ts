@@ -1,43 +1,115 @@
 import type { NodePool } from '../api/karpenter/node-pool.js';
-import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
-import { countPools } from '../disruption/emptiness.js';
-import type { PoolCount } from '../disruption/budgets.js';
+import type { DisruptionPolicy, DisruptionReason } from '../api/stowage/disruption-policy.js';
+import { annotations, labels } from '../api/labels.js';
+import type { Allowance, PoolCount } from '../disruption/budgets.js';
 import type { CandidateContext, NodeView } from '../disruption/candidates.js';
-import type { Departure, Pause } from '../workflows/messages.js';
+import { countPools } from '../disruption/emptiness.js';
+import { limitOf } from '../disruption/limits.js';
+import type { LimitsContext } from '../disruption/limits.js';
+import { policyOf } from '../disruption/policies.js';
+import { rulesOf } from '../disruption/pool-rules.js';
+import type { PoolRules } from '../disruption/pool-rules.js';
+import type { Candidate, NodeMemory, Pause } from '../workflows/messages.js';
 import { managedPools, nodeViews } from './cluster.js';
 import type { DisruptionView } from './contract.js';
 import type { ActivityDeps } from './deps.js';
 import { identityOf, labelsOf } from './labels-of.js';
 
 /** The cluster as one look at it, with what `disrupt` knows besides. */
-export interface DisruptionContext extends CandidateContext {
+export interface DisruptionContext extends CandidateContext, LimitsContext {
   readonly views: readonly NodeView[];
   readonly pools: ReadonlyMap<string, NodePool>;
+  readonly policies: readonly DisruptionPolicy[];
+  readonly departures: NonNullable<DisruptionView['departures']>;
   /** What budgets are counted against; claimed nodes count as disrupting (section 4.2). */
   readonly counts: ReadonlyMap<string, PoolCount>;
   readonly pauses: readonly Pause[];
-  readonly policies: readonly DisruptionPolicy[];
-  /** What went lately: rates and quotas count it. */
-  readonly departures: readonly Departure[];
+  readonly memory: ReadonlyMap<string, NodeMemory>;
+  readonly allowances: Map<string, Allowance>;
+  /** Names of the nodes that running disruptions take. */
+  readonly going: readonly string[];
+  /** NodePools whose drift goes in waves of a rollout of its own. */
+  readonly rollouts: ReadonlySet<string>;
 }
 
-export async function disruptionContext(
-  deps: ActivityDeps,
-  { nominations, pauses, running, departures = [] }: DisruptionView,
-): Promise<DisruptionContext> {
+export async function disruptionContext(deps: ActivityDeps, view: DisruptionView): Promise<DisruptionContext> {
+  const { nominations, pauses, running, departures = [], memory = [] } = view;
   const views = await nodeViews(deps);
   const claimed = new Set(running.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
+  const policies = deps.cache.all('DisruptionPolicy');
+  const pools = managedPools(deps);
   return {
     now: deps.now(),
     views,
-    pools: new Map(managedPools(deps).map((pool) => [pool.metadata.name ?? '', pool])),
+    pools: new Map(pools.map((pool) => [pool.metadata.name ?? '', pool])),
+    policies,
+    departures,
     counts: countPools(views, claimed),
     claimed,
-    nominated: new Set(nominations.map(({ node }) => node)),
+    nominated: new Set([...nominations.map(({ node }) => node), ...launchedFor(view, views)]),
     podDisruptionBudgets: deps.cache.all('PodDisruptionBudget'),
     pauses,
-    policies: deps.cache.all('DisruptionPolicy'),
-    departures,
+    allowances: new Map(),
+    memory: new Map(memory.map((each) => [each.node, each])),
+    going: running.flatMap(({ candidates }) => candidates.map(({ node }) => node)),
+    rollouts: new Set(
+      pools
+        .filter((pool) => policyOf(pool, policies)?.spec.driftRollout !== undefined)
+        .map(({ metadata }) => metadata.name ?? ''),
+    ),
+  };
+}
+
+/** Nodes that a running disruption launched: the pods that they are for are still to come (section 4.12). */
+function launchedFor({ running }: DisruptionView, views: readonly NodeView[]): readonly string[] {
+  const plans = running.map(({ workflowId }) => `${workflowId}/`);
+  return views
+    .filter(({ claim }) => {
+      const plan = claim.metadata.annotations?.[annotations.plan];
+      return plan !== undefined && plans.some((prefix) => plan.startsWith(prefix));
+    })
+    .map(nameOf);
+}
+
+export function nameOf({ claim, node }: NodeView): string {
+  return node?.metadata.name ?? identityOf(claim).name;
+}
+
+export function poolNameOf({ claim }: NodeView): string {
+  return claim.metadata.labels?.[labels.nodePool] ?? '';
+}
+
+export function candidateOf(view: NodeView): Candidate {
+  return {
+    claim: identityOf(view.claim),
+    node: nameOf(view),
+    ...labelsOf(view.claim),
+    pricePerHour: view.pricePerHour,
+  };
+}
+
+/** Everything that bounds the disruption of a pool for a reason now. */
+export function allowedFor(context: DisruptionContext, nodePool: string, reason: DisruptionReason): Allowance {
+  const key = `${reason} ${nodePool}`;
+  let allowance = context.allowances.get(key);
+  if (allowance === undefined) {
+    const count = context.counts.get(nodePool) ?? { total: 0, disrupting: 0 };
+    allowance = limitOf(context.pools.get(nodePool), reason, count, context);
+    context.allowances.set(key, allowance);
+  }
+  return allowance;
+}
+
+/** What the DisruptionPolicy of each pool asks, worked out once. */
+export function rulesByPool(context: DisruptionContext): (nodePool: string) => PoolRules {
+  const known = new Map<string, PoolRules>();
+  return (nodePool) => {
+    let rules = known.get(nodePool);
+    if (rules === undefined) {
+      rules = rulesOf(context.pools.get(nodePool), context.policies);
+      known.set(nodePool, rules);
+    }
+    return rules;
   };
 }
 
@@ -47,19 +119,38 @@ export interface Pausable {
   readonly nodePool: string;
 }
 
-export function pausableOf({ claim, node }: NodeView): Pausable {
-  return { node: node?.metadata.name ?? identityOf(claim).name, nodePool: labelsOf(claim).nodePool };
+export function pausableOf(view: NodeView): Pausable {
+  return { node: nameOf(view), nodePool: poolNameOf(view) };
 }
 
 /** Why a disruption of the node for this reason is paused, for a person. */
 export function whyPaused(pauses: readonly Pause[], reason: string, { node, nodePool }: Pausable): string | undefined {
-  const pause = pauses.find(({ scope: { kind, name } }) => {
-    if (kind === 'cluster') return true;
-    return name === { reason, nodePool, node }[kind];
+  const pause = pauses.find(({ scope: { kind, name, reason: only } }) => {
+    if (only !== undefined && only !== reason) return false;
+    return kind === 'cluster' || name === { reason, nodePool, node }[kind];
   });
   if (pause === undefined) return undefined;
   const { scope, actor, reason: why, until } = pause;
   const scopeText = scope.name === undefined ? scope.kind : `${scope.kind} ${scope.name}`;
   const end = until === undefined ? '' : ` until ${new Date(until).toISOString()}`;
   return `paused for the ${scopeText} by ${actor}${end}: ${why}`;
+}
+
+/** A node that a move launched is remembered by its claim's name: the node had none yet. */
+export function memoryOf({ memory }: DisruptionContext, view: NodeView): NodeMemory | undefined {
+  return memory.get(nameOf(view)) ?? memory.get(view.claim.metadata.name ?? '');
+}
+
+/** Why what happened to a node lately keeps it from being moved again (cool-down, decisions that came to nothing). */
+export function whyRested(context: DisruptionContext, view: NodeView, rules: PoolRules): string | undefined {
+  const memory = memoryOf(context, view);
+  if (memory === undefined) return undefined;
+  if (memory.keptUntil !== undefined && memory.keptUntil > context.now)
+    return `${memory.why ?? 'the last decision about it came to nothing'}; looked at again from ${iso(memory.keptUntil)} on`;
+  if (memory.depth === undefined || memory.at + rules.coolDownMs <= context.now) return undefined;
+  return `it was moved to a while ago and cools down until ${iso(memory.at + rules.coolDownMs)}`;
+}
+
+export function iso(ms: number): string {
+  return new Date(ms).toISOString();
 }

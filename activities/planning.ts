@@ -1,12 +1,13 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { Pod } from '../api/kubernetes.js';
 import { podKey } from '../disruption/pods.js';
-import type { Plan, PlannedClaim, Unschedulable } from '../packing/types.js';
+import type { Plan, Unschedulable } from '../packing/types.js';
 import type { EventToPublish } from '../kube/port.js';
 import type { CacheMark } from '../workflows/messages.js';
 import { writeBufferStatus } from './buffers.js';
 import { managedClaims, managedPools } from './cluster.js';
-import type { ClaimPlan, PlanningActivities, PlanNodesInput, PlanNodesResult } from './contract.js';
+import { claimPlans } from './claim-plans.js';
+import type { PlanningActivities, PlanNodesInput, PlanNodesResult } from './contract.js';
 import type { ActivityDeps } from './deps.js';
 import { packingInput } from './packing-input.js';
 import { withFailures } from './to-failure.js';
@@ -92,20 +93,7 @@ function publishPod(deps: ActivityDeps, key: string, event: Omit<EventToPublish,
 }
 
 function compact(deps: ActivityDeps, plan: Plan, without: readonly string[]): PlanNodesResult {
-  const lists = new Map<string, number>();
-  const typeLists: (readonly string[])[] = [];
-  let names = podNamesPerPass;
-  const claims = plan.newNodeClaims.slice(0, claimsPerPass).map((claim): ClaimPlan => {
-    const key = claim.instanceTypes.join();
-    let types = lists.get(key);
-    if (types === undefined) {
-      types = typeLists.push(claim.instanceTypes) - 1;
-      lists.set(key, types);
-    }
-    const pods = claim.pods.slice(0, Math.max(0, names));
-    names -= pods.length;
-    return claimPlan(claim, types, pods);
-  });
+  const { claims, typeLists } = claimPlans(plan.newNodeClaims.slice(0, claimsPerPass), podNamesPerPass);
   const [first] = plan.unschedulable;
   return {
     state: 'planned',
@@ -120,22 +108,6 @@ function compact(deps: ActivityDeps, plan: Plan, without: readonly string[]): Pl
     lowerBoundPerHour: plan.lowerBoundPerHour,
     more: plan.newNodeClaims.length > claimsPerPass,
     nominationMs: deps.nominationMs,
-  };
-}
-
-function claimPlan(claim: PlannedClaim, types: number, pods: readonly string[]): ClaimPlan {
-  const { nodePool, requirements, labels, annotations, requests, cheapest, why } = claim;
-  return {
-    nodePool,
-    types,
-    requirements,
-    labels,
-    annotations,
-    requests,
-    pods,
-    podCount: claim.pods.length,
-    cheapest,
-    why,
   };
 }
 

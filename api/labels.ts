@@ -36,6 +36,8 @@ export const annotations = {
   instanceProfileName: 'karpenter.k8s.aws/instance-profile-name',
   /** How the last claims of a NodePool fared, for NodeRegistrationHealthy. */
   registrations: 'stowage.dev/registrations',
+  /** The step of the plan that a claim was created for. */
+  plan: 'stowage.dev/plan',
   podDeletionCost: 'controller.kubernetes.io/pod-deletion-cost',
 } as const;
 

@@ -15,6 +15,8 @@ export const workflowIds = {
   drift: (cluster: string, nodePoolUid: string, hash: string) => `${cluster}/drift/${nodePoolUid}/${hash}`,
   consolidate: (cluster: string, candidateUids: readonly string[]) =>
     `${cluster}/consolidate/${hashText([...candidateUids].sort().join(','))}`,
+  /** By the first run of the move that is measured: one move has one workflow id and may run again. */
+  savings: (cluster: string, moveRunId: string) => `${cluster}/savings/${moveRunId}`,
   collectGarbage: (cluster: string) => `${cluster}/collect-garbage`,
   refreshCatalogue: (cluster: string) => `${cluster}/refresh-catalogue`,
   reportSavings: (cluster: string) => `${cluster}/report-savings`,
@@ -32,6 +34,7 @@ const segments: Readonly<Record<string, WorkflowKind>> = {
   interrupt: 'interrupt',
   drift: 'drift',
   consolidate: 'consolidate',
+  savings: 'savings',
   'collect-garbage': 'collectGarbage',
   'refresh-catalogue': 'refreshCatalogue',
   'report-savings': 'reportSavings',

@@ -3,6 +3,7 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Condition, Pod } from '../api/kubernetes.js';
 import { annotations, labels } from '../api/labels.js';
 import { nodeClaim, nodePool } from '../test/builders/activity-world.js';
+import { allowance } from './budgets.js';
 import type { CandidateContext, NodeView } from './candidates.js';
 import { whyNotCandidate } from './candidates.js';
 import { countPools, emptyNodes } from './emptiness.js';
@@ -52,8 +53,13 @@ function pod(name: string, more: { metadata?: object; spec?: object; status?: ob
 
 const owned = (kind: string): object => ({ ownerReferences: [{ apiVersion: 'apps/v1', kind, name: 'o', uid: 'o' }] });
 const terminating = { deletionTimestamp: ago(1) };
+const allowedIn = (views: NodeView[], over: Partial<CandidateContext>) => (name: string) => {
+  const budgets = views.find((view) => view.pool?.metadata.name === name)?.pool?.spec.disruption.budgets;
+  const count = countPools(views, over.claimed ?? new Set()).get(name) ?? { total: 0, disrupting: 0 };
+  return allowance(budgets, 'Empty', count, now);
+};
 const decide = (views: NodeView[], over: Partial<CandidateContext> = {}): ReturnType<typeof emptyNodes> =>
-  emptyNodes(views, countPools(views, over.claimed ?? new Set()), { ...context, ...over });
+  emptyNodes(views, allowedIn(views, over), { ...context, ...over });
 const removed = (views: NodeView[], over: Partial<CandidateContext> = {}): (string | undefined)[] =>
   decide(views, over).remove.map(({ claim }) => claim.metadata.name);
 

@@ -2,8 +2,7 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import { annotations, labels } from '../api/labels.js';
 import { isTrue, transitionOf } from '../core/conditions.js';
 import { parseNillableDuration } from '../core/durations.js';
-import { allowance } from './budgets.js';
-import type { PoolCount } from './budgets.js';
+import type { Allowance, PoolCount } from './budgets.js';
 import { whyNotCandidate } from './candidates.js';
 import type { CandidateContext, NodeView } from './candidates.js';
 import { disruptionCost } from './costs.js';
@@ -38,10 +37,10 @@ export function consolidatableAt(view: NodeView): number {
   return since + parseNillableDuration(pool.spec.disruption.consolidateAfter, 'consolidateAfter');
 }
 
-/** Sections 4.2, 4.5: the empty nodes of every dynamic pool that may go within the budgets. */
+/** Sections 4.2, 4.5: the empty nodes of every dynamic pool that may go within what `allowedFor` says of each. */
 export function emptyNodes(
   views: readonly NodeView[],
-  counts: ReadonlyMap<string, PoolCount>,
+  allowedFor: (nodePool: string) => Allowance,
   context: CandidateContext,
 ): EmptinessDecision {
   const remove: NodeView[] = [];
@@ -50,13 +49,7 @@ export function emptyNodes(
   for (const [name, members] of byPool(views)) {
     const { empty, why, later } = sift(members, context);
     checks.push(...later);
-    const count = counts.get(name) ?? { total: 0, disrupting: 0 };
-    const { allowed, ruledBy, changesAt } = allowance(
-      members[0]!.pool?.spec.disruption.budgets,
-      'Empty',
-      count,
-      context.now,
-    );
+    const { allowed, ruledBy, changesAt } = allowedFor(name);
     remove.push(...empty.sort(bySaving).slice(0, allowed));
     if (empty.length > allowed) {
       const rule = ruledBy ?? 'what is disrupting already';

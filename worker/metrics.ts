@@ -13,6 +13,7 @@ const counters: Readonly<Record<CounterName, readonly string[]>> = {
   pods_eviction_requests_total: ['code'],
   pods_disruption_initiated_total: ['reason', 'nodepool', 'capacity_type'],
   voluntary_disruption_decisions_total: ['decision', 'reason', 'consolidation_type'],
+  voluntary_disruption_failed_validations_total: ['consolidation_type'],
   interruption_received_messages_total: ['message_type'],
   interruption_deleted_messages_total: [],
 };
@@ -23,10 +24,16 @@ const histograms: Readonly<Record<HistogramName, readonly string[]>> = {
   nodes_termination_duration_seconds: ['nodepool'],
   nodes_lifetime_duration_seconds: ['nodepool'],
   scheduler_scheduling_duration_seconds: ['controller'],
+  voluntary_disruption_decision_evaluation_duration_seconds: ['reason', 'consolidation_type'],
+  stowage_move_savings_promised_dollars_per_hour: ['nodepool', 'after'],
+  stowage_move_savings_realised_dollars_per_hour: ['nodepool', 'after'],
   interruption_message_queue_duration_seconds: [],
 };
 
 const buckets = [0.005, 0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 86_400];
+
+/** What Karpenter has no family for goes by our own name. */
+const fullName = (name: string): string => (name.startsWith('stowage_') ? name : `karpenter_${name}`);
 
 /** Metrics under Karpenter's names, in a registry of their own. */
 export function createMetrics(): Metrics & { readonly registry: Registry } {
@@ -37,13 +44,13 @@ export function createMetrics(): Metrics & { readonly registry: Registry } {
   const counterOf = new Map(
     Object.entries(counters).map(([name, labelNames]) => [
       name,
-      new Counter({ name: `karpenter_${name}`, help, labelNames, registers }),
+      new Counter({ name: fullName(name), help, labelNames, registers }),
     ]),
   );
   const histogramOf = new Map(
     Object.entries(histograms).map(([name, labelNames]) => [
       name,
-      new Histogram({ name: `karpenter_${name}`, help, labelNames, buckets, registers }),
+      new Histogram({ name: fullName(name), help, labelNames, buckets, registers }),
     ]),
   );
   return {

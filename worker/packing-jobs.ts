@@ -1,8 +1,14 @@
-import { consolidate } from '../disruption/consolidation/search.js';
+import { consolidate, reconsider } from '../disruption/consolidation/search.js';
+import type { ConsolidationInput } from '../disruption/consolidation/types.js';
 import { plan } from '../packing/plan.js';
 
 /** What packing threads do, by name. Each takes one input and gives one result, both of which can be cloned. */
-export const jobs = { plan, consolidate } as const;
+export const jobs = {
+  plan,
+  consolidate,
+  reconsider: ({ input, candidates }: { input: ConsolidationInput; candidates: readonly string[] }) =>
+    reconsider(input, candidates),
+} as const;
 
 export type Job = keyof typeof jobs;
 export type JobInput<J extends Job> = Parameters<(typeof jobs)[J]>[0];

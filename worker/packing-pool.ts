@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { Log, Packer } from '../activities/deps.js';
-import type { Consolidation, ConsolidationInput } from '../disruption/consolidation/types.js';
+import type { Consolidation, ConsolidationCommand, ConsolidationInput } from '../disruption/consolidation/types.js';
 import type { PackingInput, Plan } from '../packing/types.js';
 import { jobs } from './packing-jobs.js';
 import type { Job, JobInput, JobResult } from './packing-jobs.js';
@@ -43,6 +43,14 @@ export class PackingPool implements Packer {
 
   async consolidate(input: ConsolidationInput): Promise<Consolidation> {
     return this.searching === undefined ? jobs.consolidate(input) : this.searching.run('consolidate', input);
+  }
+
+  async reconsider(
+    input: ConsolidationInput,
+    candidates: readonly string[],
+  ): Promise<ConsolidationCommand | undefined> {
+    const both = { input, candidates };
+    return this.searching === undefined ? jobs.reconsider(both) : this.searching.run('reconsider', both);
   }
 
   async close(): Promise<void> {

@@ -8,22 +8,28 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { DisruptionCommand, DisruptionsFound, DisruptionView } from '../activities/contract.js';
+import type { DisruptionCommand, DisruptionDetails, DisruptionsFound, DisruptionView } from '../activities/contract.js';
 import { workflowIds } from '../core/ids.js';
 import { workflowNow } from './clock.js';
 import type { consolidate } from './consolidate.js';
 import { recordDeparture } from './departures.js';
 import type {
+  Candidate,
+  Decision,
+  DecisionSummary,
   Departure,
   DisruptInput,
+  DisruptionFinished,
   DisruptionPlan,
   DisruptState,
   GoingNode,
   LeavingNode,
   NextWindow,
+  NodeMemory,
   NodeVerdict,
   Pause,
   PauseOrder,
+  PauseScope,
   ResumeOrder,
   RunningDisruption,
   SlotDecision,
@@ -49,6 +55,8 @@ import {
   whyNotQuery,
   whyNotUpdate,
 } from './messages.js';
+import { forgetChains, remember } from './move-memory.js';
+import { summaryOf } from './move-text.js';
 import { Pauses } from './pauses.js';
 import { Progress } from './progress.js';
 import { activitiesOf } from './proxies.js';
@@ -62,6 +70,8 @@ const settleMs = 1000;
 const slowPollMs = 5 * 60_000;
 /** What runs for long is asked now and then whether it is still there: it counts against budgets. */
 const askedEveryMs = 3_600_000;
+/** For how long a chain of moves pauses a NodePool. */
+const chainPauseMs = 24 * 3_600_000;
 
 /**
  * The single writer of disruption budgets (sections 4.1, 4.2): decides which nodes may go now and starts one
@@ -87,7 +97,10 @@ class DisruptRun {
   private running: readonly RunningDisruption[];
   private departures: readonly Departure[];
   private readonly askedAt = new Map<string, number>();
+  private memory: readonly NodeMemory[];
   private found: (DisruptionsFound & { readonly at: string }) | undefined;
+  private details: DisruptionDetails | undefined;
+  private decisions: readonly DecisionSummary[] = [];
   private changed = true;
   private wakeAt = 0;
 
@@ -99,6 +112,7 @@ class DisruptRun {
     this.running = carried?.running ?? [];
     this.book = new SlotBook(carried?.requests);
     this.departures = carried?.departures ?? [];
+    this.memory = carried?.memory ?? [];
     this.listen();
     this.answer();
     this.progress = new Progress(
@@ -118,8 +132,8 @@ class DisruptRun {
   }
 
   state(): DisruptState {
-    const { nominations, running, departures } = this;
-    return { nominations, pauses: this.pauses.all, running, requests: this.book.waiting, departures };
+    const { nominations, running, departures, memory } = this;
+    return { nominations, pauses: this.pauses.all, running, requests: this.book.waiting, departures, memory };
   }
 
   async releaseStrays(): Promise<void> {
@@ -132,8 +146,10 @@ class DisruptRun {
     await this.askOldOnes();
     const slotsCheckAt = await this.admit();
     const found = await this.activities.kube.findDisruptions(this.view());
-    this.found = { ...found, at: new Date(workflowNow()).toISOString() };
+    this.note(found);
     for (const command of found.commands) await this.start(command);
+    // What one method did not find another may (section 4.1).
+    if (found.again === true) this.changed = true;
     this.wakeAt = Math.min(
       found.nextCheckAt ?? Number.POSITIVE_INFINITY,
       slotsCheckAt,
@@ -150,10 +166,7 @@ class DisruptRun {
   private listen(): void {
     setHandler(clusterChangedSignal, () => void (this.changed = true));
     setHandler(nominatedSignal, (nodes) => this.nominate(nodes));
-    setHandler(disruptionFinishedSignal, ({ workflowId }) => {
-      this.running = this.running.filter((one) => one.slot !== undefined || one.workflowId !== workflowId);
-      this.changed = true;
-    });
+    setHandler(disruptionFinishedSignal, (finished) => this.finish(finished));
     setHandler(slotRequestSignal, (request) => {
       this.book.take(request);
       this.changed = true;
@@ -164,14 +177,14 @@ class DisruptRun {
       this.changed = true;
     });
     setHandler(pauseSignal, (pause) => void this.pause(() => this.pauses.add(pause)));
-    setHandler(resumeSignal, ({ scope }) => void this.pause(() => this.pauses.remove(scope)));
+    setHandler(resumeSignal, ({ scope }) => void this.resume(scope));
   }
 
   private answer(): void {
     setHandler(pauseUpdate, (order) => this.pause(() => this.pauses.add(order)), {
       validator: (order: PauseOrder) => this.pauses.checkPause(order, this.knownPools()),
     });
-    setHandler(resumeUpdate, (order) => this.pause(() => this.pauses.remove(order.scope)), {
+    setHandler(resumeUpdate, ({ scope }) => this.resume(scope), {
       validator: (order: ResumeOrder) => this.pauses.checkResume(order),
     });
     setHandler(whyNotUpdate, (node) =>
@@ -181,7 +194,7 @@ class DisruptRun {
     );
     setHandler(pausesQuery, () => this.pauses.all);
     setHandler(runningQuery, () => this.running);
-    setHandler(budgetsQuery, () => this.found?.budgets ?? []);
+    setHandler(budgetsQuery, () => this.details?.budgets ?? []);
     setHandler(whyNotQuery, (node) => this.whyNot(node));
     setHandler(nextWindowQuery, () => this.nextWindow());
     setHandler(disruptionPlanQuery, () => this.lastPlan());
@@ -203,12 +216,14 @@ class DisruptRun {
     const now = workflowNow();
     this.nominations = this.nominations.filter(({ until }) => until > now);
     if (this.pauses.expire(now)) this.afterPauseChange();
-    const { nominations, running, departures } = this;
+    const { nominations, running, departures, memory } = this;
     return {
       nominations,
       pauses: this.pauses.all,
       running,
       ...(departures.length === 0 ? {} : { departures }),
+      ...(memory.length === 0 ? {} : { memory }),
+      ...(this.details === undefined ? {} : { knownDetails: this.details.hash }),
     };
   }
 
@@ -278,12 +293,10 @@ class DisruptRun {
     );
     const going = candidates.map(({ claim, node, nodePool }): GoingNode => ({ claim, node, nodePool }));
     const since = workflowNow();
-    this.running = [...this.running, { workflowId, reason, candidates: going, since }];
+    const heeds = decision === undefined ? {} : { heeds: true };
+    this.running = [...this.running, { workflowId, reason, candidates: going, since, ...heeds }];
     this.departures = recordDeparture(this.departures, reason, going, since);
-    const summary = describe(
-      candidates.map(({ node }) => node),
-      reason,
-    );
+    const summary = summaryOf(reason, candidates, decision);
     this.progress.enter('starting', { facts: { 'last decision': summary } });
     try {
       await startChild<typeof consolidate>('consolidate', {
@@ -291,6 +304,7 @@ class DisruptRun {
         parentClosePolicy: ParentClosePolicy.ABANDON,
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
         staticSummary: summary,
+        ...(decision === undefined ? {} : { memo: memoOf(candidates, decision) }),
         args: [
           {
             cluster,
@@ -309,6 +323,40 @@ class DisruptRun {
   private nominate(nodes: readonly LeavingNode[]): void {
     const fresh = new Set(nodes.map(({ node }) => node));
     this.nominations = [...this.nominations.filter(({ node }) => !fresh.has(node)), ...nodes];
+    // A decision that has not been validated yet is not to overlook it (section 4.11).
+    for (const { workflowId, candidates, heeds } of this.running) {
+      const own = nodes.filter(({ node }) => candidates.some((one) => one.node === node));
+      if (heeds !== true || own.length === 0) continue;
+      void tell(() => getExternalWorkflowHandle(workflowId).signal(nominatedSignal, own));
+    }
+  }
+
+  /** Takes in what the last look brought. */
+  private note(found: DisruptionsFound): void {
+    this.found = { ...found, at: new Date(workflowNow()).toISOString() };
+    if (found.details !== undefined) {
+      this.details = found.details;
+      if (found.details.decisions.length > 0) this.decisions = found.details.decisions;
+    }
+    for (const { nodePool, why } of found.chains ?? []) {
+      const scope: PauseScope = { kind: 'nodePool', name: nodePool, reason: 'Underutilized' };
+      this.pause(() => this.pauses.add({ scope, reason: why, actor: 'stowage', until: workflowNow() + chainPauseMs }));
+    }
+  }
+
+  private finish(finished: DisruptionFinished): void {
+    const { workflowId } = finished;
+    const ended = this.running.filter((one) => one.slot === undefined && one.workflowId === workflowId);
+    this.running = this.running.filter((one) => !ended.includes(one));
+    const candidates = ended.flatMap((one) => one.candidates);
+    this.memory = remember(this.memory, finished, candidates, workflowNow());
+    this.changed = true;
+  }
+
+  private resume(scope: PauseScope): readonly Pause[] {
+    const { kind, name } = scope;
+    if (kind === 'nodePool' && name !== undefined) this.memory = forgetChains(this.memory, name);
+    return this.pause(() => this.pauses.remove(scope));
   }
 
   private pause(change: () => void): readonly Pause[] {
@@ -328,7 +376,7 @@ class DisruptRun {
 
   /** NodePools of the last look; undefined before the first one. */
   private knownPools(): ReadonlySet<string> | undefined {
-    const budgets = this.found?.budgets;
+    const budgets = this.details?.budgets;
     return budgets === undefined ? undefined : new Set(budgets.map(({ nodePool }) => nodePool));
   }
 
@@ -338,13 +386,13 @@ class DisruptRun {
     if (running !== undefined) {
       return { node, verdict: 'going', why: `${running.reason}: ${running.workflowId}`, at };
     }
-    const stays = this.found?.stays?.find(({ nodes }) => nodes.includes(node));
+    const stays = this.details?.stays.find(({ nodes }) => nodes.includes(node));
     if (stays !== undefined) return { node, verdict: 'stays', why: stays.why, at };
     return { node, verdict: 'unknown', why: 'the last look kept no word of it: ask by update to look anew', at };
   }
 
   private nextWindow(): NextWindow {
-    const next = [...(this.found?.budgets ?? [])]
+    const next = [...(this.details?.budgets ?? [])]
       .filter(({ allowed, changesAt }) => allowed === 0 && changesAt !== undefined)
       .sort((a, b) => (a.changesAt! < b.changesAt! ? -1 : 1))
       .at(0);
@@ -355,11 +403,20 @@ class DisruptRun {
 
   private lastPlan(): DisruptionPlan | undefined {
     if (this.found === undefined) return undefined;
-    const { at, decisions, held } = this.found;
-    return { at, decisions: decisions ?? [], held };
+    const { at, held } = this.found;
+    return { at, decisions: this.decisions, held };
   }
 }
 
-function describe(nodes: readonly string[], reason: string): string {
-  return `${reason}: ${nodes.slice(0, 3).join(', ')}${nodes.length > 3 ? ` and ${nodes.length - 3} more` : ''}`;
+/** What lists of workflows show besides. */
+function memoOf(candidates: readonly Candidate[], decision: Decision): Record<string, unknown> {
+  const { method, priceBefore, priceAfter, podCount, replacements } = decision;
+  return {
+    method,
+    nodes: candidates.slice(0, 20).map(({ node }) => node),
+    replacements: replacements.slice(0, 20).map(({ cheapest }) => cheapest.instanceType),
+    podsMoved: podCount,
+    pricePerHourBefore: priceBefore,
+    pricePerHourAfter: priceAfter,
+  };
 }

@@ -24,6 +24,22 @@ export interface DisruptState {
   readonly requests?: readonly SlotRequest[];
   /** What went lately, for rates and quotas. */
   readonly departures?: readonly Departure[];
+  /** What moves did to nodes lately. */
+  readonly memory?: readonly NodeMemory[];
+}
+
+/** What is remembered of a node that moves concerned, so that none is moved for nothing. */
+export interface NodeMemory {
+  readonly node: string;
+  readonly nodePool: string;
+  /** Milliseconds of the epoch: the last move to it, or the last decision about it. */
+  readonly at: number;
+  /** How many moves in a row its pods have behind them. */
+  readonly depth?: number;
+  /** Decisions about it that came to nothing in a row; until then it is left alone, and why. */
+  readonly failures?: number;
+  readonly keptUntil?: number;
+  readonly why?: string;
 }
 
 /** What a pause holds up. */
@@ -31,6 +47,8 @@ export interface PauseScope {
   readonly kind: 'cluster' | 'nodePool' | 'reason' | 'node';
   /** Name of the pool, reason or node; absent for the cluster. */
   readonly name?: string;
+  /** Of a NodePool: this reason alone. */
+  readonly reason?: string;
 }
 
 export interface Pause {
@@ -74,6 +92,8 @@ export interface RunningDisruption {
   readonly since: number;
   /** The request that it was admitted by; absent for what `disrupt` started itself. */
   readonly slot?: string;
+  /** Whether it wants to hear of pods on their way to its nodes. */
+  readonly heeds?: boolean;
 }
 
 /** Nodes of one pool that left for one reason at about one time. */
@@ -138,11 +158,20 @@ export interface DisruptionPlan {
   readonly held: readonly { readonly nodePool: string; readonly why: string }[];
 }
 
+/** How a disruption that `disrupt` started ended, and what it did to which nodes. */
+export interface DisruptionFinished {
+  readonly workflowId: string;
+  readonly outcome?: ConsolidateResult['outcome'];
+  readonly reason?: string;
+  /** Nodes that pods were moved to: those that were there, and the new ones. */
+  readonly targets?: readonly { readonly node: string; readonly nodePool: string }[];
+}
+
 /** Something changed that may make a node removable. */
 export const clusterChangedSignal = defineSignal('clusterChanged');
 /** Pods were planned onto these nodes: leave them alone until then (section 2.10). */
 export const nominatedSignal = defineSignal<[readonly LeavingNode[]]>('nominated');
-export const disruptionFinishedSignal = defineSignal<[{ readonly workflowId: string }]>('disruptionFinished');
+export const disruptionFinishedSignal = defineSignal<[DisruptionFinished]>('disruptionFinished');
 export const pauseSignal = defineSignal<[PauseOrder]>('pause');
 export const resumeSignal = defineSignal<[ResumeOrder]>('resume');
 export const pauseUpdate = defineUpdate<readonly Pause[], [PauseOrder]>('pause');
@@ -208,6 +237,8 @@ export interface Decision {
   readonly alternatives: readonly { readonly nodes: string; readonly why: string }[];
   /** Nodes of other disruptions that were decided before and may still be there. */
   readonly alongside: readonly string[];
+  /** Nodes that are there and that pods go to. */
+  readonly targets: readonly { readonly node: string; readonly nodePool: string }[];
   /** The DisruptionPolicy that rules, and what of it makes this wait for a person. */
   readonly policy?: string;
   readonly approval?: ApprovalAsked;
@@ -232,3 +263,51 @@ export interface ConsolidateResult {
   readonly replacements?: readonly string[];
   readonly savedPerHour: number;
 }
+
+// --- measureSavings ---
+
+/** A finished move, as far as measuring it needs. */
+export interface FinishedMove {
+  /** Workflow id of the disruption. */
+  readonly id: string;
+  readonly reason: DisruptionReason;
+  readonly nodePools: readonly string[];
+  readonly nodes: readonly string[];
+  /** What was launched in their place. */
+  readonly replacements: readonly ClaimRef[];
+  /** Of the nodes that went, and of what was to replace them, dollars per hour. */
+  readonly priceBefore: number;
+  readonly priceAfter: number;
+  readonly podsMoved: number;
+  /** Milliseconds of the epoch. */
+  readonly finishedAt: number;
+}
+
+export interface MeasureSavingsInput {
+  readonly cluster: string;
+  readonly move: FinishedMove;
+  /** When to look, milliseconds after the move; default one hour and one day. */
+  readonly afterMs?: readonly number[];
+}
+
+/** What a move had really saved at some time after it. */
+export interface SavingsMeasured {
+  /** ISO 8601. */
+  readonly at: string;
+  readonly afterMs: number;
+  /** What was promised, and what the replacements that run really leave of it, dollars per hour. */
+  readonly promised: number;
+  readonly realised: number;
+  /** Of the replacements: those that still run, and those that went again. */
+  readonly running: number;
+  readonly gone: number;
+  /** New nodes of the same pools since the move, the replacements apart: they may have eaten up what was saved. */
+  readonly launchedSince: number;
+  readonly launchedSincePerHour: number;
+}
+
+export interface MeasureSavingsResult {
+  readonly measured: readonly SavingsMeasured[];
+}
+
+export const savingsQuery = defineQuery<readonly SavingsMeasured[]>('savings');

@@ -4,6 +4,7 @@ export { consolidate } from './consolidate.js';
 export { disrupt } from './disrupt.js';
 export { handleInterruption } from './handle-interruption.js';
 export { launchNode } from './launch-node.js';
+export { measureSavings } from './measure-savings.js';
 export { provision } from './provision.js';
 export { rotateExpired } from './rotate-expired.js';
 export { terminateNode } from './terminate-node.js';

@@ -107,6 +107,11 @@ export interface BatchSummary {
 
 /** Pods wait for a node; UIDs that are new extend the window. */
 export const podsPendingSignal = defineSignal<[readonly string[]]>('podsPending');
+/** These nodes are about to go and the pods' new places exist already: plan with that; `until` 0 takes it back. */
+export const leavingSignal =
+  defineSignal<[{ readonly nodes: readonly string[]; readonly until: number; readonly marks: readonly CacheMark[] }]>(
+    'leaving',
+  );
 export const replaceSignal = defineSignal<[ReplacementRequest]>('replace');
 export const configureSignal = defineSignal<[{ readonly window: BatchWindow }]>('configure');
 export const replacementsPlannedSignal = defineSignal<[ReplacementsPlanned]>('replacementsPlanned');

@@ -129,6 +129,10 @@ export class Oversight {
     });
   }
 
+  get isAborted(): boolean {
+    return this.abortedBy !== undefined;
+  }
+
   /** Whether a pause or a person holds it. */
   get isHeld(): boolean {
     return this.paused || this.heldBy !== undefined;

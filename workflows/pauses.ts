@@ -49,7 +49,8 @@ export class Pauses {
 
   /** The pause that holds a disruption of these nodes for this reason. */
   holding(reason: string, nodes: readonly Pick<GoingNode, 'node' | 'nodePool'>[]): Pause | undefined {
-    return this.pauses.find(({ scope: { kind, name } }) => {
+    return this.pauses.find(({ scope: { kind, name, reason: only } }) => {
+      if (only !== undefined && only !== reason) return false;
       switch (kind) {
         case 'cluster':
           return true;
@@ -87,7 +88,9 @@ export class Pauses {
 }
 
 function checkScope(scope: PauseScope | undefined, pools: ReadonlySet<string> | undefined): void {
-  const { kind, name } = scope ?? {};
+  const { kind, name, reason } = scope ?? {};
+  if (reason !== undefined && !reasons.includes(reason))
+    throw refuse(refusals.unknownScope, `scope.reason is "${reason}": the reasons are ${reasons.join(', ')}`);
   if (kind === undefined || !kinds.includes(kind))
     throw refuse(refusals.unknownScope, `scope.kind is ${JSON.stringify(kind)}: allowed are ${kinds.join(', ')}`);
   if (kind === 'cluster') return;
@@ -115,9 +118,9 @@ function checkEnd({ ttl, until }: PauseOrder): void {
 }
 
 function sameScope(a: PauseScope, b: PauseScope): boolean {
-  return a.kind === b.kind && a.name === b.name;
+  return a.kind === b.kind && a.name === b.name && a.reason === b.reason;
 }
 
-function scopeText({ kind, name }: PauseScope): string {
-  return name === undefined ? kind : `${kind} ${name}`;
+function scopeText({ kind, name, reason }: PauseScope): string {
+  return `${kind}${name === undefined ? '' : ` ${name}`}${reason === undefined ? '' : ` for ${reason}`}`;
 }

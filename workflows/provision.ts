@@ -23,6 +23,7 @@ import type {
 } from './messages.js';
 import {
   configureSignal,
+  leavingSignal,
   nominatedSignal,
   planQuery,
   podsPendingSignal,
@@ -80,6 +81,11 @@ class ProvisionRun {
     setHandler(podsPendingSignal, (uids) => uids.forEach((uid) => this.pending.add(uid)));
     setHandler(replaceSignal, (request) => {
       if (!this.replacements.some(({ id }) => id === request.id)) this.replacements.push(request);
+    });
+    setHandler(leavingSignal, ({ nodes, until, marks }) => {
+      this.leaving = this.leaving.filter(({ node }) => !nodes.includes(node));
+      if (until > workflowNow()) this.leaving.push(...nodes.map((node) => ({ node, until })));
+      this.marks = [...this.marks, ...marks].slice(-marksKept);
     });
     setHandler(configureSignal, ({ window }) => void (this.window = window));
     setHandler(planQuery, () => this.last);

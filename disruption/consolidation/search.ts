@@ -34,6 +34,14 @@ export function consolidate(input: ConsolidationInput): Consolidation {
   return new Search(input).run();
 }
 
+/**
+ * What comes of taking exactly these nodes now (section 4.11): the command, or undefined when they may not all go, or when that
+ * saves nothing any more.
+ */
+export function reconsider(input: ConsolidationInput, candidates: readonly string[]): ConsolidationCommand | undefined {
+  return new Search(input).take(candidates);
+}
+
 /** What a command took, and the nodes that it launched. */
 interface Done {
   readonly candidates: readonly FleetNode[];
@@ -81,6 +89,17 @@ class Search {
       held: this.held,
       rejected: this.rejections.among(this.alive()),
     };
+  }
+
+  take(candidates: readonly string[]): ConsolidationCommand | undefined {
+    const wanted = new Set(candidates);
+    const nodes = this.alive().filter(({ name, removable }) => removable && wanted.has(name));
+    if (nodes.length < wanted.size) return undefined;
+    this.simulation.aim(this.alive().filter((node) => node.open && !wanted.has(node.name)));
+    const outcome = this.evaluate(nodes, groupUnits);
+    if (outcome === undefined) return undefined;
+    this.carryOut(outcome);
+    return this.commands.at(-1);
   }
 
   private isEnough(): boolean {

@@ -12,7 +12,7 @@ import { createFakeKube } from '../../kube/fake.js';
 import type { FakeKube } from '../../kube/fake.js';
 import type { EventToPublish, Kind } from '../../kube/port.js';
 import { bufferKinds, snapshotKinds } from '../../kube/snapshot.js';
-import { consolidate } from '../../disruption/consolidation/search.js';
+import { consolidate, reconsider } from '../../disruption/consolidation/search.js';
 import { plan } from '../../packing/plan.js';
 
 const gi = 2 ** 30;
@@ -80,6 +80,7 @@ export async function createActivityWorld(): Promise<ActivityWorld> {
       packer: {
         plan: (input) => Promise.resolve(plan(input)),
         consolidate: (input) => Promise.resolve(consolidate(input)),
+        reconsider: (input, candidates) => Promise.resolve(reconsider(input, candidates)),
       },
       packing: { preferencePolicy: 'Respect', minValuesPolicy: 'Strict', wellKnownLabels: [], listedTypes: 60 },
       gates: defaultFeatureGates,

@@ -283,6 +283,19 @@ export class FakeActivities
     });
   }
 
+  async publishDisruption(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async measureMove({
+    move,
+    afterMs,
+  }: Parameters<DisruptionActivities['measureMove']>[0]): ReturnType<DisruptionActivities['measureMove']> {
+    const promised = move.priceBefore - move.priceAfter;
+    const none = { running: 0, gone: 0, launchedSince: 0, launchedSincePerHour: 0 };
+    return Promise.resolve({ at: '2026-01-05T12:00:00.000Z', afterMs, promised, realised: promised, ...none });
+  }
+
   async explainNode({ node }: { node: string }): ReturnType<DisruptionActivities['explainNode']> {
     return Promise.resolve({ node, verdict: 'stays', why: 'it is not empty', at: '2026-01-05T12:00:00.000Z' });
   }

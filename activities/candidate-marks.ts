@@ -1,0 +1,87 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import { taints } from '../api/labels.js';
+import { conditionOf, isTrue, withoutCondition } from '../core/conditions.js';
+import type { Candidate, ClaimRef, RunningDisruption } from '../workflows/messages.js';
+import { managedClaims, nodeOf } from './cluster.js';
+import type { ActivityDeps } from './deps.js';
+import { identityOf } from './labels-of.js';
+import { setConditions } from './launch.js';
+import { taintNode } from './termination.js';
+import { updateClaim, updateNode } from './writes.js';
+
+type Marked = Pick<Candidate, 'claim' | 'node'>;
+
+/** Section 4.12, step 2: gives back those that were marked. */
+export async function taintCandidates(
+  deps: ActivityDeps,
+  reason: string,
+  candidates: readonly Marked[],
+): Promise<{ tainted: string[] }> {
+  const tainted: string[] = [];
+  for (const { claim, node } of candidates) {
+    if ((await taintNode(deps, node)) === undefined) continue;
+    const marked = await setConditions(deps, claim, [
+      { type: 'DisruptionReason', status: 'True', reason, message: reason },
+    ]);
+    if (marked === undefined) continue;
+    tainted.push(claim.uid);
+    deps.events.publish({
+      regarding: { apiVersion: 'v1', kind: 'Node', name: node },
+      type: 'Normal',
+      reason: 'DisruptionTerminating',
+      message: `Disrupting Node: ${reason}`,
+    });
+  }
+  return { tainted };
+}
+
+export async function untaintCandidates(deps: ActivityDeps, candidates: readonly Marked[]): Promise<void> {
+  for (const { claim, node } of candidates) await untaint(deps, claim, node);
+}
+
+/** Takes the taint off a node that stays; a node that is being deleted keeps it. */
+async function untaint(deps: ActivityDeps, claim: ClaimRef, node: string): Promise<void> {
+  const live = await updateClaim(deps.kube, claim, ({ metadata, status }) =>
+    metadata.deletionTimestamp !== undefined || !isTrue(status?.conditions, 'DisruptionReason')
+      ? undefined
+      : { status: { conditions: withoutCondition(status?.conditions, 'DisruptionReason') } },
+  );
+  if (live === undefined || live.metadata.deletionTimestamp !== undefined) return;
+  await updateNode(deps.kube, node, ({ metadata, spec }) => {
+    const present = spec?.taints ?? [];
+    const kept = present.filter(({ key }) => key !== taints.disrupted.key);
+    if (metadata.deletionTimestamp !== undefined || kept.length === present.length) return undefined;
+    return { spec: { taints: kept } };
+  });
+}
+
+/** Section 4.1: a taint whose disruption nobody runs is taken off. */
+export async function releaseStrays(
+  deps: ActivityDeps,
+  running: readonly RunningDisruption[],
+): Promise<{ released: string[] }> {
+  const held = new Set(running.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
+  const released: string[] = [];
+  for (const claim of managedClaims(deps)) {
+    const node = strayNode(deps, claim);
+    const own = identityOf(claim);
+    if (node === undefined || held.has(own.uid)) continue;
+    await untaint(deps, own, node);
+    released.push(node);
+  }
+  return { released };
+}
+
+/** The claim's node where it is tainted for a voluntary disruption and stays. */
+function strayNode(deps: ActivityDeps, claim: NodeClaim): string | undefined {
+  if (claim.metadata.deletionTimestamp !== undefined) return undefined;
+  const node = nodeOf(deps.cache, claim);
+  if (node?.spec?.taints?.some(({ key }) => key === taints.disrupted.key) !== true) return undefined;
+  const reason = conditionOf(claim.status?.conditions, 'DisruptionReason')?.reason;
+  return isVoluntary(reason) ? node.metadata.name : undefined;
+}
+
+/** An interruption taints too, and releases its node itself. */
+function isVoluntary(reason: string | undefined): boolean {
+  return reason === undefined || ['Empty', 'Underutilized', 'Drifted'].includes(reason);
+}

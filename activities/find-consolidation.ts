@@ -1,0 +1,229 @@
+import type { DisruptionReason } from '../api/stowage/disruption-policy.js';
+import type { NodeView } from '../disruption/candidates.js';
+import type { Consolidation, ConsolidationCommand, ConsolidationInput } from '../disruption/consolidation/types.js';
+import { consolidatableAt } from '../disruption/emptiness.js';
+import type { PoolRules } from '../disruption/pool-rules.js';
+import type { ClusterChanges } from './cluster-changes.js';
+import type { ActivityDeps } from './deps.js';
+import type { Finding } from './decision-record.js';
+import type { DisruptionContext } from './disruption-context.js';
+import {
+  allowedFor,
+  candidateOf,
+  memoryOf,
+  nameOf,
+  pausableOf,
+  poolNameOf,
+  rulesByPool,
+  whyPaused,
+  whyRested,
+} from './disruption-context.js';
+import type { Found } from './find-disruptions.js';
+import { packingInput } from './packing-input.js';
+
+/** Without any change the cluster is looked at again this often (section 4.7). */
+const lookEveryMs = 5 * 60_000;
+/** A search that takes long is not begun anew at once: so many times its own duration pass. */
+const restFactor = 4;
+/** Commands of one search that may start together. */
+const mostCommands = 10;
+
+/** What the last search saw, and what it came to; kept by the process, since looking again does no harm. */
+export interface LastSearch {
+  stamp: string;
+  at: number;
+  /** Not before then, milliseconds of the epoch: the last one took long. */
+  restUntil: number;
+  stays: Consolidation['held'];
+}
+
+export const noSearch = (): LastSearch => ({ stamp: '', at: 0, restUntil: 0, stays: [] });
+
+/**
+ * Sections 4.7 to 4.10: commands that save money, those that can run side by side. Looks only when something changed since
+ * the last look that found nothing, or after five minutes; a look that budgets cut short is not taken for the last word.
+ */
+export async function findConsolidation(
+  deps: ActivityDeps,
+  context: DisruptionContext,
+  { last, changes }: { last: LastSearch; changes: Pick<ClusterChanges, 'count'> },
+): Promise<Found> {
+  const checks = waking(context);
+  if (!context.views.some((view) => isRipe(view, context))) return { findings: [], held: [], checks };
+  const stamp = stampOf(context, changes);
+  const due = Math.max(last.stamp === stamp ? last.at + lookEveryMs : 0, last.restUntil);
+  if (context.now < due) return { findings: [], held: [], checks: [...checks, due] };
+  const { input, held, chains, limited } = await searchInput(deps, context);
+  const started = deps.now();
+  const result = await deps.packer.consolidate(input);
+  const tookMs = deps.now() - started;
+  last.at = context.now;
+  last.restUntil = context.now + tookMs * restFactor;
+  last.stays = result.held;
+  const { commands, blocked } = sideBySide(result.commands, input, context);
+  // Budgets that were in the way may not be so the next time.
+  last.stamp = commands.length === 0 && !limited && !blocked ? stamp : '';
+  deps.metrics.observe(
+    'voluntary_disruption_decision_evaluation_duration_seconds',
+    { reason: 'underutilized', consolidation_type: 'multi' },
+    tookMs / 1000,
+  );
+  return {
+    findings: commands.map((command) => findingOf(command, result, context)),
+    held,
+    checks: [...checks, context.now + lookEveryMs],
+    chains,
+  };
+}
+
+/** Whether the time of the node has come (section 4.4). */
+function isRipe(view: NodeView, { now, claimed }: DisruptionContext): boolean {
+  return consolidatableAt(view) <= now && !claimed.has(view.claim.metadata.uid ?? '');
+}
+
+/** When nodes become consolidatable. */
+function waking({ views, now }: DisruptionContext): number[] {
+  const later = views.map(consolidatableAt).filter((at) => at > now && Number.isFinite(at));
+  return later.length === 0 ? [] : [later.reduce((a, b) => Math.min(a, b))];
+}
+
+function stampOf(context: DisruptionContext, changes: Pick<ClusterChanges, 'count'>): string {
+  const { views, pauses, going, nominated, memory, now } = context;
+  const ripe = views.filter((view) => isRipe(view, context)).length;
+  const rested = [...memory.values()].filter(({ keptUntil = 0 }) => keptUntil > now).length;
+  return [changes.count, ripe, pauses.length, going.join(), [...nominated].sort().join(), rested].join('|');
+}
+
+/** What the search is given: nodes that people, policies or memory keep, limits and thresholds by pool. */
+async function searchInput(
+  deps: ActivityDeps,
+  context: DisruptionContext,
+): Promise<{
+  readonly input: ConsolidationInput;
+  readonly held: { nodePool: string; why: string }[];
+  readonly chains: { nodePool: string; why: string }[];
+  readonly limited: boolean;
+}> {
+  const rules = rulesByPool(context);
+  const held: { nodePool: string; why: string }[] = [];
+  const chains = new Map<string, string>();
+  const limits = new Map<string, { Empty: number; Underutilized: number }>();
+  const leastSavings = new Map<string, { share: number; dollarsPerHour: number }>();
+  for (const name of context.pools.keys()) {
+    const allowed = (reason: DisruptionReason): number => allowedFor(context, name, reason).allowed;
+    limits.set(name, { Empty: allowed('Empty'), Underutilized: allowed('Underutilized') });
+    const { leastShare: share, leastDollarsPerHour: dollarsPerHour } = rules(name);
+    if (share > 0 || dollarsPerHour > 0) leastSavings.set(name, { share, dollarsPerHour });
+  }
+  const kept = new Map<string, string>();
+  for (const view of context.views) {
+    const pool = poolNameOf(view);
+    const why = whyKept(view, context, rules(pool), chains) ?? whyClosed(pool, limits, context);
+    if (why !== undefined) kept.set(nameOf(view), why);
+  }
+  for (const [nodePool, { Underutilized }] of limits) {
+    const why = Underutilized > 0 ? undefined : whyClosed(nodePool, limits, context);
+    if (why !== undefined) held.push({ nodePool, why });
+  }
+  const input = {
+    ...(await packingInput(deps, [...context.pools.values()], context.going)),
+    claimed: context.claimed,
+    nominated: context.nominated,
+    spotToSpot: deps.gates.SpotToSpotConsolidation,
+    mostCommands,
+    kept,
+    limits,
+    leastSavings,
+  };
+  const limited = [...limits.values()].some(({ Underutilized }) => Underutilized === 0);
+  return { input, held, chains: [...chains].map(([nodePool, why]) => ({ nodePool, why })), limited };
+}
+
+function whyKept(
+  view: NodeView,
+  context: DisruptionContext,
+  rules: PoolRules,
+  chains: Map<string, string>,
+): string | undefined {
+  const why = whyPaused(context.pauses, 'Underutilized', pausableOf(view)) ?? whyRested(context, view, rules);
+  if (why !== undefined) return why;
+  const depth = memoryOf(context, view)?.depth ?? 0;
+  if (depth < rules.maxMoveChain || !isRipe(view, context)) return undefined;
+  const chain = `pods of ${nameOf(view)} were moved ${depth} times in a row within a day, and maxMoveChain is ${rules.maxMoveChain}`;
+  chains.set(poolNameOf(view), chain);
+  return chain;
+}
+
+function whyClosed(
+  pool: string,
+  limits: ReadonlyMap<string, { Empty: number; Underutilized: number }>,
+  context: DisruptionContext,
+): string | undefined {
+  const limit = limits.get(pool);
+  if (limit === undefined || limit.Underutilized > 0 || limit.Empty > 0) return undefined;
+  return `${allowedFor(context, pool, 'Underutilized').ruledBy ?? 'what is disrupting already'} allows no more`;
+}
+
+/**
+ * Commands come one after the other, each on what the one before leaves. Those that rest on another one's outcome, and
+ * those that budgets do not let go at the same time, wait for the next look.
+ */
+export function sideBySide(
+  commands: readonly ConsolidationCommand[],
+  { limits }: Pick<ConsolidationInput, 'limits'>,
+  { views }: Pick<DisruptionContext, 'views'>,
+): { readonly commands: readonly ConsolidationCommand[]; readonly blocked: boolean } {
+  const poolOf = new Map(views.map((view) => [nameOf(view), poolNameOf(view)]));
+  const touched = new Set<string>();
+  const going = new Set<string>();
+  const left = new Map([...(limits ?? [])].map(([pool, { Underutilized = 0 }]) => [pool, Underutilized]));
+  let blocked = false;
+  const chosen = commands.filter(({ method, candidates, moves }) => {
+    if (method === 'empty') return false;
+    const rests =
+      candidates.some((node) => touched.has(node) || !poolOf.has(node)) ||
+      moves.some(({ to }) => going.has(to) || !(poolOf.has(to) || to.startsWith('replacement-'))) ||
+      moves.some(({ to }) => to.startsWith('replacement-') && foreign(to, commands, candidates));
+    if (rests) return false;
+    const needed = new Map<string, number>();
+    for (const node of candidates) needed.set(poolOf.get(node)!, (needed.get(poolOf.get(node)!) ?? 0) + 1);
+    if ([...needed].some(([pool, count]) => count > (left.get(pool) ?? Number.POSITIVE_INFINITY))) {
+      blocked = true;
+      return false;
+    }
+    for (const [pool, count] of needed) left.set(pool, (left.get(pool) ?? Number.POSITIVE_INFINITY) - count);
+    for (const node of candidates) going.add(node);
+    for (const { to } of moves) touched.add(to);
+    return true;
+  });
+  return { commands: chosen, blocked };
+}
+
+/** Whether a replacement is another command's than that of these candidates. */
+function foreign(to: string, commands: readonly ConsolidationCommand[], candidates: readonly string[]): boolean {
+  const [, number] = to.split('-');
+  return commands[Number(number)]?.candidates !== candidates;
+}
+
+function findingOf(
+  command: ConsolidationCommand,
+  { commands, rejected }: Consolidation,
+  context: DisruptionContext,
+): Finding {
+  const byName = new Map(context.views.map((view) => [nameOf(view), view]));
+  const number = commands.indexOf(command);
+  const others = rejected.map(({ candidates, why }) => ({ nodes: listed(candidates), why }));
+  return {
+    reason: 'Underutilized',
+    method: command.method,
+    candidates: command.candidates.map((name) => candidateOf(byName.get(name)!)),
+    replacements: command.replacements,
+    moves: command.moves.map(({ pod, to }) => ({ pod, to: to.replace(`replacement-${number}-`, 'replacement-0-') })),
+    alternatives: others,
+  };
+}
+
+/** The first few of many. */
+function listed(names: readonly string[]): string {
+  return names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
+}

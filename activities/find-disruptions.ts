@@ -1,0 +1,173 @@
+import type { DisruptionReason } from '../api/stowage/disruption-policy.js';
+import { disruptionReasons } from '../api/stowage/disruption-policy.js';
+import { hashText } from '../core/hash.js';
+import type { BudgetView, DecisionSummary, Pause } from '../workflows/messages.js';
+import { ClusterChanges } from './cluster-changes.js';
+import type { DisruptionCommand, DisruptionDetails, DisruptionsFound, DisruptionView } from './contract.js';
+import type { ActivityDeps } from './deps.js';
+import { record } from './decision-record.js';
+import type { Finding, Recorded } from './decision-record.js';
+import type { DisruptionContext } from './disruption-context.js';
+import { allowedFor, disruptionContext, iso, rulesByPool } from './disruption-context.js';
+import { findConsolidation, noSearch } from './find-consolidation.js';
+import { findDrift } from './find-drift.js';
+import type { DriftAside } from './find-drift.js';
+import { findEmpty } from './find-empty.js';
+
+/** What one method found, why pools keep nodes, and when to look again (milliseconds of the epoch). */
+export interface Found {
+  readonly findings: readonly Finding[];
+  readonly held: readonly { readonly nodePool: string; readonly why: string }[];
+  readonly checks: readonly number[];
+  /** NodePools whose consolidation is to pause by itself. */
+  readonly chains?: readonly { readonly nodePool: string; readonly why: string }[];
+}
+
+const heldKept = 20;
+const budgetsKept = 60;
+const staysKept = 250;
+/** The commands of one look go into one payload. */
+const commandBytes = 40_000;
+const notSyncedAgainMs = 1000;
+const budgetReasons: readonly DisruptionReason[] = disruptionReasons.filter(
+  (reason) => reason === 'Empty' || reason === 'Underutilized' || reason === 'Drifted',
+);
+
+/** The methods of section 4.1 on the cluster as it is, with what they keep between looks. */
+export class Finder {
+  private readonly aside: DriftAside = new Map();
+  private readonly last = noSearch();
+  private readonly changes: ClusterChanges;
+
+  constructor(private readonly deps: ActivityDeps) {
+    this.changes = new ClusterChanges(deps.cache);
+  }
+
+  /** Goes through the methods in order; the first that finds something ends the look. */
+  async find(view: DisruptionView): Promise<DisruptionsFound> {
+    const { deps } = this;
+    if (!deps.cache.synced) return { commands: [], nextCheckAt: deps.now() + notSyncedAgainMs, held: [] };
+    const context = await disruptionContext(deps, view);
+    const methods: readonly (() => Found | Promise<Found>)[] = [
+      () => findEmpty(context),
+      // Static capacity drifts by claims, not by pods (section 4.17): `StaticDrift` is to stand here.
+      () => findDrift(deps, context, this.aside),
+      () => findConsolidation(deps, context, { last: this.last, changes: this.changes }),
+    ];
+    const all: Found[] = [];
+    let started: readonly Recorded[] = [];
+    let decided: readonly Recorded[] = [];
+    for (const method of methods) {
+      const found = await method();
+      all.push(found);
+      const recorded = recordAll(found.findings, context);
+      decided = [...decided, ...recorded];
+      started = fitting(recorded.filter(({ recommendOnly }) => !recommendOnly));
+      if (started.length > 0) break;
+    }
+    announce(deps, decided);
+    return this.answer(view, context, { all, started, decided });
+  }
+
+  private answer(
+    view: DisruptionView,
+    context: DisruptionContext,
+    { all, started, decided }: { all: readonly Found[]; started: readonly Recorded[]; decided: readonly Recorded[] },
+  ): DisruptionsFound {
+    const held = [...all.flatMap((found) => found.held), ...pausesHeld(context.pauses)].slice(0, heldKept);
+    const checks = all.flatMap((found) => found.checks).filter((at) => at > context.now);
+    const chains = all.flatMap((found) => found.chains ?? []);
+    const details = detailsOf(
+      context,
+      decided.map(({ summary }) => summary),
+      this.last.stays,
+    );
+    return {
+      commands: started.map(({ command }) => command),
+      ...(checks.length === 0 ? {} : { nextCheckAt: checks.reduce((a, b) => Math.min(a, b)) }),
+      held,
+      ...(started.length === 0 ? {} : { again: true }),
+      ...(chains.length === 0 ? {} : { chains }),
+      ...(details.hash === view.knownDetails ? {} : { details }),
+    };
+  }
+}
+
+/** Each command knows of those before it that their nodes go, too. */
+function recordAll(findings: readonly Finding[], context: DisruptionContext): readonly Recorded[] {
+  const rules = rulesByPool(context);
+  const alongside = [...context.going];
+  return findings.map((finding) => {
+    const recorded = record(finding, context, rules, alongside);
+    if (!recorded.recommendOnly) alongside.push(...finding.candidates.map(({ node }) => node));
+    return recorded;
+  });
+}
+
+/** As many commands as one payload may carry, one at least. */
+function fitting(recorded: readonly Recorded[]): readonly Recorded[] {
+  let room = commandBytes;
+  return recorded.filter(({ command }, i) => {
+    room -= JSON.stringify(command).length;
+    return i === 0 || room >= 0;
+  });
+}
+
+function announce(deps: ActivityDeps, decided: readonly Recorded[]): void {
+  for (const { command, summary, recommendOnly } of decided) {
+    count(deps, command);
+    deps.log.info({ ...summary }, recommendOnly ? 'nodes could go' : 'nodes may go');
+    if (!recommendOnly) continue;
+    const after = summary.replacements.length === 0 ? 'nothing' : summary.replacements.join(', ');
+    for (const { node } of command.candidates) {
+      deps.events.publish({
+        regarding: { apiVersion: 'v1', kind: 'Node', name: node },
+        type: 'Normal',
+        reason: 'ConsolidationCandidate',
+        message: `Recommended (${summary.reason}): replace ${summary.nodes.join(', ')} by ${after}, saving $${summary.saves} an hour`,
+        dedupeMs: 15 * 60_000,
+      });
+    }
+  }
+}
+
+function count(deps: ActivityDeps, { reason, candidates, decision }: DisruptionCommand): void {
+  const type = decision?.method ?? 'empty';
+  const counted = { decision: decision?.decision ?? 'delete', reason: reason.toLowerCase(), consolidation_type: type };
+  deps.metrics.count('voluntary_disruption_decisions_total', counted);
+  deps.log.debug({ nodes: candidates.length }, 'counted a decision');
+}
+
+function pausesHeld(pauses: readonly Pause[]): { nodePool: string; why: string }[] {
+  return pauses.map(({ scope, reason }) => ({ nodePool: scope.name ?? 'all', why: `paused: ${reason}` }));
+}
+
+/** What people ask of `disrupt` between looks. */
+function detailsOf(
+  context: DisruptionContext,
+  decisions: readonly DecisionSummary[],
+  stays: readonly { readonly node: string; readonly why: string }[],
+): DisruptionDetails {
+  const budgets = [...context.pools.keys()]
+    .sort()
+    .flatMap((nodePool) => budgetReasons.map((reason) => budgetOf(context, nodePool, reason)))
+    .slice(0, budgetsKept);
+  const byWhy = new Map<string, string[]>();
+  for (const { node, why } of stays.slice(0, staysKept)) byWhy.set(why, [...(byWhy.get(why) ?? []), node]);
+  const parts = { budgets, decisions, stays: [...byWhy].map(([why, nodes]) => ({ why, nodes })) };
+  return { hash: hashText(JSON.stringify(parts)), ...parts };
+}
+
+function budgetOf(context: DisruptionContext, nodePool: string, reason: DisruptionReason): BudgetView {
+  const { allowed, ruledBy, changesAt } = allowedFor(context, nodePool, reason);
+  const { total, disrupting } = context.counts.get(nodePool) ?? { total: 0, disrupting: 0 };
+  return {
+    nodePool,
+    reason,
+    total,
+    disrupting,
+    allowed,
+    ...(ruledBy === undefined ? {} : { ruledBy }),
+    ...(changesAt === undefined ? {} : { changesAt: iso(changesAt) }),
+  };
+}

@@ -1,0 +1,113 @@
+import type { Candidate, Decision } from '../workflows/messages.js';
+import type { NodeView } from '../disruption/candidates.js';
+import { whyNotCandidate } from '../disruption/candidates.js';
+import { consolidatableAt, isEmpty } from '../disruption/emptiness.js';
+import { nodeViews } from './cluster.js';
+import type { DisruptionActivities } from './contract.js';
+import type { ActivityDeps } from './deps.js';
+import type { DisruptionContext } from './disruption-context.js';
+import { allowedFor, disruptionContext, nameOf, rulesByPool } from './disruption-context.js';
+import { identityOf } from './labels-of.js';
+import { packingInput } from './packing-input.js';
+
+type Input = Parameters<DisruptionActivities['validateCandidates']>[0];
+type Verdict = Awaited<ReturnType<DisruptionActivities['validateCandidates']>>;
+type Judged = Pick<Decision, 'method' | 'replacements' | 'typeLists' | 'alongside'>;
+
+const emptiness: Judged = { method: 'empty', replacements: [], typeLists: [], alongside: [] };
+
+/**
+ * Section 4.11. Of empty nodes whatever still is empty, disruptable and within a budget goes on by itself. A drifted node
+ * must still be disruptable. What consolidation decided holds only as a whole: every candidate, the number of replacements,
+ * and types that still are a choice.
+ */
+export async function validateCandidates(deps: ActivityDeps, input: Input): Promise<Verdict> {
+  const { candidates, created = [] } = input;
+  const decision = input.decision ?? emptiness;
+  const context = await contextBeside(deps, decision.alongside);
+  const { valid, dropped } = sift(candidates, decision.method, context);
+  if (decision.method === 'empty' || decision.method === 'drift') return { valid, dropped };
+  if (dropped.length > 0) return { valid: [], dropped };
+  const why = await whyOtherwise(deps, context, { candidates, decision, created });
+  if (why === undefined) return { valid, dropped };
+  deps.metrics.count('voluntary_disruption_failed_validations_total', { consolidation_type: decision.method });
+  return { valid: [], dropped: candidates.map(({ node }) => ({ node, why })) };
+}
+
+/** The cluster now, with the nodes of disruptions that were decided before on their way out. */
+async function contextBeside(deps: ActivityDeps, alongside: readonly string[]): Promise<DisruptionContext> {
+  const others = new Set(alongside);
+  const views = others.size === 0 ? [] : await nodeViews(deps);
+  const going = views
+    .filter((view) => others.has(nameOf(view)))
+    .map((view) => ({ claim: identityOf(view.claim), node: nameOf(view), nodePool: '' }));
+  const running = going.length === 0 ? [] : [{ workflowId: '', reason: 'Empty' as const, candidates: going, since: 0 }];
+  return disruptionContext(deps, { nominations: [], pauses: [], running });
+}
+
+function sift(candidates: readonly Candidate[], method: Judged['method'], context: DisruptionContext): Verdict {
+  const byUid = new Map(context.views.map((view) => [view.claim.metadata.uid, view]));
+  const reason = method === 'empty' ? 'Empty' : method === 'drift' ? 'Drifted' : 'Underutilized';
+  const left = new Map<string, number>();
+  const valid: Candidate[] = [];
+  const dropped: { node: string; why: string }[] = [];
+  for (const candidate of candidates) {
+    const view = byUid.get(candidate.claim.uid);
+    const why = view === undefined ? 'it is gone' : whyNoLonger(view, method, context);
+    if (why !== undefined) {
+      dropped.push({ node: candidate.node, why });
+      continue;
+    }
+    const { nodePool } = candidate;
+    const allowed = left.get(nodePool) ?? allowedFor(context, nodePool, reason).allowed;
+    left.set(nodePool, allowed - 1);
+    if (allowed > 0) valid.push(candidate);
+    else dropped.push({ node: candidate.node, why: 'no budget is left' });
+  }
+  return { valid, dropped };
+}
+
+function whyNoLonger(view: NodeView, method: Judged['method'], context: DisruptionContext): string | undefined {
+  if (method === 'drift') return whyNotCandidate(view, context, 'eventual');
+  if (method === 'empty' && !isEmpty(view)) return 'pods have come to it';
+  if (consolidatableAt(view) > context.now) return 'its pods changed a moment ago';
+  return whyNotCandidate(view, context);
+}
+
+/** Looks again at exactly these nodes: why it would come out otherwise now. */
+async function whyOtherwise(
+  deps: ActivityDeps,
+  context: DisruptionContext,
+  { candidates, decision, created }: { candidates: readonly Candidate[]; decision: Judged; created: readonly string[] },
+): Promise<string | undefined> {
+  const rules = rulesByPool(context);
+  const leastSavings = new Map(
+    [...context.pools.keys()].map((pool) => {
+      const { leastShare: share, leastDollarsPerHour: dollarsPerHour } = rules(pool);
+      return [pool, { share, dollarsPerHour }] as const;
+    }),
+  );
+  const input = {
+    ...(await packingInput(deps, [...context.pools.values()], context.going)),
+    claimed: context.claimed,
+    spotToSpot: deps.gates.SpotToSpotConsolidation,
+    leastSavings,
+  };
+  const now = await deps.packer.reconsider(
+    input,
+    candidates.map(({ node }) => node),
+  );
+  if (now === undefined) return 'taking it saves nothing any more, or its pods find no place';
+  // What was launched for it is there: no more may be needed.
+  const most = created.length > 0 ? 0 : decision.replacements.length;
+  if (now.replacements.length > most) return `it would need ${now.replacements.length} new nodes now, not ${most}`;
+  if (created.length > 0 || now.replacements.length < decision.replacements.length) return undefined;
+  const fits = decision.replacements.every(({ nodePool, types }) =>
+    now.replacements.some(
+      (other) =>
+        other.nodePool === nodePool &&
+        (decision.typeLists[types] ?? []).every((name) => other.instanceTypes.includes(name)),
+    ),
+  );
+  return fits ? undefined : 'prices or offerings have changed: not every instance type planned would still do';
+}

@@ -1,0 +1,75 @@
+import type { Candidate, ClaimPlan, ConsolidateInput, Decision, Explanation } from './messages.js';
+
+/** Pods that stand in a page for people; more are counted. */
+const podsShown = 12;
+const nodesShown = 8;
+
+/** What a person reads of a move: which nodes, what comes in their place, which pods go where, what it saves, what else was looked at. */
+export function factsOf({ reason, candidates, decision }: ConsolidateInput): Explanation['facts'] {
+  const nodes = Object.fromEntries(candidates.slice(0, nodesShown).map((one) => [one.node, describe(one)]));
+  const rest = candidates.length - nodesShown;
+  return {
+    reason,
+    ...nodes,
+    ...(rest > 0 ? { 'more nodes': rest } : {}),
+    ...(decision === undefined ? {} : decisionFacts(decision)),
+  };
+}
+
+function decisionFacts(decision: Decision): Explanation['facts'] {
+  const { replacements, podCount, priceBefore, priceAfter, alternatives, policy } = decision;
+  return {
+    'replaced by': replacements.length === 0 ? 'nothing: the pods fit on other nodes' : replacementsText(replacements),
+    'price per hour': `${dollars(priceBefore)} → ${dollars(priceAfter)}, saves ${dollars(priceBefore - priceAfter)}`,
+    'pods that move': podCount === 0 ? 'none' : `${podCount}: ${movesText(decision)}`,
+    ...Object.fromEntries(alternatives.map(({ nodes, why }, i) => [`not taken ${i + 1}`, `${nodes}: ${why}`])),
+    ...(policy === undefined ? {} : { DisruptionPolicy: policy }),
+  };
+}
+
+function replacementsText(replacements: readonly ClaimPlan[]): string {
+  const shown = replacements
+    .slice(0, nodesShown)
+    .map(
+      ({ cheapest: { instanceType, capacityType, zone, pricePerHour }, nodePool, podCount }) =>
+        `${instanceType} ${capacityType} in ${zone}, ${dollars(pricePerHour)}/h, for ${podCount} pods (NodePool ${nodePool})`,
+    );
+  return more(shown, replacements.length);
+}
+
+function movesText({ moves, podCount, replacements }: Decision): string {
+  const shown = moves.slice(0, podsShown).map(({ pod, to }) => `${pod} → ${placeText(to, replacements.length)}`);
+  return more(shown, podCount);
+}
+
+/** `replacement-0-1` is the second new node. */
+function placeText(to: string, replacements: number): string {
+  const [, index] = /^replacement-\d+-(\d+)$/.exec(to) ?? [];
+  if (index === undefined) return to;
+  return replacements === 1 ? 'the new node' : `new node ${Number(index) + 1}`;
+}
+
+function more(shown: readonly string[], all: number): string {
+  const rest = all - shown.length;
+  return `${shown.join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`;
+}
+
+export function describe({ instanceType, capacityType, zone, pricePerHour }: Candidate): string {
+  return `${instanceType} ${capacityType} in ${zone}, $${pricePerHour}/h`;
+}
+
+/** One line: `2 nodes → c6a.xlarge, saves $0.12/h`. */
+export function summaryOf(reason: string, candidates: readonly Candidate[], decision: Decision | undefined): string {
+  const nodes = candidates.slice(0, 3).map(({ node }) => node);
+  const rest = candidates.length - nodes.length;
+  const from = `${reason}: ${nodes.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+  if (decision === undefined || decision.method === 'empty') return from;
+  const types = decision.replacements.map(({ cheapest }) => cheapest.instanceType);
+  const to = types.length === 0 ? '' : ` → ${types.slice(0, 3).join(', ')}${types.length > 3 ? ' …' : ''}`;
+  return `${from}${to}, saves ${dollars(decision.priceBefore - decision.priceAfter)}/h`;
+}
+
+export function dollars(amount: number): string {
+  const text = String(Math.round(Math.abs(amount) * 1e4) / 1e4);
+  return `${amount < -5e-5 ? '-' : ''}$${text}`;
+}

@@ -1,0 +1,113 @@
+import {
+  condition,
+  getExternalWorkflowHandle,
+  ParentClosePolicy,
+  setHandler,
+  startChild,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { CreatedClaim } from '../activities/contract.js';
+import { workflowIds } from '../core/ids.js';
+import { workflowNow } from './clock.js';
+import type { launchNode } from './launch-node.js';
+import type { Decision, LaunchOutcome } from './messages.js';
+import { leavingSignal, replacementSettledSignal } from './messages.js';
+import { activitiesOf } from './proxies.js';
+import { isStartedAlready, tell } from './relations.js';
+
+/** Somebody else may have started a launch, which then tells nobody: look now and then. */
+const lookEveryMs = 30_000;
+
+/**
+ * Launches exactly the nodes that a decision asks for (section 4.12, step 3) and follows them until each is initialized or
+ * lost. What was launched stays, whatever becomes of the move.
+ */
+export class ReplacementLaunches {
+  private claims: readonly CreatedClaim[] = [];
+  private readonly outcomes = new Map<string, LaunchOutcome['outcome']>();
+
+  constructor(
+    private readonly cluster: string,
+    private readonly reason: string,
+  ) {
+    setHandler(replacementSettledSignal, ({ uid, outcome }) => void this.outcomes.set(uid, outcome));
+  }
+
+  get names(): readonly string[] {
+    return this.claims.map(({ name }) => name);
+  }
+
+  get created(): readonly CreatedClaim[] {
+    return this.claims;
+  }
+
+  /** Gives why some were not created; they are all launched that were. */
+  async create({ replacements, typeLists }: Decision): Promise<string | undefined> {
+    const { workflowId, firstExecutionRunId } = workflowInfo();
+    const { created, refused } = await activitiesOf(this.cluster).kube.createClaims.executeWithOptions(
+      { summary: `create ${replacements.length} NodeClaims`, startToCloseTimeout: '5 minutes' },
+      [{ planId: `${workflowId}/${firstExecutionRunId}`, claims: replacements, typeLists, reason: this.reason }],
+    );
+    this.claims = created;
+    await Promise.all(created.map((claim) => this.launch(claim, replacements[claim.index]?.podCount ?? 0)));
+    return refused[0]?.reason;
+  }
+
+  /** Tells `provision` whose pods have places waiting, so that it neither launches for them nor gives the places away. */
+  async mark(nodes: readonly string[], until: number): Promise<void> {
+    const marks = this.claims.map(({ name, resourceVersion }) => ({
+      kind: 'NodeClaim' as const,
+      name,
+      resourceVersion,
+    }));
+    await tell(() =>
+      getExternalWorkflowHandle(workflowIds.provision(this.cluster)).signal(leavingSignal, { nodes, until, marks }),
+    );
+  }
+
+  /** Waits until every replacement is initialized (latched): undefined then, or why they are not all there. */
+  async initialized(timeoutMs: number, stopped: () => boolean): Promise<string | undefined> {
+    const deadline = workflowNow() + timeoutMs;
+    while (!this.isSettled()) {
+      const rest = deadline - workflowNow();
+      if (rest <= 0) return `replacements were not initialized within ${Math.round(timeoutMs / 60_000)} minutes`;
+      const summary = `${this.names.join(', ')} to be initialized`;
+      const heard = await condition(() => this.isSettled() || stopped(), Math.min(rest, lookEveryMs), { summary });
+      if (stopped()) return undefined;
+      if (!heard) await this.look();
+    }
+    const lost = this.claims.find(({ uid }) => this.outcomes.get(uid) !== 'initialized');
+    return lost === undefined
+      ? undefined
+      : `replacement ${lost.name} did not come up: ${this.outcomes.get(lost.uid) ?? ''}`;
+  }
+
+  private isSettled(): boolean {
+    return this.claims.every(({ uid }) => this.outcomes.has(uid));
+  }
+
+  private async look(): Promise<void> {
+    const { kube } = activitiesOf(this.cluster);
+    for (const { name, uid } of this.claims) {
+      if (this.outcomes.has(uid)) continue;
+      const view = await kube.viewClaim.executeWithOptions({ summary: `is ${name} up?` }, [{ claim: { name, uid } }]);
+      if (view.state !== 'live') this.outcomes.set(uid, 'deleted');
+      else if (view.initialized) this.outcomes.set(uid, 'initialized');
+    }
+  }
+
+  private async launch({ name, uid, nodePool }: CreatedClaim, pods: number): Promise<void> {
+    const { cluster } = this;
+    try {
+      await startChild<typeof launchNode>('launchNode', {
+        workflowId: workflowIds.launch(cluster, uid),
+        parentClosePolicy: ParentClosePolicy.ABANDON,
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        staticSummary: `${name}: replacement for ${pods} pods`,
+        args: [{ cluster, claim: { name, uid }, nodePool, notify: workflowInfo().workflowId, reason: this.reason }],
+      });
+    } catch (error) {
+      if (!isStartedAlready(error)) throw error;
+    }
+  }
+}
