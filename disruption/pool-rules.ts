@@ -2,7 +2,7 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import { defaultDisruptionPolicySpec } from '../api/stowage/disruption-policy.js';
 import type { DisruptionPolicy, DisruptionReason } from '../api/stowage/disruption-policy.js';
 import { parseDuration } from '../core/durations.js';
-import { policyOf } from './policies.js';
+import { rulingOf } from './limits.js';
 
 /** What the DisruptionPolicy of a NodePool asks of moves; without one, what Karpenter does. */
 export interface PoolRules {
@@ -27,11 +27,11 @@ export function rulesOf(
   pool: Pick<NodePool, 'metadata'> | undefined,
   policies: readonly DisruptionPolicy[],
 ): PoolRules {
-  const policy = policyOf(pool, policies);
-  const { mode, savings, coolDown, maxMoveChain, approval } = policy?.spec ?? defaultDisruptionPolicySpec;
-  const name = policy?.metadata.name;
+  const { policy, spec, broken } = rulingOf(pool, policies);
+  // Nothing of the pool goes while its policy is broken (`limitOf`): its fields are not to be relied on.
+  const { mode, savings, coolDown, maxMoveChain, approval } = broken === undefined ? spec : defaultDisruptionPolicySpec;
   return {
-    ...(name === undefined ? {} : { policy: name }),
+    ...(policy === undefined ? {} : { policy }),
     mode,
     leastShare: savings.minimumPercent / 100,
     leastDollarsPerHour: Number(savings.minimumDollarsPerHour),
