@@ -32,6 +32,11 @@ export function createCloudActivities(deps: ActivityDeps): CloudActivities {
       deps.log.info({ providerId, state }, 'terminating an instance');
       return { state };
     },
+    rebootInstance: async ({ claim, providerId }) => {
+      const state = (await deps.cloud.rebootInstance?.(providerId)) ?? 'unsupported';
+      deps.log.info({ nodeClaim: claim.name, providerId, state }, 'rebooting an instance');
+      return { state };
+    },
     findInstance: async ({ providerId }) => ({
       state: (await deps.cloud.get(providerId)) === undefined ? 'gone' : 'there',
     }),

@@ -138,6 +138,11 @@ export interface CloudActivities {
   launchInstance(input: { claim: ClaimRef }): Promise<LaunchInstanceResult>;
   tagInstance(input: { claim: ClaimRef; providerId: string; nodeName: string }): Promise<void>;
   terminateInstance(input: { claim: ClaimRef; providerId: string }): Promise<{ state: 'terminating' | 'gone' }>;
+  /** Restarts the machine; `unsupported` where the provider cannot. */
+  rebootInstance(input: {
+    claim: ClaimRef;
+    providerId: string;
+  }): Promise<{ state: 'rebooting' | 'gone' | 'unsupported' }>;
   /** Whether the instance is gone; changes nothing. */
   findInstance(input: { providerId: string }): Promise<{ state: 'there' | 'gone' }>;
   /** Heartbeats until the cloud knows the instance no longer. */
@@ -271,6 +276,40 @@ export interface DrainActivities {
   /** Evicts tier by tier, heartbeating, until the node is empty or something new blocks it. */
   drainNode(input: DrainInput): Promise<DrainProgress>;
   awaitVolumesDetached(input: DrainInput): Promise<DrainProgress>;
+}
+
+// --- repairNode ---
+
+/** One rung of `repair.ladder` in a DisruptionPolicy. */
+export interface RepairRung {
+  readonly action: 'Reboot' | 'Replace' | 'Force';
+  /** How long the node has to recover, or its drain to end, before the next one; milliseconds. */
+  readonly waitMs: number;
+}
+
+export type RepairView =
+  | { readonly state: 'gone' | 'healthy' }
+  | {
+      readonly state: 'unhealthy';
+      readonly nodeName: string;
+      readonly providerId: string;
+      /** `Ready=False`. */
+      readonly condition: string;
+      /** Milliseconds of the epoch. */
+      readonly since: number;
+      readonly dueAt: number;
+      /** Why nothing is repaired now, though it is due. */
+      readonly blocked?: string;
+      readonly ladder: readonly RepairRung[];
+      /** Where the policy asks a person first. */
+      readonly approval?: { readonly timeoutMs: number; readonly onTimeout: 'Approve' | 'Reject' };
+    };
+
+export interface RepairActivities {
+  /** The node as it is; says so on it (`NodeRepairBlocked`) when too many are unhealthy for one to be repaired. */
+  inspectRepair(input: { claim: ClaimRef }): Promise<RepairView>;
+  /** Counts the repair in `karpenter_nodeclaims_unhealthy_disrupted_total`. */
+  countRepair(input: { claim: ClaimRef; condition: string }): Promise<void>;
 }
 
 // --- disrupt, consolidate, interruption ---

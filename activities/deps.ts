@@ -48,6 +48,7 @@ export type CounterName =
   | 'nodeclaims_created_total'
   | 'nodeclaims_terminated_total'
   | 'nodeclaims_disrupted_total'
+  | 'nodeclaims_unhealthy_disrupted_total'
   | 'nodes_created_total'
   | 'nodes_terminated_total'
   | 'nodes_drained_total'

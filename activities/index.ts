@@ -6,6 +6,7 @@ import { createDrainActivities } from './drain.js';
 import { createEscalationActivities } from './escalation.js';
 import { createLaunchActivities } from './launch.js';
 import { createPlanningActivities } from './planning.js';
+import { createRepairActivities } from './repair.js';
 import { createTerminationActivities } from './termination.js';
 import { withHeartbeats } from './with-heartbeats.js';
 
@@ -23,6 +24,7 @@ export function createActivities(deps: ActivityDeps): {
       ...createTerminationActivities(deps),
       ...createDisruptionActivities(deps),
       ...createEscalationActivities(deps),
+      ...createRepairActivities(deps),
     }),
     packing: withHeartbeats(createPlanningActivities(deps)),
     cloud: withHeartbeats(createCloudActivities(deps)),

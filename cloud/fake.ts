@@ -18,7 +18,8 @@ import type {
 } from './port.js';
 
 /** The calls that tests can disturb. */
-export type FakeCall = 'instanceTypes' | 'launch' | 'get' | 'list' | 'terminate' | 'tag' | 'resolveNodeClass';
+export type FakeCall =
+  'instanceTypes' | 'launch' | 'get' | 'list' | 'terminate' | 'rebootInstance' | 'tag' | 'resolveNodeClass';
 
 /** Which offerings; an absent field means any. */
 export interface OfferingPattern {
@@ -191,6 +192,15 @@ export class FakeCloud implements CloudProvider {
       else this.instances.set(providerId, { ...instance, state: 'shutting-down' });
       return 'terminating';
     });
+  }
+
+  readonly repairPolicies = [
+    { conditionType: 'Ready', conditionStatus: 'False', tolerationMs: 30 * 60_000 },
+    { conditionType: 'AcceleratedHardwareReady', conditionStatus: 'False', tolerationMs: 10 * 60_000 },
+  ] as const;
+
+  rebootInstance(providerId: string): Promise<'rebooting' | 'gone'> {
+    return this.perform('rebootInstance', providerId, () => (this.instances.has(providerId) ? 'rebooting' : 'gone'));
   }
 
   async tag(providerId: string, tags: Readonly<Record<string, string>>): Promise<void> {

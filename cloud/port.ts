@@ -32,6 +32,12 @@ export interface CloudProvider {
   /** Begins termination; `gone` when the instance no longer exists. */
   terminate(providerId: string): Promise<'terminating' | 'gone'>;
 
+  /** Restarts the machine under a node that stays the same instance; `gone` when it no longer exists. */
+  rebootInstance?(providerId: string): Promise<'rebooting' | 'gone'>;
+
+  /** Node conditions by which this provider's machines say that they are broken; absent where none do (section 4.16). */
+  readonly repairPolicies?: readonly RepairPolicy[];
+
   /** Completes the tags that need the node's and claim's names (section 3.3). */
   tag(providerId: string, tags: Readonly<Record<string, string>>): Promise<void>;
 
@@ -61,6 +67,14 @@ export interface CloudProvider {
 
   /** Interruption notices; absent where the provider has none or no queue is configured. */
   readonly interruptions?: InterruptionSource;
+}
+
+/** A node condition that means that the machine is broken, and how long that is borne. */
+export interface RepairPolicy {
+  readonly conditionType: string;
+  readonly conditionStatus: 'True' | 'False' | 'Unknown';
+  /** Milliseconds. */
+  readonly tolerationMs: number;
 }
 
 /** A provider's node class as the API server has it. */

@@ -8,6 +8,7 @@ import { watchClaimConditions } from './claim-conditions.js';
 import { watchClaims } from './claims.js';
 import { watchConsistency } from './consistency.js';
 import type { OperatorContext } from './context.js';
+import { watchHealth } from './health.js';
 import { watchInterruptions } from './interruptions.js';
 import { watchNodeClasses } from './node-classes.js';
 import { watchNodePools } from './node-pools.js';
@@ -96,6 +97,7 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
     watchConsistency(context),
     watchPendingPods(context),
     watchCapacityBuffers(context),
+    watchHealth(context),
     watchOldAnnotations(context),
   ];
   try {

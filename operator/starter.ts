@@ -16,6 +16,7 @@ import type {
   InterruptionNotice,
   LaunchNodeInput,
   ProvisionInput,
+  RepairNodeInput,
   RotateExpiredInput,
   TerminateNodeInput,
 } from '../workflows/messages.js';
@@ -101,6 +102,23 @@ export class Starter {
   /** The claim of an expiry timer is going: it need not wait on. */
   async claimChanged(uid: string): Promise<void> {
     await this.signal(workflowIds.expire(this.cluster, uid), nodeChangedSignal);
+  }
+
+  /** The health of a node changed for the worse, or back while its repair runs. */
+  async repair(claim: ClaimRef, nodePool: string): Promise<void> {
+    const input: RepairNodeInput = { cluster: this.cluster, claim, nodePool };
+    await this.client.workflow.signalWithStart('repairNode', {
+      workflowId: workflowIds.repair(this.cluster, claim.uid),
+      taskQueue: this.taskQueue,
+      args: [input],
+      signal: nodeChangedSignal,
+      signalArgs: [],
+      staticSummary: `${claim.name}: unhealthy`,
+    });
+  }
+
+  async recovered(uid: string): Promise<void> {
+    await this.signal(workflowIds.repair(this.cluster, uid), nodeChangedSignal);
   }
 
   async interruption(notice: InterruptionNotice): Promise<void> {

@@ -6,6 +6,7 @@ const counters: Readonly<Record<CounterName, readonly string[]>> = {
   nodeclaims_created_total: ['reason', 'nodepool', 'min_values_relaxed'],
   nodeclaims_terminated_total: ['nodepool', 'capacity_type', 'zone'],
   nodeclaims_disrupted_total: ['reason', 'nodepool', 'capacity_type'],
+  nodeclaims_unhealthy_disrupted_total: ['condition', 'nodepool', 'capacity_type', 'image_id'],
   nodes_created_total: ['nodepool'],
   nodes_terminated_total: ['nodepool', 'zone'],
   nodes_drained_total: ['nodepool'],

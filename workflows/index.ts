@@ -6,5 +6,6 @@ export { handleInterruption } from './handle-interruption.js';
 export { launchNode } from './launch-node.js';
 export { measureSavings } from './measure-savings.js';
 export { provision } from './provision.js';
+export { repairNode } from './repair-node.js';
 export { rotateExpired } from './rotate-expired.js';
 export { terminateNode } from './terminate-node.js';

@@ -8,6 +8,7 @@ import type {
   EscalationActivities,
   LaunchActivities,
   PlanningActivities,
+  RepairActivities,
   TerminationActivities,
 } from '../activities/contract.js';
 import { taskQueues } from './messages.js';
@@ -16,7 +17,8 @@ type KubernetesActivities = ClaimActivities &
   LaunchActivities &
   TerminationActivities &
   DisruptionActivities &
-  EscalationActivities;
+  EscalationActivities &
+  RepairActivities;
 
 /** Every activity heartbeats: one whose worker died goes to another this soon. */
 const deadAfter = '10 seconds';

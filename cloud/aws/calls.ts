@@ -15,6 +15,7 @@ import {
   DescribeSpotPriceHistoryCommand,
   DescribeSubnetsCommand,
   EC2Client,
+  RebootInstancesCommand,
   RunInstancesCommand,
   TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
@@ -179,6 +180,8 @@ const fleetCalls = (clients: Clients, call: Caller) => ({
     call('ec2:CreateFleet', 'launch', () => clients.ec2.send(new CreateFleetCommand(input)), false),
   runInstances: (input: ec2.RunInstancesCommandInput & { DryRun: true }) =>
     call('ec2:RunInstances', 'launch', () => clients.ec2.send(new RunInstancesCommand(input))),
+  rebootInstances: (input: ec2.RebootInstancesCommandInput) =>
+    call('ec2:RebootInstances', 'mutate', () => clients.ec2.send(new RebootInstancesCommand(input))),
   terminateInstances: (input: ec2.TerminateInstancesCommandInput) =>
     call('ec2:TerminateInstances', 'mutate', () => clients.ec2.send(new TerminateInstancesCommand(input))),
   createTags: (input: ec2.CreateTagsCommandInput) =>

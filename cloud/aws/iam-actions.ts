@@ -36,6 +36,7 @@ export const iamActions = {
   'ec2:RunInstances': 'launch',
   'ec2:CreateLaunchTemplate': 'launch',
   'ec2:CreateTags': 'tagging',
+  'ec2:RebootInstances': 'tagged',
   'ec2:TerminateInstances': 'tagged',
   'ec2:DeleteLaunchTemplate': 'tagged',
   'iam:PassRole': 'pass-role',

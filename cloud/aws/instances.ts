@@ -28,7 +28,10 @@ export class Instances {
   private readonly launches = new Map<string, number>();
 
   constructor(
-    private readonly calls: Pick<AwsCalls, 'describeInstances' | 'terminateInstances' | 'createTags'>,
+    private readonly calls: Pick<
+      AwsCalls,
+      'describeInstances' | 'terminateInstances' | 'rebootInstances' | 'createTags'
+    >,
     private readonly clusterName: string,
     private readonly clock: Clock,
   ) {
@@ -68,6 +71,17 @@ export class Instances {
 
   terminate(id: string): Promise<'terminating' | 'gone'> {
     return this.terminating.add(id);
+  }
+
+  /** A restart that is asked for while one is under way is the same one to EC2. */
+  async reboot(id: string): Promise<'rebooting' | 'gone'> {
+    try {
+      await this.calls.rebootInstances({ InstanceIds: [id] });
+      return 'rebooting';
+    } catch (error) {
+      if (isDomainError(error, 'NotFound') || isMalformed(error)) return 'gone';
+      throw error;
+    }
   }
 
   async tag(id: string, tags: Readonly<Record<string, string>>): Promise<void> {

@@ -5,7 +5,7 @@ import { annotations } from '../../api/labels.js';
 import { DomainError, isDomainError } from '../../core/failures.js';
 import { hashText } from '../../core/hash.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import type { CloudProvider, NodeClass } from '../port.js';
+import type { CloudProvider, NodeClass, RepairPolicy } from '../port.js';
 import { CachedByKey } from './cached.js';
 import { createCalls } from './calls.js';
 import type { AwsCalls } from './calls.js';
@@ -38,6 +38,19 @@ export function createAwsProvider(options: AwsOptions): CloudProvider {
   return new AwsProvider(options, createCalls({ ...options, clock }), clock);
 }
 
+/** What kubelet and the EKS node monitoring agent say of a broken machine (section 4.16). */
+const repairPolicies: NonNullable<CloudProvider['repairPolicies']> = [
+  ...(['False', 'Unknown'] as const).map((conditionStatus) => broken('Ready', conditionStatus, 30)),
+  broken('AcceleratedHardwareReady', 'False', 10),
+  ...['StorageReady', 'NetworkingReady', 'KernelReady', 'ContainerRuntimeReady'].map((type) =>
+    broken(type, 'False', 30),
+  ),
+];
+
+function broken(conditionType: string, conditionStatus: 'False' | 'Unknown', minutes: number): RepairPolicy {
+  return { conditionType, conditionStatus, tolerationMs: minutes * 60_000 };
+}
+
 const catalogueMs = 5 * 60_000;
 const hour = 3_600_000;
 
@@ -45,6 +58,7 @@ export class AwsProvider implements CloudProvider {
   readonly name = 'aws';
   readonly nodeClassKind = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass' };
   readonly wellKnownLabels = awsWellKnownLabels;
+  readonly repairPolicies = repairPolicies;
   readonly interruptions: NonNullable<CloudProvider['interruptions']>;
 
   private readonly unavailable: UnavailableOfferings;
@@ -130,6 +144,11 @@ export class AwsProvider implements CloudProvider {
   async terminate(providerId: string): Promise<'terminating' | 'gone'> {
     const id = instanceIdOf(providerId);
     return id === undefined ? 'gone' : this.instances.terminate(id);
+  }
+
+  async rebootInstance(providerId: string): Promise<'rebooting' | 'gone'> {
+    const id = instanceIdOf(providerId);
+    return id === undefined ? 'gone' : this.instances.reboot(id);
   }
 
   async tag(providerId: string, tags: Readonly<Record<string, string>>): Promise<void> {

@@ -16,6 +16,8 @@ import type {
   NodeSync,
   PlanNodesResult,
   PlanningActivities,
+  RepairActivities,
+  RepairView,
   TerminationActivities,
   TerminationStart,
 } from '../../activities/contract.js';
@@ -63,6 +65,7 @@ export class FakeActivities
     TerminationActivities,
     DrainActivities,
     EscalationActivities,
+    RepairActivities,
     DisruptionActivities
 {
   readonly calls: { readonly name: string; readonly input: unknown; readonly workflowId: string }[] = [];
@@ -86,6 +89,9 @@ export class FakeActivities
   volumes: DrainProgress[] = [];
   /** While set, a drain answers only when this resolves or it is cancelled. */
   drainGate: Promise<void> | undefined;
+  /** One after the other; the last one stays. */
+  health: RepairView[] = [{ state: 'healthy' }];
+  reboot: Awaited<ReturnType<CloudActivities['rebootInstance']>> = { state: 'rebooting' };
   /** While true, a drain makes no headway; unlike with the gate, the server's clock may skip meanwhile. */
   stuck = false;
   restart: Awaited<ReturnType<EscalationActivities['restartOwners']>> | Error = { restarted: [], refused: [] };
@@ -245,6 +251,18 @@ export class FakeActivities
       }
     }
     return { state: 'done', blockedBy: [], remaining: 0, evicted: 0 };
+  }
+
+  async inspectRepair(): Promise<RepairView> {
+    return Promise.resolve(this.health.length > 1 ? this.health.shift()! : this.health[0]!);
+  }
+
+  async countRepair(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async rebootInstance(): ReturnType<CloudActivities['rebootInstance']> {
+    return Promise.resolve(this.reboot);
   }
 
   async notifyStuckDrain(): Promise<void> {

@@ -1,0 +1,57 @@
+import { describe, expect, test } from '@jest/globals';
+import type { RepairPolicy } from './repair.js';
+import { tooManyUnhealthy, unhealthyCondition } from './repair.js';
+
+const minute = 60_000;
+const start = Date.parse('2026-01-05T12:00:00Z');
+const policies: readonly RepairPolicy[] = [
+  { conditionType: 'Ready', conditionStatus: 'False', tolerationMs: 30 * minute },
+  { conditionType: 'Ready', conditionStatus: 'Unknown', tolerationMs: 30 * minute },
+  { conditionType: 'AcceleratedHardwareReady', conditionStatus: 'False', tolerationMs: 10 * minute },
+];
+type Status = 'True' | 'False' | 'Unknown';
+const node = (...conditions: [string, Status, number?][]) => ({
+  status: {
+    conditions: conditions.map(([type, status, after = 0]) => ({
+      type,
+      status,
+      lastTransitionTime: new Date(start + after * minute).toISOString(),
+    })),
+  },
+});
+
+describe('unhealthy nodes', () => {
+  test('a healthy node, one without conditions, and conditions of no policy ask for nothing', () => {
+    expect(unhealthyCondition(node(['Ready', 'True'], ['Sunny', 'False']), policies)).toBeUndefined();
+    expect(unhealthyCondition({ status: {} }, policies)).toBeUndefined();
+    expect(unhealthyCondition(undefined, policies)).toBeUndefined();
+    expect(unhealthyCondition(node(['Ready', 'False']), [])).toBeUndefined();
+  });
+
+  test.each(['False', 'Unknown'] as const)('Ready %s is borne for 30 minutes since it became so', (status) => {
+    expect(unhealthyCondition(node(['Ready', status]), policies)).toEqual({
+      type: 'Ready',
+      status,
+      since: start,
+      dueAt: start + 30 * minute,
+    });
+  });
+
+  test('of several the one whose toleration ends first rules', () => {
+    const both = node(['Ready', 'False', 0], ['AcceleratedHardwareReady', 'False', 15]);
+    expect(unhealthyCondition(both, policies)?.type).toBe('AcceleratedHardwareReady');
+    const late = node(['Ready', 'False', 0], ['AcceleratedHardwareReady', 'False', 25]);
+    expect(unhealthyCondition(late, policies)?.type).toBe('Ready');
+  });
+
+  // 104: Given Ready False for 30m and 1 of 3 nodes unhealthy, then repaired; 2 of 3, then blocked.
+  test('at most a fifth of a pool, rounded up, is repaired at a time', () => {
+    const [well, ill] = [node(['Ready', 'True']), node(['Ready', 'False'])];
+    expect(tooManyUnhealthy([ill, well, well], policies, 20)).toBeUndefined();
+    expect(tooManyUnhealthy([ill, ill, well], policies, 20)).toBe(
+      '2 of 3 nodes are unhealthy, and at most 1 (20%) may be',
+    );
+    expect(tooManyUnhealthy([ill, ill, ...Array<typeof well>(8).fill(well)], policies, 20)).toBeUndefined();
+    expect(tooManyUnhealthy([ill], policies, 0)).toMatch(/^1 of 1/);
+  });
+});

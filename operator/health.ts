@@ -1,0 +1,52 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import { isManaged, nodeOf } from '../activities/cluster.js';
+import { identityOf, labelsOf } from '../activities/labels-of.js';
+import { isTrue } from '../core/conditions.js';
+import { unhealthyCondition } from '../disruption/repair.js';
+import type { OperatorContext } from './context.js';
+import { WorkQueue } from './work-queue.js';
+
+/**
+ * Starts `repairNode` for nodes whose conditions say that they are broken, and tells it when they change (section 4.16,
+ * gate NodeRepair). What is the matter now is what the conditions say, so at start every node is looked at.
+ */
+export function watchHealth(context: OperatorContext): () => void {
+  if (!context.gates.NodeRepair || (context.cloud.repairPolicies ?? []).length === 0) return () => undefined;
+  const { cache, log } = context;
+  /** What was told of a claim last, by UID. */
+  const told = new Map<string, string>();
+  const queue = new WorkQueue('starting the repair of a node', (name) => look(context, name, told), log);
+  const stops = [
+    cache.on('Node', ({ type, object }) => {
+      if (type === 'deleted') return;
+      const name = cache.nodeClaimByProviderId(object.spec?.providerID ?? '')?.metadata.name;
+      if (name !== undefined) queue.add(name);
+    }),
+    cache.on('NodeClaim', ({ type, object }) => {
+      if (type === 'deleted') told.delete(object.metadata.uid ?? '');
+    }),
+  ];
+  for (const claim of cache.all('NodeClaim')) queue.add(claim.metadata.name ?? '');
+  return () => {
+    for (const stop of stops) stop();
+    queue.stop();
+  };
+}
+
+async function look(context: OperatorContext, name: string, told: Map<string, string>): Promise<undefined> {
+  const claim = context.cache.get('NodeClaim', { name });
+  if (claim === undefined || !isRepairable(context, claim)) return undefined;
+  const found = unhealthyCondition(nodeOf(context.cache, claim), context.cloud.repairPolicies ?? []);
+  const now = found === undefined ? '' : `${found.type}=${found.status} since ${found.since}`;
+  const own = identityOf(claim);
+  if ((told.get(own.uid) ?? '') === now) return undefined;
+  if (found === undefined) await context.starter.recovered(own.uid);
+  else await context.starter.repair(own, labelsOf(claim).nodePool);
+  told.set(own.uid, now);
+  return undefined;
+}
+
+function isRepairable(context: OperatorContext, { metadata, spec, status }: NodeClaim): boolean {
+  if (metadata.deletionTimestamp !== undefined || !isManaged(context, spec.nodeClassRef)) return false;
+  return isTrue(status?.conditions, 'Registered');
+}

@@ -1,0 +1,248 @@
+import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { RepairRung, RepairView } from '../../activities/contract.js';
+import { workflowIds } from '../../core/ids.js';
+import {
+  abortUpdate,
+  approveSignal,
+  explainQuery,
+  holdUpdate,
+  nodeChangedSignal,
+  phaseQuery,
+  refusals,
+  searchAttributes,
+} from '../../workflows/messages.js';
+import type { ClaimRef, Explanation } from '../../workflows/messages.js';
+import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
+import { cluster, WorkflowRig } from './rig.js';
+
+const minute = 60_000;
+const force: RepairRung = { action: 'Force', waitMs: 10 * minute };
+const replace: RepairRung = { action: 'Replace', waitMs: 10 * minute };
+const reboot: RepairRung = { action: 'Reboot', waitMs: 10 * minute };
+
+describe('repairNode', () => {
+  let activities: FakeActivities;
+  let rig: WorkflowRig;
+  let claim: ClaimRef;
+  let now: number;
+
+  beforeAll(async () => {
+    rig = await WorkflowRig.start(activityNames);
+  });
+  afterAll(async () => rig.close());
+  beforeEach(async () => {
+    activities = new FakeActivities();
+    rig.use(activities.noting());
+    claim = { name: 'default-ill', uid: `uid-ill-${activities.serial}` };
+    now = await rig.now();
+  });
+  afterEach(async () => rig.finish());
+
+  const ill = (more: Partial<Extract<RepairView, { state: 'unhealthy' }>> = {}): RepairView => ({
+    state: 'unhealthy',
+    nodeName: 'node-ill',
+    providerId: 'fake:///z/i-1',
+    condition: 'Ready=False',
+    since: now - 30 * minute,
+    dueAt: now,
+    ladder: [force],
+    ...more,
+  });
+  const start = (): ReturnType<WorkflowRig['start']> =>
+    rig.start('repairNode', workflowIds.repair(cluster, claim.uid), { cluster, claim, nodePool: 'default' });
+  const acts = (): string[] =>
+    activities.callsOf().filter((name) => /reboot|taint|begin|drainNode|terminateInstance|count/.test(name));
+
+  test('a node that recovers within the toleration is left alone', async () => {
+    activities.health = [ill({ since: now, dueAt: now + 30 * minute }), { state: 'healthy' }];
+    const handle = await start();
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'bearing it');
+
+    await handle.signal(nodeChangedSignal);
+
+    await expect(handle.result()).resolves.toEqual({ outcome: 'recovered', steps: [] });
+    expect(acts()).toEqual([]);
+  });
+
+  // 104: Ready False for 30 minutes: repaired, ignoring what protects pods.
+  test('after the toleration the node is forced, its termination stamped with now', async () => {
+    const dueAt = now + 30 * minute;
+    activities.health = [ill({ since: now, dueAt }), ill({ since: now, dueAt })];
+    const handle = await start();
+
+    await expect(handle.result()).resolves.toEqual({ outcome: 'replaced', steps: ['Force'] });
+    const [{ deadline }] = activities.inputsOf<{ deadline: number }>('beginTermination') as [{ deadline: number }];
+    expect(deadline).toBeGreaterThanOrEqual(dueAt);
+    expect(deadline).toBeLessThan(dueAt + minute);
+    expect(acts()).toContain('countRepair');
+  });
+
+  test('while too much of the pool is unhealthy it waits, and looks again every five minutes', async () => {
+    const blocked = '2 of 3 nodes are unhealthy, and at most 1 (20%) may be';
+    activities.health = [ill({ blocked }), ill({ blocked }), ill({ blocked }), ill()];
+    const handle = await start();
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'blocked');
+    const explained: Explanation = await handle.query(explainQuery);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
+    expect(explained.waitingFor).toContain(blocked);
+    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(15 * minute);
+  });
+
+  test('a reboot that helps ends it', async () => {
+    activities.health = [ill({ ladder: [reboot, force] }), ill(), { state: 'healthy' }];
+    const handle = await start();
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'rebooting');
+
+    await handle.signal(nodeChangedSignal);
+
+    await expect(handle.result()).resolves.toEqual({ outcome: 'recovered', steps: ['Reboot'] });
+    expect(acts()).toEqual(['rebootInstance']);
+  });
+
+  test('a ladder is climbed step by step: reboot, replace first and drain, force', async () => {
+    await rig.start('provision', workflowIds.provision(cluster), {
+      cluster,
+      window: { idleMs: 1000, maxMs: 10_000 },
+    });
+    activities.health = [ill({ ladder: [reboot, replace, force] }), ill()];
+    activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
+    activities.stuck = true;
+    const handle = await start();
+    await rig.until(() => activities.callsOf('rebootInstance').length === 1);
+
+    await rig.env.sleep('11 minutes');
+    await rig.until(() => activities.callsOf('drainNode').length > 0);
+    await rig.env.sleep('11 minutes');
+    await rig.until(() => activities.callsOf('setDeadline').length === 1);
+    activities.stuck = false;
+
+    await expect(handle.result()).resolves.toEqual({ outcome: 'replaced', steps: ['Reboot', 'Replace', 'Force'] });
+    const order = activities.callsOf().filter((name) => /reboot|launchInstance|drainNode|setDeadline/.test(name));
+    expect([...new Set(order)]).toEqual(['rebootInstance', 'launchInstance', 'drainNode', 'setDeadline']);
+    const [begun] = activities.inputsOf<{ deadline?: number }>('beginTermination');
+    expect(begun?.deadline).toBeUndefined();
+  });
+
+  test('where the cloud cannot reboot the next step comes at once', async () => {
+    activities.reboot = { state: 'unsupported' };
+    activities.health = [ill({ ladder: [reboot, force] }), ill()];
+
+    const handle = await start();
+
+    await expect(handle.result()).resolves.toEqual({ outcome: 'replaced', steps: ['Reboot', 'Force'] });
+    expect(await rig.durationOf(handle)).toBeLessThan(minute);
+  });
+
+  test('a ladder without an end leaves the node, and says so', async () => {
+    activities.health = [ill({ ladder: [reboot] }), ill()];
+
+    const handle = await start();
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'unhealthy', steps: ['Reboot'] });
+  });
+
+  test('a person is asked where the policy says so; without an answer its default counts', async () => {
+    activities.health = [ill({ approval: { timeoutMs: 60 * minute, onTimeout: 'Reject' } })];
+    const handle = await start();
+
+    const result = await handle.result();
+
+    expect(result).toEqual({ outcome: 'rejected', steps: [], reason: 'nobody (nobody answered in time)' });
+    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(60 * minute);
+    expect(acts()).toEqual([]);
+  });
+
+  test('who approves lets it go on', async () => {
+    activities.health = [ill({ approval: { timeoutMs: 60 * minute, onTimeout: 'Reject' } })];
+    const handle = await start();
+    await rig.until(
+      async () => (await handle.describe()).typedSearchAttributes.get(searchAttributes.awaitingApproval) === true,
+    );
+
+    await handle.signal(approveSignal, { actor: 'ann' });
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
+  });
+
+  test('a person holds it before the next step to look at the machine, and lets it go on', async () => {
+    activities.health = [ill({ since: now, dueAt: now + 30 * minute }), ill()];
+    const handle = await start();
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'bearing it');
+
+    await handle.executeUpdate(holdUpdate, { args: [{ actor: 'ann', reason: 'forensics', on: true }] });
+    await rig.env.sleep('5 hours');
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'paused');
+    expect(acts()).toEqual([]);
+    await handle.executeUpdate(holdUpdate, { args: [{ actor: 'ann', on: false }] });
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
+  });
+
+  test('an abort ends it; once the node is going it is refused', async () => {
+    activities.health = [ill({ since: now, dueAt: now + 30 * minute })];
+    const first = await start();
+    await rig.until(async () => (await first.query(phaseQuery)) === 'bearing it');
+    await first.executeUpdate(abortUpdate, { args: [{ actor: 'ann', reason: 'known issue' }] });
+    await expect(first.result()).resolves.toMatchObject({
+      outcome: 'rejected',
+      reason: 'aborted by ann (known issue)',
+    });
+
+    activities.health = [ill()];
+    activities.drainGate = new Promise(() => undefined);
+    const second = await start();
+    await rig.until(async () => (await second.query(phaseQuery)) === 'draining');
+    const refused = second.executeUpdate(abortUpdate, { args: [{ actor: 'ann' }] });
+    await expect(refused).rejects.toBeInstanceOf(WorkflowUpdateFailedError);
+    await expect(refused).rejects.toMatchObject({ cause: { type: refusals.tooLate } });
+    activities.drainGate = undefined;
+    await rig.client.workflow.getHandle(workflowIds.terminate(cluster, claim.uid)).signal('retry', { actor: 'ann' });
+    await expect(second.result()).resolves.toMatchObject({ outcome: 'replaced' });
+  });
+
+  test('a cancelled one leaves no taint', async () => {
+    await rig.start('provision', workflowIds.provision(cluster), { cluster, window: { idleMs: 1000, maxMs: 10_000 } });
+    activities.health = [ill({ ladder: [replace] })];
+    activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
+    activities.nodeStates = ['waiting'];
+    const handle = await start();
+    await rig.until(() => activities.callsOf('syncNode').length > 0);
+    expect(activities.tainted.size).toBe(1);
+
+    await handle.cancel();
+
+    await expect(handle.result()).rejects.toThrow();
+    expect([...activities.tainted]).toEqual([]);
+  });
+
+  test('a claim that goes by another hand ends it', async () => {
+    activities.health = [ill({ since: now, dueAt: now + 30 * minute }), { state: 'gone' }];
+    const handle = await start();
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'gone' });
+  });
+
+  test('a drain that runs already is hurried, not doubled', async () => {
+    activities.drainGate = new Promise(() => undefined);
+    activities.health = [ill()];
+    const terminate = await rig.start('terminateNode', workflowIds.terminate(cluster, claim.uid), {
+      cluster,
+      claim,
+      nodePool: 'default',
+      reason: 'drifted',
+      deleteClaim: true,
+    });
+    await rig.until(() => activities.callsOf('drainNode').length === 1);
+    activities.view = { state: 'gone' };
+
+    const handle = await start();
+    await rig.until(() => activities.callsOf('setDeadline').length === 1);
+    activities.drainGate = undefined;
+    await terminate.signal('retry', { actor: 'ann' });
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
+    await expect(terminate.result()).resolves.toMatchObject({ outcome: 'terminated' });
+  });
+});

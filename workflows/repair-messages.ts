@@ -1,0 +1,18 @@
+import type { ClaimRef } from './refs.js';
+
+export interface RepairNodeInput {
+  readonly cluster: string;
+  readonly claim: ClaimRef;
+  readonly nodePool: string;
+}
+
+export interface RepairNodeResult {
+  /**
+   * `recovered` by itself or by a step, `replaced` when the node is gone, `rejected` by a person, `gone` by another hand,
+   * `unhealthy` when the ladder has no step that ends it.
+   */
+  readonly outcome: 'recovered' | 'replaced' | 'rejected' | 'gone' | 'unhealthy';
+  /** The steps that were taken. */
+  readonly steps: readonly string[];
+  readonly reason?: string;
+}

@@ -1,0 +1,276 @@
+import {
+  CancellationScope,
+  condition,
+  executeChild,
+  getExternalWorkflowHandle,
+  isCancellation,
+  ParentClosePolicy,
+  setHandler,
+} from '@temporalio/workflow';
+import type { RepairRung, RepairView } from '../activities/contract.js';
+import { workflowIds } from '../core/ids.js';
+import { workflowNow } from './clock.js';
+import type { RepairNodeInput, RepairNodeResult } from './messages.js';
+import { expediteSignal, nodeChangedSignal, searchAttributes } from './messages.js';
+import { isAborted, Oversight, withReason } from './oversight.js';
+import { Progress } from './progress.js';
+import { activitiesOf } from './proxies.js';
+import { isStartedAlready, tell } from './relations.js';
+import { Replacements } from './replacements.js';
+import type { terminateNode } from './terminate-node.js';
+
+/** While too many nodes are unhealthy it is looked at again this often (section 4.16). */
+const blockedRetryMs = 5 * 60_000;
+/** Signals tell of a change of conditions; this poll is for what they did not. */
+const slowPollMs = 5 * 60_000;
+
+type Unhealthy = Extract<RepairView, { state: 'unhealthy' }>;
+
+/**
+ * A node whose conditions say that it is broken (section 4.16): bears it for as long as the provider's policies say, holds
+ * back while too much of the pool is unhealthy, then climbs the ladder of the pool's policy (default: force, as Karpenter
+ * does). Ends as soon as the node has recovered; a person can hold it before each step, to look at the machine.
+ */
+export async function repairNode(input: RepairNodeInput): Promise<RepairNodeResult> {
+  const repair = new Repair(input);
+  try {
+    return await repair.run();
+  } catch (error) {
+    if (!isAborted(error)) throw error;
+    return repair.end('rejected', error.message);
+  } finally {
+    await CancellationScope.nonCancellable(() => repair.untaint());
+  }
+}
+
+class Repair {
+  private readonly activities;
+  private readonly progress: Progress;
+  private readonly oversight: Oversight;
+  private readonly replacements: Replacements;
+  private readonly steps: string[] = [];
+  private changed = false;
+  private tainted: string | undefined;
+  private going: { done: boolean; failure?: unknown } | undefined;
+
+  constructor(private readonly input: RepairNodeInput) {
+    const { cluster, claim, nodePool } = input;
+    this.activities = activitiesOf(cluster);
+    this.replacements = new Replacements(cluster);
+    setHandler(nodeChangedSignal, () => void (this.changed = true));
+    this.progress = new Progress(
+      `Repair of ${claim.name}`,
+      [
+        { key: searchAttributes.cluster, value: cluster },
+        { key: searchAttributes.nodePool, value: nodePool },
+        { key: searchAttributes.nodeClaim, value: claim.name },
+        { key: searchAttributes.reason, value: 'unhealthy' },
+      ],
+      { NodeClaim: claim.name, NodePool: nodePool },
+    );
+    this.oversight = new Oversight(this.progress);
+  }
+
+  async run(): Promise<RepairNodeResult> {
+    const due = await this.untilDue();
+    if (due.state !== 'unhealthy') return this.endOf(due);
+    const consent = await this.oversight.consent(due.approval, `a person to approve the repair of ${due.nodeName}`);
+    if (consent.answer === 'rejected') return this.end('rejected', withReason(consent.by, consent.reason));
+    for (const rung of due.ladder) {
+      await this.oversight.gate();
+      const view = await this.look();
+      if (view.state !== 'unhealthy' && this.going === undefined) return this.endOf(view);
+      this.steps.push(rung.action);
+      const outcome = await this.take(rung, due);
+      if (outcome !== undefined) return outcome;
+    }
+    return this.afterTheLast();
+  }
+
+  /** Waits out the toleration and the share of the pool that is unhealthy. */
+  private async untilDue(): Promise<RepairView> {
+    for (;;) {
+      this.changed = false;
+      const view = await this.look();
+      if (view.state !== 'unhealthy') return view;
+      const { dueAt, blocked, condition: what, since } = view;
+      const facts = { node: view.nodeName, condition: what, since: new Date(since).toISOString() };
+      const rest = dueAt - workflowNow();
+      if (rest <= 0 && blocked === undefined) {
+        this.progress.note(facts);
+        return view;
+      }
+      if (rest > 0) {
+        this.progress.enter('bearing it', { waitingFor: `${what} to pass`, until: dueAt, facts });
+        await this.oversight.wait(rest, { summary: `${what} is borne`, until: () => this.changed });
+      } else {
+        const until = workflowNow() + blockedRetryMs;
+        this.progress.enter('blocked', { waitingFor: `other nodes to recover: ${blocked}`, until, facts });
+        await this.oversight.wait(blockedRetryMs, { summary: 'look again', until: () => this.changed });
+      }
+    }
+  }
+
+  private async look(): Promise<RepairView> {
+    return this.activities.kube.inspectRepair({ claim: this.input.claim });
+  }
+
+  private async take(
+    rung: RepairRung,
+    { nodeName, providerId, condition: what }: Unhealthy,
+  ): Promise<RepairNodeResult | undefined> {
+    const { claim } = this.input;
+    if (rung.action === 'Reboot') return this.reboot(rung, providerId);
+    if (this.going === undefined) {
+      await this.activities.kube.countRepair({ claim, condition: what.split('=')[0] ?? '' });
+    }
+    return rung.action === 'Replace' ? this.replace(rung, nodeName) : this.force(rung);
+  }
+
+  private async reboot({ waitMs }: RepairRung, providerId: string): Promise<RepairNodeResult | undefined> {
+    const { claim } = this.input;
+    this.progress.enter('rebooting', { waitingFor: 'the node to be healthy again', until: workflowNow() + waitMs });
+    const { state } = await this.activities.cloud.rebootInstance.executeWithOptions({ summary: providerId }, [
+      { claim, providerId },
+    ]);
+    this.progress.note({ reboot: state });
+    return state === 'rebooting' ? this.recovers(waitMs) : undefined;
+  }
+
+  /** The result once the node is healthy or gone; undefined when it is neither after `ms`. */
+  private async recovers(ms: number): Promise<RepairNodeResult | undefined> {
+    const end = workflowNow() + ms;
+    while (workflowNow() < end) {
+      this.changed = false;
+      const rest = Math.min(slowPollMs, end - workflowNow());
+      const ended = await this.oversight.wait(rest, { summary: 'the node to recover', until: () => this.changed });
+      const view = await this.look();
+      if (view.state !== 'unhealthy') return this.endOf(view);
+      if (ended === 'expedited') return undefined;
+    }
+    return undefined;
+  }
+
+  /** New places for the pods first, then an ordinary drain: as long as its wait lasts nothing is forced. */
+  private async replace({ waitMs }: RepairRung, nodeName: string): Promise<RepairNodeResult | undefined> {
+    const { claim } = this.input;
+    const end = workflowNow() + waitMs;
+    this.progress.enter('replacing', { waitingFor: 'the replacement to be up', until: end });
+    this.tainted = nodeName;
+    await this.activities.kube.taintCandidates({ reason: 'Unhealthy', candidates: [{ claim, node: nodeName }] });
+    await this.replacements.request([nodeName], 'unhealthy', waitMs);
+    this.progress.note({ replacement: await this.replacements.settled(waitMs) });
+    await this.oversight.gate();
+    const view = await this.look();
+    if (view.state !== 'unhealthy') return this.endOf(view);
+    this.terminate(undefined);
+    return this.gone(Math.max(1, end - workflowNow()));
+  }
+
+  /** Protection of pods ends now (section 4.16): the claim is stamped and deleted, or a drain that runs is hurried. */
+  private async force({ waitMs }: RepairRung): Promise<RepairNodeResult | undefined> {
+    const deadline = workflowNow();
+    if (this.going === undefined) this.terminate(deadline);
+    else await this.hurry(deadline);
+    return this.gone(waitMs);
+  }
+
+  private async hurry(deadline: number): Promise<void> {
+    const { cluster, claim } = this.input;
+    const order = { deadline, reason: 'unhealthy' };
+    await tell(() =>
+      getExternalWorkflowHandle(workflowIds.terminate(cluster, claim.uid)).signal(expediteSignal, order),
+    );
+  }
+
+  private terminate(deadline: number | undefined): void {
+    this.oversight.passPointOfNoReturn();
+    this.tainted = undefined;
+    const going: NonNullable<Repair['going']> = { done: false };
+    this.going = going;
+    void this.terminated(deadline).then(
+      () => (going.done = true),
+      (failure: unknown) => {
+        going.failure = failure;
+        going.done = true;
+      },
+    );
+  }
+
+  private async terminated(deadline: number | undefined): Promise<void> {
+    const { cluster, claim, nodePool } = this.input;
+    try {
+      await executeChild<typeof terminateNode>('terminateNode', {
+        workflowId: workflowIds.terminate(cluster, claim.uid),
+        parentClosePolicy: ParentClosePolicy.ABANDON,
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
+        staticSummary: `${claim.name}: unhealthy`,
+        args: [
+          {
+            cluster,
+            claim,
+            nodePool,
+            reason: 'unhealthy',
+            deleteClaim: true,
+            ...(deadline === undefined ? {} : { deadline }),
+          },
+        ],
+      });
+    } catch (error) {
+      if (!isStartedAlready(error)) throw error;
+      // Somebody else drains it already: this reason may be the more urgent one.
+      if (deadline !== undefined) await this.hurry(deadline);
+      await this.untilGone();
+    }
+  }
+
+  private async untilGone(): Promise<void> {
+    const { claim } = this.input;
+    while ((await this.activities.kube.viewClaim({ claim })).state !== 'gone') {
+      this.changed = false;
+      await condition(() => this.changed, slowPollMs, { summary: 'the NodeClaim to be gone' });
+    }
+  }
+
+  private async gone(ms: number): Promise<RepairNodeResult | undefined> {
+    const going = this.going!;
+    this.progress.enter('draining', { waitingFor: this.input.claim.name, until: workflowNow() + ms });
+    await this.oversight.wait(ms, { summary: 'the node to be gone', until: () => going.done });
+    return going.done ? this.replaced() : undefined;
+  }
+
+  /** The ladder is at its end: what is under way is waited for, and a node that only was rebooted stays. */
+  private async afterTheLast(): Promise<RepairNodeResult> {
+    const { going } = this;
+    if (going === undefined) return this.end('unhealthy', 'the ladder is at its end');
+    await condition(() => going.done);
+    return this.replaced();
+  }
+
+  private replaced(): RepairNodeResult {
+    const failure = this.going?.failure;
+    if (failure !== undefined) throw failure as Error;
+    return this.end('replaced');
+  }
+
+  private endOf(view: Exclude<RepairView, Unhealthy>): RepairNodeResult {
+    return this.end(view.state === 'gone' ? 'gone' : 'recovered');
+  }
+
+  end(outcome: RepairNodeResult['outcome'], reason?: string): RepairNodeResult {
+    this.oversight.finish();
+    this.progress.enter(outcome, reason === undefined ? {} : { facts: { because: reason } });
+    return { outcome, steps: this.steps, ...(reason === undefined ? {} : { reason }) };
+  }
+
+  /** A node that stays keeps no taint. */
+  async untaint(): Promise<void> {
+    const { tainted: node } = this;
+    if (node === undefined) return;
+    try {
+      await this.activities.kube.untaintCandidates({ candidates: [{ claim: this.input.claim, node }] });
+    } catch (error) {
+      if (isCancellation(error)) throw error;
+    }
+  }
+}
