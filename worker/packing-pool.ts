@@ -4,12 +4,16 @@ import { Worker } from 'node:worker_threads';
 import type { Log, Packer } from '../activities/deps.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput } from '../disruption/consolidation/types.js';
 import type { PackingInput, Plan } from '../packing/types.js';
+import { Assembly, type Part } from './answers.js';
 import { jobs } from './packing-jobs.js';
 import type { Job, JobInput, JobResult } from './packing-jobs.js';
+import { SnapshotSender } from './snapshots.js';
 
-type Answer = { readonly id: number; readonly result: unknown } | { readonly id: number; readonly error: string };
+type Answer = { readonly id: number; readonly part: Part } | { readonly id: number; readonly error: string };
 
 interface Waiting {
+  readonly job: Job;
+  readonly assembly: Assembly;
   readonly resolve: (result: never) => void;
   readonly reject: (error: Error) => void;
 }
@@ -18,7 +22,7 @@ interface Waiting {
  * Packs in worker threads, so that heartbeats and watches of this process go on meanwhile. Without threads, or where the
  * thread's program is not there (running from TypeScript), it packs in place. A thread that dies fails what it
  * worked on, which the activity tries again, and is started anew. Consolidation has a thread of its own, so that a search
- * over a large cluster holds up no pending pod; threads start with their first job.
+ * over a large cluster holds up no pending pod. Threads that plan start at once and warm up, the other with its first job.
  */
 export class PackingPool implements Packer {
   private readonly threads: Thread[] = [];
@@ -31,7 +35,11 @@ export class PackingPool implements Packer {
       log.debug({}, 'packing in place: the program of the packing threads is not built');
       return;
     }
-    for (let i = 0; i < size; i++) this.threads.push(new Thread(program, log));
+    for (let i = 0; i < size; i++) {
+      const thread = new Thread(program, log);
+      thread.warmUp();
+      this.threads.push(thread);
+    }
     if (size > 0) this.searching = new Thread(program, log);
   }
 
@@ -61,9 +69,11 @@ export class PackingPool implements Packer {
 }
 
 class Thread {
-  private worker: Worker | undefined;
+  private running: { readonly worker: Worker; readonly sender: SnapshotSender } | undefined;
   private readonly waiting = new Map<number, Waiting>();
   private serial = 0;
+  /** Settles when the snapshot of the job before has been sent: they go one after the other. */
+  private sending: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly program: URL,
@@ -71,30 +81,63 @@ class Thread {
   ) {}
 
   async run<J extends Job>(job: J, input: JobInput<J>): Promise<JobResult<J>> {
-    this.worker ??= this.start();
-    const { worker } = this;
-    const id = this.serial++;
-    return new Promise<JobResult<J>>((resolve, reject) => {
-      this.waiting.set(id, { resolve, reject });
-      worker.postMessage({ id, job, input });
+    const before = this.sending;
+    const sent = before.then(async () => this.post(job, input));
+    this.sending = sent.catch(() => undefined);
+    return (await sent).answer;
+  }
+
+  /** Has the thread solve something small until its code is compiled, between jobs. */
+  warmUp(): void {
+    this.running ??= this.start();
+    this.running.worker.postMessage({ kind: 'warmUp' });
+  }
+
+  /** Sends the job; its answer comes in an object, so that nobody waits for it here. */
+  private async post<J extends Job>(job: J, input: JobInput<J>): Promise<{ answer: Promise<JobResult<J>> }> {
+    const { worker, sender } = (this.running ??= this.start());
+    const snapshot = await sender.send(input).catch(async (error: unknown) => {
+      // What arrived is not known: the next job finds a thread that knows nothing.
+      await worker.terminate();
+      throw error;
     });
+    if (!this.isRunning(worker)) throw new Error('the packing thread ended while it was sent a job');
+    const id = this.serial++;
+    const answer = new Promise<JobResult<J>>((resolve, reject) => {
+      this.waiting.set(id, { job, assembly: new Assembly(), resolve, reject });
+      // The process lives as long as somebody waits.
+      worker.ref();
+      worker.postMessage({ kind: 'job', id, job, snapshot });
+    });
+    return { answer };
+  }
+
+  private isRunning(worker: Worker): boolean {
+    return this.running?.worker === worker;
   }
 
   async close(): Promise<void> {
-    await this.worker?.terminate();
+    await this.running?.worker.terminate();
   }
 
-  private start(): Worker {
+  private start(): { worker: Worker; sender: SnapshotSender } {
     const worker = new Worker(this.program);
+    const sender = new SnapshotSender((message) => worker.postMessage(message), turn);
     worker.on('message', (answer: Answer) => {
       const waiting = this.waiting.get(answer.id);
+      const taken = 'part' in answer ? waiting?.assembly.take(waiting.job, answer.part) : undefined;
+      if ('part' in answer && taken === undefined) {
+        setImmediate(() => worker.postMessage({ kind: 'next', id: answer.id }));
+        return;
+      }
       this.waiting.delete(answer.id);
+      if (this.waiting.size === 0) worker.unref();
       if ('error' in answer) waiting?.reject(new Error(answer.error));
-      else waiting?.resolve(answer.result as never);
+      else waiting?.resolve(taken!.result as never);
     });
     const lost = (error: Error): void => {
-      if (this.worker !== worker) return;
-      this.worker = undefined;
+      if (!this.isRunning(worker)) return;
+      this.running = undefined;
       for (const { reject } of this.waiting.values()) reject(error);
       this.waiting.clear();
     };
@@ -104,6 +147,8 @@ class Thread {
     });
     worker.on('exit', (code) => lost(new Error(`the packing thread ended with ${code}`)));
     worker.unref();
-    return worker;
+    return { worker, sender };
   }
 }
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

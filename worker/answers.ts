@@ -1,0 +1,78 @@
+import type { Plan, PlannedClaim, Unschedulable } from '../packing/types.js';
+import type { Job, JobResult } from './packing-jobs.js';
+
+/*
+ * A plan for a large cluster comes back from a packing thread in parts, each asked for when the one before has been taken, so that
+ * reading it holds up the event loop no longer than one part takes.
+ */
+
+const claimsPerPart = 100;
+const nodesPerPart = 500;
+const podsPerPart = 2000;
+
+export type Part =
+  | { readonly kind: 'claims'; readonly claims: readonly PlannedClaim[] }
+  | { readonly kind: 'nodes'; readonly nodes: Plan['existingNodes'] }
+  /** Pods that are unschedulable for one reason. */
+  | ({ readonly kind: 'unschedulable'; readonly pods: readonly string[] } & Omit<Unschedulable, 'pod'>)
+  | { readonly kind: 'result'; readonly result: unknown };
+
+/** The parts of a result; the last is what is left of it. */
+export function* partsOf<J extends Job>(job: J, result: JobResult<J>): Generator<Part> {
+  if (job !== 'plan') {
+    yield { kind: 'result', result };
+    return;
+  }
+  const plan = result as Plan;
+  const { newNodeClaims, existingNodes } = plan;
+  for (let from = 0; from < newNodeClaims.length; from += claimsPerPart) {
+    yield { kind: 'claims', claims: newNodeClaims.slice(from, from + claimsPerPart) };
+  }
+  for (let from = 0; from < existingNodes.length; from += nodesPerPart) {
+    yield { kind: 'nodes', nodes: existingNodes.slice(from, from + nodesPerPart) };
+  }
+  yield* unschedulableParts(plan.unschedulable);
+  yield { kind: 'result', result: { ...plan, newNodeClaims: [], existingNodes: [], unschedulable: [] } };
+}
+
+/** Neighbours that share their blockers share the reason too. */
+function* unschedulableParts(list: readonly Unschedulable[]): Generator<Part> {
+  for (let from = 0; from < list.length;) {
+    const { reason, blockers } = list[from]!;
+    const pods: string[] = [];
+    while (from < list.length && list[from]!.blockers === blockers && pods.length < podsPerPart) {
+      pods.push(list[from++]!.pod);
+    }
+    yield { kind: 'unschedulable', reason, blockers, pods };
+  }
+}
+
+/** Puts a result together from its parts. */
+export class Assembly {
+  private readonly claims: PlannedClaim[] = [];
+  private readonly nodes: Plan['existingNodes'][number][] = [];
+  private readonly unschedulable: Unschedulable[] = [];
+
+  /** The result, once the last part is there. */
+  take(job: Job, part: Part): { readonly result: unknown } | undefined {
+    switch (part.kind) {
+      case 'claims':
+        this.claims.push(...part.claims);
+        return undefined;
+      case 'nodes':
+        this.nodes.push(...part.nodes);
+        return undefined;
+      case 'unschedulable': {
+        const { reason, blockers } = part;
+        for (const pod of part.pods) this.unschedulable.push({ pod, reason, blockers });
+        return undefined;
+      }
+      case 'result':
+        return job === 'plan' ? { result: { ...(part.result as Plan), ...this.lists() } } : part;
+    }
+  }
+
+  private lists(): Pick<Plan, 'newNodeClaims' | 'existingNodes' | 'unschedulable'> {
+    return { newNodeClaims: this.claims, existingNodes: this.nodes, unschedulable: this.unschedulable };
+  }
+}

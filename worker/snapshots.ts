@@ -1,0 +1,173 @@
+import type { InstanceType } from '../core/instance-type.js';
+import type { PackingInput } from '../packing/types.js';
+
+/*
+ * The cluster goes to a packing thread object by object, each once: whoever packs again sends what is new and the numbers of
+ * the rest. Objects are sent few at a time with room for the event loop between, so that a cluster of any size stalls it
+ * no longer than a few of them take. Objects of the cache are never changed in place, so a number stands for one content.
+ */
+
+/** Objects in one message, at most. */
+const perMessage = 200;
+/** Objects that are looked up before the event loop has its turn. */
+const perTurn = 10_000;
+/** Instance types in one message, at most: they are larger. */
+const typesPerMessage = 25;
+/** Objects that are in no job any more are dropped when they are this share of those that are. */
+const mostStale = 0.25;
+
+export interface ObjectsMessage {
+  readonly kind: 'objects';
+  /** Numbers of the objects: from `first` on, one after the other. */
+  readonly first: number;
+  readonly objects: readonly object[];
+}
+
+export interface TypesMessage {
+  readonly kind: 'types';
+  /** The catalogue that these are the next types of. */
+  readonly catalogue: number;
+  readonly types: readonly InstanceType[];
+}
+
+export interface DropMessage {
+  readonly kind: 'drop';
+  readonly objects: Float64Array;
+  readonly catalogues: readonly number[];
+}
+
+export type SnapshotMessage = ObjectsMessage | TypesMessage | DropMessage;
+
+/** An input by the numbers of what it consists of. */
+export interface Snapshot {
+  /** By field of `ClusterObjects`. */
+  readonly lists: ReadonlyMap<string, Float64Array>;
+  readonly catalogues: readonly (readonly [nodePool: string, catalogue: number])[];
+  /** Every other field, as it is. */
+  readonly rest: Readonly<Record<string, unknown>>;
+}
+
+/** The half that has the objects; one for each thread. */
+export class SnapshotSender {
+  private readonly sent = new Map<object, number>();
+  private readonly sentCatalogues = new Map<readonly InstanceType[], number>();
+  private next = 0;
+  private lookedUp = 0;
+
+  constructor(
+    private readonly post: (message: SnapshotMessage) => void,
+    /** Resolves when the event loop has had its turn. */
+    private readonly turn: () => Promise<void>,
+  ) {}
+
+  /** Sends what the thread lacks; what stands for the input then. One at a time. */
+  async send(input: PackingInput): Promise<Snapshot> {
+    const { objects, catalogues, ...rest } = input;
+    const lists = new Map<string, Float64Array>();
+    const used = new Set<number>();
+    for (const [field, list] of Object.entries(objects) as [string, readonly object[] | undefined][]) {
+      if (list !== undefined) lists.set(field, await this.sendList(list, used));
+    }
+    const numbers: (readonly [string, number])[] = [];
+    for (const [nodePool, types] of catalogues) numbers.push([nodePool, await this.sendCatalogue(types)]);
+    await this.drop(used, new Set(catalogues.values()));
+    return { lists, catalogues: numbers, rest };
+  }
+
+  private async sendList(list: readonly object[], used: Set<number>): Promise<Float64Array> {
+    const numbers = new Float64Array(list.length);
+    let fresh: object[] = [];
+    for (let i = 0; i < list.length; i++) {
+      const object = list[i]!;
+      let number = this.sent.get(object);
+      if (number === undefined) {
+        this.sent.set(object, (number = this.next++));
+        fresh.push(object);
+      }
+      numbers[i] = number;
+      used.add(number);
+      if (fresh.length === perMessage) {
+        this.flush(fresh);
+        fresh = [];
+        await this.turn();
+      } else if (++this.lookedUp % perTurn === 0) {
+        this.flush(fresh);
+        fresh = [];
+        await this.turn();
+      }
+    }
+    this.flush(fresh);
+    return numbers;
+  }
+
+  private flush(objects: readonly object[]): void {
+    if (objects.length > 0) this.post({ kind: 'objects', first: this.next - objects.length, objects });
+  }
+
+  private async sendCatalogue(types: readonly InstanceType[]): Promise<number> {
+    const known = this.sentCatalogues.get(types);
+    if (known !== undefined) return known;
+    const catalogue = this.next++;
+    this.sentCatalogues.set(types, catalogue);
+    for (let from = 0; from === 0 || from < types.length; from += typesPerMessage) {
+      this.post({ kind: 'types', catalogue, types: types.slice(from, from + typesPerMessage) });
+      await this.turn();
+    }
+    return catalogue;
+  }
+
+  private async drop(used: ReadonlySet<number>, catalogues: ReadonlySet<readonly InstanceType[]>): Promise<void> {
+    const gone = [...this.sentCatalogues].filter(([types]) => !catalogues.has(types));
+    for (const [types] of gone) this.sentCatalogues.delete(types);
+    const stale: number[] = [];
+    if (this.sent.size > used.size * (1 + mostStale)) {
+      for (const [object, number] of this.sent) {
+        if (++this.lookedUp % perTurn === 0) await this.turn();
+        if (used.has(number)) continue;
+        this.sent.delete(object);
+        stale.push(number);
+      }
+    }
+    if (stale.length + gone.length === 0) return;
+    this.post({ kind: 'drop', objects: Float64Array.from(stale), catalogues: gone.map(([, number]) => number) });
+  }
+}
+
+/** The half that packs. */
+export class SnapshotKeeper {
+  private readonly objects = new Map<number, object>();
+  private readonly catalogues = new Map<number, InstanceType[]>();
+
+  /** How many objects it holds. */
+  get size(): number {
+    return this.objects.size;
+  }
+
+  take(message: SnapshotMessage): void {
+    switch (message.kind) {
+      case 'objects':
+        message.objects.forEach((object, i) => this.objects.set(message.first + i, object));
+        break;
+      case 'types': {
+        const there = this.catalogues.get(message.catalogue);
+        if (there === undefined) this.catalogues.set(message.catalogue, [...message.types]);
+        else there.push(...message.types);
+        break;
+      }
+      case 'drop':
+        for (const number of message.objects) this.objects.delete(number);
+        for (const number of message.catalogues) this.catalogues.delete(number);
+    }
+  }
+
+  /** The input that the snapshot stands for. The same objects and catalogues are the same again in the next one. */
+  restore({ lists, catalogues, rest }: Snapshot): PackingInput {
+    const objects: Record<string, object[]> = {};
+    for (const [field, numbers] of lists) objects[field] = Array.from(numbers, (number) => this.objects.get(number)!);
+    return {
+      ...rest,
+      objects,
+      catalogues: new Map(catalogues.map(([nodePool, number]) => [nodePool, this.catalogues.get(number)!])),
+    } as unknown as PackingInput;
+  }
+}
