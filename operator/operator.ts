@@ -9,6 +9,7 @@ import { watchClaims } from './claims.js';
 import { watchConsistency } from './consistency.js';
 import type { OperatorContext } from './context.js';
 import { watchHealth } from './health.js';
+import { watchDisruptionPolicies } from './disruption-policies.js';
 import { watchInterruptions } from './interruptions.js';
 import { watchNodeClasses } from './node-classes.js';
 import { watchNodePools } from './node-pools.js';
@@ -92,6 +93,7 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
   const stops = [
     watchNodeClasses(context),
     watchNodePools(context),
+    watchDisruptionPolicies(context),
     watchClaims(context),
     watchClaimConditions(context),
     watchConsistency(context),

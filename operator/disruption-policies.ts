@@ -1,0 +1,90 @@
+import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
+import { managedPools } from '../activities/cluster.js';
+import { updateObject } from '../activities/writes.js';
+import { conditionOf, withCondition } from '../core/conditions.js';
+import type { ConditionChange } from '../core/conditions.js';
+import { canonicalJson } from '../core/hash.js';
+import { rulingOf } from '../disruption/limits.js';
+import { policyProblems } from '../disruption/policy-problems.js';
+import type { OperatorContext } from './context.js';
+import { WorkQueue } from './work-queue.js';
+
+const failed = 'DisruptionPolicyValidationFailed';
+
+/**
+ * Writes which NodePools each DisruptionPolicy rules, and ValidationSucceeded: False names the field that is wrong, in an
+ * event too. A change of a policy or a pool makes `disrupt` look anew.
+ */
+export function watchDisruptionPolicies(context: OperatorContext): () => void {
+  const { cache, log } = context;
+  const queue = new WorkQueue('writing the status of a DisruptionPolicy', (name) => reconcile(context, name), log);
+  const all = (): void => cache.all('DisruptionPolicy').forEach(({ metadata }) => queue.add(metadata.name ?? ''));
+  const changed = (before: number | undefined, after: number | undefined): void => {
+    if (before !== undefined && before === after) return;
+    all();
+    context.starter
+      .disrupt()
+      .catch((error: unknown) => log.debug({ error: String(error) }, 'could not signal disrupt'));
+  };
+  const stops = [
+    cache.on('DisruptionPolicy', ({ type, object, previous }) =>
+      changed(type === 'modified' ? previous?.metadata.generation : undefined, object.metadata.generation),
+    ),
+    cache.on('NodePool', ({ type, object, previous }) => {
+      const same = type === 'modified' && labelsText(previous) === labelsText(object);
+      changed(same ? previous?.metadata.generation : undefined, object.metadata.generation);
+    }),
+  ];
+  all();
+  return () => {
+    for (const stop of stops) stop();
+    queue.stop();
+  };
+}
+
+function labelsText(pool: { metadata: { labels?: Record<string, string> } } | undefined): string {
+  return canonicalJson(pool?.metadata.labels ?? {});
+}
+
+async function reconcile(context: OperatorContext, name: string): Promise<undefined> {
+  const { cache, kube, now } = context;
+  const policy = cache.get('DisruptionPolicy', { name });
+  if (policy === undefined) return undefined;
+  const policies = cache.all('DisruptionPolicy');
+  const pools = managedPools(context).filter((pool) => rulingOf(pool, policies).policy === name);
+  const nodePools = pools.map(({ metadata }) => metadata.name ?? '').sort();
+  const change = validation(policyProblems(policy, pools, now()));
+  const known = conditionOf(policy.status?.conditions, change.type);
+  if (known?.status === change.status && known.message === (change.message ?? '') && sameNames(policy, nodePools)) {
+    return undefined;
+  }
+  await updateObject(
+    kube,
+    'DisruptionPolicy',
+    name,
+    ({ status, metadata: { generation } }) => ({
+      status: { nodePools, conditions: withCondition(status?.conditions, change, { now: now(), generation }) },
+    }),
+    { subresource: 'status' },
+  );
+  if (change.status === 'True' || known?.message === change.message) return undefined;
+  context.log.warn({ policy: name, problem: change.message }, 'a DisruptionPolicy is not valid');
+  const { apiVersion = 'stowage.dev/v1alpha1', kind = 'DisruptionPolicy', metadata } = policy;
+  context.events.publish({
+    regarding: { apiVersion, kind, name, ...(metadata.uid === undefined ? {} : { uid: metadata.uid }) },
+    type: 'Warning',
+    reason: failed,
+    message: change.message ?? '',
+  });
+  return undefined;
+}
+
+function validation(problems: readonly string[]): ConditionChange {
+  const type = 'ValidationSucceeded';
+  if (problems.length === 0) return { type, status: 'True' };
+  return { type, status: 'False', reason: failed, message: problems.join('; ') };
+}
+
+function sameNames({ status }: DisruptionPolicy, names: readonly string[]): boolean {
+  return status?.nodePools?.join() === names.join();
+}
