@@ -1,12 +1,9 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Pod } from '../api/kubernetes.js';
-import { annotations } from '../api/labels.js';
-import { isManaged, nodeClassOf, nodeOf, poolOf } from '../activities/cluster.js';
+import { isManaged, nodeOf, poolOf } from '../activities/cluster.js';
 import { identityOf } from '../activities/labels-of.js';
 import { updateClaim } from '../activities/writes.js';
 import { conditionOf, isTrue, timestamp, withCondition, withoutCondition } from '../core/conditions.js';
-import { nodePoolHash, nodePoolHashVersion } from '../disruption/node-pool-hash.js';
-import { poolDrift } from '../disruption/drift.js';
 import { consolidatableAt } from '../disruption/emptiness.js';
 import { isOwnedBy, isTerminal, isTerminating } from '../disruption/pods.js';
 import type { OperatorContext } from './context.js';
@@ -14,16 +11,14 @@ import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
 
 const podEventDedupeMs = 10_000;
-const driftEveryMs = 300_000;
 /** Timers beyond this overflow; the claim is looked at again by then anyway. */
 const longestWaitMs = 3_600_000;
 
-/** Writes lastPodEventTime, Consolidatable and Drifted (sections 4.4, 4.6), and tells `disrupt` what has changed. */
+/** Writes lastPodEventTime and Consolidatable (section 4.4), and tells `disrupt` what has changed. */
 export function watchClaimConditions(context: OperatorContext): () => void {
   const { cache, log } = context;
   const pods = new WorkQueue('writing lastPodEventTime', (name) => podEvent(context, name), log);
   const idle = new WorkQueue('writing Consolidatable', (name) => consolidatable(context, name), log);
-  const drift = new WorkQueue('looking for drift', (name) => drifted(context, name), log, 4);
   const all = (queue: WorkQueue): void =>
     cache.all('NodeClaim').forEach(({ metadata }) => queue.add(metadata.name ?? ''));
   const stops = [
@@ -35,21 +30,16 @@ export function watchClaimConditions(context: OperatorContext): () => void {
       if (type === 'deleted') return;
       const name = object.metadata.name ?? '';
       if (previous === undefined || idleText(previous) !== idleText(object)) idle.add(name);
-      if (previous === undefined || launchedJust(previous, object)) drift.add(name);
     }),
     cache.on('NodePool', ({ type, object, previous }) => {
       if (type === 'deleted' || previous?.metadata.generation === object.metadata.generation) return;
       all(idle);
-      all(drift);
     }),
   ];
-  const timer = setInterval(() => all(drift), driftEveryMs);
   all(idle);
-  all(drift);
   return () => {
-    clearInterval(timer);
     for (const stop of stops) stop();
-    for (const queue of [pods, idle, drift]) queue.stop();
+    for (const queue of [pods, idle]) queue.stop();
   };
 }
 
@@ -115,52 +105,6 @@ async function consolidatable(context: OperatorContext, name: string): Promise<R
   return wanted || !Number.isFinite(at) ? undefined : { afterMs: Math.min(longestWaitMs, at - context.now() + 50) };
 }
 
-async function drifted(context: OperatorContext, name: string): Promise<Requeue | undefined> {
-  const claim = context.cache.get('NodeClaim', { name });
-  if (claim === undefined || !isManaged(context, claim.spec.nodeClassRef)) return undefined;
-  if (claim.metadata.deletionTimestamp !== undefined || !isTrue(claim.status?.conditions, 'Launched')) return undefined;
-  const pool = poolOf(context.cache, claim);
-  const nodeClass = nodeClassOf(context, claim.spec.nodeClassRef);
-  if (pool === undefined || nodeClass === undefined) return undefined;
-  await migrateHash(context, claim);
-  const types = await context.cloud.instanceTypes(pool, nodeClass).catch(() => undefined);
-  const reason =
-    poolDrift(claim, pool, types, context.now()) ?? (await context.cloud.drift(claim, pool, nodeClass)) ?? undefined;
-  const known = conditionOf(claim.status?.conditions, 'Drifted');
-  if (known?.reason === reason) return undefined;
-  await updateClaim(context.kube, identityOf(claim), ({ status, metadata }) => ({
-    status: {
-      conditions:
-        reason === undefined
-          ? withoutCondition(status?.conditions, 'Drifted')
-          : withCondition(
-              status?.conditions,
-              { type: 'Drifted', status: 'True', reason, message: reason },
-              stampOf(context, metadata),
-            ),
-    },
-  }));
-  context.log.info({ nodeClaim: name, reason: reason ?? 'none' }, 'drift changed');
-  if (reason !== undefined) await context.starter.disrupt();
-  return undefined;
-}
-
-/** A hash of another version says nothing: it is written anew, unless the claim had drifted (section 1.1). */
-async function migrateHash(context: OperatorContext, claim: NodeClaim): Promise<void> {
-  const own = claim.metadata.annotations ?? {};
-  const pool = poolOf(context.cache, claim);
-  if (pool === undefined || own[annotations.nodePoolHashVersion] === nodePoolHashVersion) return;
-  const keep = isTrue(claim.status?.conditions, 'Drifted');
-  await updateClaim(context.kube, identityOf(claim), () => ({
-    metadata: {
-      annotations: {
-        [annotations.nodePoolHashVersion]: nodePoolHashVersion,
-        ...(keep ? {} : { [annotations.nodePoolHash]: nodePoolHash(pool) }),
-      },
-    },
-  }));
-}
-
 function stampOf(
   { now }: OperatorContext,
   { generation }: NodeClaim['metadata'],
@@ -171,8 +115,4 @@ function stampOf(
 function idleText({ status, metadata }: NodeClaim): string {
   const initialized = conditionOf(status?.conditions, 'Initialized');
   return JSON.stringify([status?.lastPodEventTime, initialized, metadata.deletionTimestamp]);
-}
-
-function launchedJust(before: NodeClaim, after: NodeClaim): boolean {
-  return !isTrue(before.status?.conditions, 'Launched') && isTrue(after.status?.conditions, 'Launched');
 }

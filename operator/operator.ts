@@ -10,6 +10,7 @@ import { watchConsistency } from './consistency.js';
 import type { OperatorContext } from './context.js';
 import { watchHealth } from './health.js';
 import { watchDisruptionPolicies } from './disruption-policies.js';
+import { watchDrift } from './drift.js';
 import { watchInterruptions } from './interruptions.js';
 import { watchNodeClasses } from './node-classes.js';
 import { watchNodePools } from './node-pools.js';
@@ -96,6 +97,7 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
     watchDisruptionPolicies(context),
     watchClaims(context),
     watchClaimConditions(context),
+    watchDrift(context),
     watchConsistency(context),
     watchPendingPods(context),
     watchCapacityBuffers(context),
