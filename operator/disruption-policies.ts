@@ -9,6 +9,7 @@ import { policyProblems } from '../disruption/policy-problems.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
+const policyType = { apiVersion: 'stowage.dev/v1alpha1', kind: 'DisruptionPolicy' } as const;
 const failed = 'DisruptionPolicyValidationFailed';
 
 /**
@@ -69,9 +70,9 @@ async function reconcile(context: OperatorContext, name: string): Promise<undefi
   );
   if (change.status === 'True' || known?.message === change.message) return undefined;
   context.log.warn({ policy: name, problem: change.message }, 'a DisruptionPolicy is not valid');
-  const { apiVersion = 'stowage.dev/v1alpha1', kind = 'DisruptionPolicy', metadata } = policy;
+  const { metadata } = policy;
   context.events.publish({
-    regarding: { apiVersion, kind, name, ...(metadata.uid === undefined ? {} : { uid: metadata.uid }) },
+    regarding: { ...policyType, name, ...(metadata.uid === undefined ? {} : { uid: metadata.uid }) },
     type: 'Warning',
     reason: failed,
     message: change.message ?? '',

@@ -68,8 +68,7 @@ function contentOf({ metadata }: NodePool | NodeClass): string {
 
 /** Images, subnets and groups of a node class change without a change of its spec. */
 function resolvedOf(nodeClass: NodeClass): string {
-  const { conditions: _conditions, ...found } = (nodeClass.status ?? {}) as { conditions?: unknown };
-  return contentOf(nodeClass) + canonicalJson(found);
+  return contentOf(nodeClass) + canonicalJson({ ...nodeClass.status, conditions: undefined });
 }
 
 async function reconcile(context: OperatorContext, name: string, types: Map<string, number>): Promise<undefined> {
