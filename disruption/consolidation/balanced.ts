@@ -1,10 +1,10 @@
-import type { FleetNode } from './fleet.js';
+import type { CountedNode } from './fleet.js';
 
 /** A move must save at least this share of what it disrupts (section 4.10, k = 2). */
 const leastScore = 0.5;
 
 /** Whether every `Balanced` NodePool approves of taking these nodes for this saving, dollars per hour (section 4.10). */
-export function isBalanced(fleet: readonly FleetNode[], candidates: readonly FleetNode[], saving: number): boolean {
+export function isBalanced(fleet: readonly CountedNode[], candidates: readonly CountedNode[], saving: number): boolean {
   const pools = new Set(candidates.filter(isOfBalancedPool).map(({ nodePool }) => nodePool));
   if (pools.size === 0) return true;
   const price = candidates.reduce((sum, node) => sum + node.price, 0);
@@ -16,10 +16,10 @@ export function isBalanced(fleet: readonly FleetNode[], candidates: readonly Fle
   return true;
 }
 
-const isOfBalancedPool = ({ pool }: FleetNode): boolean => pool?.spec.disruption.consolidationPolicy === 'Balanced';
+const isOfBalancedPool = ({ pool }: CountedNode): boolean => pool?.spec.disruption.consolidationPolicy === 'Balanced';
 
 /** The pool's share of its price that is saved, over the share of its disruption that is caused. */
-function scoreOf(fleet: readonly FleetNode[], members: readonly FleetNode[], saving: number): number {
+function scoreOf(fleet: readonly CountedNode[], members: readonly CountedNode[], saving: number): number {
   const pool = members[0]!.nodePool;
   let price = 0;
   let disruption = 0;

@@ -1,11 +1,6 @@
 import type { Pod } from '../../api/kubernetes.js';
-import type { PodClass } from '../../packing/compile/classes.js';
-import type { Level } from '../../packing/compile/ladder.js';
-import { fullName } from '../../packing/names.js';
-import type { NodeState } from '../../packing/place/node-states.js';
-import type { Member } from '../../packing/place/part.js';
-import type { Launch, Leg, Outcome } from './outcome.js';
-import type { Worth } from './worth.js';
+import type { Launch, Level, Member, NodeState, PodClass, Worth } from '../../packing/trial.js';
+import type { Leg, Outcome } from './outcome.js';
 
 interface Place {
   to: NodeState | number;
@@ -21,7 +16,7 @@ export class Blueprint {
   private readonly places = new Map<PodClass, Place[]>();
   private readonly levels: ReadonlyMap<PodClass, Level>[] = [];
 
-  constructor({ landings, launches }: Outcome) {
+  constructor({ landings, launches }: Pick<Outcome, 'landings' | 'launches'>) {
     this.launches = launches;
     for (const { node, podClass, pods } of landings) this.add(podClass, { to: node, left: pods.length });
     launches.forEach(({ claim }, i) => {
@@ -94,20 +89,16 @@ export class Blueprint {
     }
     let best: number | undefined;
     for (const [launch, value] of held) {
-      const share = value / this.launches[launch]!.planned.cheapest.pricePerHour;
-      if (best === undefined || share > held.get(best)! / this.launches[best]!.planned.cheapest.pricePerHour)
-        best = launch;
+      const share = value / this.launches[launch]!.price;
+      if (best === undefined || share > held.get(best)! / this.launches[best]!.price) best = launch;
     }
     return best;
   }
 
-  /** The launch, for the pods that go there first; it is listed at the size that all of its pods need. */
+  /** The launch, for the pods that go there first; it is of the size that all of its pods need. */
   opening(index: number, members: readonly Member[]): Launch {
-    const { claim, planned } = this.launches[index]!;
-    const pods = members.flatMap((member) => member.pods.map(fullName)).sort();
-    const more = planned.pods.length - pods.length;
-    const why = more > 0 ? `${planned.why}, with ${more} more pods to come in later steps` : planned.why;
-    return { claim: { ...claim, members }, planned: { ...planned, pods, why }, counted: false };
+    const launch = this.launches[index]!;
+    return { ...launch, claim: { ...launch.claim, members }, whole: launch.claim, counted: false };
   }
 
   /** Notes that a command took these ways. `launched` gives the node that stands for a launch. */

@@ -1,6 +1,6 @@
 import type { BudgetReason } from '../../api/karpenter/node-pool.js';
 import { limitNow } from '../budgets.js';
-import type { FleetNode } from './fleet.js';
+import type { CountedNode, FleetNode } from './fleet.js';
 import type { ConsolidationInput } from './types.js';
 
 /** How many nodes of each NodePool one command may take (section 4.2). */
@@ -13,7 +13,7 @@ export class Budgets {
   ) {}
 
   /** How many more nodes may go at once, by NodePool, as the fleet is. */
-  left(fleet: readonly FleetNode[], reason: BudgetReason): (node: FleetNode) => number {
+  left(fleet: readonly CountedNode[], reason: BudgetReason): (node: CountedNode) => number {
     const totals = new Map<string, number>();
     const disrupting = new Map<string, number>();
     for (const { nodePool, counted } of fleet) {
@@ -29,7 +29,7 @@ export class Budgets {
   }
 
   /** The first of `wanted` that may go at once for the reason, at most `most`. */
-  take(fleet: readonly FleetNode[], wanted: readonly FleetNode[], reason: BudgetReason, most: number): FleetNode[] {
+  take(fleet: readonly CountedNode[], wanted: readonly FleetNode[], reason: BudgetReason, most: number): FleetNode[] {
     const allowed = this.left(fleet, reason);
     const left = new Map<string, number>();
     const taken: FleetNode[] = [];
@@ -42,7 +42,7 @@ export class Budgets {
     return taken;
   }
 
-  private limitOf({ nodePool, pool }: FleetNode, reason: BudgetReason): (total: number) => number {
+  private limitOf({ nodePool, pool }: CountedNode, reason: BudgetReason): (total: number) => number {
     const key = `${reason} ${nodePool}`;
     let limit = this.limits.get(key);
     if (limit === undefined) {

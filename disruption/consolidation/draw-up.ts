@@ -1,14 +1,13 @@
 import { compareText } from '../../packing/compare.js';
-import { Blueprint } from './blueprint.js';
-import { loadOf, type FleetNode } from './fleet.js';
-import type { Launch, Outcome } from './outcome.js';
+import type { Launch, Worth } from '../../packing/trial.js';
+import { priceOf, type FleetNode } from './fleet.js';
+import type { Outcome } from './outcome.js';
 import type { Simulation } from './simulation.js';
-import type { Worth } from './worth.js';
 import { chooseTarget, isFixed, type Estimate, type Target } from './target.js';
 
 /** Units of search for where everything goes, and for a first look at it. */
-const finalUnits = 100_000;
-const firstUnits = 2_000;
+const finalUnits = 10_000;
+const firstUnits = 0;
 
 /** Looks at what would be bought, each of which may keep more nodes in its place. */
 const looks = 8;
@@ -20,20 +19,6 @@ const keptUpTo = 1.02;
 interface Ordered extends Target {
   readonly pickyFirst: boolean;
 }
-
-export interface DrawnUp extends Target {
-  /** Where everything goes in the end; undefined when rules forbid some of it. */
-  readonly blueprint: Blueprint | undefined;
-}
-
-/** The second lets nodes stay until others are seen to take them in. */
-const estimates: readonly Estimate[] = [
-  { usable: 0.9, dearest: 0.999 },
-  { usable: 0, dearest: 1.001 },
-];
-
-/** From how many nodes on one estimate must do. */
-const largeFleet = 2000;
 
 /** Prices this near to each other count as equal: fewer evictions decide. */
 const equalWithin = 1.001;
@@ -49,94 +34,104 @@ interface Drawing {
   readonly price: number;
   /** RescheduleDisruptionCost of what goes (section 4.3). */
   readonly cost: number;
-  /** Whether one command could do it all, budgets apart; if not, parts of it may still be allowed. */
-  readonly allowed: boolean;
 }
 
 /**
- * Which nodes to end with, and where everything goes: estimates of `chooseTarget` corrected by trying them, the cheapest fleet
- * of which is taken. `pays` says whether an outcome would be allowed.
+ * The outcome of taking every node that the cheapest fleet does without, worked out at length: estimates of `chooseTarget`
+ * corrected by trying them. `pays` says whether an outcome would be allowed. It stays in place; undefined, with nothing in
+ * place, when no node is to go.
  */
-export function drawUp(simulation: Simulation, pays: (outcome: Outcome) => boolean): DrawnUp {
-  let best: Drawing | undefined;
-  let last: Ordered | undefined;
+export function drawUp(simulation: Simulation, pays: (outcome: Outcome) => boolean): Outcome | undefined {
+  const drawings: Drawing[] = [];
   for (const target of targets(simulation)) {
-    last ??= target;
     const outcome = target.leave.length === 0 ? undefined : attempt(simulation, target, firstUnits);
     if (outcome === undefined) continue;
-    const allowed = pays(outcome);
     simulation.undo();
-    const drawing = { ...drawingOf(simulation, target, outcome), allowed };
-    if (best === undefined || isBetter(drawing, best)) best = drawing;
+    drawings.push(drawingOf(simulation, target, outcome));
   }
-  if (best === undefined) return { ...last!, blueprint: undefined };
+  const best = bestOf(drawings, pays);
+  if (best === undefined) return undefined;
   const outcome = attempt(simulation, best.target, finalUnits);
-  if (outcome === undefined) return { ...best.target, blueprint: undefined };
-  simulation.undo();
-  const final = drawingOf(simulation, best.target, outcome);
-  return { ...best.target, blueprint: new Blueprint(final.price < best.price ? outcome : best.outcome) };
+  if (outcome !== undefined && priceOf(outcome.launches) < priceOf(best.outcome.launches)) return outcome;
+  if (outcome !== undefined) simulation.undo();
+  return attempt(simulation, best.target, firstUnits);
 }
 
-/** What to try: each way to fill, with and without nodes kept in place of new ones; no target twice. */
-function* targets(simulation: Simulation): Generator<Ordered> {
-  const large = simulation.nodes.length > largeFleet;
-  for (const estimate of large ? estimates.slice(0, 1) : estimates) {
-    const target = chooseTarget(simulation, estimate);
-    for (const { order, pickyFirst } of large ? orders.slice(0, 1) : orders) {
-      const ordered = { ...target, keep: order(simulation, target.keep), pickyFirst };
-      const seen = new Set<string>();
-      for (const each of large ? keptEach.slice(0, 1) : keptEach) {
-        const kept = keepInsteadOfBuying(simulation, ordered, each);
-        const text = kept.leave.map(({ name }) => name).join();
-        if (seen.has(text)) continue;
-        seen.add(text);
-        yield squeeze(simulation, kept);
-      }
+/** The one that is expected to end best; whether drawings are allowed is asked of those alone that may be it. */
+function bestOf(drawings: readonly Drawing[], pays: (outcome: Outcome) => boolean): Drawing | undefined {
+  const hopeful = [...drawings].sort((a, b) => a.price - b.price);
+  let best: Drawing | undefined;
+  let least = Infinity;
+  for (const drawing of hopeful) {
+    if (drawing.price > least * equalWithin) break;
+    // One that no command could carry out as a whole will fall short of its price.
+    const expected = pays(drawing.outcome) ? drawing.price : drawing.price * shortfall;
+    const isCheaper = expected < least / equalWithin;
+    if (best === undefined || isCheaper || (expected <= least * equalWithin && drawing.cost < best.cost)) {
+      best = drawing;
+      least = Math.min(least, expected);
     }
   }
+  return best;
 }
 
-/** How many nodes are kept in place of one to launch, at most. */
-const keptEach = [1, Infinity, 0];
-
-interface Order {
+/** How to draw a fleet up. */
+interface Way {
+  readonly estimate: Estimate;
+  /** In which order nodes that stay are filled. */
   readonly order: (simulation: Simulation, nodes: readonly FleetNode[]) => readonly FleetNode[];
+  /** Whether pods come first that must keep away from their like. */
   readonly pickyFirst: boolean;
+  /** How many nodes are kept in place of one to launch, at most. */
+  readonly keptEach: number;
 }
 
-const asEstimated: Order['order'] = (_simulation, nodes) => nodes;
-const fullestFirst: Order['order'] = ({ worth }, nodes) => byFree(worth, nodes);
-const emptiestFirst: Order['order'] = ({ worth }, nodes) => byFree(worth, nodes).reverse();
+const asEstimated: Way['order'] = (_simulation, nodes) => nodes;
+const fullestFirst: Way['order'] = ({ worth }, nodes) => byFree(worth, nodes);
 
-/** In which order nodes that stay are filled, and with which pods first. */
-const orders: readonly Order[] = [
-  { order: asEstimated, pickyFirst: false },
-  { order: fullestFirst, pickyFirst: false },
-  { order: emptiestFirst, pickyFirst: false },
-  { order: asEstimated, pickyFirst: true },
-  { order: fullestFirst, pickyFirst: true },
+const likely: Estimate = { usable: 0.9, dearest: 0.999 };
+/** Lets nodes stay until others are seen to take them in. */
+const cautious: Estimate = { usable: 0, dearest: 1.001 };
+
+/** Which of them ends cheapest depends on the cluster; those that come to the same target are drawn up once. */
+const ways: readonly Way[] = [
+  { estimate: likely, order: asEstimated, pickyFirst: true, keptEach: 0 },
+  { estimate: likely, order: fullestFirst, pickyFirst: true, keptEach: 0 },
+  { estimate: likely, order: fullestFirst, pickyFirst: true, keptEach: 1 },
+  { estimate: cautious, order: asEstimated, pickyFirst: true, keptEach: 0 },
 ];
+
+/** From how many nodes on the first way must do. */
+const largeFleet = 2000;
+
+/** What to try: no target twice. */
+function* targets(simulation: Simulation): Generator<Ordered> {
+  const large = simulation.nodes.length > largeFleet;
+  const estimated = new Map<Estimate, Target>();
+  const seen = new Set<string>();
+  for (const { estimate, order, pickyFirst, keptEach } of large ? ways.slice(0, 1) : ways) {
+    let target = estimated.get(estimate);
+    if (target === undefined) estimated.set(estimate, (target = chooseTarget(simulation, estimate)));
+    const ordered = { ...target, keep: order(simulation, target.keep), pickyFirst };
+    const kept = keptEach === 0 ? ordered : keepInsteadOfBuying(simulation, ordered, keptEach);
+    const text = [kept.keep, kept.leave].map((nodes) => nodes.map(({ name }) => name).join()).join(' ');
+    if (seen.has(text)) continue;
+    seen.add(text);
+    yield squeeze(simulation, kept);
+  }
+}
 
 function byFree(worth: Worth, nodes: readonly FleetNode[]): FleetNode[] {
   const free = new Map(nodes.map((node) => [node, worth.of(node.state.free)]));
   return [...nodes].sort((a, b) => free.get(a)! - free.get(b)! || compareText(a.name, b.name));
 }
 
-function drawingOf(simulation: Simulation, target: Ordered, outcome: Outcome): Omit<Drawing, 'allowed'> {
+function drawingOf(simulation: Simulation, target: Ordered, outcome: Outcome): Drawing {
   const leaving = new Set(target.leave);
   let price = 0;
   for (const node of simulation.nodes) if (!node.gone && !leaving.has(node)) price += node.price;
-  for (const { planned } of outcome.launches) price += planned.cheapest.pricePerHour;
+  for (const launch of outcome.launches) price += launch.price;
   return { target, outcome, price, cost: target.leave.reduce((sum, { cost }) => sum + cost - 1, 0) };
-}
-
-/** A drawing that no one command could carry out will fall short of its price. */
-const expected = ({ price, allowed }: Drawing): number => (allowed ? price : price * shortfall);
-
-function isBetter(a: Drawing, b: Drawing): boolean {
-  const [own, other] = [expected(a), expected(b)];
-  if (own < other / equalWithin) return true;
-  return own <= other * equalWithin && a.cost < b.cost;
 }
 
 function attempt(simulation: Simulation, { keep, leave, pickyFirst }: Ordered, units: number): Outcome | undefined {
@@ -169,17 +164,17 @@ function standIns(
   launches: readonly Launch[],
   each: number,
 ): Set<FleetNode> {
-  const { worth, demandOf } = simulation;
-  const dims = simulation.compiled.dimensions.count;
+  const { worth, trial } = simulation;
   const rated = leave.map((node) => {
-    const load = worth.of(loadOf(node, demandOf, dims));
+    const load = worth.of(trial.loadOf(node.loads));
     return { node, load, whole: load + worth.of(node.state.free) };
   });
   rated.sort((a, b) => b.load / b.whole - a.load / a.whole || compareText(a.node.name, b.node.name));
   const kept = new Set<FleetNode>();
-  for (const { claim, planned } of launches) {
-    let usage = claim.members.reduce((sum, { podClass, pods }) => sum + worth.of(demandOf(podClass)) * pods.length, 0);
-    const rate = (planned.cheapest.pricePerHour / usage) * keptUpTo;
+  for (const { claim, price } of launches) {
+    let usage = 0;
+    for (const { podClass, pods } of claim.members) usage += worth.of(trial.demandOf(podClass)) * pods.length;
+    const rate = (price / usage) * keptUpTo;
     let count = 0;
     for (const { node, whole } of rated) {
       if (usage <= 0 || count === each) break;

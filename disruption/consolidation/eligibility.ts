@@ -3,7 +3,7 @@ import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import { isTrue } from '../../core/conditions.js';
 import { compareText } from '../../packing/compare.js';
-import { viewNodes, type NodeView as PackedNode } from '../../packing/compile/nodes.js';
+import { viewNodes, type NodeView as PackedNode } from '../../packing/trial.js';
 import { blockingBudget, whyNotCandidate, type CandidateContext, type NodeView } from '../candidates.js';
 import { disruptionCost, evictionCost } from '../costs.js';
 import { consolidatableAt } from '../emptiness.js';
@@ -76,6 +76,8 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
     };
   });
 }
+
+export const poolNameOf = ({ view }: ExaminedNode): string => view.labels[labels.nodePool] ?? '';
 
 /** Pods of cost zero or less are no reason to keep a node (section 4.5). */
 export function isWeightless(pods: readonly Pod[]): boolean {

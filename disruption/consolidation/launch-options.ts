@@ -1,11 +1,8 @@
 import { annotations, labels } from '../../api/labels.js';
-import type { Compiled } from '../../packing/compiled.js';
-import { satisfies } from '../../packing/compile/key-space.js';
-import { valuesOf, varietiesOf } from '../../packing/compile/min-values.js';
-import type { Row } from '../../packing/compile/universe.js';
-import { requirementOf, satisfiedBy } from '../../packing/requirements/requirement.js';
-import { readRequirements } from '../../packing/requirements/requirements.js';
 import { compareText } from '../../packing/compare.js';
+import { readRequirements } from '../../packing/requirements/requirements.js';
+import { satisfiedBy } from '../../packing/requirements/requirement.js';
+import type { Launches, Way } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
 
 /** A replacement, and the instance types it may launch. */
@@ -16,8 +13,7 @@ interface Choice {
 
 interface Option {
   readonly name: string;
-  /** Offerings that the claim allows, cheapest first. */
-  readonly rows: readonly Row[];
+  readonly cheapest: Way;
   /** The dearest that a launch of the type could come to (section 4.7). */
   readonly worst: number;
 }
@@ -39,21 +35,12 @@ const capacityOrder = ['reserved', 'spot', 'on-demand'];
 export class LaunchOptions {
   /** Whether some NodePool can launch spot at all. */
   readonly offersSpot: boolean;
-  private readonly rowsOf = new Map<string, Map<string, Row[]>>();
 
   constructor(
-    private readonly compiled: Compiled,
+    private readonly launches: Launches,
     private readonly spotToSpot: boolean,
   ) {
-    this.offersSpot = compiled.universe.rows.some(({ capacityType }) => capacityType === 'spot');
-    for (const row of compiled.universe.rows) {
-      const pool = row.profile.pool.name;
-      let byType = this.rowsOf.get(pool);
-      if (byType === undefined) this.rowsOf.set(pool, (byType = new Map<string, Row[]>()));
-      const there = byType.get(row.type.name);
-      if (there === undefined) byType.set(row.type.name, [row]);
-      else there.push(row);
-    }
+    this.offersSpot = launches.offers('spot');
   }
 
   /**
@@ -82,41 +69,25 @@ export class LaunchOptions {
   }
 
   private choicesFor(planned: PlannedClaim, allowsSpot: boolean): Choice {
-    const given = readRequirements(planned.requirements);
-    const constraint = this.compiled.space.probe(given);
-    const zone = given.get(labels.zone);
-    const capacity = given.get(labels.capacityType);
     // Where spot runs out, a claim that is open to on-demand would become dearer: it must not be.
     const pinned = allowsSpot && this.capacityTypes(planned).includes('on-demand');
-    const byType = this.rowsOf.get(planned.nodePool);
     const options: Option[] = [];
-    for (const name of planned.instanceTypes) {
-      const rows = (byType?.get(name) ?? []).filter(
-        (row) =>
-          (zone === undefined || satisfiedBy(zone, row.zone)) &&
-          (capacity === undefined || satisfiedBy(capacity, row.capacityType)) &&
-          (!pinned || row.capacityType !== 'on-demand') &&
-          satisfies(constraint, row.profile.values),
-      );
-      if (rows.length === 0) continue;
-      rows.sort((a, b) => a.offering.price - b.offering.price || compareText(a.zone, b.zone));
-      options.push({ name, rows, worst: worstPrice(rows) });
+    for (const [name, all] of this.launches.waysOf(planned)) {
+      const ways = pinned ? all.filter(({ capacityType }) => capacityType !== 'on-demand') : all;
+      const [first] = ways;
+      if (first === undefined) continue;
+      const cheapest = ways.reduce((best, way) => (isBefore(way, best) ? way : best), first);
+      options.push({ name, cheapest, worst: worstPrice(ways) });
     }
-    options.sort((a, b) => a.rows[0]!.offering.price - b.rows[0]!.offering.price || compareText(a.name, b.name));
+    options.sort((a, b) => a.cheapest.price - b.cheapest.price || compareText(a.name, b.name));
     return { planned: pinned ? pinnedToSpot(planned) : planned, options };
   }
 
   /** Whether the types left have fewer different values than the claim asks for (section 2.5). */
   private isTooUniform(planned: PlannedClaim, options: readonly Option[]): boolean {
     const relaxed = planned.annotations[annotations.minValuesRelaxed] === 'true';
-    const pool = this.compiled.pools.find(({ name }) => name === planned.nodePool);
-    const varieties = varietiesOf(
-      relaxed || pool === undefined ? readRequirements(planned.requirements) : pool.requirements,
-    );
-    return varieties.some((variety) => {
-      const values = new Set(options.flatMap(({ rows }) => valuesOf(rows[0]!.type, variety)));
-      return values.size < variety.atLeast;
-    });
+    const names = options.map(({ name }) => name);
+    return this.launches.areTooUniform(planned, relaxed, names);
   }
 
   private cutToSavings(choices: readonly Choice[], going: readonly Going[]): Choice[] | undefined {
@@ -137,15 +108,17 @@ export class LaunchOptions {
   }
 }
 
+const isBefore = (a: Way, b: Way): boolean => a.price < b.price || (a.price === b.price && a.zone < b.zone);
+
 /** Of the first capacity type that is offered, the dearest offering (section 4.7). */
-function worstPrice(rows: readonly Row[]): number {
+function worstPrice(ways: readonly Way[]): number {
   let first = Infinity;
   let worst = 0;
-  for (const { capacityType, offering } of rows) {
+  for (const { capacityType, price } of ways) {
     const known = capacityOrder.indexOf(capacityType);
     const rank = known < 0 ? capacityOrder.length : known;
     if (rank > first) continue;
-    worst = rank < first ? offering.price : Math.max(worst, offering.price);
+    worst = rank < first ? price : Math.max(worst, price);
     first = rank;
   }
   return worst;
@@ -162,22 +135,12 @@ function withoutSameType(options: readonly Option[], going: readonly Going[]): O
 function pinnedToSpot(planned: PlannedClaim): PlannedClaim {
   const others = planned.requirements.filter(({ key }) => key !== labels.capacityType);
   const own = planned.requirements.find(({ key }) => key === labels.capacityType);
-  const both = requirementOf(
-    'In',
-    capacityOrder.filter((type) => type !== 'on-demand'),
-  );
-  const allowed =
-    own === undefined
-      ? both
-      : requirementOf(
-          'In',
-          (own.values ?? []).filter((type) => type !== 'on-demand'),
-        );
-  const pin = { key: labels.capacityType, operator: 'In' as const, values: [...allowed.values] };
+  const values = (own?.values ?? capacityOrder).filter((type) => type !== 'on-demand').sort(compareText);
+  const pin = { key: labels.capacityType, operator: 'In' as const, values };
   return { ...planned, requirements: [...others, pin].sort((a, b) => compareText(a.key, b.key)) };
 }
 
-const isSpot = ({ options }: Choice): boolean => options.some(({ rows }) => rows[0]!.capacityType === 'spot');
+const isSpot = ({ options }: Choice): boolean => options.some(({ cheapest }) => cheapest.capacityType === 'spot');
 
 /** Fewer choices would make the next spot node of the same kind a candidate again at once. */
 function truncated(cut: readonly Choice[]): PlannedClaim[] | undefined {
@@ -189,15 +152,15 @@ function truncated(cut: readonly Choice[]): PlannedClaim[] | undefined {
 }
 
 function written({ planned, options }: Choice): PlannedClaim {
-  const row = options[0]!.rows[0]!;
+  const { name, cheapest } = options[0]!;
   return {
     ...planned,
-    instanceTypes: options.map(({ name }) => name),
+    instanceTypes: options.map((option) => option.name),
     cheapest: {
-      instanceType: row.type.name,
-      zone: row.zone,
-      capacityType: row.capacityType,
-      pricePerHour: row.offering.price,
+      instanceType: name,
+      zone: cheapest.zone,
+      capacityType: cheapest.capacityType,
+      pricePerHour: cheapest.price,
     },
   };
 }

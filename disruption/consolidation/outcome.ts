@@ -1,10 +1,7 @@
 import type { Pod } from '../../api/kubernetes.js';
-import type { PodClass } from '../../packing/compile/classes.js';
-import type { OpenClaim } from '../../packing/output/claims.js';
-import type { NodeState } from '../../packing/place/node-states.js';
+import type { Landing, Launch, NodeState, PodClass } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import type { FleetNode } from './fleet.js';
-import type { Landing } from './journal.js';
 
 /** How new nodes are bought for pods that no target takes. */
 export interface Purchase {
@@ -19,17 +16,14 @@ export interface Outcome {
   readonly candidates: readonly FleetNode[];
   /** Pods on nodes that are there. */
   readonly landings: readonly Landing[];
-  /** Nodes to launch, as the engine sees them and as a NodeClaim lists them. */
   readonly launches: readonly Launch[];
   /** What of a blueprint it carries out. */
   readonly route?: readonly Leg[];
 }
 
-export interface Launch {
-  readonly claim: OpenClaim;
-  readonly planned: PlannedClaim;
-  /** Whether topology counts have its pods already, as far as pinned keys decide their domain. */
-  readonly counted: boolean;
+/** An outcome that may be carried out, with what is launched for it. */
+export interface Decided extends Outcome {
+  readonly planned: readonly PlannedClaim[];
 }
 
 /** Pods of one class on their way to a node that is there, or to the n-th launch of the blueprint. */

@@ -2,12 +2,12 @@ import { compareText } from '../../packing/compare.js';
 import { fullName } from '../../packing/names.js';
 import { isBalanced } from './balanced.js';
 import type { Blueprint } from './blueprint.js';
+import { makePlan } from './plan.js';
 import { Budgets } from './command-budgets.js';
-import { drawUp } from './draw-up.js';
-import { examineNodes, isWeightless } from './eligibility.js';
-import type { FleetNode } from './fleet.js';
+import { examineNodes, isWeightless, poolNameOf } from './eligibility.js';
+import { priceOf, type CountedNode, type FleetNode } from './fleet.js';
 import { LaunchOptions } from './launch-options.js';
-import type { Outcome } from './outcome.js';
+import type { Decided, Outcome } from './outcome.js';
 import { Rejections } from './rejections.js';
 import { Simulation } from './simulation.js';
 import { isFixed } from './target.js';
@@ -55,24 +55,25 @@ class Search {
   private readonly commands: ConsolidationCommand[] = [];
   private readonly rejections = new Rejections();
   private readonly held: Consolidation['held'];
-  /** Nodes that are on their way out already, and what they cost until they are gone. */
-  private readonly leaving: { readonly nodes: number; readonly price: number };
+  /** Nodes that are on their way out already: they cost until they are gone, and budgets count them. */
+  private readonly leaving: readonly CountedNode[];
   private price: number;
   private living: readonly FleetNode[] | undefined;
 
   constructor(private readonly input: ConsolidationInput) {
     const examined = examineNodes(input);
     this.held = examined.flatMap(({ name, why }) => (why === undefined ? [] : [{ node: name, why }]));
-    const leaving = examined.filter(({ view }) => view.leaving && view.node !== undefined);
-    this.leaving = { nodes: leaving.length, price: leaving.reduce((sum, { price }) => sum + price, 0) };
+    this.leaving = examined.flatMap((each) =>
+      each.view.leaving && each.view.node !== undefined ? [{ ...each, nodePool: poolNameOf(each) }] : [],
+    );
     this.simulation = new Simulation(input, examined);
-    this.options = new LaunchOptions(this.simulation.compiled, input.spotToSpot === true);
+    this.options = new LaunchOptions(this.simulation.trial.launches, input.spotToSpot === true);
     this.budgets = new Budgets(input.now, input.limits);
     this.price = this.fleetPrice();
   }
 
   run(): Consolidation {
-    const nodesBefore = this.alive().length + this.leaving.nodes;
+    const nodesBefore = this.counted().length;
     const priceBefore = this.price;
     for (let before = -1; this.commands.length > before && !this.isEnough();) {
       before = this.commands.length;
@@ -82,7 +83,7 @@ class Search {
     }
     return {
       nodesBefore,
-      nodesAfter: this.alive().length + this.leaving.nodes,
+      nodesAfter: this.counted().length,
       priceBefore,
       priceAfter: this.price,
       commands: this.commands,
@@ -110,26 +111,36 @@ class Search {
     return (this.living ??= this.simulation.nodes.filter(({ gone }) => !gone));
   }
 
+  /** Those that budgets and policies count. */
+  private counted(): readonly CountedNode[] {
+    return [...this.alive(), ...this.leaving];
+  }
+
   private fleetPrice(): number {
-    return fleetPrice(this.alive()) + this.leaving.price;
+    return priceOf(this.counted());
   }
 
   private removeEmpty(): void {
     while (!this.isEnough()) {
       const empty = this.alive().filter((node) => node.removable && this.isEmpty(node));
       empty.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
-      const group = this.budgets.take(this.alive(), empty, 'Empty', mostCandidates);
+      const group = this.budgets.take(this.counted(), empty, 'Empty', mostCandidates);
       if (group.length === 0) return;
       this.simulation.aim(this.alive().filter(({ open }) => open));
-      const outcome = this.simulation.attempt(group) ?? this.attemptEach(group);
+      let outcome = this.simulation.attempt(group);
+      if (outcome === undefined) {
+        // Pods that only wait are nobody's reason to keep a node: they go on waiting.
+        for (const node of group) this.simulation.turnAway(node);
+        outcome = this.simulation.attempt(group) ?? this.attemptEach(group);
+      }
       if (outcome === undefined) return;
-      this.carryOut(outcome, 'empty');
+      this.carryOut({ ...outcome, planned: [] }, 'empty');
     }
   }
 
   private isEmpty({ loads }: FleetNode): boolean {
     for (const pods of loads.values()) {
-      if (pods.some((pod) => this.simulation.isWaiting(pod)) || !isWeightless(pods)) return false;
+      if (!isWeightless(pods.filter((pod) => !this.simulation.isWaiting(pod)))) return false;
     }
     return true;
   }
@@ -147,7 +158,8 @@ class Search {
 
   /** Takes the nodes that the cheapest fleet does without, as many at a time as budgets let go. */
   private followTarget(): void {
-    const { keep, leave, blueprint } = drawUp(this.simulation, (outcome) => this.decide(outcome) !== undefined);
+    this.alive(); // as it is, not as it is imagined
+    const { keep, leave, blueprint } = makePlan(this.simulation, (outcome) => this.decide(outcome) !== undefined);
     let waiting = [...leave];
     let targets = [...keep];
     // What does not pay yet may do so once other steps have launched what it needs.
@@ -155,7 +167,7 @@ class Search {
       progress = false;
       const postponed: FleetNode[] = [];
       while (waiting.length > 0 && !this.isEnough()) {
-        const group = this.budgets.take(this.alive(), waiting, 'Underutilized', mostCandidates);
+        const group = this.budgets.take(this.counted(), waiting, 'Underutilized', mostCandidates);
         if (group.length === 0) return;
         this.simulation.aim(targets);
         const done = this.tryGroup(group, blueprint);
@@ -199,38 +211,37 @@ class Search {
   }
 
   /** What comes of taking these nodes, when that is allowed and saves; it stays in place until it is undone or carried out. */
-  private evaluate(candidates: readonly FleetNode[], units?: number): Outcome | undefined {
-    const most = candidates.reduce((sum, { price }) => sum + price, 0);
-    const outcome = this.simulation.attempt(candidates, units === undefined ? undefined : { units, most });
+  private evaluate(candidates: readonly FleetNode[], units: number): Decided | undefined {
+    const outcome = this.simulation.attempt(candidates, { units, most: priceOf(candidates) });
     if (outcome === undefined) return undefined;
     const decided = this.decide(outcome);
     if (decided === undefined) this.simulation.undo();
     return decided;
   }
 
-  private decide(outcome: Outcome): Outcome | undefined {
+  private decide(outcome: Outcome): Decided | undefined {
     const { candidates, launches } = outcome;
-    const gain = candidates.reduce((sum, { price }) => sum + price, 0);
-    if (launches.length === 0) return this.isWorth(candidates, gain, gain) ? outcome : undefined;
-    const planned = this.options.decide(
-      launches.map((launch) => launch.planned),
-      candidates,
-    );
-    const spent = (planned ?? launches.map((launch) => launch.planned)).reduce(
-      (sum, { cheapest }) => sum + cheapest.pricePerHour,
-      0,
-    );
-    const saving = gain - spent;
+    const gain = priceOf(candidates);
+    if (launches.length === 0) return this.isWorth(candidates, gain, gain) ? { ...outcome, planned: [] } : undefined;
+    const least = gain * leastShare(launches.length, candidates.length);
+    const hoped = gain - priceOf(launches);
+    if (this.isTooLittle(candidates, hoped, least) || this.isSpotForSpot(outcome)) return undefined;
+    const described = this.simulation.describe(outcome);
+    const planned = described && this.options.decide(described, candidates);
     if (planned === undefined) {
-      this.rejections.note(candidates, saving, () => 'no instance type is sure to be cheaper however the launch goes');
+      this.rejections.note(candidates, hoped, () => 'no instance type is sure to be cheaper however the launch goes');
       return undefined;
     }
-    if (saving <= gain * leastShare(launches.length, candidates.length)) {
-      this.rejections.note(candidates, saving, () => `it would save ${dollars(saving)} of ${dollars(gain)} an hour`);
-      return undefined;
-    }
-    if (!this.isWorth(candidates, gain, saving)) return undefined;
-    return { ...outcome, launches: launches.map((launch, i) => ({ ...launch, planned: planned[i]! })) };
+    const saving = gain - planned.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
+    if (this.isTooLittle(candidates, saving, least) || !this.isWorth(candidates, gain, saving)) return undefined;
+    return { ...outcome, planned };
+  }
+
+  private isTooLittle(candidates: readonly FleetNode[], saving: number, least: number): boolean {
+    if (saving > least) return false;
+    const of = (): string => `it would save ${dollars(saving)} of ${dollars(priceOf(candidates))} an hour`;
+    this.rejections.note(candidates, saving, of);
+    return true;
   }
 
   /** Whether the NodePools find what is saved worth what is disrupted. */
@@ -247,9 +258,14 @@ class Search {
       );
       return false;
     }
-    if (isBalanced(this.alive(), candidates, saving)) return true;
+    if (isBalanced(this.counted(), candidates, saving)) return true;
     this.rejections.note(candidates, saving, () => 'consolidationPolicy: Balanced finds it not worth its disruption');
     return false;
+  }
+
+  private isSpotForSpot({ candidates, launches }: Outcome): boolean {
+    if (this.input.spotToSpot === true || !launches.some(isSpot)) return false;
+    return candidates.every(isSpot);
   }
 
   /** What is left to gain node by node: those that others can take in, then those that a cheaper one can stand in for. */
@@ -258,7 +274,7 @@ class Search {
     const nodes = this.bySaving().filter((node) => this.mayReplace(node));
     for (const node of nodes) {
       if (this.isEnough()) return;
-      if (this.budgets.take(this.alive(), [node], 'Underutilized', 1).length === 0) continue;
+      if (this.budgets.take(this.counted(), [node], 'Underutilized', 1).length === 0) continue;
       this.simulation.aim(this.alive().filter((other) => other.open && other !== node));
       const outcome = this.evaluate([node], singleUnits);
       if (outcome !== undefined) this.carryOut(outcome);
@@ -275,13 +291,13 @@ class Search {
       if (node.price <= noise) continue;
       const all = [...(outcome?.candidates ?? []), ...more, node];
       if (all.length > mostCandidates) break;
-      if (this.budgets.take(this.alive(), all, 'Underutilized', mostCandidates).length < all.length) continue;
-      if (!this.isWorth(all, fleetPrice(all), fleetPrice(all))) continue;
+      if (this.budgets.take(this.counted(), all, 'Underutilized', mostCandidates).length < all.length) continue;
+      if (!this.isWorth(all, priceOf(all), priceOf(all))) continue;
       if (outcome === undefined) outcome = simulation.attempt([node]);
       else if (simulation.extend(node)) more.push(node);
     }
     if (outcome === undefined) return false;
-    this.carryOut(simulation.extended(outcome, more));
+    this.carryOut({ ...simulation.extended(outcome, more), planned: [] });
     return true;
   }
 
@@ -295,9 +311,9 @@ class Search {
     return capacityType !== 'spot' || this.input.spotToSpot === true || !this.options.offersSpot;
   }
 
-  private carryOut(outcome: Outcome, method?: Method): FleetNode[] {
+  private carryOut(outcome: Decided, method?: Method): FleetNode[] {
     const number = this.commands.length;
-    const { candidates, launches, landings } = outcome;
+    const { candidates, launches, planned, landings } = outcome;
     const nameOf = (launch: number): string => `replacement-${number}-${launch}`;
     const priceBefore = this.price;
     const moves: { pod: string; to: string }[] = [];
@@ -317,7 +333,7 @@ class Search {
       method: method ?? (candidates.length > 1 ? 'multi' : 'single'),
       decision: launches.length === 0 ? 'delete' : 'replace',
       candidates: candidates.map(({ name }) => name),
-      replacements: launches.map(({ planned }) => planned),
+      replacements: planned,
       moves: moves.sort((a, b) => compareText(a.pod, b.pod)),
       priceBefore,
       priceAfter: this.price,
@@ -328,6 +344,4 @@ class Search {
 
 const dollars = (amount: number): string => `$${String(Math.round(amount * 1e4) / 1e4)}`;
 
-function fleetPrice(nodes: readonly FleetNode[]): number {
-  return nodes.reduce((sum, { price }) => sum + price, 0);
-}
+const isSpot = ({ capacityType }: { readonly capacityType: string }): boolean => capacityType === 'spot';

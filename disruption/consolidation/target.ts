@@ -1,5 +1,5 @@
 import { compareText } from '../../packing/compare.js';
-import { loadOf, type FleetNode } from './fleet.js';
+import type { FleetNode } from './fleet.js';
 import type { Simulation } from './simulation.js';
 
 /** Which nodes to end with. */
@@ -56,7 +56,7 @@ export const isFixed = ({ removable, onlyEmpty }: FleetNode): boolean => !remova
 
 function rate(simulation: Simulation, node: FleetNode): Rated {
   const { worth } = simulation;
-  const load = loadOf(node, simulation.demandOf, simulation.compiled.dimensions.count);
+  const load = simulation.trial.loadOf(node.loads);
   const free = worth.of(node.state.free);
   const own = worth.of(load);
   const whole = own + free;

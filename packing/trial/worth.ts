@@ -1,9 +1,9 @@
-import { relax } from '../../packing/bins/relaxation.js';
-import { compile as compileBins } from '../../packing/bins/compile.js';
-import type { Compiled } from '../../packing/compiled.js';
-import { numberProblem } from '../../packing/place/bin-problem.js';
-import type { Feasibility } from '../../packing/place/feasibility.js';
-import type { Part } from '../../packing/place/part.js';
+import { relax } from '../bins/relaxation.js';
+import { compile as compileBins } from '../bins/compile.js';
+import type { Compiled } from '../compiled.js';
+import { numberProblem } from '../place/bin-problem.js';
+import type { Feasibility } from '../place/feasibility.js';
+import type { Part } from '../place/part.js';
 
 /** What resources would cost if they were bought anew, dollars per hour and unit. */
 export class Worth {

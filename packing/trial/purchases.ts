@@ -1,12 +1,12 @@
-import { solveWithBound } from '../../packing/bins/solve.js';
-import type { Compiled } from '../../packing/compiled.js';
-import type { Level } from '../../packing/compile/ladder.js';
-import type { Profile } from '../../packing/compile/universe.js';
-import type { OpenClaim } from '../../packing/output/claims.js';
-import { numberProblem, type PoolLimit } from '../../packing/place/bin-problem.js';
-import { exclusionsOf } from '../../packing/place/exclusions.js';
-import type { Member, Part } from '../../packing/place/part.js';
-import type { RuleBook } from '../../packing/topology/rules.js';
+import { solveWithBound } from '../bins/solve.js';
+import type { Compiled } from '../compiled.js';
+import type { Level } from '../compile/ladder.js';
+import type { Profile } from '../compile/universe.js';
+import type { OpenClaim } from '../output/claims.js';
+import { numberProblem, type PoolLimit } from '../place/bin-problem.js';
+import { exclusionsOf } from '../place/exclusions.js';
+import type { Member, Part } from '../place/part.js';
+import type { RuleBook } from '../topology/rules.js';
 
 /** Answers are forgotten beyond this many. */
 const mostKnown = 2000;

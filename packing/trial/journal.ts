@@ -1,10 +1,10 @@
 import type { Pod } from '../../api/kubernetes.js';
-import type { PodClass } from '../../packing/compile/classes.js';
-import { Assigner } from '../../packing/place/assigner.js';
-import type { NodeState } from '../../packing/place/node-states.js';
-import type { Group } from '../../packing/topology/groups.js';
-import { Ledger } from '../../packing/topology/ledger.js';
-import type { Rules } from '../../packing/topology/rules.js';
+import type { PodClass } from '../compile/classes.js';
+import { Assigner } from '../place/assigner.js';
+import type { NodeState } from '../place/node-states.js';
+import type { Group } from '../topology/groups.js';
+import { Ledger } from '../topology/ledger.js';
+import type { Rules } from '../topology/rules.js';
 
 /** What a trial did, so that it can be taken back: last first. */
 export class Journal {

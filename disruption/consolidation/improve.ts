@@ -1,0 +1,94 @@
+import { compareText } from '../../packing/compare.js';
+import type { Launch } from '../../packing/trial.js';
+import { priceOf, type FleetNode } from './fleet.js';
+import type { Outcome } from './outcome.js';
+import type { Simulation } from './simulation.js';
+import { isFixed } from './target.js';
+
+/** How many nodes are looked at together, one size after the other. */
+const sizes = [1, 2, 3, 5, 8, 13];
+
+/** Rounds over all sizes, as long as they improve something. */
+const rounds = 2;
+
+/** Units of search for each node that is looked at. */
+const unitsEach = 300;
+
+/** How near, as a share, a quick purchase must come for a long one to be worth its time. */
+const near = 1.03;
+
+/** Nodes looked at in all, so that time stays in proportion. */
+const mostLooks = 1500;
+
+/** How much of the price of the fleet nodes must cost more than new capacity for their pods to be looked at. */
+const leastWasteShare = 0.004;
+
+/** What must be saved of the price of nodes that exist before their pods are moved for it. */
+const leastShare = 0.01;
+
+/**
+ * Replaces a few nodes at a time of an imagined fleet by cheaper ones, or by room elsewhere: those first that are worth least
+ * for their price. `launches` are the nodes that exist in imagination alone: changing these moves nobody.
+ */
+export function improve(
+  simulation: Simulation,
+  launches: ReadonlyMap<FleetNode, Launch>,
+  { settle, pays }: { settle: (outcome: Outcome) => void; pays: (outcome: Outcome) => boolean },
+): void {
+  let looks = 0;
+  const leastWaste = leastWasteShare * priceOf(simulation.nodes.filter(({ gone }) => !gone));
+  for (let round = 0; round < rounds; round++) {
+    let improved = false;
+    for (const size of sizes) {
+      const open = simulation.nodes.filter(({ gone, open: takes }) => !gone && takes);
+      simulation.aim(open);
+      const ranked = byWaste(simulation, open);
+      for (let from = 0; from < ranked.length && looks < mostLooks; from += Math.max(1, size >> 1)) {
+        const group = ranked.slice(from, from + size).filter(({ gone }) => !gone);
+        if (group.length < Math.min(size, ranked.length)) continue;
+        looks += group.length;
+        if (wasteOf(simulation, group) < leastWaste) continue;
+        const price = priceOf(group);
+        const least = leastShare * priceOf(group.filter((node) => !launches.has(node)));
+        const outcome = tryGroup(simulation, group, price - least);
+        if (outcome === undefined) continue;
+        const isCheaper = priceOf(outcome.launches) < price - least - noise;
+        if (!isCheaper || (group.every((node) => !launches.has(node)) && !pays(outcome))) {
+          simulation.undo();
+          continue;
+        }
+        settle(outcome);
+        simulation.aim(simulation.nodes.filter(({ gone, open: takes }) => !gone && takes));
+        improved = true;
+      }
+    }
+    if (!improved) return;
+  }
+}
+
+const noise = 1e-9;
+
+/** A quick purchase first; a long one where that comes near to `most`, dollars per hour. */
+function tryGroup(simulation: Simulation, group: readonly FleetNode[], most: number): Outcome | undefined {
+  const quick = simulation.attempt(group, { units: 0, most });
+  if (quick === undefined) return undefined;
+  const price = priceOf(quick.launches);
+  if (price < most || price > most * near) return quick;
+  simulation.undo();
+  return simulation.attempt(group, { units: unitsEach * group.length, most });
+}
+
+/** Nodes by what their pods would cost less elsewhere. */
+function byWaste(simulation: Simulation, nodes: readonly FleetNode[]): FleetNode[] {
+  const waste = new Map(
+    nodes
+      .filter((node) => !isFixed(node) && node.price > noise)
+      .map((node) => [node, node.price - simulation.worth.of(simulation.trial.loadOf(node.loads))]),
+  );
+  return [...waste.keys()].sort((a, b) => waste.get(b)! - waste.get(a)! || compareText(a.name, b.name));
+}
+
+/** What the nodes cost more than new capacity for their pods would at the least. */
+function wasteOf(simulation: Simulation, group: readonly FleetNode[]): number {
+  return group.reduce((sum, node) => sum + node.price - simulation.worth.of(simulation.trial.loadOf(node.loads)), 0);
+}

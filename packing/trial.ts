@@ -1,0 +1,13 @@
+/*
+ * What-if for callers that change a cluster step by step: which pods go where when nodes are taken away, and what would be
+ * launched for the others. The one way from disruption/consolidation into packing.
+ */
+export { viewNodes, type NodeView } from './compile/nodes.js';
+export type { PodClass } from './compile/classes.js';
+export type { Level } from './compile/ladder.js';
+export type { NodeState } from './place/node-states.js';
+export type { Member, Part } from './place/part.js';
+export type { Landing } from './trial/journal.js';
+export type { Launches, Way } from './trial/launches.js';
+export { Trial, type Launch, type Loads } from './trial/trial.js';
+export type { Worth } from './trial/worth.js';

@@ -1,0 +1,135 @@
+import { labels } from '../../api/labels.js';
+import type { InstanceType } from '../../core/instance-type.js';
+import type { Compiled } from '../compiled.js';
+import { satisfies } from '../compile/key-space.js';
+import { valuesOf, varietiesOf } from '../compile/min-values.js';
+import type { NodeView } from '../compile/nodes.js';
+import type { Row } from '../compile/universe.js';
+import type { OpenClaim } from '../output/claims.js';
+import type { NodeState } from '../place/node-states.js';
+import { satisfiedBy } from '../requirements/requirement.js';
+import { readRequirements } from '../requirements/requirements.js';
+import type { PlannedClaim } from '../types.js';
+
+/** An offering that a claim may be launched as. */
+export interface Way {
+  readonly zone: string;
+  readonly capacityType: string;
+  /** Dollars per hour. */
+  readonly price: number;
+}
+
+/** What claims may launch, and the nodes that they become. */
+export class Launches {
+  private readonly rowsOf = new Map<string, Map<string, Row[]>>();
+
+  constructor(private readonly compiled: Compiled) {
+    for (const row of compiled.universe.rows) {
+      const pool = row.profile.pool.name;
+      let byType = this.rowsOf.get(pool);
+      if (byType === undefined) this.rowsOf.set(pool, (byType = new Map<string, Row[]>()));
+      const there = byType.get(row.type.name);
+      if (there === undefined) byType.set(row.type.name, [row]);
+      else there.push(row);
+    }
+  }
+
+  /** Whether some NodePool can launch this capacity type at all. */
+  offers(capacityType: string): boolean {
+    return this.compiled.universe.rows.some((row) => row.capacityType === capacityType);
+  }
+
+  /** By type, in the order of the list: the offerings that the claim leaves open. */
+  waysOf(claim: PlannedClaim): Map<string, readonly Way[]> {
+    const given = readRequirements(claim.requirements);
+    const constraint = this.compiled.space.probe(given);
+    const zone = given.get(labels.zone);
+    const capacity = given.get(labels.capacityType);
+    const open = new Map<Row['profile'], boolean>();
+    const isOpen = ({ profile }: Row): boolean => {
+      let known = open.get(profile);
+      if (known === undefined) open.set(profile, (known = satisfies(constraint, profile.values)));
+      return known;
+    };
+    const byType = this.rowsOf.get(claim.nodePool);
+    const ways = new Map<string, readonly Way[]>();
+    for (const name of claim.instanceTypes) {
+      const own: Way[] = [];
+      for (const row of byType?.get(name) ?? []) {
+        if (
+          (zone === undefined || satisfiedBy(zone, row.zone)) &&
+          (capacity === undefined || satisfiedBy(capacity, row.capacityType)) &&
+          isOpen(row)
+        ) {
+          own.push({ zone: row.zone, capacityType: row.capacityType, price: row.offering.price });
+        }
+      }
+      ways.set(name, own);
+    }
+    return ways;
+  }
+
+  /** Whether these types have fewer different values than the claim's pool asks for (section 2.5). */
+  areTooUniform(claim: PlannedClaim, relaxed: boolean, types: readonly string[]): boolean {
+    const pool = this.compiled.pools.find(({ name }) => name === claim.nodePool);
+    const varieties = varietiesOf(
+      relaxed || pool === undefined ? readRequirements(claim.requirements) : pool.requirements,
+    );
+    if (varieties.length === 0) return false;
+    const byType = this.rowsOf.get(claim.nodePool);
+    const listed: InstanceType[] = types.flatMap((name) => byType?.get(name)?.[0]?.type ?? []);
+    return varieties.some(
+      (variety) => new Set(listed.flatMap((type) => valuesOf(type, variety))).size < variety.atLeast,
+    );
+  }
+
+  /** The row that a claim is launched as: its cheapest offering. */
+  rowFor({ row }: OpenClaim, { cheapest }: PlannedClaim): Row {
+    const own = this.compiled.universe.rows[row]!;
+    const { pool, reservation } = own.profile;
+    // The cheapest offering listed may be of another profile than the row that the solver bought.
+    return (
+      this.rowsOf
+        .get(pool.name)
+        ?.get(cheapest.instanceType)
+        ?.find(
+          ({ zone, capacityType, offering, profile }) =>
+            zone === cheapest.zone &&
+            capacityType === cheapest.capacityType &&
+            offering.price === cheapest.pricePerHour &&
+            (profile.reservation ?? '') === (reservation ?? ''),
+        ) ?? own
+    );
+  }
+
+  /** A new node of this row, with nothing on it but its daemons. */
+  blank(row: Row, name: string, index: number): NodeState {
+    const { profile } = row;
+    const { pool } = profile;
+    const { overhead, daemonPorts } = this.compiled.offers.of(profile);
+    const view: NodeView = {
+      name,
+      labels: {
+        [labels.nodePool]: pool.name,
+        [labels.instanceType]: row.type.name,
+        [labels.zone]: row.zone,
+        [labels.capacityType]: row.capacityType,
+        [labels.hostname]: name,
+      },
+      taints: pool.taints,
+      initialized: true,
+      leaving: false,
+      allocatable: {},
+    };
+    return {
+      index,
+      view,
+      free: this.compiled.offers.allocatable(row.type).map((amount, d) => amount - overhead[d]!),
+      kind: { index: -1 - index, values: profile.values, taints: pool.taints },
+      ports: [...daemonPorts],
+      pods: [],
+      host: name,
+      attach: undefined,
+    };
+  }
+}
