@@ -1,15 +1,16 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { sleep } from '@temporalio/activity';
+import { activityInfo, sleep } from '@temporalio/activity';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { annotations, labels } from '../api/labels.js';
-import type { LaunchRequest } from '../cloud/port.js';
+import type { CloudProvider, LaunchRequest, NodeClass } from '../cloud/port.js';
 import { failures, isDomainError } from '../core/failures.js';
-import { isTrue } from '../core/conditions.js';
+import { conditionOf, isTrue } from '../core/conditions.js';
 import { launchToken } from '../core/ids.js';
 import { isDrainable, isReschedulable } from '../disruption/pods.js';
+import type { Kind } from '../kube/port.js';
 import type { ClaimRef } from '../workflows/messages.js';
 import type { CloudActivities, InstanceView, LaunchInstanceResult } from './contract.js';
-import { nodeClassOf, nodeOf, poolOf } from './cluster.js';
+import { managedClaims, nodeClassOf, nodeOf, poolOf } from './cluster.js';
 import type { ActivityDeps } from './deps.js';
 import { collectClaims, collectInstances } from './garbage.js';
 import { interruptionEvents } from './interruption-events.js';
@@ -18,7 +19,10 @@ import { identityOf, labelsOf } from './labels-of.js';
 import { withFailures } from './to-failure.js';
 import { getClaim, updateClaim } from './writes.js';
 
+const reservationLabel = 'karpenter.k8s.aws/capacity-reservation-id';
 const pollMs = 5000;
+/** A claim older than this may have a history that nobody here knows. */
+const youngMs = 120_000;
 /** Karpenter cuts the message of a failed launch here. */
 const longestMessage = 300;
 
@@ -45,7 +49,9 @@ export function createCloudActivities(deps: ActivityDeps): CloudActivities {
         await sleep(pollMs);
       }
     },
-    inspectInstance: (input) => Promise.resolve(inspect(deps, input)),
+    inspectInstance: (input) => inspect(deps, input),
+    refreshCatalogue: async () => deps.cloud.refresh?.(),
+    sweepCloud: () => sweep(deps),
     collectInstances: () => collectInstances(deps),
     collectClaims: () => collectClaims(deps),
   });
@@ -56,10 +62,10 @@ async function launch(deps: ActivityDeps, ref: ClaimRef): Promise<LaunchInstance
   if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return { state: 'gone' };
   const request = await requestFor(deps, claim);
   if (typeof request === 'string') return { state: 'refused', reason: 'insufficient_capacity', message: request };
+  await deps.offerings.refresh();
   try {
     const result = await deps.cloud.launch(request);
-    const unavailable = result.ok ? result.value.unavailable : result.error.unavailable;
-    if (unavailable.length > 0) deps.cloud.markUnavailable(unavailable);
+    await report(deps, result);
     if (result.ok) {
       const { instanceId, instanceType, zone, capacityType } = result.value;
       deps.log.info({ nodeClaim: ref.name, instanceId, instanceType, zone, capacityType }, 'launched an instance');
@@ -70,6 +76,22 @@ async function launch(deps: ActivityDeps, ref: ClaimRef): Promise<LaunchInstance
   } catch (error) {
     throw await launchFailed(deps, ref, error);
   }
+}
+
+/** What the cloud said of its offerings is known to every worker before the claim's fate is. */
+async function report(deps: ActivityDeps, result: Awaited<ReturnType<CloudProvider['launch']>>): Promise<void> {
+  const unavailable = result.ok ? result.value.unavailable : result.error.unavailable;
+  if (unavailable.length > 0) {
+    deps.cloud.markUnavailable(unavailable);
+    await deps.offerings.refused(unavailable);
+  }
+  if (result.ok) await deps.offerings.succeeded(result.value);
+}
+
+/** Section 3.4, 1.4: what no node class and no claim refers to any more. */
+async function sweep(deps: ActivityDeps): Promise<void> {
+  const nodeClasses = deps.cache.all(deps.cloud.nodeClassKind.kind as Kind) as readonly NodeClass[];
+  await deps.cloud.sweep?.(nodeClasses, managedClaims(deps));
 }
 
 /** Whatever else goes wrong is shown on the claim and tried again until the launch timeout (section 3.1). */
@@ -96,7 +118,27 @@ async function requestFor(deps: ActivityDeps, claim: NodeClaim): Promise<LaunchR
   if (nodeClass.metadata.deletionTimestamp !== undefined) {
     return `${nodeClassRef.kind} ${nodeClassRef.name} is being deleted`;
   }
-  return { claim, pool, nodeClass, clientToken: launchToken(claim.metadata.uid ?? '') };
+  const { uid = '', creationTimestamp = '' } = claim.metadata;
+  // Nobody has tried yet: neither this activity nor, as the claim would show, an earlier one.
+  const young = deps.now() - Date.parse(creationTimestamp) < youngMs;
+  const tried = activityInfo().attempt > 1 || conditionOf(claim.status?.conditions, 'Launched') !== undefined;
+  return { claim, pool, nodeClass, clientToken: launchToken(uid), firstAttempt: young && !tried };
+}
+
+/** Section 4.15: what EC2 takes back is not offered again for a while. */
+async function hide(deps: ActivityDeps, kind: string, claim: NodeClaim): Promise<void> {
+  const { instanceType, zone, capacityType } = labelsOf(claim);
+  const reservationId = claim.metadata.labels?.[reservationLabel];
+  if (kind === 'spot_interrupted' && capacityType === 'spot') {
+    const offering = { instanceType, zone, capacityType, reason: 'SpotInterruption' };
+    deps.cloud.markUnavailable([offering]);
+    await deps.offerings.refused([offering]);
+  }
+  if (kind === 'capacity_reservation_interrupted' && reservationId !== undefined) {
+    deps.cloud.markUnavailable([
+      { instanceType, zone, capacityType, reservationId, reason: 'ReservationInterruption' },
+    ]);
+  }
 }
 
 /** Section 3.3: tags that need the names of node and claim, once. */
@@ -110,10 +152,10 @@ async function tag(
   await updateClaim(deps.kube, ref, () => ({ metadata: { annotations: { [annotations.tagged]: 'true' } } }));
 }
 
-function inspect(
+async function inspect(
   deps: ActivityDeps,
   { instanceId, kind, at }: { instanceId: string; kind: string; at: number },
-): InstanceView {
+): Promise<InstanceView> {
   const claim = deps.cache.all('NodeClaim').find(({ status }) => status?.providerID?.endsWith(`/${instanceId}`));
   if (claim === undefined) return { state: 'unknown' };
   const { nodePool, ...offering } = labelsOf(claim);
@@ -122,9 +164,7 @@ function inspect(
   for (const event of interruptionEvents(kind, claim.metadata.name ?? '', nodeName)) {
     deps.events.publish({ ...event, regarding: regardingClaim(claim) });
   }
-  if (kind === 'spot_interrupted' && offering.capacityType === 'spot') {
-    deps.cloud.markUnavailable([{ ...offering, reason: 'SpotInterruption' }]);
-  }
+  await hide(deps, kind, claim);
   const pods = nodeName === undefined ? [] : deps.cache.podsOnNode(nodeName);
   const moving = pods.filter((pod) => isDrainable(pod, at));
   const graces = moving.map(({ spec }) => (spec.terminationGracePeriodSeconds ?? 30) * 1000);

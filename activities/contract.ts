@@ -148,6 +148,10 @@ export interface CloudActivities {
   /** Heartbeats until the cloud knows the instance no longer. */
   awaitInstanceGone(input: { providerId: string }): Promise<void>;
   inspectInstance(input: { instanceId: string; kind: string; at: number }): Promise<InstanceView>;
+  /** Reads instance types and prices again (section 5.2). */
+  refreshCatalogue(): Promise<void>;
+  /** Removes launch templates and instance profiles that nothing uses any more (sections 1.4, 3.4). */
+  sweepCloud(): Promise<void>;
   collectInstances(): Promise<{ terminated: string[] }>;
   collectClaims(): Promise<{ deleted: string[] }>;
 }

@@ -1,6 +1,6 @@
 import type { Consolidation, ConsolidationCommand, ConsolidationInput } from '../disruption/consolidation/types.js';
 import type { Plan, PackingInput, PackingSettings } from '../packing/types.js';
-import type { CloudProvider } from '../cloud/port.js';
+import type { CloudProvider, UnavailableOffering } from '../cloud/port.js';
 import type { FeatureGates } from '../core/feature-gates.js';
 import type { ClusterCache, EventRecorder, KubeClient } from '../kube/port.js';
 
@@ -11,6 +11,7 @@ export interface ActivityDeps {
   readonly cache: ClusterCache;
   readonly cloud: CloudProvider;
   readonly events: EventRecorder;
+  readonly offerings: OfferingLedger;
   /** Packs away from the event loop, so that heartbeats go on. */
   readonly packer: Packer;
   readonly packing: PackingSettings;
@@ -21,6 +22,17 @@ export interface ActivityDeps {
   readonly now: () => number;
   /** How long a node with pods on their way is left alone, milliseconds (section 2.10). */
   readonly nominationMs: number;
+}
+
+/**
+ * What every worker knows of offerings that are out of capacity; durable. None of it throws: a ledger that cannot be
+ * reached is made up for by the next refusal.
+ */
+export interface OfferingLedger {
+  refused(offerings: readonly UnavailableOffering[]): Promise<void>;
+  succeeded(offering: Pick<UnavailableOffering, 'capacityType' | 'instanceType' | 'zone'>): Promise<void>;
+  /** Lets the cloud provider know what other workers found out. */
+  refresh(): Promise<void>;
 }
 
 export interface Packer {

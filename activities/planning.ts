@@ -9,6 +9,7 @@ import { managedClaims, managedPools } from './cluster.js';
 import { claimPlans } from './claim-plans.js';
 import type { PlanningActivities, PlanNodesInput, PlanNodesResult } from './contract.js';
 import type { ActivityDeps } from './deps.js';
+import { learnMemory } from './learn-memory.js';
 import { packingInput } from './packing-input.js';
 import { withFailures } from './to-failure.js';
 
@@ -30,6 +31,8 @@ async function planNodes(deps: ActivityDeps, input: PlanNodesInput): Promise<Pla
   if (missing !== undefined) return { state: 'notReady', reason: missing };
   const pools = managedPools(deps);
   const started = deps.now();
+  await deps.offerings.refresh();
+  learnMemory(deps);
   const packing = await packingInput(deps, pools, input.without);
   const plan = await deps.packer.plan(packing);
   const seconds = (deps.now() - started) / 1000;

@@ -138,6 +138,10 @@ export interface UnavailableOffering {
   readonly capacityType: string;
   /** The cloud's error code. */
   readonly reason: string;
+  /** The placement group, or its partition as `group/number`, within which it refused. */
+  readonly placement?: string;
+  /** The capacity reservation that has no room, where `capacityType` is `reserved`. */
+  readonly reservationId?: string;
   /** Milliseconds of the epoch; absent where the provider's default applies. */
   readonly until?: number;
 }

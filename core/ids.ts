@@ -20,6 +20,8 @@ export const workflowIds = {
   collectGarbage: (cluster: string) => `${cluster}/collect-garbage`,
   refreshCatalogue: (cluster: string) => `${cluster}/refresh-catalogue`,
   reportSavings: (cluster: string) => `${cluster}/report-savings`,
+  offerings: (cluster: string) => `${cluster}/offerings`,
+  sweepCloud: (cluster: string) => `${cluster}/sweep-cloud`,
 } as const;
 
 export type WorkflowKind = keyof typeof workflowIds;
@@ -38,6 +40,8 @@ const segments: Readonly<Record<string, WorkflowKind>> = {
   'collect-garbage': 'collectGarbage',
   'refresh-catalogue': 'refreshCatalogue',
   'report-savings': 'reportSavings',
+  offerings: 'offerings',
+  'sweep-cloud': 'sweepCloud',
 };
 
 /** The inverse of `workflowIds`; undefined for an id that is none of ours. */

@@ -7,83 +7,138 @@ export interface RefusedOffering {
   readonly zone: string;
   readonly capacityType: string;
   readonly reason: string;
+  /** The placement group, or its partition as `group/number`, within which it refused; absent: outside of any. */
+  readonly placement?: string;
   /** Milliseconds of the epoch; absent: three minutes from when it is marked. */
   readonly until?: number;
 }
 
+/** A refusal as it is remembered. */
+export interface RememberedRefusal extends RefusedOffering {
+  /** Left alone until then; afterwards it may be tried again. */
+  readonly until: number;
+  /** How long this pause is, milliseconds: refusing again soon after it doubles it. */
+  readonly forMs: number;
+}
+
+/** Which offering is asked about. */
+type Offering = Pick<RefusedOffering, 'capacityType' | 'instanceType' | 'zone' | 'placement'>;
+
 /** The longest that an offering is left alone for refusing again and again. */
 const longestMs = 8 * unavailableMs;
+/** A refusal is remembered this many times as long as its pause, to tell the next one from it. */
+const remembered = 2;
 
 /**
- * Offerings that are out of capacity, as this process knows them. One that refuses again when it is tried after its
- * time is left alone for twice as long, up to 24 minutes. `now` gives milliseconds of the epoch.
+ * Offerings that are out of capacity. One that refuses again when it is tried after its time is left alone for twice as
+ * long, up to 24 minutes. `now` gives milliseconds of the epoch.
  */
 export class UnavailableOfferings {
-  private readonly entries = new Map<string, RefusedOffering & { readonly until: number }>();
-  private readonly refusals = new Map<string, { readonly at: number; readonly forMs: number }>();
+  private readonly entries = new Map<string, RememberedRefusal>();
+  private readonly closed = new Set<string>();
   private changes = 0;
 
-  constructor(private readonly now: () => number) {}
+  constructor(
+    private readonly now: () => number,
+    carried: readonly RememberedRefusal[] = [],
+  ) {
+    for (const entry of carried) this.set(offeringKey(entry), entry);
+  }
 
   /** Changes whenever the answers of `get` may. */
   get version(): string {
     const now = this.now();
-    for (const [key, entry] of this.entries) {
-      if (entry.until > now) continue;
-      this.entries.delete(key);
+    for (const key of this.closed) {
+      if ((this.entries.get(key)?.until ?? 0) > now) continue;
+      this.closed.delete(key);
       this.changes += 1;
     }
     return String(this.changes);
   }
 
   mark(offerings: readonly RefusedOffering[]): void {
+    const now = this.now();
+    this.forget(now);
     for (const offering of offerings) {
-      const key = keyOf(offering.capacityType, offering.instanceType, offering.zone);
-      const until = offering.until ?? this.now() + this.pause(key);
-      this.entries.set(key, { ...offering, until });
-      this.changes += 1;
+      const key = offeringKey(offering);
+      const known = this.entries.get(key);
+      const { until } = offering;
+      if (until !== undefined) this.set(key, { ...offering, until, forMs: known?.forMs ?? unavailableMs });
+      else if (known === undefined) this.set(key, { ...offering, until: now + unavailableMs, forMs: unavailableMs });
+      else if (known.until > now) this.set(key, { ...offering, until: known.until, forMs: known.forMs });
+      else {
+        const forMs = Math.min(longestMs, 2 * known.forMs);
+        this.set(key, { ...offering, until: now + forMs, forMs });
+      }
     }
   }
 
   /** An offering that gave an instance is trusted as before. */
-  succeeded(capacityType: string, instanceType: string, zone: string): void {
-    const key = keyOf(capacityType, instanceType, zone);
-    this.refusals.delete(key);
-    if (this.entries.delete(key)) this.changes += 1;
-  }
-
-  private pause(key: string): number {
-    const now = this.now();
-    const last = this.refusals.get(key);
-    // Reports of one and the same refusal, and refusals long ago, start over.
-    const again = last !== undefined && now >= last.at + last.forMs && now < last.at + 3 * last.forMs;
-    const same = last !== undefined && now < last.at + last.forMs;
-    const forMs = again ? Math.min(longestMs, 2 * last.forMs) : same ? last.forMs : unavailableMs;
-    this.refusals.set(key, same ? last : { at: now, forMs });
-    return same ? last.at + last.forMs - now : forMs;
+  succeeded(capacityType: string, instanceType: string, zone: string, placement?: string): void {
+    const key = offeringKey({ capacityType, instanceType, zone, ...(placement === undefined ? {} : { placement }) });
+    if (!this.entries.delete(key)) return;
+    this.closed.delete(key);
+    this.changes += 1;
   }
 
   get(
     capacityType: string,
     instanceType: string,
     zone: string,
+    placement?: string,
   ): { readonly until: number; readonly reason: string } | undefined {
-    if (this.entries.size === 0) return undefined;
+    if (this.closed.size === 0) return undefined;
     const now = this.now();
-    const keys = [
-      keyOf(capacityType, instanceType, zone),
-      keyOf(capacityType, '*', zone),
-      keyOf(capacityType, instanceType, '*'),
-      keyOf(capacityType, '*', '*'),
-    ];
-    for (const key of keys) {
-      const entry = this.entries.get(key);
+    const where = placement === undefined ? {} : { placement };
+    const any = '*';
+    for (const [type, place] of [
+      [instanceType, zone],
+      [any, zone],
+      [instanceType, any],
+      [any, any],
+    ] as const) {
+      const entry = this.entries.get(offeringKey({ capacityType, instanceType: type, zone: place, ...where }));
       if (entry !== undefined && entry.until > now) return entry;
     }
     return undefined;
   }
+
+  /** Every refusal that still matters, those first whose time is over first; `until` may be past. */
+  all(): readonly RememberedRefusal[] {
+    const now = this.now();
+    return [...this.entries.values()]
+      .filter((entry) => forgottenAt(entry) > now)
+      .sort((a, b) => a.until - b.until || (offeringKey(a) < offeringKey(b) ? -1 : 1));
+  }
+
+  /** When the next offering may be tried again or be forgotten; undefined when nothing is remembered. */
+  nextChange(): number | undefined {
+    const now = this.now();
+    const times = this.all().map((entry) => (entry.until > now ? entry.until : forgottenAt(entry)));
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  private set(key: string, entry: RememberedRefusal): void {
+    this.entries.set(key, entry);
+    this.closed.add(key);
+    this.changes += 1;
+  }
+
+  private forget(now: number): void {
+    for (const [key, entry] of this.entries) {
+      if (forgottenAt(entry) > now) continue;
+      this.entries.delete(key);
+      if (this.closed.delete(key)) this.changes += 1;
+    }
+  }
 }
 
-function keyOf(capacityType: string, instanceType: string, zone: string): string {
-  return `${capacityType}/${instanceType}/${zone}`;
+function forgottenAt({ until, forMs }: RememberedRefusal): number {
+  return until + remembered * forMs;
+}
+
+/** What tells one offering from another. */
+export function offeringKey({ capacityType, instanceType, zone, placement }: Offering): string {
+  const key = `${capacityType}/${instanceType}/${zone}`;
+  return placement === undefined ? key : `${key}/${placement}`;
 }

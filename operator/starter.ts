@@ -10,7 +10,7 @@ import { workflowIds } from '../core/ids.js';
 import type {
   BatchWindow,
   ClaimRef,
-  CollectGarbageInput,
+  CloudUpkeepInput,
   DisruptInput,
   HandleInterruptionInput,
   InterruptionNotice,
@@ -30,6 +30,10 @@ import {
 } from '../workflows/messages.js';
 
 const garbageEveryMs = 120_000;
+/** Section 5.2. */
+const catalogueEveryMs = 12 * 3_600_000;
+/** Section 1.4: instance profiles out of use. */
+const sweepEveryMs = 30 * 60_000;
 
 /**
  * The operator's only way to act: it starts workflows and signals them. Ids make every call repeatable; a workflow that
@@ -133,18 +137,23 @@ export class Starter {
     });
   }
 
-  /** Garbage collection runs by a Schedule: it goes on whoever leads. */
+  /** What is done over and over runs by Schedules: it goes on whoever leads. */
   async ensureSchedules(): Promise<void> {
-    const scheduleId = workflowIds.collectGarbage(this.cluster);
-    const input: CollectGarbageInput = { cluster: this.cluster };
+    await this.schedule(workflowIds.collectGarbage(this.cluster), 'collectGarbage', garbageEveryMs);
+    await this.schedule(workflowIds.refreshCatalogue(this.cluster), 'refreshCatalogue', catalogueEveryMs);
+    await this.schedule(workflowIds.sweepCloud(this.cluster), 'sweepCloud', sweepEveryMs);
+  }
+
+  private async schedule(scheduleId: string, workflowType: string, every: number): Promise<void> {
+    const input: CloudUpkeepInput = { cluster: this.cluster };
     try {
       await this.client.schedule.create({
         scheduleId,
-        spec: { intervals: [{ every: garbageEveryMs }] },
+        spec: { intervals: [{ every }] },
         policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
         action: {
           type: 'startWorkflow',
-          workflowType: 'collectGarbage',
+          workflowType,
           workflowId: scheduleId,
           taskQueue: this.taskQueue,
           args: [input],

@@ -3,6 +3,7 @@ import { conditionOf, isTrue } from '../core/conditions.js';
 import { parseWorkflowId } from '../core/ids.js';
 import { labelsOf } from '../activities/labels-of.js';
 import type { KubeClient } from '../kube/port.js';
+import { unavailableOfferings } from '../worker/offering-ledger.js';
 import type { Explanation } from '../workflows/messages.js';
 import { explainQuery, searchAttributes } from '../workflows/messages.js';
 
@@ -41,7 +42,18 @@ export interface PoolRow {
   readonly nodes: number;
 }
 
+/** An offering that is left alone for want of capacity. */
+export interface OfferingRow {
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly capacityType: string;
+  readonly reason: string;
+  /** ISO 8601. */
+  readonly until: string;
+}
+
 export interface StatusReport {
+  readonly unavailable: readonly OfferingRow[];
   readonly pools: readonly PoolRow[];
   readonly claims: readonly ClaimRow[];
   readonly workflows: readonly WorkflowRow[];
@@ -57,8 +69,32 @@ export async function statusReport(deps: {
   /** Milliseconds of the epoch. */
   readonly now: number;
 }): Promise<StatusReport> {
-  const [pools, claims, workflows] = await Promise.all([poolRows(deps), claimRows(deps), workflowRows(deps)]);
-  return { pools, claims, workflows };
+  const [pools, claims, workflows, unavailable] = await Promise.all([
+    poolRows(deps),
+    claimRows(deps),
+    workflowRows(deps),
+    offeringRows(deps),
+  ]);
+  return { pools, claims, workflows, unavailable };
+}
+
+/** Without a worker nobody answers: then none is shown. */
+async function offeringRows({
+  client,
+  cluster,
+  now,
+}: {
+  client: Client;
+  cluster: string;
+  now: number;
+}): Promise<OfferingRow[]> {
+  const refusals = await unavailableOfferings(client, cluster).catch(() => []);
+  return refusals
+    .filter(({ until }) => until > now)
+    .map(({ instanceType, zone, capacityType, reason, until }) => ({
+      ...{ instanceType, zone, capacityType, reason },
+      until: new Date(until).toISOString(),
+    }));
 }
 
 async function poolRows({ kube }: { kube: Pick<KubeClient, 'list'> }): Promise<PoolRow[]> {

@@ -92,6 +92,7 @@ async function run(
     signal,
   );
   readiness.temporal = true;
+  world.offerings.connect(client);
   await syncing;
   const address = settings.TEMPORAL_ADDRESS;
   const onState = (connected: boolean): void => void (readiness.temporal = connected);

@@ -9,6 +9,7 @@ import type { Kind } from '../kube/port.js';
 import { bufferKinds, optionalKinds, snapshotKinds } from '../kube/snapshot.js';
 import { createCloud } from './cloud.js';
 import { createMetrics } from './metrics.js';
+import { TemporalOfferingLedger } from './offering-ledger.js';
 import { PackingPool } from './packing-pool.js';
 import type { Settings } from './settings.js';
 
@@ -20,6 +21,7 @@ export interface World extends ActivityDeps {
   readonly settings: Settings;
   readonly log: Logger;
   readonly metrics: ReturnType<typeof createMetrics>;
+  readonly offerings: TemporalOfferingLedger;
   readonly identity: string;
   close(): Promise<void>;
 }
@@ -56,6 +58,7 @@ export function createWorld(settings: Settings): World {
     instance: identity,
     onFailure: ({ reason }, error) => log.debug({ reason, error: String(error) }, 'could not publish an event'),
   });
+  const offerings = new TemporalOfferingLedger(settings.CLUSTER_NAME, cloud, log, () => Date.now());
   const packer = new PackingPool(settings.PACKING_THREADS, log);
   return {
     settings,
@@ -64,6 +67,7 @@ export function createWorld(settings: Settings): World {
     cache,
     cloud,
     events,
+    offerings,
     packer,
     packing: {
       preferencePolicy: settings.PREFERENCE_POLICY,

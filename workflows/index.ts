@@ -7,5 +7,7 @@ export { launchNode } from './launch-node.js';
 export { measureSavings } from './measure-savings.js';
 export { provision } from './provision.js';
 export { repairNode } from './repair-node.js';
+export { offerings } from './offerings.js';
+export { refreshCatalogue, sweepCloud } from './cloud-upkeep.js';
 export { rotateExpired } from './rotate-expired.js';
 export { terminateNode } from './terminate-node.js';

@@ -1,11 +1,12 @@
-import type { ClaimRow, PoolRow, StatusReport, WorkflowRow } from '../../operator/status-report.js';
+import type { ClaimRow, OfferingRow, PoolRow, StatusReport, WorkflowRow } from '../../operator/status-report.js';
 import { renderTable } from './table.js';
 
 /** What the cluster has and what Stowage is doing about it, for a person. */
-export function statusText({ pools, claims, workflows }: StatusReport): string {
+export function statusText({ pools, claims, workflows, unavailable }: StatusReport): string {
   const sections = [
     section('NodePools', pools.length === 0 ? 'none' : poolTable(pools)),
     section('NodeClaims', claims.length === 0 ? 'none' : claimTable(claims)),
+    ...(unavailable.length === 0 ? [] : [section('Offerings out of capacity', offeringTable(unavailable))]),
     section('Under way', workflows.length === 0 ? 'nothing' : workflowTable(workflows)),
   ];
   return `${sections.join('\n\n')}\n`;
@@ -33,6 +34,19 @@ function claimTable(claims: readonly ClaimRow[]): string {
       claim.state,
       age(claim.ageMs),
       claim.message,
+    ]),
+  );
+}
+
+function offeringTable(offerings: readonly OfferingRow[]): string {
+  return renderTable(
+    ['TYPE', 'CAPACITY', 'ZONE', 'UNTIL', 'REASON'],
+    offerings.map(({ instanceType, capacityType, zone, until, reason }) => [
+      instanceType,
+      capacityType,
+      zone,
+      until,
+      reason,
     ]),
   );
 }

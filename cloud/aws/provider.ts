@@ -177,7 +177,10 @@ export class AwsProvider implements CloudProvider {
   }
 
   markUnavailable(offerings: Parameters<CloudProvider['markUnavailable']>[0]): void {
-    this.unavailable.mark(offerings);
+    // A reservation is counted, not timed: it is read again within a minute (section 3.3).
+    for (const { reservationId } of offerings)
+      if (reservationId !== undefined) this.reservations.exhausted(reservationId);
+    this.unavailable.mark(offerings.filter(({ reservationId }) => reservationId === undefined));
   }
 
   learnMemory(observed: Parameters<NonNullable<CloudProvider['learnMemory']>>[0]): void {

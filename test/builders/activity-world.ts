@@ -66,6 +66,7 @@ export async function createActivityWorld(): Promise<ActivityWorld> {
   await cache.start(stopping.signal);
   const events: EventToPublish[] = [];
   const silent = (): void => undefined;
+  const nothing = (): Promise<void> => Promise.resolve();
   return {
     kube,
     cloud,
@@ -77,6 +78,7 @@ export async function createActivityWorld(): Promise<ActivityWorld> {
       cache,
       cloud,
       events: { publish: (event) => void events.push(event) },
+      offerings: { refused: nothing, succeeded: nothing, refresh: nothing },
       packer: {
         plan: (input) => Promise.resolve(plan(input)),
         consolidate: (input) => Promise.resolve(consolidate(input)),

@@ -214,6 +214,14 @@ export class FakeActivities
     return Promise.resolve(this.instance);
   }
 
+  async refreshCatalogue(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async sweepCloud(): Promise<void> {
+    return Promise.resolve();
+  }
+
   async collectInstances(): Promise<{ terminated: string[] }> {
     return Promise.resolve({ terminated: ['i-lost'] });
   }

@@ -71,6 +71,11 @@ export class WorkflowRig {
     return handle;
   }
 
+  /** Counts a workflow that the test started itself among its own. */
+  track(workflowId: string, runId: string): void {
+    this.seen.push({ workflowId, runId });
+  }
+
   /** Milliseconds of the epoch by the server's clock, which skips. */
   async now(): Promise<number> {
     return this.env.currentTimeMs();

@@ -1,0 +1,27 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { Node } from '../api/kubernetes.js';
+import { labels } from '../api/labels.js';
+import { isTrue } from '../core/conditions.js';
+import { parseResource } from '../core/resources.js';
+import { managedClaims, nodeOf } from './cluster.js';
+import type { ActivityDeps } from './deps.js';
+
+/** Nodes are looked at again only when something changed: the cache then has another array. */
+const seen = new WeakMap<object, readonly [readonly Node[], readonly NodeClaim[]]>();
+
+/** What registered nodes really have shrinks the estimates for their type and image (section 3.6, scenario 70). */
+export function learnMemory(deps: Pick<ActivityDeps, 'cloud' | 'cache'>): void {
+  const nodes = deps.cache.all('Node');
+  const claims = deps.cache.all('NodeClaim');
+  const [oldNodes, oldClaims] = seen.get(deps.cloud) ?? [];
+  if (deps.cloud.learnMemory === undefined || (oldNodes === nodes && oldClaims === claims)) return;
+  seen.set(deps.cloud, [nodes, claims]);
+  for (const claim of managedClaims(deps)) {
+    if (!isTrue(claim.status?.conditions, 'Registered')) continue;
+    const memory = nodeOf(deps.cache, claim)?.status?.capacity?.['memory'];
+    const instanceType = claim.metadata.labels?.[labels.instanceType];
+    const imageId = claim.status?.imageID;
+    if (memory === undefined || instanceType === undefined || imageId === undefined) continue;
+    deps.cloud.learnMemory({ instanceType, imageId, memory: parseResource('memory', memory) });
+  }
+}

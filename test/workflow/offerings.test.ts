@@ -1,0 +1,60 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { workflowIds } from '../../core/ids.js';
+import { unavailableMs } from '../../core/unavailable-offerings.js';
+import {
+  offeringsRefusedSignal,
+  offeringSucceededSignal,
+  taskQueues,
+  unavailableOfferingsQuery,
+} from '../../workflows/messages.js';
+import { cluster, WorkflowRig } from './rig.js';
+
+let rig: WorkflowRig;
+
+beforeAll(async () => {
+  rig = await WorkflowRig.start(['sweepCloud']);
+}, 120_000);
+afterEach(() => rig.finish());
+afterAll(() => rig.close());
+
+const refused = (instanceType: string) => ({
+  instanceType,
+  zone: 'a',
+  capacityType: 'spot',
+  reason: 'InsufficientInstanceCapacity',
+});
+
+test('each offering has its timer: open again after three minutes, longer when it refuses again, forgotten in peace', async () => {
+  const workflowId = workflowIds.offerings(cluster);
+  const started = await rig.client.workflow.signalWithStart('offerings', {
+    workflowId,
+    taskQueue: taskQueues(cluster).control,
+    args: [{ cluster }],
+    signal: offeringsRefusedSignal,
+    signalArgs: [[refused('m5.large'), refused('c5.large')]],
+  });
+  rig.track(workflowId, started.signaledRunId);
+  const handle = rig.client.workflow.getHandle(workflowId);
+  const begin = await rig.now();
+  const first = await rig.until(async () => {
+    const all = await handle.query(unavailableOfferingsQuery);
+    return all.length === 2 ? all : undefined;
+  });
+  for (const { until } of first) expect(until - begin).toBeLessThanOrEqual(unavailableMs + 5000);
+
+  await handle.signal(offeringSucceededSignal, { instanceType: 'c5.large', zone: 'a', capacityType: 'spot' });
+  await rig.env.sleep(unavailableMs + 1000);
+  const open = await handle.query(unavailableOfferingsQuery);
+  expect(open.map(({ instanceType }) => instanceType)).toEqual(['m5.large']);
+  expect(open[0]!.until).toBeLessThanOrEqual(await rig.now());
+
+  await handle.signal(offeringsRefusedSignal, [refused('m5.large')]);
+  const again = await rig.until(async () => {
+    const [one] = await handle.query(unavailableOfferingsQuery);
+    return one !== undefined && one.forMs === 2 * unavailableMs ? one : undefined;
+  });
+  expect(again.until).toBeGreaterThan((await rig.now()) + unavailableMs);
+
+  await handle.result();
+  expect(await handle.query(unavailableOfferingsQuery)).toEqual([]);
+});

@@ -1,0 +1,110 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
+import type { Log, OfferingLedger } from '../activities/deps.js';
+import type { CloudProvider } from '../cloud/port.js';
+import { workflowIds } from '../core/ids.js';
+import { offeringKey } from '../core/unavailable-offerings.js';
+import type { RefusedOffering, RememberedRefusal } from '../core/unavailable-offerings.js';
+import type { OfferingsInput } from '../workflows/messages.js';
+import {
+  offeringsRefusedSignal,
+  offeringSucceededSignal,
+  taskQueues,
+  unavailableOfferingsQuery,
+} from '../workflows/messages.js';
+
+const freshMs = 3000;
+const patienceMs = 3000;
+/** A signal has to stay small. */
+const refusalsInSignal = 200;
+
+/**
+ * The worker's end of the workflow `offerings` (workflows/offerings.ts): tells it of refusals, and tells the cloud
+ * provider of this process what other workers told it. Before `connect` it does nothing.
+ */
+export class TemporalOfferingLedger implements OfferingLedger {
+  private client: Client | undefined;
+  private readAt = Number.NEGATIVE_INFINITY;
+  private reading: Promise<void> | undefined;
+  private remembered: ReadonlySet<string> = new Set();
+
+  constructor(
+    private readonly cluster: string,
+    private readonly cloud: Pick<CloudProvider, 'markUnavailable'>,
+    private readonly log: Log,
+    private readonly now: () => number,
+  ) {}
+
+  connect(client: Client): void {
+    this.client = client;
+  }
+
+  async refused(offerings: readonly RefusedOffering[]): Promise<void> {
+    for (let from = 0; from < offerings.length; from += refusalsInSignal) {
+      const refusals = offerings
+        .slice(from, from + refusalsInSignal)
+        .map(({ instanceType, zone, capacityType, reason, placement }) => ({
+          ...{ instanceType, zone, capacityType, reason },
+          ...(placement === undefined ? {} : { placement }),
+        }));
+      await this.attempt('telling of offerings out of capacity', async (client) => {
+        const input: OfferingsInput = { cluster: this.cluster };
+        await client.workflow.signalWithStart('offerings', {
+          workflowId: workflowIds.offerings(this.cluster),
+          taskQueue: taskQueues(this.cluster).control,
+          args: [input],
+          signal: offeringsRefusedSignal,
+          signalArgs: [refusals],
+          staticSummary: 'offerings that are out of capacity',
+        });
+      });
+    }
+    this.readAt = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Costs nothing for an offering that is not remembered to have refused. */
+  async succeeded({ capacityType, instanceType, zone, placement }: Omit<RefusedOffering, 'reason'>): Promise<void> {
+    const offering = { capacityType, instanceType, zone, ...(placement === undefined ? {} : { placement }) };
+    if (!this.remembered.has(offeringKey(offering))) return;
+    await this.attempt('telling of an offering with capacity again', (client) =>
+      client.workflow.getHandle(workflowIds.offerings(this.cluster)).signal(offeringSucceededSignal, offering),
+    );
+  }
+
+  refresh(): Promise<void> {
+    if (this.now() - this.readAt < freshMs) return Promise.resolve();
+    this.reading ??= this.read().finally(() => {
+      this.reading = undefined;
+    });
+    return this.reading;
+  }
+
+  private async read(): Promise<void> {
+    await this.attempt('asking which offerings are out of capacity', async (client) => {
+      const refusals = await unavailableOfferings(client, this.cluster);
+      this.remembered = new Set(refusals.map(offeringKey));
+      this.cloud.markUnavailable(refusals.filter(({ until }) => until > this.now()));
+    });
+    this.readAt = this.now();
+  }
+
+  private async attempt(what: string, action: (client: Client) => Promise<void>): Promise<void> {
+    if (this.client === undefined) return;
+    try {
+      await action(this.client);
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) this.log.warn({ error: String(error) }, `${what} failed`);
+    }
+  }
+}
+
+/** Refusals that the cluster remembers. Rejects when Temporal, or a worker to answer, is away. */
+export async function unavailableOfferings(client: Client, cluster: string): Promise<readonly RememberedRefusal[]> {
+  const handle = client.workflow.getHandle(workflowIds.offerings(cluster));
+  try {
+    return await client.connection.withDeadline(Date.now() + patienceMs, () => handle.query(unavailableOfferingsQuery));
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return [];
+    throw error;
+  }
+}
