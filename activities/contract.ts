@@ -74,7 +74,19 @@ export interface CreateClaimsInput {
   readonly reason: string;
 }
 
+/** What becomes of a pod. */
+export interface PodExplanation {
+  readonly state: 'unknown' | 'bound' | 'waiting' | 'planned' | 'unschedulable';
+  readonly why: string;
+  /** Further facts, each a sentence. */
+  readonly details: readonly string[];
+  /** The node that it runs on or is planned onto. */
+  readonly node?: string;
+}
+
 export interface PlanningActivities {
+  /** Plans anew and says what becomes of one pod; changes nothing. */
+  explainPod(input: { readonly namespace: string; readonly name: string }): Promise<PodExplanation>;
   planNodes(input: PlanNodesInput): Promise<PlanNodesResult>;
 }
 

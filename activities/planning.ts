@@ -9,6 +9,7 @@ import { managedClaims, managedPools } from './cluster.js';
 import { claimPlans } from './claim-plans.js';
 import type { PlanningActivities, PlanNodesInput, PlanNodesResult } from './contract.js';
 import type { ActivityDeps } from './deps.js';
+import { explainPod } from './explain-pod.js';
 import { learnMemory } from './learn-memory.js';
 import { packingInput } from './packing-input.js';
 import { withFailures } from './to-failure.js';
@@ -23,7 +24,10 @@ const failuresPublished = 100;
 
 /** Packs pending pods from the cluster cache (section 2). Decides, publishes events and says on CapacityBuffers what became of them. */
 export function createPlanningActivities(deps: ActivityDeps): PlanningActivities {
-  return withFailures<PlanningActivities>({ planNodes: (input) => planNodes(deps, input) });
+  return withFailures<PlanningActivities>({
+    planNodes: (input) => planNodes(deps, input),
+    explainPod: (input) => explainPod(deps, input),
+  });
 }
 
 async function planNodes(deps: ActivityDeps, input: PlanNodesInput): Promise<PlanNodesResult> {

@@ -69,6 +69,17 @@ program
     process.stdout.write(await status(flags));
   });
 
+program
+  .command('why')
+  .description('say why a pod, node or NodeClaim of a live cluster is where it is (stowage why pod/NAME)')
+  .allowUnknownOption()
+  .helpOption(false)
+  .argument('[subject and flags...]')
+  .action(async (args: string[]) => {
+    const { why } = await import('./why.js');
+    process.stdout.write(await why(args));
+  });
+
 /** What every command on files takes: where the objects and the catalogue are, how to print, and the policies of packing. */
 function offline(command: Command): Command {
   return command

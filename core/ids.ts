@@ -21,6 +21,7 @@ export const workflowIds = {
   refreshCatalogue: (cluster: string) => `${cluster}/refresh-catalogue`,
   reportSavings: (cluster: string) => `${cluster}/report-savings`,
   offerings: (cluster: string) => `${cluster}/offerings`,
+  explainPod: (cluster: string, namespace: string, pod: string) => `${cluster}/explain/${namespace}/${pod}`,
   sweepCloud: (cluster: string) => `${cluster}/sweep-cloud`,
 } as const;
 
@@ -41,6 +42,7 @@ const segments: Readonly<Record<string, WorkflowKind>> = {
   'refresh-catalogue': 'refreshCatalogue',
   'report-savings': 'reportSavings',
   offerings: 'offerings',
+  explain: 'explainPod',
   'sweep-cloud': 'sweepCloud',
 };
 

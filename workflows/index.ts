@@ -2,6 +2,7 @@
 export { collectGarbage } from './collect-garbage.js';
 export { consolidate } from './consolidate.js';
 export { disrupt } from './disrupt.js';
+export { explainPod } from './explain-pod.js';
 export { handleInterruption } from './handle-interruption.js';
 export { launchNode } from './launch-node.js';
 export { measureSavings } from './measure-savings.js';

@@ -127,6 +127,7 @@ class Launch {
       zone: instance.zone,
       capacity: instance.capacityType,
       ...(instance.pricePerHour === undefined ? {} : { 'price per hour': instance.pricePerHour }),
+      ...(instance.unavailable.length === 0 ? {} : { 'out of capacity': refusalsOf(instance.unavailable) }),
     });
     await this.activities.kube.recordLaunch({ claim, instance });
     return this.stopped ? { done: this.supersededNow() } : undefined;
@@ -195,6 +196,21 @@ class Launch {
       ...(this.providerId === undefined ? {} : { providerId: this.providerId }),
     };
   }
+}
+
+/** What refused before something was found, by capacity type and reason: `spot: 180 offerings (UnfulfillableCapacity)`. */
+function refusalsOf(refused: readonly { readonly capacityType: string; readonly reason: string }[]): string {
+  const counts = new Map<string, number>();
+  for (const { capacityType, reason } of refused) {
+    const key = `${capacityType}/${reason}`;
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return [...counts]
+    .map(
+      ([key, count]) =>
+        `${key.split('/')[0] ?? ''}: ${count} offering${count === 1 ? '' : 's'} (${key.split('/')[1] ?? ''})`,
+    )
+    .join(', ');
 }
 
 function isTimeout(error: unknown): boolean {

@@ -259,6 +259,12 @@ export const offeringSucceededSignal =
 /** Refusals that still matter; an offering whose `until` is past may be tried again. */
 export const unavailableOfferingsQuery = defineQuery<readonly RememberedRefusal[]>('unavailableOfferings');
 
+export interface ExplainPodInput {
+  readonly cluster: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
 export interface CloudUpkeepInput {
   readonly cluster: string;
 }

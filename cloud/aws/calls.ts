@@ -58,6 +58,8 @@ const budgets = {
   launch: { burst: 100, perSecond: 20 },
   mutate: { burst: 100, perSecond: 10 },
   other: { burst: 200, perSecond: 100 },
+  /** Standard queues know no limit that matters here. */
+  queue: { burst: 500, perSecond: 500 },
 } as const;
 
 const maxAttempts = 4;
@@ -210,16 +212,16 @@ const otherCalls = (clients: Clients, call: Caller) => ({
   describeCluster: (name: string) =>
     call('eks:DescribeCluster', 'other', () => clients.eks.send(new DescribeClusterCommand({ name }))),
   getQueueUrl: (name: string) =>
-    call('sqs:GetQueueUrl', 'other', () => clients.sqs.send(new GetQueueUrlCommand({ QueueName: name }))),
+    call('sqs:GetQueueUrl', 'queue', () => clients.sqs.send(new GetQueueUrlCommand({ QueueName: name }))),
   receiveMessages: (input: sqs.ReceiveMessageCommandInput, signal: AbortSignal) =>
     call(
       'sqs:ReceiveMessage',
-      'other',
+      'queue',
       () => clients.sqs.send(new ReceiveMessageCommand(input), { abortSignal: signal }),
       false,
     ),
   deleteMessages: (input: sqs.DeleteMessageBatchCommandInput) =>
-    call('sqs:DeleteMessage', 'other', () => clients.sqs.send(new DeleteMessageBatchCommand(input))),
+    call('sqs:DeleteMessage', 'queue', () => clients.sqs.send(new DeleteMessageBatchCommand(input))),
 });
 
 /** Regions that answer GetProducts, by partition and distance. */

@@ -98,7 +98,9 @@ export class NodeClassResolver {
     return this.part('SubnetsReady', { subnets: status?.subnets }, async () => {
       const subnets = await this.deps.subnets.find(spec.subnetSelectorTerms);
       if (subnets.length === 0)
-        return missing('SubnetsNotFound', 'spec.subnetSelectorTerms selects no subnet', { subnets: [] });
+        return missing('SubnetsNotFound', nothing('subnet', 'DescribeSubnets', spec.subnetSelectorTerms), {
+          subnets: [],
+        });
       return found({
         subnets: subnets.map(({ id, zone, zoneID }) => ({ id, zone, ...(zoneID === undefined ? {} : { zoneID }) })),
       });
@@ -109,7 +111,7 @@ export class NodeClassResolver {
     return this.part('SecurityGroupsReady', { securityGroups: status?.securityGroups }, async () => {
       const securityGroups = await findSecurityGroups(this.deps.calls, spec.securityGroupSelectorTerms);
       if (securityGroups.length > 0) return found({ securityGroups });
-      const message = 'spec.securityGroupSelectorTerms selects no security group';
+      const message = nothing('securityGroup', 'DescribeSecurityGroups', spec.securityGroupSelectorTerms);
       return missing('SecurityGroupsNotFound', message, { securityGroups: [] });
     });
   }
@@ -118,7 +120,7 @@ export class NodeClassResolver {
     return this.part('AMIsReady', { amis: status?.amis }, async () => {
       const amis = await this.deps.images.resolve(spec);
       if (amis.length > 0) return found({ amis });
-      return missing('AMINotFound', 'spec.amiSelectorTerms selects no image', { amis: [] });
+      return missing('AMINotFound', nothing('ami', 'DescribeImages', spec.amiSelectorTerms), { amis: [] });
     });
   }
 
@@ -220,6 +222,16 @@ function isSomething(value: unknown): boolean {
 
 function found(values: Partial<EC2NodeClassStatus>): { found: Partial<EC2NodeClassStatus> } {
   return { found: values };
+}
+
+const longestTerms = 200;
+
+/** What a selector asked for in vain, and which call said so. */
+function nothing(what: 'subnet' | 'securityGroup' | 'ami', call: string, terms: readonly object[]): string {
+  const noun = { subnet: 'subnet', securityGroup: 'security group', ami: 'image' }[what];
+  const asked = terms.map((term) => JSON.stringify(term)).join(' or ');
+  const short = asked.length > longestTerms ? `${asked.slice(0, longestTerms)}...` : asked;
+  return `spec.${what}SelectorTerms selects no ${noun}: ec2:${call} found none for ${short}`;
 }
 
 function missing(

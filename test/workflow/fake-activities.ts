@@ -18,6 +18,7 @@ import type {
   PlanningActivities,
   RepairActivities,
   RepairView,
+  PodExplanation,
   TerminationActivities,
   TerminationStart,
 } from '../../activities/contract.js';
@@ -128,6 +129,10 @@ export class FakeActivities
 
   inputsOf<T>(name: string): T[] {
     return this.calls.filter((call) => call.name === name).map((call) => call.input as T);
+  }
+
+  async explainPod(): Promise<PodExplanation> {
+    return Promise.resolve({ state: 'unknown', why: 'nobody knows', details: [] });
   }
 
   async planNodes(): Promise<PlanNodesResult> {

@@ -1,0 +1,82 @@
+import type { Pod } from '../api/kubernetes.js';
+import { labels } from '../api/labels.js';
+import type { InstanceType, Offering } from '../core/instance-type.js';
+import { pinnedValue } from '../core/launch-options.js';
+import { isProvisionable, podKey } from '../disruption/pods.js';
+import type { Plan } from '../packing/types.js';
+import type { PodExplanation } from './contract.js';
+import { managedPools } from './cluster.js';
+import type { ActivityDeps } from './deps.js';
+import { packingInput } from './packing-input.js';
+
+const blockersTold = 10;
+
+/** What becomes of a pod, and why: packing is asked anew, with the cluster as it is now; nothing is written. */
+export async function explainPod(
+  deps: ActivityDeps,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): Promise<PodExplanation> {
+  const pod = deps.cache.get('Pod', { namespace, name });
+  if (pod === undefined) return { state: 'unknown', why: `pod ${namespace}/${name} does not exist`, details: [] };
+  const { nodeName } = pod.spec;
+  if (nodeName !== undefined && nodeName !== '') {
+    return { state: 'bound', node: nodeName, why: `it runs on node ${nodeName}`, details: [] };
+  }
+  if (!isProvisionable(pod)) return { state: 'waiting', why: whyNotOurs(pod), details: [] };
+  await deps.offerings.refresh();
+  const input = await packingInput(deps, managedPools(deps));
+  const plan = await deps.packer.plan(input);
+  const out = [...input.catalogues.values()].flatMap(outOfCapacity);
+  return { ...placeIn(plan, podKey(pod)), details: [...new Set([...blockersOf(plan, podKey(pod)), ...out])] };
+}
+
+function whyNotOurs({ spec, status, metadata }: Pod): string {
+  if (metadata.deletionTimestamp !== undefined) return 'it is being deleted';
+  if ((status?.nominatedNodeName ?? '') !== '')
+    return `kube-scheduler makes room for it on ${status?.nominatedNodeName ?? ''}`;
+  if ((spec.schedulingGates ?? []).length > 0) return 'its scheduling gates hold it back';
+  return 'kube-scheduler has not found it unschedulable (yet)';
+}
+
+function placeIn(plan: Plan, key: string): Omit<PodExplanation, 'details'> {
+  const existing = plan.existingNodes.find(({ pods }) => pods.includes(key));
+  if (existing !== undefined) {
+    return { state: 'planned', node: existing.node, why: `it fits on ${existing.node}, which is there or on its way` };
+  }
+  const claim = plan.newNodeClaims.find(({ pods }) => pods.includes(key));
+  if (claim !== undefined)
+    return { state: 'planned', why: `a node of NodePool ${claim.nodePool} is launched: ${claim.why}` };
+  const stuck = plan.unschedulable.find(({ pod }) => pod === key);
+  return { state: 'unschedulable', why: stuck?.reason ?? 'the plan leaves it out' };
+}
+
+function blockersOf(plan: Plan, key: string): string[] {
+  const stuck = plan.unschedulable.find(({ pod }) => pod === key);
+  return (stuck?.blockers ?? [])
+    .slice(0, blockersTold)
+    .map(({ nodePool, message }) => (nodePool === undefined ? message : `${nodePool}: ${message}`));
+}
+
+/** By zone and capacity type: how many of a catalogue's types are left alone for want of capacity, and until when. */
+function outOfCapacity(types: readonly InstanceType[]): string[] {
+  const places = new Map<string, { out: Offering[]; all: number }>();
+  for (const { offerings } of types) {
+    for (const offering of offerings) {
+      const zone = pinnedValue(offering.requirements, labels.zone) ?? '';
+      const capacityType = pinnedValue(offering.requirements, labels.capacityType) ?? '';
+      const key = `${capacityType} in zone ${zone}`;
+      const place = places.get(key) ?? { out: [], all: 0 };
+      place.all += 1;
+      if (offering.unavailableUntil !== undefined) place.out.push(offering);
+      places.set(key, place);
+    }
+  }
+  return [...places]
+    .filter(([, { out }]) => out.length > 0)
+    .map(([place, { out, all }]) => {
+      const until = Math.min(...out.map(({ unavailableUntil = 0 }) => unavailableUntil));
+      const how = out.length === all ? `no ${place} has capacity` : `${out.length} of ${all} types lack ${place}`;
+      return `${how} (${out[0]?.unavailableReason ?? ''}); tried again from ${new Date(until).toISOString()} on`;
+    })
+    .sort();
+}

@@ -1,0 +1,48 @@
+import { Client, Connection } from '@temporalio/client';
+import { createKubeClient } from '../kube/client.js';
+import type { KubeClient } from '../kube/port.js';
+import { readSettings, SettingsError, type Settings } from '../worker/settings.js';
+import { UsageError } from './exit.js';
+
+const connectTimeoutMs = 5000;
+
+/** A live cluster: its API server and its Temporal. */
+export interface Live {
+  readonly kube: KubeClient;
+  readonly client: Client;
+  readonly cluster: string;
+}
+
+/** Settings of a command on a live cluster. Throws `UsageError` where they do not work. */
+export function liveSettings(flags: Record<string, string>): Settings {
+  try {
+    return readSettings(process.env, flags);
+  } catch (error) {
+    if (error instanceof SettingsError) throw new UsageError(error.message);
+    throw error;
+  }
+}
+
+/** Runs `action` with a connection to the cluster, and closes it. Throws `UsageError` when Temporal is away. */
+export async function withLive<T>(settings: Settings, command: string, action: (live: Live) => Promise<T>): Promise<T> {
+  const kube = createKubeClient({
+    userAgent: `stowage-${command}`,
+    ...(settings.KUBECONFIG !== undefined && { kubeconfig: settings.KUBECONFIG }),
+  });
+  try {
+    const connection = await Connection.connect({
+      address: settings.TEMPORAL_ADDRESS,
+      connectTimeout: connectTimeoutMs,
+    }).catch((error: unknown) => {
+      throw new UsageError(`Temporal cannot be reached at ${settings.TEMPORAL_ADDRESS}: ${(error as Error).message}`);
+    });
+    try {
+      const client = new Client({ connection, namespace: settings.TEMPORAL_NAMESPACE });
+      return await action({ kube, client, cluster: settings.CLUSTER_NAME });
+    } finally {
+      await connection.close();
+    }
+  } finally {
+    kube.close();
+  }
+}

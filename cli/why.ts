@@ -1,0 +1,184 @@
+import { Option } from 'commander';
+import { WorkflowNotFoundError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
+import type { PodExplanation } from '../activities/contract.js';
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import { labelsOf } from '../activities/labels-of.js';
+import { parseWorkflowId, workflowIds } from '../core/ids.js';
+import type { Explanation, NodeVerdict } from '../workflows/messages.js';
+import { explainQuery, searchAttributes, taskQueues, whyNotUpdate } from '../workflows/messages.js';
+import { UsageError } from './exit.js';
+import { liveSettings, withLive } from './live.js';
+import type { Live } from './live.js';
+import { givenFlags, settingsCommand } from './settings-command.js';
+
+/** What `stowage why` found out, for `-o json`. */
+export interface Why {
+  readonly subject: string;
+  readonly answer: string;
+  readonly details: readonly string[];
+  readonly workflows: readonly WhyWorkflow[];
+}
+
+interface WhyWorkflow {
+  readonly workflowId: string;
+  readonly state: string;
+  readonly phase: string;
+  readonly waitingFor?: string;
+  readonly until?: string;
+  readonly facts: Explanation['facts'];
+}
+
+const patienceMs = 5000;
+const workflowsShown = 20;
+
+/** `stowage why pod/NAME | node/NAME | nodeclaim/NAME`: why it is where it is, and what is under way for it, as text. */
+export async function why(args: readonly string[]): Promise<string> {
+  const command = settingsCommand('stowage why', 'say why a pod, node or NodeClaim is where it is')
+    .argument('<subject>', 'pod/NAME, node/NAME or nodeclaim/NAME')
+    .option('-n, --namespace <name>', 'namespace of the pod', 'default')
+    .addOption(new Option('-o, --output <form>', 'how to print').choices(['text', 'json']).default('text'));
+  command.parse(args, { from: 'user' });
+  const { output, namespace = 'default', ...flags } = givenFlags(command);
+  const { kind, name } = subjectOf(command.args[0] ?? '');
+  const found = await withLive(liveSettings(flags), 'why', async (live) => {
+    if (kind === 'pod') return whyPod(live, namespace, name);
+    return kind === 'node' ? whyNode(live, name) : whyClaim(live, name);
+  });
+  return output === 'json' ? `${JSON.stringify(found, null, 1)}\n` : whyText(found);
+}
+
+function subjectOf(text: string): { readonly kind: 'pod' | 'node' | 'nodeclaim'; readonly name: string } {
+  const [kind, name, ...more] = text.split('/');
+  const known = { pod: 'pod', po: 'pod', node: 'node', no: 'node', nodeclaim: 'nodeclaim' } as const;
+  const found = Object.entries(known).find(([each]) => each === kind?.toLowerCase().replace(/s$/, ''))?.[1];
+  if (found !== undefined && name !== undefined && name !== '' && more.length === 0) return { kind: found, name };
+  throw new UsageError(`"${text}": expected pod/NAME, node/NAME or nodeclaim/NAME`);
+}
+
+async function whyPod(live: Live, namespace: string, name: string): Promise<Why> {
+  const { client, cluster } = live;
+  const subject = `pod ${namespace}/${name}`;
+  const explanation: PodExplanation = await client.connection.withDeadline(Date.now() + 60_000, () =>
+    client.workflow.execute('explainPod', {
+      workflowId: workflowIds.explainPod(cluster, namespace, name),
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      taskQueue: taskQueues(cluster).control,
+      args: [{ cluster, namespace, name }],
+      staticSummary: `why is ${subject} where it is?`,
+    }),
+  );
+  const { state, node, why: answer, details } = explanation;
+  const claim = node === undefined ? undefined : await claimOfNode(live, node);
+  if (claim === undefined) return { subject, answer, details, workflows: [] };
+  const launch = await explained(client, workflowIds.launch(cluster, claim.metadata.uid ?? ''), 'launch');
+  const facts = Object.entries(launch?.facts ?? {}).map(([fact, value]) => `the node's launch: ${fact} ${value}`);
+  return {
+    subject,
+    answer: state === 'bound' ? `${answer}, ${describe(claim)}` : answer,
+    details: [...details, ...facts],
+    workflows: launch === undefined ? [] : [launch],
+  };
+}
+
+async function whyNode(live: Live, name: string): Promise<Why> {
+  const claim = await claimOfNode(live, name);
+  const verdict = await disruptVerdict(live, name);
+  if (claim === undefined) {
+    return {
+      subject: `node ${name}`,
+      answer: 'no NodeClaim stands for it: it is none of ours',
+      details: [],
+      workflows: [],
+    };
+  }
+  return {
+    subject: `node ${name}`,
+    answer: describe(claim),
+    details: [`disruption: ${verdict}`, ...waiting(claim)],
+    workflows: await workflowsOf(live, claim),
+  };
+}
+
+async function whyClaim(live: Live, name: string): Promise<Why> {
+  const claim = await live.kube.get('NodeClaim', { name });
+  if (claim === undefined) throw new UsageError(`NodeClaim ${name} does not exist`);
+  return {
+    subject: `nodeclaim ${name}`,
+    answer: describe(claim),
+    details: waiting(claim),
+    workflows: await workflowsOf(live, claim),
+  };
+}
+
+async function claimOfNode({ kube }: Live, node: string): Promise<NodeClaim | undefined> {
+  const claims = await kube.list('NodeClaim');
+  return claims.find(({ status, metadata }) => status?.nodeName === node || metadata.name === node);
+}
+
+function describe(claim: NodeClaim): string {
+  const { nodePool, instanceType, zone, capacityType } = labelsOf(claim);
+  const going = claim.metadata.deletionTimestamp === undefined ? '' : ', which is being deleted';
+  const what = instanceType === '' ? 'not launched yet' : `${instanceType} ${capacityType} in ${zone}`;
+  return `NodeClaim ${claim.metadata.name ?? ''} of NodePool ${nodePool} (${what})${going}`;
+}
+
+/** Conditions that do not hold, with what they say. */
+function waiting({ status }: NodeClaim): string[] {
+  return (status?.conditions ?? [])
+    .filter((condition) => condition.status !== 'True' && condition.type !== 'Ready')
+    .map(({ type, status: value, reason = '', message = '' }) => `${type} is ${value}: ${reason} ${message}`.trim());
+}
+
+/** What `disrupt` says of the node now; a worker has to answer. */
+async function disruptVerdict({ client, cluster }: Live, node: string): Promise<string> {
+  const handle = client.workflow.getHandle(workflowIds.disrupt(cluster));
+  try {
+    const verdict: NodeVerdict = await client.connection.withDeadline(Date.now() + 4 * patienceMs, () =>
+      handle.executeUpdate(whyNotUpdate, { args: [node] }),
+    );
+    return `${verdict.verdict}: ${verdict.why}`;
+  } catch (error) {
+    const cause = error instanceof Error ? (error.cause ?? error) : error;
+    return `not known (${cause instanceof Error ? cause.message : String(cause)})`;
+  }
+}
+
+async function workflowsOf({ client, cluster }: Live, claim: NodeClaim): Promise<WhyWorkflow[]> {
+  const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+  const query = [
+    `${searchAttributes.cluster.name} = ${quoted(cluster)}`,
+    `${searchAttributes.nodeClaim.name} = ${quoted(claim.metadata.name ?? '')}`,
+  ].join(' AND ');
+  const found: WhyWorkflow[] = [];
+  for await (const { workflowId, status } of client.workflow.list({ query })) {
+    if (found.length >= workflowsShown) break;
+    const one = await explained(client, workflowId, status.name.toLowerCase());
+    if (one !== undefined) found.push(one);
+  }
+  return found.sort((a, b) => (a.workflowId < b.workflowId ? -1 : 1));
+}
+
+/** Without a worker nobody answers: the workflow's state is told all the same. */
+async function explained(client: Client, workflowId: string, state: string): Promise<WhyWorkflow | undefined> {
+  try {
+    const told = await client.connection.withDeadline(Date.now() + patienceMs, () =>
+      client.workflow.getHandle(workflowId).query(explainQuery),
+    );
+    return { workflowId, state, ...told };
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    return { workflowId, state, phase: 'not known (no worker answers)', facts: {} };
+  }
+}
+
+export function whyText({ subject, answer, details, workflows }: Why): string {
+  const lines = [`${subject}: ${answer}`, ...details.map((detail) => `  - ${detail}`)];
+  for (const { workflowId, state, phase, waitingFor, until, facts } of workflows) {
+    const kind = parseWorkflowId(workflowId)?.kind ?? '';
+    const wait = waitingFor === undefined ? '' : `, waits for ${waitingFor}`;
+    lines.push(`  ${kind} ${workflowId} (${state}): ${phase}${wait}${until === undefined ? '' : ` until ${until}`}`);
+    for (const [fact, value] of Object.entries(facts)) lines.push(`      ${fact}: ${value}`);
+  }
+  return `${lines.join('\n')}\n`;
+}
