@@ -17,11 +17,19 @@ export function learnMemory(deps: Pick<ActivityDeps, 'cloud' | 'cache'>): void {
   if (deps.cloud.learnMemory === undefined || (oldNodes === nodes && oldClaims === claims)) return;
   seen.set(deps.cloud, [nodes, claims]);
   for (const claim of managedClaims(deps)) {
-    if (!isTrue(claim.status?.conditions, 'Registered')) continue;
-    const memory = nodeOf(deps.cache, claim)?.status?.capacity?.['memory'];
-    const instanceType = claim.metadata.labels?.[labels.instanceType];
-    const imageId = claim.status?.imageID;
-    if (memory === undefined || instanceType === undefined || imageId === undefined) continue;
-    deps.cloud.learnMemory({ instanceType, imageId, memory: parseResource('memory', memory) });
+    const observed = observe(deps, claim);
+    if (observed !== undefined) deps.cloud.learnMemory(observed);
   }
+}
+
+function observe(
+  deps: Pick<ActivityDeps, 'cache'>,
+  claim: NodeClaim,
+): { readonly instanceType: string; readonly imageId: string; readonly memory: number } | undefined {
+  if (!isTrue(claim.status?.conditions, 'Registered')) return undefined;
+  const memory = nodeOf(deps.cache, claim)?.status?.capacity?.['memory'];
+  const instanceType = claim.metadata.labels?.[labels.instanceType];
+  const imageId = claim.status?.imageID;
+  if (memory === undefined || instanceType === undefined || imageId === undefined) return undefined;
+  return { instanceType, imageId, memory: parseResource('memory', memory) };
 }

@@ -7,6 +7,8 @@ import type { CatalogueEntry, ObjectList, PlanJson } from '../test/checker/types
 import { type CaseFiles, caseName, makeCase, writeCase } from './case-files.js';
 import { type Kind, generate, generateCorner, kinds } from './generate/index.js';
 import { type ConsolidationResult, consolidationTable, measureConsolidations } from './consolidations.js';
+import { startStack } from '../devstack/stack.js';
+import { flood } from './interruptions.js';
 import { Peer } from './peer.js';
 import { type PlanResult, measurePlans } from './plans.js';
 import { planTable, summaries, summaryMarkdown, summaryTable } from './report.js';
@@ -54,6 +56,7 @@ interface BenchOptions {
   markdown?: string;
   keep?: string;
   consolidate?: boolean;
+  interruptions?: string | true;
 }
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -75,12 +78,36 @@ const program = new Command('bench')
   .option('--json <file>', 'write every result there')
   .option('--markdown <file>', 'write the summary there')
   .option('--consolidate', 'instead of plans: consolidate under-used clusters until nothing is left to gain')
+  .option('--interruptions [messages]', 'instead of plans: take in so many interruption notices on a stack of its own')
   .option('--keep <folder>', 'write the case files there and keep them')
   .action(async (options: BenchOptions) => {
     process.exitCode = await bench(options);
   });
 
+/** Fills the interruption queue of a stack of its own, and says how long it took until Temporal had every notice. */
+async function floodStack(count: number): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'stowage-flood-'));
+  const stack = await startStack({ folder, name: 'flood', parts: ['cloud', 'temporal'] });
+  try {
+    Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' });
+    const { awsEndpoint = '', region, temporalAddress = '' } = stack;
+    const result = await flood({ awsEndpoint, region, temporalAddress, cluster: 'flood' }, count);
+    const { messages, instances, workflows, ignored, seconds, cpuSeconds } = result;
+    process.stdout.write(
+      `${messages} messages taken in within ${seconds.toFixed(1)} s (${cpuSeconds.toFixed(1)} s of CPU): ` +
+        `${workflows} workflows for ${instances} instances, ${ignored} messages ignored\n`,
+    );
+    return workflows === instances ? 0 : 1;
+  } finally {
+    await stack.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 async function bench(options: BenchOptions): Promise<number> {
+  if (options.interruptions !== undefined) {
+    return floodStack(options.interruptions === true ? 15_000 : whole(options.interruptions));
+  }
   const peer = options.peer ? await Peer.ready(say) : undefined;
   const timeouts = { timeoutMs: options.timeout * 1000, peerTimeoutMs: options.peerTimeout * 1000 };
   if (options.consolidate === true) {

@@ -5,7 +5,7 @@ import type { PodExplanation } from '../activities/contract.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { labelsOf } from '../activities/labels-of.js';
 import { parseWorkflowId, workflowIds } from '../core/ids.js';
-import type { Explanation, NodeVerdict } from '../workflows/messages.js';
+import type { ExplainPodInput, Explanation, NodeVerdict } from '../workflows/messages.js';
 import { explainQuery, searchAttributes, taskQueues, whyNotUpdate } from '../workflows/messages.js';
 import { UsageError } from './exit.js';
 import { liveSettings, withLive } from './live.js';
@@ -59,8 +59,8 @@ function subjectOf(text: string): { readonly kind: 'pod' | 'node' | 'nodeclaim';
 async function whyPod(live: Live, namespace: string, name: string): Promise<Why> {
   const { client, cluster } = live;
   const subject = `pod ${namespace}/${name}`;
-  const explanation: PodExplanation = await client.connection.withDeadline(Date.now() + 60_000, () =>
-    client.workflow.execute('explainPod', {
+  const explanation = await client.connection.withDeadline(Date.now() + 60_000, () =>
+    client.workflow.execute<(input: ExplainPodInput) => Promise<PodExplanation>>('explainPod', {
       workflowId: workflowIds.explainPod(cluster, namespace, name),
       workflowIdConflictPolicy: 'USE_EXISTING',
       taskQueue: taskQueues(cluster).control,

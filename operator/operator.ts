@@ -16,6 +16,7 @@ import { watchNodeClasses } from './node-classes.js';
 import { watchNodePools } from './node-pools.js';
 import { watchOldAnnotations } from './old-annotations.js';
 import { watchPendingPods } from './pending-pods.js';
+import { watchReservations } from './reservations.js';
 import { Starter } from './starter.js';
 
 const karpenterLookMs = 5000;
@@ -103,6 +104,7 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
     watchCapacityBuffers(context),
     watchHealth(context),
     watchOldAnnotations(context),
+    watchReservations(context),
   ];
   try {
     await watchInterruptions(context, signal);

@@ -88,8 +88,14 @@ export class Starter {
     await this.signal(workflowIds.launch(this.cluster, uid), nodeChangedSignal);
   }
 
-  async terminate(claim: ClaimRef, nodePool: string, reason: string): Promise<'started' | 'known'> {
-    const input: TerminateNodeInput = { cluster: this.cluster, claim, nodePool, reason, deleteClaim: false };
+  /** `deleteClaim` where nobody has deleted the claim yet. */
+  async terminate(
+    claim: ClaimRef,
+    nodePool: string,
+    reason: string,
+    deleteClaim = false,
+  ): Promise<'started' | 'known'> {
+    const input: TerminateNodeInput = { cluster: this.cluster, claim, nodePool, reason, deleteClaim };
     return this.start(
       'terminateNode',
       workflowIds.terminate(this.cluster, claim.uid),

@@ -42,6 +42,7 @@ function aws(settings: Settings, kube: KubeClient, log: Logger): CloudProvider {
     vmMemoryOverheadPercent: settings.VM_MEMORY_OVERHEAD_PERCENT,
     reservedEnis: settings.RESERVED_ENIS,
     isolatedVpc: settings.ISOLATED_VPC,
+    zonalShift: settings.ENABLE_ZONAL_SHIFT,
     ...(settings.PRICE_FILE === undefined ? {} : { priceStore: priceFile(settings.PRICE_FILE) }),
     disableDryRun: settings.DISABLE_DRY_RUN,
     onProblem: (message) => log.warn({}, message),

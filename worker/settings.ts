@@ -53,6 +53,7 @@ const fields = {
   ISOLATED_VPC: flag.describe('the Pricing API cannot be reached'),
   VM_MEMORY_OVERHEAD_PERCENT: z.coerce.number().min(0).default(0.075).describe('memory that a hypervisor keeps'),
   RESERVED_ENIS: z.coerce.number().int().min(0).default(0).describe('network interfaces that pods do not get'),
+  ENABLE_ZONAL_SHIFT: flag.describe('leave zones alone that an ARC zonal shift of the EKS cluster leads away from'),
   DISABLE_DRY_RUN: flag.describe('do not try node classes out by dry runs'),
   INTERRUPTION_QUEUE: z.string().default('').describe('name of the SQS queue with interruption notices'),
   BATCH_MAX_DURATION: duration('10s').describe('longest batch window'),

@@ -40,6 +40,8 @@ import type { Clock } from './clock.js';
 import { toDomainError } from './errors.js';
 import type { IamAction } from './iam-actions.js';
 import { Limiter } from './limiter.js';
+import { signedHeaders } from './signed-get.js';
+import type { ManagedResource } from './zonal-shift.js';
 
 export interface CallsOptions {
   readonly region: string;
@@ -82,7 +84,7 @@ export function createCalls(options: CallsOptions): AwsCalls {
     ssm: new SSMClient(config),
   };
   const call = createCaller(options);
-  return { ...discoveryCalls(clients, call), ...fleetCalls(clients, call), ...otherCalls(clients, call) };
+  return { ...discoveryCalls(clients, call), ...fleetCalls(clients, call), ...otherCalls(clients, call, options) };
 }
 
 export type AwsCalls = ReturnType<typeof discoveryCalls> &
@@ -190,7 +192,7 @@ const fleetCalls = (clients: Clients, call: Caller) => ({
     call('ec2:CreateTags', 'mutate', () => clients.ec2.send(new CreateTagsCommand(input))),
 });
 
-const otherCalls = (clients: Clients, call: Caller) => ({
+const otherCalls = (clients: Clients, call: Caller, options: CallsOptions) => ({
   getInstanceProfile: (input: iam.GetInstanceProfileCommandInput) =>
     call('iam:GetInstanceProfile', 'other', () => clients.iam.send(new GetInstanceProfileCommand(input))),
   createInstanceProfile: (input: iam.CreateInstanceProfileCommandInput) =>
@@ -211,6 +213,9 @@ const otherCalls = (clients: Clients, call: Caller) => ({
     call('pricing:GetProducts', 'other', () => clients.pricing.send(new GetProductsCommand(input))),
   describeCluster: (name: string) =>
     call('eks:DescribeCluster', 'other', () => clients.eks.send(new DescribeClusterCommand({ name }))),
+  /** ARC zonal shift, of whose client there is no package: one signed GET, with the credentials of EC2's client. */
+  getManagedResource: (arn: string) =>
+    call('arc-zonal-shift:GetManagedResource', 'other', () => managedResource(clients.ec2, options, arn)),
   getQueueUrl: (name: string) =>
     call('sqs:GetQueueUrl', 'queue', () => clients.sqs.send(new GetQueueUrlCommand({ QueueName: name }))),
   receiveMessages: (input: sqs.ReceiveMessageCommandInput, signal: AbortSignal) =>
@@ -223,6 +228,18 @@ const otherCalls = (clients: Clients, call: Caller) => ({
   deleteMessages: (input: sqs.DeleteMessageBatchCommandInput) =>
     call('sqs:DeleteMessage', 'queue', () => clients.sqs.send(new DeleteMessageBatchCommand(input))),
 });
+
+async function managedResource(client: EC2Client, options: CallsOptions, arn: string): Promise<ManagedResource> {
+  const { region, endpoint = `https://arc-zonal-shift.${region}.amazonaws.com`, clock } = options;
+  const url = new URL(`/managedresources/${encodeURIComponent(arn)}`, endpoint);
+  const credentials = await client.config.credentials();
+  const headers = signedHeaders({ url, region, service: 'arc-zonal-shift', credentials, now: clock.now() });
+  const response = await fetch(url, { headers, signal: AbortSignal.timeout(60_000) });
+  const text = await response.text();
+  if (response.ok) return JSON.parse(text) as ManagedResource;
+  const name = response.headers.get('x-amzn-errortype')?.split(':')[0] ?? 'Unknown';
+  throw Object.assign(new Error(text.slice(0, 200)), { name, $metadata: { httpStatusCode: response.status } });
+}
 
 /** Regions that answer GetProducts, by partition and distance. */
 export function pricingRegionOf(region: string): string {

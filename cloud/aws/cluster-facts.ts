@@ -30,6 +30,7 @@ export class ClusterFacts {
           serviceCidr:
             cluster?.kubernetesNetworkConfig?.serviceIpv4Cidr ?? cluster?.kubernetesNetworkConfig?.serviceIpv6Cidr,
           version: cluster?.version,
+          arn: cluster?.arn,
         };
       },
       3_600_000,
@@ -53,6 +54,13 @@ export class ClusterFacts {
     };
   }
 
+  /** The cluster as a resource of AWS. */
+  async clusterArn(): Promise<string> {
+    const { arn } = await this.eks.get();
+    if (arn === undefined) throw new DomainError('Unavailable', 'eks:DescribeCluster: the cluster has no ARN yet');
+    return arn;
+  }
+
   /** `major.minor` of the control plane. */
   async kubernetesVersion(): Promise<string> {
     const version = (await this.options.kubernetesVersion?.()) ?? (await this.eks.get()).version ?? '';
@@ -67,4 +75,5 @@ interface EksCluster {
   readonly caBundle: string | undefined;
   readonly serviceCidr: string | undefined;
   readonly version: string | undefined;
+  readonly arn: string | undefined;
 }

@@ -14,7 +14,8 @@ export type IamScope =
   | 'ssm'
   | 'pricing'
   | 'eks'
-  | 'queue';
+  | 'queue'
+  | 'zonal-shift';
 
 /**
  * Every permission that this provider uses. `calls.ts` can only make calls that stand here, and the policies in
@@ -53,6 +54,7 @@ export const iamActions = {
   'sqs:GetQueueUrl': 'queue',
   'sqs:ReceiveMessage': 'queue',
   'sqs:DeleteMessage': 'queue',
+  'arc-zonal-shift:GetManagedResource': 'zonal-shift',
 } as const satisfies Readonly<Record<string, IamScope>>;
 
 export type IamAction = keyof typeof iamActions;

@@ -194,6 +194,12 @@ function readStatements(names: IamNames): IamStatement[] {
       Resource: `arn:${partition}:eks:${region}:${account}:cluster/${cluster}`,
     },
     {
+      Sid: 'ReadZonalShifts',
+      Effect: 'Allow',
+      Action: actionsOf('zonal-shift'),
+      Resource: `arn:${partition}:eks:${region}:${account}:cluster/${cluster}`,
+    },
+    {
       Sid: 'ReceiveInterruptions',
       Effect: 'Allow',
       Action: actionsOf('queue'),

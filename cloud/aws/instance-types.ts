@@ -12,6 +12,8 @@ import { architectureOf, instanceLabels, labelRequirements } from './instance-la
 import type { MachineTypes } from './machine-types.js';
 import type { PriceTable } from './prices.js';
 import type { UnavailableOfferings } from '../../core/unavailable-offerings.js';
+import { shiftOf } from './zonal-shift.js';
+import type { ShiftedZone } from './zonal-shift.js';
 
 export interface CatalogueInput {
   readonly machines: MachineTypes;
@@ -25,6 +27,8 @@ export interface CatalogueInput {
   readonly knownMemory?: (type: string, amiId: string) => number | undefined;
   /** Whether a subnet has run out of addresses for now. */
   readonly subnetExhausted?: (id: string) => boolean;
+  /** Zones that traffic is shifted away from. */
+  readonly shifts?: readonly ShiftedZone[];
   /** Instances that a capacity reservation still has room for. */
   readonly reservedCount?: (reservationId: string) => number;
 }
@@ -36,7 +40,7 @@ export interface CatalogueInput {
 export function buildCatalogue(input: CatalogueInput): InstanceType[] {
   const { spec, status } = input.nodeClass;
   const family = resolvedAmiFamily(spec);
-  const zones = zonesOf(status?.subnets ?? [], input.subnetExhausted);
+  const zones = zonesOf(status?.subnets ?? [], input);
   const types: InstanceType[] = [];
   for (const info of input.machines.infos) {
     const type = buildType(info, input, zones);
@@ -56,16 +60,21 @@ export function imageFor(
 interface Zone {
   readonly zoneId: string | undefined;
   readonly exhausted: boolean;
+  readonly shift: ShiftedZone | undefined;
 }
 
 function zonesOf(
   subnets: readonly ResolvedSubnet[],
-  exhausted: (id: string) => boolean = () => false,
+  { subnetExhausted: exhausted = () => false, shifts = [] }: CatalogueInput,
 ): ReadonlyMap<string, Zone> {
   const zones = new Map<string, Zone>();
   for (const subnet of subnets) {
     const others = zones.get(subnet.zone)?.exhausted ?? true;
-    zones.set(subnet.zone, { zoneId: subnet.zoneID, exhausted: others && exhausted(subnet.id) });
+    zones.set(subnet.zone, {
+      zoneId: subnet.zoneID,
+      exhausted: others && exhausted(subnet.id),
+      shift: shiftOf(shifts, subnet.zone, subnet.zoneID),
+    });
   }
   return zones;
 }
@@ -132,7 +141,8 @@ function buildOfferings(info: InstanceTypeInfo, input: CatalogueInput, zones: Re
   const reservations = input.nodeClass.status?.capacityReservations ?? [];
   const mayBeReserved = reservations.some((reservation) => reservation.instanceType === name);
   const offerings: Offering[] = [];
-  for (const [zone, { zoneId, exhausted }] of zones) {
+  for (const [zone, place] of zones) {
+    const { zoneId } = place;
     if (offered?.has(zone) !== true) continue;
     for (const capacityType of capacityTypes) {
       if (!usage.includes(capacityType)) continue;
@@ -145,7 +155,7 @@ function buildOfferings(info: InstanceTypeInfo, input: CatalogueInput, zones: Re
           ...(mayBeReserved ? reservationKeys.map((key) => ({ key, operator: 'DoesNotExist' as const })) : []),
         ],
         price: price ?? 0,
-        ...availability(price, exhausted, input.unavailable.get(capacityType, name, zone)),
+        ...availability(price, place, input.unavailable.get(capacityType, name, zone)),
       });
     }
   }
@@ -178,7 +188,7 @@ function reservedOfferings(type: string, input: CatalogueInput, zones: ReadonlyM
       [awsLabels.capacityReservationType]: reservationType,
       [awsLabels.capacityReservationInterruptible]: String(interruptible === true),
     });
-    const usable = count > 0 && state === 'active' && zone?.exhausted !== true;
+    const usable = count > 0 && state === 'active' && zone?.exhausted !== true && zone?.shift === undefined;
     return {
       requirements,
       price,
@@ -193,10 +203,17 @@ function reservedOfferings(type: string, input: CatalogueInput, zones: ReadonlyM
 
 function availability(
   price: number | undefined,
-  exhausted: boolean,
+  { exhausted, shift }: Zone,
   refused: { readonly until: number; readonly reason: string } | undefined,
 ): Pick<Offering, 'available' | 'unavailableReason' | 'unavailableUntil'> {
   if (price === undefined) return { available: false, unavailableReason: 'no current price is known' };
+  if (shift !== undefined) {
+    return {
+      available: false,
+      unavailableReason: 'a zonal shift leads away from the zone',
+      unavailableUntil: shift.until,
+    };
+  }
   if (exhausted) return { available: false, unavailableReason: 'no subnet of the zone has free addresses' };
   if (refused === undefined) return { available: true };
   return { available: false, unavailableReason: refused.reason, unavailableUntil: refused.until };

@@ -197,3 +197,8 @@ export function providerIdOf(zone: string, instanceId: string): string {
 export function instanceIdOf(providerId: string): string | undefined {
   return /^aws:\/\/\/[^/]*\/(i-[0-9a-z]+)$/.exec(providerId)?.[1];
 }
+
+/** The zone of a provider id; empty when it is none of AWS. */
+export function zoneOfProviderId(providerId: string): string {
+  return /^aws:\/\/\/([^/]*)\//.exec(providerId)?.[1] ?? '';
+}

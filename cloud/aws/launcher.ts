@@ -138,7 +138,9 @@ export class Launcher {
     this.deps.unavailable.mark(answer.verdict.unavailable);
     for (const id of answer.verdict.exhaustedSubnets) this.deps.subnets.markExhausted(id);
     if (answer.launched === undefined && !answer.verdict.onlyCapacity) {
-      throw new DomainError('LaunchFailed', answer.verdict.message, { action: 'ec2:CreateFleet' });
+      throw new DomainError('LaunchFailed', `ec2:CreateFleet: ${answer.verdict.message}`, {
+        action: 'ec2:CreateFleet',
+      });
     }
     return answer;
   }

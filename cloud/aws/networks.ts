@@ -17,6 +17,7 @@ const addressesMs = 5 * 60_000;
 export class Subnets {
   private readonly free = new Map<string, { addresses: number; at: number }>();
   private readonly exhausted = new Map<string, number>();
+  private readonly zoneIds = new Map<string, string>();
 
   constructor(
     private readonly calls: Pick<AwsCalls, 'describeSubnets'>,
@@ -53,6 +54,11 @@ export class Subnets {
     return (usedId) => {
       for (const id of ids) if (id !== usedId) this.add(id, addresses);
     };
+  }
+
+  /** The id of a zone in which subnets were found. */
+  zoneIdOf(zone: string): string | undefined {
+    return this.zoneIds.get(zone);
   }
 
   /** Keeps launches away from a subnet that has no addresses left. */
@@ -97,6 +103,9 @@ export class Subnets {
       (token) => this.calls.describeSubnets({ ...input, MaxResults: 1000, NextToken: token }),
       (page) => page.Subnets,
     );
+    for (const { AvailabilityZone: zone, AvailabilityZoneId: id } of subnets) {
+      if (zone !== undefined && id !== undefined) this.zoneIds.set(zone, id);
+    }
     return subnets.map((subnet) => ({
       id: subnet.SubnetId ?? '',
       zone: subnet.AvailabilityZone ?? '',

@@ -5,7 +5,7 @@ import { annotations } from '../../api/labels.js';
 import { DomainError, isDomainError } from '../../core/failures.js';
 import { hashText } from '../../core/hash.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import type { CloudProvider, NodeClass, RepairPolicy } from '../port.js';
+import type { CloudInstance, CloudProvider, NodeClass, RepairPolicy } from '../port.js';
 import { CachedByKey } from './cached.js';
 import { createCalls } from './calls.js';
 import type { AwsCalls } from './calls.js';
@@ -17,7 +17,7 @@ import { instanceDrift, staticDrift } from './drift.js';
 import { Images } from './images.js';
 import { InstanceProfiles } from './instance-profiles.js';
 import { buildCatalogue } from './instance-types.js';
-import { instanceIdOf, Instances } from './instances.js';
+import { instanceIdOf, Instances, zoneOfProviderId } from './instances.js';
 import { InterruptionQueue } from './interruption-queue.js';
 import { KnownMemory } from './known-memory.js';
 import { LaunchTemplates } from './launch-template.js';
@@ -31,6 +31,7 @@ import { Reservations } from './reservations.js';
 import { pollInstanceStatus } from './status-poll.js';
 import { TemplatePlanner } from './template-planner.js';
 import { UnavailableOfferings } from '../../core/unavailable-offerings.js';
+import { shiftOf, ZonalShifts } from './zonal-shift.js';
 
 /** EC2 as a cloud provider for EC2NodeClass `karpenter.k8s.aws/v1`. Nothing is called before it is needed. */
 export function createAwsProvider(options: AwsOptions): CloudProvider {
@@ -73,6 +74,9 @@ export class AwsProvider implements CloudProvider {
   private readonly profiles: InstanceProfiles;
   private readonly resolver: NodeClassResolver;
   private readonly launcher: Launcher;
+  private readonly shifts: ZonalShifts | undefined;
+  /** Instances as they were last seen, for zones in which EC2 is not to be asked. */
+  private seen = new Map<string, CloudInstance>();
 
   constructor(
     private readonly options: AwsOptions,
@@ -83,6 +87,7 @@ export class AwsProvider implements CloudProvider {
     const facts = new ClusterFacts(options, calls, clock);
     this.unavailable = new UnavailableOfferings(() => clock.now());
     this.prices = createPrices(options, calls, clock);
+    if (options.zonalShift === true) this.shifts = new ZonalShifts(calls, clock, () => facts.clusterArn());
     this.machines = createMachineTypes(calls, clock);
     this.catalogues = new CachedByKey(clock, catalogueMs);
     this.subnets = new Subnets(calls, clock);
@@ -134,16 +139,43 @@ export class AwsProvider implements CloudProvider {
 
   async get(providerId: string): ReturnType<CloudProvider['get']> {
     const id = instanceIdOf(providerId);
-    return id === undefined ? undefined : this.instances.get(id);
+    if (id === undefined) return undefined;
+    const known = this.seen.get(providerId);
+    if (known !== undefined && (await this.isShifted(providerId))) return known;
+    return this.instances.get(id);
   }
 
-  list(): ReturnType<CloudProvider['list']> {
-    return this.instances.list();
+  /** What a zonal shift hides is still there (section 4.18). */
+  async list(): ReturnType<CloudProvider['list']> {
+    const listed = await this.instances.list();
+    if (this.shifts === undefined) return listed;
+    const found = new Map<string, CloudInstance>(listed.map((instance) => [instance.providerId, instance]));
+    for (const [providerId, instance] of this.seen) {
+      if (!found.has(providerId) && (await this.isShifted(providerId))) found.set(providerId, instance);
+    }
+    this.seen = found;
+    return [...found.values()];
+  }
+
+  /** Whether the instance's zone is one that EC2 is not to be asked about. */
+  private async isShifted(providerId: string): Promise<boolean> {
+    const zone = zoneOfProviderId(providerId);
+    const shifts = (await this.shifts?.current()) ?? [];
+    return shiftOf(shifts, zone, this.subnets.zoneIdOf(zone)) !== undefined;
+  }
+
+  /** Calls that change something in a shifted zone wait until the shift is over. */
+  private async refuseShifted(action: string, providerId: string): Promise<void> {
+    if (!(await this.isShifted(providerId))) return;
+    const zone = zoneOfProviderId(providerId);
+    throw new DomainError('Unavailable', `${action}: withheld, a zonal shift leads away from ${zone}`);
   }
 
   async terminate(providerId: string): Promise<'terminating' | 'gone'> {
     const id = instanceIdOf(providerId);
-    return id === undefined ? 'gone' : this.instances.terminate(id);
+    if (id === undefined) return 'gone';
+    await this.refuseShifted('ec2:TerminateInstances', providerId);
+    return this.instances.terminate(id);
   }
 
   async rebootInstance(providerId: string): Promise<'rebooting' | 'gone'> {
@@ -154,6 +186,7 @@ export class AwsProvider implements CloudProvider {
   async tag(providerId: string, tags: Readonly<Record<string, string>>): Promise<void> {
     const id = instanceIdOf(providerId);
     if (id === undefined) throw new DomainError('Invalid', `${providerId} is no provider id of AWS`);
+    await this.refuseShifted('ec2:CreateTags', providerId);
     await this.instances.tag(id, tags);
   }
 
@@ -203,7 +236,11 @@ export class AwsProvider implements CloudProvider {
 
   /** Built anew when the node class, prices or availability change, and every five minutes (section 5.2). */
   private async catalogue(nodeClass: EC2NodeClass): Promise<readonly InstanceType[]> {
-    const [machines, prices] = await Promise.all([this.machines.get(), this.prices.current()]);
+    const [machines, prices, shifts] = await Promise.all([
+      this.machines.get(),
+      this.prices.current(),
+      this.shifts?.current(),
+    ]);
     const { spec, status } = nodeClass;
     await this.reservations.refresh((status?.capacityReservations ?? []).map((reservation) => reservation.id));
     const { kubelet, blockDeviceMappings, instanceStorePolicy, networkInterfaces, connectionTracking, cpuOptions } =
@@ -219,7 +256,7 @@ export class AwsProvider implements CloudProvider {
       ],
       [networkInterfaces, connectionTracking, cpuOptions, status?.subnets, status?.amis],
       [status?.capacityReservations, this.reservations.version, this.memory.version],
-      [this.unavailable.version, this.subnets.version, prices.onDemandAt, prices.spotAt],
+      [this.unavailable.version, this.subnets.version, prices.onDemandAt, prices.spotAt, shifts],
     ];
     return this.catalogues.get(hashText(JSON.stringify(content)), () =>
       Promise.resolve(
@@ -231,6 +268,7 @@ export class AwsProvider implements CloudProvider {
           region: this.options.region,
           vmMemoryOverheadPercent: this.options.vmMemoryOverheadPercent ?? 0.075,
           reservedEnis: this.options.reservedEnis ?? 0,
+          ...(shifts === undefined ? {} : { shifts }),
           subnetExhausted: (id) => this.subnets.isExhausted(id),
           knownMemory: (type, amiId) => this.memory.get(type, amiId),
           reservedCount: (id) => this.reservations.available(id),

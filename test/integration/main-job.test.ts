@@ -207,7 +207,51 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
     await deploy('unharmed', 1, { cpu: '1', memory: '1Gi' });
     await observe('The pod running', () => runningPods('unharmed', 1), within(120));
   }, 400_000);
+
+  test('no spot anywhere: on demand in the same launch, and why and status say so', async () => {
+    await cloud.setPools([{ capacityType: 'spot' }]);
+    await cloud.clearRequests();
+    await deploy('fallback', 1, { cpu: '1', memory: '1Gi' });
+    await observe('The pod running', () => runningPods('fallback', 1), within(120));
+    const [claim] = await observe('The claim Ready', readyClaims, within(60));
+    expect(claim?.metadata.labels?.['karpenter.sh/capacity-type']).toBe('on-demand');
+    const fleets = await cloud.requests({ service: 'ec2', action: 'CreateFleet' });
+    const launches = fleets.filter(({ params }) => (params as { DryRun?: string }).DryRun === undefined);
+    expect(launches).toHaveLength(2);
+
+    const [pod] = await kube.list('Pod', { namespace: 'default', labelSelector: 'app=fallback' });
+    const node = claim?.status?.nodeName ?? '';
+    const told = await stowage('why', `pod/${pod?.metadata.name ?? ''}`);
+    expect(told).toContain(`it runs on node ${node}`);
+    expect(told).toMatch(/out of capacity:? spot: [0-9]+ offerings \(InsufficientInstanceCapacity\)/);
+    expect(await stowage('why', `node/${node}`)).toMatch(/disruption: (may go|stays|going)/);
+    const status = await stowage('status');
+    expect(status).toContain('Offerings out of capacity');
+    expect(status).toMatch(/spot .*InsufficientInstanceCapacity/);
+
+    await cloud.setPools([{}]);
+    await deploy('stuck', 1, { cpu: '1', memory: '1Gi' });
+    const stuck = await observe(
+      'A pod that why knows to be stuck',
+      async () => {
+        const [found] = await kube.list('Pod', { namespace: 'default', labelSelector: 'app=stuck' });
+        const answer = await stowage('why', `pod/${found?.metadata.name ?? ''}`);
+        return answer.includes('tried again from') ? answer : undefined;
+      },
+      within(120),
+    );
+    expect(stuck).toMatch(/spot in zone \S+.*InsufficientInstanceCapacity/);
+    await cloud.setPools([]);
+  }, 400_000);
 });
+
+/** What a stowage command prints against the stack. */
+async function stowage(...args: string[]): Promise<string> {
+  const program = join(repositoryRoot(), 'bin/stowage');
+  const env = { ...process.env, ...stack.environment };
+  const { stdout } = await promisify(execFile)(process.execPath, [program, ...args], { env });
+  return stdout;
+}
 
 async function launchHistories(): Promise<string[]> {
   const connection = await Connection.connect({ address: stack.temporalAddress ?? '' });

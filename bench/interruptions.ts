@@ -1,0 +1,142 @@
+import { CreateQueueCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { Client, Connection } from '@temporalio/client';
+import { createAwsProvider } from '../cloud/aws/provider.js';
+import { Starter } from '../operator/starter.js';
+
+/** Where the flood goes and where it ends up. */
+export interface FloodTarget {
+  readonly awsEndpoint: string;
+  readonly region: string;
+  readonly temporalAddress: string;
+  /** A name of its own: workflow ids begin with it. */
+  readonly cluster: string;
+}
+
+export interface FloodResult {
+  readonly messages: number;
+  /** Distinct instances named in messages that are notices. */
+  readonly instances: number;
+  /** `handleInterruption` workflows that Temporal has afterwards. */
+  readonly workflows: number;
+  /** Messages that were deleted because they say nothing. */
+  readonly ignored: number;
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+}
+
+const kinds = [
+  ['EC2 Spot Instance Interruption Warning', { 'instance-action': 'terminate' }],
+  ['EC2 Instance Rebalance Recommendation', {}],
+  ['EC2 Instance State-change Notification', { state: 'stopping' }],
+] as const;
+
+/**
+ * The bodies of a flood: of every ten messages one is malformed or of no known kind, two repeat an earlier one, and the
+ * order is mixed. The same for the same count.
+ */
+export function floodBodies(count: number): {
+  readonly bodies: readonly string[];
+  readonly instances: number;
+  readonly ignored: number;
+} {
+  const bodies: string[] = [];
+  const instances = new Set<string>();
+  let ignored = 0;
+  for (let i = 0; i < count; i++) {
+    if (i % 10 === 9) {
+      ignored += 1;
+      bodies.push(
+        i % 20 === 9 ? `{"broken": ${i}` : JSON.stringify({ version: '0', source: 'aws.s3', 'detail-type': 'Other' }),
+      );
+      continue;
+    }
+    const serial = i % 10 >= 7 ? i - 5 : i;
+    const id = `i-${String(serial).padStart(17, '0')}`;
+    instances.add(id);
+    const [type, detail] = kinds[serial % kinds.length]!;
+    bodies.push(
+      JSON.stringify({
+        version: '0',
+        id: `event-${serial}`,
+        source: 'aws.ec2',
+        'detail-type': type,
+        time: '2026-11-21T10:00:00Z',
+        detail: { 'instance-id': id, ...detail },
+      }),
+    );
+  }
+  // A fixed stride mixes the order.
+  const mixed = bodies.map((_, i) => bodies[(i * 7919) % bodies.length]!);
+  return { bodies: count % 7919 === 0 ? bodies : mixed, instances: instances.size, ignored };
+}
+
+/** Fills the queue, then takes everything in as the operator does: a message is deleted once Temporal has its workflow. */
+export async function flood(target: FloodTarget, count: number): Promise<FloodResult> {
+  const { bodies, instances, ignored: expected } = floodBodies(count);
+  await fill(target, bodies);
+  const connection = await Connection.connect({ address: target.temporalAddress });
+  try {
+    const client = new Client({ connection });
+    const starter = new Starter(client, target.cluster, { idleMs: 1000, maxMs: 10_000 });
+    const provider = createAwsProvider({
+      region: target.region,
+      clusterName: target.cluster,
+      endpoint: target.awsEndpoint,
+      interruptionQueue: queueOf(target),
+    });
+    const stop = new AbortController();
+    let taken = 0;
+    let ignored = 0;
+    const done = (): void => {
+      if (taken + ignored >= count) stop.abort();
+    };
+    const started = performance.now();
+    const cpu = process.cpuUsage();
+    await provider.interruptions!.run(
+      async (notice) => {
+        await starter.interruption(notice);
+        taken += 1;
+        done();
+      },
+      stop.signal,
+      () => {
+        ignored += 1;
+        done();
+      },
+    );
+    const seconds = (performance.now() - started) / 1000;
+    const { user, system } = process.cpuUsage(cpu);
+    const workflows = await counted(client, target.cluster, instances);
+    if (ignored !== expected) throw new Error(`${ignored} messages were ignored, expected ${expected}`);
+    return { messages: count, instances, workflows, ignored, seconds, cpuSeconds: (user + system) / 1e6 };
+  } finally {
+    await connection.close();
+  }
+}
+
+/** A queue of the flood's own: nobody else's notices come in between. */
+const queueOf = ({ cluster }: FloodTarget): string => `${cluster}-interruptions`;
+
+async function fill(target: FloodTarget, bodies: readonly string[]): Promise<void> {
+  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+  const sqs = new SQSClient({ region: target.region, endpoint: target.awsEndpoint, credentials });
+  try {
+    const { QueueUrl } = await sqs.send(new CreateQueueCommand({ QueueName: queueOf(target) }));
+    for (let from = 0; from < bodies.length; from += 10) {
+      const Entries = bodies.slice(from, from + 10).map((MessageBody, i) => ({ Id: String(i), MessageBody }));
+      await sqs.send(new SendMessageBatchCommand({ QueueUrl, Entries }));
+    }
+  } finally {
+    sqs.destroy();
+  }
+}
+
+/** Visibility lags behind: asks until it has as many as there should be, or gives up and says what there is. */
+async function counted(client: Client, cluster: string, expected: number): Promise<number> {
+  const query = `WorkflowType = 'handleInterruption' AND TaskQueue = '${cluster}/control'`;
+  const end = Date.now() + 60_000;
+  for (;;) {
+    const { count } = await client.workflow.count(query);
+    if (count >= expected || Date.now() > end) return count;
+  }
+}

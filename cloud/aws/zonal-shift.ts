@@ -1,0 +1,72 @@
+import { Cached } from './cached.js';
+import type { AwsCalls } from './calls.js';
+import type { Clock } from './clock.js';
+
+/** A zone that traffic is shifted away from. */
+export interface ShiftedZone {
+  /** Name or id of the zone, as ARC says it. */
+  readonly zone: string;
+  /** Milliseconds of the epoch. */
+  readonly until: number;
+}
+
+const pollMs = 30_000;
+/** Shifts last for hours: what was known holds on while ARC is away. */
+const keepMs = 3_600_000;
+
+/** Zones under an ARC zonal shift of the cluster (section 4.18): applied, and not over yet. */
+export class ZonalShifts {
+  private readonly shifts: Cached<readonly ShiftedZone[]>;
+
+  constructor(
+    calls: Pick<AwsCalls, 'getManagedResource'>,
+    private readonly clock: Clock,
+    clusterArn: () => Promise<string>,
+  ) {
+    this.shifts = new Cached(
+      clock,
+      async () => readShifts(await calls.getManagedResource(await clusterArn())),
+      pollMs,
+      keepMs,
+    );
+  }
+
+  /** Those that hold now. Rejects when ARC cannot be asked and nothing is known of it. */
+  async current(): Promise<readonly ShiftedZone[]> {
+    const now = this.clock.now();
+    return (await this.shifts.get()).filter(({ until }) => until > now);
+  }
+}
+
+/** The shift that a zone is under, told by its name or id. */
+export function shiftOf(
+  shifts: readonly ShiftedZone[],
+  zone: string,
+  zoneId: string | undefined,
+): ShiftedZone | undefined {
+  return shifts.find((shift) => shift.zone === zone || (zoneId !== undefined && shift.zone === zoneId));
+}
+
+/** What ARC answers, as far as it matters here. */
+export interface ManagedResource {
+  readonly zonalShifts?: readonly ZonalShift[];
+  readonly autoshifts?: readonly { readonly appliedStatus?: string; readonly awayFrom?: string }[];
+}
+
+interface ZonalShift {
+  readonly appliedStatus?: string;
+  readonly awayFrom?: string;
+  /** Seconds of the epoch. */
+  readonly expiryTime?: number;
+}
+
+function readShifts({ zonalShifts = [], autoshifts = [] }: ManagedResource): ShiftedZone[] {
+  const applied = (shift: { readonly appliedStatus?: string }): boolean => shift.appliedStatus === 'APPLIED';
+  return [
+    ...zonalShifts
+      .filter(applied)
+      .map(({ awayFrom = '', expiryTime = 0 }) => ({ zone: awayFrom, until: expiryTime * 1000 })),
+    // An autoshift has no end until AWS ends it.
+    ...autoshifts.filter(applied).map(({ awayFrom = '' }) => ({ zone: awayFrom, until: Number.MAX_SAFE_INTEGER })),
+  ];
+}
