@@ -6,7 +6,7 @@ import { plan } from '../packing/plan.js';
 export const jobs = {
   plan,
   consolidate,
-  reconsider: ({ input, candidates }: { input: ConsolidationInput; candidates: readonly string[] }) =>
+  reconsider: ({ candidates, ...input }: ConsolidationInput & { readonly candidates: readonly string[] }) =>
     reconsider(input, candidates),
 } as const;
 

@@ -57,7 +57,7 @@ export class PackingPool implements Packer {
     input: ConsolidationInput,
     candidates: readonly string[],
   ): Promise<ConsolidationCommand | undefined> {
-    const both = { input, candidates };
+    const both = { ...input, candidates };
     return this.searching === undefined ? jobs.reconsider(both) : this.searching.run('reconsider', both);
   }
 
