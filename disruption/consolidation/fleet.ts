@@ -20,8 +20,10 @@ export interface FleetNode extends CountedNode {
   readonly state: NodeState;
   readonly instanceType: string;
   readonly capacityType: string;
-  /** Pods that need another node when this one goes, by class; those that only wait for room there (pending ones) too. */
+  /** Pods that need another node when this one goes, by class. */
   loads: Map<PodClass, Pod[]>;
+  /** Pods that wait for a node and have room here: nobody evicts them, and topology does not count them yet. */
+  waiting: Map<PodClass, Pod[]>;
   /** Whether commands may take it. */
   readonly removable: boolean;
   /** Whether it may go only while nothing on it is worth keeping it for (`WhenEmpty`). */

@@ -122,7 +122,7 @@ class Search {
 
   private removeEmpty(): void {
     while (!this.isEnough()) {
-      const empty = this.alive().filter((node) => node.removable && this.isEmpty(node));
+      const empty = this.alive().filter((node) => node.removable && [...node.loads.values()].every(isWeightless));
       empty.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
       const group = this.budgets.take(this.counted(), empty, 'Empty', mostCandidates);
       if (group.length === 0) return;
@@ -136,13 +136,6 @@ class Search {
       if (outcome === undefined) return;
       this.carryOut({ ...outcome, planned: [] }, 'empty');
     }
-  }
-
-  private isEmpty({ loads }: FleetNode): boolean {
-    for (const pods of loads.values()) {
-      if (!isWeightless(pods.filter((pod) => !this.simulation.isWaiting(pod)))) return false;
-    }
-    return true;
   }
 
   /** Those of the group that can go together, when not all can. */
@@ -323,7 +316,7 @@ class Search {
     }
     launches.forEach(({ claim }, i) => {
       for (const { pods } of claim.members) {
-        for (const pod of pods) if (!this.simulation.isWaiting(pod)) moves.push({ pod: fullName(pod), to: nameOf(i) });
+        for (const pod of pods) moves.push({ pod: fullName(pod), to: nameOf(i) });
       }
     });
     const launched = this.simulation.settle(outcome, nameOf);

@@ -68,8 +68,9 @@ export class Simulation {
     for (const { state, loads } of candidates) trial.lift(state, loads);
     const parts: Part[] = [];
     const placed = trial.place(loadsOf(candidates), purchase !== undefined, parts);
-    const launches = placed && parts.length > 0 ? trial.buy(parts, statesOf(candidates), purchase!) : [];
-    if (!placed || launches === undefined) {
+    const isFine = placed && this.shift(candidates.map(({ waiting }) => waiting));
+    const launches = isFine && parts.length > 0 ? trial.buy(parts, statesOf(candidates), purchase!) : [];
+    if (!isFine || launches === undefined) {
       this.undo();
       return undefined;
     }
@@ -97,12 +98,14 @@ export class Simulation {
     const landed = trial.landingsSince(this.from).filter((landing) => landing.node === node.state);
     const { mark } = trial.begin();
     const loads = loadsOf([node]);
+    const waiting = copyOf(node.waiting);
     for (const { podClass, pods } of landed) {
-      addLoad(loads, podClass, pods);
-      trial.uncount(node.state, podClass, pods.length);
+      const isWaiting = this.waiting.has(pods[0]!);
+      addLoad(isWaiting ? waiting : loads, podClass, pods);
+      if (!isWaiting) trial.uncount(node.state, podClass, pods.length);
     }
     trial.lift(node.state, node.loads);
-    if (trial.place(loads, false, [])) return true;
+    if (trial.place(loads, false, []) && this.shift([waiting])) return true;
     trial.backTo(mark);
     return false;
   }
@@ -131,7 +134,7 @@ export class Simulation {
         return undefined;
       }
     }
-    if (route === undefined) {
+    if (route === undefined || !this.shift(candidates.map(({ waiting }) => waiting))) {
       this.undo();
       return undefined;
     }
@@ -149,15 +152,22 @@ export class Simulation {
     };
   }
 
-  /** Holds no room on the node any more for pods that wait. */
-  turnAway({ loads, state }: FleetNode): void {
-    for (const [podClass, pods] of loads) {
-      const staying = pods.filter((pod) => !this.waiting.has(pod));
-      if (staying.length === pods.length) continue;
-      this.trial.uncount(state, podClass, pods.length - staying.length);
-      if (staying.length > 0) loads.set(podClass, staying);
-      else loads.delete(podClass);
+  /** Finds other room for pods that wait; nothing is bought for them. */
+  private shift(waiting: readonly FleetNode['waiting'][]): boolean {
+    const { trial } = this;
+    for (const loads of waiting) {
+      for (const [podClass, pods] of loads) {
+        const { landed } = trial.begin();
+        if (!trial.placeWaiting(podClass, pods)) return false;
+        for (const landing of trial.landingsSince(landed)) trial.uncount(landing.node, podClass, landing.pods.length);
+      }
     }
+    return true;
+  }
+
+  /** Holds no room on the node any more for pods that wait. */
+  turnAway(node: FleetNode): void {
+    node.waiting = new Map();
   }
 
   undo(): void {
@@ -172,7 +182,9 @@ export class Simulation {
   /** Lets outcomes be settled for as long as `run` takes, and takes them back then. */
   imagine<T>(run: () => T): T {
     const count = this.nodes.length;
-    const before = this.nodes.map(({ loads, cost, gone }) => ({ loads: copyOf(loads), cost, gone }));
+    const before = this.nodes.map(({ loads, waiting, cost, gone }) => {
+      return { loads: copyOf(loads), waiting: copyOf(waiting), cost, gone };
+    });
     const result = this.trial.imagine(run);
     for (const { state } of this.nodes.splice(count)) this.byState.delete(state);
     this.nodes.forEach((node, i) => Object.assign(node, before[i]!));
@@ -187,12 +199,14 @@ export class Simulation {
     this.trial.keep();
     for (const { node: state, podClass, pods } of outcome.landings) {
       const node = this.byState.get(state)!;
-      addLoad(node.loads, podClass, pods);
-      node.cost += this.costOf(pods);
+      const isWaiting = this.waiting.has(pods[0]!);
+      addLoad(isWaiting ? node.waiting : node.loads, podClass, pods);
+      if (!isWaiting) node.cost += costOf(pods);
     }
     for (const node of outcome.candidates) {
       node.gone = true;
       node.loads = new Map();
+      node.waiting = new Map();
       this.trial.release(node.state);
     }
     return outcome.launches.map((_, i) => this.launch(outcome, i, nameOf(i)));
@@ -215,6 +229,7 @@ export class Simulation {
       price: claim?.cheapest.pricePerHour ?? launch.price,
       counted: 'running',
       loads: new Map(),
+      waiting: new Map(),
       removable: true,
       onlyEmpty: isOnlyEmpty(pool),
       open: true,
@@ -223,18 +238,11 @@ export class Simulation {
     };
     for (const { podClass, pods } of launch.claim.members) {
       addLoad(node.loads, podClass, pods);
-      node.cost += this.costOf(pods);
+      node.cost += costOf(pods);
     }
     this.nodes.push(node);
     this.byState.set(state, node);
     return node;
-  }
-
-  /** What evicting the pods costs (section 4.3); those that only wait for room are evicted by nobody. */
-  private costOf(pods: readonly Pod[]): number {
-    let cost = 0;
-    for (const pod of pods) if (!this.waiting.has(pod)) cost += Math.max(0, evictionCost(pod));
-    return cost;
   }
 
   /** Notes what runs where. */
@@ -266,6 +274,7 @@ export class Simulation {
         price: known.price,
         counted: known.counted,
         loads,
+        waiting: new Map(),
         removable,
         onlyEmpty: isOnlyEmpty(known.pool),
         open: view.node !== undefined && view.initialized,
@@ -292,12 +301,16 @@ export class Simulation {
         continue;
       }
       for (const { node, pods: there } of trial.landingsSince(landed)) {
-        addLoad(this.byState.get(node)!.loads, podClass, there);
+        addLoad(this.byState.get(node)!.waiting, podClass, there);
+        trial.uncount(node, podClass, there.length);
       }
       trial.keep();
     }
   }
 }
+
+/** What evicting the pods costs (section 4.3). */
+const costOf = (pods: readonly Pod[]): number => pods.reduce((sum, pod) => sum + Math.max(0, evictionCost(pod)), 0);
 
 const statesOf = (nodes: readonly FleetNode[]): NodeState[] => nodes.map(({ state }) => state);
 
