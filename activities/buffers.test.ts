@@ -1,10 +1,14 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { capacityBuffers } from '../api/autoscaling/capacity-buffer.js';
+import { labels } from '../api/labels.js';
 import { conditionOf } from '../core/conditions.js';
 import { defaultFeatureGates } from '../core/feature-gates.js';
-import { createActivityWorld, nodeClass, nodePool, ready } from '../test/builders/activity-world.js';
+import { isEmpty } from '../disruption/emptiness.js';
+import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
+import { withBufferPods } from './buffers.js';
+import { nodeViews } from './cluster.js';
 import type { PlanNodesResult } from './contract.js';
 import { createPlanningActivities } from './planning.js';
 
@@ -76,5 +80,27 @@ describe('CapacityBuffers (section 1.5)', () => {
 
     await expect(provisioning('empty')).resolves.toMatchObject({ status: 'False', reason: 'BufferEmpty' });
     await expect(provisioning('lost')).resolves.toMatchObject({ status: 'False', reason: 'NotReadyForProvisioning' });
+  });
+
+  test('keep the node that they are on from being taken for empty', async () => {
+    putBuffer('spare', { podTemplateRef: { name: 'chunk' }, replicas: 1 });
+    const providerID = 'fake:///a/i-1';
+    const conditions = ['Launched', 'Registered', 'Initialized'].map((type) => ({ type, status: 'True' as const }));
+    world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID, conditions, nodeName: 'n1' } }));
+    const marks = { [labels.nodePool]: 'default', [labels.initialized]: 'true', [labels.registered]: 'true' };
+    world.kube.put('Node', {
+      metadata: { name: 'n1', labels: { ...marks, [labels.arch]: 'amd64', [labels.os]: 'linux' } },
+      spec: { providerID },
+      status: { allocatable: { cpu: '4', pods: '58' }, conditions: [{ type: 'Ready', status: 'True' }] },
+    });
+    await world.synced();
+    const emptyOnes = async (CapacityBuffer: boolean): Promise<readonly string[]> => {
+      const deps = { ...world.deps, gates: { ...defaultFeatureGates, CapacityBuffer } };
+      const views = await withBufferPods(deps, await nodeViews(deps));
+      return views.filter(isEmpty).map(({ node }) => node?.metadata.name ?? '');
+    };
+
+    await expect(emptyOnes(false)).resolves.toEqual(['n1']);
+    await expect(emptyOnes(true)).resolves.toEqual([]);
   });
 });

@@ -1,10 +1,13 @@
 import type { CapacityBuffer } from '../api/autoscaling/capacity-buffer.js';
 import { withCondition } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';
-import { bufferSize, isActive } from '../packing/compile/buffers.js';
+import type { NodeView } from '../disruption/candidates.js';
+import { podKey } from '../disruption/pods.js';
+import { bufferPods, bufferSize, isActive } from '../packing/compile/buffers.js';
 import type { Plan } from '../packing/types.js';
 import type { ActivityDeps } from './deps.js';
-import { buffersOf } from './packing-input.js';
+import { managedPools } from './cluster.js';
+import { buffersOf, packingInput } from './packing-input.js';
 
 /**
  * Says on each CapacityBuffer what became of it in a plan (section 1.5): how many pods stand for it, and whether they fit
@@ -22,6 +25,22 @@ export async function writeBufferStatus(deps: ActivityDeps, plan: Plan): Promise
       deps.log.warn({ buffer: `${namespace ?? ''}/${name ?? ''}`, error: String(error) }, 'cannot write its status');
     }
   }
+}
+
+/**
+ * The nodes with the pods that stand for buffers on them, as a plan for the cluster as it is puts them there: such a node is
+ * not empty (sections 1.5, 4.5). Plans only where there are buffers.
+ */
+export async function withBufferPods(deps: ActivityDeps, views: readonly NodeView[]): Promise<readonly NodeView[]> {
+  if (!deps.gates.CapacityBuffer || views.length === 0) return views;
+  const virtual = new Map(bufferPods(buffersOf(deps)).map((pod) => [podKey(pod), pod]));
+  if (virtual.size === 0) return views;
+  const { existingNodes } = await deps.packer.plan(await packingInput(deps, managedPools(deps)));
+  const hosted = new Map(existingNodes.map(({ node, pods }) => [node, pods]));
+  return views.map((view) => {
+    const guests = (hosted.get(view.node?.metadata.name ?? '') ?? []).flatMap((key) => virtual.get(key) ?? []);
+    return guests.length === 0 ? view : { ...view, pods: [...view.pods, ...guests] };
+  });
 }
 
 interface Places {

@@ -10,6 +10,7 @@ import { policyOf } from '../disruption/policies.js';
 import { rulesOf } from '../disruption/pool-rules.js';
 import type { PoolRules } from '../disruption/pool-rules.js';
 import type { Candidate, NodeMemory, Pause } from '../workflows/messages.js';
+import { withBufferPods } from './buffers.js';
 import { managedPools, nodeViews } from './cluster.js';
 import type { DisruptionView } from './contract.js';
 import type { ActivityDeps } from './deps.js';
@@ -34,7 +35,7 @@ export interface DisruptionContext extends CandidateContext, LimitsContext {
 
 export async function disruptionContext(deps: ActivityDeps, view: DisruptionView): Promise<DisruptionContext> {
   const { nominations, pauses, running, departures = [], memory = [] } = view;
-  const views = await nodeViews(deps);
+  const views = await withBufferPods(deps, await nodeViews(deps));
   const claimed = new Set(running.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
   const policies = deps.cache.all('DisruptionPolicy');
   const pools = managedPools(deps);
