@@ -28,6 +28,9 @@ const usualSizes: Readonly<Record<Kind, readonly number[]>> = {
 /** For consolidation: their sizes count nodes. */
 const clusterKinds: readonly Kind[] = ['cluster', 'varied-cluster'];
 
+/** A worker is warm: it has compiled its code at start. */
+const usualWarm = (pods: number): number => (pods <= 1000 ? 60 : pods <= 20_000 ? 30 : 6);
+
 const whole = (text: string): number => {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError('expected a whole number.');
@@ -47,7 +50,7 @@ interface BenchOptions {
   cases: number;
   firstSeed: number;
   repeats: number;
-  warm: number;
+  warm?: number;
   peer: boolean;
   peerMaxPods: number;
   timeout: number;
@@ -70,7 +73,11 @@ const program = new Command('bench')
   .option('--cases <n>', 'cases of each kind and size', whole, 1)
   .option('--first-seed <n>', 'the seed of the first case; the others follow', whole, 1)
   .option('--repeats <n>', "Karpenter's plans differ from run to run: take the best of so many", whole, 3)
-  .option('--warm <n>', "solves in one process for Stowage's warm time; 1 for none", whole, 5)
+  .option(
+    '--warm <n>',
+    "solves in one process for Stowage's warm time, 1 for none; otherwise as many as compile the code and take seconds",
+    whole,
+  )
   .option('--no-peer', 'Stowage alone')
   .option('--peer-max-pods <n>', 'no Karpenter for larger cases', whole, 20_000)
   .option('--timeout <seconds>', 'for one plan of Stowage', whole, 300)
@@ -123,7 +130,7 @@ async function bench(options: BenchOptions): Promise<number> {
   }
   const results: PlanResult[] = [];
   await forEachCase(options, async (files) => {
-    const { repeats, warm: warmRepeats, peerMaxPods } = options;
+    const { repeats, warm: warmRepeats = usualWarm(files.size), peerMaxPods } = options;
     const result = await measurePlans(peer, files, { repeats, warmRepeats, peerMaxPods, ...timeouts });
     results.push(result);
     say(progress(result));

@@ -10,7 +10,12 @@ const program = new Command('stowage')
 
 offline(program.command('plan'))
   .description('show which nodes would be launched for the pending pods; launches nothing')
-  .option('--repeat <times>', 'solve so often, each time from scratch; the median time is printed', wholeNumber, 1)
+  .option(
+    '--repeat <times>',
+    'solve so often, each time from scratch; the median time of the later half is printed',
+    wholeNumber,
+    1,
+  )
   .action(async (options) => {
     const { planOffline } = await import('./plan.js');
     process.stdout.write(planOffline(options as Parameters<typeof planOffline>[0]));

@@ -59,6 +59,45 @@ export function isStale() {
   return sources().some((file) => statSync(file).mtimeMs > built);
 }
 
+/** What the commands on a live cluster share with the others: they load the files of dist/ as they are. */
+const elsewhere = ['exit', 'run', 'status', 'settings-command'];
+
+/**
+ * Writes the stowage command again, with what its commands on files need, as few files: reading a hundred modules takes
+ * longer than many a plan.
+ */
+async function bundleCommand(run, folder) {
+  await run({
+    entryPoints: [join(root, 'cli', 'main.ts')],
+    outdir: folder,
+    bundle: true,
+    splitting: true,
+    chunkNames: 'bundled-[name]-[hash]',
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    sourcemap: true,
+    logLevel: 'error',
+    external: ['commander'],
+    // Packages of CommonJS ask for Node's own modules.
+    banner: {
+      js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);",
+    },
+    plugins: [
+      {
+        name: 'elsewhere',
+        setup({ onResolve }) {
+          onResolve({ filter: new RegExp(`/(${elsewhere.join('|')})\\.js$`) }, ({ path, importer }) =>
+            importer.startsWith(join(root, 'cli'))
+              ? { path: `./${path.split('/').at(-1)}`, external: true }
+              : undefined,
+          );
+        },
+      },
+    ],
+  });
+}
+
 /** Builds dist/ from the sources; throws with esbuild's messages when a file does not parse. */
 export async function build() {
   const { build: run } = await import('esbuild');
@@ -76,6 +115,7 @@ export async function build() {
     sourcemap: true,
     logLevel: 'error',
   });
+  await bundleCommand(run, join(fresh, 'cli'));
   for (const file of files.filter(isAsset)) {
     const target = join(fresh, relative(root, file));
     mkdirSync(dirname(target), { recursive: true });

@@ -2,7 +2,10 @@ import { consolidate, reconsider } from '../disruption/consolidation/search.js';
 import type { ConsolidationInput } from '../disruption/consolidation/types.js';
 import { plan } from '../packing/plan.js';
 
-/** What packing threads do, by name. Each takes one input and gives one result, both of which can be cloned. */
+/**
+ * What packing threads do, by name. Each takes a cluster with what else it needs to know beside it (see `snapshots.ts`) and
+ * gives one result; both can be cloned.
+ */
 export const jobs = {
   plan,
   consolidate,
