@@ -2,6 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { createKubeClient } from '../kube/client.js';
 import type { KubeClient } from '../kube/port.js';
 import { readSettings, SettingsError, type Settings } from '../worker/settings.js';
+import { connectOptions } from '../worker/temporal.js';
 import { UsageError } from './exit.js';
 
 const connectTimeoutMs = 5000;
@@ -23,6 +24,22 @@ export function liveSettings(flags: Record<string, string>): Settings {
   }
 }
 
+/** Connects to Temporal, and disconnects when `work` is done. Throws `UsageError` when it is away. */
+export async function withClient<T>(settings: Settings, work: (client: Client) => Promise<T>): Promise<T> {
+  const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace } = settings;
+  const connection = await Connection.connect({
+    ...connectOptions(settings),
+    connectTimeout: connectTimeoutMs,
+  }).catch((error: unknown) => {
+    throw new UsageError(`Temporal cannot be reached at ${address}: ${(error as Error).message}`);
+  });
+  try {
+    return await work(new Client({ connection, namespace }));
+  } finally {
+    await connection.close();
+  }
+}
+
 /** Runs `action` with a connection to the cluster, and closes it. Throws `UsageError` when Temporal is away. */
 export async function withLive<T>(settings: Settings, command: string, action: (live: Live) => Promise<T>): Promise<T> {
   const kube = createKubeClient({
@@ -30,18 +47,7 @@ export async function withLive<T>(settings: Settings, command: string, action: (
     ...(settings.KUBECONFIG !== undefined && { kubeconfig: settings.KUBECONFIG }),
   });
   try {
-    const connection = await Connection.connect({
-      address: settings.TEMPORAL_ADDRESS,
-      connectTimeout: connectTimeoutMs,
-    }).catch((error: unknown) => {
-      throw new UsageError(`Temporal cannot be reached at ${settings.TEMPORAL_ADDRESS}: ${(error as Error).message}`);
-    });
-    try {
-      const client = new Client({ connection, namespace: settings.TEMPORAL_NAMESPACE });
-      return await action({ kube, client, cluster: settings.CLUSTER_NAME });
-    } finally {
-      await connection.close();
-    }
+    return await withClient(settings, (client) => action({ kube, client, cluster: settings.CLUSTER_NAME }));
   } finally {
     kube.close();
   }

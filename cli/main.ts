@@ -63,16 +63,52 @@ program
     process.exitCode = await run(flags);
   });
 
-program
-  .command('status')
-  .description('show pools, NodeClaims and what is under way on a live cluster')
-  .allowUnknownOption()
-  .helpOption(false)
-  .argument('[flags...]')
-  .action(async (flags: string[]) => {
-    const { status } = await import('./status.js');
-    process.stdout.write(await status(flags));
+live('status', 'show pools, NodeClaims, what is under way, and what waits for a person', async (flags) => {
+  const { status } = await import('./status.js');
+  return status(flags);
+});
+
+live('pause', 'stop voluntary disruption of a cluster, NodePool, node or reason', async (flags) => {
+  const { pause } = await import('./pause.js');
+  return pause(flags);
+});
+
+live('resume', 'end such a pause', async (flags) => {
+  const { resume } = await import('./pause.js');
+  return resume(flags);
+});
+
+for (const [name, description] of Object.entries({
+  approve: 'say yes to a disruption that waits for approval',
+  reject: 'say no to it',
+  abort: 'end a disruption that can still be taken back',
+  expedite: 'let a disruption or a drain wait no longer',
+  retry: 'have it try again at once',
+  hold: 'have it stay before the next step that cannot be taken back (--off: go on)',
+} as const)) {
+  live(name, description, async (flags) => {
+    const { order } = await import('./order.js');
+    return order(name as Parameters<typeof order>[0], flags);
   });
+}
+
+live('report', 'show what was done lately and what it saves', async (flags) => {
+  const { report } = await import('./report.js');
+  return report(flags);
+});
+
+/** A command on a live cluster; it knows its own options (`stowage NAME --help`). */
+function live(name: string, description: string, print: (flags: string[]) => Promise<string>): void {
+  program
+    .command(name)
+    .description(description)
+    .allowUnknownOption()
+    .helpOption(false)
+    .argument('[flags...]')
+    .action(async (flags: string[]) => {
+      process.stdout.write(await print(flags));
+    });
+}
 
 program
   .command('why')

@@ -1,10 +1,14 @@
 import { Command, Option } from 'commander';
 import { describeSettings } from '../worker/settings.js';
 
-/** A command that takes every setting of the process as a flag; the environment gives those that are left out. */
-export function settingsCommand(name: string, description: string): Command {
+/**
+ * A command that takes the settings of the process as flags, all of them or those whose variables match `only`; the
+ * environment gives those that are left out.
+ */
+export function settingsCommand(name: string, description: string, only?: RegExp): Command {
   const command = new Command(name).description(description).exitOverride();
   for (const { name: variable, flag, default: fallback, description: meaning } of describeSettings()) {
+    if (only?.test(variable) === false) continue;
     const text = `${meaning} (env ${variable}${fallback === undefined || fallback === '' ? '' : `, default ${fallback}`})`;
     command.addOption(new Option(`${flag} <value>`, text));
   }
@@ -21,3 +25,6 @@ export function givenFlags(command: Command): Record<string, string> {
   }
   return flags;
 }
+
+/** What a command that only steers workflows has to know. */
+export const steeringSettings = /^(CLUSTER_NAME|KUBECONFIG|TEMPORAL_\w+)$/;

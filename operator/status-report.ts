@@ -1,11 +1,11 @@
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { conditionOf, isTrue } from '../core/conditions.js';
-import { parseWorkflowId } from '../core/ids.js';
+import { parseWorkflowId, workflowIds } from '../core/ids.js';
 import { labelsOf } from '../activities/labels-of.js';
 import type { KubeClient } from '../kube/port.js';
 import { unavailableOfferings } from '../worker/offering-ledger.js';
-import type { Explanation } from '../workflows/messages.js';
-import { explainQuery, searchAttributes } from '../workflows/messages.js';
+import type { Explanation, NextWindow, Pause } from '../workflows/messages.js';
+import { explainQuery, nextWindowQuery, pausesQuery, searchAttributes } from '../workflows/messages.js';
 
 /** One NodeClaim with its node, as `stowage status` shows it. */
 export interface ClaimRow {
@@ -33,6 +33,9 @@ export interface WorkflowRow {
   readonly waitingFor: string;
   readonly until: string;
   readonly startedAt: string;
+  readonly awaitingApproval: boolean;
+  /** What it says of itself: what it decided, what holds it up. */
+  readonly facts: Explanation['facts'];
 }
 
 export interface PoolRow {
@@ -57,6 +60,9 @@ export interface StatusReport {
   readonly pools: readonly PoolRow[];
   readonly claims: readonly ClaimRow[];
   readonly workflows: readonly WorkflowRow[];
+  readonly pauses: readonly Pause[];
+  /** What opens next for whom; absent when nothing waits for anything. */
+  readonly nextWindow?: NextWindow;
 }
 
 const workflowsShown = 200;
@@ -69,13 +75,33 @@ export async function statusReport(deps: {
   /** Milliseconds of the epoch. */
   readonly now: number;
 }): Promise<StatusReport> {
-  const [pools, claims, workflows, unavailable] = await Promise.all([
+  const [pools, claims, workflows, unavailable, people] = await Promise.all([
     poolRows(deps),
     claimRows(deps),
     workflowRows(deps),
     offeringRows(deps),
+    disruptState(deps),
   ]);
-  return { pools, claims, workflows, unavailable };
+  return { pools, claims, workflows, unavailable, ...people };
+}
+
+/** What `disrupt` knows; without a worker nobody answers, and nothing is known. */
+async function disruptState({
+  client,
+  cluster,
+}: {
+  client: Client;
+  cluster: string;
+}): Promise<Pick<StatusReport, 'pauses' | 'nextWindow'>> {
+  const handle = client.workflow.getHandle(workflowIds.disrupt(cluster));
+  try {
+    const [pauses, nextWindow] = await client.connection.withDeadline(Date.now() + 2000, () =>
+      Promise.all([handle.query(pausesQuery), handle.query(nextWindowQuery)]),
+    );
+    return { pauses, nextWindow };
+  } catch {
+    return { pauses: [] };
+  }
 }
 
 /** Without a worker nobody answers: then none is shown. */
@@ -138,22 +164,35 @@ function stateOf(conditions: Parameters<typeof isTrue>[0]): string {
 async function workflowRows({ client, cluster }: { client: Client; cluster: string }): Promise<WorkflowRow[]> {
   const query = `StowageCluster = '${cluster.replaceAll("'", "''")}' AND ExecutionStatus = 'Running'`;
   const rows: WorkflowRow[] = [];
-  for await (const { workflowId, runId, startTime, typedSearchAttributes } of client.workflow.list({ query })) {
+  for await (const found of client.workflow.list({ query })) {
     if (rows.length >= workflowsShown) break;
-    const explanation = await explain(client, workflowId, runId);
-    rows.push({
-      workflowId,
-      kind: parseWorkflowId(workflowId)?.kind ?? '',
-      nodeClaim: typedSearchAttributes.get(searchAttributes.nodeClaim) ?? '',
-      reason: typedSearchAttributes.get(searchAttributes.reason) ?? '',
-      phase: explanation?.phase ?? typedSearchAttributes.get(searchAttributes.phase) ?? '',
-      blockedBy: typedSearchAttributes.get(searchAttributes.blockedBy) ?? '',
-      waitingFor: explanation?.waitingFor ?? '',
-      until: explanation?.until ?? '',
-      startedAt: startTime.toISOString(),
-    });
+    rows.push(rowOf(found, await explain(client, found.workflowId, found.runId)));
   }
   return rows.sort((a, b) => (a.workflowId < b.workflowId ? -1 : 1));
+}
+
+function rowOf(
+  {
+    workflowId,
+    startTime,
+    typedSearchAttributes: attributes,
+  }: Pick<WorkflowExecutionInfo, 'workflowId' | 'startTime' | 'typedSearchAttributes'>,
+  explanation: Explanation | undefined,
+): WorkflowRow {
+  const text = (key: typeof searchAttributes.phase): string => attributes.get(key) ?? '';
+  return {
+    workflowId,
+    kind: parseWorkflowId(workflowId)?.kind ?? '',
+    nodeClaim: text(searchAttributes.nodeClaim),
+    reason: text(searchAttributes.reason),
+    phase: explanation?.phase ?? text(searchAttributes.phase),
+    blockedBy: text(searchAttributes.blockedBy),
+    waitingFor: explanation?.waitingFor ?? '',
+    until: explanation?.until ?? '',
+    startedAt: startTime.toISOString(),
+    awaitingApproval: attributes.get(searchAttributes.awaitingApproval) === true,
+    facts: explanation?.facts ?? {},
+  };
 }
 
 /** Without a worker nobody answers queries; the search attributes tell the phase all the same. */

@@ -48,7 +48,8 @@ export async function connectWorker(
   );
 }
 
-function connectOptions(settings: TemporalSettings): ConnectOptions {
+/** How to reach the frontend that the settings name. */
+export function connectOptions(settings: TemporalSettings): ConnectOptions {
   const { TEMPORAL_TLS_CERT: cert, TEMPORAL_TLS_KEY: key, TEMPORAL_API_KEY: apiKey } = settings;
   const pair =
     cert === undefined || key === undefined

@@ -1,15 +1,46 @@
 import type { ClaimRow, OfferingRow, PoolRow, StatusReport, WorkflowRow } from '../../operator/status-report.js';
+import type { NextWindow } from '../../workflows/messages.js';
+import { pauseTable, timeText } from './people-table.js';
 import { renderTable } from './table.js';
 
-/** What the cluster has and what Stowage is doing about it, for a person. */
-export function statusText({ pools, claims, workflows, unavailable }: StatusReport): string {
+/** What the cluster has and what Stowage is doing about it, for a person. What waits for one comes first. */
+export function statusText(report: StatusReport): string {
+  const { pools, claims, workflows, pauses, nextWindow, unavailable } = report;
+  const asking = workflows.filter(({ awaitingApproval }) => awaitingApproval);
+  const blocked = workflows.filter(({ blockedBy }) => blockedBy !== '');
+  const busy = workflows.filter(({ kind }) => !alwaysThere.has(kind));
   const sections = [
+    ...(asking.length === 0 ? [] : [section('Wait for approval', asking.map(question).join('\n'))]),
+    ...(blocked.length === 0 ? [] : [section('Blocked drains', blocked.map(blockedLine).join('\n'))]),
+    ...(pauses.length === 0 ? [] : [section('Paused', pauseTable(pauses))]),
     section('NodePools', pools.length === 0 ? 'none' : poolTable(pools)),
     section('NodeClaims', claims.length === 0 ? 'none' : claimTable(claims)),
     ...(unavailable.length === 0 ? [] : [section('Offerings out of capacity', offeringTable(unavailable))]),
-    section('Under way', workflows.length === 0 ? 'nothing' : workflowTable(workflows)),
+    section('Under way', busy.length === 0 ? 'nothing' : workflowTable(busy)),
+    ...(nextWindow === undefined ? [] : [section('Next', nextText(nextWindow))]),
   ];
   return `${sections.join('\n\n')}\n`;
+}
+
+/** Entities and timers of every claim: they are news to nobody. */
+const alwaysThere: ReadonlySet<string> = new Set(['provision', 'disrupt', 'expire']);
+
+function question({ workflowId, reason, nodeClaim, waitingFor, until }: WorkflowRow): string {
+  const end = until === '' ? '' : `, until ${timeText(until)}`;
+  return `  ${nodeClaim} (${reason}): ${waitingFor}${end}\n    stowage approve ${workflowId}`;
+}
+
+function blockedLine({ nodeClaim, reason, blockedBy, facts, startedAt }: WorkflowRow): string {
+  const causes = typeof facts['blocked by'] === 'string' ? facts['blocked by'].split('; ') : [blockedBy];
+  const next = facts['next step'];
+  const then = typeof next === 'string' && next !== 'none' ? `\n    next: ${next}` : '';
+  const head = `  ${nodeClaim} (${reason}), draining since ${timeText(startedAt)}, ${String(facts['pods left'] ?? '?')} pods left`;
+  return `${head}\n${causes.map((cause) => `    ${cause}`).join('\n')}${then}`;
+}
+
+function nextText({ at, why, nodePool, reason }: NextWindow): string {
+  const whom = [nodePool, reason].filter((text) => text !== undefined).join(', ');
+  return `  ${at === undefined ? '' : `${timeText(at)}: `}${why}${whom === '' ? '' : ` (${whom})`}`;
 }
 
 const section = (title: string, body: string): string => `${title}\n${body}`;
@@ -53,17 +84,27 @@ function offeringTable(offerings: readonly OfferingRow[]): string {
 
 function workflowTable(workflows: readonly WorkflowRow[]): string {
   return renderTable(
-    ['WORKFLOW', 'NODECLAIM', 'REASON', 'PHASE', 'WAITS FOR', 'UNTIL', 'BLOCKED BY'],
+    ['WORKFLOW', 'NODECLAIM', 'REASON', 'PHASE', 'WAITS FOR', 'UNTIL'],
     workflows.map((row) => [
-      row.workflowId,
+      shortId(row.workflowId),
       row.nodeClaim,
       row.reason,
       row.phase,
-      row.waitingFor,
-      row.until,
-      row.blockedBy,
+      cut(row.blockedBy === '' ? row.waitingFor : row.blockedBy),
+      row.until === '' ? '' : timeText(row.until),
     ]),
   );
+}
+
+/** Without the cluster, which every id begins with. */
+function shortId(workflowId: string): string {
+  return workflowId.slice(workflowId.indexOf('/') + 1);
+}
+
+const widest = 60;
+
+function cut(text: string): string {
+  return text.length <= widest ? text : `${text.slice(0, widest - 1)}…`;
 }
 
 /** As `kubectl get` shows ages: one unit, or two while the first is small. */

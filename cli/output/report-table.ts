@@ -1,0 +1,101 @@
+import { age } from './status-table.js';
+import { timeText } from './people-table.js';
+import { counted, hourly, renderTable } from './table.js';
+
+/** One workflow that is over. */
+export interface DoneRow {
+  readonly workflowId: string;
+  readonly kind: string;
+  readonly reason: string;
+  readonly nodePool: string;
+  readonly nodeClaim: string;
+  /** The phase in which it ended, or how it failed. */
+  readonly outcome: string;
+  /** Dollars per hour. */
+  readonly savedPerHour: number;
+  readonly startedAt: string;
+  readonly closedAt: string;
+}
+
+export interface ActivityReport {
+  /** ISO 8601. */
+  readonly since: string;
+  /** Whether there was more than the list holds. */
+  readonly truncated: boolean;
+  readonly rows: readonly DoneRow[];
+}
+
+const shownLast = 10;
+
+const titles: Readonly<Record<string, string>> = {
+  launch: 'nodes launched',
+  terminate: 'nodes terminated',
+  consolidate: 'consolidations',
+  drift: 'drift rollouts',
+  expire: 'expiries',
+  interrupt: 'interruptions',
+  repair: 'repairs',
+  collectGarbage: 'garbage collections',
+};
+
+/** What was done, for a person: sums by kind, reason and outcome, then the last few with their nodes. */
+export function reportText({ rows, truncated }: ActivityReport, since: string): string {
+  const shown = rows.filter(({ kind }) => kind !== 'collectGarbage');
+  if (shown.length === 0) return `Nothing was done in the last ${since}.\n`;
+  const more = truncated ? `Only the newest ${rows.length} are counted.\n\n` : '';
+  return `${more}${sums(shown)}\n\n${last(shown)}\n\n${total(shown, since)}\n`;
+}
+
+/** Savings count where the move was carried out. */
+const saved = ({ kind, outcome, savedPerHour }: DoneRow): number =>
+  kind === 'consolidate' && outcome === 'done' ? savedPerHour : 0;
+
+function sums(rows: readonly DoneRow[]): string {
+  const groups = new Map<string, { head: readonly string[]; count: number; saved: number; longestMs: number }>();
+  for (const row of rows) {
+    const head = [titles[row.kind] ?? row.kind, row.reason, row.outcome];
+    const key = head.join('|');
+    const group = groups.get(key) ?? { head, count: 0, saved: 0, longestMs: 0 };
+    const tookMs = Date.parse(row.closedAt) - Date.parse(row.startedAt);
+    groups.set(key, {
+      head,
+      count: group.count + 1,
+      saved: group.saved + saved(row),
+      longestMs: Math.max(group.longestMs, tookMs),
+    });
+  }
+  const lines = [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
+  return renderTable(
+    ['WHAT', 'REASON', 'OUTCOME', 'COUNT', 'LONGEST', 'SAVES PER HOUR'],
+    lines.map(({ head, count, saved: sum, longestMs }) => [
+      ...head,
+      count,
+      age(longestMs),
+      sum === 0 ? '' : hourly(sum),
+    ]),
+  );
+}
+
+function last(rows: readonly DoneRow[]): string {
+  const newest = [...rows].sort((a, b) => (a.closedAt < b.closedAt ? 1 : -1)).slice(0, shownLast);
+  return renderTable(
+    ['ENDED', 'WHAT', 'NODEPOOL', 'NODECLAIM', 'REASON', 'OUTCOME', 'TOOK'],
+    newest.map(({ closedAt, startedAt, kind, nodePool, nodeClaim, reason, outcome }) => [
+      timeText(closedAt),
+      kind,
+      nodePool,
+      nodeClaim,
+      reason,
+      outcome,
+      age(Date.parse(closedAt) - Date.parse(startedAt)),
+    ]),
+  );
+}
+
+function total(rows: readonly DoneRow[], since: string): string {
+  const sum = rows.reduce((all, row) => all + saved(row), 0);
+  const count = (kind: string, outcome?: string): number =>
+    rows.filter((row) => row.kind === kind && (outcome === undefined || row.outcome === outcome)).length;
+  const nodes = `${counted(count('launch', 'initialized'), 'node')} launched, ${count('terminate', 'terminated')} terminated`;
+  return `In the last ${since}: ${nodes}; consolidation saves ${hourly(sum)} per hour.`;
+}

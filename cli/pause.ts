@@ -1,0 +1,115 @@
+import type { Command } from 'commander';
+import { Option } from 'commander';
+import { DurationError, parseDuration } from '../core/durations.js';
+import { workflowIds } from '../core/ids.js';
+import type { Pause, PauseScope } from '../workflows/messages.js';
+import { pauseSignal, pauseUpdate, resumeSignal, resumeUpdate } from '../workflows/messages.js';
+import { UsageError } from './exit.js';
+import { pauseLine, pauseTable } from './output/people-table.js';
+import { settingsCommand, steeringSettings } from './settings-command.js';
+import { defaultActor, ordered, withTemporal } from './temporal.js';
+
+const reasons = ['Empty', 'Underutilized', 'Drifted', 'Expired', 'Unhealthy'] as const;
+
+interface ScopeOptions {
+  readonly cluster?: boolean;
+  readonly nodepool?: string;
+  readonly reason?: (typeof reasons)[number];
+  readonly node?: string;
+  readonly because?: string;
+  readonly for?: string;
+  readonly as: string;
+  readonly wait: boolean;
+}
+
+/** `stowage pause`: nothing in the scope is disrupted by choice until it is resumed, or its time is over. */
+export async function pause(args: readonly string[]): Promise<string> {
+  const command = scoped(settingsCommand('stowage pause', 'stop voluntary disruption in a scope', steeringSettings))
+    .requiredOption('--because <text>', 'why, for whoever finds it paused')
+    .option('--for <duration>', 'ends by itself after that, such as 2h; without it: when resumed');
+  command.parse(args, { from: 'user' });
+  const options = command.opts<ScopeOptions>();
+  const scope = scopeOf(options);
+  const ttl = durationOf(options.for);
+  const order = { scope, reason: options.because ?? '', actor: options.as, ...(ttl === undefined ? {} : { ttl }) };
+  return withTemporal(command, async (target) => {
+    const workflowId = workflowIds.disrupt(target.cluster);
+    const handle = target.client.workflow.getHandle(workflowId);
+    if (!options.wait) {
+      await ordered(target, workflowId, () => handle.signal(pauseSignal, order));
+      return `The pause was sent to ${workflowId}.\n`;
+    }
+    const pauses = await ordered(target, workflowId, () => handle.executeUpdate(pauseUpdate, { args: [order] }));
+    return `Paused ${named(pauses, scope)}\n\n${pauseTable(pauses)}\n`;
+  });
+}
+
+/** `stowage resume`: ends a pause of exactly that scope. */
+export async function resume(args: readonly string[]): Promise<string> {
+  const command = scoped(settingsCommand('stowage resume', 'end the pause of a scope', steeringSettings)).option(
+    '--because <text>',
+    'why',
+  );
+  command.parse(args, { from: 'user' });
+  const options = command.opts<ScopeOptions>();
+  const scope = scopeOf(options);
+  const reason = options.because;
+  const order = { scope, actor: options.as, ...(reason === undefined ? {} : { reason }) };
+  return withTemporal(command, async (target) => {
+    const workflowId = workflowIds.disrupt(target.cluster);
+    const handle = target.client.workflow.getHandle(workflowId);
+    if (!options.wait) {
+      await ordered(target, workflowId, () => handle.signal(resumeSignal, order));
+      return `The order to resume was sent to ${workflowId}.\n`;
+    }
+    const left = await ordered(target, workflowId, () => handle.executeUpdate(resumeUpdate, { args: [order] }));
+    const others = left.length === 0 ? 'Nothing is paused.' : `Still paused:\n${pauseTable(left)}`;
+    return `Resumed.\n${others}\n`;
+  });
+}
+
+function scoped(command: Command): Command {
+  return command
+    .option('--cluster', 'the whole cluster')
+    .option('--nodepool <name>', 'the nodes of a NodePool')
+    .option('--node <name>', 'one node')
+    .addOption(new Option('--reason <reason>', 'one reason, everywhere or within the NodePool').choices(reasons))
+    .option('--as <name>', 'who you are', defaultActor())
+    .option('--no-wait', 'do not wait for the answer: the order takes effect once a worker runs');
+}
+
+/** Exactly one scope; of a pool a reason may be meant alone. Throws `UsageError`. */
+export function scopeOf({ cluster, nodepool, node, reason }: Omit<ScopeOptions, 'as' | 'wait'>): PauseScope {
+  const given: PauseScope[] = [
+    ...(cluster === true ? [{ kind: 'cluster' } as const] : []),
+    ...(nodepool === undefined
+      ? []
+      : [{ kind: 'nodePool', name: nodepool, ...(reason === undefined ? {} : { reason }) } as const]),
+    ...(node === undefined ? [] : [{ kind: 'node', name: node } as const]),
+    ...(reason === undefined || nodepool !== undefined ? [] : [{ kind: 'reason', name: reason } as const]),
+  ];
+  if (given.length > 1) {
+    throw new UsageError('give one of --cluster, --nodepool, --node and --reason; a reason narrows a NodePool alone');
+  }
+  const [scope] = given;
+  if (scope !== undefined) return scope;
+  throw new UsageError('say what: --cluster, --nodepool NAME, --node NAME or --reason REASON');
+}
+
+function durationOf(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  try {
+    if (parseDuration(text, '--for') > 0) return text;
+  } catch (error) {
+    if (error instanceof DurationError) throw new UsageError(error.message);
+    throw error;
+  }
+  throw new UsageError(`--for: "${text}" is no time at all`);
+}
+
+function named(pauses: readonly Pause[], scope: PauseScope): string {
+  const own = pauses.find((pause) => JSON.stringify(order(pause.scope)) === JSON.stringify(order(scope)));
+  return own === undefined ? 'it' : pauseLine(own);
+}
+
+const order = ({ kind, name, reason }: PauseScope): readonly unknown[] => [kind, name, reason];

@@ -1,0 +1,59 @@
+import { hostname, userInfo } from 'node:os';
+import type { Command } from 'commander';
+import { WorkflowNotFoundError, WorkflowUpdateFailedError, type Client } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import type { Settings } from '../worker/settings.js';
+import { UsageError } from './exit.js';
+import { liveSettings, withClient } from './live.js';
+import { givenFlags } from './settings-command.js';
+
+/** An update is answered by a worker: longer than this and there is none. */
+const answerTimeoutMs = 15_000;
+
+/** What the commands for people know of the process they steer. */
+export interface Target {
+  readonly settings: Settings;
+  readonly client: Client;
+  readonly cluster: string;
+}
+
+/** Connects by the settings of `command`, and disconnects when `work` is done. */
+export async function withTemporal<T>(command: Command, work: (target: Target) => Promise<T>): Promise<T> {
+  const settings = liveSettings(givenFlags(command));
+  return withClient(settings, (client) => work({ settings, client, cluster: settings.CLUSTER_NAME }));
+}
+
+/** Who gives an order, unless `--as` says another name. */
+export function defaultActor(): string {
+  return `${userInfo().username}@${hostname()}`;
+}
+
+/** Runs one request to a workflow; what refuses it becomes a message for a person. */
+export async function ordered<T>(
+  { client, cluster }: Target,
+  workflowId: string,
+  request: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await client.connection.withDeadline(Date.now() + answerTimeoutMs, request);
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) {
+      throw new UsageError(`${workflowId}: no such workflow is running (stowage status shows what is under way)`);
+    }
+    if (error instanceof WorkflowUpdateFailedError && error.cause instanceof ApplicationFailure) {
+      throw new UsageError(`${workflowId} refused (${error.cause.type ?? 'no type'}): ${error.cause.message}`);
+    }
+    if (isTimeout(error)) {
+      throw new UsageError(
+        `${workflowId} did not answer within ${answerTimeoutMs / 1000} seconds: no worker of cluster ${cluster} seems to run. ` +
+          'With --no-wait the order is kept until one does.',
+      );
+    }
+    throw error;
+  }
+}
+
+function isTimeout(error: unknown): boolean {
+  const text = [error, (error as { cause?: unknown } | undefined)?.cause].map(String).join(' ');
+  return /DEADLINE_EXCEEDED|deadline|timed? ?out|UpdateRPCTimeout/i.test(text);
+}
