@@ -5,10 +5,11 @@ import { compareText } from './compare.js';
 import type { Compiled } from './compiled.js';
 import { type PodClass } from './compile/classes.js';
 import type { Level } from './compile/ladder.js';
+import { varietiesOf } from './compile/min-values.js';
 import type { Profile } from './compile/universe.js';
 import { blockersOf, sentence } from './output/blockers.js';
 import { withSpotRatios } from './output/spot-ratios.js';
-import { describeClaim, type ClaimContext, type OpenClaim } from './output/claims.js';
+import { describeClaim, varietyReserve, type ClaimContext, type OpenClaim } from './output/claims.js';
 import { fullName } from './names.js';
 import { Assigner } from './place/assigner.js';
 import { limitUse, numberProblem, type PoolLimit } from './place/bin-problem.js';
@@ -18,7 +19,10 @@ import { exclusionsOf } from './place/exclusions.js';
 import { Feasibility } from './place/feasibility.js';
 import { nodeStates, type NodeState } from './place/node-states.js';
 import { rebalance } from './place/rebalance.js';
+import { boundOfAll } from './place/whole-bound.js';
 import type { Member, Part } from './place/part.js';
+import { Board } from './refine/board.js';
+import { Search, type Loose } from './refine/search.js';
 import { Groups } from './topology/groups.js';
 import { Ledger } from './topology/ledger.js';
 import { RuleBook } from './topology/rules.js';
@@ -48,6 +52,13 @@ function buy(problem: BinProblem, pods: number): { solution: BinSolution; lowerB
 const fewPods = 600;
 const nearEnough = 1.005;
 
+/** Plans of up to so many pods are searched as a whole. */
+const mostSearched = 400;
+const searchUnits = 150_000;
+/** Pods left over that are tried again one by one, in all and of one class. */
+const mostLoose = 2000;
+const mostLooseOfClass = 200;
+
 interface Waiting {
   readonly podClass: PodClass;
   pods: readonly Pod[];
@@ -68,10 +79,14 @@ class Pass {
   private readonly exhausted = new Set<Profile>();
   private readonly reasons = new Map<PodClass, Blocker>();
   private bound = 0;
+  /** Whether pods were put into domains or onto nodes that they might have left to others: `bound` is of the rest then. */
+  private chosen = false;
+  private readonly free: readonly Float64Array[];
 
   constructor(private readonly compiled: Compiled) {
     this.feasibility = new Feasibility(compiled);
     this.nodes = nodeStates(compiled);
+    this.free = this.nodes.map(({ free }) => Float64Array.from(free));
     this.limits = compiled.limits.map((limit) => ({ ...limit }));
     const { objects } = compiled.input;
     const groups = new Groups(compiled.labelKeys, new Namespaces(objects.namespaces, namespacesOf(compiled)));
@@ -98,9 +113,12 @@ class Pass {
   private rebalance(): void {
     const { compiled, book, ledger, nodes } = this;
     const { universe, space } = compiled;
-    this.claims = rebalance({ universe, space, book, ledger, nodes }, this.claims, (podClass, pods) =>
+    const before = this.claims;
+    this.claims = rebalance({ universe, space, book, ledger, nodes }, before, (podClass, pods) =>
       this.giveUp(podClass, pods),
     );
+    for (const { row } of before) this.charge(row, -1);
+    for (const { row } of this.claims) this.charge(row, 1);
   }
 
   /** Decides nodes and domains. Pods that want to be near others come after those. */
@@ -166,6 +184,7 @@ class Pass {
     const exclusions = exclusionsOf(parts, this.book);
     const { problem, rowOfOffer, perNode } = numberProblem(this.compiled, parts, exclusions, this.limits);
     const units = parts.reduce((sum, { count }) => sum + count, 0);
+    this.chosen ||= parts.some(({ pinnedKeys, together }) => together || pinnedKeys.length > 0);
     const { solution, lowerBound } = buy(problem, units);
     // No plan has more nodes than pods, so the premium is at most that much of the bound.
     this.bound += Math.max(0, lowerBound - perNode * units);
@@ -182,10 +201,15 @@ class Pass {
         else for (const member of part.members) members.push({ ...member, pods: member.pods.slice(from, given[item]) });
       });
       const row = rowOfOffer[offer]!;
-      for (const limit of this.limits) limit.remaining -= limitUse(this.compiled, row, limit);
+      this.charge(row, 1);
       this.claims.push({ row, members, pinnedKeys });
     }
     return this.leftOver(parts, given);
+  }
+
+  /** Counts so many nodes of the row against the limits. */
+  private charge(row: number, nodes: number): void {
+    for (const limit of this.limits) limit.remaining -= nodes * limitUse(this.compiled, row, limit);
   }
 
   private leftOver(parts: readonly Part[], given: Int32Array): Waiting[] {
@@ -223,6 +247,8 @@ class Pass {
   }
 
   plan(): Plan {
+    this.describe();
+    this.improve();
     const newNodeClaims = this.describe();
     newNodeClaims.sort((a, b) => compareText(a.pods[0]!, b.pods[0]!));
     const pricePerHour = newNodeClaims.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
@@ -233,7 +259,7 @@ class Pass {
         .map(({ view, pods }) => ({ node: view.name, pods: pods.map(fullName).sort(compareText) })),
       unschedulable: this.unschedulable(),
       pricePerHour,
-      lowerBoundPerHour: Math.min(this.bound, pricePerHour),
+      lowerBoundPerHour: Math.min(this.lowerBound(), pricePerHour),
     };
   }
 
@@ -252,7 +278,16 @@ class Pass {
       };
       const made: PlannedClaim[] = [];
       const refused = new Set<OpenClaim>();
-      withSpotRatios(context, this.claims).forEach((claim, i) => {
+      const bound = withSpotRatios(context, this.claims);
+      const reserves = bound.map((claim, i) => {
+        const reserve = this.isVaried(claim) ? varietyReserve(context, claim) : [];
+        if (reserve === undefined) refused.add(this.claims[i]!);
+        reserve?.forEach((amount, l) => (context.limits[l]!.remaining -= amount));
+        return reserve ?? [];
+      });
+      bound.forEach((claim, i) => {
+        if (refused.has(this.claims[i]!)) return;
+        reserves[i]!.forEach((amount, l) => (context.limits[l]!.remaining += amount));
         const described = describeClaim(context, claim);
         if (described === undefined) refused.add(this.claims[i]!);
         else made.push(described);
@@ -264,9 +299,72 @@ class Pass {
     }
   }
 
+  /** What the pods that are placed cost at least. */
+  private lowerBound(): number {
+    if (!this.chosen && this.nodes.every(({ pods }) => pods.length === 0)) return this.bound;
+    const placed = new Map<PodClass, number>();
+    for (const podClass of this.compiled.queue) {
+      const count = podClass.pods.length - (this.unplaced.get(podClass)?.length ?? 0);
+      if (count > 0) placed.set(podClass, count);
+    }
+    const { compiled, feasibility, book, nodes, free } = this;
+    return boundOfAll({ compiled, feasibility, book, nodes, free }, placed);
+  }
+
+  /**
+   * Places what is left over one by one where that can be, and searches on where the plan is small: bins are bought for once
+   * domains are decided, and decide nothing for limits and minValues.
+   */
+  private improve(): void {
+    const left = this.looseEnds();
+    const pods = left.length + this.claims.reduce((sum, { members }) => sum + podsIn(members), 0);
+    const target = this.lowerBound() * nearEnough;
+    const isSmall = pods <= mostSearched && (left.length > 0 || priceOf(this.compiled, this.claims) > target);
+    if (!isSmall && left.length === 0) return;
+    const { compiled, feasibility, book, ledger, exhausted, nodes, limits } = this;
+    const claims: ClaimContext = { compiled, feasibility, limits, candidates: new Map() };
+    const reserveOf = (claim: OpenClaim): readonly number[] | undefined => varietyReserve(claims, claim);
+    const board = new Board({ compiled, feasibility, book, ledger, exhausted, nodes, limits, reserveOf });
+    for (const claim of inNameOrder(compiled, this.claims)) board.adopt(claim);
+    const search = new Search(board, left);
+    search.addLeft();
+    if (isSmall) search.run({ units: searchUnits, target });
+    this.claims = board.claims();
+    board.release();
+    const tried = new Set(left.map(({ pod }) => pod));
+    for (const [podClass, list] of [...this.unplaced]) {
+      const rest = list.filter((pod) => !tried.has(pod));
+      if (rest.length > 0) this.unplaced.set(podClass, rest);
+      else this.unplaced.delete(podClass);
+    }
+    for (const { podClass, pod } of search.unplaced) this.giveUp(podClass, [pod]);
+  }
+
+  /** Pods without a place that some node could hold; of many, some. */
+  private looseEnds(): Loose[] {
+    const loose: Loose[] = [];
+    for (const podClass of this.compiled.queue) {
+      const pods = this.unplaced.get(podClass);
+      if (pods === undefined || this.compiled.invalid.has(podClass) || loose.length >= mostLoose) continue;
+      const mostRung = this.compiled.ladders[podClass.shape.index]!.length - 1;
+      const level = this.compiled.ladders[podClass.shape.index]![mostRung]!;
+      if (this.feasibility.holding(podClass, level).length === 0) continue;
+      const named = [...pods].sort((a, b) => compareText(fullName(a), fullName(b)));
+      for (const pod of named.slice(0, mostLooseOfClass)) loose.push({ podClass, pod, mostRung });
+    }
+    return loose;
+  }
+
+  /** Whether limits and minValues both have a say in what the claim lists. */
+  private isVaried({ row }: OpenClaim): boolean {
+    const { pool } = this.compiled.universe.rows[row]!.profile;
+    return this.limits.some((limit) => limit.pool === pool.name) && varietiesOf(pool.requirements).length > 0;
+  }
+
   private refuse({ row, members, pinnedKeys }: OpenClaim): void {
     const { name: nodePool } = this.compiled.universe.rows[row]!.profile.pool;
     const { values } = this.compiled.universe.rows[row]!.profile;
+    this.charge(row, -1);
     const message = 'too few different instance types hold the pods for the minValues of the NodePool';
     for (const { podClass, level, pods } of members) {
       this.giveUp(podClass, pods);
@@ -290,6 +388,27 @@ class Pass {
     }
     return list.sort((a, b) => compareText(a.pod, b.pod));
   }
+}
+
+function podsIn(members: readonly Member[]): number {
+  return members.reduce((sum, { pods }) => sum + pods.length, 0);
+}
+
+/** Claims by their first pod, their members as in the queue: the order of the input has no say in what is made of them. */
+function inNameOrder({ queue }: Compiled, claims: readonly OpenClaim[]): OpenClaim[] {
+  const rank = new Map(queue.map((podClass, i) => [podClass, i]));
+  const keyed = claims.map((claim) => {
+    const members = claim.members
+      .map((member) => ({ ...member, pods: [...member.pods].sort((a, b) => compareText(fullName(a), fullName(b))) }))
+      .sort((a, b) => rank.get(a.podClass)! - rank.get(b.podClass)!);
+    const names = members.map(({ pods }) => fullName(pods[0]!)).sort(compareText);
+    return { claim: { ...claim, members }, first: names[0]! };
+  });
+  return keyed.sort((a, b) => compareText(a.first, b.first)).map(({ claim }) => claim);
+}
+
+function priceOf({ universe }: Compiled, claims: readonly OpenClaim[]): number {
+  return claims.reduce((sum, { row }) => sum + universe.rows[row]!.offering.price, 0);
 }
 
 function namespacesOf({ classes, bound }: Compiled): Set<string> {

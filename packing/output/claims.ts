@@ -21,7 +21,7 @@ import {
 } from '../requirements/requirement.js';
 import { join, normaliseKey, writeRequirements, type Requirements } from '../requirements/requirements.js';
 import type { PlannedClaim } from '../types.js';
-import { listTypes, type Listing } from './listing.js';
+import { listTypes, neededTypes, type Listing } from './listing.js';
 import { whyOf } from './why.js';
 
 /** A node to launch, in the engine's terms. */
@@ -131,6 +131,24 @@ function describe(context: ClaimContext, claim: OpenClaim, row: Row, usage: Floa
     requests: requestsOf(context, usage, listing.listed),
     why: whyOf(compiled, cheapest, usage, listing.listed.length),
   };
+}
+
+/**
+ * What the claim needs of each limit beyond its cheapest type, so that the types for its pool's minValues stay within it:
+ * undefined where there are not enough of them, and then `describeClaim` cannot write it out.
+ */
+export function varietyReserve(context: ClaimContext, claim: OpenClaim): readonly number[] | undefined {
+  const row = context.compiled.universe.rows[claim.row]!;
+  const { listing } = chooseTypes(context, claim, row, usageOf(context, claim));
+  if (listing.listed.length === 0) return undefined;
+  const isStrict = context.compiled.input.settings.minValuesPolicy === 'Strict';
+  if (listing.short.size > 0) return isStrict ? undefined : context.limits.map(() => 0);
+  const extra = (limit: PoolLimit, type: InstanceType): number =>
+    limit.pool === row.profile.pool.name ? Math.max(0, typeUse(limit, type) - typeUse(limit, row.type)) : 0;
+  const cost = (type: InstanceType): number =>
+    context.limits.reduce((sum, limit) => sum + extra(limit, type) / Math.max(1, limit.remaining), 0);
+  const needed = neededTypes(listing.listed, row.profile.pool.requirements, cost);
+  return context.limits.map((limit) => Math.max(0, ...needed.map((type) => extra(limit, type))));
 }
 
 function usageOf({ compiled, feasibility }: ClaimContext, { members }: OpenClaim): Float64Array {

@@ -53,6 +53,29 @@ function varied(fitting: readonly Launchable[], varieties: readonly Variety[], m
   return fitting.filter((candidate) => chosen.has(candidate));
 }
 
+/** Enough of the types for the pool's minValues, those of least cost first. */
+export function neededTypes(
+  listed: readonly Launchable[],
+  pool: Requirements,
+  cost: (type: InstanceType) => number,
+): InstanceType[] {
+  const types = listed
+    .map(({ type }) => ({ type, cost: cost(type) }))
+    .sort((a, b) => a.cost - b.cost)
+    .map(({ type }) => type);
+  const needed = new Set<InstanceType>();
+  for (const variety of varietiesOf(pool)) {
+    const values = new Set([...needed].flatMap((type) => valuesOf(type, variety)));
+    for (const type of types) {
+      if (values.size >= variety.atLeast) break;
+      const brought = valuesOf(type, variety).filter((value) => !values.has(value));
+      if (brought.length > 0) needed.add(type);
+      for (const value of brought) values.add(value);
+    }
+  }
+  return [...needed];
+}
+
 function holds(capacity: Float64Array, usage: Float64Array): boolean {
   for (let d = 0; d < usage.length; d++) if (usage[d]! > capacity[d]!) return false;
   return true;

@@ -183,13 +183,32 @@ export class Company {
     return rules.hostAffinity.every((group) => selectsOwn(rules, group) && !isAnywhere(group));
   }
 
+  /** What all pods together ask for that want the company that this one begins. */
+  private demandOfAll({ rules }: Target): Float64Array {
+    const total = new Float64Array(this.compiled.dimensions.count);
+    for (const podClass of this.compiled.queue) {
+      const [level] = this.compiled.ladders[podClass.shape.index]!;
+      const { hostAffinity } = this.book.of(podClass.shape, level!);
+      if (!rules.hostAffinity.every((group) => hostAffinity.includes(group))) continue;
+      const demand = this.feasibility.demand(podClass);
+      for (let d = 0; d < total.length; d++) total[d] = total[d]! + podClass.pods.length * demand[d]!;
+    }
+    return total;
+  }
+
   private seed(target: Target, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
     const { podClass, level } = target;
     const demand = this.feasibility.demand(podClass);
     const all = Math.min(pods.length, this.perNode(target, undefined));
-    const node = this.nodes.find(
-      ({ free, kind }) => roomFor(free, demand, all) === all && this.feasibility.admitsKind(level, kind),
+    const everyone = this.demandOfAll(target);
+    const holdsEveryone = this.profilesFor(target, undefined).some((profile) =>
+      holdsOne(this.compiled.offers.of(profile), everyone),
     );
+    const fits = (size: Float64Array, count: number): NodeState | undefined =>
+      this.nodes.find(
+        ({ free, kind }) => roomFor(free, size, count) === count && this.feasibility.admitsKind(level, kind),
+      );
+    const node = fits(everyone, 1) ?? (holdsEveryone ? undefined : fits(demand, all));
     if (node !== undefined) {
       const placed = this.fill(node, target, pods);
       if (placed > 0) return pods.slice(placed);

@@ -15,6 +15,9 @@ export interface Comer {
   readonly pod: Pod;
 }
 
+/** What rules of the host name, host ports and volumes look at: a node that exists, or one to be launched. */
+export type Host = Pick<NodeState, 'attach' | 'ports' | 'host'>;
+
 export interface HostContext {
   readonly ledger: Ledger;
   readonly volumes: Volumes;
@@ -24,28 +27,23 @@ export interface HostContext {
 export const selectsOwn = (rules: Rules, group: Group): boolean => rules.matched.includes(group);
 
 /** Pods with volumes come one by one, as far as the node's drivers can attach them. */
-function volumeRoom({ attach }: NodeState, { shape }: PodClass, volumes: Volumes, pod: Pod): number {
+function volumeRoom({ attach }: Host, { shape }: PodClass, volumes: Volumes, pod: Pod): number {
   if (attach === undefined || shape.exemplar.spec.volumes === undefined) return Infinity;
   const own = volumes.attached(pod);
   if (own.length === 0) return Infinity;
   return canAttach(attach, own) ? 1 : 0;
 }
 
-function portRoom({ ports }: NodeState, { shape }: PodClass): number {
+function portRoom({ ports }: Host, { shape }: PodClass): number {
   if (shape.hostPorts.length === 0) return Infinity;
   return portsClash(ports, shape.hostPorts) ? 0 : 1;
 }
 
 /**
- * How many more pods of the class an existing node takes as far as rules of the host name, host ports and volumes go, at
+ * How many more pods of the class a node takes as far as rules of the host name, host ports and volumes go, at
  * most `wanted`; pod affinity apart.
  */
-export function hostRoom(
-  node: NodeState,
-  { podClass, rules, pod }: Comer,
-  context: HostContext,
-  wanted: number,
-): number {
+export function hostRoom(node: Host, { podClass, rules, pod }: Comer, context: HostContext, wanted: number): number {
   const { ledger, volumes } = context;
   const { host } = node;
   let room = wanted;

@@ -1,0 +1,121 @@
+import { describe, expect, test } from '@jest/globals';
+import { labels } from '../../api/labels.js';
+import { instanceType, node, packingInput, pod, podsOf, pool } from '../../test/builders/packing-fixtures.js';
+import { plan } from '../plan.js';
+import type { Plan } from '../types.js';
+
+const placed = ({ newNodeClaims, existingNodes }: Plan): number =>
+  [...newNodeClaims, ...existingNodes].reduce((sum, { pods }) => sum + pods.length, 0);
+const zone = labels.zone;
+
+describe('plans are searched as a whole where they are small', () => {
+  test('a group that wants one zone begins where its nodes cost least, though each of its pods would fit elsewhere', () => {
+    const types = [
+      instanceType('large', { cpu: 2, price: 0.3, spot: 0, zones: ['zone-a'] }),
+      instanceType('small', { cpu: 2, price: 0.2, spot: 0, zones: ['zone-b'] }),
+    ];
+    const together = {
+      podAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: [
+          { labelSelector: { matchLabels: { app: 'web' } }, topologyKey: zone },
+        ],
+      },
+    };
+    const pods = podsOf(6, 'web', { cpu: '1', labels: { app: 'web' }, affinity: together });
+    const result = plan(packingInput({ pods }, { types }));
+    expect(result.pricePerHour).toBeCloseTo(0.6, 9);
+    expect(result.unschedulable).toEqual([]);
+  });
+
+  test('pods that exclude each other by zone go where nodes are bought anyway', () => {
+    const types = ['zone-a', 'zone-b', 'zone-c'].map((name, i) =>
+      instanceType(`large-${name}`, { cpu: 16, price: 1 + i / 10, spot: 0, zones: [name] }),
+    );
+    const apart = {
+      podAntiAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: [
+          { labelSelector: { matchLabels: { app: 'db' } }, topologyKey: zone },
+        ],
+      },
+    };
+    const pods = [
+      ...podsOf(2, 'db', { cpu: '1', labels: { app: 'db' }, affinity: apart }),
+      pod('pinned', { nodeSelector: { [zone]: 'zone-c' } }),
+      ...podsOf(10, 'plain'),
+    ];
+    const result = plan(packingInput({ pods }, { types }));
+    expect(result.newNodeClaims.map(({ cheapest }) => cheapest.zone).sort()).toEqual(['zone-a', 'zone-c']);
+  });
+
+  test('under a limit as many pods as can be are placed', () => {
+    const pods = [...podsOf(2, 'fat', { cpu: '4' }), ...podsOf(6, 'thin', { cpu: '1' })];
+    const result = plan(packingInput({ pods, nodePools: [pool('default', { limits: { cpu: '8' } })] }));
+    expect(placed(result)).toBe(6);
+    expect(result.unschedulable.map(({ pod: name }) => name)).toEqual(['default/fat-0', 'default/fat-1']);
+  });
+
+  test('minValues and a limit leave room for each other', () => {
+    const types = [2, 4, 16].map((cpu) =>
+      instanceType(`m${cpu}`, { cpu, spot: 0, labels: { 'example.com/cpu': String(cpu) } }),
+    );
+    const requirements = [{ key: 'example.com/cpu', operator: 'Exists' as const, minValues: 2 }];
+    const nodePools = [pool('default', { requirements, limits: { cpu: '8' } })];
+    const result = plan(packingInput({ pods: podsOf(4, 'web', { cpu: '1' }), nodePools }, { types }));
+    expect(placed(result)).toBe(4);
+    expect(result.newNodeClaims.every(({ instanceTypes }) => instanceTypes.length >= 2)).toBe(true);
+  });
+
+  test('company on one node begins where all of it fits', () => {
+    const together = {
+      podAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: [
+          { labelSelector: { matchLabels: { app: 'pair' } }, topologyKey: labels.hostname },
+        ],
+      },
+    };
+    const pods = [
+      pod('pair-1', { cpu: '3', labels: { app: 'pair' }, affinity: together }),
+      pod('pair-2', { cpu: '2', labels: { app: 'pair' }, affinity: together }),
+    ];
+    const nodes = [node('small', { cpu: '4' }), node('wide', { cpu: '6' })];
+    expect(plan(packingInput({ pods, nodes })).existingNodes).toEqual([
+      { node: 'wide', pods: ['default/pair-1', 'default/pair-2'] },
+    ]);
+  });
+
+  test('what spare room a lighter pool has is used, but nothing is bought there for pods that the heavier one holds', () => {
+    const heavy = [instanceType('heavy-4', { cpu: 4, spot: 0 })];
+    const light = [instanceType('light-8', { cpu: 8, spot: 0 }), instanceType('light-16', { cpu: 16, spot: 0 })];
+    const nodePools = [pool('heavy', { weight: 20 }), pool('light', { weight: 10 })];
+    const catalogues = new Map([
+      ['heavy', heavy],
+      ['light', light],
+    ]);
+    const large = pod('large', { cpu: '7' });
+    const spare = plan(packingInput({ pods: [large, pod('small')], nodePools }, { catalogues }));
+    expect(spare.newNodeClaims.map(({ nodePool }) => nodePool)).toEqual(['light']);
+    const full = plan(packingInput({ pods: [large, ...podsOf(2, 'small')], nodePools }, { catalogues }));
+    expect(full.newNodeClaims.map(({ nodePool }) => nodePool).sort()).toEqual(['heavy', 'light']);
+  });
+});
+
+describe('the bound', () => {
+  test('holds over all choices of domains', () => {
+    const types = [
+      instanceType('dear', { cpu: 4, price: 0.9, spot: 0, zones: ['zone-a'] }),
+      instanceType('cheap', { cpu: 4, price: 0.3, spot: 0, zones: ['zone-b'] }),
+    ];
+    const spread = [
+      {
+        maxSkew: 1,
+        topologyKey: zone,
+        whenUnsatisfiable: 'DoNotSchedule' as const,
+        labelSelector: { matchLabels: { app: 'web' } },
+      },
+    ];
+    const pods = podsOf(4, 'web', { cpu: '2', labels: { app: 'web' }, topologySpreadConstraints: spread });
+    const result = plan(packingInput({ pods }, { types }));
+    expect(result.pricePerHour).toBeCloseTo(1.2, 9);
+    expect(result.lowerBoundPerHour).toBeCloseTo(0.6, 6);
+  });
+});
