@@ -60,10 +60,19 @@ export function resourceWorth(compiled: Compiled, demands: Demands, reach: Uint8
   const active: number[] = [];
   for (let r = 0; r < sets * dims; r++) if (demands.resource[r]! > 0) active.push(r);
   const openRows = withOpen ? compiled.openSets.length * dims : 0;
-  if (active.length + supply.count * dims + capMax.length + openRows > mostRows) {
-    return { resource: resourcePrices(compiled, demands.resource), cap: new Float64Array(capMax.length) };
-  }
-  return new JointProgram(compiled, demands, reach, withOpen).solve();
+  const room = mostRows - (active.length + supply.count * dims + openRows);
+  if (room < 0) return { resource: resourcePrices(compiled, demands.resource), cap: new Float64Array(capMax.length) };
+  return new JointProgram(compiled, withLargestCaps(compiled, demands, room), reach, withOpen).solve();
+}
+
+/** The demands without those caps that ask for fewest bins, where there are more than `most`: they hardly ever bind. */
+function withLargestCaps({ capMax }: Compiled, demands: Demands, most: number): Demands {
+  const bins = demands.cap.map((pods, cap) => (capMax[cap]! > 0 ? pods / capMax[cap]! : 0));
+  const ordered = Float64Array.from(bins).sort().reverse();
+  const left = ordered[most];
+  if (left === undefined || left === 0) return demands;
+  // Of caps alike all or none stay, whatever their order.
+  return { resource: demands.resource, cap: demands.cap.map((pods, cap) => (bins[cap]! > left ? pods : 0)) };
 }
 
 class JointProgram {

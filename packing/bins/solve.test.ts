@@ -433,6 +433,20 @@ describe('solveBins on clusters', () => {
     expect(solved(problem).price).toBeLessThanOrEqual(1.01 * lowerBound(problem, effort));
   });
 
+  test('more caps than a linear program can weigh leave the bound what resources ask for', () => {
+    const offers = [offer(1, [800, 800]), offer(3, [800, 800], { zone: 1 })];
+    const items: CaseItem[] = [
+      { demand: [10, 40], pods: 10_000 },
+      { demand: [40, 10], pods: 10_000, zone: 0 },
+      ...Array.from({ length: 300 }, (): CaseItem => ({ demand: [1, 1], pods: 2 })),
+    ];
+    const caps = Array.from({ length: 300 }, (_, n) => ({ items: Int32Array.of(n + 2), max: 1 }));
+    // Half as many pods of each kind fill a bin as of both together: 625 bins, which no program set by set can tell.
+    const { solution, lowerBound: bound } = bounded(problemOf(offers, items, { caps }), 20_000);
+    expect(bound).toBeGreaterThan(620);
+    expect(solution.price).toBeLessThanOrEqual(1.1 * bound);
+  });
+
   test('more effort is never dearer', () => {
     const problem = realisticCase(2000, { apart: 0.3, seed: 11 });
     const prices = [0, 50_000, 500_000].map((units) => solveBins(problem, { units }).price);
