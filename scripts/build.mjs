@@ -59,8 +59,8 @@ export function isStale() {
   return sources().some((file) => statSync(file).mtimeMs > built);
 }
 
-/** What the commands on a live cluster share with the others: they load the files of dist/ as they are. */
-const elsewhere = ['exit', 'run', 'status', 'settings-command'];
+/** Commands on files, which start often and from nothing; the others load the files of dist/ as they are. */
+const bundled = ['plan', 'consolidate'];
 
 /**
  * Writes the stowage command again, with what its commands on files need, as few files: reading a hundred modules takes
@@ -87,11 +87,15 @@ async function bundleCommand(run, folder) {
       {
         name: 'elsewhere',
         setup({ onResolve }) {
-          onResolve({ filter: new RegExp(`/(${elsewhere.join('|')})\\.js$`) }, ({ path, importer }) =>
-            importer.startsWith(join(root, 'cli'))
-              ? { path: `./${path.split('/').at(-1)}`, external: true }
-              : undefined,
-          );
+          onResolve({ filter: /^\./, namespace: 'file' }, ({ path, importer, kind }) => {
+            const name = path.replace(/^.*\//, '').replace(/\.js$/, '');
+            const isOther = kind === 'dynamic-import' && !bundled.includes(name);
+            // What main.js catches must be of one class whoever throws it.
+            const isShared = name === 'exit' && importer.startsWith(join(root, 'cli'));
+            if (isOther && !importer.endsWith(join('cli', 'main.ts')))
+              throw new Error(`${importer} loads ${path} late`);
+            return isOther || isShared ? { path: `./${name}.js`, external: true } : undefined;
+          });
         },
       },
     ],
