@@ -63,7 +63,7 @@ describe('launching a claim', () => {
     });
   });
 
-  test('an answer that was lost gives the same instance: never two for a claim (invariant 1)', async () => {
+  test('scenario 71: an answer that was lost gives the same instance: never two for a claim (invariant 1)', async () => {
     world.cloud.loseAnswer('launch', 2);
 
     await expect(launchNow()).rejects.toMatchObject({ type: 'LaunchFailed' });
@@ -148,7 +148,7 @@ describe('launching a claim', () => {
     expect((await world.kube.get('Node', { name: 'n1' }))?.spec?.taints).toEqual([]);
   });
 
-  test('a missing unregistered taint is warned about, and registers', async () => {
+  test('scenario 73: a missing unregistered taint is warned about, and registers', async () => {
     await launched();
     await putNode({ taints: [] });
 
@@ -156,6 +156,49 @@ describe('launching a claim', () => {
 
     expect(world.events.map(({ reason }) => reason)).toContain('UnregisteredTaintMissing');
     expect(isTrue((await live())?.status?.conditions, 'Registered')).toBe(true);
+  });
+
+  test('scenario 74: asked for a GPU, a node initializes once its plugin has registered one', async () => {
+    const requests = { cpu: '1', 'nvidia.com/gpu': '1' };
+    await launched();
+    const placed = (await live())!;
+    world.kube.put('NodeClaim', { ...placed, spec: { ...placed.spec, resources: { requests } } });
+    await putNode({});
+    await expect(launch.syncNode({ claim })).resolves.toMatchObject({
+      state: 'registered',
+      reason: 'ResourceNotRegistered',
+    });
+    const allocatable = { cpu: '4', 'nvidia.com/gpu': '1' };
+    await world.kube.patch('Node', { name: 'n1' }, { status: { allocatable } }, { subresource: 'status' });
+    await world.synced();
+    await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'initialized' });
+  });
+
+  test('scenario 101: a spot warning hides the offering for every worker, a rebalance recommendation is an event alone', async () => {
+    await launched();
+    const labelled = (await live())!.metadata.labels ?? {};
+    await world.kube.patch('NodeClaim', { name: 'c1' }, { metadata: { labels: { [labels.capacityType]: 'spot' } } });
+    await world.synced();
+    const reported: unknown[] = [];
+    const offerings = {
+      ...world.deps.offerings,
+      refused: (refused: readonly unknown[]) => Promise.resolve(void reported.push(...refused)),
+    };
+    const { inspectInstance } = createCloudActivities({ ...world.deps, offerings });
+    const instanceId = (await live())!.status!.providerID!.split('/').at(-1)!;
+
+    await inspectInstance({ instanceId, kind: 'rebalance_recommendation', at: world.clock.now });
+    expect(world.events.map(({ reason }) => reason)).toContain('SpotRebalanceRecommendation');
+    expect(reported).toEqual([]);
+    await inspectInstance({ instanceId, kind: 'spot_interrupted', at: world.clock.now });
+    expect(reported).toMatchObject([
+      { instanceType: labelled[labels.instanceType], zone: labelled[labels.zone], capacityType: 'spot' },
+    ]);
+    const types = await world.cloud.instanceTypes();
+    const hidden = types[0]!.offerings.filter(({ available }) => !available);
+    expect(hidden.map(({ requirements }) => requirements.flatMap(({ values }) => values ?? []))).toEqual([
+      expect.arrayContaining(['spot', labelled[labels.zone]]),
+    ]);
   });
 
   test('two nodes of one instance never register', async () => {

@@ -43,6 +43,7 @@ function aws(settings: Settings, kube: KubeClient, log: Logger): CloudProvider {
     reservedEnis: settings.RESERVED_ENIS,
     isolatedVpc: settings.ISOLATED_VPC,
     zonalShift: settings.ENABLE_ZONAL_SHIFT,
+    kubeletExpressions: settings.AWS_FEATURE_GATES.endsWith('=true'),
     ...(settings.PRICE_FILE === undefined ? {} : { priceStore: priceFile(settings.PRICE_FILE) }),
     disableDryRun: settings.DISABLE_DRY_RUN,
     onProblem: (message) => log.warn({}, message),

@@ -60,6 +60,11 @@ const fields = {
   BATCH_IDLE_DURATION: duration('1s').describe('a batch closes this long after its last new pod'),
   PREFERENCE_POLICY: z.enum(['Respect', 'Ignore']).default('Respect').describe('whether preferences count'),
   MIN_VALUES_POLICY: z.enum(['Strict', 'BestEffort']).default('Strict').describe('what unmet minValues do'),
+  AWS_FEATURE_GATES: z
+    .string()
+    .regex(/^(NodeClassCEL=(true|false))?$/, 'is not NodeClassCEL=true or NodeClassCEL=false')
+    .default('')
+    .describe('gates of AWS: NodeClassCEL=true lets kubelet settings of node classes be expressions'),
   FEATURE_GATES: gates.describe('gates as Name=true, separated by commas'),
   DISABLE_CLUSTER_STATE_OBSERVABILITY: flag.describe('no metrics series for each node and pod'),
   METRICS_PORT: port.default(8080).describe('port of /metrics'),

@@ -5,6 +5,7 @@ import { hashDrifted } from '../../core/drift-hash.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { imageFor } from './instance-types.js';
 import type { Ec2Instance } from './instances.js';
+import type { PlacementGroup } from './placement-groups.js';
 
 /** Whether the claim was launched from another node class content than there is now; needs nothing of EC2. */
 export function staticDrift(claim: NodeClaim, nodeClass: EC2NodeClass): string | undefined {
@@ -46,4 +47,9 @@ function placeDrift(instance: Ec2Instance, status: EC2NodeClass['status']): stri
 /** Whether a value that is known is none of these. */
 function differs(value: string | undefined, allowed: readonly string[]): boolean {
   return value !== undefined && !allowed.includes(value);
+}
+
+/** An instance keeps its placement group for life; one that was launched outside of any is told by the node class' hash. */
+export function groupDrift(instance: Ec2Instance, group: PlacementGroup | undefined): string | undefined {
+  return differs(instance.placementGroupId, group === undefined ? [] : [group.id]) ? 'PlacementGroupDrift' : undefined;
 }

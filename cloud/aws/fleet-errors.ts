@@ -28,11 +28,12 @@ export interface FleetVerdict {
   readonly message: string;
 }
 
-/** Reads the errors of a CreateFleet that asked for `capacityType`; `zoneOfSubnet` as the request had it. */
+/** Reads the errors of a CreateFleet that asked for `capacityType`; `zoneOfSubnet` and `placement` as the request had them. */
 export function readFleetErrors(
   errors: readonly CreateFleetError[],
   capacityType: string,
   zoneOfSubnet: ReadonlyMap<string, string>,
+  placement?: string,
 ): FleetVerdict {
   const unavailable = new Map<string, UnavailableOffering>();
   const exhausted = new Set<string>();
@@ -46,7 +47,9 @@ export function readFleetErrors(
       zone: overrides?.AvailabilityZone ?? zoneOfSubnet.get(subnet ?? ''),
       capacityType,
     });
-    if (offering !== undefined) unavailable.set(`${offering.instanceType}/${offering.zone}`, offering);
+    if (offering === undefined) continue;
+    const where = placement === undefined ? {} : { placement };
+    unavailable.set(`${offering.instanceType}/${offering.zone}`, { ...offering, ...where });
   }
   return {
     unavailable: [...unavailable.values()],

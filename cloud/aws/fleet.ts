@@ -22,13 +22,14 @@ export interface FleetInput {
 /** The CreateFleet of one stage: type `instant`, one instance, one override for each type and zone (section 3.3). */
 export function fleetRequest(input: FleetInput): CreateFleetCommandInput {
   const spot = input.stage.capacityType === 'spot';
+  const interruptible = input.stage.options.some((option) => kindOf(option) === 'interruptible');
   const block = input.stage.options.some((option) => kindOf(option) === 'capacity-block');
   const tags = tagList(input.tags);
   return {
     Type: 'instant',
     ClientToken: input.clientToken,
     TargetCapacitySpecification: {
-      DefaultTargetCapacityType: spot ? 'spot' : block ? 'capacity-block' : 'on-demand',
+      DefaultTargetCapacityType: targetType({ spot, block, interruptible }),
       TotalTargetCapacity: 1,
     },
     ...(spot
@@ -37,8 +38,10 @@ export function fleetRequest(input: FleetInput): CreateFleetCommandInput {
             AllocationStrategy: input.prioritized ? 'capacity-optimized-prioritized' : 'price-capacity-optimized',
           },
         }
-      : block
-        ? {}
+      : block || interruptible
+        ? interruptible
+          ? { ReservedCapacityOptions: { ReservationTypes: ['interruptible-capacity-reservation'] } }
+          : {}
         : { OnDemandOptions: { AllocationStrategy: input.prioritized ? 'prioritized' : 'lowest-price' } }),
     LaunchTemplateConfigs: templateConfigs(input),
     TagSpecifications: [
@@ -48,6 +51,16 @@ export function fleetRequest(input: FleetInput): CreateFleetCommandInput {
     ],
     ...(input.context === undefined ? {} : { Context: input.context }),
   };
+}
+
+function targetType(of: {
+  readonly spot: boolean;
+  readonly block: boolean;
+  readonly interruptible: boolean;
+}): 'spot' | 'capacity-block' | 'reserved-capacity' | 'on-demand' {
+  if (of.spot) return 'spot';
+  if (of.block) return 'capacity-block';
+  return of.interruptible ? 'reserved-capacity' : 'on-demand';
 }
 
 function templateConfigs(input: FleetInput): FleetLaunchTemplateConfigRequest[] {

@@ -6,10 +6,14 @@ import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { intersects } from '../../core/launch-options.js';
-import { machineResources } from './capacity.js';
+import { isDomainError } from '../../core/failures.js';
+import { eniPods, machineResources } from './capacity.js';
 import { families } from './families.js';
 import { architectureOf, instanceLabels, labelRequirements } from './instance-labels.js';
+import { resolvedKubelet } from './kubelet-expressions.js';
 import type { MachineTypes } from './machine-types.js';
+import { placementKey } from './placement-groups.js';
+import type { PlacementGroup } from './placement-groups.js';
 import type { PriceTable } from './prices.js';
 import type { UnavailableOfferings } from '../../core/unavailable-offerings.js';
 import { shiftOf } from './zonal-shift.js';
@@ -27,6 +31,8 @@ export interface CatalogueInput {
   readonly knownMemory?: (type: string, amiId: string) => number | undefined;
   /** Whether a subnet has run out of addresses for now. */
   readonly subnetExhausted?: (id: string) => boolean;
+  /** The group that instances are launched into. */
+  readonly placementGroup?: PlacementGroup;
   /** Zones that traffic is shifted away from. */
   readonly shifts?: readonly ShiftedZone[];
   /** Instances that a capacity reservation still has room for. */
@@ -87,7 +93,7 @@ function buildType(
   const { spec, status } = input.nodeClass;
   const name = info.InstanceType;
   const architecture = architectureOf(info);
-  if (name === undefined || architecture === undefined || !supports(info, input.nodeClass)) return undefined;
+  if (name === undefined || architecture === undefined || !supports(info, input)) return undefined;
   const family = resolvedAmiFamily(spec);
   const { os, windowsBuild } = families[family];
   const own = labelRequirements({
@@ -102,6 +108,8 @@ function buildType(
   const offerings = [...buildOfferings(info, input, zones), ...reservedOfferings(name, input, zones)];
   const knownMemory = input.knownMemory?.(name, ami.id);
   const { vmMemoryOverheadPercent, reservedEnis } = input;
+  const kubelet = kubeletFor(info, input);
+  if (kubelet === undefined) return undefined;
   return {
     name,
     requirements: [
@@ -111,11 +119,12 @@ function buildType(
       union(offerings, labels.zoneId),
       union(offerings, labels.capacityType),
       ...reservationKeys.map((key) => union(offerings, key)),
+      ...placementKeys.map((key) => union(offerings, key)),
     ],
     offerings,
     ...machineResources(info, {
       family,
-      spec,
+      spec: { ...spec, kubelet },
       vmMemoryOverheadPercent,
       reservedEnis,
       ...(knownMemory === undefined ? {} : { knownMemory }),
@@ -123,8 +132,23 @@ function buildType(
   };
 }
 
+/** The kubelet settings of a type; undefined where their expressions do not work out, which the node class tells. */
+function kubeletFor(
+  info: InstanceTypeInfo,
+  { nodeClass: { spec }, reservedEnis }: CatalogueInput,
+): Readonly<Record<string, unknown>> | undefined {
+  try {
+    return resolvedKubelet(spec.kubelet, info, eniPods(info, reservedEnis));
+  } catch (error) {
+    if (isDomainError(error, 'Invalid')) return undefined;
+    throw error;
+  }
+}
+
 /** Whether a type can do what the node class demands of it: connection tracking needs Nitro, nested virtualization support. */
-function supports(info: InstanceTypeInfo, { spec }: EC2NodeClass): boolean {
+function supports(info: InstanceTypeInfo, { nodeClass: { spec }, placementGroup }: CatalogueInput): boolean {
+  const strategies: readonly string[] | undefined = info.PlacementGroupInfo?.SupportedStrategies;
+  if (placementGroup !== undefined && strategies?.includes(placementGroup.strategy) === false) return false;
   if (spec.connectionTracking !== undefined && info.Hypervisor === 'xen') return false;
   const features: readonly string[] = info.ProcessorInfo?.SupportedFeatures ?? [];
   if (spec.cpuOptions?.nestedVirtualization === 'enabled' && !features.includes('nested-virtualization')) return false;
@@ -140,6 +164,8 @@ function buildOfferings(info: InstanceTypeInfo, input: CatalogueInput, zones: Re
   const usage: readonly string[] = info.SupportedUsageClasses ?? [];
   const reservations = input.nodeClass.status?.capacityReservations ?? [];
   const mayBeReserved = reservations.some((reservation) => reservation.instanceType === name);
+  const unreserved = mayBeReserved ? Object.fromEntries(reservationKeys.map((key) => [key, undefined])) : {};
+  const placements = placementsOf(input.placementGroup);
   const offerings: Offering[] = [];
   for (const [zone, place] of zones) {
     const { zoneId } = place;
@@ -147,19 +173,42 @@ function buildOfferings(info: InstanceTypeInfo, input: CatalogueInput, zones: Re
     for (const capacityType of capacityTypes) {
       if (!usage.includes(capacityType)) continue;
       const price = capacityType === 'spot' ? input.prices.spot[name]?.[zone] : input.prices.onDemand[name];
-      offerings.push({
-        requirements: [
-          { key: labels.capacityType, operator: 'In', values: [capacityType] },
-          { key: labels.zone, operator: 'In', values: [zone] },
-          ...(zoneId === undefined ? [] : [{ key: labels.zoneId, operator: 'In' as const, values: [zoneId] }]),
-          ...(mayBeReserved ? reservationKeys.map((key) => ({ key, operator: 'DoesNotExist' as const })) : []),
-        ],
-        price: price ?? 0,
-        ...availability(price, place, input.unavailable.get(capacityType, name, zone)),
+      const refused = (key?: string): ReturnType<UnavailableOfferings['get']> =>
+        input.unavailable.get(capacityType, name, zone, key);
+      const where = labelRequirements({
+        [labels.capacityType]: capacityType,
+        [labels.zone]: zone,
+        ...(zoneId === undefined ? {} : { [labels.zoneId]: zoneId }),
+        ...unreserved,
       });
+      for (const { requirements, key } of placements) {
+        offerings.push({
+          requirements: [...where, ...requirements],
+          price: price ?? 0,
+          ...availability(price, place, refused(key)),
+        });
+      }
     }
   }
   return offerings;
+}
+
+const placementKeys = [awsLabels.placementGroupId, awsLabels.placementGroupPartition] as const;
+
+/** A partition is an offering of its own, so that pods can be spread over partitions (section 3.6). */
+function placementsOf(
+  group: PlacementGroup | undefined,
+): readonly { readonly requirements: NodeSelectorRequirement[]; readonly key?: string }[] {
+  if (group === undefined) return [{ requirements: [] }];
+  const inGroup = (partition?: string): { requirements: NodeSelectorRequirement[]; key: string } => ({
+    requirements: labelRequirements({
+      [awsLabels.placementGroupId]: group.id,
+      ...(partition === undefined ? {} : { [awsLabels.placementGroupPartition]: partition }),
+    }),
+    key: placementKey(group.id, partition) ?? '',
+  });
+  if (group.partitions === 0) return [inGroup()];
+  return Array.from({ length: group.partitions }, (_, i) => inGroup(String(i + 1)));
 }
 
 const reservationKeys = [
@@ -181,6 +230,7 @@ function reservedOfferings(type: string, input: CatalogueInput, zones: ReadonlyM
     const count = input.reservedCount?.(id) ?? 0;
     const price = (input.prices.onDemand[type] ?? 0) * reservedPriceShare;
     const requirements = labelRequirements({
+      ...(input.placementGroup === undefined ? {} : { [awsLabels.placementGroupId]: input.placementGroup.id }),
       [labels.capacityType]: 'reserved',
       [labels.zone]: availabilityZone,
       ...(zone?.zoneId === undefined ? {} : { [labels.zoneId]: zone.zoneId }),

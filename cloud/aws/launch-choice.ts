@@ -3,7 +3,8 @@ import { capacityTypes, labels } from '../../api/labels.js';
 import type { CapacityType } from '../../api/labels.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import { launchOptions, pinnedValue } from '../../core/launch-options.js';
+import { hashText } from '../../core/hash.js';
+import { admits, launchOptions, pinnedValue } from '../../core/launch-options.js';
 import type { LaunchOption } from '../../core/launch-options.js';
 import { parseResources } from '../../core/resources.js';
 
@@ -28,7 +29,7 @@ const mostOverrides = 300;
  */
 export function chooseLaunch(types: readonly InstanceType[], claim: NodeClaim): LaunchChoice {
   const { requirements, resources } = claim.spec;
-  const all = launchOptions(types, requirements, parseResources(resources?.requests));
+  const all = onePartition(launchOptions(types, requirements, parseResources(resources?.requests)), claim);
   if (all.length === 0) return { kind: 'none', message: 'no instance type with an available offering meets the claim' };
   const withMinValues = requirements.some((requirement) => requirement.minValues !== undefined);
   const options = withMinValues ? oneReservationKind(all) : affordable(generic(oneReservationKind(all)));
@@ -56,6 +57,30 @@ export function reservationOf(option: LaunchOption): string | undefined {
 export function templateKey(option: LaunchOption): string {
   const reservation = reservationOf(option);
   return reservation === undefined ? option.type.name : `${option.type.name}/${reservation}`;
+}
+
+/** The placement group, and the partition of it, that an option is launched into. */
+export function placementOf({ offering }: LaunchOption): { readonly groupId?: string; readonly partition?: string } {
+  const groupId = pinnedValue(offering.requirements, awsLabels.placementGroupId);
+  const partition = pinnedValue(offering.requirements, awsLabels.placementGroupPartition);
+  return { ...(groupId === undefined ? {} : { groupId }), ...(partition === undefined ? {} : { partition }) };
+}
+
+/** A dedicated machine only for claims that do not take a shared one (section 3.2). */
+export function tenancyOf(claim: NodeClaim): 'default' | 'dedicated' {
+  const asked = claim.spec.requirements.filter(({ key }) => key === awsLabels.instanceTenancy);
+  return asked.every((requirement) => admits(requirement, 'default')) ? 'default' : 'dedicated';
+}
+
+/**
+ * A launch goes to one partition, so that its node's label is known from the start: of those that the claim may go to,
+ * the one that its UID picks.
+ */
+function onePartition(options: readonly LaunchOption[], claim: NodeClaim): readonly LaunchOption[] {
+  const partitions = [...new Set(options.flatMap((option) => placementOf(option).partition ?? []))].sort();
+  if (partitions.length === 0) return options;
+  const pick = parseInt(hashText(hashText(claim.metadata.uid ?? '')).slice(0, 8), 16) % partitions.length;
+  return options.filter((option) => (placementOf(option).partition ?? partitions[pick]) === partitions[pick]);
 }
 
 /**

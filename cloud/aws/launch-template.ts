@@ -27,6 +27,11 @@ export interface TemplateInput {
   /** The capacity reservation to launch into. */
   readonly reservation: string | undefined;
   readonly capacityBlock: boolean;
+  /** The placement group to launch into. */
+  readonly placement: { readonly groupId?: string; readonly partition?: string };
+  readonly tenancy: 'default' | 'dedicated';
+  /** Whether nodes talk IPv6 among themselves. */
+  readonly ipv6: boolean;
   /** Tags of the template itself, of network interfaces and of the spot request. */
   readonly tags: Readonly<Record<string, string>>;
 }
@@ -67,6 +72,7 @@ export function templateData(input: TemplateInput): RequestLaunchTemplateData {
             CapacityReservationTarget: { CapacityReservationId: input.reservation },
           },
     ...(input.capacityBlock ? { InstanceMarketOptions: { MarketType: 'capacity-block' as const } } : {}),
+    ...placementData(input),
     Monitoring: { Enabled: spec.detailedMonitoring ?? false },
     ...(spec.cpuOptions?.nestedVirtualization === undefined
       ? {}
@@ -75,6 +81,18 @@ export function templateData(input: TemplateInput): RequestLaunchTemplateData {
       { ResourceType: 'network-interface', Tags: tagList(input.tags) },
       ...(input.spot ? [{ ResourceType: 'spot-instances-request' as const, Tags: tagList(input.tags) }] : []),
     ],
+  };
+}
+
+function placementData({ placement, tenancy }: TemplateInput): Pick<RequestLaunchTemplateData, 'Placement'> {
+  const { groupId, partition } = placement;
+  if (groupId === undefined && tenancy === 'default') return {};
+  return {
+    Placement: {
+      ...(groupId === undefined ? {} : { GroupId: groupId }),
+      ...(partition === undefined ? {} : { PartitionNumber: Number(partition) }),
+      ...(tenancy === 'default' ? {} : { Tenancy: tenancy }),
+    },
   };
 }
 
@@ -101,7 +119,11 @@ function blockDevice({ deviceName, ebs }: BlockDeviceMapping): LaunchTemplateBlo
 }
 
 /** The node class's own list; else one EFA interface a card where pods ask for EFA; else one interface. */
-function networkInterfaces({ nodeClass, efaCards }: TemplateInput): RequestLaunchTemplateData['NetworkInterfaces'] {
+function networkInterfaces({
+  nodeClass,
+  efaCards,
+  ipv6,
+}: TemplateInput): RequestLaunchTemplateData['NetworkInterfaces'] {
   const { spec, status } = nodeClass;
   const groups = (status?.securityGroups ?? []).map((group) => group.id);
   const tracking = spec.connectionTracking;
@@ -119,6 +141,7 @@ function networkInterfaces({ nodeClass, efaCards }: TemplateInput): RequestLaunc
   };
   const first = {
     ...(spec.associatePublicIPAddress === undefined ? {} : { AssociatePublicIpAddress: spec.associatePublicIPAddress }),
+    ...(ipv6 ? { PrimaryIpv6: true, Ipv6AddressCount: 1 } : {}),
     ...(spec.ipPrefixCount === undefined ? {} : { Ipv4PrefixCount: spec.ipPrefixCount }),
   };
   const own = spec.networkInterfaces ?? [];

@@ -18,10 +18,19 @@ import { fleetRequest } from './fleet.js';
 import type { FleetInput } from './fleet.js';
 import { providerIdOf } from './instances.js';
 import type { Ec2Instance, Instances } from './instances.js';
-import { capacityTypeOf, chooseLaunch, reservationOf, templateKey, zoneOf } from './launch-choice.js';
+import {
+  capacityTypeOf,
+  chooseLaunch,
+  placementOf,
+  reservationOf,
+  templateKey,
+  tenancyOf,
+  zoneOf,
+} from './launch-choice.js';
 import type { LaunchStage } from './launch-choice.js';
 import type { LaunchTemplates } from './launch-template.js';
 import type { Subnets } from './networks.js';
+import { placementKey } from './placement-groups.js';
 import type { Reservations } from './reservations.js';
 import { launchTags } from './tags.js';
 import type { TemplatePlanner } from './template-planner.js';
@@ -218,8 +227,11 @@ export class Launcher {
     input: FleetInput,
     answer: CreateFleetCommandOutput,
   ): StageOutcome & { readonly subnetId: string | undefined } {
+    const [first] = input.stage.options;
+    const { groupId, partition } = first === undefined ? {} : placementOf(first);
+    const placement = placementKey(groupId, partition);
     const zoneOfSubnet = new Map([...input.subnets.values()].map((subnet) => [subnet.id, subnet.zone]));
-    const verdict = readFleetErrors(answer.Errors ?? [], input.stage.capacityType, zoneOfSubnet);
+    const verdict = readFleetErrors(answer.Errors ?? [], input.stage.capacityType, zoneOfSubnet, placement);
     const made = madeInstance(answer, zoneOfSubnet);
     if (made === undefined) return { launched: undefined, verdict: emptyAsCapacity(verdict), subnetId: undefined };
     const { instanceId } = made;
@@ -228,7 +240,7 @@ export class Launcher {
     if (option === undefined) {
       throw new DomainError('LaunchFailed', `ec2:CreateFleet launched ${instanceId}, which was not asked for`);
     }
-    this.deps.unavailable.succeeded(input.stage.capacityType, option.type.name, zoneOf(option));
+    this.deps.unavailable.succeeded(input.stage.capacityType, option.type.name, zoneOf(option), placement);
     const imageId = made.imageId ?? input.templates.get(templateKey(option))?.imageId;
     const instance = toLaunched(request, option, { instanceId, imageId });
     return {
@@ -311,6 +323,7 @@ function toLaunched(
     ...(instance.imageId === undefined ? {} : { imageId: instance.imageId }),
     labels: {
       ...pinnedLabels(option, claim.spec.requirements),
+      [awsLabels.instanceTenancy]: tenancyOf(claim),
       [labels.nodePool]: pool.metadata.name ?? '',
       [labels.ec2NodeClass]: nodeClass.metadata.name ?? '',
     },

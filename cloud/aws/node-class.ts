@@ -1,3 +1,4 @@
+import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
 import type { EC2NodeClass, EC2NodeClassStatus } from '../../api/aws/ec2-node-class.js';
 import { ec2NodeClassKubeletVerdict, resolvedAmiFamily } from '../../api/aws/node-class-rules.js';
 import { annotations } from '../../api/labels.js';
@@ -8,18 +9,23 @@ import { ec2NodeClassHash, ec2NodeClassHashVersion } from '../../core/drift-hash
 import { DomainError, isDomainError } from '../../core/failures.js';
 import type { NodeClassResolution } from '../port.js';
 import type { AwsCalls } from './calls.js';
+import { eniPods } from './capacity.js';
 import type { Clock } from './clock.js';
 import type { ClusterFacts } from './cluster-facts.js';
 import { UnsupportedAliasError } from './images.js';
 import type { Images } from './images.js';
 import { MissingIdentityError } from './instance-profiles.js';
 import type { InstanceProfiles } from './instance-profiles.js';
+import { hasExpressions, resolvedKubelet } from './kubelet-expressions.js';
+import type { MachineTypes } from './machine-types.js';
 import { findSecurityGroups } from './networks.js';
 import type { Subnets } from './networks.js';
+import type { PlacementGroups } from './placement-groups.js';
 import type { Reservations } from './reservations.js';
 
 export interface NodeClassDeps {
-  readonly calls: Pick<AwsCalls, 'describeSecurityGroups' | 'describePlacementGroups'>;
+  readonly calls: Pick<AwsCalls, 'describeSecurityGroups'>;
+  readonly placementGroups: PlacementGroups;
   readonly clock: Clock;
   readonly facts: ClusterFacts;
   readonly subnets: Subnets;
@@ -27,6 +33,9 @@ export interface NodeClassDeps {
   readonly images: Images;
   readonly profiles: InstanceProfiles;
   readonly caBundle: string | undefined;
+  /** Whether kubelet settings may be expressions (gate NodeClassCEL). */
+  readonly expressions: boolean;
+  readonly machines: () => Promise<MachineTypes>;
   /** Tries the node class out by dry runs; undefined when they are switched off. */
   readonly dryRun?: (nodeClass: EC2NodeClass) => Promise<ConditionChange>;
 }
@@ -143,18 +152,14 @@ export class NodeClassResolver {
     return this.part('PlacementGroupReady', {}, async () => {
       const selector = spec.placementGroupSelector;
       if (selector === undefined) return found({});
-      const { PlacementGroups: groups = [] } = await this.deps.calls.describePlacementGroups({
-        ...(selector.id === undefined ? {} : { GroupIds: [selector.id] }),
-        ...(selector.name === undefined ? {} : { GroupNames: [selector.name] }),
-      });
-      if (groups.some((group) => group.State === 'available')) return found({});
+      if ((await this.deps.placementGroups.find(selector)) !== undefined) return found({});
       return missing('PlacementGroupNotFound', `placement group ${selector.name ?? selector.id ?? ''} does not exist`);
     });
   }
 
   private async validation(nodeClass: EC2NodeClass, complete: boolean): Promise<ConditionChange> {
     const type = 'ValidationSucceeded';
-    const verdict = ec2NodeClassKubeletVerdict(nodeClass);
+    const verdict = ec2NodeClassKubeletVerdict(nodeClass, this.deps.expressions);
     if (verdict !== undefined) {
       const message = verdict.issues.map((issue) => issue.message).join('; ');
       return { type, status: 'False', reason: verdict.reason, message };
@@ -177,7 +182,23 @@ export class NodeClassResolver {
     } catch (error) {
       return { type, status: 'Unknown', reason: 'ClusterCIDRResolutionFailed', message: messageOf(error) };
     }
-    return (await this.deps.dryRun?.(nodeClass)) ?? { type, status: 'True' };
+    return (
+      (await this.brokenExpressions(nodeClass)) ?? (await this.deps.dryRun?.(nodeClass)) ?? { type, status: 'True' }
+    );
+  }
+
+  /** Expressions that work out for no instance type are wrong; those that fail for some are told with the first. */
+  private async brokenExpressions({ spec }: EC2NodeClass): Promise<ConditionChange | undefined> {
+    if (!hasExpressions(spec.kubelet)) return undefined;
+    try {
+      const { infos } = await this.deps.machines();
+      const broken = infos.flatMap((info) => expressionProblem(spec.kubelet, info));
+      if (broken.length === 0) return undefined;
+      const reason = broken.length === infos.length ? 'KubeletExpressionInvalid' : 'KubeletExpressionEvaluationFailed';
+      return { type: 'ValidationSucceeded', status: 'False', reason, message: broken[0] ?? '' };
+    } catch (error) {
+      return { type: 'ValidationSucceeded', ...failureCondition(error) };
+    }
   }
 
   /**
@@ -198,6 +219,16 @@ export class NodeClassResolver {
       if (away && Object.values(previous).some(isSomething)) return { found: previous };
       return { found: previous, condition: { type, ...failureCondition(error) } };
     }
+  }
+}
+
+function expressionProblem(kubelet: EC2NodeClass['spec']['kubelet'], info: InstanceTypeInfo): string[] {
+  try {
+    resolvedKubelet(kubelet, info, eniPods(info, 0));
+    return [];
+  } catch (error) {
+    if (isDomainError(error, 'Invalid')) return [error.message];
+    throw error;
   }
 }
 

@@ -27,6 +27,8 @@ export interface AwsOptions {
   readonly isolatedVpc?: boolean;
   /** [DISABLE_DRY_RUN] Node classes are not tried out by dry runs. */
   readonly disableDryRun?: boolean;
+  /** [AWS_FEATURE_GATES NodeClassCEL] `maxPods` and reserved amounts of node classes may be expressions. */
+  readonly kubeletExpressions?: boolean;
   /** [ENABLE_ZONAL_SHIFT] Zones under an ARC zonal shift are left alone. */
   readonly zonalShift?: boolean;
   /** Where the last known prices outlive a restart; with `isolatedVpc` also the source of on-demand prices. */

@@ -13,7 +13,7 @@ import { systemClock } from './clock.js';
 import type { Clock } from './clock.js';
 import { ClusterFacts } from './cluster-facts.js';
 import { DryRun } from './dry-run.js';
-import { instanceDrift, staticDrift } from './drift.js';
+import { groupDrift, instanceDrift, staticDrift } from './drift.js';
 import { Images } from './images.js';
 import { InstanceProfiles } from './instance-profiles.js';
 import { buildCatalogue } from './instance-types.js';
@@ -26,6 +26,7 @@ import { createMachineTypes } from './machine-types.js';
 import { Subnets } from './networks.js';
 import { NodeClassResolver } from './node-class.js';
 import type { AwsOptions } from './options.js';
+import { PlacementGroups } from './placement-groups.js';
 import { Prices } from './prices.js';
 import { Reservations } from './reservations.js';
 import { pollInstanceStatus } from './status-poll.js';
@@ -74,6 +75,7 @@ export class AwsProvider implements CloudProvider {
   private readonly profiles: InstanceProfiles;
   private readonly resolver: NodeClassResolver;
   private readonly launcher: Launcher;
+  private readonly placementGroups: PlacementGroups;
   private readonly shifts: ZonalShifts | undefined;
   /** Instances as they were last seen, for zones in which EC2 is not to be asked. */
   private seen = new Map<string, CloudInstance>();
@@ -95,8 +97,16 @@ export class AwsProvider implements CloudProvider {
     this.instances = new Instances(calls, clusterName, clock);
     this.templates = new LaunchTemplates(calls, clusterName, clock);
     this.profiles = new InstanceProfiles(calls, { clusterName, region }, clock);
+    this.placementGroups = new PlacementGroups(calls, clock);
     const images = new Images({ calls, clock, kubernetesVersion: () => facts.kubernetesVersion() });
-    const planner = new TemplatePlanner({ clusterName, region, templates: this.templates, facts });
+    const planner = new TemplatePlanner({
+      clusterName,
+      region,
+      reservedEnis: options.reservedEnis ?? 0,
+      templates: this.templates,
+      facts,
+      machines: () => this.machines.get(),
+    });
     const catalogue = (nodeClass: EC2NodeClass): Promise<readonly InstanceType[]> => this.catalogue(nodeClass);
     const dryRun = new DryRun({ calls, clock, clusterName, planner, catalogue });
     this.resolver = new NodeClassResolver({
@@ -104,10 +114,13 @@ export class AwsProvider implements CloudProvider {
       clock,
       facts,
       subnets: this.subnets,
+      placementGroups: this.placementGroups,
       reservations: this.reservations,
       images,
       profiles: this.profiles,
       caBundle: options.caBundle,
+      expressions: options.kubeletExpressions === true,
+      machines: () => this.machines.get(),
       ...(options.disableDryRun === true ? {} : { dryRun: (nodeClass) => dryRun.check(nodeClass) }),
     });
     this.launcher = new Launcher({
@@ -206,7 +219,10 @@ export class AwsProvider implements CloudProvider {
     if (reason !== undefined || id === undefined) return reason;
     const instance = await this.instances.get(id);
     if (instance === undefined) return undefined;
-    return instanceDrift(instance, claim, ec2NodeClass, await this.catalogue(ec2NodeClass));
+    const group = await this.placementGroups.find(ec2NodeClass.spec.placementGroupSelector);
+    return (
+      instanceDrift(instance, claim, ec2NodeClass, await this.catalogue(ec2NodeClass)) ?? groupDrift(instance, group)
+    );
   }
 
   markUnavailable(offerings: Parameters<CloudProvider['markUnavailable']>[0]): void {
@@ -236,10 +252,11 @@ export class AwsProvider implements CloudProvider {
 
   /** Built anew when the node class, prices or availability change, and every five minutes (section 5.2). */
   private async catalogue(nodeClass: EC2NodeClass): Promise<readonly InstanceType[]> {
-    const [machines, prices, shifts] = await Promise.all([
+    const [machines, prices, shifts, placementGroup] = await Promise.all([
       this.machines.get(),
       this.prices.current(),
       this.shifts?.current(),
+      this.placementGroups.find(nodeClass.spec.placementGroupSelector),
     ]);
     const { spec, status } = nodeClass;
     await this.reservations.refresh((status?.capacityReservations ?? []).map((reservation) => reservation.id));
@@ -257,6 +274,7 @@ export class AwsProvider implements CloudProvider {
       [networkInterfaces, connectionTracking, cpuOptions, status?.subnets, status?.amis],
       [status?.capacityReservations, this.reservations.version, this.memory.version],
       [this.unavailable.version, this.subnets.version, prices.onDemandAt, prices.spotAt, shifts],
+      placementGroup,
     ];
     return this.catalogues.get(hashText(JSON.stringify(content)), () =>
       Promise.resolve(
@@ -269,6 +287,7 @@ export class AwsProvider implements CloudProvider {
           vmMemoryOverheadPercent: this.options.vmMemoryOverheadPercent ?? 0.075,
           reservedEnis: this.options.reservedEnis ?? 0,
           ...(shifts === undefined ? {} : { shifts }),
+          ...(placementGroup === undefined ? {} : { placementGroup }),
           subnetExhausted: (id) => this.subnets.isExhausted(id),
           knownMemory: (type, amiId) => this.memory.get(type, amiId),
           reservedCount: (id) => this.reservations.available(id),

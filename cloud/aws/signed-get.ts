@@ -25,11 +25,11 @@ const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256'
 export function signedHeaders({ url, region, service, credentials, now }: SignedGet): Record<string, string> {
   const time = new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, '');
   const scope = `${time.slice(0, 8)}/${region}/${service}/aws4_request`;
-  const headers: Record<string, string> = {
-    host: url.host,
+  const sent: Record<string, string> = {
     'x-amz-date': time,
     ...(credentials.sessionToken === undefined ? {} : { 'x-amz-security-token': credentials.sessionToken }),
   };
+  const headers: Record<string, string> = { host: url.host, ...sent };
   const names = Object.keys(headers).sort();
   // The path is encoded once more for the signature, as every service but S3 wants it.
   const path = url.pathname.split('/').map(encodeURIComponent).join('/');
@@ -45,7 +45,6 @@ export function signedHeaders({ url, region, service, credentials, now }: Signed
   const toSign = ['AWS4-HMAC-SHA256', time, scope, sha256(canonical)].join('\n');
   const key = scope.split('/').reduce<string | Buffer>(hmac, `AWS4${credentials.secretAccessKey}`);
   const signature = hmac(key, toSign).toString('hex');
-  const { host: _host, ...sent } = headers;
   return {
     ...sent,
     authorization: `AWS4-HMAC-SHA256 Credential=${credentials.accessKeyId}/${scope}, SignedHeaders=${names.join(';')}, Signature=${signature}`,

@@ -8,9 +8,14 @@ import type { LaunchRequest } from '../port.js';
 import type { ClusterFacts } from './cluster-facts.js';
 import { families } from './families.js';
 import { imageFor } from './instance-types.js';
-import { kindOf, reservationOf, templateKey } from './launch-choice.js';
+import { eniPods } from './capacity.js';
+import { canonicalJson } from '../../core/hash.js';
+import { kubeletSettings } from './kubelet.js';
+import { hasExpressions, resolvedKubelet } from './kubelet-expressions.js';
+import type { MachineTypes } from './machine-types.js';
+import { kindOf, placementOf, reservationOf, templateKey, tenancyOf } from './launch-choice.js';
 import type { LaunchStage } from './launch-choice.js';
-import type { LaunchTemplates } from './launch-template.js';
+import type { LaunchTemplates, TemplateInput } from './launch-template.js';
 import { nodeClassTags } from './tags.js';
 import { renderUserData } from './user-data/user-data.js';
 
@@ -19,11 +24,23 @@ export interface TemplateOfType {
   readonly imageId: string;
 }
 
+interface TemplateGroup {
+  readonly imageId: string;
+  readonly maxPods: number;
+  readonly efaCards: number;
+  readonly reservation: string | undefined;
+  readonly block: boolean;
+  readonly placement: TemplateInput['placement'];
+  readonly kubelet: Readonly<Record<string, unknown>>;
+}
+
 export interface TemplatePlannerOptions {
   readonly clusterName: string;
   readonly region: string;
   readonly templates: LaunchTemplates;
   readonly facts: ClusterFacts;
+  readonly reservedEnis: number;
+  readonly machines: () => Promise<MachineTypes>;
 }
 
 /** Finds the launch template of each `templateKey` of a stage: one for each image, pod limit and number of EFA cards (3.4). */
@@ -35,18 +52,9 @@ export class TemplatePlanner {
     request: LaunchRequest & { readonly nodeClass: EC2NodeClass },
     stage: LaunchStage,
   ): Promise<Map<string, TemplateOfType>> {
-    const groups = new Map<
-      string,
-      {
-        imageId: string;
-        maxPods: number;
-        efaCards: number;
-        keys: string[];
-        reservation: string | undefined;
-        block: boolean;
-      }
-    >();
+    const groups = new Map<string, TemplateGroup & { readonly keys: string[] }>();
     const wantsEfa = (parseResources(request.claim.spec.resources?.requests)['vpc.amazonaws.com/efa'] ?? 0) > 0;
+    const kubeletOf = await this.kubelets(request.nodeClass);
     const options = new Map(stage.options.map((option) => [templateKey(option), option]));
     for (const [templateOf, option] of options) {
       const { type } = option;
@@ -55,7 +63,8 @@ export class TemplatePlanner {
       if (imageId === undefined) continue;
       const efaCards = wantsEfa ? (type.capacity['vpc.amazonaws.com/efa'] ?? 0) : 0;
       const maxPods = type.capacity.pods ?? 110;
-      const key = `${imageId}/${maxPods}/${efaCards}/${reservation ?? ''}`;
+      const kubelet = kubeletOf(type.name);
+      const key = canonicalJson([imageId, maxPods, efaCards, reservation, kubelet]);
       const group = groups.get(key) ?? {
         imageId,
         maxPods,
@@ -63,6 +72,8 @@ export class TemplatePlanner {
         keys: [],
         reservation,
         block: kindOf(option) === 'capacity-block',
+        placement: placementOf(option),
+        kubelet,
       };
       group.keys.push(templateOf);
       groups.set(key, group);
@@ -77,10 +88,22 @@ export class TemplatePlanner {
     return result;
   }
 
+  /** The kubelet settings of each type: the same for all, unless they are expressions. */
+  private async kubelets({ spec }: EC2NodeClass): Promise<(type: string) => Readonly<Record<string, unknown>>> {
+    const { kubelet = {} } = spec;
+    if (!hasExpressions(kubelet)) return () => kubelet;
+    const { infos } = await this.options.machines();
+    const byName = new Map(infos.map((info) => [info.InstanceType, info]));
+    return (type) => {
+      const info = byName.get(type as never);
+      return info === undefined ? kubelet : resolvedKubelet(kubelet, info, eniPods(info, this.options.reservedEnis));
+    };
+  }
+
   private async ensure(
     { nodeClass, claim }: LaunchRequest & { readonly nodeClass: EC2NodeClass },
     stage: LaunchStage,
-    group: { imageId: string; maxPods: number; efaCards: number; reservation: string | undefined; block: boolean },
+    group: TemplateGroup,
   ): Promise<string> {
     const { clusterName, region, templates, facts } = this.options;
     const family = resolvedAmiFamily(nodeClass.spec);
@@ -92,13 +115,14 @@ export class TemplatePlanner {
         `EC2NodeClass ${nodeClass.metadata.name ?? ''} has no instance profile yet`,
       );
     }
+    const dns = kubeletSettings(nodeClass.spec.kubelet).clusterDNS?.[0];
     const userData = renderUserData({
       family,
       clusterName,
       clusterEndpoint,
       caBundle,
       serviceCidr,
-      kubelet: nodeClass.spec.kubelet ?? {},
+      kubelet: group.kubelet,
       maxPods: group.maxPods,
       labels: nodeLabels(claim, stage, families[family].kubeletTaints),
       taints: [...(claim.spec.taints ?? []), ...(claim.spec.startupTaints ?? [])],
@@ -116,6 +140,9 @@ export class TemplatePlanner {
       efaCards: group.efaCards,
       reservation: group.reservation,
       capacityBlock: group.block,
+      placement: group.placement,
+      tenancy: tenancyOf(claim),
+      ipv6: [serviceCidr, dns].some((address) => address?.includes(':') === true),
       tags: {
         ...nodeClassTags(nodeClass, clusterName),
         [labels.nodePool]: claim.metadata.labels?.[labels.nodePool] ?? '',

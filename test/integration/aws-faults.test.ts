@@ -20,7 +20,7 @@ const paths = {
   'on-demand': { capacity: ['on-demand'], scripted: () => Promise.resolve() },
   'spot, then on-demand': {
     capacity: ['spot', 'on-demand'],
-    scripted: async () => void (await cloud().setPools([{ capacityType: 'spot' }])),
+    scripted: () => cloud().setPools([{ capacityType: 'spot' }]),
   },
   reserved: { capacity: ['reserved'], scripted: () => Promise.resolve() },
 } as const;
@@ -162,7 +162,7 @@ describe('input that cannot work', () => {
     const given = claim([type]);
     const failure = await provider.launch(requestFor(given, stale)).catch((error: unknown) => error);
     expect(isDomainError(failure, 'LaunchFailed')).toBe(true);
-    expect(String((failure as Error).message)).toMatch(/ec2:CreateFleet.*subnet-0123456789abcdef0/);
+    expect((failure as Error).message).toMatch(/ec2:CreateFleet.*subnet-0123456789abcdef0/);
     const uids = (await provider.list()).map(({ tags }) => tags['stowage.dev/nodeclaim-uid']);
     expect(uids).not.toContain(given.metadata.uid);
   });

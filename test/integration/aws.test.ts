@@ -222,6 +222,37 @@ describe('launches', () => {
     expect(elsewhere).toMatchObject({ ok: true });
   });
 
+  test('scenario 64: with a price overlay EC2 is told the order instead of choosing by its own prices', async () => {
+    const overlaid = (given: ReturnType<typeof claim>) => ({
+      ...given,
+      metadata: { ...given.metadata, annotations: { 'karpenter.sh/price-overlay-applied': 'true' } },
+    });
+    const types = need('node.kubernetes.io/instance-type', 'm5.large', 'c5.large');
+    for (const [capacityType, strategy] of [
+      ['spot', { SpotOptions: { AllocationStrategy: 'capacity-optimized-prioritized' } }],
+      ['on-demand', { OnDemandOptions: { AllocationStrategy: 'prioritized' } }],
+    ] as const) {
+      await cloud().clearRequests();
+      const given = overlaid(claim([types, need('karpenter.sh/capacity-type', capacityType)]));
+      expect(await provider.launch(requestFor(given, ready))).toMatchObject({ ok: true });
+      const [fleet] = await requests('CreateFleet');
+      expect(fleet?.params).toMatchObject(strategy);
+      expect(JSON.stringify(fleet?.params)).toMatch(/"Priority":"0\.\d+"/);
+    }
+  });
+
+  test('scenario 67, on purpose otherwise: ten equal launches are ten requests, each with a token of its own', async () => {
+    const claims = Array.from({ length: 10 }, () => claim([need('node.kubernetes.io/instance-type', 'm5.large')]));
+    const launched = await Promise.all(claims.map((given) => provider.launch(requestFor(given, ready))));
+    expect(launched.every(({ ok }) => ok)).toBe(true);
+    const fleets = await requests('CreateFleet');
+    const tokens = fleets.map(({ params }) => (params as { ClientToken: string }).ClientToken);
+    expect(new Set(tokens)).toEqual(new Set(claims.map(({ metadata }) => metadata.uid)));
+    expect(fleets).toHaveLength(10);
+    const ids = launched.map((result) => (result.ok ? result.value.instanceId : ''));
+    expect(new Set(ids).size).toBe(10);
+  });
+
   test('scenario 65: a launch template that was deleted is made again, once', async () => {
     const type = need('node.kubernetes.io/instance-type', 'c5.xlarge');
     await provider.launch(requestFor(claim([type]), ready));
@@ -574,7 +605,7 @@ describe('interruptions', () => {
       detail,
     });
 
-  test('every kind is read, and the rest is deleted and counted', async () => {
+  test('scenarios 101, 102: every kind is read, and the rest, unparsable messages too, is deleted and counted', async () => {
     await cloud().reset();
     const id = 'i-0123456789abcdef0';
     for (const body of [

@@ -82,7 +82,7 @@ const alias = (name: string): object[] => [{ alias: name }];
 const imageRows: CrdRow[] = [
   {
     kind,
-    rule: 'amiSelectorTerms without an alias',
+    rule: 'amiSelectorTerms without an alias (scenario 10)',
     accepts: [
       [{ id: 'ami-0a1b' }],
       [{ name: 'mine-*', owner: 'self' }],

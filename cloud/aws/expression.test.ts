@@ -1,0 +1,75 @@
+import { describe, expect, test } from '@jest/globals';
+import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
+import { evaluate } from './expression.js';
+import { hasExpressions, resolvedKubelet } from './kubelet-expressions.js';
+
+const variables = { vcpus: 4, memory_mib: 16384, max_pods: 58, instance_type: 'm5.xlarge' };
+
+describe('expressions', () => {
+  test.each([
+    ['1 + 2 * 3', 7],
+    ['(1 + 2) * 3', 9],
+    ['7 / 2', 3],
+    ['7.0 / 2.5', 2.8],
+    ['-vcpus + 10 % 4', -2],
+    ['max(11 * max_pods + 255, memory_mib / 20)', 893],
+    ['min(110, max_pods, 250)', 58],
+    ["instance_type.startsWith('m5.') ? 100 : 50", 100],
+    ['vcpus >= 8 || memory_mib > 8192 ? 1 : 2', 1],
+    ['!(vcpus == 4) && true ? 1 : 2', 2],
+    ['int(2.9) + double(1)', 3],
+  ])('%s is %d', (source, value) => {
+    expect(evaluate(source, variables)).toBe(value);
+  });
+
+  test.each([
+    ['vcpu * 2', /vcpu is not known; known are vcpus, memory_mib/],
+    ['vcpus *', /"the end" is not expected/],
+    ['vcpus / 0', /division by zero/],
+    ['vcpus # 2', /nothing known begins at "# 2"/],
+    ['pow(2, 3)', /no function pow/],
+    ["vcpus + 'a'", /a is no number/],
+    ['1 2', /"2" is not expected/],
+    ['constructor', /constructor is not known/],
+  ])('%s is refused', (source, message) => {
+    expect(() => evaluate(source, variables)).toThrow(message);
+  });
+});
+
+describe('kubelet settings by expression', () => {
+  const info = {
+    InstanceType: 'm5.xlarge',
+    VCpuInfo: { DefaultVCpus: 4 },
+    MemoryInfo: { SizeInMiB: 16384 },
+    NetworkInfo: { MaximumNetworkInterfaces: 4, Ipv4AddressesPerInterface: 15 },
+  } as InstanceTypeInfo;
+
+  test('are worked out for each type, in the units of each resource; plain values stay', () => {
+    const kubelet = {
+      maxPods: 'min(max_pods, default_enis * 10)',
+      kubeReserved: {
+        cpu: 'vcpus * 21',
+        memory: '11 * max_pods + 255',
+        'ephemeral-storage': '1Gi',
+        pid: 'vcpus * 100',
+      },
+      systemReserved: { memory: '100Mi' },
+      clusterDNS: ['10.0.0.10'],
+    };
+    expect(hasExpressions(kubelet)).toBe(true);
+    expect(resolvedKubelet(kubelet, info, 58)).toEqual({
+      maxPods: 40,
+      kubeReserved: { cpu: '90m', memory: '704Mi', 'ephemeral-storage': '1Gi', pid: '400' },
+      systemReserved: { memory: '100Mi' },
+      clusterDNS: ['10.0.0.10'],
+    });
+    const plain = { maxPods: 20 };
+    expect(resolvedKubelet(plain, info, 58)).toBe(plain);
+  });
+
+  test('that give no amount name the field and the type', () => {
+    expect(() => resolvedKubelet({ maxPods: 'vcpus - 10' }, info, 58)).toThrow(
+      /spec.kubelet.maxPods: "vcpus - 10" gives -6, which is no amount \(for m5.xlarge\)/,
+    );
+  });
+});

@@ -1,0 +1,81 @@
+import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
+import { DomainError } from '../../core/failures.js';
+import { evaluate, ExpressionError } from './expression.js';
+import type { Variables } from './expression.js';
+
+type Kubelet = Readonly<Record<string, unknown>>;
+
+const number = /^[0-9]+$/;
+const quantity = /^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$/;
+
+const isExpression = (value: unknown, plain: RegExp): value is string =>
+  typeof value === 'string' && !plain.test(value);
+
+/** Whether any of the settings is an expression, so that they differ from type to type. */
+export function hasExpressions(kubelet: Kubelet | undefined): boolean {
+  const reserved = [kubelet?.['kubeReserved'], kubelet?.['systemReserved']];
+  return (
+    isExpression(kubelet?.['maxPods'], number) ||
+    reserved.some((amounts) => Object.values(amounts ?? {}).some((amount) => isExpression(amount, quantity)))
+  );
+}
+
+/**
+ * The settings for one instance type, expressions worked out (section 1.4, gate NodeClassCEL). `enisMaxPods` is what
+ * `max_pods` stands for in the expression of maxPods; in the others it is what came of that one. Throws `DomainError`
+ * of type Invalid, naming the field.
+ */
+export function resolvedKubelet(kubelet: Kubelet | undefined, info: InstanceTypeInfo, enisMaxPods: number): Kubelet {
+  if (kubelet === undefined || !hasExpressions(kubelet)) return kubelet ?? {};
+  const variables = variablesOf(info, enisMaxPods);
+  const { maxPods } = kubelet;
+  const pods = isExpression(maxPods, number) ? Math.floor(amountOf('maxPods', maxPods, variables)) : maxPods;
+  const all = { ...variables, max_pods: typeof pods === 'number' ? pods : enisMaxPods };
+  const amounts = (field: 'kubeReserved' | 'systemReserved'): object => {
+    const given = kubelet[field];
+    if (given === undefined || given === null) return {};
+    const resolved = Object.entries(given).map(([name, amount]: [string, unknown]) => [
+      name,
+      isExpression(amount, quantity) ? withUnit(name, amountOf(`${field}.${name}`, amount, all)) : amount,
+    ]);
+    return { [field]: Object.fromEntries(resolved) as object };
+  };
+  return {
+    ...kubelet,
+    ...(pods === undefined ? {} : { maxPods: pods }),
+    ...amounts('kubeReserved'),
+    ...amounts('systemReserved'),
+  };
+}
+
+function variablesOf(info: InstanceTypeInfo, enisMaxPods: number): Variables {
+  const network = info.NetworkInfo;
+  const card = network?.NetworkCards?.[network.DefaultNetworkCardIndex ?? 0];
+  return {
+    vcpus: info.VCpuInfo?.DefaultVCpus ?? 0,
+    memory_mib: info.MemoryInfo?.SizeInMiB ?? 0,
+    default_enis: card?.MaximumNetworkInterfaces ?? network?.MaximumNetworkInterfaces ?? 0,
+    ips_per_eni: network?.Ipv4AddressesPerInterface ?? 0,
+    max_pods: enisMaxPods,
+    instance_type: info.InstanceType ?? '',
+  };
+}
+
+function amountOf(field: string, expression: string, variables: Variables): number {
+  try {
+    const value = evaluate(expression, variables);
+    if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value;
+    throw new ExpressionError(`"${expression}" gives ${String(value)}, which is no amount`);
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error;
+    const type = String(variables['instance_type']);
+    throw new DomainError('Invalid', `spec.kubelet.${field}: ${error.message} (for ${type})`);
+  }
+}
+
+/** Units of section 1.4: millicores rounded up to ten, MiB rounded up to sixteen, GiB. */
+function withUnit(name: string, amount: number): string {
+  if (name === 'cpu') return `${Math.ceil(amount / 10) * 10}m`;
+  if (name === 'memory') return `${Math.ceil(amount / 16) * 16}Mi`;
+  return name === 'ephemeral-storage' ? `${Math.ceil(amount)}Gi` : String(Math.ceil(amount));
+}

@@ -1,0 +1,67 @@
+import { describe, expect, test } from '@jest/globals';
+import { ec2NodeClasses } from '../../api/aws/ec2-node-class.js';
+import { templateData } from './launch-template.js';
+import type { TemplateInput } from './launch-template.js';
+
+const nodeClass = (spec: object = {}) =>
+  ec2NodeClasses.mustParse({
+    apiVersion: 'karpenter.k8s.aws/v1',
+    kind: 'EC2NodeClass',
+    metadata: { name: 'default' },
+    spec: {
+      role: 'nodes',
+      amiSelectorTerms: [{ alias: 'al2023@latest' }],
+      subnetSelectorTerms: [{ tags: { a: 'b' } }],
+      securityGroupSelectorTerms: [{ tags: { a: 'b' } }],
+      ...spec,
+    },
+  });
+
+const template = (more: Partial<TemplateInput> = {}) =>
+  templateData({
+    nodeClass: nodeClass(),
+    clusterName: 'c',
+    region: 'us-west-2',
+    imageId: 'ami-1',
+    instanceProfile: 'profile',
+    userData: '',
+    spot: false,
+    efaCards: 0,
+    reservation: undefined,
+    capacityBlock: false,
+    placement: {},
+    tenancy: 'default',
+    ipv6: false,
+    tags: {},
+    ...more,
+  });
+
+describe('a launch template', () => {
+  test('says nothing of placement by default', () => {
+    expect(template().Placement).toBeUndefined();
+    expect(template().NetworkInterfaces).toEqual([{ Groups: [], DeviceIndex: 0 }]);
+  });
+
+  test('names placement group, partition and tenancy', () => {
+    const { Placement } = template({ placement: { groupId: 'pg-1', partition: '3' }, tenancy: 'dedicated' });
+    expect(Placement).toEqual({ GroupId: 'pg-1', PartitionNumber: 3, Tenancy: 'dedicated' });
+  });
+
+  test('gives nodes of IPv6 clusters one primary address, on the first interface alone', () => {
+    expect(template({ ipv6: true }).NetworkInterfaces).toMatchObject([{ PrimaryIpv6: true, Ipv6AddressCount: 1 }]);
+    const [, second] = template({ ipv6: true, efaCards: 2 }).NetworkInterfaces ?? [];
+    expect(second).toMatchObject({ InterfaceType: 'efa', NetworkCardIndex: 1 });
+    expect(second?.PrimaryIpv6).toBeUndefined();
+  });
+
+  test('leaves reservations alone unless it is for one', () => {
+    expect(template().CapacityReservationSpecification).toEqual({ CapacityReservationPreference: 'none' });
+    expect(template({ reservation: 'cr-1', capacityBlock: true })).toMatchObject({
+      CapacityReservationSpecification: {
+        CapacityReservationPreference: 'capacity-reservations-only',
+        CapacityReservationTarget: { CapacityReservationId: 'cr-1' },
+      },
+      InstanceMarketOptions: { MarketType: 'capacity-block' },
+    });
+  });
+});
