@@ -184,13 +184,13 @@ describe('launching a claim', () => {
       ...world.deps.offerings,
       refused: (refused: readonly unknown[]) => Promise.resolve(void reported.push(...refused)),
     };
-    const { inspectInstance } = createCloudActivities({ ...world.deps, offerings });
+    const reporting = createCloudActivities({ ...world.deps, offerings });
     const instanceId = (await live())!.status!.providerID!.split('/').at(-1)!;
 
-    await inspectInstance({ instanceId, kind: 'rebalance_recommendation', at: world.clock.now });
+    await reporting.inspectInstance({ instanceId, kind: 'rebalance_recommendation', at: world.clock.now });
     expect(world.events.map(({ reason }) => reason)).toContain('SpotRebalanceRecommendation');
     expect(reported).toEqual([]);
-    await inspectInstance({ instanceId, kind: 'spot_interrupted', at: world.clock.now });
+    await reporting.inspectInstance({ instanceId, kind: 'spot_interrupted', at: world.clock.now });
     expect(reported).toMatchObject([
       { instanceType: labelled[labels.instanceType], zone: labelled[labels.zone], capacityType: 'spot' },
     ]);

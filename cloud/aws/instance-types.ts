@@ -162,16 +162,14 @@ function buildOfferings(info: InstanceTypeInfo, input: CatalogueInput, zones: Re
   const name = info.InstanceType ?? '';
   const offered = input.machines.zones.get(name);
   const usage: readonly string[] = info.SupportedUsageClasses ?? [];
-  const reservations = input.nodeClass.status?.capacityReservations ?? [];
-  const mayBeReserved = reservations.some((reservation) => reservation.instanceType === name);
-  const unreserved = mayBeReserved ? Object.fromEntries(reservationKeys.map((key) => [key, undefined])) : {};
+  const bought = capacityTypes.filter((capacityType) => usage.includes(capacityType));
+  const unreserved = outsideReservations(name, input);
   const placements = placementsOf(input.placementGroup);
   const offerings: Offering[] = [];
   for (const [zone, place] of zones) {
     const { zoneId } = place;
     if (offered?.has(zone) !== true) continue;
-    for (const capacityType of capacityTypes) {
-      if (!usage.includes(capacityType)) continue;
+    for (const capacityType of bought) {
       const price = capacityType === 'spot' ? input.prices.spot[name]?.[zone] : input.prices.onDemand[name];
       const refused = (key?: string): ReturnType<UnavailableOfferings['get']> =>
         input.unavailable.get(capacityType, name, zone, key);
@@ -191,6 +189,12 @@ function buildOfferings(info: InstanceTypeInfo, input: CatalogueInput, zones: Re
     }
   }
   return offerings;
+}
+
+/** Where other offerings of a type are in a reservation, these say that they are in none. */
+function outsideReservations(type: string, { nodeClass }: CatalogueInput): Record<string, undefined> {
+  const reserved = nodeClass.status?.capacityReservations?.some(({ instanceType }) => instanceType === type);
+  return reserved === true ? Object.fromEntries(reservationKeys.map((key) => [key, undefined])) : {};
 }
 
 const placementKeys = [awsLabels.placementGroupId, awsLabels.placementGroupPartition] as const;
