@@ -4,7 +4,7 @@ import type { CatalogueEntry, ObjectList } from '../test/checker/types.js';
 import { type Case, type Kind, generate } from './generate/index.js';
 
 export interface CaseFiles {
-  readonly kind: Kind;
+  readonly kind: string;
   readonly size: number;
   readonly seed: number;
   readonly objects: string;

@@ -9,6 +9,7 @@ import { type Kind, generate, generateCorner, kinds } from './generate/index.js'
 import { type ConsolidationResult, consolidationTable, measureConsolidations } from './consolidations.js';
 import { startStack } from '../devstack/stack.js';
 import { flood } from './interruptions.js';
+import { measureScaleDown } from './kwok.js';
 import { Peer } from './peer.js';
 import { type PlanResult, measurePlans } from './plans.js';
 import { planTable, summaries, summaryMarkdown, summaryTable } from './report.js';
@@ -59,6 +60,7 @@ interface BenchOptions {
   markdown?: string;
   keep?: string;
   consolidate?: boolean;
+  kwok?: boolean;
   interruptions?: string | true;
 }
 
@@ -86,6 +88,7 @@ const program = new Command('bench')
   .option('--markdown <file>', 'write the summary there')
   .option('--consolidate', 'instead of plans: consolidate under-used clusters until nothing is left to gain')
   .option('--interruptions [messages]', 'instead of plans: take in so many interruption notices on a stack of its own')
+  .option('--kwok', "instead of plans: the KWOK provider's 1,000 pods scaled down to 700, then consolidated")
   .option('--keep <folder>', 'write the case files there and keep them')
   .action(async (options: BenchOptions) => {
     process.exitCode = await bench(options);
@@ -117,6 +120,7 @@ async function bench(options: BenchOptions): Promise<number> {
   }
   const peer = options.peer ? await Peer.ready(say) : undefined;
   const timeouts = { timeoutMs: options.timeout * 1000, peerTimeoutMs: options.peerTimeout * 1000 };
+  if (options.kwok === true) return scaleDown(peer, options, timeouts);
   if (options.consolidate === true) {
     const results: ConsolidationResult[] = [];
     await forEachCase({ ...options, kinds: options.kinds ?? clusterKinds }, async (files) => {
@@ -124,9 +128,7 @@ async function bench(options: BenchOptions): Promise<number> {
       results.push(result);
       say(`${caseName(files)}: ${['done', ...result.problems].join('\n    ')}`);
     });
-    process.stdout.write(`${consolidationTable(results)}\n`);
-    if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify({ results }, null, 1)}\n`);
-    return results.some((result) => result.problems.length > 0) ? 1 : 0;
+    return report(results, options);
   }
   const results: PlanResult[] = [];
   await forEachCase(options, async (files) => {
@@ -140,6 +142,38 @@ async function bench(options: BenchOptions): Promise<number> {
   if (options.json !== undefined)
     writeFileSync(options.json, `${JSON.stringify({ summaries: all, results }, null, 1)}\n`);
   if (options.markdown !== undefined) writeFileSync(options.markdown, `${summaryMarkdown(all)}\n`);
+  return results.some((result) => result.problems.length > 0) ? 1 : 0;
+}
+
+async function scaleDown(
+  peer: Peer | undefined,
+  options: BenchOptions,
+  timeouts: { timeoutMs: number; peerTimeoutMs: number },
+): Promise<number> {
+  const folder = options.keep ?? mkdtempSync(join(tmpdir(), 'stowage-bench-'));
+  try {
+    const all: ConsolidationResult[] = [];
+    for (const size of options.sizes ?? [1000]) {
+      for (let i = 0; i < options.cases; i++) {
+        const seed = options.firstSeed + i;
+        const { results, bound } = await measureScaleDown(peer, folder, { size, seed }, timeouts);
+        all.push(...results);
+        for (const { kind, stowage, karpenter, problems } of results) {
+          const over = (price = NaN): string => `${((price / bound - 1) * 100).toFixed(1)}%`;
+          const both = `Stowage ${over(stowage?.priceAfter)}, Karpenter ${over(karpenter?.priceAfter)}`;
+          say([`${kind} #${seed}: over the bound of ${bound.toFixed(2)}: ${both}`, ...problems].join('\n    '));
+        }
+      }
+    }
+    return report(all, options);
+  } finally {
+    if (options.keep === undefined) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function report(results: readonly ConsolidationResult[], { json }: BenchOptions): number {
+  process.stdout.write(`${consolidationTable(results)}\n`);
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify({ results }, null, 1)}\n`);
   return results.some((result) => result.problems.length > 0) ? 1 : 0;
 }
 

@@ -15,7 +15,9 @@ import {
 } from './disruption.js';
 import { fixedLabels, launchesOf } from './placement.js';
 import { podKey } from './pods.js';
-import type { CatalogueEntry, ClaimJson, ObjectList, PlanJson, Violation } from './types.js';
+import type { CatalogueEntry, ClaimJson, CommandJson, ObjectList, PlanJson, Violation } from './types.js';
+
+export type { CommandJson } from './types.js';
 
 /** What `stowage consolidate -o json` prints, as far as a judge needs it; the peer prints the same. */
 export interface ConsolidationJson {
@@ -26,16 +28,6 @@ export interface ConsolidationJson {
   readonly priceAfter: number;
   readonly totalMs: number;
   readonly commands: readonly CommandJson[];
-}
-
-export interface CommandJson {
-  readonly method: string;
-  readonly decision: string;
-  readonly candidates: readonly string[];
-  readonly replacements: readonly ClaimJson[];
-  readonly moves: readonly { readonly pod: string; readonly to: string }[];
-  readonly priceBefore: number;
-  readonly priceAfter: number;
 }
 
 export interface ConsolidationVerdict {

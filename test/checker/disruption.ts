@@ -1,12 +1,11 @@
 import type { Pod } from '../../api/kubernetes.js';
 import { instanceTypeKey, type MachineType, poolKey } from './catalogue.js';
 import { type Cluster, type Pool, isDaemonPod, isFinished, isLeaving } from './cluster.js';
-import type { CommandJson } from './consolidation.js';
 import { isWindowOpen } from './cron.js';
 import { fixedLabels, launchesOf } from './placement.js';
 import { podKey } from './pods.js';
 import { selectorMatches } from './selectors.js';
-import type { ClaimJson, Violation } from './types.js';
+import type { ClaimJson, CommandJson, Violation } from './types.js';
 
 export type Report = (rule: Violation['rule'], message: string, node?: string) => void;
 

@@ -26,6 +26,17 @@ export interface ClaimJson {
   readonly labels?: Readonly<Record<string, string>> | null;
 }
 
+/** One command of a consolidation. */
+export interface CommandJson {
+  readonly method: string;
+  readonly decision: string;
+  readonly candidates: readonly string[];
+  readonly replacements: readonly ClaimJson[];
+  readonly moves: readonly { readonly pod: string; readonly to: string }[];
+  readonly priceBefore: number;
+  readonly priceAfter: number;
+}
+
 /** The rules that a plan can break, each with one meaning. */
 export type Rule =
   | 'unknown-pod' // the plan names a pod that is not there or does not pend
