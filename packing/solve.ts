@@ -247,9 +247,8 @@ class Pass {
   }
 
   plan(): Plan {
-    this.describe();
-    this.improve();
-    const newNodeClaims = this.describe();
+    let newNodeClaims = this.describe();
+    if (this.improve()) newNodeClaims = this.describe();
     newNodeClaims.sort((a, b) => compareText(a.pods[0]!, b.pods[0]!));
     const pricePerHour = newNodeClaims.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
     return {
@@ -313,14 +312,14 @@ class Pass {
 
   /**
    * Places what is left over one by one where that can be, and searches on where the plan is small: bins are bought for once
-   * domains are decided, and decide nothing for limits and minValues.
+   * domains are decided, and decide nothing for limits and minValues. Whether there was anything to try.
    */
-  private improve(): void {
+  private improve(): boolean {
     const left = this.looseEnds();
     const pods = left.length + this.claims.reduce((sum, { members }) => sum + podsIn(members), 0);
-    const target = this.lowerBound() * nearEnough;
+    const target = pods <= mostSearched ? this.lowerBound() * nearEnough : 0;
     const isSmall = pods <= mostSearched && (left.length > 0 || priceOf(this.compiled, this.claims) > target);
-    if (!isSmall && left.length === 0) return;
+    if (!isSmall && left.length === 0) return false;
     const { compiled, feasibility, book, ledger, exhausted, nodes, limits } = this;
     const claims: ClaimContext = { compiled, feasibility, limits, candidates: new Map() };
     const reserveOf = (claim: OpenClaim): readonly number[] | undefined => varietyReserve(claims, claim);
@@ -338,6 +337,7 @@ class Pass {
       else this.unplaced.delete(podClass);
     }
     for (const { podClass, pod } of search.unplaced) this.giveUp(podClass, [pod]);
+    return true;
   }
 
   /** Pods without a place that some node could hold; of many, some. */

@@ -3,7 +3,7 @@ import type { OpenBin } from '../bins/problem.js';
 import { relax } from '../bins/relaxation.js';
 import type { Compiled } from '../compiled.js';
 import type { PodClass } from '../compile/classes.js';
-import type { RuleBook } from '../topology/rules.js';
+import type { RuleBook, Rules } from '../topology/rules.js';
 import { numberProblem } from './bin-problem.js';
 import { exclusionsOf } from './exclusions.js';
 import type { Feasibility } from './feasibility.js';
@@ -26,10 +26,22 @@ interface BoundContext {
 export function boundOfAll(context: BoundContext, placed: ReadonlyMap<PodClass, number>): number {
   const { compiled, feasibility, book, nodes, free } = context;
   const parts: Part[] = [];
+  const alike = new Map<Part['profiles'], Map<number, number>>();
   for (const [podClass, count] of placed) {
     const level = compiled.ladders[podClass.shape.index]!.at(-1)!;
-    const members = [{ podClass, level, pods: podClass.pods }];
     const profiles = feasibility.holding(podClass, level);
+    // Without nodes, classes that no rule of the host name concerns differ by what they ask for alone.
+    if (nodes.length === 0 && isUnruled(podClass, book.of(podClass.shape, level))) {
+      let byDemand = alike.get(profiles);
+      if (byDemand === undefined) alike.set(profiles, (byDemand = new Map<number, number>()));
+      const known = byDemand.get(podClass.demand.index);
+      if (known !== undefined) {
+        parts[known] = { ...parts[known]!, count: parts[known]!.count + count };
+        continue;
+      }
+      byDemand.set(podClass.demand.index, parts.length);
+    }
+    const members = [{ podClass, level, pods: podClass.pods }];
     const demand = feasibility.demand(podClass);
     parts.push({ members, together: false, profiles, pinnedKeys: [], demand, count });
   }
@@ -44,6 +56,13 @@ export function boundOfAll(context: BoundContext, placed: ReadonlyMap<PodClass, 
   const whole = { ...problem, openBins };
   const units = parts.reduce((sum, { count }) => sum + count, 0);
   return Math.max(0, relax(whole, compileBins(whole)).bound - perNode * units);
+}
+
+function isUnruled({ shape }: PodClass, { hostSpread, hostAntiAffinity, matched }: Rules): boolean {
+  return (
+    hostSpread.length + hostAntiAffinity.length + shape.hostPorts.length === 0 &&
+    !matched.some(({ hostname, kind }) => hostname && kind !== 'affinity')
+  );
 }
 
 function bitsFor(parts: readonly Part[], feasibility: Feasibility, kind: NodeState['kind']): Uint32Array {
