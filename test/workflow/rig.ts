@@ -33,9 +33,7 @@ export class WorkflowRig {
   static async start(names: readonly string[]): Promise<WorkflowRig> {
     const path = (await ensureToolchain(['temporal-test-server'])).temporalTestServer!;
     const bundle = await bundleQuietly();
-    const env = await TestWorkflowEnvironment.createTimeSkipping({
-      server: { executable: { type: 'existing-path', path } },
-    });
+    const env = await startServer(path);
     await addSearchAttributes(env.connection, env.namespace ?? 'default', Object.values(searchAttributes));
     const rig = new WorkflowRig(env, bundle, []);
     const activities = Object.fromEntries(
@@ -149,6 +147,20 @@ export class WorkflowRig {
       queue.push(...related(history, next.workflowId));
     }
     return found;
+  }
+}
+
+const startAttempts = 5;
+
+/** The SDK gives the server five seconds to come up, which a busy machine does not always keep to. */
+async function startServer(path: string, attempt = 1): Promise<TestWorkflowEnvironment> {
+  try {
+    return await TestWorkflowEnvironment.createTimeSkipping({
+      server: { executable: { type: 'existing-path', path } },
+    });
+  } catch (error) {
+    if (attempt >= startAttempts || !String(error).includes('did not start within')) throw error;
+    return startServer(path, attempt + 1);
   }
 }
 

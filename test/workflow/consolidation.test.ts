@@ -1,0 +1,350 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { WorkflowHandle } from '@temporalio/client';
+import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { workflowIds } from '../../core/ids.js';
+import {
+  abortUpdate,
+  approveSignal,
+  approveUpdate,
+  expediteUpdate,
+  explainQuery,
+  holdSignal,
+  holdUpdate,
+  nominatedSignal,
+  phaseQuery,
+  rejectUpdate,
+  retryUpdate,
+  savingsQuery,
+} from '../../workflows/messages.js';
+import type { Candidate, ConsolidateInput, Decision } from '../../workflows/messages.js';
+import { activityNames, claimPlan, FakeActivities } from './fake-activities.js';
+import { cluster, WorkflowRig } from './rig.js';
+
+const ann = { actor: 'ann', reason: 'release day' };
+const hour = 3_600_000;
+
+const candidate = (name: string, serial: number): Candidate => ({
+  claim: { name, uid: `uid-${name}-${serial}` },
+  node: `node-${name}`,
+  nodePool: 'default',
+  instanceType: 'm5.large',
+  zone: 'a',
+  capacityType: 'on-demand',
+  pricePerHour: 0.1,
+});
+
+const replacing: Decision = {
+  method: 'multi',
+  decision: 'replace',
+  replacements: [claimPlan(3)],
+  typeLists: [['c6a.large', 'm5.large']],
+  moves: [
+    { pod: 'default/web-1', to: 'replacement-0-0' },
+    { pod: 'default/web-2', to: 'node-c' },
+  ],
+  podCount: 3,
+  priceBefore: 0.2,
+  priceAfter: 0.12,
+  alternatives: [{ nodes: 'node-d', why: 'it would save $0.001 of $0.1 an hour' }],
+  alongside: [],
+  targets: [{ node: 'node-c', nodePool: 'default' }],
+};
+const approved = { ...replacing, policy: 'careful', approval: { timeoutMs: 24 * hour, onTimeout: 'Reject' } as const };
+
+describe('consolidation with replacements', () => {
+  let activities: FakeActivities;
+  let rig: WorkflowRig;
+  let id: string;
+  let input: ConsolidateInput;
+
+  beforeAll(async () => {
+    rig = await WorkflowRig.start(activityNames);
+  });
+  afterAll(async () => rig.close());
+  beforeEach(() => {
+    activities = new FakeActivities();
+    rig.use(activities.noting());
+    const candidates = [candidate('a', activities.serial), candidate('b', activities.serial)];
+    id = workflowIds.consolidate(
+      cluster,
+      candidates.map(({ claim }) => claim.uid),
+    );
+    input = { cluster, reason: 'Underutilized', candidates, decision: replacing };
+  });
+  afterEach(async () => rig.finish());
+
+  const start = async (more: Partial<ConsolidateInput> = {}): Promise<WorkflowHandle> =>
+    rig.start('consolidate', id, { ...input, ...more });
+  const inPhase = async (handle: WorkflowHandle, phase: string): Promise<unknown> =>
+    rig.until(async () => (await handle.query(phaseQuery)) === phase);
+  /** The type of the failure by which an update is refused. */
+  const refusal = async (update: Promise<unknown>): Promise<string> => {
+    const error = await update.then(
+      () => undefined,
+      (failure: unknown) => failure,
+    );
+    expect(error).toBeInstanceOf(WorkflowUpdateFailedError);
+    return (error as { cause?: { type?: string } }).cause?.type ?? 'none';
+  };
+  const untainted = (): void => expect([...activities.tainted]).toEqual([]);
+
+  test('launches exactly what was planned, and drains only when that is initialized', async () => {
+    activities.nodeStates = ['waiting', 'registered', 'initialized'];
+
+    const result = await (await start()).result();
+
+    expect(result).toMatchObject({ outcome: 'done', terminated: ['node-a', 'node-b'], savedPerHour: 0.08 });
+    expect(result.replacements).toHaveLength(1);
+    const steps = ['validateCandidates', 'taintCandidates', 'createClaims', 'launchInstance', 'beginTermination'];
+    const order = activities.callsOf().filter((name) => steps.includes(name));
+    expect([...new Set(order)]).toEqual(steps);
+    const created = activities.inputsOf<{ planId: string; claims: unknown[] }>('createClaims');
+    expect(created).toHaveLength(1);
+    expect(created[0]!.planId.startsWith(`${id}/`)).toBe(true);
+    expect(created[0]!.claims).toEqual(replacing.replacements);
+    const synced = activities.calls.findLastIndex(({ name }) => name === 'syncNode');
+    expect(activities.calls.findIndex(({ name }) => name === 'beginTermination')).toBeGreaterThan(synced);
+  });
+
+  test('says in one place which nodes, which pods, what it costs, and what else was looked at', async () => {
+    const handle = await start({ decision: approved });
+    await inPhase(handle, 'validating');
+
+    const { facts, waitingFor } = await handle.query(explainQuery);
+
+    expect(waitingFor).toBe('the decision to prove stable');
+    expect(facts).toMatchObject({
+      'node-a': 'm5.large on-demand in a, $0.1/h',
+      'price per hour': '$0.2 → $0.12, saves $0.08',
+      'pods that move': '3: default/web-1 → the new node; default/web-2 → node-c; and 1 more',
+      'not taken 1': 'node-d: it would save $0.001 of $0.1 an hour',
+      DisruptionPolicy: 'careful',
+    });
+  });
+
+  test('a replacement that cannot be launched leaves the nodes as they were', async () => {
+    activities.refusal = { reason: 'insufficient_capacity', message: 'none left' };
+
+    await expect((await start()).result()).resolves.toMatchObject({ outcome: 'failed', terminated: [] });
+    untainted();
+    expect(activities.callsOf()).not.toContain('beginTermination');
+  });
+
+  test('a replacement that does not come up in ten minutes leaves the nodes as they were, and stays', async () => {
+    activities.nodeStates = ['registered'];
+
+    const handle = await start();
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'failed', terminated: [] });
+    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(600_000);
+    untainted();
+    expect(activities.callsOf()).not.toContain('failClaim');
+  });
+
+  test('somebody else launches the replacement and tells nobody: it is noticed all the same', async () => {
+    activities.nodeStates = ['registered'];
+    const handle = await start();
+    await inPhase(handle, 'launching');
+
+    activities.view = { state: 'live', registered: true, initialized: true };
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
+  });
+
+  test('pods that come to a candidate before it is validated call it off', async () => {
+    const handle = await start();
+    await handle.signal(nominatedSignal, [{ node: 'node-b', until: (await rig.now()) + 20_000 }]);
+
+    await expect(handle.result()).resolves.toMatchObject({
+      outcome: 'abandoned',
+      reason: 'pods are on their way to node-b',
+    });
+    untainted();
+  });
+
+  test('what no longer holds is abandoned as a whole', async () => {
+    activities.valid = () => [];
+
+    await expect((await start()).result()).resolves.toMatchObject({ outcome: 'abandoned', reason: 'churn' });
+    expect(activities.callsOf()).not.toContain('createClaims');
+  });
+
+  test('a person lets it go on at once', async () => {
+    const handle = await start();
+    await inPhase(handle, 'validating');
+
+    await handle.executeUpdate(expediteUpdate, { args: [ann] });
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
+    expect(activities.callsOf()).toContain('validateCandidates');
+  });
+
+  test('a drifted node is replaced without waiting', async () => {
+    const handle = await start({ reason: 'Drifted', decision: { ...replacing, method: 'drift' } });
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
+    expect(activities.callsOf()).not.toContain('measureMove');
+  });
+
+  describe('consent', () => {
+    const asked = async (more: Partial<Decision> = {}): Promise<WorkflowHandle> => {
+      const handle = await start({ decision: { ...approved, ...more } });
+      await rig.env.sleep('20 seconds');
+      await inPhase(handle, 'awaiting approval');
+      return handle;
+    };
+
+    test('an hour later it is approved, looked at once more, and carried out', async () => {
+      const handle = await asked();
+      untainted();
+      await rig.env.sleep('1 hour');
+
+      const { facts } = await handle.executeUpdate(approveUpdate, { args: [ann] });
+
+      expect(facts['reason']).toBe('Underutilized');
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
+      expect(activities.callsOf('validateCandidates')).toHaveLength(2);
+    });
+
+    test('approved by a signal, too', async () => {
+      const handle = await asked();
+      await handle.signal(approveSignal, ann);
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
+    });
+
+    test('rejected, it ends without a trace', async () => {
+      const handle = await asked();
+
+      await handle.executeUpdate(rejectUpdate, { args: [ann] });
+
+      await expect(handle.result()).resolves.toMatchObject({
+        outcome: 'rejected',
+        reason: 'rejected by ann (release day)',
+      });
+      expect(activities.callsOf()).not.toContain('taintCandidates');
+    });
+
+    test.each([
+      ['Reject', 'rejected'],
+      ['Approve', 'done'],
+    ] as const)('nobody answers: onTimeout %s makes it %s', async (onTimeout, outcome) => {
+      const handle = await asked({ approval: { timeoutMs: hour, onTimeout } });
+      await expect(handle.result()).resolves.toMatchObject({ outcome });
+      expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(hour);
+    });
+
+    test('orders that make no sense are refused with a reason', async () => {
+      const handle = await start({ decision: approved });
+      await inPhase(handle, 'validating');
+      expect(await refusal(handle.executeUpdate(approveUpdate, { args: [ann] }))).toBe('NothingToApprove');
+      expect(await refusal(handle.executeUpdate(retryUpdate, { args: [ann] }))).toBe('NothingToRetry');
+      expect(await refusal(handle.executeUpdate(abortUpdate, { args: [{ actor: '' }] }))).toBe('InvalidOrder');
+      expect(await refusal(handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: false }] }))).toBe('NothingHeld');
+    });
+  });
+
+  describe('held and aborted', () => {
+    /** A replacement that does not come up before the test says so. */
+    const launching = async (): Promise<WorkflowHandle> => {
+      activities.nodeStates = ['registered'];
+      const handle = await start();
+      await rig.env.sleep('20 seconds');
+      await inPhase(handle, 'launching');
+      await rig.until(() => activities.callsOf('syncNode').length > 0);
+      return handle;
+    };
+    const comesUp = (): void => {
+      activities.nodeStates = ['initialized'];
+      activities.view = { state: 'live', registered: true, initialized: true };
+    };
+
+    test('aborted while the replacement comes up: no taint stays, and nothing is drained', async () => {
+      const handle = await launching();
+
+      await handle.executeUpdate(abortUpdate, { args: [ann] });
+
+      await expect(handle.result()).resolves.toMatchObject({
+        outcome: 'aborted',
+        reason: 'aborted by ann (release day)',
+        terminated: [],
+      });
+      untainted();
+      expect(activities.callsOf()).not.toContain('beginTermination');
+    });
+
+    test('held before the drain it leaves no taint; let go it looks again and goes on', async () => {
+      const handle = await launching();
+      await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });
+      expect(await refusal(handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] }))).toBe('HeldAlready');
+      comesUp();
+      await rig.env.sleep('2 minutes');
+      await inPhase(handle, 'paused');
+      await rig.until(() => activities.tainted.size === 0);
+      expect(activities.callsOf()).not.toContain('beginTermination');
+      const before = activities.callsOf('validateCandidates').length;
+
+      await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: false }] });
+
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'done', terminated: ['node-a', 'node-b'] });
+      expect(activities.callsOf('validateCandidates')).toHaveLength(before + 1);
+      expect(activities.callsOf('createClaims')).toHaveLength(1);
+    });
+
+    test('after a pause the cluster is another one: it is abandoned, and what was launched stays', async () => {
+      const handle = await launching();
+      await handle.signal(holdSignal, true);
+      comesUp();
+      await rig.env.sleep('2 minutes');
+      await inPhase(handle, 'paused');
+      activities.valid = () => [];
+
+      await handle.signal(holdSignal, false);
+
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'abandoned', terminated: [] });
+      untainted();
+    });
+
+    test('cancelled while the replacement comes up: no taint stays', async () => {
+      const handle = await launching();
+      await handle.cancel();
+      await expect(handle.result()).rejects.toThrow();
+      untainted();
+    });
+
+    test('too late to abort or hold once a node drains', async () => {
+      let drained = (): void => undefined;
+      activities.drainGate = new Promise((resolve) => (drained = resolve));
+      const handle = await start();
+      await rig.env.sleep('20 seconds');
+      await rig.until(() => activities.callsOf('drainNode').length === 2);
+
+      expect(await refusal(handle.executeUpdate(abortUpdate, { args: [ann] }))).toBe('TooLate');
+      expect(await refusal(handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] }))).toBe('TooLate');
+
+      drained();
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
+    });
+  });
+
+  test('a node that somebody else terminates meanwhile holds nothing up', async () => {
+    const [first] = input.candidates;
+    const other = { cluster, claim: first!.claim, nodePool: 'default', reason: 'spot_interrupted', deleteClaim: true };
+    const ended = await rig.start('terminateNode', workflowIds.terminate(cluster, first!.claim.uid), other);
+    await ended.result();
+
+    await expect((await start()).result()).resolves.toMatchObject({ outcome: 'done' });
+  });
+
+  test('what it saved is measured after an hour and after a day', async () => {
+    const handle = await start();
+    await handle.result();
+    const { runId } = await handle.describe();
+    const measuring = rig.client.workflow.getHandle(workflowIds.savings(cluster, runId));
+
+    await measuring.result();
+
+    const measured = await measuring.query(savingsQuery);
+    expect(measured.map(({ afterMs }) => afterMs)).toEqual([hour, 24 * hour]);
+    expect(measured[0]?.realised).toBeCloseTo(0.08);
+  });
+});
