@@ -9,6 +9,7 @@ import { watchClaims } from './claims.js';
 import { watchConsistency } from './consistency.js';
 import type { OperatorContext } from './context.js';
 import { watchHealth } from './health.js';
+import { watchDisruptionInputs } from './disruption-inputs.js';
 import { watchDisruptionPolicies } from './disruption-policies.js';
 import { watchDrift } from './drift.js';
 import { watchInterruptions } from './interruptions.js';
@@ -98,6 +99,7 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
     watchDisruptionPolicies(context),
     watchClaims(context),
     watchClaimConditions(context),
+    watchDisruptionInputs(context),
     watchDrift(context),
     watchConsistency(context),
     watchPendingPods(context),

@@ -1,0 +1,57 @@
+import type { Node, PodDisruptionBudget } from '../api/kubernetes.js';
+import { isTrue } from '../core/conditions.js';
+import type { Kinds } from '../kube/port.js';
+import type { OperatorContext } from './context.js';
+import { WorkQueue } from './work-queue.js';
+
+/**
+ * Tells `disrupt` of what people and controllers change that lets nodes go, or no longer: pools, policies, overlays, budgets
+ * of pods, marks on nodes. What pods do is told by the claims' conditions (section 4.4); without news it looks every
+ * five minutes.
+ */
+export function watchDisruptionInputs(context: OperatorContext): () => void {
+  const { cache, log } = context;
+  const queue = new WorkQueue(
+    'telling disrupt of a change',
+    () => context.starter.disrupt().then(() => undefined),
+    log,
+    1,
+  );
+  const tell = (): void => queue.add('cluster');
+  const stops = [
+    cache.on('NodePool', ({ object, previous }) => {
+      if (previous === undefined || ofPool(object) !== ofPool(previous)) tell();
+    }),
+    cache.on('PodDisruptionBudget', ({ object, previous }) => {
+      if (previous === undefined || allows(object) !== allows(previous)) tell();
+    }),
+    cache.on('Node', ({ type, object, previous }) => {
+      if (type === 'deleted' || (previous !== undefined && ofNode(object) !== ofNode(previous))) tell();
+    }),
+    ...(['DisruptionPolicy', 'NodeOverlay'] as const)
+      .filter((kind) => cache.kinds.includes(kind))
+      .map((kind) =>
+        cache.on(kind, ({ object, previous }) => {
+          if (previous?.metadata.generation !== object.metadata.generation) tell();
+        }),
+      ),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+    queue.stop();
+  };
+}
+
+/** Budgets, policies and templates; and the labels that policies select by. */
+function ofPool({ metadata, status }: Kinds['NodePool']): string {
+  return JSON.stringify([metadata.generation, metadata.labels, isTrue(status?.conditions, 'Ready')]);
+}
+
+function allows({ metadata, status }: PodDisruptionBudget): string {
+  return `${metadata.generation ?? 0} ${(status?.disruptionsAllowed ?? 0) > 0}`;
+}
+
+function ofNode({ metadata, spec, status }: Node): string {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+  return JSON.stringify([metadata.annotations, metadata.labels, spec?.unschedulable, ready]);
+}
