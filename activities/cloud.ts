@@ -6,7 +6,8 @@ import type { CloudProvider, LaunchRequest, NodeClass } from '../cloud/port.js';
 import { failures, isDomainError } from '../core/failures.js';
 import { conditionOf, isTrue } from '../core/conditions.js';
 import { launchToken } from '../core/ids.js';
-import { isDrainable, isReschedulable } from '../disruption/pods.js';
+import { graceOf, isDrainable, isReschedulable } from '../disruption/pods.js';
+import { policyOf } from '../disruption/policies.js';
 import type { Kind } from '../kube/port.js';
 import type { ClaimRef } from '../workflows/messages.js';
 import type { CloudActivities, InstanceView, LaunchInstanceResult } from './contract.js';
@@ -167,7 +168,7 @@ async function inspect(
   await hide(deps, kind, claim);
   const pods = nodeName === undefined ? [] : deps.cache.podsOnNode(nodeName);
   const moving = pods.filter((pod) => isDrainable(pod, at));
-  const graces = moving.map(({ spec }) => (spec.terminationGracePeriodSeconds ?? 30) * 1000);
+  const policy = policyOf(poolOf(deps.cache, claim), deps.cache.all('DisruptionPolicy'));
   const registered = nodeName !== undefined && isTrue(claim.status?.conditions, 'Registered');
   return {
     state: 'known',
@@ -176,7 +177,8 @@ async function inspect(
     deleting: claim.metadata.deletionTimestamp !== undefined,
     ...(registered ? { nodeName } : {}),
     ...offering,
-    longestGraceMs: Math.max(0, ...graces),
+    longestGraceMs: Math.max(0, ...moving.map(graceOf)),
     podsToMove: pods.filter(isReschedulable).length,
+    ...(policy?.spec.rebalanceRecommendation === 'Replace' ? { rebalance: 'Replace' } : {}),
   };
 }

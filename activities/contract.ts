@@ -182,6 +182,8 @@ export type InstanceView =
       /** The longest termination grace of the pods to move, milliseconds. */
       readonly longestGraceMs: number;
       readonly podsToMove: number;
+      /** The pool's policy wants the node replaced on a rebalance recommendation. */
+      readonly rebalance?: 'Replace';
     };
 
 // --- terminateNode ---

@@ -1,106 +1,242 @@
-import { condition, executeChild, ParentClosePolicy, setHandler } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  condition,
+  executeChild,
+  getExternalWorkflowHandle,
+  ParentClosePolicy,
+  patched,
+  setHandler,
+} from '@temporalio/workflow';
 import type { InstanceView } from '../activities/contract.js';
 import { workflowIds } from '../core/ids.js';
 import { workflowNow } from './clock.js';
 import type { HandleInterruptionInput, HandleInterruptionResult, InterruptionNotice } from './messages.js';
-import { interruptionSignal, searchAttributes } from './messages.js';
+import { expediteSignal, interruptionSignal, searchAttributes } from './messages.js';
 import { Progress } from './progress.js';
 import { activitiesOf } from './proxies.js';
-import { isStartedAlready } from './relations.js';
+import { isStartedAlready, tell } from './relations.js';
 import { Replacements } from './replacements.js';
 import type { terminateNode } from './terminate-node.js';
 
-/** What EC2 gives a spot instance between the notice and its end. */
-const spotNoticeMs = 120_000;
+/** What EC2 gives an instance between the notice and its end. */
+const noticeMs = 120_000;
 /** Draining takes its seconds besides the pods' grace. */
 const drainMarginMs = 20_000;
+/** A replacement ahead of an interruption that takes longer is given up: the node serves on. */
+const replaceAheadMs = 15 * 60_000;
 
 /** Kinds that only announce; every other kind ends the instance (section 4.15). */
 const hints: ReadonlySet<string> = new Set(['rebalance_recommendation']);
 /** Kinds after which there is no time left to prepare a replacement. */
 const alreadyGoing: ReadonlySet<string> = new Set(['instance_stopped', 'instance_terminated']);
+/** Kinds that say when the cloud takes the instance. */
+const ending: ReadonlySet<string> = new Set(['spot_interrupted', 'capacity_reservation_interrupted']);
+/** Failed checks: what protects pods ends at once. */
+const forceful: ReadonlySet<string> = new Set(['instance_status', 'system_status']);
 
 type Known = Extract<InstanceView, { state: 'known' }>;
 
 /**
  * One instance that the cloud is about to take (section 4.15). The notice cordons the node and has a replacement
- * launched at once; the drain begins when that is up, or when the pods' grace leaves no more time to wait.
+ * launched at once; the drain begins when that is up, or when the pods' grace leaves no more time to wait. A rebalance
+ * recommendation does the same in good time where the pool's policy says so; a notice that follows joins it here. The same
+ * notice twice, or an old one after a newer, changes nothing.
  */
 export async function handleInterruption(input: HandleInterruptionInput): Promise<HandleInterruptionResult> {
-  const { cluster, instanceId } = input;
-  const notices: InterruptionNotice[] = [];
-  setHandler(interruptionSignal, (notice) => {
-    if (!notices.some(({ messageId }) => messageId === notice.messageId)) notices.push(notice);
-  });
-  const replacements = new Replacements(cluster);
-  const activities = activitiesOf(cluster);
-  const progress = new Progress(
-    `Interruption of ${instanceId}`,
-    [
-      { key: searchAttributes.cluster, value: cluster },
-      { key: searchAttributes.instanceId, value: instanceId },
-    ],
-    { instance: instanceId },
-  );
-  await condition(() => notices.length > 0);
-
-  for (let next = 0; next < notices.length; next++) {
-    const notice = notices[next]!;
-    progress.attributes([{ key: searchAttributes.reason, value: notice.kind }]);
-    progress.enter('inspecting', { facts: { notice: notice.kind, 'given at': new Date(notice.at).toISOString() } });
-    const { kind, at } = notice;
-    const view = await activities.cloud.inspectInstance.executeWithOptions({ summary: kind }, [
-      { instanceId, kind, at },
-    ]);
-    if (view.state === 'unknown') return { outcome: 'unknown-instance', kinds: kindsOf(notices), replacements: [] };
-    if (hints.has(kind)) continue;
-    const deadline = notice.at + spotNoticeMs;
-    await prepare(view, notice, deadline);
-    await terminate(view, notice);
-    const secondsToSpare = Math.round((deadline - workflowNow()) / 1000);
-    progress.enter('done', { facts: { 'seconds to spare': secondsToSpare } });
-    const names = replacements.claims.map(({ name }) => name);
-    return { outcome: 'drained', kinds: kindsOf(notices), replacements: names, secondsToSpare };
+  const interruption = new Interruption(input);
+  try {
+    return await interruption.run();
+  } finally {
+    await CancellationScope.nonCancellable(() => interruption.release());
   }
-  return { outcome: 'noted', kinds: kindsOf(notices), replacements: [] };
+}
 
-  async function prepare(view: Known, notice: InterruptionNotice, deadline: number): Promise<void> {
-    progress.attributes([
-      { key: searchAttributes.nodePool, value: view.nodePool },
-      { key: searchAttributes.nodeClaim, value: view.claim.name },
-    ]);
-    const { nodeName, claim } = view;
+class Interruption {
+  private readonly notices: InterruptionNotice[] = [];
+  private readonly replacements: Replacements;
+  private readonly activities;
+  private readonly progress: Progress;
+  private next = 0;
+  private requested = false;
+  /** The node that was tainted for a recommendation and may still stay. */
+  private cordoned: Known | undefined;
+
+  constructor(private readonly input: HandleInterruptionInput) {
+    const { cluster, instanceId } = input;
+    setHandler(interruptionSignal, (notice) => {
+      if (!this.notices.some(({ messageId }) => messageId === notice.messageId)) this.notices.push(notice);
+    });
+    this.replacements = new Replacements(cluster);
+    this.activities = activitiesOf(cluster);
+    this.progress = new Progress(
+      `Interruption of ${instanceId}`,
+      [
+        { key: searchAttributes.cluster, value: cluster },
+        { key: searchAttributes.instanceId, value: instanceId },
+      ],
+      { instance: instanceId },
+    );
+  }
+
+  async run(): Promise<HandleInterruptionResult> {
+    await condition(() => this.notices.length > 0);
+    while (this.next < this.notices.length) {
+      const notice = this.notices[this.next++]!;
+      const view = await this.inspect(notice);
+      if (view.state === 'unknown') return this.result('unknown-instance');
+      if (hints.has(notice.kind)) {
+        if (view.rebalance !== 'Replace' || !(await this.replaceAhead(view, notice))) continue;
+      } else {
+        await this.prepare(view, notice);
+      }
+      this.cordoned = undefined;
+      await this.terminate(view, notice);
+      return this.drained();
+    }
+    return this.result('noted');
+  }
+
+  /** A node that stays after all keeps no taint. */
+  async release(): Promise<void> {
+    const view = this.cordoned;
+    this.cordoned = undefined;
+    if (view?.nodeName === undefined) return;
+    await this.activities.kube.untaintCandidates({ candidates: [{ claim: view.claim, node: view.nodeName }] });
+  }
+
+  private async inspect({ kind, at }: InterruptionNotice): Promise<InstanceView> {
+    const { instanceId } = this.input;
+    this.progress.attributes([{ key: searchAttributes.reason, value: kind }]);
+    this.progress.enter('inspecting', { facts: { notice: kind, 'given at': new Date(at).toISOString() } });
+    return this.activities.cloud.inspectInstance.executeWithOptions({ summary: kind }, [{ instanceId, kind, at }]);
+  }
+
+  /** Whether the pods have their new places, so that the node may go before the cloud takes it. */
+  private async replaceAhead(view: Known, { kind }: InterruptionNotice): Promise<boolean> {
+    const { nodeName } = view;
+    if (nodeName === undefined || view.deleting) return false;
+    this.name(view);
+    if (view.podsToMove === 0) return true;
+    const until = workflowNow() + replaceAheadMs;
+    this.cordoned = view;
+    await this.cordonAndRequest(view, nodeName, kind, replaceAheadMs);
+    this.progress.enter('replacing ahead', {
+      waitingFor: 'the replacement to be up',
+      until,
+      facts: { node: nodeName, 'pods to move': view.podsToMove },
+    });
+    const verdict = await this.replacements.settledUnless(() => this.next < this.notices.length, replaceAheadMs);
+    this.progress.note({ replacement: verdict });
+    if (verdict === 'ready') return true;
+    // A notice that came meanwhile takes over what was prepared.
+    if (verdict !== 'interrupted') await this.release();
+    return false;
+  }
+
+  private async prepare(view: Known, notice: InterruptionNotice): Promise<void> {
+    this.name(view);
+    const { nodeName } = view;
     if (nodeName === undefined || view.deleting || view.podsToMove === 0 || alreadyGoing.has(notice.kind)) return;
-    await activities.kube.taintCandidates({ reason: notice.kind, candidates: [{ claim, node: nodeName }] });
-    await replacements.request([nodeName], notice.kind, spotNoticeMs);
-    const drainBy = deadline - view.longestGraceMs - drainMarginMs;
-    progress.enter('replacing', {
+    if (forceful.has(notice.kind) && patched('failed-checks-force')) return;
+    if (!this.requested) await this.cordonAndRequest(view, nodeName, notice.kind, noticeMs);
+    const drainBy = notice.at + noticeMs - view.longestGraceMs - drainMarginMs;
+    this.progress.enter('replacing', {
       waitingFor: 'the replacement to be up',
       until: drainBy,
       facts: { node: nodeName, 'pods to move': view.podsToMove },
     });
-    const verdict = drainBy <= workflowNow() ? 'late' : await replacements.settled(drainBy - workflowNow());
-    progress.note({ replacement: verdict });
+    const verdict = drainBy <= workflowNow() ? 'late' : await this.replacements.settled(drainBy - workflowNow());
+    this.progress.note({ replacement: verdict });
   }
 
-  async function terminate(view: Known, notice: InterruptionNotice): Promise<void> {
+  private name({ nodePool, claim }: Known): void {
+    this.progress.attributes([
+      { key: searchAttributes.nodePool, value: nodePool },
+      { key: searchAttributes.nodeClaim, value: claim.name },
+    ]);
+  }
+
+  private async cordonAndRequest({ claim }: Known, node: string, reason: string, holdMs: number): Promise<void> {
+    this.requested = true;
+    await this.activities.kube.taintCandidates({ reason, candidates: [{ claim, node }] });
+    await this.replacements.request([node], reason, holdMs);
+  }
+
+  private async terminate(view: Known, notice: InterruptionNotice): Promise<void> {
+    const { cluster } = this.input;
     const { claim, nodePool } = view;
-    progress.enter('draining', { waitingFor: view.nodeName ?? claim.name, until: notice.at + spotNoticeMs });
+    const { kind } = notice;
     const workflowId = workflowIds.terminate(cluster, claim.uid);
+    const until = endOf(notice);
+    this.progress.enter('draining', {
+      waitingFor: view.nodeName ?? claim.name,
+      ...(until === undefined ? {} : { until }),
+    });
+    let over = false;
+    const hurrying = this.hurryOnNews(workflowId, () => over);
     try {
       await executeChild<typeof terminateNode>('terminateNode', {
         workflowId,
         parentClosePolicy: ParentClosePolicy.ABANDON,
         workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
-        staticSummary: `${claim.name}: ${notice.kind}`,
-        args: [{ cluster, claim, nodePool, reason: notice.kind, deleteClaim: true }],
+        staticSummary: `${claim.name}: ${kind}`,
+        args: [{ cluster, claim, nodePool, reason: kind, deleteClaim: true, ...urgency(notice) }],
       });
     } catch (error) {
       if (!isStartedAlready(error)) throw error;
+      if (patched('an-interruption-hurries-a-running-drain')) await this.hurry(workflowId, notice);
+    } finally {
+      over = true;
     }
+    await hurrying;
+  }
+
+  /** A notice that comes during the drain may be the more urgent one. */
+  private async hurryOnNews(workflowId: string, over: () => boolean): Promise<void> {
+    for (;;) {
+      await condition(() => over() || this.next < this.notices.length);
+      if (over()) return;
+      const notice = this.notices[this.next++]!;
+      this.progress.note({ notice: notice.kind });
+      if (patched('a-later-notice-hurries-the-drain')) await this.hurry(workflowId, notice);
+    }
+  }
+
+  private async hurry(workflowId: string, notice: InterruptionNotice): Promise<void> {
+    const order = urgency(notice);
+    if (order.deadline === undefined && order.instanceEndsAt === undefined) return;
+    await tell(() => getExternalWorkflowHandle(workflowId).signal(expediteSignal, { ...order, reason: notice.kind }));
+  }
+
+  private drained(): HandleInterruptionResult {
+    const ends = this.notices.map(endOf).filter((end) => end !== undefined);
+    if (ends.length === 0) {
+      this.progress.enter('done');
+      return this.result('drained');
+    }
+    const secondsToSpare = Math.round((Math.min(...ends) - workflowNow()) / 1000);
+    this.progress.attributes([
+      { key: searchAttributes.phase, value: 'done' },
+      { key: searchAttributes.secondsToSpare, value: secondsToSpare },
+    ]);
+    this.progress.enter('done', { facts: { 'seconds to spare': secondsToSpare } });
+    return { ...this.result('drained'), secondsToSpare };
+  }
+
+  private result(outcome: HandleInterruptionResult['outcome']): HandleInterruptionResult {
+    const names = this.replacements.claims.map(({ name }) => name);
+    return { outcome, kinds: [...new Set(this.notices.map(({ kind }) => kind))], replacements: names };
   }
 }
 
-function kindsOf(notices: readonly InterruptionNotice[]): readonly string[] {
-  return [...new Set(notices.map(({ kind }) => kind))];
+/** When the cloud takes the instance, milliseconds of the epoch. */
+function endOf({ kind, at }: InterruptionNotice): number | undefined {
+  return ending.has(kind) ? at + noticeMs : undefined;
+}
+
+/** What a drain has to know of the notice: when the instance ends, or that nothing is protected any more. */
+function urgency(notice: InterruptionNotice): { readonly deadline?: number; readonly instanceEndsAt?: number } {
+  const end = endOf(notice);
+  if (end !== undefined) return { instanceEndsAt: end };
+  return forceful.has(notice.kind) ? { deadline: workflowNow() } : {};
 }

@@ -41,6 +41,7 @@ export const searchAttributes = {
   savingsPerHour: defineSearchAttributeKey('StowageSavingsPerHour', 'DOUBLE'),
   awaitingApproval: defineSearchAttributeKey('StowageAwaitingApproval', 'BOOL'),
   paused: defineSearchAttributeKey('StowagePaused', 'BOOL'),
+  secondsToSpare: defineSearchAttributeKey('StowageSecondsToSpare', 'INT'),
 } as const;
 
 /** A write that the cluster cache must have seen before anything is planned. */
@@ -213,7 +214,7 @@ export interface HandleInterruptionResult {
   readonly outcome: 'unknown-instance' | 'noted' | 'drained';
   readonly kinds: readonly string[];
   readonly replacements: readonly string[];
-  /** Seconds between the node's end and the cloud's deadline. */
+  /** Seconds between the node's end and the instance's, where the cloud gave one; negative when it came too late. */
   readonly secondsToSpare?: number;
 }
 

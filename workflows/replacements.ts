@@ -30,10 +30,15 @@ export class Replacements {
 
   /** `ready` once the pods have a place that is up; `failed` when some never will; `late` after `ms`. */
   async settled(ms: number): Promise<'ready' | 'failed' | 'late'> {
-    const inTime = await condition(() => this.verdict() !== undefined, Math.max(1, ms), {
-      summary: 'replacements to be initialized',
-    });
-    return inTime ? this.verdict()! : 'late';
+    const verdict = await this.settledUnless(() => false, ms);
+    return verdict === 'interrupted' ? 'late' : verdict;
+  }
+
+  /** As `settled`; `interrupted` as soon as `interrupt` holds. */
+  async settledUnless(interrupt: () => boolean, ms: number): Promise<'ready' | 'failed' | 'late' | 'interrupted'> {
+    const over = (): boolean => this.verdict() !== undefined || interrupt();
+    const inTime = await condition(over, Math.max(1, ms), { summary: 'replacements to be initialized' });
+    return this.verdict() ?? (inTime ? 'interrupted' : 'late');
   }
 
   get claims(): readonly ClaimRef[] {

@@ -1,0 +1,179 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { DrainInput } from '../../activities/contract.js';
+import { workflowIds } from '../../core/ids.js';
+import { interruptionSignal, phaseQuery, searchAttributes } from '../../workflows/messages.js';
+import type { ClaimRef } from '../../workflows/messages.js';
+import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
+import { cluster, WorkflowRig } from './rig.js';
+
+const known = {
+  state: 'known',
+  nodePool: 'default',
+  deleting: false,
+  nodeName: 'node-old',
+  instanceType: 'm5.large',
+  zone: 'a',
+  capacityType: 'spot',
+  longestGraceMs: 30_000,
+  podsToMove: 3,
+} as const;
+
+describe('interruptions', () => {
+  let activities: FakeActivities;
+  let rig: WorkflowRig;
+  let claim: ClaimRef;
+  let instanceId: string;
+
+  beforeAll(async () => {
+    rig = await WorkflowRig.start(activityNames);
+  });
+  afterAll(async () => rig.close());
+  beforeEach(async () => {
+    activities = new FakeActivities();
+    rig.use(activities.noting());
+    claim = { name: 'default-old', uid: `uid-taken-${activities.serial}` };
+    instanceId = `i-${activities.serial}`;
+    activities.instance = { ...known, claim, rebalance: 'Replace' };
+    activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
+    await rig.start('provision', workflowIds.provision(cluster), { cluster, window: { idleMs: 1000, maxMs: 10_000 } });
+  });
+  afterEach(async () => rig.finish());
+
+  type Handle = Awaited<ReturnType<WorkflowRig['start']>>;
+  const notify = async (handle: Handle, kind: string, messageId = kind): Promise<void> =>
+    handle.signal(interruptionSignal, { kind, instanceId, at: await rig.now(), messageId });
+  const interrupt = async (kind: string): Promise<Handle> => {
+    const handle = await rig.start('handleInterruption', workflowIds.interrupt(cluster, instanceId), {
+      cluster,
+      instanceId,
+    });
+    await notify(handle, kind);
+    return handle;
+  };
+  const begun = () => activities.inputsOf<{ deadline?: number; reason: string }>('beginTermination');
+
+  test('a recommendation replaces the node ahead and drains it with all protection, where the policy says so', async () => {
+    const handle = await interrupt('rebalance_recommendation');
+
+    const result = await handle.result();
+
+    expect(result).toMatchObject({ outcome: 'drained', kinds: ['rebalance_recommendation'] });
+    expect(result.replacements).toHaveLength(1);
+    expect(result.secondsToSpare).toBeUndefined();
+    const order = activities.callsOf().filter((name) => /taint|launchInstance|drainNode/.test(name));
+    expect(order).toEqual(['taintCandidates', 'launchInstance', 'drainNode']);
+    const [drain] = activities.inputsOf<DrainInput>('drainNode');
+    expect(drain?.deadline).toBeUndefined();
+    expect(drain?.instanceEndsAt).toBeUndefined();
+  });
+
+  test('without such a policy it only notes', async () => {
+    activities.instance = { ...known, claim };
+
+    await expect((await interrupt('rebalance_recommendation')).result()).resolves.toMatchObject({ outcome: 'noted' });
+    expect(activities.callsOf()).not.toContain('taintCandidates');
+  });
+
+  test('a replacement ahead that cannot be had leaves the node in service, without a taint', async () => {
+    activities.plans = [{ ...emptyPlan, unplacedLeaving: 3, unschedulable: 3 }];
+
+    const handle = await interrupt('rebalance_recommendation');
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'noted', replacements: [] });
+    expect([...activities.tainted]).toEqual([]);
+    expect(activities.callsOf()).not.toContain('drainNode');
+  });
+
+  test('a notice takes over what the recommendation prepared: one replacement, and the drain knows its end', async () => {
+    activities.nodeStates = ['waiting'];
+    const handle = await interrupt('rebalance_recommendation');
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'replacing ahead');
+    await rig.until(() => activities.callsOf('launchInstance').length === 1);
+    await notify(handle, 'spot_interrupted');
+    const at = await rig.now();
+    activities.nodeStates = ['initialized'];
+
+    const result = await handle.result();
+
+    expect(result).toMatchObject({ outcome: 'drained', kinds: ['rebalance_recommendation', 'spot_interrupted'] });
+    expect(activities.callsOf('launchInstance')).toHaveLength(1);
+    expect(activities.callsOf('taintCandidates')).toHaveLength(1);
+    const ends = activities.inputsOf<DrainInput>('drainNode')[0]?.instanceEndsAt ?? 0;
+    expect(Math.abs(ends - (at + 120_000))).toBeLessThan(10_000);
+    const { typedSearchAttributes } = await handle.describe();
+    expect(typedSearchAttributes.get(searchAttributes.secondsToSpare)).toBe(result.secondsToSpare);
+  });
+
+  test('a notice during the drain of a recommendation tells the drain when the instance ends', async () => {
+    activities.stuck = true;
+    const handle = await interrupt('rebalance_recommendation');
+    await rig.until(() => activities.callsOf('drainNode').length > 0);
+
+    await notify(handle, 'spot_interrupted');
+    await rig.until(() => activities.inputsOf<DrainInput>('drainNode').at(-1)?.instanceEndsAt !== undefined);
+    activities.stuck = false;
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'drained' });
+    expect(begun()).toHaveLength(1);
+  });
+
+  test('the same notice twice, and an old recommendation after the notice, change nothing', async () => {
+    activities.stuck = true;
+    const handle = await interrupt('spot_interrupted');
+    await rig.until(() => activities.callsOf('drainNode').length > 0);
+
+    await notify(handle, 'spot_interrupted');
+    await notify(handle, 'rebalance_recommendation');
+    await notify(handle, 'spot_interrupted', 'spot_interrupted');
+    activities.stuck = false;
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'drained' });
+    expect(activities.callsOf('taintCandidates')).toHaveLength(1);
+    expect(begun()).toHaveLength(1);
+    expect(activities.callsOf('setDeadline')).toEqual([]);
+  });
+
+  // 103: Given system status failed 120s, then forced termination with a stamped timestamp.
+  test.each(['instance_status', 'system_status'])(
+    '%s: what protects pods ends at once, no time is spent',
+    async (kind) => {
+      const at = await rig.now();
+
+      await expect((await interrupt(kind)).result()).resolves.toMatchObject({ outcome: 'drained', replacements: [] });
+
+      expect(begun()[0]?.deadline).toBeGreaterThanOrEqual(at);
+      expect(begun()[0]?.deadline).toBeLessThan(at + 30_000);
+    },
+  );
+
+  test('a node that is drained already, for whatever reason, hears when its instance ends', async () => {
+    activities.stuck = true;
+    const terminate = await rig.start('terminateNode', workflowIds.terminate(cluster, claim.uid), {
+      cluster,
+      claim,
+      nodePool: 'default',
+      reason: 'drifted',
+      deleteClaim: true,
+    });
+    await rig.until(() => activities.callsOf('drainNode').length > 0);
+    activities.instance = { ...known, claim, deleting: true };
+
+    const handle = await interrupt('spot_interrupted');
+    await handle.result();
+    await rig.until(() => activities.inputsOf<DrainInput>('drainNode').at(-1)?.instanceEndsAt !== undefined);
+    activities.stuck = false;
+
+    await expect(terminate.result()).resolves.toMatchObject({ outcome: 'terminated' });
+  });
+
+  test('a cancelled one leaves no taint on a node that stays', async () => {
+    activities.nodeStates = ['waiting'];
+    const handle = await interrupt('rebalance_recommendation');
+    await rig.until(() => activities.callsOf('syncNode').length > 0);
+
+    await handle.cancel();
+
+    await expect(handle.result()).rejects.toThrow();
+    expect([...activities.tainted]).toEqual([]);
+  });
+});
