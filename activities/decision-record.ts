@@ -25,6 +25,15 @@ export interface Finding {
   readonly alternatives: readonly { readonly nodes: string; readonly why: string }[];
 }
 
+/** What one method found, why pools keep nodes, and when to look again (milliseconds of the epoch). */
+export interface Found {
+  readonly findings: readonly Finding[];
+  readonly held: readonly { readonly nodePool: string; readonly why: string }[];
+  readonly checks: readonly number[];
+  /** NodePools whose consolidation is to pause by itself. */
+  readonly chains?: readonly { readonly nodePool: string; readonly why: string }[];
+}
+
 export interface Recorded {
   readonly command: DisruptionCommand;
   readonly summary: DecisionSummary;

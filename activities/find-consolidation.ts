@@ -5,7 +5,7 @@ import { consolidatableAt } from '../disruption/emptiness.js';
 import type { PoolRules } from '../disruption/pool-rules.js';
 import type { ClusterChanges } from './cluster-changes.js';
 import type { ActivityDeps } from './deps.js';
-import type { Finding } from './decision-record.js';
+import type { Finding, Found } from './decision-record.js';
 import type { DisruptionContext } from './disruption-context.js';
 import {
   allowedFor,
@@ -18,7 +18,6 @@ import {
   whyPaused,
   whyRested,
 } from './disruption-context.js';
-import type { Found } from './find-disruptions.js';
 import { packingInput } from './packing-input.js';
 
 /** Without any change the cluster is looked at again this often (section 4.7). */

@@ -6,22 +6,13 @@ import { ClusterChanges } from './cluster-changes.js';
 import type { DisruptionCommand, DisruptionDetails, DisruptionsFound, DisruptionView } from './contract.js';
 import type { ActivityDeps } from './deps.js';
 import { record } from './decision-record.js';
-import type { Finding, Recorded } from './decision-record.js';
+import type { Finding, Found, Recorded } from './decision-record.js';
 import type { DisruptionContext } from './disruption-context.js';
 import { allowedFor, disruptionContext, iso, rulesByPool } from './disruption-context.js';
 import { findConsolidation, noSearch } from './find-consolidation.js';
 import { findDrift } from './find-drift.js';
 import type { DriftAside } from './find-drift.js';
 import { findEmpty } from './find-empty.js';
-
-/** What one method found, why pools keep nodes, and when to look again (milliseconds of the epoch). */
-export interface Found {
-  readonly findings: readonly Finding[];
-  readonly held: readonly { readonly nodePool: string; readonly why: string }[];
-  readonly checks: readonly number[];
-  /** NodePools whose consolidation is to pause by itself. */
-  readonly chains?: readonly { readonly nodePool: string; readonly why: string }[];
-}
 
 const heldKept = 20;
 const budgetsKept = 60;

@@ -5,10 +5,9 @@ import { isReschedulable, podKey } from '../disruption/pods.js';
 import { compareText } from '../packing/compare.js';
 import type { Plan } from '../packing/types.js';
 import type { ActivityDeps } from './deps.js';
-import type { Finding } from './decision-record.js';
+import type { Finding, Found } from './decision-record.js';
 import type { DisruptionContext } from './disruption-context.js';
 import { allowedFor, candidateOf, nameOf, pausableOf, poolNameOf, whyPaused } from './disruption-context.js';
-import type { Found } from './find-disruptions.js';
 import { packingInput } from './packing-input.js';
 
 /** Simulations in one look; nodes that cannot go are left aside for a while, so that the next look gets further. */

@@ -41,7 +41,6 @@ import { toDomainError } from './errors.js';
 import type { IamAction } from './iam-actions.js';
 import { Limiter } from './limiter.js';
 import { signedHeaders } from './signed-get.js';
-import type { ManagedResource } from './zonal-shift.js';
 
 export interface CallsOptions {
   readonly region: string;
@@ -228,6 +227,19 @@ const otherCalls = (clients: Clients, call: Caller, options: CallsOptions) => ({
   deleteMessages: (input: sqs.DeleteMessageBatchCommandInput) =>
     call('sqs:DeleteMessage', 'queue', () => clients.sqs.send(new DeleteMessageBatchCommand(input))),
 });
+
+interface ZonalShift {
+  readonly appliedStatus?: string;
+  readonly awayFrom?: string;
+  /** Seconds of the epoch. */
+  readonly expiryTime?: number;
+}
+
+/** What ARC answers, as far as it matters here. */
+export interface ManagedResource {
+  readonly zonalShifts?: readonly ZonalShift[];
+  readonly autoshifts?: readonly { readonly appliedStatus?: string; readonly awayFrom?: string }[];
+}
 
 async function managedResource(client: EC2Client, options: CallsOptions, arn: string): Promise<ManagedResource> {
   const { region, endpoint = `https://arc-zonal-shift.${region}.amazonaws.com`, clock } = options;

@@ -1,5 +1,5 @@
 import { Cached } from './cached.js';
-import type { AwsCalls } from './calls.js';
+import type { AwsCalls, ManagedResource } from './calls.js';
 import type { Clock } from './clock.js';
 
 /** A zone that traffic is shifted away from. */
@@ -45,19 +45,6 @@ export function shiftOf(
   zoneId: string | undefined,
 ): ShiftedZone | undefined {
   return shifts.find((shift) => shift.zone === zone || (zoneId !== undefined && shift.zone === zoneId));
-}
-
-/** What ARC answers, as far as it matters here. */
-export interface ManagedResource {
-  readonly zonalShifts?: readonly ZonalShift[];
-  readonly autoshifts?: readonly { readonly appliedStatus?: string; readonly awayFrom?: string }[];
-}
-
-interface ZonalShift {
-  readonly appliedStatus?: string;
-  readonly awayFrom?: string;
-  /** Seconds of the epoch. */
-  readonly expiryTime?: number;
 }
 
 function readShifts({ zonalShifts = [], autoshifts = [] }: ManagedResource): ShiftedZone[] {
