@@ -155,4 +155,60 @@ describe('checkConsolidation', () => {
     expect(broken([pool('1'), ...rest], result([both], 0.2, 1))).toEqual(['disruption-budget']);
     expect(broken([pool('50%'), ...rest], result([both], 0.2, 1))).toEqual([]);
   });
+
+  test.each<[string, string | undefined, boolean]>([
+    ['is always open', undefined, true],
+    ['opened this very minute', '0 12 * * *', true],
+    ['opened within its duration', '30 11 * * *', true],
+    ['closed long ago', '0 9 * * *', false],
+    ['opens on another day', '0 12 * * 1-3', false],
+  ])('a budget of none binds while its window %s', (_, schedule, binds) => {
+    const budgets = [{ nodes: '0', ...(schedule !== undefined && { schedule, duration: '1h' }) }];
+    const [, ...rest] = cluster();
+    const objects = [nodePool('default', { disruption: { budgets } }), ...rest];
+    const saturday = Date.parse('2026-11-21T12:00:30Z');
+    const { violations } = checkConsolidation({ items: objects }, catalogue, result([merge], 0.4, 2), saturday);
+    expect(violations.map(({ rule }) => rule)).toEqual(binds ? ['disruption-budget'] : []);
+  });
+
+  test('nodes of static pools stay, and only empty nodes go as empty', () => {
+    const [, ...rest] = cluster();
+    expect(broken([nodePool('default', { replicas: 3 }), ...rest], result([merge], 0.4, 2))).toContain('candidate');
+    expect(broken(cluster(), result([{ ...merge, method: 'empty' }], 0.4, 2))).toEqual(['candidate']);
+  });
+
+  test('no launch may end dearer than what goes', () => {
+    const steep = { ...small, offerings: [...small.offerings, offering('b', 'on-demand', 0.25)] };
+    const open: ClaimJson = { ...claim, requirements: [] };
+    const judge = (given: ClaimJson): string[] =>
+      checkConsolidation(
+        { items: cluster() },
+        [steep, large],
+        result([{ ...replace, replacements: [given] }], 0.5, 3),
+      ).violations.map(({ message }) => message);
+    expect(judge(claim)).toEqual([]);
+    expect(judge(open)).toEqual(['command 0: may launch 0.25 for 0.2']);
+  });
+
+  test('a Balanced pool gets enough back for its evictions', () => {
+    const [, ...rest] = cluster(...Array.from({ length: 9 }, (_, i) => onNode(`more-${i}`, i < 3 ? 'n1' : 'n9')));
+    const balanced = nodePool('default', {
+      disruption: { consolidationPolicy: 'Balanced', budgets: [{ nodes: '100%' }] },
+    });
+    const moves = ['p1', 'more-0', 'more-1', 'more-2'].map((name, i) => ({
+      pod: `default/${name}`,
+      to: i < 1 ? 'n2' : 'n3',
+    }));
+    // A third of the price for five eighths of the disruption is enough, for all but one of ten is not.
+    expect(broken([balanced, ...rest], result([{ ...merge, moves }], 0.4, 2))).toEqual([]);
+    const cheap = { ...large, offerings: [offering('a', 'on-demand', 0.02)] };
+    const other = node('n1', { ...cheap, name: 'm-4y' });
+    const dearer = [...rest.filter(({ metadata }) => metadata.name !== 'n1'), ...other];
+    const verdict = checkConsolidation(
+      { items: [balanced, ...dearer] },
+      [...catalogue, { ...cheap, name: 'm-4y' }],
+      result([{ ...merge, moves, priceBefore: 0.42, priceAfter: 0.4 }], 0.4, 2),
+    );
+    expect(verdict.violations.map(({ rule }) => rule)).toEqual(['candidate']);
+  });
 });

@@ -1,0 +1,183 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Pod } from '../../api/kubernetes.js';
+import { annotations } from '../../api/labels.js';
+import {
+  huge,
+  input,
+  large,
+  node,
+  od,
+  pod,
+  pool,
+  small,
+  type,
+  type NodeOptions,
+  type World,
+} from '../../test/builders/consolidation.js';
+import { consolidate } from './search.js';
+import type { Consolidation, ConsolidationInput } from './types.js';
+
+const run = (world: World, more: Partial<ConsolidationInput> = {}): Consolidation =>
+  consolidate({ ...input(world), ...more });
+const gone = ({ commands }: Consolidation): string[] => commands.flatMap(({ candidates }) => candidates).sort();
+const leaving = (name: string, options?: NodeOptions): ReturnType<typeof node> => {
+  const { nodes, nodeClaims } = node(name, large, options);
+  const metadata = { ...nodeClaims[0]!.metadata, deletionTimestamp: '2026-11-21T11:59:00Z' };
+  return { nodes, nodeClaims: [{ ...nodeClaims[0]!, metadata }] };
+};
+const pending = (name: string, cpu: number): Pod =>
+  pod(name, '', cpu, {
+    status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
+  });
+
+describe('nodes on their way out', () => {
+  test('cost until they are gone, and are no candidates', () => {
+    const result = run({ nodes: [node('n0', large), node('n1', large), leaving('n2')], types: [large] });
+    expect(result).toMatchObject({ nodesBefore: 3, nodesAfter: 1 });
+    expect(result.priceBefore).toBeCloseTo(0.6, 9);
+    expect(result.priceAfter).toBeCloseTo(0.2, 9);
+    expect(gone(result)).toEqual(['n0', 'n1']);
+  });
+
+  test.each([
+    ['2', 1],
+    ['50%', 1],
+    ['1', 0],
+  ])('use up a budget of %s', (nodes, expected) => {
+    const world = {
+      pools: [pool('default', { disruption: { budgets: [{ nodes }] } })],
+      nodes: [node('n0', large), node('n1', large), leaving('n2')],
+    };
+    expect(gone(run(world, { mostCommands: 1 }))).toHaveLength(expected);
+  });
+
+  test.each([
+    ['with it', true, ['n0']],
+    ['without it', false, []],
+  ])('have their share in a Balanced pool: %s', (_, isThere, expected) => {
+    const cheap = type('cheap', 64, 256, od(0.1));
+    const dear = type('dear', 64, 256, od(0.9));
+    const held = { annotations: { [annotations.doNotDisrupt]: 'true' } };
+    // n0 is a tenth of the price and half of the disruption of the two nodes that stay: with what leaves, less than that.
+    const count = (name: string, on: string, pods: number): Pod[] =>
+      Array.from({ length: pods }, (__, i) => pod(`${name}-${i}`, on, 0.01));
+    const world: World = {
+      pools: [pool('default', { disruption: { consolidationPolicy: 'Balanced' } })],
+      nodes: [node('n0', cheap), node('n1', dear, held), ...(isThere ? [leaving('n2')] : [])],
+      pods: [...count('a', 'n0', 3), ...count('b', 'n1', 3), ...(isThere ? count('c', 'n2', 27) : [])],
+      types: [cheap, dear, large],
+    };
+    expect(gone(run(world))).toEqual(expected);
+  });
+});
+
+describe('pods that wait', () => {
+  test('keep no empty node', () => {
+    const world = { nodes: [node('n0', large), node('n1', large)], pods: [pending('late-0', 3)], types: [large] };
+    expect(gone(run(world))).toEqual(['n0', 'n1']);
+  });
+
+  test('are moved by nobody, and bought nothing for', () => {
+    const world = {
+      nodes: [node('n0', huge), node('n1', small)],
+      pods: [pod('web-0', 'n0', 1), pending('late-0', 1)],
+      types: [small, huge],
+    };
+    for (const { moves, replacements } of run(world).commands) {
+      expect(moves.map((move) => move.pod)).not.toContain('default/late-0');
+      expect(replacements.flatMap(({ pods }) => pods)).not.toContain('default/late-0');
+    }
+  });
+
+  test('that fit nowhere hold up nothing', () => {
+    const world = {
+      nodes: [node('n0', large), node('n1', large)],
+      pods: [pod('web-0', 'n0', 1), pod('web-1', 'n1', 1), pending('late-0', 500)],
+      types: [large],
+    };
+    expect(gone(run(world))).toHaveLength(1);
+  });
+});
+
+describe('prices', () => {
+  const pods = [pod('web-0', 'n0', 1), pod('web-1', 'n1', 1)];
+
+  test.each<[string, NodeOptions, readonly string[]]>([
+    ['known', {}, ['n0']],
+    ['unknown for its zone', { zone: 'z' }, []],
+    ['unknown for its capacity type', { capacityType: 'spot' }, []],
+  ])('a node that is not empty goes where its price is %s', (_, options, expected) => {
+    const world = {
+      nodes: [node('n0', large, options), node('n1', large, { annotations: { [annotations.doNotDisrupt]: 'true' } })],
+      pods,
+      types: [large],
+    };
+    expect(gone(run(world))).toEqual(expected);
+  });
+
+  test('an empty node goes whatever it costs', () => {
+    const world = { nodes: [node('n0', large, { zone: 'z' })], types: [large] };
+    expect(run(world).commands).toMatchObject([{ method: 'empty', candidates: ['n0'], priceBefore: 0, priceAfter: 0 }]);
+  });
+
+  test('replacements together must be cheaper, whichever offering each launch ends on', () => {
+    const apart = {
+      spec: {
+        affinity: {
+          podAntiAffinity: {
+            requiredDuringSchedulingIgnoredDuringExecution: [
+              { labelSelector: { matchLabels: { app: 'web' } }, topologyKey: 'kubernetes.io/hostname' },
+            ],
+          },
+        },
+      } as Partial<Pod['spec']>,
+    };
+    const two = [0, 1].map((i) => pod(`web-${i}`, `n${i}`, 1, apart));
+    const nodes = [node('n0', large), node('n1', large)];
+    const steep = type('steep', 2, 8, { 'a/on-demand': 0.1, 'b/on-demand': 0.3 });
+    for (const { replacements, priceBefore } of run({ nodes, pods: two, types: [large, steep] }).commands) {
+      const worst = replacements.map(({ requirements }) =>
+        requirements.some(({ key, values }) => key === 'topology.kubernetes.io/zone' && values?.join() === 'a')
+          ? 0.1
+          : 0.3,
+      );
+      expect(worst.reduce((sum, price) => sum + price, 0)).toBeLessThan(priceBefore);
+    }
+  });
+
+  test('spot nodes alone make way for on-demand that is cheaper, not for spot', () => {
+    const own = type('own', 4, 16, { 'a/spot': 0.5 });
+    const cheaper = type('cheaper', 4, 16, { 'a/spot': 0.1, 'a/on-demand': 0.3 });
+    const world = {
+      nodes: [node('n0', own, { capacityType: 'spot' })],
+      pods: [pod('web-0', 'n0', 3)],
+      types: [own, cheaper],
+    };
+    expect(run(world).commands).toEqual([]);
+    const onDemand = [
+      pool('default', { requirements: [{ key: 'karpenter.sh/capacity-type', operator: 'In', values: ['on-demand'] }] }),
+    ];
+    expect(run({ ...world, pools: onDemand }).commands).toMatchObject([
+      { decision: 'replace', replacements: [{ cheapest: { capacityType: 'on-demand', pricePerHour: 0.3 } }] },
+    ]);
+  });
+});
+
+test('limits are given back by nodes that go, also by nodes that were launched a command before', () => {
+  const limited = pool('default');
+  limited.spec.limits = { cpu: '34' };
+  const nodes = [node('n0', huge), node('n1', huge)];
+  const pods = [pod('web-0', 'n0', 1), pod('web-1', 'n1', 1)];
+  const result = run({ pools: [limited], nodes, pods });
+  expect(result.nodesAfter).toBe(1);
+  expect(result.priceAfter).toBeCloseTo(0.1, 9);
+});
+
+test('every pod moves once where all can go at once', () => {
+  const nodes = Array.from({ length: 12 }, (_, i) => node(`n${i}`, i % 3 === 0 ? huge : large));
+  const pods = nodes.flatMap((_, i) => [pod(`web-${i}`, `n${i}`, 1), pod(`api-${i}`, `n${i}`, 0.5)]);
+  const { commands } = run({ nodes, pods });
+  const moved = commands.flatMap(({ moves }) => moves.map((move) => move.pod));
+  expect(moved.length).toBeGreaterThan(0);
+  expect(new Set(moved).size).toBe(moved.length);
+});
