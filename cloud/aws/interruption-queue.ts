@@ -17,6 +17,8 @@ const longPollSeconds = 20;
 const visibilitySeconds = 20;
 const batchSize = 10;
 const mostPollers = 10;
+/** EventBridge and SQS deliver at least once: what was handled lately is not handled again. */
+const rememberedNotices = 20_000;
 
 /**
  * Receives from the interruption queue (section 4.15): one long poll while it is quiet, up to ten while answers come
@@ -25,6 +27,7 @@ const mostPollers = 10;
 export class InterruptionQueue {
   private readonly url: Cached<string>;
   private pollers = 0;
+  private readonly handled = new Set<string>();
 
   constructor(private readonly options: QueueOptions) {
     this.url = new Cached(
@@ -119,6 +122,15 @@ export class InterruptionQueue {
     }
   }
 
+  private remember(key: string): void {
+    this.handled.add(key);
+    if (this.handled.size <= rememberedNotices) return;
+    for (const oldest of this.handled) {
+      this.handled.delete(oldest);
+      return;
+    }
+  }
+
   private async handleOne(
     message: Message,
     handle: (interruption: Interruption) => Promise<void>,
@@ -130,7 +142,12 @@ export class InterruptionQueue {
       return true;
     }
     try {
-      for (const interruption of parsed.interruptions) await handle(interruption);
+      for (const interruption of parsed.interruptions) {
+        const key = `${interruption.kind}/${interruption.messageId}`;
+        if (this.handled.has(key)) continue;
+        await handle(interruption);
+        this.remember(key);
+      }
       return true;
     } catch (error) {
       this.options.onProblem?.(
