@@ -40,7 +40,6 @@ import type { Clock } from './clock.js';
 import { toDomainError } from './errors.js';
 import type { IamAction } from './iam-actions.js';
 import { Limiter } from './limiter.js';
-import type { ManagedResource } from './managed-resource.js';
 import { signedHeaders } from './signed-get.js';
 
 export interface CallsOptions {

@@ -1,7 +1,6 @@
 import { Cached } from './cached.js';
 import type { AwsCalls, ManagedResource } from './calls.js';
 import type { Clock } from './clock.js';
-import type { ManagedResource } from './managed-resource.js';
 
 /** A zone that traffic is shifted away from. */
 export interface ShiftedZone {
