@@ -15,6 +15,7 @@ import { watchDrift } from './drift.js';
 import { watchInterruptions } from './interruptions.js';
 import { watchNodeClasses } from './node-classes.js';
 import { watchNodePools } from './node-pools.js';
+import { watchUndrainable } from './undrainable.js';
 import { watchOldAnnotations } from './old-annotations.js';
 import { watchPendingPods } from './pending-pods.js';
 import { watchReservations } from './reservations.js';
@@ -105,6 +106,7 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
     watchPendingPods(context),
     watchCapacityBuffers(context),
     watchHealth(context),
+    watchUndrainable(context),
     watchOldAnnotations(context),
     watchReservations(context),
   ];

@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { conditionOf } from '../core/conditions.js';
+import { createActivityWorld, nodeClaim } from '../test/builders/activity-world.js';
+import type { ActivityWorld } from '../test/builders/activity-world.js';
+import type { OperatorContext } from './context.js';
+import type { Starter } from './starter.js';
+import { watchHealth } from './health.js';
+import { watchUndrainable } from './undrainable.js';
+
+const initialized = ['Launched', 'Registered', 'Initialized'].map((type) => ({ type, status: 'True' as const }));
+const minute = 60_000;
+
+describe('what the operator says and starts for nodes that cannot go, or should', () => {
+  let world: ActivityWorld;
+  let stops: (() => void)[];
+  let calls: string[];
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    stops = [];
+    calls = [];
+    world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID: 'fake:///a/i-1', conditions: initialized } }));
+    node('True');
+    await world.synced();
+  });
+  afterEach(() => {
+    for (const stop of stops) stop();
+    world.stop();
+  });
+
+  const node = (ready: 'True' | 'False'): void =>
+    void world.kube.put('Node', {
+      metadata: { name: 'n1' },
+      spec: { providerID: 'fake:///a/i-1' },
+      status: {
+        conditions: [{ type: 'Ready', status: ready, lastTransitionTime: new Date(world.clock.now).toISOString() }],
+      },
+    });
+  const context = (more: Partial<OperatorContext> = {}): OperatorContext => ({
+    ...world.deps,
+    starter: {
+      repair: ({ name }: { name: string }) => Promise.resolve(void calls.push(`repair ${name}`)),
+      recovered: (uid: string) => Promise.resolve(void calls.push(`recovered ${uid}`)),
+    } as unknown as Starter,
+    window: { idleMs: 1000, maxMs: 10_000 },
+    ...more,
+  });
+  const blocked = () => {
+    const claim = world.deps.cache.get('NodeClaim', { name: 'c1' });
+    return conditionOf(claim?.status?.conditions, 'DisruptionBlocked');
+  };
+  const until = (holds: () => boolean): Promise<void> => world.deps.cache.until(holds, AbortSignal.timeout(20_000));
+
+  test('a pod that can never be evicted is told on claim and node before anything is disrupted, and untold', async () => {
+    world.kube.put('PodDisruptionBudget', {
+      metadata: { name: 'web', namespace: 'shop', generation: 1 },
+      spec: { maxUnavailable: 0, selector: { matchLabels: { app: 'web' } } },
+    });
+    world.kube.put('Pod', {
+      metadata: { name: 'web-0', namespace: 'shop', labels: { app: 'web' } },
+      spec: { nodeName: 'n1', containers: [] },
+      status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+    });
+    await world.synced();
+    stops.push(watchUndrainable(context()));
+
+    await until(() => blocked()?.status === 'True');
+
+    expect(blocked()?.message).toBe(
+      'pod shop/web-0 can never be evicted: PodDisruptionBudget shop/web: maxUnavailable is 0',
+    );
+    expect(world.events.map(({ reason, regarding }) => `${reason} ${regarding.kind}`)).toEqual([
+      'DisruptionBlocked NodeClaim',
+      'DisruptionBlocked Node',
+    ]);
+    world.kube.put('PodDisruptionBudget', {
+      metadata: { name: 'web', namespace: 'shop', generation: 2 },
+      spec: { maxUnavailable: 1, selector: { matchLabels: { app: 'web' } } },
+    });
+    await until(() => blocked() === undefined);
+  }, 60_000);
+
+  test('behind its gate the repair of a node is started once for each change of its health', async () => {
+    stops.push(watchHealth(context({ gates: { ...world.deps.gates, NodeRepair: true } })));
+    node('False');
+    await world.synced();
+    await until(() => calls.length === 1);
+    node('False');
+    await world.synced();
+    world.clock.now += minute;
+    node('True');
+    await world.synced();
+    await until(() => calls.length === 2);
+
+    expect(calls).toEqual(['repair c1', 'recovered uid-c1']);
+  }, 60_000);
+
+  test('without its gate nothing is repaired', async () => {
+    stops.push(watchHealth(context()));
+    node('False');
+    await world.synced();
+
+    expect(calls).toEqual([]);
+  });
+});

@@ -1,0 +1,107 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { PodDisruptionBudget } from '../api/kubernetes.js';
+import { isManaged, nodeOf } from '../activities/cluster.js';
+import { identityOf } from '../activities/labels-of.js';
+import { regardingClaim } from '../activities/launch.js';
+import { updateClaim } from '../activities/writes.js';
+import { conditionOf, isTrue, withCondition, withoutCondition } from '../core/conditions.js';
+import { undrainablePods } from '../disruption/pod-budgets.js';
+import type { OperatorContext } from './context.js';
+import { WorkQueue } from './work-queue.js';
+
+/** What of a NodeClaim would hold up every disruption of it for ever, while nobody changes it. */
+const type = 'DisruptionBlocked';
+const reason = 'PodDisruptionBudget';
+const podsTold = 3;
+/** Budgets change with every pod that they select: all claims are looked at once for a flock of changes. */
+const settleMs = 5000;
+
+/**
+ * Says on each NodeClaim, before any disruption starts, which pods of its node can never be evicted and because of which
+ * PodDisruptionBudget: condition `DisruptionBlocked`, and the event of that name on claim and node.
+ */
+export function watchUndrainable(context: OperatorContext): () => void {
+  const { cache, log } = context;
+  const claims = new WorkQueue('writing DisruptionBlocked', (name) => look(context, name), log, 4);
+  const all = new WorkQueue(
+    'looking for pods that can never be evicted',
+    () => {
+      for (const { metadata } of cache.all('NodeClaim')) claims.add(metadata.name ?? '');
+      return Promise.resolve(undefined);
+    },
+    log,
+  );
+  const later = (): void => all.addAfter('all', settleMs);
+  const stops = [
+    cache.on('PodDisruptionBudget', ({ type: change, object, previous }) => {
+      if (change !== 'modified' || previous === undefined || bound(previous) !== bound(object)) later();
+    }),
+    cache.on('Pod', ({ object, previous }) => {
+      const nodeName = object.spec.nodeName ?? '';
+      if (nodeName === '' || (previous?.spec.nodeName === nodeName && isGoing(previous) === isGoing(object))) return;
+      const name = cache.nodeClaimByProviderId(cache.get('Node', { name: nodeName })?.spec?.providerID ?? '');
+      if (name !== undefined) claims.addAfter(name.metadata.name ?? '', settleMs);
+    }),
+  ];
+  later();
+  return () => {
+    for (const stop of stops) stop();
+    claims.stop();
+    all.stop();
+  };
+}
+
+const isGoing = ({ metadata }: { metadata: { deletionTimestamp?: string } }): boolean =>
+  metadata.deletionTimestamp !== undefined;
+
+/** What decides whether a budget can ever allow an eviction, without what changes all the time. */
+function bound({ spec, status }: PodDisruptionBudget): string {
+  return JSON.stringify([spec, status?.desiredHealthy, status?.expectedPods]);
+}
+
+async function look(context: OperatorContext, name: string): Promise<undefined> {
+  const { cache } = context;
+  const claim = cache.get('NodeClaim', { name });
+  if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return undefined;
+  if (!isManaged(context, claim.spec.nodeClassRef) || !isTrue(claim.status?.conditions, 'Initialized'))
+    return undefined;
+  const message = whyUndrainable(context, claim);
+  const known = conditionOf(claim.status?.conditions, type);
+  if ((known?.message ?? '') === (message ?? '')) return undefined;
+  await updateClaim(context.kube, identityOf(claim), ({ status, metadata }) => ({
+    status: {
+      conditions:
+        message === undefined
+          ? withoutCondition(status?.conditions, type)
+          : withCondition(
+              status?.conditions,
+              { type, status: 'True', reason, message },
+              { now: context.now(), generation: metadata.generation },
+            ),
+    },
+  }));
+  if (message !== undefined) publish(context, claim, message);
+  return undefined;
+}
+
+function whyUndrainable({ cache }: OperatorContext, claim: NodeClaim): string | undefined {
+  const node = nodeOf(cache, claim)?.metadata.name;
+  if (node === undefined) return undefined;
+  const found = undrainablePods(cache.podsOnNode(node), cache.all('PodDisruptionBudget'));
+  if (found.length === 0) return undefined;
+  const told = [...found]
+    .sort((a, b) => (a.pod < b.pod ? -1 : 1))
+    .slice(0, podsTold)
+    .map(
+      ({ pod, budgets, why }) => `pod ${pod} can never be evicted: PodDisruptionBudget ${budgets.join(', ')}: ${why}`,
+    );
+  const more = found.length > podsTold ? `; and ${found.length - podsTold} more` : '';
+  return `${told.join('; ')}${more}`;
+}
+
+function publish({ cache, events }: OperatorContext, claim: NodeClaim, message: string): void {
+  const event = { type: 'Normal', reason: 'DisruptionBlocked', message } as const;
+  events.publish({ ...event, regarding: regardingClaim(claim) });
+  const name = nodeOf(cache, claim)?.metadata.name;
+  if (name !== undefined) events.publish({ ...event, regarding: { apiVersion: 'v1', kind: 'Node', name } });
+}
