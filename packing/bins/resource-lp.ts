@@ -5,6 +5,8 @@ import { CoveringSimplex } from './simplex.js';
 
 /** Beyond this many rows the joint program costs more than it gives. */
 const mostRows = 260;
+/** Caps that are weighed where there is no room for all. */
+const fewCaps = 40;
 
 /** Worth that no offer can hold more of than its price: a feasible dual of the relaxation by resources and caps. */
 export interface Worth {
@@ -69,8 +71,8 @@ export function resourceWorth(compiled: Compiled, demands: Demands, reach: Uint8
 function withLargestCaps({ capMax }: Compiled, demands: Demands, most: number): Demands {
   const bins = demands.cap.map((pods, cap) => (capMax[cap]! > 0 ? pods / capMax[cap]! : 0));
   const ordered = Float64Array.from(bins).sort().reverse();
-  const left = ordered[most];
-  if (left === undefined || left === 0) return demands;
+  if (ordered[most] === undefined || ordered[most] === 0) return demands;
+  const left = ordered[Math.min(most, fewCaps)]!;
   // Of caps alike all or none stay, whatever their order.
   return { resource: demands.resource, cap: demands.cap.map((pods, cap) => (bins[cap]! > left ? pods : 0)) };
 }
