@@ -147,9 +147,7 @@ export class FakeCloud implements CloudProvider {
     return this.perform('instanceTypes', '', () =>
       this.options.types.map((type) => ({
         ...type,
-        offerings: type.offerings.map((offering) =>
-          this.hidden({ type, offering }) ? { ...offering, available: false } : offering,
-        ),
+        offerings: type.offerings.map((offering) => this.shown({ type, offering })),
       })),
     );
   }
@@ -306,9 +304,20 @@ export class FakeCloud implements CloudProvider {
     return this.exhausted.some((pattern) => matches(pattern, keyOf(option)));
   }
 
+  private shown(option: LaunchOption): LaunchOption['offering'] {
+    const refused = this.refusalOf(option);
+    if (refused === undefined) return option.offering;
+    const until = refused.until === undefined ? {} : { unavailableUntil: refused.until };
+    return { ...option.offering, available: false, unavailableReason: refused.reason, ...until };
+  }
+
   private hidden(option: LaunchOption): boolean {
+    return this.refusalOf(option) !== undefined;
+  }
+
+  private refusalOf(option: LaunchOption): UnavailableOffering | undefined {
     const now = this.options.now?.() ?? 0;
-    return this.unavailable.some(
+    return this.unavailable.find(
       (offering) => matches(offering, keyOf(option)) && now < (offering.until ?? Number.POSITIVE_INFINITY),
     );
   }
