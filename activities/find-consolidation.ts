@@ -211,15 +211,25 @@ function findingOf(
 ): Finding {
   const byName = new Map(context.views.map((view) => [nameOf(view), view]));
   const number = commands.indexOf(command);
-  const others = rejected.map(({ candidates, why }) => ({ nodes: listed(candidates), why }));
   return {
     reason: 'Underutilized',
     method: command.method,
     candidates: command.candidates.map((name) => candidateOf(byName.get(name)!)),
     replacements: command.replacements,
     moves: command.moves.map(({ pod, to }) => ({ pod, to: to.replace(`replacement-${number}-`, 'replacement-0-') })),
-    alternatives: others,
+    alternatives: alternativesOf(rejected),
   };
+}
+
+/** What else was looked at, nodes that were turned down for the same reason together. */
+function alternativesOf(rejected: Consolidation['rejected']): Finding['alternatives'] {
+  const byWhy = new Map<string, string[]>();
+  for (const { candidates, why } of rejected) {
+    // Nodes that only an earlier command of the same search would launch.
+    if (candidates.some((name) => name.startsWith('replacement-'))) continue;
+    byWhy.set(why, [...(byWhy.get(why) ?? []), candidates.join(' + ')]);
+  }
+  return [...byWhy].map(([why, nodes]) => ({ nodes: listed(nodes), why }));
 }
 
 /** The first few of many. */

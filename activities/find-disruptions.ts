@@ -115,7 +115,7 @@ function announce(deps: ActivityDeps, decided: readonly Recorded[]): void {
         regarding: { apiVersion: 'v1', kind: 'Node', name: node },
         type: 'Normal',
         reason: 'ConsolidationCandidate',
-        message: `Recommended (${summary.reason}): replace ${summary.nodes.join(', ')} by ${after}, saving $${summary.saves} an hour`,
+        message: `Recommended (${summary.reason}): replace ${summary.nodes.join(', ')} by ${after}, saving ${summary.saves} USD an hour`,
         dedupeMs: 15 * 60_000,
       });
     }

@@ -13,6 +13,8 @@ import { packingInput } from './packing-input.js';
 /** Simulations in one look; nodes that cannot go are left aside for a while, so that the next look gets further. */
 const mostTried = 5;
 const asideMs = 5 * 60_000;
+/** A node that is still coming up may be there this soon. */
+const unreadyAsideMs = 5_000;
 const blockedDedupeMs = 60_000;
 
 /** Drifted nodes that a simulation found no place for, and until when they are left aside. */
@@ -28,11 +30,12 @@ export async function findDrift(deps: ActivityDeps, context: DisruptionContext, 
   const wanted = driftedNodes(context, aside).filter((view) => isAllowed(view, context, { held, checks }));
   for (const view of wanted.slice(0, mostTried)) {
     const finding = await simulate(deps, context, view);
-    if (typeof finding !== 'string') return { findings: [finding], held, checks };
-    aside.set(view.claim.metadata.uid ?? '', context.now + asideMs);
-    checks.push(context.now + asideMs);
-    tellBlocked(deps, view, finding);
-    held.push({ nodePool: poolNameOf(view), why: `${nameOf(view)} has drifted: ${finding}` });
+    if (!('why' in finding)) return { findings: [finding], held, checks };
+    const until = context.now + (finding.soon ? unreadyAsideMs : asideMs);
+    aside.set(view.claim.metadata.uid ?? '', until);
+    checks.push(until);
+    if (!finding.soon) tellBlocked(deps, view, finding.why);
+    held.push({ nodePool: poolNameOf(view), why: `${nameOf(view)} has drifted: ${finding.why}` });
   }
   if (wanted.length > mostTried) checks.push(context.now + 1000);
   return { findings: [], held, checks };
@@ -83,8 +86,14 @@ function isAllowed(
   return false;
 }
 
-/** The command for one node, or why its pods have no place to go. */
-async function simulate(deps: ActivityDeps, context: DisruptionContext, view: NodeView): Promise<Finding | string> {
+/** Why the pods of a node have no place to go, and whether that may change any moment. */
+interface Stuck {
+  readonly why: string;
+  readonly soon: boolean;
+}
+
+/** The command for one node, or why there is none. */
+async function simulate(deps: ActivityDeps, context: DisruptionContext, view: NodeView): Promise<Finding | Stuck> {
   const name = nameOf(view);
   const own = new Set(movable(view).map(podKey));
   const base = { reason: 'Drifted', method: 'drift', candidates: [candidateOf(view)] } as const;
@@ -94,9 +103,9 @@ async function simulate(deps: ActivityDeps, context: DisruptionContext, view: No
   const input = await packingInput(deps, [...context.pools.values()], [name, ...context.going]);
   const plan = await deps.packer.plan(input);
   const stuck = plan.unschedulable.find(({ pod }) => own.has(pod));
-  if (stuck !== undefined) return `pod ${stuck.pod} would find no place: ${stuck.reason}`;
+  if (stuck !== undefined) return { why: `pod ${stuck.pod} would find no place: ${stuck.reason}`, soon: false };
   const unready = onUnreadyNode(plan, own, context);
-  if (unready !== undefined) return unready;
+  if (unready !== undefined) return { why: unready, soon: true };
   const replacements = plan.newNodeClaims.filter(({ pods }) => pods.some((pod) => own.has(pod)));
   const moves = [
     ...plan.existingNodes.flatMap(({ node, pods }) => movesOf(pods, own, node)),

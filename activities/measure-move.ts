@@ -40,7 +40,7 @@ export async function measureMove(
       regarding: { apiVersion: 'v1', kind: 'Node', name: nameOf(view) },
       type: 'Normal',
       reason: 'SavingsMeasured',
-      message: `Launched by ${move.id}: $${measured.realised} an hour saved of $${measured.promised} promised, ${Math.round(afterMs / 3_600_000)}h after`,
+      message: `Launched by ${move.id}: ${measured.realised} USD an hour saved of ${measured.promised} promised, ${Math.round(afterMs / 3_600_000)}h after`,
     });
   }
   return measured;

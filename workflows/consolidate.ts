@@ -152,7 +152,7 @@ class Consolidation {
     const coming = decision === undefined ? undefined : candidates.find(({ node }) => this.nominated.has(node));
     if (coming !== undefined) throw new Given(this.abandon(`pods are on their way to ${coming.node}`));
     const verdict = await this.activities.kube.validateCandidates.executeWithOptions(
-      { summary: 'validate', startToCloseTimeout: '10 minutes' },
+      { summary: 'validate: simulate once more', startToCloseTimeout: '10 minutes' },
       [{ reason, candidates, ...judged, ...(created.length === 0 ? {} : { created }) }],
     );
     if (verdict.valid.length > 0) return verdict.valid;
@@ -178,7 +178,10 @@ class Consolidation {
     // Noted before the effect: an attempt that failed may have tainted half of them.
     this.marked = valid;
     this.progress.enter('tainting');
-    const { tainted } = await this.activities.kube.taintCandidates({ reason, candidates: valid });
+    const { tainted } = await this.activities.kube.taintCandidates.executeWithOptions(
+      { summary: `taint ${valid.length} nodes` },
+      [{ reason, candidates: valid }],
+    );
     const leaving = valid.filter(({ claim }) => tainted.includes(claim.uid));
     const partly = leaving.length < valid.length && (decision?.replacements.length ?? 0) > 0;
     if (leaving.length === 0 || partly) throw new Given(this.abandon('not every candidate could be tainted'));
@@ -212,7 +215,9 @@ class Consolidation {
     const { marked } = this;
     if (marked.length === 0) return;
     this.marked = [];
-    await this.activities.kube.untaintCandidates({ candidates: marked });
+    await this.activities.kube.untaintCandidates.executeWithOptions({ summary: `untaint ${marked.length} nodes` }, [
+      { candidates: marked },
+    ]);
     if (this.launches.names.length > 0) await this.launches.mark(nodesOf(marked), 0);
   }
 

@@ -335,6 +335,6 @@ class Search {
   }
 }
 
-const dollars = (amount: number): string => `$${String(Math.round(amount * 1e4) / 1e4)}`;
+const dollars = (amount: number): string => `${String(Math.round(amount * 1e4) / 1e4)} USD`;
 
 const isSpot = ({ capacityType }: { readonly capacityType: string }): boolean => capacityType === 'spot';

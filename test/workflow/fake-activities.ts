@@ -7,6 +7,7 @@ import type {
   CloudActivities,
   CreateClaimsInput,
   DisruptionActivities,
+  DisruptionsFound,
   DrainActivities,
   DrainProgress,
   EscalationActivities,
@@ -96,7 +97,7 @@ export class FakeActivities
   /** While true, a drain makes no headway; unlike with the gate, the server's clock may skip meanwhile. */
   stuck = false;
   restart: Awaited<ReturnType<EscalationActivities['restartOwners']>> | Error = { restarted: [], refused: [] };
-  found: { commands: { reason: 'Empty'; candidates: Candidate[] }[]; nextCheckAt?: number }[] = [];
+  found: (Partial<DisruptionsFound> & Pick<DisruptionsFound, 'commands'>)[] = [];
   valid: (candidates: readonly Candidate[]) => readonly Candidate[] = (candidates) => candidates;
   /** Whether a node gets its slot. */
   admits: (node: string) => boolean = () => true;

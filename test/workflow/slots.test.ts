@@ -1,0 +1,240 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { WorkflowHandle } from '@temporalio/client';
+import { WorkflowUpdateFailedError } from '@temporalio/client';
+import type { DisruptionView } from '../../activities/contract.js';
+import { workflowIds } from '../../core/ids.js';
+import {
+  clusterChangedSignal,
+  disruptionFinishedSignal,
+  nextWindowQuery,
+  pausesQuery,
+  pauseUpdate,
+  resumeUpdate,
+  runningQuery,
+  slotRequestSignal,
+  slotReturnedSignal,
+  whyNotQuery,
+  whyNotUpdate,
+} from '../../workflows/messages.js';
+import type { Candidate, GoingNode, PauseOrder, SlotRequest } from '../../workflows/messages.js';
+import { activityNames, FakeActivities } from './fake-activities.js';
+import { cluster, WorkflowRig } from './rig.js';
+
+const ann = { actor: 'ann', reason: 'release day' };
+
+describe('disrupt: slots, pauses and what it remembers', () => {
+  let activities: FakeActivities;
+  let rig: WorkflowRig;
+  let requester: string;
+  let nodes: GoingNode[];
+
+  beforeAll(async () => {
+    rig = await WorkflowRig.start(activityNames);
+  });
+  afterAll(async () => rig.close());
+  beforeEach(async () => {
+    activities = new FakeActivities();
+    rig.use(activities.noting());
+    nodes = ['a', 'b'].map((name) => ({
+      claim: { name, uid: `uid-${name}-${activities.serial}` },
+      node: `node-${name}`,
+      nodePool: 'default',
+    }));
+    // Whoever asks is told by signals, which any running workflow takes.
+    requester = workflowIds.provision(cluster);
+    await rig.start('provision', requester, { cluster, window: { idleMs: 1000, maxMs: 10_000 } });
+  });
+  afterEach(async () => rig.finish());
+
+  const start = async (): Promise<WorkflowHandle> => rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+  const request = (more: Partial<SlotRequest> = {}): SlotRequest => ({
+    id: 'drift#1',
+    workflowId: requester,
+    reason: 'Drifted',
+    candidates: nodes,
+    ...more,
+  });
+  const running = async (handle: WorkflowHandle): Promise<string[]> =>
+    (await handle.query(runningQuery)).flatMap(({ candidates }) => candidates.map(({ node }) => node));
+  const refusal = async (update: Promise<unknown>): Promise<string> => {
+    const error = await update.then(
+      () => undefined,
+      (failure: unknown) => failure,
+    );
+    expect(error).toBeInstanceOf(WorkflowUpdateFailedError);
+    return (error as { cause?: { type?: string } }).cause?.type ?? 'none';
+  };
+
+  test('a slot counts from its grant until it is returned, and the next look knows of it', async () => {
+    const handle = await start();
+    await handle.signal(slotRequestSignal, request());
+    await rig.until(async () => (await running(handle)).length === 2);
+    await rig.until(() =>
+      activities.inputsOf<DisruptionView>('findDisruptions').some((view) => view.running[0]?.slot === 'drift#1'),
+    );
+
+    await handle.signal(slotReturnedSignal, { id: 'drift#1', nodes: ['node-a'] });
+    await rig.until(async () => (await running(handle)).join() === 'node-b');
+    await handle.signal(slotReturnedSignal, { id: 'drift#1' });
+    await rig.until(async () => (await running(handle)).length === 0);
+  });
+
+  test('what no budget lets go waits, is granted when it may, and is not granted twice', async () => {
+    activities.admits = (node) => node === 'node-a';
+    const handle = await start();
+    await handle.signal(slotRequestSignal, request());
+    await rig.until(async () => (await running(handle)).join() === 'node-a');
+
+    activities.admits = () => true;
+    // Asked again, as a client does now and then: the same request.
+    await handle.signal(slotRequestSignal, request());
+    await rig.until(async () => (await running(handle)).length === 2);
+
+    expect((await running(handle)).sort()).toEqual(['node-a', 'node-b']);
+  });
+
+  test('a withdrawn request is granted nothing', async () => {
+    activities.admits = () => false;
+    const handle = await start();
+    await handle.signal(slotRequestSignal, request());
+    await rig.until(() => activities.callsOf('decideSlots').length > 0);
+
+    activities.admits = () => true;
+    await handle.signal(slotReturnedSignal, { id: 'drift#1' });
+    const looks = activities.callsOf('findDisruptions').length;
+    await handle.signal(clusterChangedSignal);
+    await rig.until(() => activities.callsOf('findDisruptions').length > looks);
+
+    expect(await running(handle)).toEqual([]);
+  });
+
+  test('looks again when what refuses a slot may change', async () => {
+    activities.admits = () => false;
+    activities.slotsCheckAt = (await rig.now()) + 120_000;
+    const handle = await start();
+    await handle.signal(slotRequestSignal, request());
+    await rig.until(() => activities.callsOf('decideSlots').length > 0);
+
+    activities.admits = () => true;
+    // Sooner than the slow poll would look.
+    await rig.env.sleep('3 minutes');
+
+    await rig.until(async () => (await running(handle)).length === 2);
+  });
+
+  test('nobody is there to be told: the nodes are let go of', async () => {
+    const handle = await start();
+    await handle.signal(slotRequestSignal, request({ workflowId: 'test/nobody' }));
+    await rig.until(() => activities.callsOf('findDisruptions').length > 0);
+
+    await rig.until(async () => (await running(handle)).length === 0);
+  });
+
+  test('orders to pause and to resume that make no sense are refused with a reason', async () => {
+    const handle = await start();
+    const pause = async (order: Partial<PauseOrder>): Promise<unknown> =>
+      handle.executeUpdate(pauseUpdate, { args: [{ scope: { kind: 'cluster' }, ...ann, ...order }] });
+    expect(await refusal(pause({ scope: { kind: 'region' as never } }))).toBe('UnknownScope');
+    expect(await refusal(pause({ scope: { kind: 'reason', name: 'Boredom' } }))).toBe('UnknownScope');
+    expect(await refusal(pause({ scope: { kind: 'node' } }))).toBe('UnknownScope');
+    expect(await refusal(pause({ ttl: 'a while' }))).toBe('InvalidOrder');
+    expect(await refusal(pause({ actor: '' }))).toBe('InvalidOrder');
+    const resume = handle.executeUpdate(resumeUpdate, { args: [{ scope: { kind: 'cluster' }, ...ann }] });
+    expect(await refusal(resume)).toBe('NotPaused');
+  });
+
+  test('a pause by update ends after its time to live; resume ends it before', async () => {
+    const handle = await start();
+    const pool = { kind: 'nodePool', name: 'default', reason: 'Underutilized' } as const;
+    await handle.executeUpdate(pauseUpdate, { args: [{ scope: { kind: 'cluster' }, ...ann, ttl: '2h' }] });
+    await handle.executeUpdate(pauseUpdate, { args: [{ scope: pool, ...ann }] });
+
+    const left = await handle.executeUpdate(resumeUpdate, { args: [{ scope: pool, ...ann }] });
+    expect(left.map(({ scope }) => scope.kind)).toEqual(['cluster']);
+    expect(left[0]?.until).toBeDefined();
+    await rig.env.sleep('121 minutes');
+
+    await rig.until(async () => (await handle.query(pausesQuery)).length === 0);
+  });
+
+  test('a chain of moves pauses the pool by itself, and says so', async () => {
+    const why = 'pods of node-a were moved 3 times in a row within a day, and maxMoveChain is 3';
+    activities.found = [{ commands: [], chains: [{ nodePool: 'default', why }] }];
+    const handle = await start();
+
+    const [pause] = await rig.until(async () => {
+      const pauses = await handle.query(pausesQuery);
+      return pauses.length > 0 ? pauses : undefined;
+    });
+
+    expect(pause).toMatchObject({
+      actor: 'stowage',
+      reason: why,
+      scope: { kind: 'nodePool', name: 'default', reason: 'Underutilized' },
+    });
+  });
+
+  test('a move that came to nothing lets its nodes rest; a finished one remembers where pods went', async () => {
+    const candidate: Candidate = {
+      ...nodes[0]!,
+      instanceType: 'm5.large',
+      zone: 'a',
+      capacityType: 'spot',
+      pricePerHour: 0.1,
+    };
+    activities.valid = () => [];
+    activities.found = [{ commands: [{ reason: 'Underutilized', candidates: [candidate], decision: deletion }] }];
+    const handle = await start();
+    await rig.until(async () => (await running(handle)).length === 1);
+    await rig.env.sleep('30 seconds');
+    const memory = async (): Promise<DisruptionView['memory']> =>
+      rig.until(() => activities.inputsOf<DisruptionView>('findDisruptions').at(-1)?.memory);
+
+    const rested = await memory();
+    expect(rested).toMatchObject([{ node: 'node-a', failures: 1, why: 'abandoned: churn' }]);
+    expect(rested![0]!.keptUntil! - rested![0]!.at).toBe(15_000);
+
+    const workflowId = workflowIds.consolidate(cluster, [candidate.claim.uid]);
+    await handle.signal(disruptionFinishedSignal, {
+      workflowId,
+      outcome: 'done',
+      targets: [{ node: 'node-c', nodePool: 'default' }],
+    });
+    await rig.until(() =>
+      activities
+        .inputsOf<DisruptionView>('findDisruptions')
+        .at(-1)
+        ?.memory?.some(({ node, depth }) => node === 'node-c' && depth === 1),
+    );
+  });
+
+  test('answers why a node stays, from the last look and anew, and what opens next', async () => {
+    const changesAt = '2026-01-06T09:00:00.000Z';
+    const shut = { nodePool: 'default', reason: 'Empty', total: 3, disrupting: 0, allowed: 0, changesAt } as const;
+    const stays = [{ why: 'pod default/db is marked do-not-disrupt', nodes: ['node-x'] }];
+    activities.found = [{ commands: [], details: { hash: 'h', budgets: [shut], decisions: [], stays } }];
+    const handle = await start();
+    await rig.until(async () => (await handle.query(whyNotQuery, 'node-x')).verdict === 'stays');
+
+    expect((await handle.query(whyNotQuery, 'node-x')).why).toBe('pod default/db is marked do-not-disrupt');
+    expect((await handle.query(whyNotQuery, 'node-y')).verdict).toBe('unknown');
+    expect((await handle.executeUpdate(whyNotUpdate, { args: ['node-y'] })).why).toBe('it is not empty');
+    expect(await handle.query(nextWindowQuery)).toMatchObject({ at: changesAt, nodePool: 'default', reason: 'Empty' });
+    const pause = handle.executeUpdate(pauseUpdate, { args: [{ scope: { kind: 'nodePool', name: 'x' }, ...ann }] });
+    expect(await refusal(pause)).toBe('UnknownScope');
+  });
+});
+
+const deletion = {
+  method: 'single',
+  decision: 'delete',
+  replacements: [],
+  typeLists: [],
+  moves: [],
+  podCount: 0,
+  priceBefore: 0.1,
+  priceAfter: 0,
+  alternatives: [],
+  alongside: [],
+  targets: [],
+} as const;
