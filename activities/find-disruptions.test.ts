@@ -1,0 +1,320 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
+import { disruptionPolicies } from '../api/stowage/disruption-policy.js';
+import type { Condition } from '../api/kubernetes.js';
+import { labels } from '../api/labels.js';
+import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../test/builders/activity-world.js';
+import type { ActivityWorld } from '../test/builders/activity-world.js';
+import type { DisruptionActivities, DisruptionsFound, DisruptionView } from './contract.js';
+import { createDisruptionActivities } from './disruption.js';
+import { sideBySide } from './find-consolidation.js';
+
+const nothing: DisruptionView = { nominations: [], pauses: [], running: [] };
+
+// Nodes of 4 CPUs on demand in a zone where they cost 0.2 an hour; a spot node there costs 0.06.
+describe('findDisruptions', () => {
+  let world: ActivityWorld;
+  let activities: DisruptionActivities;
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    activities = createDisruptionActivities(world.deps);
+    putPool({});
+    world.kube.put('EC2NodeClass', nodeClass('default'));
+    await world.synced();
+  });
+  afterEach(() => world.stop());
+
+  function putPool(disruption: object): void {
+    const spec = { disruption: { consolidateAfter: '0s', budgets: [{ nodes: '100%' }], ...disruption } };
+    world.kube.put('NodePool', ready(nodePool('default', spec)));
+  }
+
+  function putPolicy(spec: object): void {
+    const policy = {
+      apiVersion: 'stowage.dev/v1alpha1',
+      kind: 'DisruptionPolicy',
+      metadata: { name: 'careful' },
+      spec,
+    };
+    world.kube.put('DisruptionPolicy', disruptionPolicies.mustParse(policy) as DisruptionPolicy);
+  }
+
+  const at = (secondsAgo: number): string => new Date(world.clock.now - secondsAgo * 1000).toISOString();
+
+  /** A node with pods of this many CPUs. */
+  function putNode(name: string, cpus: readonly number[], conditions: readonly Condition[] = []): void {
+    const initialized: Condition = { type: 'Initialized', status: 'True', lastTransitionTime: at(600) };
+    const own = nodeClaim(name, {
+      status: { providerID: `fake:///a/i-${name}`, conditions: [initialized, ...conditions] },
+    });
+    const typeLabels = {
+      [labels.nodePool]: 'default',
+      [labels.instanceType]: 'm5.xlarge',
+      [labels.zone]: 'a',
+      [labels.capacityType]: 'on-demand',
+      [labels.arch]: 'amd64',
+      [labels.os]: 'linux',
+      [labels.registered]: 'true',
+      [labels.initialized]: 'true',
+    };
+    world.kube.put('NodeClaim', { ...own, metadata: { ...own.metadata, labels: typeLabels } });
+    world.kube.put('Node', {
+      metadata: { name: `node-${name}`, labels: typeLabels },
+      spec: { providerID: `fake:///a/i-${name}` },
+      status: {
+        conditions: [{ type: 'Ready', status: 'True' }],
+        allocatable: { cpu: '3900m', memory: '15Gi', pods: '58' },
+        capacity: { cpu: '4', memory: '16Gi', pods: '58' },
+      },
+    });
+    cpus.forEach((cpu, i) => {
+      world.kube.put('Pod', {
+        metadata: { name: `${name}-${i}`, namespace: 'default', ownerReferences: [] },
+        spec: {
+          nodeName: `node-${name}`,
+          containers: [{ name: 'app', resources: { requests: { cpu: String(cpu), memory: '1Gi' } } }],
+        },
+        status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+      } as never);
+    });
+  }
+
+  const find = async (view: Partial<DisruptionView> = {}): Promise<DisruptionsFound> => {
+    await world.synced();
+    return activities.findDisruptions({ ...nothing, ...view });
+  };
+  const goingNodes = ({ commands }: DisruptionsFound): string[] =>
+    commands.flatMap(({ candidates }) => candidates.map(({ node }) => node)).sort();
+
+  test('two nodes on demand become a cheaper one on spot, with a record of which pods go where', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+
+    const found = await find();
+
+    const [command] = found.commands;
+    expect(command?.reason).toBe('Underutilized');
+    expect(command?.decision).toMatchObject({ decision: 'replace' });
+    expect(command?.decision?.podCount).toBeGreaterThan(0);
+    expect(found.again).toBe(true);
+    expect(found.details?.decisions[0]?.then).toBe('carried out');
+  });
+
+  test('the search rests until something changes, or for five minutes', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    putPool({ budgets: [{ nodes: '100%' }], consolidationPolicy: 'WhenEmpty' });
+    const first = await find();
+    expect(first.commands).toEqual([]);
+    let searches = 0;
+    const { consolidate } = world.deps.packer;
+    world.deps.packer.consolidate = async (input) => {
+      searches += 1;
+      return consolidate(input);
+    };
+
+    const second = await find();
+    expect(searches).toBe(0);
+    expect(second.nextCheckAt).toBe(world.clock.now + 300_000);
+
+    world.clock.now += 300_000;
+    await find();
+    expect(searches).toBe(1);
+    world.kube.put('Pod', { metadata: { name: 'new', namespace: 'default' }, spec: { containers: [] } } as never);
+    await find();
+    expect(searches).toBe(2);
+  });
+
+  test.each([
+    ['a pause of its reason', { scope: { kind: 'reason', name: 'Underutilized' } }],
+    ['a pause of the pool', { scope: { kind: 'nodePool', name: 'default' } }],
+    ['a pause of the pool for its reason', { scope: { kind: 'nodePool', name: 'default', reason: 'Underutilized' } }],
+  ] as const)('%s keeps nodes where they are', async (_name, pause) => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    const found = await find({ pauses: [{ ...pause, reason: 'release', actor: 'ann' }] });
+    expect(goingNodes(found)).toEqual([]);
+    expect(found.details?.stays[0]?.why).toMatch(/^paused for the .* by ann: release$/);
+  });
+
+  test('mode: Recommend decides, says so, and lets nothing go', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    putPolicy({ mode: 'Recommend' });
+
+    const found = await find();
+
+    expect(found.commands).toEqual([]);
+    expect(found.details?.decisions[0]?.then).toBe('recommended alone: DisruptionPolicy careful says mode: Recommend');
+    expect(world.events.map(({ reason }) => reason)).toContain('ConsolidationCandidate');
+  });
+
+  test('what a policy asks goes with the decision', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    putPolicy({ approval: [{ reasons: ['Underutilized'], timeout: '2h', onTimeout: 'Approve' }] });
+
+    const [command] = (await find()).commands;
+
+    expect(command?.decision).toMatchObject({
+      policy: 'careful',
+      approval: { timeoutMs: 7_200_000, onTimeout: 'Approve' },
+    });
+  });
+
+  test('a saving below what the policy asks for is no saving', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    putPolicy({ savings: { minimumDollarsPerHour: '5' } });
+    expect(goingNodes(await find())).toEqual([]);
+  });
+
+  test('a node that pods were moved to cools down; one with too long a chain pauses its pool', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    putPolicy({ coolDown: '10m', maxMoveChain: 2 });
+    const memory = ['node-a', 'node-b'].map((node) => ({ node, nodePool: 'default', at: world.clock.now, depth: 2 }));
+
+    const cooling = await find({ memory });
+    expect(goingNodes(cooling)).toEqual([]);
+    expect(cooling.chains).toBeUndefined();
+
+    world.clock.now += 601_000;
+    const chained = await find({ memory });
+    expect(goingNodes(chained)).toEqual([]);
+    expect(chained.chains?.[0]).toMatchObject({ nodePool: 'default' });
+    expect(chained.chains?.[0]?.why).toContain('moved 2 times in a row');
+  });
+
+  describe('drift', () => {
+    const drifted = (secondsAgo: number): Condition => ({
+      type: 'Drifted',
+      status: 'True',
+      reason: 'NodePoolDrifted',
+      lastTransitionTime: at(secondsAgo),
+    });
+
+    // Works whatever the consolidation policy (section 4.6).
+    beforeEach(() => putPool({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' }));
+
+    test('the oldest goes first, with a replacement where its pods find no room', async () => {
+      putNode('a', [3], [drifted(60)]);
+      putNode('b', [3], [drifted(600)]);
+
+      const found = await find();
+
+      expect(goingNodes(found)).toEqual(['node-b']);
+      expect(found.commands[0]).toMatchObject({
+        reason: 'Drifted',
+        decision: { method: 'drift', decision: 'replace' },
+      });
+      expect(found.commands[0]?.decision?.replacements).toHaveLength(1);
+    });
+
+    test('a node without pods to move goes before older ones', async () => {
+      putNode('a', [], [drifted(60)]);
+      putNode('b', [3], [drifted(600)]);
+      const found = await find();
+      expect(goingNodes(found)).toEqual(['node-a']);
+      expect(found.commands[0]?.decision?.decision).toBe('delete');
+    });
+
+    test('pods that find no place block the node, with an event, and the next one is tried', async () => {
+      putNode('a', [64], [drifted(600)]);
+      putNode('b', [1], [drifted(60)]);
+      const found = await find();
+      expect(goingNodes(found)).toEqual(['node-b']);
+      expect(world.events.filter(({ reason }) => reason === 'DisruptionBlocked')[0]?.regarding.name).toBe('node-a');
+    });
+
+    test('a budget for drift holds it up', async () => {
+      putPool({ consolidateAfter: 'Never', budgets: [{ nodes: '0', reasons: ['Drifted'] }] });
+      putNode('a', [1], [drifted(60)]);
+      const found = await find();
+      expect(found.commands).toEqual([]);
+      expect(found.held[0]?.why).toContain('budget 0 for Drifted allows no more');
+    });
+
+    test('a rollout of its own is not interfered with', async () => {
+      putNode('a', [1], [drifted(60)]);
+      putPolicy({ driftRollout: {} });
+      expect((await find()).commands).toEqual([]);
+    });
+  });
+
+  describe('validation', () => {
+    test('the same answer 15 seconds later holds; a changed cluster does not', async () => {
+      putNode('a', [2]);
+      putNode('b', [1]);
+      const [command] = (await find()).commands;
+      const { reason, candidates, decision } = command!;
+      const judged = { reason, candidates, decision: decision! };
+
+      await expect(activities.validateCandidates(judged)).resolves.toMatchObject({ dropped: [] });
+
+      putNode('c', [3, 0.5]);
+      world.kube.put('Pod', {
+        metadata: { name: 'big', namespace: 'default' },
+        spec: {
+          nodeName: candidates[0]!.node,
+          containers: [{ name: 'app', resources: { requests: { cpu: '64', memory: '1Gi' } } }],
+        },
+        status: { phase: 'Running' },
+      } as never);
+      await world.synced();
+      const verdict = await activities.validateCandidates(judged);
+      expect(verdict.valid).toEqual([]);
+      expect(verdict.dropped[0]?.why).toMatch(/find no place|new nodes now/);
+    });
+
+    test('a candidate that is gone calls all of it off', async () => {
+      putNode('a', [2]);
+      putNode('b', [1]);
+      const [command] = (await find()).commands;
+      const { reason, candidates, decision } = command!;
+      const gone = { ...candidates[0]!, claim: { name: 'x', uid: 'uid-x' }, node: 'node-x' };
+      const verdict = await activities.validateCandidates({
+        reason,
+        candidates: [...candidates, gone],
+        decision: decision!,
+      });
+      expect(verdict).toEqual({ valid: [], dropped: [{ node: 'node-x', why: 'it is gone' }] });
+    });
+  });
+});
+
+describe('sideBySide', () => {
+  const view = (name: string): never =>
+    ({ claim: { metadata: { name, labels: { [labels.nodePool]: 'p' } } }, node: { metadata: { name } } }) as never;
+  const views = ['a', 'b', 'c', 'd'].map(view);
+  const command = (candidates: string[], moves: string[]): never =>
+    ({
+      method: 'single',
+      candidates,
+      moves: moves.map((to, i) => ({ pod: `ns/p${i}`, to })),
+      replacements: [],
+    }) as never;
+  const chosen = (commands: never[], most = 100): string[] => {
+    const limits = new Map([['p', { Underutilized: most }]]);
+    return sideBySide(commands, { limits }, { views }).commands.map(({ candidates }) => candidates.join());
+  };
+
+  test.each([
+    ['independent ones go together', [command(['a'], ['c']), command(['b'], ['c'])], ['a', 'b']],
+    ['a node that pods are moved to does not go', [command(['a'], ['b']), command(['b'], ['c'])], ['a']],
+    ['pods do not go where another node leaves', [command(['a'], ['c']), command(['b'], ['a'])], ['a']],
+    [
+      'what rests on the replacement of another waits',
+      [command(['a'], ['replacement-0-0']), command(['b'], ['replacement-0-0'])],
+      ['a'],
+    ],
+    ['own replacements are no obstacle', [command(['a'], ['c']), command(['b'], ['replacement-1-0'])], ['a', 'b']],
+  ])('%s', (_name, commands, expected) => {
+    expect(chosen(commands)).toEqual(expected);
+  });
+
+  test('all of them together stay within the limit of the pool', () => {
+    expect(chosen([command(['a'], ['d']), command(['b'], ['d']), command(['c'], ['d'])], 2)).toEqual(['a', 'b']);
+  });
+});
