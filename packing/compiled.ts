@@ -8,6 +8,7 @@ import { DefaultSpread } from './compile/default-spread.js';
 import { Dimensions } from './compile/dimensions.js';
 import { KeySpace } from './compile/key-space.js';
 import { buildLadder, type Level } from './compile/ladder.js';
+import { isHeldBack, isReschedulable } from './compile/leaving-pods.js';
 import { invalidTerm } from './compile/node-terms.js';
 import { viewNodes, type NodeView } from './compile/nodes.js';
 import type { Launchables } from './compile/launchables.js';
@@ -61,7 +62,7 @@ export function compile(input: PackingInput): Compiled {
   const quantities = new QuantityReader();
   const space = new KeySpace();
   const nodes = viewNodes(objects, input.withoutNodes);
-  const { pending, bound } = splitPods(objects.pods, nodes);
+  const { pending, bound } = splitPods(input, nodes);
   const buffers = bufferPods(objects);
   for (const pod of buffers) pending.push(pod);
   const defaults = new DefaultSpread(settings.defaultTopologySpread ?? [], objects);
@@ -134,17 +135,22 @@ function sortByName(pods: Pod[]): void {
 }
 
 /** Pods that pend, and those that run by the name of their node; pods of leaving nodes pend. */
-function splitPods(pods: readonly Pod[], nodes: readonly NodeView[]): { pending: Pod[]; bound: Map<string, Pod[]> } {
+function splitPods(
+  { objects, withoutNodes, now }: PackingInput,
+  nodes: readonly NodeView[],
+): { pending: Pod[]; bound: Map<string, Pod[]> } {
   const leaving = new Set(nodes.filter((node) => node.leaving).map(({ name }) => name));
+  const budgets = objects.podDisruptionBudgets ?? [];
   const pending: Pod[] = [];
   const bound = new Map<string, Pod[]>();
-  for (const pod of pods) {
+  for (const pod of objects.pods) {
     if (isTerminal(pod)) continue;
     const { nodeName = '' } = pod.spec;
     if (nodeName === '') {
       if (isProvisionable(pod)) pending.push(pod);
     } else if (leaving.has(nodeName)) {
-      if (pod.metadata.deletionTimestamp === undefined && !isNodeBound(pod)) pending.push(pod);
+      const goes = withoutNodes?.has(nodeName) === true || !isHeldBack(pod, budgets, now);
+      if (goes && isReschedulable(pod)) pending.push(pod);
     } else {
       const there = bound.get(nodeName);
       if (there === undefined) bound.set(nodeName, [pod]);

@@ -123,8 +123,13 @@ const ephemeral: readonly { readonly key: string; readonly effect: string }[] = 
   knownTaints.unregistered,
 ];
 
+/** What the node controller adds to a cordoned node; the scheduler keeps pods away before it does. */
+const cordoned: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+
 function lastingTaints(node: Node, claim: NodeClaim | undefined, initialized: boolean): readonly Taint[] {
-  const taints = node.spec?.taints ?? [];
+  const given = node.spec?.taints ?? [];
+  const isMarked = given.some(({ key }) => key === cordoned.key);
+  const taints = node.spec?.unschedulable === true && !isMarked ? [...given, cordoned] : given;
   if (initialized) return taints;
   const startup = claim?.spec.startupTaints ?? [];
   return taints.filter(

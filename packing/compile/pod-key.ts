@@ -175,16 +175,20 @@ export interface HostPort {
 
 const none: readonly HostPort[] = [];
 
-/** The host ports of a pod (section 2.4). */
+/** The host ports of a pod (section 2.4), those of its sidecars included. */
 export function hostPorts({ spec }: Pick<Pod, 'spec'>): readonly HostPort[] {
   let found: HostPort[] | undefined;
-  for (const container of spec.containers) {
-    if (container.ports === undefined) continue;
-    for (const { hostPort, hostIP, protocol } of container.ports) {
+  const take = ({ ports }: Container): void => {
+    if (ports === undefined) return;
+    for (const { hostPort, hostIP, protocol } of ports) {
       if (hostPort === undefined || hostPort === 0) continue;
       found ??= [];
       found.push({ protocol: protocol ?? 'TCP', hostIP: hostIP ?? '', hostPort });
     }
+  };
+  for (const container of spec.containers) take(container);
+  if (spec.initContainers !== undefined) {
+    for (const container of spec.initContainers) if (container.restartPolicy === 'Always') take(container);
   }
   return found ?? none;
 }
