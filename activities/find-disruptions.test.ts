@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
 import { disruptionPolicies } from '../api/stowage/disruption-policy.js';
 import type { Condition } from '../api/kubernetes.js';
 import { labels } from '../api/labels.js';
@@ -37,7 +36,7 @@ describe('findDisruptions', () => {
       metadata: { name: 'careful' },
       spec,
     };
-    world.kube.put('DisruptionPolicy', disruptionPolicies.mustParse(policy) as DisruptionPolicy);
+    world.kube.put('DisruptionPolicy', disruptionPolicies.mustParse(policy));
   }
 
   const at = (secondsAgo: number): string => new Date(world.clock.now - secondsAgo * 1000).toISOString();
@@ -108,8 +107,9 @@ describe('findDisruptions', () => {
     const first = await find();
     expect(first.commands).toEqual([]);
     let searches = 0;
-    const { consolidate } = world.deps.packer;
-    world.deps.packer.consolidate = async (input) => {
+    const { packer } = world.deps;
+    const consolidate = packer.consolidate.bind(packer);
+    packer.consolidate = async (input) => {
       searches += 1;
       return consolidate(input);
     };
@@ -121,7 +121,7 @@ describe('findDisruptions', () => {
     world.clock.now += 300_000;
     await find();
     expect(searches).toBe(1);
-    world.kube.put('Pod', { metadata: { name: 'new', namespace: 'default' }, spec: { containers: [] } } as never);
+    world.kube.put('Pod', { metadata: { name: 'new', namespace: 'default' }, spec: { containers: [] } });
     await find();
     expect(searches).toBe(2);
   });
@@ -261,7 +261,7 @@ describe('findDisruptions', () => {
           containers: [{ name: 'app', resources: { requests: { cpu: '64', memory: '1Gi' } } }],
         },
         status: { phase: 'Running' },
-      } as never);
+      });
       await world.synced();
       const verdict = await activities.validateCandidates(judged);
       expect(verdict.valid).toEqual([]);
