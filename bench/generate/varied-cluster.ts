@@ -106,7 +106,7 @@ function drawPools(random: Random): Pool[] {
       labels: { team: name },
       disruption,
       ...(dedicated && { taints: [taint(name)] }),
-      ...(random.chance(0.3) && { weight: random.int(1, 100) }),
+      ...(!static_ && random.chance(0.3) && { weight: random.int(1, 100) }),
       ...(static_ && { replicas: 3 }),
     };
     return { name, options, capacityTypes, dedicated };

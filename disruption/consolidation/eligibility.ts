@@ -80,7 +80,7 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
 export const poolNameOf = ({ view }: ExaminedNode): string => view.labels[labels.nodePool] ?? '';
 
 /** Pods of cost zero or less are no reason to keep a node (section 4.5). */
-export function isWeightless(pods: readonly Pod[]): boolean {
+function isWeightless(pods: readonly Pod[]): boolean {
   return pods.every((pod) => evictionCost(pod) <= 0);
 }
 

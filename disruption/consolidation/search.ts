@@ -4,7 +4,7 @@ import { isBalanced } from './balanced.js';
 import type { Blueprint } from './blueprint.js';
 import { makePlan } from './plan.js';
 import { Budgets } from './command-budgets.js';
-import { examineNodes, isWeightless, poolNameOf } from './eligibility.js';
+import { examineNodes, poolNameOf } from './eligibility.js';
 import { priceOf, type CountedNode, type FleetNode } from './fleet.js';
 import { LaunchOptions } from './launch-options.js';
 import type { Decided, Outcome } from './outcome.js';
@@ -122,7 +122,7 @@ class Search {
 
   private removeEmpty(): void {
     while (!this.isEnough()) {
-      const empty = this.alive().filter((node) => node.removable && [...node.loads.values()].every(isWeightless));
+      const empty = this.alive().filter((node) => node.removable && node.cost <= 1);
       empty.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
       const group = this.budgets.take(this.counted(), empty, 'Empty', mostCandidates);
       if (group.length === 0) return;
