@@ -26,6 +26,9 @@ const noise = 1e-9;
 /** What a replacement must save of what it replaces: pods are not moved for pennies, still less onto more nodes than before. */
 const leastShare = (launches: number, candidates: number): number => (launches > candidates ? 0.05 : 0.01);
 
+/** What it must save where pods would move a second time. */
+const secondShare = 0.05;
+
 /**
  * The commands that consolidate the cluster, in the order in which they would run, each on what the one before leaves
  * (sections 4.5 to 4.10): every eligible node is considered. Pure: equal inputs give equal results.
@@ -54,6 +57,8 @@ class Search {
   private readonly budgets: Budgets;
   private readonly commands: ConsolidationCommand[] = [];
   private readonly rejections = new Rejections();
+  /** Nodes that commands before launched. */
+  private readonly launched = new Set<FleetNode>();
   private readonly held: Consolidation['held'];
   /** Nodes that are on their way out already: they cost until they are gone, and budgets count them. */
   private readonly leaving: readonly CountedNode[];
@@ -216,7 +221,8 @@ class Search {
     const { candidates, launches } = outcome;
     const gain = priceOf(candidates);
     if (launches.length === 0) return this.isWorth(candidates, gain, gain) ? { ...outcome, planned: [] } : undefined;
-    const least = gain * leastShare(launches.length, candidates.length);
+    const isNew = candidates.some((node) => this.launched.has(node));
+    const least = gain * (isNew ? secondShare : leastShare(launches.length, candidates.length));
     const hoped = gain - priceOf(launches);
     if (this.isTooLittle(candidates, hoped, least) || this.isSpotForSpot(outcome)) return undefined;
     const described = this.simulation.describe(outcome);
@@ -320,6 +326,7 @@ class Search {
       }
     });
     const launched = this.simulation.settle(outcome, nameOf);
+    for (const node of launched) this.launched.add(node);
     this.living = undefined;
     this.price = this.fleetPrice();
     this.commands.push({
