@@ -5,7 +5,7 @@ import { annotations } from '../../api/labels.js';
 import { DomainError, isDomainError } from '../../core/failures.js';
 import { hashText } from '../../core/hash.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import type { CloudInstance, CloudProvider, NodeClass, RepairPolicy } from '../port.js';
+import type { CloudInstance, CloudProvider, NodeClass, NodeClassResolution, RepairPolicy } from '../port.js';
 import { CachedByKey } from './cached.js';
 import { createCalls } from './calls.js';
 import type { AwsCalls } from './calls.js';
@@ -77,6 +77,7 @@ export class AwsProvider implements CloudProvider {
   private readonly launcher: Launcher;
   private readonly placementGroups: PlacementGroups;
   private readonly shifts: ZonalShifts | undefined;
+  private readonly toldShifts = new Map<string, readonly string[]>();
   /** Instances as they were last seen, for zones in which EC2 is not to be asked. */
   private seen = new Map<string, CloudInstance>();
 
@@ -203,8 +204,28 @@ export class AwsProvider implements CloudProvider {
     await this.instances.tag(id, tags);
   }
 
-  resolveNodeClass(nodeClass: NodeClass): ReturnType<CloudProvider['resolveNodeClass']> {
-    return this.resolver.resolve(nodeClass as EC2NodeClass);
+  async resolveNodeClass(nodeClass: NodeClass): ReturnType<CloudProvider['resolveNodeClass']> {
+    const resolution = await this.resolver.resolve(nodeClass as EC2NodeClass);
+    const events = await this.shiftEvents(nodeClass.metadata.name ?? '');
+    return { ...resolution, events: [...resolution.events, ...events] };
+  }
+
+  /** Which zones traffic is shifted away from since the node class was last resolved, and which it came back to. */
+  private async shiftEvents(nodeClass: string): Promise<NodeClassResolution['events']> {
+    if (this.shifts === undefined) return [];
+    const now = await this.shifts.current().catch(() => undefined);
+    if (now === undefined) return [];
+    const before = this.toldShifts.get(nodeClass) ?? [];
+    const zones = now.map(({ zone }) => zone);
+    this.toldShifts.set(nodeClass, zones);
+    return [
+      ...zones
+        .filter((zone) => !before.includes(zone))
+        .map((zone) => shiftEvent('ZonalShiftActive', `A zonal shift leads away from ${zone}: it is left alone`)),
+      ...before
+        .filter((zone) => !zones.includes(zone))
+        .map((zone) => shiftEvent('ZonalShiftCleared', `No zonal shift leads away from ${zone} any more`)),
+    ];
   }
 
   async cleanUpNodeClass(nodeClass: NodeClass): Promise<void> {
@@ -295,6 +316,10 @@ export class AwsProvider implements CloudProvider {
       ),
     );
   }
+}
+
+function shiftEvent(reason: string, message: string): NodeClassResolution['events'][number] {
+  return { type: 'Normal', reason, message };
 }
 
 function createPrices(options: AwsOptions, calls: AwsCalls, clock: Clock): Prices {

@@ -189,6 +189,9 @@ test('scenario 105: in a shifted zone nothing is launched, terminated or tagged,
     expect((failure as Error).message).toContain(`a zonal shift leads away from ${zone}`);
   }
   expect(await provider.get(providerId)).toMatchObject({ providerId });
+  const reasons = async () => (await provider.resolveNodeClass(ready)).events.map(({ reason }) => reason);
+  expect(await reasons()).toEqual(['ZonalShiftActive']);
+  expect(await reasons()).toEqual([]);
   expect(await cloud().requests({ service: 'ec2', action: 'DescribeInstances' })).toEqual([]);
   const offerings = (await provider.instanceTypes(pool, ready)).find(({ name }) => name === 'm5.large')!.offerings;
   const usable = offerings.filter(({ available }) => available).flatMap(({ requirements }) => requirements);
@@ -199,4 +202,5 @@ test('scenario 105: in a shifted zone nothing is launched, terminated or tagged,
   await cloud().configure({ shiftedZones: [] });
   shift(31_000);
   expect(await provider.terminate(providerId)).toBe('terminating');
+  expect(await reasons()).toEqual(['ZonalShiftCleared']);
 });
