@@ -26,7 +26,9 @@ function notify(
 ): void {
   const { claim, nodeName, stuckMs, blockers } = input;
   const held = blockers.map(({ name, why }) => `${name} ${why}`).join('; ');
-  const message = `The drain has been stuck for ${Math.round(stuckMs / 60_000)} minutes: ${held}`;
+  const length =
+    stuckMs < 120_000 ? `${Math.round(stuckMs / 1000)} seconds` : `${Math.round(stuckMs / 60_000)} minutes`;
+  const message = `The drain has been stuck for ${length}: ${held}`;
   for (const regarding of [
     { apiVersion: 'v1', kind: 'Node', name: nodeName },
     { apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', ...claim },

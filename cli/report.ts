@@ -8,6 +8,8 @@ import { reportText } from './output/report-table.js';
 import { settingsCommand, steeringSettings } from './settings-command.js';
 import { withTemporal, type Target } from './temporal.js';
 
+/** Entities go on under the same id when a run of theirs ends, and stores differ in whether running ones match. */
+const told: ReadonlySet<string> = new Set(['COMPLETED', 'FAILED', 'CANCELLED', 'TERMINATED', 'TIMED_OUT']);
 /** More workflows than this are counted as far as the list goes. */
 const mostRead = 5000;
 
@@ -36,7 +38,6 @@ async function readDone({ client, cluster }: Target, since: number): Promise<Act
   const query = [
     `StowageCluster = '${cluster.replaceAll("'", "''")}'`,
     `CloseTime > '${new Date(since).toISOString()}'`,
-    "ExecutionStatus != 'ContinuedAsNew'",
   ].join(' AND ');
   const rows: DoneRow[] = [];
   let truncated = false;
@@ -48,7 +49,7 @@ async function readDone({ client, cluster }: Target, since: number): Promise<Act
       break;
     }
     const kind = parseWorkflowId(workflowId)?.kind;
-    if (kind === undefined) continue;
+    if (kind === undefined || !told.has(status.name)) continue;
     rows.push({
       workflowId,
       kind,

@@ -1,7 +1,7 @@
 import type { ClaimRow, OfferingRow, PoolRow, StatusReport, WorkflowRow } from '../../operator/status-report.js';
 import type { NextWindow } from '../../workflows/messages.js';
 import { pauseTable, timeText } from './people-table.js';
-import { renderTable } from './table.js';
+import { counted, renderTable } from './table.js';
 
 /** What the cluster has and what Stowage is doing about it, for a person. What waits for one comes first. */
 export function statusText(report: StatusReport): string {
@@ -34,9 +34,12 @@ function blockedLine({ nodeClaim, reason, blockedBy, facts, startedAt }: Workflo
   const causes = typeof facts['blocked by'] === 'string' ? facts['blocked by'].split('; ') : [blockedBy];
   const next = facts['next step'];
   const then = typeof next === 'string' && next !== 'none' ? `\n    next: ${next}` : '';
-  const head = `  ${nodeClaim} (${reason}), draining since ${timeText(startedAt)}, ${String(facts['pods left'] ?? '?')} pods left`;
+  const head = `  ${nodeClaim} (${reason}), draining since ${timeText(startedAt)}, ${left(facts['pods left'])}`;
   return `${head}\n${causes.map((cause) => `    ${cause}`).join('\n')}${then}`;
 }
+
+const left = (pods: WorkflowRow['facts'][string] | undefined): string =>
+  typeof pods === 'number' ? `${counted(pods, 'pod')} left` : 'pods left';
 
 function nextText({ at, why, nodePool, reason }: NextWindow): string {
   const whom = [nodePool, reason].filter((text) => text !== undefined).join(', ');
