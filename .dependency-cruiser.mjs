@@ -24,6 +24,13 @@ const npm = (...names) => names.map((name) => `node_modules/${name}/`).join('|')
 export default {
   forbidden: [
     {
+      name: 'one-entry',
+      severity: 'error',
+      comment: 'Consolidation tries things through packing/trial.ts alone.',
+      from: { path: '^disruption/consolidation/', pathNot: '\\.test\\.ts$' },
+      to: { path: '^packing/', pathNot: '^packing/((trial|types|compare|names)\\.ts|requirements/)' },
+    },
+    {
       name: 'no-cycles',
       severity: 'error',
       comment: 'Break the cycle: move the shared part down.',
