@@ -1,6 +1,6 @@
 // Records histories from a real server, for test/replay/replay.test.ts: one of each sequence of events, by workflow type.
 // Usage, against a stack on which stories were played: TEMPORAL_ADDRESS=host:port node test/replay/record.mjs BUILD-ID
-// Only histories of the present code belong here; those of an older build stay until no workflow of it runs any more.
+// RECORD_TYPES (separated by commas) and RECORD_SINCE narrow it down. Only histories of the present code belong here; those of an older build stay until no workflow of it runs any more.
 import { Client, Connection } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { createHash } from 'node:crypto';
@@ -20,8 +20,10 @@ const client = new Client({ connection, namespace: process.env.TEMPORAL_NAMESPAC
 
 const since = process.env.RECORD_SINCE;
 const query = since === undefined ? undefined : `StartTime > '${since}'`;
+const types = process.env.RECORD_TYPES?.split(',');
 const kept = new Map();
 for await (const { type, workflowId, runId } of client.workflow.list({ query })) {
+  if (types !== undefined && !types.includes(type)) continue;
   const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
   const events = history.events ?? [];
   if (events.length > longest) continue;
