@@ -167,7 +167,13 @@ class Pass {
     if (this.feasibility.holding(podClass, level).length === 0) return;
     const rules = this.book.of(podClass.shape, level);
     const target = { podClass, level, rules, without: this.exhausted };
-    const blocker = topologyBlocker(rules, this.assigner.cells.of(target), this.ledger);
+    const cells = this.assigner.cells.of(target);
+    // What some domain would admit is kept out by limits or minValues.
+    const isOpen = cells.some(
+      ({ profiles, domains }) => profiles.length > 0 && this.assigner.allows(rules, (key) => domains.get(key)),
+    );
+    if (isOpen && rules.hostAffinity.length === 0) return;
+    const blocker = topologyBlocker(rules, cells, this.ledger);
     if (blocker !== undefined && this.feasibility.holding(podClass, level, this.exhausted).length > 0) {
       this.reasons.set(podClass, blocker);
     }
@@ -382,6 +388,7 @@ class Pass {
   private unschedulable(): Unschedulable[] {
     const list: Unschedulable[] = [];
     for (const [podClass, pods] of this.unplaced) {
+      if (!this.reasons.has(podClass)) this.explain(podClass, this.compiled.ladders[podClass.shape.index]!.at(-1)!);
       const blockers = blockersOf(this.compiled, this.feasibility, podClass, this.reasons.get(podClass));
       const reason = sentence(blockers);
       for (const pod of pods) list.push({ pod: fullName(pod), reason, blockers });

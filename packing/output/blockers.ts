@@ -75,6 +75,9 @@ function poolBlocker(
     return resourceBlocker(compiled, pool, free, demand);
   }
   if (known !== undefined) return { ...known, nodePool };
+  if (!compiled.limits.some((limit) => limit.pool === pool.name)) {
+    return { nodePool, reason: 'Topology', message: 'its topology rules leave no place for it beside the other pods' };
+  }
   return { nodePool, reason: 'Limits', message: 'the limits of the NodePool leave no room for another node' };
 }
 

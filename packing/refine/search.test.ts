@@ -54,6 +54,24 @@ describe('plans are searched as a whole where they are small', () => {
     expect(result.unschedulable.map(({ pod: name }) => name)).toEqual(['default/fat-0', 'default/fat-1']);
   });
 
+  test('pods that a limit leaves out say so, though rules of topology bind them too', () => {
+    const spread = [
+      {
+        maxSkew: 5,
+        topologyKey: zone,
+        whenUnsatisfiable: 'DoNotSchedule' as const,
+        labelSelector: { matchLabels: { app: 'web' } },
+      },
+    ];
+    const pods = podsOf(4, 'web', { cpu: '4', labels: { app: 'web' }, topologySpreadConstraints: spread });
+    const result = plan(packingInput({ pods, nodePools: [pool('default', { limits: { cpu: '8' } })] }));
+    expect(placed(result)).toBe(2);
+    expect(result.unschedulable.map(({ blockers }) => blockers.map(({ reason }) => reason))).toEqual([
+      ['Limits'],
+      ['Limits'],
+    ]);
+  });
+
   test('minValues and a limit leave room for each other', () => {
     const types = [2, 4, 16].map((cpu) =>
       instanceType(`m${cpu}`, { cpu, spot: 0, labels: { 'example.com/cpu': String(cpu) } }),
