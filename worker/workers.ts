@@ -103,8 +103,10 @@ async function keepRunning(
       const stop = (): void => {
         if (worker.getState() === 'RUNNING') worker.shutdown();
       };
-      signal.addEventListener('abort', stop, { once: true });
       const running = worker.run();
+      signal.addEventListener('abort', stop, { once: true });
+      // Told to end while the worker was being made: nobody tells it again.
+      if (isOver(signal)) stop();
       started();
       await running;
       signal.removeEventListener('abort', stop);
