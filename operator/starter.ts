@@ -105,7 +105,7 @@ export class Starter {
   }
 
   async expire(claim: ClaimRef, nodePool: string, expiresAt: number): Promise<'started' | 'known'> {
-    const input: RotateExpiredInput = { cluster: this.cluster, claim, nodePool, expiresAt };
+    const input: RotateExpiredInput = { cluster: this.cluster, claim, nodePool, expiresAt, byPolicy: true };
     return this.start('rotateExpired', workflowIds.expire(this.cluster, claim.uid), `${claim.name}: expiry`, input);
   }
 

@@ -228,11 +228,16 @@ export interface RotateExpiredInput {
   readonly expiresAt: number;
   /** How long replacing first may take before the node goes without, milliseconds; default one hour. */
   readonly replaceWithinMs?: number;
+  /** Follow the pool's DisruptionPolicy, and go through a slot of `disrupt`; absent from what older builds started. */
+  readonly byPolicy?: boolean;
+  /** Carried over by continue-as-new: a person has agreed. */
+  readonly agreed?: boolean;
 }
 
 export interface RotateExpiredResult {
-  readonly outcome: 'rotated' | 'forced' | 'gone';
+  readonly outcome: 'rotated' | 'forced' | 'gone' | 'rejected' | 'aborted';
   readonly replacements: readonly string[];
+  readonly reason?: string;
 }
 
 export interface CollectGarbageInput {

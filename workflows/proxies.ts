@@ -11,6 +11,7 @@ import type {
   RepairActivities,
   TerminationActivities,
 } from '../activities/contract.js';
+import type { RotationActivities } from '../activities/rotation-contract.js';
 import { taskQueues } from './messages.js';
 
 type KubernetesActivities = ClaimActivities &
@@ -18,7 +19,8 @@ type KubernetesActivities = ClaimActivities &
   TerminationActivities &
   DisruptionActivities &
   EscalationActivities &
-  RepairActivities;
+  RepairActivities &
+  RotationActivities;
 
 /** Every activity heartbeats: one whose worker died goes to another this soon. */
 const deadAfter = '10 seconds';

@@ -7,16 +7,19 @@ import { Progress } from './progress.js';
 import { activitiesOf } from './proxies.js';
 import { isStartedAlready } from './relations.js';
 import { Replacements } from './replacements.js';
+import { rotateByPolicy } from './rotation.js';
 import type { terminateNode } from './terminate-node.js';
 
 const hour = 3_600_000;
 const retryMs = 10 * 60_000;
 
-/**
- * A node's end of life (section 4.13), replacing first: at expireAfter the pods' new places are launched, and the node
- * goes when they are up, or after `replaceWithinMs` without them. Like Karpenter's expiry it asks no budget.
- */
+/** A node's end of life (section 4.13): as its pool's DisruptionPolicy says, or as Karpenter does. */
 export async function rotateExpired(input: RotateExpiredInput): Promise<RotateExpiredResult> {
+  return input.byPolicy === true ? rotateByPolicy(input) : rotateAtExpiry(input);
+}
+
+/** What workflows that an older build started go on with. */
+async function rotateAtExpiry(input: RotateExpiredInput): Promise<RotateExpiredResult> {
   const { cluster, claim, nodePool } = input;
   const activities = activitiesOf(cluster);
   const replacements = new Replacements(cluster);

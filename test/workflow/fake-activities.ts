@@ -23,6 +23,7 @@ import type {
   TerminationActivities,
   TerminationStart,
 } from '../../activities/contract.js';
+import type { ExpiryView, RotationActivities } from '../../activities/rotation-contract.js';
 import type { Candidate, ClaimRef } from '../../workflows/messages.js';
 
 type NodeState = 'waiting' | 'registered' | 'initialized';
@@ -68,6 +69,7 @@ export class FakeActivities
     DrainActivities,
     EscalationActivities,
     RepairActivities,
+    RotationActivities,
     DisruptionActivities
 {
   readonly calls: { readonly name: string; readonly input: unknown; readonly workflowId: string }[] = [];
@@ -103,6 +105,8 @@ export class FakeActivities
   admits: (node: string) => boolean = () => true;
   slotsCheckAt: number | undefined;
   tainted = new Set<string>();
+  /** One after the other; the last one stays. */
+  expiry: ExpiryView[] = [{ state: 'gone' }];
   instance: InstanceView = { state: 'unknown' };
 
   /** Tests share a server, and a workflow id is used once: UIDs are of one test. */
@@ -313,6 +317,10 @@ export class FakeActivities
         };
       }),
     });
+  }
+
+  async viewExpiry(): Promise<ExpiryView> {
+    return Promise.resolve(this.expiry.length > 1 ? this.expiry.shift()! : this.expiry[0]!);
   }
 
   async publishDisruption(): Promise<void> {

@@ -1,0 +1,22 @@
+import type { ApprovalAsked, Candidate, ClaimRef } from '../workflows/messages.js';
+
+/** How a node is to go when it has expired, as the policy of its pool says now (section 4.13). */
+export type ExpiryView =
+  | { readonly state: 'gone' }
+  | {
+      readonly state: 'live';
+      readonly mode: 'ReplaceFirst' | 'Forceful';
+      /** When replacing begins, or under `Forceful` deletion; milliseconds of the epoch. */
+      readonly beginAt: number;
+      /** When it goes whatever it waits for, milliseconds of the epoch; absent: it waits. */
+      readonly mustGoAt?: number;
+      /** Absent while the claim has no node: then nothing needs a new place. */
+      readonly candidate?: Candidate;
+      readonly approval?: ApprovalAsked;
+      /** Why the policy wants the node left alone, such as `mode: Recommend`. */
+      readonly leftAlone?: string;
+    };
+
+export interface RotationActivities {
+  viewExpiry(input: { readonly claim: ClaimRef; readonly expiresAt: number }): Promise<ExpiryView>;
+}

@@ -1,0 +1,254 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { ExpiryView } from '../../activities/rotation-contract.js';
+import { workflowIds } from '../../core/ids.js';
+import {
+  abortUpdate,
+  approveUpdate,
+  expediteSignal,
+  holdUpdate,
+  nodeChangedSignal,
+  pauseSignal,
+  phaseQuery,
+  resumeSignal,
+  runningQuery,
+} from '../../workflows/messages.js';
+import type { Candidate, ClaimRef } from '../../workflows/messages.js';
+import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
+import { cluster, WorkflowRig } from './rig.js';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const ann = { actor: 'ann', reason: 'release' };
+
+describe('rotateExpired by policy', () => {
+  let activities: FakeActivities;
+  let rig: WorkflowRig;
+  let claim: ClaimRef;
+  let now: number;
+
+  beforeAll(async () => {
+    rig = await WorkflowRig.start(activityNames);
+  });
+  afterAll(async () => rig.close());
+  beforeEach(async () => {
+    activities = new FakeActivities();
+    rig.use(activities.noting());
+    claim = { name: 'default-old', uid: `uid-aged-${activities.serial}` };
+    now = await rig.now();
+    await rig.start('provision', workflowIds.provision(cluster), { cluster, window: { idleMs: 1000, maxMs: 10_000 } });
+    await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+    activities.plans = [{ ...emptyPlan, claims: [claimPlan(2)] }];
+  });
+  afterEach(async () => rig.finish());
+
+  const candidate = (): Candidate => ({
+    claim,
+    node: 'node-old',
+    nodePool: 'default',
+    instanceType: 'm5.large',
+    zone: 'a',
+    capacityType: 'spot',
+    pricePerHour: 0.1,
+  });
+  const live = (more: Partial<Extract<ExpiryView, { state: 'live' }>> = {}): ExpiryView => ({
+    state: 'live',
+    mode: 'ReplaceFirst',
+    beginAt: now,
+    candidate: candidate(),
+    ...more,
+  });
+  const start = (expiresAt = now): ReturnType<WorkflowRig['start']> =>
+    rig.start('rotateExpired', workflowIds.expire(cluster, claim.uid), {
+      cluster,
+      claim,
+      nodePool: 'default',
+      expiresAt,
+      byPolicy: true,
+    });
+  const inPhase = (handle: Awaited<ReturnType<typeof start>>, phase: string): Promise<true> =>
+    rig.until(async () => (await handle.query(phaseQuery)) === phase || undefined);
+  const running = async (): Promise<number> =>
+    (await rig.client.workflow.getHandle(workflowIds.disrupt(cluster)).query(runningQuery)).length;
+  const acts = (): string[] =>
+    activities.callsOf().filter((name) => /taint|planNodes|launchInstance|beginTermination/.test(name));
+
+  test('waits, gets leave, replaces, and only then drains; the slot is given back', async () => {
+    activities.expiry = [live({ beginAt: now + 700 * hour })];
+    const handle = await start(now + 720 * hour);
+
+    await expect(handle.result()).resolves.toEqual({ outcome: 'rotated', replacements: ['default-1-0-0'] });
+
+    expect(await rig.durationOf(handle)).toBeGreaterThan(699 * hour);
+    expect(acts().slice(0, 4)).toEqual(['taintCandidates', 'planNodes', 'launchInstance', 'beginTermination']);
+    await rig.until(async () => (await running()) === 0 || undefined);
+  });
+
+  test('waits for leave for days, and goes when it comes', async () => {
+    activities.expiry = [live()];
+    activities.admits = () => false;
+    const handle = await start();
+    await inPhase(handle, 'waiting for leave');
+    activities.slotsCheckAt = now + 50 * hour;
+    expect(acts()).toEqual([]);
+
+    activities.admits = () => true;
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+  });
+
+  test('past the hard deadline it goes without leave and without a replacement', async () => {
+    activities.expiry = [live({ mustGoAt: now + 5 * hour })];
+    activities.admits = () => false;
+    const handle = await start();
+
+    await expect(handle.result()).resolves.toEqual({ outcome: 'forced', replacements: [] });
+
+    const took = await rig.durationOf(handle);
+    expect(took).toBeGreaterThanOrEqual(5 * hour - minute);
+    expect(took).toBeLessThan(5 * hour + minute);
+  });
+
+  test('a replacement that finds no place leaves no taint, and is tried again', async () => {
+    activities.expiry = [live()];
+    const nowhere = { ...emptyPlan, unplacedLeaving: 1, unschedulable: 1 };
+    activities.plans = [nowhere, { ...emptyPlan, claims: [claimPlan(2)] }];
+    const handle = await start();
+    await rig.until(() => activities.callsOf('untaintCandidates').length > 0 || undefined);
+    expect([...activities.tainted]).toEqual([]);
+    await rig.until(async () => (await running()) === 0 || undefined);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(10 * minute);
+  });
+
+  test('Forceful deletes at expireAfter and asks nobody (scenario 93)', async () => {
+    activities.expiry = [live({ mode: 'Forceful', beginAt: now + hour })];
+    activities.admits = () => false;
+    const handle = await start(now + hour);
+
+    await expect(handle.result()).resolves.toEqual({ outcome: 'forced', replacements: [] });
+
+    expect(activities.callsOf('decideSlots')).toEqual([]);
+    expect(activities.callsOf('taintCandidates')).toEqual([]);
+    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(hour);
+  });
+
+  test('a policy that changes meanwhile counts, and so does an order to hurry', async () => {
+    activities.expiry = [live({ beginAt: now + 700 * hour }), live({ beginAt: now + 30 * hour })];
+    const handle = await start(now + 720 * hour);
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+    expect(await rig.durationOf(handle)).toBeLessThan(31 * hour);
+  });
+
+  test('expedite begins at once', async () => {
+    activities.expiry = [live({ beginAt: now + 700 * hour })];
+    const handle = await start(now + 720 * hour);
+    await inPhase(handle, 'waiting');
+
+    await handle.signal(expediteSignal, { deadline: now, reason: 'a CVE', actor: 'ann' });
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+    expect(await rig.durationOf(handle)).toBeLessThan(hour);
+  });
+
+  test('ends with its claim', async () => {
+    activities.expiry = [live({ beginAt: now + hour }), { state: 'gone' }];
+    const handle = await start(now + hour);
+    await inPhase(handle, 'waiting');
+
+    await handle.signal(nodeChangedSignal);
+
+    await expect(handle.result()).resolves.toEqual({ outcome: 'gone', replacements: [] });
+    expect(acts()).toEqual([]);
+  });
+
+  test('a pause holds it before anything is tainted, and a resume lets it go on', async () => {
+    activities.expiry = [live()];
+    activities.admits = () => false;
+    const handle = await start();
+    await inPhase(handle, 'waiting for leave');
+    const disrupt = rig.client.workflow.getHandle(workflowIds.disrupt(cluster));
+    await disrupt.signal(pauseSignal, { scope: { kind: 'nodePool', name: 'default' }, ...ann });
+    activities.admits = () => true;
+    await rig.until(() => activities.callsOf('decideSlots').length > 1 || undefined);
+    expect(acts()).toEqual([]);
+
+    await disrupt.signal(resumeSignal, { scope: { kind: 'nodePool', name: 'default' }, ...ann });
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+  });
+
+  test('a hold while the replacement comes up takes the taint off again', async () => {
+    activities.expiry = [live()];
+    let launched = (): void => undefined;
+    activities.launchGate = new Promise((resolve) => (launched = resolve));
+    const handle = await start();
+    await inPhase(handle, 'replacing');
+    await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });
+    launched();
+    await inPhase(handle, 'paused');
+    await rig.until(() => activities.tainted.size === 0 || undefined);
+
+    await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: false }] });
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+  });
+
+  test('aborted or cancelled while it replaces, it leaves no taint and no slot', async () => {
+    for (const how of ['abort', 'cancel'] as const) {
+      activities.expiry = [live()];
+      activities.plans = [{ ...emptyPlan, claims: [claimPlan(2)] }];
+      activities.nodeStates = ['waiting'];
+      claim = { name: `default-${how}`, uid: `uid-${how}-${activities.serial}` };
+      const handle = await start();
+      await inPhase(handle, 'replacing');
+      await rig.until(() => activities.tainted.size === 1 || undefined);
+
+      if (how === 'abort') {
+        await handle.executeUpdate(abortUpdate, { args: [ann] });
+        await expect(handle.result()).resolves.toMatchObject({
+          outcome: 'aborted',
+          reason: 'aborted by ann (release)',
+        });
+      } else {
+        await handle.cancel();
+        await expect(handle.result()).rejects.toThrow();
+      }
+      expect([...activities.tainted]).toEqual([]);
+      await rig.until(async () => (await running()) === 0 || undefined);
+    }
+    expect(activities.callsOf('beginTermination')).toEqual([]);
+  });
+
+  test('approval: a person agrees; nobody answers and the policy rejects, but the hard deadline holds', async () => {
+    const approval = { timeoutMs: 24 * hour, onTimeout: 'Reject' } as const;
+    activities.expiry = [live({ approval })];
+    const agreed = await start();
+    await inPhase(agreed, 'awaiting approval');
+    await agreed.executeUpdate(approveUpdate, { args: [ann] });
+    await expect(agreed.result()).resolves.toMatchObject({ outcome: 'rotated' });
+
+    now = await rig.now();
+    claim = { name: 'default-b', uid: `uid-b-${activities.serial}` };
+    activities.expiry = [live({ approval })];
+    const rejected = await start();
+    await expect(rejected.result()).resolves.toMatchObject({ outcome: 'rejected' });
+
+    now = await rig.now();
+    claim = { name: 'default-c', uid: `uid-c-${activities.serial}` };
+    activities.expiry = [live({ approval, mustGoAt: now + 48 * hour })];
+    const forced = await start();
+    await expect(forced.result()).resolves.toMatchObject({ outcome: 'forced' });
+    expect(await rig.durationOf(forced)).toBeGreaterThanOrEqual(48 * hour - minute);
+  });
+
+  test('a policy that only recommends leaves the node alone until it does otherwise', async () => {
+    const leftAlone = 'DisruptionPolicy p has mode Recommend';
+    activities.expiry = [live({ leftAlone }), live({ leftAlone }), live({ leftAlone }), live()];
+    const handle = await start();
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+
+    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(hour);
+  });
+});

@@ -1,0 +1,258 @@
+import {
+  CancellationScope,
+  continueAsNew,
+  executeChild,
+  isCancellation,
+  ParentClosePolicy,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { ExpiryView } from '../activities/rotation-contract.js';
+import { workflowIds } from '../core/ids.js';
+import { workflowNow } from './clock.js';
+import type { Candidate, RotateExpiredInput, RotateExpiredResult } from './messages.js';
+import { nodeChangedSignal, searchAttributes } from './messages.js';
+import { isAborted, Oversight, withReason } from './oversight.js';
+import { Progress } from './progress.js';
+import { activitiesOf } from './proxies.js';
+import { isStartedAlready } from './relations.js';
+import { Replacements } from './replacements.js';
+import { Slots } from './slots.js';
+import type { Slot } from './slots.js';
+import type { rotateExpired } from './rotate-expired.js';
+import type { terminateNode } from './terminate-node.js';
+
+const hour = 3_600_000;
+/** Policies change in the weeks that a node lives: they are read again this often. */
+const lookEveryMs = 24 * hour;
+/** Between attempts to replace a node. */
+const retryMs = 10 * 60_000;
+/** How long one attempt may take: launch and registration have their own, shorter, limits. */
+const attemptMs = hour;
+const eventsPerRun = 4000;
+
+type Live = Extract<ExpiryView, { state: 'live' }>;
+
+/**
+ * The end of a node's life (section 4.13) as its pool's policy says. `ReplaceFirst` waits for leave of `disrupt` (budgets,
+ * windows, rates, pauses), has the pods' new places launched, and drains only when they are up; past the policy's hard
+ * deadline the node goes without, though a pause or a hold still holds it. `Forceful` deletes at expireAfter and asks nobody, as Karpenter does.
+ */
+export async function rotateByPolicy(input: RotateExpiredInput): Promise<RotateExpiredResult> {
+  const rotation = new Rotation(input);
+  try {
+    return await rotation.run();
+  } catch (error) {
+    if (!isAborted(error)) throw error;
+    return rotation.end('aborted', error.message);
+  } finally {
+    await CancellationScope.nonCancellable(() => rotation.release());
+  }
+}
+
+class Rotation {
+  private readonly activities;
+  private readonly progress: Progress;
+  private readonly oversight: Oversight;
+  private readonly replacements: Replacements;
+  private readonly slots: Slots;
+  private changed = false;
+  private slot: Slot | undefined;
+  private marked: Candidate | undefined;
+  private hurried = false;
+  private agreed: boolean;
+
+  constructor(private readonly input: RotateExpiredInput) {
+    const { cluster, claim, nodePool } = input;
+    this.activities = activitiesOf(cluster);
+    this.agreed = input.agreed ?? false;
+    this.replacements = new Replacements(cluster);
+    this.slots = new Slots(cluster);
+    setHandler(nodeChangedSignal, () => void (this.changed = true));
+    this.progress = new Progress(
+      `Expiry of ${claim.name}`,
+      [
+        { key: searchAttributes.cluster, value: cluster },
+        { key: searchAttributes.nodePool, value: nodePool },
+        { key: searchAttributes.nodeClaim, value: claim.name },
+        { key: searchAttributes.reason, value: 'expired' },
+      ],
+      { NodeClaim: claim.name, NodePool: nodePool, expires: new Date(input.expiresAt).toISOString() },
+    );
+    this.oversight = new Oversight(this.progress);
+  }
+
+  async run(): Promise<RotateExpiredResult> {
+    const view = await this.untilDue();
+    if (view === undefined) return this.end('gone');
+    return view.mode === 'Forceful' ? this.terminate('forced') : this.replaceFirst();
+  }
+
+  /** Gives back what this holds: harmless when nothing is. */
+  async release(): Promise<void> {
+    this.oversight.finish();
+    await this.unmark();
+    await this.slot?.giveBack();
+    this.slot = undefined;
+  }
+
+  end(outcome: RotateExpiredResult['outcome'], reason?: string): RotateExpiredResult {
+    const replacements = this.replacements.claims.map(({ name }) => name);
+    this.progress.enter(outcome, reason === undefined ? {} : { facts: { [`${outcome} because`]: reason } });
+    return { outcome, replacements, ...(reason === undefined ? {} : { reason }) };
+  }
+
+  /** Waits for the time to begin, as the policy has it whenever it is read; undefined when the node goes otherwise. */
+  private async untilDue(): Promise<Live | undefined> {
+    for (;;) {
+      const view = await this.look();
+      if (view === undefined) return undefined;
+      const rest = view.beginAt - workflowNow();
+      if (this.hurried || rest <= 0) return view;
+      this.progress.enter('waiting', { waitingFor: 'the end of its life', until: view.beginAt });
+      const how = await this.oversight.wait(Math.min(rest, lookEveryMs), {
+        summary: `${this.input.claim.name} to expire`,
+        until: () => this.changed,
+      });
+      if (how === 'expedited') this.hurried = true;
+      await this.carryOn();
+    }
+  }
+
+  private async look(): Promise<Live | undefined> {
+    const { claim, expiresAt } = this.input;
+    this.changed = false;
+    const view = await this.activities.kube.viewExpiry.executeWithOptions({ summary: 'how it is to go' }, [
+      { claim, expiresAt },
+    ]);
+    return view.state === 'live' ? view : undefined;
+  }
+
+  private async replaceFirst(): Promise<RotateExpiredResult> {
+    for (;;) {
+      const view = await this.look();
+      if (view === undefined) return this.end('gone');
+      if (isOver(view)) return this.terminate('forced');
+      const { candidate } = view;
+      if (candidate === undefined) return this.terminate('forced');
+      if (view.leftAlone !== undefined) {
+        await this.pause(view, `a change of policy: ${view.leftAlone}`, hour);
+        continue;
+      }
+      const refusal = await this.consent(view);
+      if (refusal !== undefined) return refusal;
+      if (!(await this.leave(view, candidate))) continue;
+      const ready = await this.replace(view, candidate);
+      if (ready === 'ready') return this.terminate('rotated');
+      if (ready === 'failed') await this.pause(view, 'another attempt to replace it', retryMs);
+      await this.carryOn();
+    }
+  }
+
+  /** A person who says no has the node stay; a hard deadline still holds. */
+  private async consent(view: Live): Promise<RotateExpiredResult | undefined> {
+    if (this.agreed || view.approval === undefined) return undefined;
+    const { answer, by, reason } = await this.oversight.consent(
+      { ...view.approval, timeoutMs: Math.min(view.approval.timeoutMs, restOf(view)) },
+      `a person to approve the rotation of ${this.input.claim.name}`,
+    );
+    this.agreed = answer === 'approved';
+    if (this.agreed) return undefined;
+    const why = `rejected by ${withReason(by, reason)}`;
+    if (view.mustGoAt === undefined) return this.end('rejected', why);
+    await this.pause(view, `the hard deadline: ${why}`, restOf(view));
+    const after = await this.look();
+    return after === undefined ? this.end('gone') : this.terminate('forced');
+  }
+
+  /** Whether `disrupt` lets the node go; false when there is something else to look at first. */
+  private async leave(view: Live, candidate: Candidate): Promise<boolean> {
+    await this.oversight.gate();
+    this.slot ??= await this.slots.request('Expired', [candidate]);
+    const { slot } = this;
+    while (slot.granted.length === 0) {
+      const rest = Math.min(restOf(view), lookEveryMs);
+      this.progress.enter('waiting for leave', { waitingFor: slot.waitingFor, until: view.mustGoAt });
+      const told = JSON.stringify(slot.refused);
+      const news = (): boolean => this.changed || JSON.stringify(slot.refused) !== told;
+      const settled = await slot.settled({ ms: rest, or: news });
+      this.oversight.throwIfAborted();
+      if (!settled && (this.changed || JSON.stringify(slot.refused) === told)) return false;
+    }
+    return true;
+  }
+
+  private async replace(view: Live, candidate: Candidate): Promise<'ready' | 'failed' | 'held'> {
+    const { activities, oversight, replacements } = this;
+    await oversight.gate();
+    this.marked = candidate;
+    await activities.kube.taintCandidates({ reason: 'Expired', candidates: [candidate] });
+    const wait = Math.min(attemptMs, restOf(view));
+    await replacements.request([candidate.node], 'expired', wait);
+    this.progress.enter('replacing', {
+      waitingFor: 'the replacement to be up',
+      until: workflowNow() + wait,
+      facts: { node: candidate.node },
+    });
+    const verdict = await replacements.settled(wait);
+    oversight.throwIfAborted();
+    if (verdict === 'ready') {
+      if (!oversight.isHeld) return 'ready';
+      // Hours may pass: what was found ready may not be there any more.
+      await oversight.gate({ release: () => this.unmark(), restore: () => Promise.resolve() });
+      return 'held';
+    }
+    this.progress.note({ 'last attempt': verdict === 'late' ? 'the replacement came too late' : 'it found no place' });
+    await this.unmark();
+    await this.slot?.giveBack();
+    this.slot = undefined;
+    return 'failed';
+  }
+
+  private async unmark(): Promise<void> {
+    const { marked } = this;
+    if (marked === undefined) return;
+    this.marked = undefined;
+    await this.activities.kube.untaintCandidates({ candidates: [marked] });
+  }
+
+  private async pause(view: Live, waitingFor: string, ms: number): Promise<void> {
+    const wait = Math.min(ms, restOf(view));
+    this.progress.enter('waiting', { waitingFor, until: workflowNow() + wait });
+    await this.oversight.wait(wait, { summary: waitingFor, until: () => this.changed, retryable: true });
+  }
+
+  private async terminate(outcome: 'rotated' | 'forced'): Promise<RotateExpiredResult> {
+    const { cluster, claim, nodePool } = this.input;
+    await this.oversight.gate();
+    this.oversight.passPointOfNoReturn();
+    this.marked = undefined;
+    this.progress.enter('draining', { waitingFor: claim.name });
+    try {
+      await executeChild<typeof terminateNode>('terminateNode', {
+        workflowId: workflowIds.terminate(cluster, claim.uid),
+        parentClosePolicy: ParentClosePolicy.ABANDON,
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
+        staticSummary: `${claim.name}: expired`,
+        args: [{ cluster, claim, nodePool, reason: 'expired', deleteClaim: true }],
+      });
+    } catch (error) {
+      if (isCancellation(error) || !isStartedAlready(error)) throw error;
+    }
+    return this.end(outcome);
+  }
+
+  private async carryOn(): Promise<void> {
+    if (workflowInfo().historyLength < eventsPerRun) return;
+    await this.unmark();
+    await continueAsNew<typeof rotateExpired>({ ...this.input, agreed: this.agreed });
+  }
+}
+
+function restOf({ mustGoAt }: Live): number {
+  return mustGoAt === undefined ? Number.MAX_SAFE_INTEGER : Math.max(1, mustGoAt - workflowNow());
+}
+
+function isOver({ mustGoAt }: Live): boolean {
+  return mustGoAt !== undefined && mustGoAt <= workflowNow();
+}
