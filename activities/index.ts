@@ -7,6 +7,7 @@ import { createEscalationActivities } from './escalation.js';
 import { createLaunchActivities } from './launch.js';
 import { createPlanningActivities } from './planning.js';
 import { createRepairActivities } from './repair.js';
+import { createRolloutActivities } from './rollout.js';
 import { createRotationActivities } from './rotation.js';
 import { createTerminationActivities } from './termination.js';
 import { withHeartbeats } from './with-heartbeats.js';
@@ -26,6 +27,7 @@ export function createActivities(deps: ActivityDeps): {
       ...createDisruptionActivities(deps),
       ...createEscalationActivities(deps),
       ...createRepairActivities(deps),
+      ...createRolloutActivities(deps),
       ...createRotationActivities(deps),
     }),
     packing: withHeartbeats(createPlanningActivities(deps)),

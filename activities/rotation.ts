@@ -1,3 +1,7 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { NodePool } from '../api/karpenter/node-pool.js';
+import { defaultDisruptionPolicySpec } from '../api/stowage/disruption-policy.js';
+import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
 import { rotationTimes } from '../disruption/expiry.js';
 import { rulingOf } from '../disruption/limits.js';
 import { rulesOf } from '../disruption/pool-rules.js';
@@ -22,26 +26,34 @@ async function viewExpiry(
   if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return { state: 'gone' };
   const pool = poolOf(deps.cache, claim);
   const policies = deps.cache.all('DisruptionPolicy');
-  const { policy, spec, broken } = rulingOf(pool, policies);
-  const { mode, approval } = rulesOf(pool, policies);
-  const createdAt = Date.parse(claim.metadata.creationTimestamp ?? '');
-  // While the policy is not valid nothing of it is followed, and the limits let nothing go.
-  const expiry = broken === undefined ? spec.expiry : { ...spec.expiry, mode: 'ReplaceFirst' as const };
-  const { hardDeadline: _unbounded, ...unbounded } = expiry;
-  const leftAlone = mode === 'Recommend' ? `DisruptionPolicy ${policy ?? ''} has mode Recommend` : broken;
-  const times = rotationTimes(leftAlone === undefined ? expiry : unbounded, { uid: ref.uid, createdAt, expiresAt });
-  const asked = approval('Expired');
+  const asked = rulesOf(pool, policies).approval('Expired');
   const node = nodeOf(deps.cache, claim);
   const catalogues = pool === undefined ? undefined : await cataloguesOf(deps, [pool]);
   const pricePerHour = priceOf(claim, catalogues?.get(pool?.metadata.name ?? '')) ?? 0;
   return {
     state: 'live',
-    mode: expiry.mode,
-    ...times,
+    ...termsOf(pool, policies, claim, expiresAt),
     ...(node === undefined
       ? {}
       : { candidate: { claim: identityOf(claim), node: node.metadata.name ?? '', ...labelsOf(claim), pricePerHour } }),
     ...(asked === undefined ? {} : { approval: asked }),
-    ...(leftAlone === undefined ? {} : { leftAlone }),
   };
+}
+
+type Terms = Pick<Extract<ExpiryView, { state: 'live' }>, 'mode' | 'beginAt' | 'mustGoAt' | 'leftAlone'>;
+
+/** While a policy is not valid, or only recommends, the node stays, whatever deadline it sets. */
+function termsOf(
+  pool: NodePool | undefined,
+  policies: readonly DisruptionPolicy[],
+  { metadata }: NodeClaim,
+  expiresAt: number,
+): Terms {
+  const { policy, spec, broken } = rulingOf(pool, policies);
+  const { mode } = rulesOf(pool, policies);
+  const leftAlone = mode === 'Recommend' ? `DisruptionPolicy ${policy ?? ''} has mode Recommend` : broken;
+  const life = { uid: metadata.uid ?? '', createdAt: Date.parse(metadata.creationTimestamp ?? ''), expiresAt };
+  if (leftAlone === undefined) return { mode: spec.expiry.mode, ...rotationTimes(spec.expiry, life) };
+  const { beginAt } = rotationTimes(defaultDisruptionPolicySpec.expiry, life);
+  return { mode: 'ReplaceFirst', beginAt, leftAlone };
 }

@@ -38,6 +38,8 @@ export const annotations = {
   registrations: 'stowage.dev/registrations',
   /** The step of the plan that a claim was created for. */
   plan: 'stowage.dev/plan',
+  lastGoodTemplate: 'stowage.dev/last-good-template',
+  driftStopped: 'stowage.dev/drift-stopped',
   podDeletionCost: 'controller.kubernetes.io/pod-deletion-cost',
 } as const;
 

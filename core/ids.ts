@@ -13,6 +13,7 @@ export const workflowIds = {
   repair: (cluster: string, nodeClaimUid: string) => `${cluster}/repair/${nodeClaimUid}`,
   interrupt: (cluster: string, instanceId: string) => `${cluster}/interrupt/${instanceId}`,
   drift: (cluster: string, nodePoolUid: string, hash: string) => `${cluster}/drift/${nodePoolUid}/${hash}`,
+  replace: (cluster: string, nodeClaimUid: string) => `${cluster}/replace/${nodeClaimUid}`,
   consolidate: (cluster: string, candidateUids: readonly string[]) =>
     `${cluster}/consolidate/${hashText([...candidateUids].sort().join(','))}`,
   /** By the first run of the move that is measured: one move has one workflow id and may run again. */
@@ -36,6 +37,7 @@ const segments: Readonly<Record<string, WorkflowKind>> = {
   repair: 'repair',
   interrupt: 'interrupt',
   drift: 'drift',
+  replace: 'replace',
   consolidate: 'consolidate',
   savings: 'savings',
   'collect-garbage': 'collectGarbage',

@@ -4,11 +4,13 @@ import { annotations } from '../api/labels.js';
 import type { NodeClass } from '../cloud/port.js';
 import { isManaged, nodeClassOf, poolOf } from '../activities/cluster.js';
 import { identityOf } from '../activities/labels-of.js';
+import { rolloutHash } from '../activities/rollout.js';
 import { updateClaim } from '../activities/writes.js';
 import { conditionOf, isTrue, withCondition, withoutCondition } from '../core/conditions.js';
 import { migratedStamp } from '../core/drift-hash.js';
 import { canonicalJson } from '../core/hash.js';
 import { templateDrift, typeDrift } from '../disruption/drift.js';
+import { rulingOf } from '../disruption/limits.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
@@ -28,7 +30,8 @@ const hashes = [
 export function watchDrift(context: OperatorContext): () => void {
   const { cache, cloud, log } = context;
   const types = new Map<string, number>();
-  const queue = new WorkQueue('looking for drift', (name) => reconcile(context, name, types), log, 4);
+  const rollouts = new Map<string, string>();
+  const queue = new WorkQueue('looking for drift', (name) => reconcile(context, name, types, rollouts), log, 4);
   const all = (): void => cache.all('NodeClaim').forEach(({ metadata }) => queue.add(metadata.name ?? ''));
   const stops = [
     cache.on('NodeClaim', ({ type, object, previous }) => {
@@ -71,7 +74,12 @@ function resolvedOf(nodeClass: NodeClass): string {
   return contentOf(nodeClass) + canonicalJson({ ...nodeClass.status, conditions: undefined });
 }
 
-async function reconcile(context: OperatorContext, name: string, types: Map<string, number>): Promise<undefined> {
+async function reconcile(
+  context: OperatorContext,
+  name: string,
+  types: Map<string, number>,
+  rollouts: Map<string, string>,
+): Promise<undefined> {
   const claim = context.cache.get('NodeClaim', { name });
   if (claim === undefined || !isManaged(context, claim.spec.nodeClassRef)) return undefined;
   if (claim.metadata.deletionTimestamp !== undefined || !isTrue(claim.status?.conditions, 'Launched')) return undefined;
@@ -84,20 +92,41 @@ async function reconcile(context: OperatorContext, name: string, types: Map<stri
     (await missingType(context, { claim, pool, nodeClass }, types)) ??
     (await context.cloud.drift(claim, pool, nodeClass));
   const known = conditionOf(claim.status?.conditions, 'Drifted');
-  if (known?.reason === reason) return undefined;
+  if (known?.reason !== reason) await write(context, claim, reason);
+  if (reason !== undefined) await rollOut(context, pool, nodeClass, rollouts);
+  return undefined;
+}
+
+async function write(context: OperatorContext, claim: NodeClaim, reason: string | undefined): Promise<void> {
   const at = { now: context.now(), generation: claim.metadata.generation };
-  const change = { type: 'Drifted', status: 'True', reason, message: reason } as const;
   await updateClaim(context.kube, identityOf(claim), ({ status }) => ({
     status: {
       conditions:
         reason === undefined
           ? withoutCondition(status?.conditions, 'Drifted')
-          : withCondition(status?.conditions, { ...change, reason, message: reason }, at),
+          : withCondition(status?.conditions, { type: 'Drifted', status: 'True', reason, message: reason }, at),
     },
   }));
-  context.log.info({ nodeClaim: name, reason: reason ?? 'none' }, 'drift changed');
+  context.log.info({ nodeClaim: claim.metadata.name, reason: reason ?? 'none' }, 'drift changed');
   await context.starter.disrupt();
-  return undefined;
+}
+
+/** Pools whose policy wants waves have a workflow for them; one that a person has stopped is not begun again. */
+async function rollOut(
+  context: OperatorContext,
+  pool: NodePool,
+  nodeClass: NodeClass,
+  rollouts: Map<string, string>,
+): Promise<void> {
+  const { spec, broken } = rulingOf(pool, context.cache.all('DisruptionPolicy'));
+  if (spec.driftRollout === undefined || broken !== undefined || pool.spec.replicas !== undefined) return;
+  const { name: nodePool, uid: poolUid } = identityOf(pool);
+  const hash = rolloutHash(pool, nodeClass);
+  if (pool.metadata.annotations?.[annotations.driftStopped] === hash) return;
+  const before = rollouts.get(poolUid);
+  rollouts.set(poolUid, hash);
+  if (before !== undefined && before !== hash) await context.starter.rolloutChanged(poolUid, before);
+  await context.starter.rollOut({ nodePool, poolUid, hash });
 }
 
 /** A catalogue that cannot be had says nothing. */

@@ -17,6 +17,7 @@ import type {
   LaunchNodeInput,
   ProvisionInput,
   RepairNodeInput,
+  ReplaceDriftedInput,
   RotateExpiredInput,
   TerminateNodeInput,
 } from '../workflows/messages.js';
@@ -26,6 +27,7 @@ import {
   interruptionSignal,
   nodeChangedSignal,
   podsPendingSignal,
+  rolloutChangedSignal,
   taskQueues,
 } from '../workflows/messages.js';
 
@@ -107,6 +109,25 @@ export class Starter {
   async expire(claim: ClaimRef, nodePool: string, expiresAt: number): Promise<'started' | 'known'> {
     const input: RotateExpiredInput = { cluster: this.cluster, claim, nodePool, expiresAt, byPolicy: true };
     return this.start('rotateExpired', workflowIds.expire(this.cluster, claim.uid), `${claim.name}: expiry`, input);
+  }
+
+  /** Waves for the drifted nodes of a pool; `known` while they run. */
+  async rollOut(target: { readonly nodePool: string; readonly poolUid: string; readonly hash: string }): Promise<void> {
+    const { nodePool, poolUid, hash } = target;
+    const input: ReplaceDriftedInput = { cluster: this.cluster, nodePool, poolUid, hash };
+    await this.client.workflow.start('replaceDrifted', {
+      workflowId: workflowIds.drift(this.cluster, poolUid, hash),
+      taskQueue: this.taskQueue,
+      args: [input],
+      staticSummary: `${nodePool}: drifted nodes in waves`,
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    });
+  }
+
+  /** What a pool's nodes are to become is something else by now: a rollout need not wait to find out. */
+  async rolloutChanged(poolUid: string, hash: string): Promise<void> {
+    await this.signal(workflowIds.drift(this.cluster, poolUid, hash), rolloutChangedSignal);
   }
 
   /** The claim of an expiry timer is going: it need not wait on. */

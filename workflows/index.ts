@@ -10,5 +10,7 @@ export { provision } from './provision.js';
 export { repairNode } from './repair-node.js';
 export { offerings } from './offerings.js';
 export { refreshCatalogue, sweepCloud } from './cloud-upkeep.js';
+export { replaceDrifted } from './replace-drifted.js';
+export { replaceNode } from './replace-node.js';
 export { rotateExpired } from './rotate-expired.js';
 export { terminateNode } from './terminate-node.js';

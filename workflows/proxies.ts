@@ -11,6 +11,7 @@ import type {
   RepairActivities,
   TerminationActivities,
 } from '../activities/contract.js';
+import type { RolloutActivities } from '../activities/rollout-contract.js';
 import type { RotationActivities } from '../activities/rotation-contract.js';
 import { taskQueues } from './messages.js';
 
@@ -20,6 +21,7 @@ type KubernetesActivities = ClaimActivities &
   DisruptionActivities &
   EscalationActivities &
   RepairActivities &
+  RolloutActivities &
   RotationActivities;
 
 /** Every activity heartbeats: one whose worker died goes to another this soon. */

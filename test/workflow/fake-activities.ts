@@ -23,6 +23,7 @@ import type {
   TerminationActivities,
   TerminationStart,
 } from '../../activities/contract.js';
+import type { RolloutActivities, RolloutView } from '../../activities/rollout-contract.js';
 import type { ExpiryView, RotationActivities } from '../../activities/rotation-contract.js';
 import type { Candidate, ClaimRef } from '../../workflows/messages.js';
 
@@ -70,6 +71,7 @@ export class FakeActivities
     EscalationActivities,
     RepairActivities,
     RotationActivities,
+    RolloutActivities,
     DisruptionActivities
 {
   readonly calls: { readonly name: string; readonly input: unknown; readonly workflowId: string }[] = [];
@@ -107,6 +109,8 @@ export class FakeActivities
   tainted = new Set<string>();
   /** One after the other; the last one stays. */
   expiry: ExpiryView[] = [{ state: 'gone' }];
+  rollout: (launched: readonly ClaimRef[]) => RolloutView = () => ({ state: 'superseded', by: 'nothing' });
+  rolledBack: Awaited<ReturnType<RolloutActivities['rollBack']>> = { outcome: 'nothing', why: 'none is good' };
   instance: InstanceView = { state: 'unknown' };
 
   /** Tests share a server, and a workflow id is used once: UIDs are of one test. */
@@ -317,6 +321,22 @@ export class FakeActivities
         };
       }),
     });
+  }
+
+  async viewRollout({ launched }: { launched: readonly ClaimRef[] }): Promise<RolloutView> {
+    return Promise.resolve(this.rollout(launched));
+  }
+
+  async markGood(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async noteStopped(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async rollBack(): ReturnType<RolloutActivities['rollBack']> {
+    return Promise.resolve(this.rolledBack);
   }
 
   async viewExpiry(): Promise<ExpiryView> {

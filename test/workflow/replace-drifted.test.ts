@@ -1,0 +1,218 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { RolloutRules, RolloutView } from '../../activities/rollout-contract.js';
+import { workflowIds } from '../../core/ids.js';
+import {
+  abortUpdate,
+  approveUpdate,
+  expediteSignal,
+  phaseQuery,
+  rolloutChangedSignal,
+  runningQuery,
+} from '../../workflows/messages.js';
+import type { Candidate, ClaimRef } from '../../workflows/messages.js';
+import { activityNames, emptyPlan, FakeActivities } from './fake-activities.js';
+import { cluster, WorkflowRig } from './rig.js';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const ann = { actor: 'ann', reason: 'release' };
+const rules: RolloutRules = {
+  canary: '1',
+  soakMs: 10 * minute,
+  growthFactor: 2,
+  maximumWave: '50%',
+  maximumFailurePercent: 20,
+  onFailure: 'Stop',
+};
+
+describe('replaceDrifted', () => {
+  let activities: FakeActivities;
+  let rig: WorkflowRig;
+  /** What is drifted; a node that was terminated has gone. */
+  let nodes: Candidate[];
+  let more: Partial<Extract<RolloutView, { state: 'live' }>>;
+
+  beforeAll(async () => {
+    rig = await WorkflowRig.start(activityNames);
+  });
+  afterAll(async () => rig.close());
+  beforeEach(async () => {
+    activities = new FakeActivities();
+    rig.use(activities.noting());
+    activities.view = { state: 'live', registered: true, initialized: true };
+    activities.plans = Array.from({ length: 50 }, () => emptyPlan);
+    more = {};
+    nodes = Array.from({ length: 4 }, (_, i) => candidate(i));
+    activities.rollout = () => ({
+      state: 'live',
+      rules,
+      total: 8,
+      drifted: nodes.filter(({ claim }) => !terminated().includes(claim.uid)),
+      blocked: 0,
+      unwell: [],
+      ...more,
+    });
+    await rig.start('provision', workflowIds.provision(cluster), { cluster, window: { idleMs: 1000, maxMs: 10_000 } });
+    await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+  });
+  afterEach(async () => rig.finish());
+
+  const candidate = (i: number): Candidate => ({
+    claim: { name: `claim-${i}`, uid: `uid-drift-${activities.serial}-${i}` },
+    node: `node-${i}`,
+    nodePool: 'default',
+    instanceType: 'm5.large',
+    zone: 'a',
+    capacityType: 'spot',
+    pricePerHour: 0.1,
+  });
+  const terminated = (): string[] =>
+    activities.inputsOf<{ claim: ClaimRef }>('beginTermination').map(({ claim }) => claim.uid);
+  const start = (): ReturnType<WorkflowRig['start']> =>
+    rig.start('replaceDrifted', workflowIds.drift(cluster, 'pool', `hash-${activities.serial}`), {
+      cluster,
+      nodePool: 'default',
+      poolUid: 'pool',
+      hash: `hash-${activities.serial}`,
+    });
+  const inPhase = (handle: Awaited<ReturnType<typeof start>>, phase: string): Promise<true> =>
+    rig.until(async () => (await handle.query(phaseQuery)) === phase || undefined);
+  const slotsGone = (): Promise<true> =>
+    rig.until(async () => {
+      const running = await rig.client.workflow.getHandle(workflowIds.disrupt(cluster)).query(runningQuery);
+      return running.length === 0 || undefined;
+    });
+
+  test('goes in a canary, growing waves and soaks between them, and records what was good', async () => {
+    const handle = await start();
+
+    await expect(handle.result()).resolves.toEqual({ outcome: 'done', waves: 3, replaced: 4, failed: 0 });
+
+    expect(terminated()).toHaveLength(4);
+    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(30 * minute);
+    expect(activities.callsOf('markGood')).toHaveLength(1);
+    expect([...activities.tainted].sort()).toEqual(nodes.map(({ claim }) => claim.uid).sort());
+    await slotsGone();
+  });
+
+  test('a canary that is not well after its soak stops it; a person lets it go on', async () => {
+    let looks = 0;
+    const view = activities.rollout;
+    activities.rollout = (launched) => ({ ...view(launched), unwell: ++looks === 2 ? ['new-1'] : [] }) as RolloutView;
+    const handle = await start();
+    await inPhase(handle, 'awaiting approval');
+    expect(terminated()).toHaveLength(1);
+
+    await handle.executeUpdate(approveUpdate, { args: [ann] });
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'done', replaced: 3, failed: 1 });
+  });
+
+  test('stopped, and nobody lets it go on: it ends so and is not begun again', async () => {
+    more = { unwell: ['new-1'] };
+    const handle = await start();
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'stopped', failed: 1 });
+
+    expect(activities.callsOf('noteStopped')).toHaveLength(1);
+    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(30 * 24 * hour);
+  });
+
+  test('rolls back where the policy says so and there is something good', async () => {
+    more = { unwell: ['new-1'], rules: { ...rules, onFailure: 'Rollback' } };
+    activities.rolledBack = { outcome: 'rolledBack', why: 'as it was' };
+
+    const handle = await start();
+
+    await expect(handle.result()).resolves.toMatchObject({
+      outcome: 'rolledBack',
+      reason: '1 of 1 nodes failed, more than 20%',
+    });
+    expect(activities.callsOf('noteStopped')).toEqual([]);
+  });
+
+  test('replacements that find no place count as failed, leave no taint, and back off', async () => {
+    more = { rules: { ...rules, maximumFailurePercent: 100 } };
+    activities.plans = [
+      { ...emptyPlan, unplacedLeaving: 1 },
+      { ...emptyPlan, unplacedLeaving: 1 },
+      emptyPlan,
+      emptyPlan,
+      emptyPlan,
+      emptyPlan,
+      emptyPlan,
+    ];
+    const handle = await start();
+
+    const result = await handle.result();
+
+    expect(result).toMatchObject({ outcome: 'done', replaced: 4 });
+    expect(result.failed).toBeGreaterThan(0);
+    expect(activities.callsOf('untaintCandidates').length).toBe(result.failed);
+  });
+
+  test('a newer change supersedes it, by signal or at its next look', async () => {
+    activities.admits = () => false;
+    const waiting = await start();
+    await rig.until(() => activities.callsOf('decideSlots').length > 0 || undefined);
+    activities.rollout = () => ({ state: 'superseded', by: 'the nodes are to become x' });
+
+    await waiting.signal(rolloutChangedSignal);
+
+    await expect(waiting.result()).resolves.toMatchObject({ outcome: 'superseded', replaced: 0 });
+    expect(terminated()).toEqual([]);
+    await slotsGone();
+  });
+
+  test('without drifted nodes it is done; without rules it hands back; with none free it waits', async () => {
+    nodes = [];
+    await expect((await start()).result()).resolves.toMatchObject({ outcome: 'done', waves: 0 });
+
+    const view = activities.rollout;
+    let looks = 0;
+    activities.rollout = (launched) =>
+      ++looks < 3
+        ? ({ ...view(launched), blocked: 2, blockedBy: 'node-1: pod x' } as RolloutView)
+        : { state: 'live', total: 8, drifted: [], blocked: 2, unwell: [] };
+    const handle = await start();
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'handedBack' });
+    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(10 * minute);
+  });
+
+  test('approval: asked once, a rejection ends it', async () => {
+    more = { approval: { timeoutMs: hour, onTimeout: 'Reject' } };
+    const handle = await start();
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'rejected', replaced: 0 });
+    expect(terminated()).toEqual([]);
+  });
+
+  test('a soak is cut short by order; an abort ends the rollout after what is under way', async () => {
+    more = { rules: { ...rules, soakMs: 100 * hour } };
+    const handle = await start();
+    await inPhase(handle, 'soaking');
+    await handle.signal(expediteSignal, { deadline: 0, ...ann });
+    await rig.until(() => terminated().length > 1 || undefined);
+    await inPhase(handle, 'soaking');
+
+    await handle.executeUpdate(abortUpdate, { args: [ann] });
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'aborted', replaced: 3 });
+    await slotsGone();
+  });
+
+  test('cancelled while a node is replaced: no taint, no slot', async () => {
+    let open = (): void => undefined;
+    activities.launchGate = new Promise((resolve) => (open = resolve));
+    activities.plans = [{ ...emptyPlan, unplacedLeaving: 1 }];
+    more = { rules: { ...rules, maximumFailurePercent: 100 } };
+    const handle = await start();
+    await rig.until(() => activities.callsOf('taintCandidates').length > 0 || undefined);
+
+    await handle.cancel();
+    open();
+
+    await expect(handle.result()).rejects.toThrow();
+    await rig.until(() => activities.tainted.size === 0 || undefined);
+    await slotsGone();
+  });
+});
