@@ -98,6 +98,7 @@ describe('replaceDrifted', () => {
 
   test('a canary that is not well after its soak stops it; a person lets it go on', async () => {
     let looks = 0;
+    more = { rules: { ...rules, soakMs: 0 } };
     const view = activities.rollout;
     activities.rollout = (launched) => ({ ...view(launched), unwell: ++looks === 2 ? ['new-1'] : [] }) as RolloutView;
     const handle = await start();
@@ -110,7 +111,7 @@ describe('replaceDrifted', () => {
   });
 
   test('stopped, and a person ends it: it is not begun again', async () => {
-    more = { unwell: ['new-1'] };
+    more = { unwell: ['new-1'], rules: { ...rules, soakMs: 0 } };
     const handle = await start();
     await inPhase(handle, 'awaiting approval');
 
