@@ -82,7 +82,7 @@ function blockingPod(pods: readonly Pod[], { now, podDisruptionBudgets }: Candid
 
 /** The eviction API refuses a pod under two budgets, and one whose budget has nothing left. */
 export function blockingBudget(binding: readonly PodDisruptionBudget[]): string | undefined {
-  if (binding.length > 1) return `more than one PodDisruptionBudget (${binding.map(nameOf).join(', ')})`;
+  if (binding.length > 1) return `more than one PodDisruptionBudget (${binding.map(nameOf).sort().join(', ')})`;
   const [only] = binding;
   if (only === undefined || (only.status?.disruptionsAllowed ?? 0) > 0) return undefined;
   return `PodDisruptionBudget ${nameOf(only)}`;
