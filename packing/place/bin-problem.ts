@@ -5,7 +5,7 @@ import type { Exclusions } from './exclusions.js';
 import type { Part } from './part.js';
 import { typeUse, type PoolLimit } from './pool-limit.js';
 
-export { typeUse, type PoolLimit } from './pool-limit.js';
+export type { PoolLimit } from './pool-limit.js';
 
 export interface NumberedProblem {
   readonly problem: BinProblem;
