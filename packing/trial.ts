@@ -9,5 +9,6 @@ export type { NodeState } from './place/node-states.js';
 export type { Member, Part } from './place/part.js';
 export type { Landing } from './trial/journal.js';
 export type { Launches, Way } from './trial/launches.js';
+export type { Search } from './trial/purchases.js';
 export { Trial, type Launch, type Loads } from './trial/trial.js';
 export type { Worth } from './trial/worth.js';

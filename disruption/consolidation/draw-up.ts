@@ -136,7 +136,7 @@ function drawingOf(simulation: Simulation, target: Ordered, outcome: Outcome): D
 
 function attempt(simulation: Simulation, { keep, leave, pickyFirst }: Ordered, units: number): Outcome | undefined {
   simulation.aim(keep, pickyFirst);
-  return simulation.attempt(leave, { units, most: leave.reduce((sum, { price }) => sum + price, 0) });
+  return simulation.attempt(leave, { search: { units }, most: leave.reduce((sum, { price }) => sum + price, 0) });
 }
 
 /** Keeps nodes that would only be bought again, at most `each` in place of one launch at a look. */

@@ -70,12 +70,12 @@ const noise = 1e-9;
 
 /** A quick purchase first; a long one where that comes near to `most`, dollars per hour. */
 function tryGroup(simulation: Simulation, group: readonly FleetNode[], most: number): Outcome | undefined {
-  const quick = simulation.attempt(group, { units: 0, most });
+  const quick = simulation.attempt(group, { search: { units: 0 }, most });
   if (quick === undefined) return undefined;
   const price = priceOf(quick.launches);
   if (price < most || price > most * near) return quick;
   simulation.undo();
-  return simulation.attempt(group, { units: unitsEach * group.length, most });
+  return simulation.attempt(group, { search: { units: unitsEach * group.length }, most });
 }
 
 /** Nodes by what their pods would cost less elsewhere. */

@@ -1,12 +1,11 @@
 import type { Pod } from '../../api/kubernetes.js';
-import type { Landing, Launch, NodeState, PodClass } from '../../packing/trial.js';
+import type { Landing, Launch, NodeState, PodClass, Search } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import type { FleetNode } from './fleet.js';
 
 /** How new nodes are bought for pods that no target takes. */
 export interface Purchase {
-  /** Units of search. */
-  readonly units: number;
+  readonly search: Search;
   /** No search when the pods are worth more than this, dollars per hour: it could not end below. */
   readonly most: number;
 }

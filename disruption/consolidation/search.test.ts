@@ -316,6 +316,35 @@ test('two yellow and three red pods on two nodes end on the one node that holds 
   expect(run({ ...world, types: [...types.slice(0, 2), type('m.5x20', 5, 20, od(0.31))] }).commands).toEqual([]);
 });
 
+test('one node for all where the cheaper several would be of a type that goes (section 4.8)', () => {
+  const wide = type('wide', 4, 8, od(0.17));
+  const tall = type('tall', 2, 16, od(0.126));
+  const big = type('big', 8, 32, od(0.3));
+  // Nodes report a little less than their types promise: two pods fit on a new one only.
+  const less = (of: InstanceType): InstanceType => ({
+    ...of,
+    capacity: { ...of.capacity, cpu: (of.capacity['cpu'] ?? 0) - 80, memory: (of.capacity['memory'] ?? 0) - 2 ** 30 },
+  });
+  const sized = (name: string, on: string, memory: string): Pod =>
+    pod(name, on, 1, { spec: { containers: [{ name: 'app', resources: { requests: { cpu: '1', memory } } }] } });
+  const world: World = {
+    nodes: [node('n0', less(wide)), ...[1, 2, 3].map((i) => node(`n${i}`, less(tall)))],
+    pods: [
+      sized('yellow-0', 'n0', '1Gi'),
+      sized('yellow-1', 'n0', '1Gi'),
+      ...[1, 2, 3].map((i) => sized(`red-${i}`, `n${i}`, '6Gi')),
+    ],
+    types: [wide, tall, big],
+  };
+
+  const result = run(world);
+
+  expect(result.commands.map(({ candidates, replacements }) => [candidates.length, replacements.length])).toEqual([
+    [4, 1],
+  ]);
+  expect(result.priceAfter).toBeCloseTo(0.3);
+});
+
 describe('Balanced', () => {
   /** Deleting n0 saves `price` of 1, and disrupts `pods` of the pool's pods. */
   const world = (price: number, podsOnFirst: number, podsOnSecond: number): World => {

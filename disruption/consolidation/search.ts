@@ -84,6 +84,7 @@ class Search {
       before = this.commands.length;
       this.removeEmpty();
       this.followTarget();
+      if (this.commands.length === before) this.gather();
       this.polish();
     }
     return {
@@ -101,7 +102,7 @@ class Search {
     const wanted = new Set(candidates);
     const nodes = this.alive().filter(({ name, removable }) => removable && wanted.has(name));
     if (nodes.length < wanted.size) return undefined;
-    this.simulation.aim(this.alive().filter((node) => node.open && !wanted.has(node.name)));
+    this.aimBeside(nodes);
     const outcome = this.evaluate(nodes, groupUnits);
     if (outcome === undefined) return undefined;
     this.carryOut(outcome);
@@ -208,13 +209,22 @@ class Search {
     return undefined;
   }
 
-  /** What comes of taking these nodes, when that is allowed and saves; it stays in place until it is undone or carried out. */
+  /**
+   * What comes of taking these nodes, when that is allowed and saves; it stays in place until it is undone or carried out.
+   * Where several replacements are not allowed (section 4.8), or pay too little, one for all of them may be.
+   */
   private evaluate(candidates: readonly FleetNode[], units: number): Decided | undefined {
-    const outcome = this.simulation.attempt(candidates, { units, most: priceOf(candidates) });
+    const most = priceOf(candidates);
+    const outcome = this.simulation.attempt(candidates, { search: { units }, most });
     if (outcome === undefined) return undefined;
     const decided = this.decide(outcome);
-    if (decided === undefined) this.simulation.undo();
-    return decided;
+    if (decided !== undefined) return decided;
+    this.simulation.undo();
+    if (outcome.launches.length < 2) return undefined;
+    const single = this.simulation.attempt(candidates, { search: 'one node', most });
+    const allowed = single && this.decide(single);
+    if (single !== undefined && allowed === undefined) this.simulation.undo();
+    return allowed;
   }
 
   private decide(outcome: Outcome): Decided | undefined {
@@ -267,6 +277,37 @@ class Search {
     return candidates.every(isSpot);
   }
 
+  /**
+   * Several nodes at once for fewer, where the cheapest fleet as such is out of reach (section 4.8): of the first so many by
+   * saving for disruption, those that save most.
+   */
+  private gather(): void {
+    if (this.isEnough()) return;
+    const ranked = this.bySaving().filter(({ price }) => price > noise);
+    const most = this.budgets.take(this.counted(), ranked, 'Underutilized', mostCandidates);
+    let best: { readonly group: readonly FleetNode[]; readonly saving: number } | undefined;
+    for (let size = most.length; size >= 2; size = Math.min(size - 1, Math.floor(size * 0.8))) {
+      const group = most.slice(0, size);
+      if (best !== undefined && priceOf(group) <= best.saving) break;
+      this.aimBeside(group);
+      const outcome = this.evaluate(group, singleUnits);
+      if (outcome === undefined) continue;
+      this.simulation.undo();
+      const saving = priceOf(group) - outcome.planned.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
+      if (best === undefined || saving > best.saving + noise) best = { group, saving };
+    }
+    if (best === undefined) return;
+    this.aimBeside(best.group);
+    const outcome = this.evaluate(best.group, singleUnits);
+    if (outcome !== undefined) this.carryOut(outcome);
+  }
+
+  /** Everything that is open and stays takes pods in. */
+  private aimBeside(going: readonly FleetNode[]): void {
+    const set = new Set(going);
+    this.simulation.aim(this.alive().filter((node) => node.open && !set.has(node)));
+  }
+
   /** What is left to gain node by node: those that others can take in, then those that a cheaper one can stand in for. */
   private polish(): void {
     while (!this.isEnough() && this.deleteMore());
@@ -274,7 +315,7 @@ class Search {
     for (const node of nodes) {
       if (this.isEnough()) return;
       if (this.budgets.take(this.counted(), [node], 'Underutilized', 1).length === 0) continue;
-      this.simulation.aim(this.alive().filter((other) => other.open && other !== node));
+      this.aimBeside([node]);
       const outcome = this.evaluate([node], singleUnits);
       if (outcome !== undefined) this.carryOut(outcome);
     }

@@ -1,3 +1,5 @@
+import { cheapestForAll } from '../bins/one-bin.js';
+import type { Bin, BinProblem, Effort } from '../bins/problem.js';
 import { solveWithBound } from '../bins/solve.js';
 import type { Compiled } from '../compiled.js';
 import type { Level } from '../compile/ladder.js';
@@ -18,6 +20,9 @@ interface Bought {
   readonly units: readonly number[];
 }
 
+/** How long to search for the cheapest nodes, or one node for everything. */
+export type Search = Effort | 'one node';
+
 /** Buys nodes for parts; the same question is answered once. */
 export class Purchases {
   private readonly known = new Map<string, readonly Bought[]>();
@@ -28,9 +33,9 @@ export class Purchases {
     private readonly book: RuleBook,
   ) {}
 
-  /** The claims for these parts; undefined when some find no node. `units` of search. */
-  buy(parts: readonly Part[], limits: readonly PoolLimit[], units: number): OpenClaim[] | undefined {
-    const bought = this.answer(parts, limits, units);
+  /** The claims for these parts, or the one that holds them all; undefined when some find no node. */
+  buy(parts: readonly Part[], limits: readonly PoolLimit[], search: Search): OpenClaim[] | undefined {
+    const bought = this.answer(parts, limits, search);
     const given = new Int32Array(parts.length);
     const claims = bought.map(({ row, items, units: counts }) => {
       const members: Member[] = [];
@@ -48,25 +53,21 @@ export class Purchases {
     return parts.some(({ count }, item) => given[item]! < count) ? undefined : claims;
   }
 
-  private answer(parts: readonly Part[], limits: readonly PoolLimit[], units: number): readonly Bought[] {
-    const question = this.textOf(parts, limits, units);
+  private answer(parts: readonly Part[], limits: readonly PoolLimit[], search: Search): readonly Bought[] {
+    const question = `${search === 'one node' ? '1' : search.units} ${this.textOf(parts, limits)}`;
     let bought = this.known.get(question);
     if (bought === undefined) {
       const { problem, rowOfOffer } = numberProblem(this.compiled, parts, exclusionsOf(parts, this.book), limits);
-      const { solution } = solveWithBound(problem, { units });
-      bought = solution.bins.map(({ offer, items, pods }) => ({
-        row: rowOfOffer[offer]!,
-        items: [...items],
-        units: [...pods],
-      }));
+      const bins = search === 'one node' ? inOne(problem) : solveWithBound(problem, search).solution.bins;
+      bought = bins.map(({ offer, items, pods }) => ({ row: rowOfOffer[offer]!, items: [...items], units: [...pods] }));
       if (this.known.size >= mostKnown) this.known.clear();
       this.known.set(question, bought);
     }
     return bought;
   }
 
-  private textOf(parts: readonly Part[], limits: readonly PoolLimit[], units: number): string {
-    let text = `${units} ${limits.map(({ remaining }) => remaining).join()}`;
+  private textOf(parts: readonly Part[], limits: readonly PoolLimit[]): string {
+    let text = limits.map(({ remaining }) => remaining).join();
     for (const { members, profiles, together, count, pinnedKeys } of parts) {
       const who = members.map(
         ({ podClass, level, pods }) => `${podClass.index}.${this.numberOf(level)}.${pods.length}`,
@@ -81,4 +82,10 @@ export class Purchases {
     if (number === undefined) this.numbers.set(thing, (number = this.numbers.size));
     return number;
   }
+}
+
+function inOne(problem: BinProblem): Bin[] {
+  const offer = cheapestForAll(problem);
+  const { count, pods } = problem.items;
+  return offer === undefined ? [] : [{ offer, items: Int32Array.from({ length: count }, (_, item) => item), pods }];
 }

@@ -21,6 +21,7 @@ import type { PackingInput, PlannedClaim } from '../types.js';
 import { Journal, JournaledAssigner, JournaledLedger, type Landing } from './journal.js';
 import { Launches } from './launches.js';
 import { Purchases } from './purchases.js';
+import type { Search } from './purchases.js';
 import { standing } from './standing.js';
 import { Worth } from './worth.js';
 
@@ -247,15 +248,15 @@ export class Trial {
 
   /**
    * Nodes for the parts, with the limits that the nodes to go give back; undefined when some find none, or when the pods are
-   * worth more than `most` dollars per hour: then it could not end below. `units` of search.
+   * worth more than `most` dollars per hour: then it could not end below.
    */
   buy(
     parts: readonly Part[],
     going: readonly NodeState[],
-    { most, units }: { most: number; units: number },
+    { most, search }: { most: number; search: Search },
   ): Launch[] | undefined {
     if (parts.reduce((sum, { demand, count }) => sum + this.worth.of(demand) * count, 0) >= most) return undefined;
-    const claims = this.purchases.buy(parts, this.limitsWithout(going), units);
+    const claims = this.purchases.buy(parts, this.limitsWithout(going), search);
     const { rows } = this.compiled.universe;
     return claims?.map((claim) => {
       const { type, capacityType, offering } = rows[claim.row]!;
