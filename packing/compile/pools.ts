@@ -5,6 +5,7 @@ import type { InstanceType } from '../../core/instance-type.js';
 import { compareText } from '../compare.js';
 import { single, type Requirement } from '../requirements/requirement.js';
 import { impossibleKey, join, readLabels, readRequirements, type Requirements } from '../requirements/requirements.js';
+import { inCanonicalOrder } from './catalogue-order.js';
 import { untolerated } from './tolerations.js';
 
 /** A NodePool that may launch nodes. */
@@ -57,12 +58,14 @@ export function considerPools(
       object,
       requirements,
       taints: object.spec.template.spec.taints ?? [],
-      types: catalogues.get(nameOf(object)) ?? [],
+      types: inCanonicalOrder(catalogues.get(nameOf(object)) ?? none),
     });
   }
   skipped.sort((a, b) => compareText(a.name, b.name));
   return { pools, skipped };
 }
+
+const none: readonly InstanceType[] = [];
 
 const nameOf = ({ metadata }: NodePool): string => metadata.name ?? '';
 

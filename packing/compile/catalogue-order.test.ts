@@ -1,0 +1,36 @@
+import { describe, expect, test } from '@jest/globals';
+import { labels } from '../../api/labels.js';
+import type { InstanceType } from '../../core/instance-type.js';
+import { inCanonicalOrder } from './catalogue-order.js';
+
+const offering = (zone: string, price: number): InstanceType['offerings'][number] => ({
+  requirements: [{ key: labels.zone, operator: 'In', values: [zone] }],
+  price,
+  available: true,
+});
+const type = (name: string, ...zones: readonly string[]): InstanceType => ({
+  name,
+  requirements: [],
+  offerings: zones.map((zone) => offering(zone, 1)),
+  capacity: {},
+  overhead: {},
+});
+
+describe('inCanonicalOrder', () => {
+  test('is the same for the same types and offerings, in whatever order they come', () => {
+    const [a, b] = [type('a', 'x', 'y'), type('b', 'z')];
+    const expected = inCanonicalOrder([a, b]);
+
+    expect(expected.map(({ name }) => name)).toEqual(['a', 'b']);
+    expect(inCanonicalOrder([b, { ...a, offerings: [...a.offerings].reverse() }])).toEqual(expected);
+  });
+
+  test('gives one array for one catalogue, and that itself where it is in order already', () => {
+    const tidy = [type('a', 'x', 'y'), type('b', 'z')];
+    const untidy = [type('b', 'z'), type('a', 'x', 'y')];
+
+    expect(inCanonicalOrder(tidy)).toBe(tidy);
+    expect(inCanonicalOrder(untidy)).toBe(inCanonicalOrder(untidy));
+    expect(inCanonicalOrder(inCanonicalOrder(untidy))).toBe(inCanonicalOrder(untidy));
+  });
+});

@@ -1,0 +1,167 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import { nodePools } from '../../api/karpenter/node-pool.js';
+import type { Condition, Pod } from '../../api/kubernetes.js';
+import { stackParts } from '../../devstack/components.js';
+import { observe } from '../../devstack/demo/observe.js';
+import { startStack, type Stack } from '../../devstack/stack.js';
+import { createKubeClient } from '../../kube/client.js';
+import type { KubeClient, NewObject, Kinds } from '../../kube/port.js';
+import { phaseQuery } from '../../workflows/messages.js';
+
+// Consolidation on real parts: pods are moved by the eviction API and bound by kube-scheduler, nodes join and leave.
+let folder: string;
+let stack: Stack;
+let kube: KubeClient;
+let temporal: Connection;
+
+const pool = 'consolidated';
+const within = (seconds: number): { withinMs: number } => ({ withinMs: seconds * 1000 });
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'stowage-consolidation-'));
+  stack = await startStack({ folder, name: 'consolidation', parts: stackParts });
+  kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: 'consolidation-test' });
+  temporal = await Connection.connect({ address: stack.temporalAddress ?? '' });
+}, 600_000);
+
+afterAll(async () => {
+  await temporal.close();
+  await stack.stop();
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+/** A pool of these instance types alone; its nodes may all go at once. */
+async function allow(instanceTypes: readonly string[]): Promise<void> {
+  const requirements = [
+    { key: 'karpenter.sh/capacity-type', operator: 'In', values: ['on-demand'] },
+    { key: 'node.kubernetes.io/instance-type', operator: 'In', values: [...instanceTypes] },
+  ];
+  const { spec } = nodePools.mustParse({
+    apiVersion: 'karpenter.sh/v1',
+    kind: 'NodePool',
+    metadata: { name: pool },
+    spec: {
+      template: {
+        spec: { requirements, nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: pool } },
+      },
+      disruption: { consolidateAfter: '3s', budgets: [{ nodes: '100%' }] },
+    },
+  });
+  const { outcome } = await kube.create('NodePool', { metadata: { name: pool }, spec });
+  if (outcome === 'exists') await kube.patch('NodePool', { name: pool }, { spec });
+}
+
+async function createNodeClass(): Promise<void> {
+  const discovery = [{ tags: { 'karpenter.sh/discovery': stack.cluster } }];
+  await kube.create('EC2NodeClass', {
+    metadata: { name: pool },
+    spec: {
+      role: 'StowageNodeRole-stowage-local',
+      amiSelectorTerms: [{ alias: 'al2023@latest' }],
+      subnetSelectorTerms: discovery,
+      securityGroupSelectorTerms: discovery,
+    },
+  } as unknown as NewObject<Kinds['EC2NodeClass']>);
+}
+
+async function deploy(name: string, replicas: number, requests: Record<string, string>): Promise<void> {
+  const labels = { app: name };
+  await kube.create('Deployment', {
+    metadata: { name, namespace: 'default' },
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          terminationGracePeriodSeconds: 0,
+          containers: [{ name: 'app', image: 'registry.example/app', resources: { requests } }],
+        },
+      },
+    },
+  });
+}
+
+const isRunning = ({ status, metadata }: Pod): boolean =>
+  status?.phase === 'Running' && metadata.deletionTimestamp === undefined;
+
+async function pods(): Promise<Pod[]> {
+  return (await kube.list('Pod', { namespace: 'default' })).filter(isRunning);
+}
+
+async function claims(): Promise<NodeClaim[]> {
+  return kube.list('NodeClaim');
+}
+
+const typeOf = ({ metadata }: NodeClaim): string => metadata.labels?.['node.kubernetes.io/instance-type'] ?? '';
+const isReady = ({ status }: NodeClaim): boolean =>
+  status?.conditions?.some(({ type, status: value }: Condition) => type === 'Ready' && value === 'True') ?? false;
+
+/** Dollars per hour on demand, as the local cloud sells them. */
+const price: Readonly<Record<string, number>> = { 'r5.large': 0.126, 'c5.xlarge': 0.17, 'm5.2xlarge': 0.384 };
+
+/** All pods run on nodes that are Ready, free of taints and cheaper together than `most`; no move is under way. */
+async function settled(count: number, most: number): Promise<true | undefined> {
+  const there = await claims();
+  const paid = there.reduce((sum, claim) => sum + (price[typeOf(claim)] ?? Infinity), 0);
+  if (!there.every(isReady) || paid >= most || (await moves()).length > 0) return undefined;
+  if ((await pods()).length !== count) return undefined;
+  const nodes = await kube.list('Node');
+  const clean = nodes.every(({ spec }) => (spec?.taints ?? []).length === 0);
+  return clean && nodes.length === there.length ? true : undefined;
+}
+
+async function seen(): Promise<string> {
+  const there = await claims();
+  return `${there.map(typeOf).join()} for ${(await pods()).length} pods`;
+}
+
+/** Workflows that move pods now, and their phases. */
+async function moves(): Promise<{ workflowId: string; phase: string }[]> {
+  const { workflow } = new Client({ connection: temporal });
+  const found: { workflowId: string; phase: string }[] = [];
+  for await (const { workflowId } of workflow.list({
+    query: `WorkflowType = "consolidate" AND ExecutionStatus = "Running" AND StowageReason = "underutilized"`,
+  })) {
+    const phase = await workflow
+      .getHandle(workflowId)
+      .query(phaseQuery)
+      .catch(() => undefined);
+    if (phase !== undefined) found.push({ workflowId, phase });
+  }
+  return found;
+}
+
+describe('consolidation moves pods to cheaper nodes', () => {
+  // Every pod has a node of its own; once others may be bought, fewer nodes hold all of them for less.
+  test('2 yellow and 3 red pods end on fewer, cheaper nodes, though the process is killed in the middle of a move', async () => {
+    await createNodeClass();
+    await allow(['r5.large']);
+    await deploy('yellow', 2, { cpu: '1', memory: '1Gi' });
+    await deploy('red', 3, { cpu: '1', memory: '6Gi' });
+    await observe('Five pods running', async () => ((await pods()).length === 5 ? true : undefined), within(120), seen);
+    const before = (await claims()).map(typeOf);
+    expect(before).toEqual(Array.from({ length: 5 }, () => 'r5.large'));
+
+    await allow(['r5.large', 'c5.xlarge', 'm5.2xlarge']);
+    await observe(
+      'A move that launches',
+      async () => ((await moves()).some(({ phase }) => phase === 'launching') ? true : undefined),
+      within(120),
+      async () => JSON.stringify(await moves()),
+    );
+    await stack.stopComponent('stowage', true);
+    expect(await pods()).toHaveLength(5);
+    await stack.startComponent('stowage');
+
+    await observe('Five pods on cheaper nodes', () => settled(5, 5 * price['r5.large']!), within(180), seen);
+    // What died in the middle of a step took it up again: nothing was launched twice, nothing was left over.
+    expect((await claims()).length).toBeLessThan(5);
+    expect(await moves()).toEqual([]);
+  }, 600_000);
+});
