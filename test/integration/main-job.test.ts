@@ -235,7 +235,9 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
       'A pod that why knows to be stuck',
       async () => {
         const [found] = await kube.list('Pod', { namespace: 'default', labelSelector: 'app=stuck' });
-        const answer = await stowage('why', `pod/${found?.metadata.name ?? ''}`);
+        // The Deployment's pod is a moment in coming.
+        if (found?.metadata.name === undefined) return undefined;
+        const answer = await stowage('why', `pod/${found.metadata.name}`);
         return answer.includes('tried again from') ? answer : undefined;
       },
       within(120),
