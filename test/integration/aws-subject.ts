@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import { ec2NodeClasses } from '../../api/aws/ec2-node-class.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
@@ -39,7 +40,6 @@ export function awsProvider(
   return { provider, shift: (ms) => (offset += ms), problems };
 }
 
-let serial = 0;
 
 /** A node class as the API server would hold it, not resolved yet. */
 export function nodeClass(stack: Stack, spec: Partial<EC2NodeClass['spec']> = {}, name = 'default'): EC2NodeClass {
@@ -72,10 +72,9 @@ export type Requirements = NodeClaim['spec']['requirements'];
 
 export const need = (key: string, ...values: string[]): Requirements[number] => ({ key, operator: 'In', values });
 
-/** A claim of a name that no other has. */
+/** A claim of a name and UID that no other has: files of one run share the cloud, and a UID has one instance. */
 export function claim(requirements: Requirements = [], requests: Record<string, string> = { cpu: '1' }): NodeClaim {
-  serial += 1;
-  const name = `general-${process.pid}-${serial}`;
+  const name = `general-${randomUUID()}`;
   return {
     apiVersion: 'karpenter.sh/v1',
     kind: 'NodeClaim',
