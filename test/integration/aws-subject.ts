@@ -40,7 +40,6 @@ export function awsProvider(
   return { provider, shift: (ms) => (offset += ms), problems };
 }
 
-
 /** A node class as the API server would hold it, not resolved yet. */
 export function nodeClass(stack: Stack, spec: Partial<EC2NodeClass['spec']> = {}, name = 'default'): EC2NodeClass {
   const discovery = { tags: { 'karpenter.sh/discovery': stack.cluster } };
