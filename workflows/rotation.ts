@@ -19,7 +19,6 @@ import { isStartedAlready } from './relations.js';
 import { Replacements } from './replacements.js';
 import { Slots } from './slots.js';
 import type { Slot } from './slots.js';
-import type { rotateExpired } from './rotate-expired.js';
 import type { terminateNode } from './terminate-node.js';
 
 const hour = 3_600_000;
@@ -245,7 +244,10 @@ class Rotation {
   private async carryOn(): Promise<void> {
     if (workflowInfo().historyLength < eventsPerRun) return;
     await this.unmark();
-    await continueAsNew<typeof rotateExpired>({ ...this.input, agreed: this.agreed });
+    await continueAsNew<(input: RotateExpiredInput) => Promise<RotateExpiredResult>>({
+      ...this.input,
+      agreed: this.agreed,
+    });
   }
 }
 
