@@ -1,8 +1,6 @@
 import {
   CancellationScope,
-  executeChild,
   getExternalWorkflowHandle,
-  isCancellation,
   log,
   ParentClosePolicy,
   setHandler,
@@ -16,11 +14,11 @@ import type { Candidate, ConsolidateInput, ConsolidateResult, Decision } from '.
 import { disruptionFinishedSignal, nominatedSignal, searchAttributes } from './messages.js';
 import { dollars, factsOf } from './move-text.js';
 import { isAborted, Oversight, withReason } from './oversight.js';
+import { endNode } from './node-end.js';
 import { Progress } from './progress.js';
 import { activitiesOf } from './proxies.js';
 import { isStartedAlready, tell } from './relations.js';
 import { ReplacementLaunches } from './replacement-launches.js';
-import type { terminateNode } from './terminate-node.js';
 
 const validationMs = 15_000;
 const minutes = 60_000;
@@ -248,17 +246,7 @@ class Consolidation {
 
   private async terminate({ claim, nodePool }: Candidate): Promise<void> {
     const { cluster, reason } = this.input;
-    try {
-      await executeChild<typeof terminateNode>('terminateNode', {
-        workflowId: workflowIds.terminate(cluster, claim.uid),
-        parentClosePolicy: ParentClosePolicy.ABANDON,
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
-        staticSummary: `${claim.name}: ${reason.toLowerCase()}`,
-        args: [{ cluster, claim, nodePool, reason: reason.toLowerCase(), deleteClaim: true }],
-      });
-    } catch (error) {
-      if (isCancellation(error) || !isStartedAlready(error)) throw error;
-    }
+    await endNode({ cluster, claim, nodePool, reason: reason.toLowerCase() });
   }
 
   private async measure(leaving: readonly Candidate[], { priceAfter, podCount }: Decision): Promise<void> {

@@ -1,22 +1,14 @@
-import {
-  CancellationScope,
-  condition,
-  executeChild,
-  getExternalWorkflowHandle,
-  ParentClosePolicy,
-  patched,
-  setHandler,
-} from '@temporalio/workflow';
+import { CancellationScope, condition, getExternalWorkflowHandle, patched, setHandler } from '@temporalio/workflow';
 import type { InstanceView } from '../activities/contract.js';
 import { workflowIds } from '../core/ids.js';
 import { workflowNow } from './clock.js';
 import type { HandleInterruptionInput, HandleInterruptionResult, InterruptionNotice } from './messages.js';
 import { expediteSignal, interruptionSignal, searchAttributes } from './messages.js';
+import { endNode } from './node-end.js';
 import { Progress } from './progress.js';
 import { activitiesOf } from './proxies.js';
-import { isStartedAlready, tell } from './relations.js';
+import { tell } from './relations.js';
 import { Replacements } from './replacements.js';
-import type { terminateNode } from './terminate-node.js';
 
 /** What EC2 gives an instance between the notice and its end. */
 const noticeMs = 120_000;
@@ -175,16 +167,9 @@ class Interruption {
     let over = false;
     const hurrying = this.hurryOnNews(workflowId, () => over);
     try {
-      await executeChild<typeof terminateNode>('terminateNode', {
-        workflowId,
-        parentClosePolicy: ParentClosePolicy.ABANDON,
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
-        staticSummary: `${claim.name}: ${kind}`,
-        args: [{ cluster, claim, nodePool, reason: kind, deleteClaim: true, ...urgency(notice) }],
-      });
-    } catch (error) {
-      if (!isStartedAlready(error)) throw error;
-      if (patched('an-interruption-hurries-a-running-drain')) await this.hurry(workflowId, notice);
+      const end = await endNode({ cluster, claim, nodePool, reason: kind, ...urgency(notice) });
+      if (end === 'elsewhere' && patched('an-interruption-hurries-a-running-drain'))
+        await this.hurry(workflowId, notice);
     } finally {
       over = true;
     }

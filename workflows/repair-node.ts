@@ -1,10 +1,8 @@
 import {
   CancellationScope,
   condition,
-  executeChild,
   getExternalWorkflowHandle,
   isCancellation,
-  ParentClosePolicy,
   setHandler,
 } from '@temporalio/workflow';
 import type { RepairRung, RepairView } from '../activities/contract.js';
@@ -13,11 +11,11 @@ import { workflowNow } from './clock.js';
 import type { RepairNodeInput, RepairNodeResult } from './messages.js';
 import { expediteSignal, nodeChangedSignal, searchAttributes } from './messages.js';
 import { isAborted, Oversight, withReason } from './oversight.js';
+import { endNode } from './node-end.js';
 import { Progress } from './progress.js';
 import { activitiesOf } from './proxies.js';
-import { isStartedAlready, tell } from './relations.js';
+import { tell } from './relations.js';
 import { Replacements } from './replacements.js';
-import type { terminateNode } from './terminate-node.js';
 
 /** While too many nodes are unhealthy it is looked at again this often (section 4.16). */
 const blockedRetryMs = 5 * 60_000;
@@ -199,29 +197,17 @@ class Repair {
 
   private async terminated(deadline: number | undefined): Promise<void> {
     const { cluster, claim, nodePool } = this.input;
-    try {
-      await executeChild<typeof terminateNode>('terminateNode', {
-        workflowId: workflowIds.terminate(cluster, claim.uid),
-        parentClosePolicy: ParentClosePolicy.ABANDON,
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
-        staticSummary: `${claim.name}: unhealthy`,
-        args: [
-          {
-            cluster,
-            claim,
-            nodePool,
-            reason: 'unhealthy',
-            deleteClaim: true,
-            ...(deadline === undefined ? {} : { deadline }),
-          },
-        ],
-      });
-    } catch (error) {
-      if (!isStartedAlready(error)) throw error;
-      // Somebody else drains it already: this reason may be the more urgent one.
-      if (deadline !== undefined) await this.hurry(deadline);
-      await this.untilGone();
-    }
+    const end = await endNode({
+      cluster,
+      claim,
+      nodePool,
+      reason: 'unhealthy',
+      ...(deadline === undefined ? {} : { deadline }),
+    });
+    if (end === 'ended') return;
+    // Somebody else drains it already: this reason may be the more urgent one.
+    if (deadline !== undefined) await this.hurry(deadline);
+    await this.untilGone();
   }
 
   private async untilGone(): Promise<void> {

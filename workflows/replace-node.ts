@@ -1,14 +1,12 @@
-import { CancellationScope, executeChild, isCancellation, ParentClosePolicy } from '@temporalio/workflow';
-import { workflowIds } from '../core/ids.js';
+import { CancellationScope } from '@temporalio/workflow';
 import { workflowNow } from './clock.js';
 import type { ReplaceNodeInput, ReplaceNodeResult } from './messages.js';
 import { searchAttributes } from './messages.js';
 import { isAborted, Oversight } from './oversight.js';
+import { endNode } from './node-end.js';
 import { Progress } from './progress.js';
 import { activitiesOf } from './proxies.js';
-import { isStartedAlready } from './relations.js';
 import { Replacements } from './replacements.js';
-import type { terminateNode } from './terminate-node.js';
 
 /**
  * Replaces one node that has leave to go (section 4.12): taint, new places for its pods, and only when these are up the
@@ -61,18 +59,11 @@ export async function replaceNode(input: ReplaceNodeInput): Promise<ReplaceNodeR
     oversight.passPointOfNoReturn();
     tainted = false;
     progress.enter('draining', { waitingFor: node });
-    await executeChild<typeof terminateNode>('terminateNode', {
-      workflowId: workflowIds.terminate(cluster, claim.uid),
-      parentClosePolicy: ParentClosePolicy.ABANDON,
-      workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
-      staticSummary: `${claim.name}: ${reason.toLowerCase()}`,
-      args: [{ cluster, claim, nodePool, reason: reason.toLowerCase(), deleteClaim: true }],
-    });
+    await endNode({ cluster, claim, nodePool, reason: reason.toLowerCase() });
     return end('replaced');
   } catch (error) {
     if (isAborted(error)) return end('aborted', error.message);
-    if (isCancellation(error) || !isStartedAlready(error)) throw error;
-    return end('replaced');
+    throw error;
   } finally {
     await CancellationScope.nonCancellable(untaint);
     oversight.finish();

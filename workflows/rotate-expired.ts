@@ -1,14 +1,12 @@
-import { executeChild, ParentClosePolicy, setHandler, sleep, condition } from '@temporalio/workflow';
-import { workflowIds } from '../core/ids.js';
+import { setHandler, sleep, condition } from '@temporalio/workflow';
 import { workflowNow } from './clock.js';
 import type { RotateExpiredInput, RotateExpiredResult } from './messages.js';
 import { nodeChangedSignal, searchAttributes } from './messages.js';
+import { endNode } from './node-end.js';
 import { Progress } from './progress.js';
 import { activitiesOf } from './proxies.js';
-import { isStartedAlready } from './relations.js';
 import { Replacements } from './replacements.js';
 import { rotateByPolicy } from './rotation.js';
-import type { terminateNode } from './terminate-node.js';
 
 const hour = 3_600_000;
 const retryMs = 10 * 60_000;
@@ -59,17 +57,7 @@ async function rotateAtExpiry(input: RotateExpiredInput): Promise<RotateExpiredR
       await sleep(Math.min(retryMs, Math.max(1, deadline - workflowNow())), { summary: 'try again' });
   }
   progress.enter('draining', { facts: { replacement: verdict } });
-  try {
-    await executeChild<typeof terminateNode>('terminateNode', {
-      workflowId: workflowIds.terminate(cluster, claim.uid),
-      parentClosePolicy: ParentClosePolicy.ABANDON,
-      workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
-      staticSummary: `${claim.name}: expired`,
-      args: [{ cluster, claim, nodePool, reason: 'expired', deleteClaim: true }],
-    });
-  } catch (error) {
-    if (!isStartedAlready(error)) throw error;
-  }
+  await endNode({ cluster, claim, nodePool, reason: 'expired' });
   progress.enter('done');
   const names = replacements.claims.map(({ name }) => name);
   return { outcome: verdict === 'ready' ? 'rotated' : 'forced', replacements: names };

@@ -1,25 +1,15 @@
-import {
-  CancellationScope,
-  continueAsNew,
-  executeChild,
-  isCancellation,
-  ParentClosePolicy,
-  setHandler,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { CancellationScope, continueAsNew, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { ExpiryView } from '../activities/rotation-contract.js';
-import { workflowIds } from '../core/ids.js';
 import { workflowNow } from './clock.js';
 import type { Candidate, RotateExpiredInput, RotateExpiredResult } from './messages.js';
 import { nodeChangedSignal, searchAttributes } from './messages.js';
 import { isAborted, Oversight, withReason } from './oversight.js';
+import { endNode } from './node-end.js';
 import { Progress } from './progress.js';
 import { activitiesOf } from './proxies.js';
-import { isStartedAlready } from './relations.js';
 import { Replacements } from './replacements.js';
 import { Slots } from './slots.js';
 import type { Slot } from './slots.js';
-import type { terminateNode } from './terminate-node.js';
 
 const hour = 3_600_000;
 /** Policies change in the weeks that a node lives: they are read again this often. */
@@ -227,17 +217,7 @@ class Rotation {
     this.oversight.passPointOfNoReturn();
     this.marked = undefined;
     this.progress.enter('draining', { waitingFor: claim.name });
-    try {
-      await executeChild<typeof terminateNode>('terminateNode', {
-        workflowId: workflowIds.terminate(cluster, claim.uid),
-        parentClosePolicy: ParentClosePolicy.ABANDON,
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
-        staticSummary: `${claim.name}: expired`,
-        args: [{ cluster, claim, nodePool, reason: 'expired', deleteClaim: true }],
-      });
-    } catch (error) {
-      if (isCancellation(error) || !isStartedAlready(error)) throw error;
-    }
+    await endNode({ cluster, claim, nodePool, reason: 'expired' });
     return this.end(outcome);
   }
 
