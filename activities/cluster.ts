@@ -88,3 +88,8 @@ export function priceOf(claim: NodeClaim, types: readonly InstanceType[] | undef
       pinnedValue(requirements, labels.capacityType) === own[labels.capacityType],
   )?.price;
 }
+
+/** The Node's name, and before there is one its claim's. */
+export function nameOf({ claim, node }: NodeView): string {
+  return node?.metadata.name ?? claim.metadata.name ?? '';
+}

@@ -3,10 +3,11 @@ import { strictest } from '../disruption/pool-rules.js';
 import type { PoolRules } from '../disruption/pool-rules.js';
 import type { PlannedClaim } from '../packing/types.js';
 import type { Candidate, Decision, DecisionSummary, DisruptionMethod } from '../workflows/messages.js';
+import { nameOf } from './cluster.js';
 import { claimPlans } from './claim-plans.js';
 import type { DisruptionCommand } from './contract.js';
 import type { DisruptionContext } from './disruption-context.js';
-import { nameOf, poolNameOf } from './disruption-context.js';
+import { poolNameOf } from './disruption-context.js';
 
 /** A record goes into a payload, which is to stay below 64 KiB with its candidates. */
 const movesKept = 60;

@@ -1,6 +1,6 @@
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { DisruptionPolicy, DisruptionReason } from '../api/stowage/disruption-policy.js';
-import { annotations, labels } from '../api/labels.js';
+import { labels } from '../api/labels.js';
 import type { Allowance, PoolCount } from '../disruption/budgets.js';
 import type { CandidateContext, NodeView } from '../disruption/candidates.js';
 import { countPools } from '../disruption/emptiness.js';
@@ -11,10 +11,11 @@ import { rulesOf } from '../disruption/pool-rules.js';
 import type { PoolRules } from '../disruption/pool-rules.js';
 import type { Candidate, NodeMemory, Pause } from '../workflows/messages.js';
 import { withBufferPods } from './buffers.js';
-import { managedPools, nodeViews } from './cluster.js';
+import { managedPools, nameOf, nodeViews } from './cluster.js';
 import type { DisruptionView } from './contract.js';
 import type { ActivityDeps } from './deps.js';
 import { identityOf, labelsOf } from './labels-of.js';
+import { nominatedNodes } from './nominations.js';
 
 /** The cluster as one look at it, with what `disrupt` knows besides. */
 export interface DisruptionContext extends CandidateContext, LimitsContext {
@@ -29,16 +30,19 @@ export interface DisruptionContext extends CandidateContext, LimitsContext {
   readonly allowances: Map<string, Allowance>;
   /** Names of the nodes that running disruptions take. */
   readonly going: readonly string[];
+  /** When nodes cease to be nominated, milliseconds of the epoch. */
+  readonly nominationEnds: readonly number[];
   /** NodePools whose drift goes in waves of a rollout of its own. */
   readonly rollouts: ReadonlySet<string>;
 }
 
 export async function disruptionContext(deps: ActivityDeps, view: DisruptionView): Promise<DisruptionContext> {
-  const { nominations, pauses, running, departures = [], memory = [] } = view;
+  const { pauses, running, departures = [], memory = [] } = view;
   const views = await withBufferPods(deps, await nodeViews(deps));
   const claimed = new Set(running.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
   const policies = deps.cache.all('DisruptionPolicy');
   const pools = managedPools(deps);
+  const { names: nominated, ends: nominationEnds } = nominatedNodes(deps, view, views);
   return {
     now: deps.now(),
     views,
@@ -47,7 +51,8 @@ export async function disruptionContext(deps: ActivityDeps, view: DisruptionView
     departures,
     counts: countPools(views, claimed),
     claimed,
-    nominated: new Set([...nominations.map(({ node }) => node), ...launchedFor(view, views)]),
+    nominated,
+    nominationEnds,
     podDisruptionBudgets: deps.cache.all('PodDisruptionBudget'),
     pauses,
     allowances: new Map(),
@@ -59,21 +64,6 @@ export async function disruptionContext(deps: ActivityDeps, view: DisruptionView
         .map(({ metadata }) => metadata.name ?? ''),
     ),
   };
-}
-
-/** Nodes that a running disruption launched: the pods that they are for are still to come (section 4.12). */
-function launchedFor({ running }: DisruptionView, views: readonly NodeView[]): readonly string[] {
-  const plans = running.map(({ workflowId }) => `${workflowId}/`);
-  return views
-    .filter(({ claim }) => {
-      const plan = claim.metadata.annotations?.[annotations.plan];
-      return plan !== undefined && plans.some((prefix) => plan.startsWith(prefix));
-    })
-    .map(nameOf);
-}
-
-export function nameOf({ claim, node }: NodeView): string {
-  return node?.metadata.name ?? identityOf(claim).name;
 }
 
 export function poolNameOf({ claim }: NodeView): string {
@@ -150,6 +140,16 @@ export function whyRested(context: DisruptionContext, view: NodeView, rules: Poo
     return `${memory.why ?? 'the last decision about it came to nothing'}; looked at again from ${iso(memory.keptUntil)} on`;
   if (memory.depth === undefined || memory.at + rules.coolDownMs <= context.now) return undefined;
   return `it was moved to a while ago and cools down until ${iso(memory.at + rules.coolDownMs)}`;
+}
+
+/** When nodes that rest may be looked at again, milliseconds of the epoch. */
+export function restEnds(context: DisruptionContext, rules: (nodePool: string) => PoolRules): readonly number[] {
+  return context.views.flatMap((view) => {
+    const memory = memoryOf(context, view);
+    if (memory === undefined) return [];
+    const cooled = memory.depth === undefined ? 0 : memory.at + rules(poolNameOf(view)).coolDownMs;
+    return [memory.keptUntil ?? 0, cooled].filter((at) => at > context.now);
+  });
 }
 
 export function iso(ms: number): string {

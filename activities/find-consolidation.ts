@@ -3,6 +3,7 @@ import type { NodeView } from '../disruption/candidates.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput } from '../disruption/consolidation/types.js';
 import { consolidatableAt } from '../disruption/emptiness.js';
 import type { PoolRules } from '../disruption/pool-rules.js';
+import { nameOf } from './cluster.js';
 import type { ClusterChanges } from './cluster-changes.js';
 import type { ActivityDeps } from './deps.js';
 import type { Finding, Found } from './decision-record.js';
@@ -11,9 +12,9 @@ import {
   allowedFor,
   candidateOf,
   memoryOf,
-  nameOf,
   pausableOf,
   poolNameOf,
+  restEnds,
   rulesByPool,
   whyPaused,
   whyRested,
@@ -87,10 +88,10 @@ function waking({ views, now }: DisruptionContext): number[] {
 }
 
 function stampOf(context: DisruptionContext, changes: Pick<ClusterChanges, 'count'>): string {
-  const { views, pauses, going, nominated, memory, now } = context;
+  const { views, pauses, going, nominated } = context;
   const ripe = views.filter((view) => isRipe(view, context)).length;
-  const rested = [...memory.values()].filter(({ keptUntil = 0 }) => keptUntil > now).length;
-  return [changes.count, ripe, pauses.length, going.join(), [...nominated].sort().join(), rested].join('|');
+  const resting = restEnds(context, rulesByPool(context)).length;
+  return [changes.count, ripe, pauses.length, going.join(), [...nominated].sort().join(), resting].join('|');
 }
 
 /** What the search is given: nodes that people, policies or memory keep, limits and thresholds by pool. */

@@ -100,6 +100,61 @@ describe('findDisruptions', () => {
     expect(found.details?.decisions[0]?.then).toBe('carried out');
   });
 
+  test('a node that pods were planned onto by its claim, while it was still to come, is none to go', async () => {
+    putNode('a', []);
+    const until = world.clock.now + 20_000;
+
+    const found = await find({ nominations: [{ node: 'a', until }] });
+
+    expect(goingNodes(found)).toEqual([]);
+    expect(found.nextCheckAt).toBe(until);
+    world.clock.now = until;
+    expect(goingNodes(await find({ nominations: [{ node: 'a', until }] }))).toEqual(['node-a']);
+  });
+
+  test('a node that has only just initialized is none to go while pods wait for kube-scheduler', async () => {
+    const initialized: Condition = { type: 'Initialized', status: 'True', lastTransitionTime: at(5) };
+    putNode('a', []);
+    const claim = nodeClaim('a', { status: { providerID: 'fake:///a/i-a', conditions: [initialized] } });
+    world.kube.put('NodeClaim', {
+      ...claim,
+      metadata: { ...claim.metadata, labels: { [labels.nodePool]: 'default' } },
+    });
+    world.kube.put('Pod', {
+      metadata: { name: 'waits', namespace: 'default', ownerReferences: [] },
+      spec: { containers: [{ name: 'app' }] },
+      status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
+    } as never);
+
+    const found = await find();
+
+    expect(goingNodes(found)).toEqual([]);
+    expect(found.nextCheckAt).toBe(world.clock.now - 5000 + world.deps.nominationMs);
+    world.kube.remove('Pod', { name: 'waits', namespace: 'default' });
+    expect(goingNodes(await find())).toEqual(['node-a']);
+  });
+
+  test('a node that rests after a decision came to nothing is looked at again as soon as its rest is over', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    const keptUntil = world.clock.now + 15_000;
+    const memory = ['node-a', 'node-b'].map((node) => ({
+      node,
+      nodePool: 'default',
+      at: world.clock.now,
+      failures: 1,
+      keptUntil,
+      why: 'abandoned: pods have come to it',
+    }));
+
+    const found = await find({ memory });
+
+    expect(goingNodes(found)).toEqual([]);
+    expect(found.nextCheckAt).toBe(keptUntil);
+    world.clock.now = keptUntil;
+    expect(goingNodes(await find({ memory }))).not.toEqual([]);
+  });
+
   test('the search rests until something changes, or for five minutes', async () => {
     putNode('a', [2]);
     putNode('b', [1]);

@@ -8,7 +8,7 @@ import type { ActivityDeps } from './deps.js';
 import { record } from './decision-record.js';
 import type { Finding, Found, Recorded } from './decision-record.js';
 import type { DisruptionContext } from './disruption-context.js';
-import { allowedFor, disruptionContext, iso, rulesByPool } from './disruption-context.js';
+import { allowedFor, disruptionContext, iso, restEnds, rulesByPool } from './disruption-context.js';
 import { findConsolidation, noSearch } from './find-consolidation.js';
 import { findDrift } from './find-drift.js';
 import type { DriftAside } from './find-drift.js';
@@ -66,7 +66,11 @@ export class Finder {
     { all, started, decided }: { all: readonly Found[]; started: readonly Recorded[]; decided: readonly Recorded[] },
   ): DisruptionsFound {
     const held = [...all.flatMap((found) => found.held), ...pausesHeld(context.pauses)].slice(0, heldKept);
-    const checks = all.flatMap((found) => found.checks).filter((at) => at > context.now);
+    const checks = [
+      ...all.flatMap((found) => found.checks),
+      ...context.nominationEnds,
+      ...restEnds(context, rulesByPool(context)),
+    ].filter((at) => at > context.now);
     const chains = all.flatMap((found) => found.chains ?? []);
     const details = detailsOf(
       context,

@@ -1,9 +1,9 @@
 import { labels } from '../api/labels.js';
 import type { FinishedMove, SavingsMeasured } from '../workflows/messages.js';
-import { nodeViews } from './cluster.js';
+import { nodeViews, nameOf } from './cluster.js';
 import type { ActivityDeps } from './deps.js';
 import { rounded } from './decision-record.js';
-import { iso, nameOf, poolNameOf } from './disruption-context.js';
+import { iso, poolNameOf } from './disruption-context.js';
 
 /**
  * What is left of a move's saving: what went, less what its replacements really cost where they still run. New nodes of the

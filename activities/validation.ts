@@ -2,11 +2,11 @@ import type { Candidate, Decision } from '../workflows/messages.js';
 import type { NodeView } from '../disruption/candidates.js';
 import { whyNotCandidate } from '../disruption/candidates.js';
 import { consolidatableAt, isEmpty } from '../disruption/emptiness.js';
-import { nodeViews } from './cluster.js';
+import { nodeViews, nameOf } from './cluster.js';
 import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from './deps.js';
 import type { DisruptionContext } from './disruption-context.js';
-import { allowedFor, disruptionContext, nameOf, rulesByPool } from './disruption-context.js';
+import { allowedFor, disruptionContext, rulesByPool } from './disruption-context.js';
 import { identityOf } from './labels-of.js';
 import { packingInput } from './packing-input.js';
 
