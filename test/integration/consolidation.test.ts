@@ -148,6 +148,8 @@ describe('consolidation moves pods to cheaper nodes', () => {
     const before = (await claims()).map(typeOf);
     expect(before).toEqual(Array.from({ length: 5 }, () => 'r5.large'));
 
+    // Nothing joins before the process has been killed: it is in the middle of its launches then.
+    stack.freeze('node-joiner', true);
     await allow(['r5.large', 'c5.xlarge', 'm5.2xlarge']);
     await observe(
       'A move that launches',
@@ -158,6 +160,7 @@ describe('consolidation moves pods to cheaper nodes', () => {
     await stack.stopComponent('stowage', true);
     expect(await pods()).toHaveLength(5);
     await stack.startComponent('stowage');
+    stack.freeze('node-joiner', false);
 
     await observe('Five pods on cheaper nodes', () => settled(5, 5 * price['r5.large']!), within(180), seen);
     // What died in the middle of a step took it up again: nothing was launched twice, nothing was left over.
