@@ -2,7 +2,11 @@ import { CreateQueueCommand, GetQueueAttributesCommand, SendMessageBatchCommand,
 import type { QueueAttributeName } from '@aws-sdk/client-sqs';
 import { Client, Connection } from '@temporalio/client';
 import { createAwsProvider } from '../cloud/aws/provider.js';
+import { nodeClaims } from '../api/karpenter/node-claim.js';
+import { interruptionHandler } from '../operator/interruptions.js';
 import { Starter } from '../operator/starter.js';
+import type { Mix } from './interruption-mixes.js';
+import { floodOf } from './interruption-mixes.js';
 
 /** Where the flood goes and where it ends up. */
 export interface FloodTarget {
@@ -15,7 +19,7 @@ export interface FloodTarget {
 
 export interface FloodResult {
   readonly messages: number;
-  /** Distinct instances named in messages that are notices. */
+  /** Instances of the cluster that a notice names. */
   readonly instances: number;
   /** `handleInterruption` workflows that Temporal has afterwards. */
   readonly workflows: number;
@@ -25,55 +29,9 @@ export interface FloodResult {
   readonly cpuSeconds: number;
 }
 
-const kinds = [
-  ['EC2 Spot Instance Interruption Warning', { 'instance-action': 'terminate' }],
-  ['EC2 Instance Rebalance Recommendation', {}],
-  ['EC2 Instance State-change Notification', { state: 'stopping' }],
-] as const;
-
-/**
- * The bodies of a flood: of every ten messages one is malformed or of no known kind, two repeat an earlier one, and the
- * order is mixed. The same for the same count.
- */
-export function floodBodies(count: number): {
-  readonly bodies: readonly string[];
-  readonly instances: number;
-  readonly ignored: number;
-} {
-  const bodies: string[] = [];
-  const instances = new Set<string>();
-  let ignored = 0;
-  for (let i = 0; i < count; i++) {
-    if (i % 10 === 9) {
-      ignored += 1;
-      bodies.push(
-        i % 20 === 9 ? `{"broken": ${i}` : JSON.stringify({ version: '0', source: 'aws.s3', 'detail-type': 'Other' }),
-      );
-      continue;
-    }
-    const serial = i % 10 >= 7 ? i - 5 : i;
-    const id = `i-${String(serial).padStart(17, '0')}`;
-    instances.add(id);
-    const [type, detail] = kinds[serial % kinds.length]!;
-    bodies.push(
-      JSON.stringify({
-        version: '0',
-        id: `event-${serial}`,
-        source: 'aws.ec2',
-        'detail-type': type,
-        time: '2026-11-21T10:00:00Z',
-        detail: { 'instance-id': id, ...detail },
-      }),
-    );
-  }
-  // A fixed stride mixes the order.
-  const mixed = bodies.map((_, i) => bodies[(i * 7919) % bodies.length]!);
-  return { bodies: count % 7919 === 0 ? bodies : mixed, instances: instances.size, ignored };
-}
-
 /** Fills the queue, then takes everything in as the operator does: a message is deleted once Temporal has its workflow. */
-export async function flood(target: FloodTarget, count: number): Promise<FloodResult> {
-  const { bodies, instances, ignored: expected } = floodBodies(count);
+export async function flood(target: FloodTarget, count: number, mix: Mix): Promise<FloodResult> {
+  const { bodies, own, told: instances, ignored: expected } = floodOf(count, mix);
   await fill(target, bodies);
   const connection = await Connection.connect({ address: target.temporalAddress });
   try {
@@ -85,7 +43,15 @@ export async function flood(target: FloodTarget, count: number): Promise<FloodRe
       endpoint: target.awsEndpoint,
       interruptionQueue: queueOf(target),
     });
+    const handle = interruptionHandler({
+      cache: cacheOf(own),
+      starter,
+      metrics: unmeasured,
+      log: silent,
+      now: Date.now,
+    });
     const stop = new AbortController();
+    const mine = new Set(own);
     const taken = new Set<string>();
     let ignored = 0;
     let closing = false;
@@ -99,8 +65,8 @@ export async function flood(target: FloodTarget, count: number): Promise<FloodRe
     const cpu = process.cpuUsage();
     await provider.interruptions!.run(
       async (notice) => {
-        await starter.interruption(notice);
-        taken.add(notice.instanceId);
+        await handle(notice);
+        if (mine.has(notice.instanceId)) taken.add(notice.instanceId);
         done();
       },
       stop.signal,
@@ -116,6 +82,24 @@ export async function flood(target: FloodTarget, count: number): Promise<FloodRe
   } finally {
     await connection.close();
   }
+}
+
+const nothing = (): void => undefined;
+const unmeasured = { count: nothing, observe: nothing };
+const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+
+/** The claims of these instances, as the operator's cache has them. */
+function cacheOf(instanceIds: readonly string[]): Parameters<typeof interruptionHandler>[0]['cache'] {
+  const claims = instanceIds.map((id) =>
+    nodeClaims.mustParse({
+      apiVersion: 'karpenter.sh/v1',
+      kind: 'NodeClaim',
+      metadata: { name: `default-${id}` },
+      spec: { requirements: [], nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' } },
+      status: { providerID: `aws:///us-west-2a/${id}` },
+    }),
+  );
+  return { synced: true, connected: true, all: () => claims };
 }
 
 /** A queue of the flood's own: nobody else's notices come in between. */

@@ -1,13 +1,15 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { checkPlan } from '../test/checker/check.js';
 import type { CatalogueEntry, ObjectList, PlanJson } from '../test/checker/types.js';
 import { type CaseFiles, caseName, makeCase, writeCase } from './case-files.js';
 import { type Kind, generate, generateCorner, kinds } from './generate/index.js';
 import { type ConsolidationResult, consolidationTable, measureConsolidations } from './consolidations.js';
 import { startStack } from '../devstack/stack.js';
+import { mixes } from './interruption-mixes.js';
+import type { Mix } from './interruption-mixes.js';
 import { flood } from './interruptions.js';
 import { measureScaleDown } from './kwok.js';
 import { Peer } from './peer.js';
@@ -62,6 +64,7 @@ interface BenchOptions {
   consolidate?: boolean;
   kwok?: boolean;
   interruptions?: string | true;
+  mix: Mix;
 }
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -88,6 +91,11 @@ const program = new Command('bench')
   .option('--markdown <file>', 'write the summary there')
   .option('--consolidate', 'instead of plans: consolidate under-used clusters until nothing is left to gain')
   .option('--interruptions [messages]', 'instead of plans: take in so many interruption notices on a stack of its own')
+  .addOption(
+    new Option('--mix <name>', "of the notices: an account's instances over their lives, or each another instance")
+      .choices(mixes)
+      .default('account'),
+  )
   .option('--kwok', "instead of plans: the KWOK provider's 1,000 pods scaled down to 700, then consolidated")
   .option('--keep <folder>', 'write the case files there and keep them')
   .action(async (options: BenchOptions) => {
@@ -95,16 +103,16 @@ const program = new Command('bench')
   });
 
 /** Fills the interruption queue of a stack of its own, and says how long it took until Temporal had every notice. */
-async function floodStack(count: number): Promise<number> {
+async function floodStack(count: number, mix: Mix): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'stowage-flood-'));
   const stack = await startStack({ folder, name: 'flood', parts: ['cloud', 'temporal'] });
   try {
     Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' });
     const { awsEndpoint = '', region, temporalAddress = '' } = stack;
-    const result = await flood({ awsEndpoint, region, temporalAddress, cluster: 'flood' }, count);
+    const result = await flood({ awsEndpoint, region, temporalAddress, cluster: 'flood' }, count, mix);
     const { messages, instances, workflows, ignored, seconds, cpuSeconds } = result;
     process.stdout.write(
-      `${messages} messages taken in within ${seconds.toFixed(1)} s (${cpuSeconds.toFixed(1)} s of CPU): ` +
+      `${messages} messages (${mix}) taken in within ${seconds.toFixed(1)} s (${cpuSeconds.toFixed(1)} s of CPU): ` +
         `${workflows} workflows for ${instances} instances, ${ignored} messages ignored\n`,
     );
     return workflows === instances ? 0 : 1;
@@ -116,7 +124,7 @@ async function floodStack(count: number): Promise<number> {
 
 async function bench(options: BenchOptions): Promise<number> {
   if (options.interruptions !== undefined) {
-    return floodStack(options.interruptions === true ? 15_000 : whole(options.interruptions));
+    return floodStack(options.interruptions === true ? 15_000 : whole(options.interruptions), options.mix);
   }
   const peer = options.peer ? await Peer.ready(say) : undefined;
   const timeouts = { timeoutMs: options.timeout * 1000, peerTimeoutMs: options.peerTimeout * 1000 };

@@ -1,31 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Interruption } from '../cloud/port.js';
+import type { ClusterCache } from '../kube/port.js';
 import type { OperatorContext } from './context.js';
 
 const retryMs = 5000;
 
 /** Hands interruption notices to `handleInterruption`; a message is deleted once its workflow has it (section 4.15). */
 export async function watchInterruptions(context: OperatorContext, signal: AbortSignal): Promise<void> {
-  const { cache, cloud, starter, metrics, log, now } = context;
+  const { cloud, log } = context;
   const source = cloud.interruptions;
   if (source === undefined) return;
+  const handle = interruptionHandler(context);
   let failing = false;
   const over = (): boolean => signal.aborted;
   while (!over()) {
     try {
-      await source.run(
-        async (notice) => {
-          metrics.count('interruption_received_messages_total', { message_type: notice.kind });
-          metrics.observe('interruption_message_queue_duration_seconds', {}, (now() - notice.at) / 1000);
-          if (!isEcho(notice, cache.all('NodeClaim'))) {
-            log.info({ kind: notice.kind, instanceId: notice.instanceId }, 'an instance is to be interrupted');
-            await starter.interruption(notice);
-          }
-          metrics.count('interruption_deleted_messages_total', {});
-        },
-        signal,
-        (reason) => log.debug({ reason }, 'ignored a message of the interruption queue'),
+      await source.run(handle, signal, (reason) =>
+        log.debug({ reason }, 'ignored a message of the interruption queue'),
       );
       failing = false;
     } catch (error) {
@@ -37,15 +29,67 @@ export async function watchInterruptions(context: OperatorContext, signal: Abort
   }
 }
 
+/** Takes one notice in: it is durable, or needs no workflow, once the promise resolves. */
+export function interruptionHandler({
+  cache,
+  starter,
+  metrics,
+  log,
+  now,
+}: {
+  readonly cache: ClaimCache;
+  readonly starter: Pick<OperatorContext['starter'], 'interruption'>;
+} & Pick<OperatorContext, 'metrics' | 'log' | 'now'>): (notice: Interruption) => Promise<void> {
+  return async (notice) => {
+    const { kind, instanceId, at } = notice;
+    metrics.count('interruption_received_messages_total', { message_type: kind });
+    metrics.observe('interruption_message_queue_duration_seconds', {}, (now() - at) / 1000);
+    if (isNews(notice, cache)) {
+      log.info({ kind, instanceId }, 'an instance is to be interrupted');
+      await starter.interruption(notice);
+    }
+    metrics.count('interruption_deleted_messages_total', {});
+  };
+}
+
+interface ClaimCache extends Pick<ClusterCache, 'synced' | 'connected'> {
+  all(kind: 'NodeClaim'): readonly NodeClaim[];
+}
+
 /**
- * Whether a notice only tells that an instance ended which Stowage ended itself: its claim is going or gone. Anything else
- * about an instance is news, also when no claim is known for it.
+ * Whether a notice needs a workflow. EventBridge tells of every instance of the account, and of those that Stowage ended
+ * itself: an end whose claim is going or gone is an echo, and an instance of no claim is somebody else's. As long as that
+ * cannot be told for sure — a claim waits for its instance, or the API server does not answer — a warning is news.
  */
-export function isEcho(
-  { kind, instanceId }: Pick<Interruption, 'kind' | 'instanceId'>,
-  claims: readonly NodeClaim[],
-): boolean {
-  if (kind !== 'instance_terminated' && kind !== 'instance_stopped') return false;
-  const claim = claims.find(({ status }) => status?.providerID?.endsWith(`/${instanceId}`));
-  return claim === undefined || claim.metadata.deletionTimestamp !== undefined;
+export function isNews({ kind, instanceId }: Pick<Interruption, 'kind' | 'instanceId'>, cache: ClaimCache): boolean {
+  const known = claimsOf(cache.all('NodeClaim'));
+  const claim = known.byInstance.get(instanceId);
+  if (kind === 'instance_terminated' || kind === 'instance_stopped') {
+    return claim !== undefined && claim.metadata.deletionTimestamp === undefined;
+  }
+  return claim !== undefined || known.launching || !cache.synced || !cache.connected;
+}
+
+interface KnownClaims {
+  readonly byInstance: ReadonlyMap<string, NodeClaim>;
+  /** Some claim has no instance yet, so that any instance may be its. */
+  readonly launching: boolean;
+}
+
+/** By the cache's array, which is the same one until a claim changes: a flood asks thousands of times. */
+const indexed = new WeakMap<readonly NodeClaim[], KnownClaims>();
+
+function claimsOf(claims: readonly NodeClaim[]): KnownClaims {
+  const found = indexed.get(claims);
+  if (found !== undefined) return found;
+  const byInstance = new Map<string, NodeClaim>();
+  let launching = false;
+  for (const claim of claims) {
+    const instanceId = claim.status?.providerID?.split('/').at(-1) ?? '';
+    if (instanceId === '') launching = true;
+    else byInstance.set(instanceId, claim);
+  }
+  const known = { byInstance, launching };
+  indexed.set(claims, known);
+  return known;
 }

@@ -47,8 +47,9 @@ export class InterruptionQueue {
     const all: Promise<void>[] = [];
     const start = (): void => {
       this.pollers += 1;
+      // A signal of its own: each call of a poller listens to it.
       all.push(
-        this.poll(handle, signal, onIgnored, () => {
+        this.poll(handle, AbortSignal.any([signal]), onIgnored, () => {
           if (this.pollers < mostPollers && !signal.aborted) start();
         }).finally(() => {
           this.pollers -= 1;
