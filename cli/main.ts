@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { exitStatus, UsageError } from './exit.js';
+import { loadOffline } from './offline-code.js';
 
 // Each command loads its own code when it runs: `stowage plan` needs neither Temporal nor AWS.
 
@@ -17,7 +18,8 @@ offline(program.command('plan'))
     1,
   )
   .action(async (options) => {
-    const { planOffline } = await import('./plan.js');
+    const { repeat } = options as { repeat: number };
+    const { planOffline } = await loadOffline({ once: repeat === 1 });
     process.stdout.write(planOffline(options as Parameters<typeof planOffline>[0]));
   });
 
@@ -25,7 +27,7 @@ offline(program.command('consolidate'))
   .description('show which nodes would go, and what would replace them, until nothing is left to gain; touches nothing')
   .option('--spot-to-spot', 'let spot nodes be replaced by cheaper spot nodes', false)
   .action(async (options) => {
-    const { consolidateOffline } = await import('./consolidate.js');
+    const { consolidateOffline } = await loadOffline({ once: true });
     process.stdout.write(consolidateOffline(options as Parameters<typeof consolidateOffline>[0]));
   });
 

@@ -1,4 +1,5 @@
 // Transpiles the TypeScript sources to dist/, file by file. `bin/stowage` calls it when a source is newer than dist/.
+import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,
   readdirSync,
@@ -59,47 +60,33 @@ export function isStale() {
   return sources().some((file) => statSync(file).mtimeMs > built);
 }
 
-/** Commands on files, which start often and from nothing; the others load the files of dist/ as they are. */
-const bundled = ['plan', 'consolidate'];
-
 /**
- * Writes the stowage command again, with what its commands on files need, as few files: reading a hundred modules takes
- * longer than many a plan.
+ * Writes what the commands on files run as one script, and V8's code cache of it beside: they start often and from nothing,
+ * and reading and compiling a hundred modules takes longer than many a plan.
  */
-async function bundleCommand(run, folder) {
+async function bundleOffline(run, folder) {
   await run({
-    entryPoints: [join(root, 'cli', 'main.ts')],
-    outdir: folder,
+    entryPoints: [join(root, 'cli', 'offline.ts')],
+    outfile: join(folder, 'offline.cjs'),
     bundle: true,
-    splitting: true,
-    chunkNames: 'bundled-[name]-[hash]',
-    format: 'esm',
+    format: 'cjs',
     platform: 'node',
     target: 'node20',
-    sourcemap: true,
     logLevel: 'error',
-    external: ['commander'],
-    // Packages of CommonJS ask for Node's own modules.
-    banner: {
-      js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);",
-    },
     plugins: [
       {
-        name: 'elsewhere',
+        name: 'shared',
         setup({ onResolve }) {
-          onResolve({ filter: /^\./, namespace: 'file' }, ({ path, importer, kind }) => {
-            const name = path.replace(/^.*\//, '').replace(/\.js$/, '');
-            const isOther = kind === 'dynamic-import' && !bundled.includes(name);
-            // What main.js catches must be of one class whoever throws it.
-            const isShared = name === 'exit' && importer.startsWith(join(root, 'cli'));
-            if (isOther && !importer.endsWith(join('cli', 'main.ts')))
-              throw new Error(`${importer} loads ${path} late`);
-            return isOther || isShared ? { path: `./${name}.js`, external: true } : undefined;
-          });
+          onResolve({ filter: /\/exit\.js$/ }, () => ({ path: './exit.js', external: true }));
         },
       },
     ],
   });
+}
+
+/** In a process of its own, for it sets V8's flags. */
+function cacheOfflineCode(folder) {
+  execFileSync(process.execPath, [join(root, 'scripts', 'code-cache.mjs'), folder], { stdio: 'inherit' });
 }
 
 /** Builds dist/ from the sources; throws with esbuild's messages when a file does not parse. */
@@ -119,13 +106,14 @@ export async function build() {
     sourcemap: true,
     logLevel: 'error',
   });
-  await bundleCommand(run, join(fresh, 'cli'));
+  await bundleOffline(run, join(fresh, 'cli'));
   for (const file of files.filter(isAsset)) {
     const target = join(fresh, relative(root, file));
     mkdirSync(dirname(target), { recursive: true });
     cpSync(file, target);
   }
   writeFileSync(join(fresh, 'package.json'), '{ "type": "module" }\n');
+  cacheOfflineCode(fresh);
   writeFileSync(join(fresh, '.built'), `${started.toISOString()}\n`);
   utimesSync(join(fresh, '.built'), started, started);
   rmSync(join(root, 'dist'), { recursive: true, force: true });

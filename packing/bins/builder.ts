@@ -26,8 +26,9 @@ export class Builder {
   private readonly stock: Stock;
   private readonly choice: Int32Array;
   private readonly choiceScore: Float64Array;
-  private readonly bestItems: number[] = [];
-  private readonly bestPods: number[] = [];
+  private readonly bestItems: Int32Array;
+  private readonly bestPods: Int32Array;
+  private bestSize = 0;
   private readonly content: Float64Array;
   private readonly target: Float64Array;
   private readonly importance: Float64Array;
@@ -46,6 +47,8 @@ export class Builder {
     this.compiled = compiled;
     this.filler = new Filler(compiled);
     this.stock = new Stock(compiled, market);
+    this.bestItems = new Int32Array(compiled.items);
+    this.bestPods = new Int32Array(compiled.items);
     this.choice = new Int32Array(candidatesAtRandom);
     this.choiceScore = new Float64Array(candidatesAtRandom);
     this.content = new Float64Array(compiled.dims);
@@ -303,8 +306,9 @@ export class Builder {
       this.fills += filler.grow(stock.kinds, stock.live, admit);
     }
     let worth = 0;
-    const { items, count } = filler;
-    for (let k = 0; k < items.length; k++) worth += count[items[k]!]! * market.worth[compiled.shapeOf[items[k]!]!]!;
+    const { items, size, count } = filler;
+    const { shapeOf } = compiled;
+    for (let k = 0; k < size; k++) worth += count[items[k]!]! * market.worth[shapeOf[items[k]!]!]!;
     return worth;
   }
 
@@ -338,15 +342,15 @@ export class Builder {
     const { compiled, filler, content } = this;
     const { dims, capacity } = compiled;
     for (let d = 0; d < dims; d++) content[d] = capacity[offer * dims + d]! - filler.residual[d]!;
-    return this.market.cheapest(content, filler.items, seed.set, offer);
+    return this.market.cheapest(content, filler, seed.set, offer);
   }
 
   /** Keeps what the filler holds. */
   private remember(): void {
-    const { items, count } = this.filler;
+    const { items, size, count } = this.filler;
     const { bestItems, bestPods } = this;
-    bestItems.length = bestPods.length = items.length;
-    for (let k = 0; k < items.length; k++) {
+    this.bestSize = size;
+    for (let k = 0; k < size; k++) {
       bestItems[k] = items[k]!;
       bestPods[k] = count[items[k]!]!;
     }
@@ -354,10 +358,10 @@ export class Builder {
 
   /** What was kept, as often as there are pods and limits for it. */
   private stackOf(offer: number): Stack {
-    const { bestItems, bestPods } = this;
+    const { bestItems, bestPods, bestSize } = this;
     const { left } = this.stock;
     let times = this.market.ledger.most(offer);
-    for (let k = 0; k < bestItems.length; k++) times = Math.min(times, Math.floor(left[bestItems[k]!]! / bestPods[k]!));
-    return { offer, items: Int32Array.from(bestItems), pods: Int32Array.from(bestPods), times };
+    for (let k = 0; k < bestSize; k++) times = Math.min(times, Math.floor(left[bestItems[k]!]! / bestPods[k]!));
+    return { offer, items: bestItems.slice(0, bestSize), pods: bestPods.slice(0, bestSize), times };
   }
 }

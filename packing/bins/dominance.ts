@@ -127,7 +127,8 @@ function overdrawn(problem: BinProblem, offer: number): boolean {
 
 /** The unbeaten offers of one signature; offers come in order of price. */
 class Frontier {
-  private readonly members: number[] = [];
+  /** What each uses: its capacities, then minus its use of each limit. */
+  private readonly members: Float64Array[] = [];
   private readonly largest: Float64Array;
 
   constructor(
@@ -139,27 +140,32 @@ class Frontier {
 
   admit(offer: number): boolean {
     const { problem, dimensions, largest } = this;
-    const { capacity } = problem.offers;
+    const { offers, limits } = problem;
+    const of = new Float64Array(dimensions.length + limits.length);
     let record = false;
-    for (let d = 0; d < dimensions.length; d++) {
-      const amount = capacity[offer * problem.dimensions + dimensions[d]!]!;
-      if (amount > largest[d]!) {
-        largest[d] = amount;
+    for (let k = 0; k < dimensions.length; k++) {
+      const amount = offers.capacity[offer * problem.dimensions + dimensions[k]!]!;
+      of[k] = amount;
+      if (amount > largest[k]!) {
+        largest[k] = amount;
         record = true;
       }
     }
-    if (!record && this.members.some((member) => this.beats(member, offer))) return false;
-    this.members.push(offer);
+    for (let k = 0; k < limits.length; k++) of[dimensions.length + k] = -limits[k]!.use[offer]!;
+    if (!record && this.isBeaten(of)) return false;
+    this.members.push(of);
     return true;
   }
 
-  private beats(a: number, b: number): boolean {
-    const { problem, dimensions } = this;
-    const { capacity } = problem.offers;
-    for (const d of dimensions) {
-      if (capacity[a * problem.dimensions + d]! < capacity[b * problem.dimensions + d]!) return false;
+  /** The last ones cost most and so are the likeliest to be as large. */
+  private isBeaten(of: Float64Array): boolean {
+    const { members } = this;
+    for (let m = members.length - 1; m >= 0; m--) {
+      const member = members[m]!;
+      let k = 0;
+      while (k < of.length && member[k]! >= of[k]!) k++;
+      if (k === of.length) return true;
     }
-    for (const limit of problem.limits) if (limit.use[a]! > limit.use[b]!) return false;
-    return true;
+    return false;
   }
 }

@@ -13,19 +13,29 @@ export interface Admission {
 
 /** One bin being filled. Scratch space is reused: read `items` and `count` before the next `begin`. */
 export class Filler {
-  /** Items inside, in order of arrival, and how many pods of each item. */
-  readonly items: number[] = [];
+  /** Items inside, in order of arrival: the first `size`; and how many pods of each item. */
+  readonly items: Int32Array;
+  size = 0;
   readonly count: Int32Array;
   readonly residual: Float64Array;
   private readonly capUse: Int32Array;
-  private readonly capsTouched: number[] = [];
+  private readonly capsTouched: Int32Array;
+  private caps = 0;
   private readonly blocked: Int32Array;
-  private readonly blockers: number[] = [];
+  /** An item that is held may come as well: twice at most. */
+  private readonly blockers: Int32Array;
+  private blocking = 0;
   private readonly kinds: Int32Array;
   private readonly weight: Float64Array;
   private readonly slack: Float64Array;
+  /** Twice what is free beyond the slack. */
+  private readonly gap: Float64Array;
 
   constructor(private readonly compiled: Compiled) {
+    this.items = new Int32Array(compiled.items);
+    this.capsTouched = new Int32Array(compiled.capMax.length);
+    this.blockers = new Int32Array(2 * compiled.items);
+    this.gap = new Float64Array(compiled.dims);
     this.count = new Int32Array(compiled.items);
     this.residual = new Float64Array(compiled.dims);
     this.capUse = new Int32Array(compiled.capMax.length);
@@ -37,31 +47,32 @@ export class Filler {
 
   /** Empties the bin and gives it the amounts at `capacity[at]` onwards. */
   begin(capacity: Float64Array, at: number): void {
-    for (const item of this.items) this.count[item] = 0;
-    this.items.length = 0;
-    for (const cap of this.capsTouched) this.capUse[cap] = 0;
-    this.capsTouched.length = 0;
-    for (const item of this.blockers) this.block(item, -1);
-    this.blockers.length = 0;
-    for (let d = 0; d < this.residual.length; d++) this.residual[d] = capacity[at + d]!;
+    const { items, count, residual, capUse, capsTouched, blockers } = this;
+    for (let k = 0; k < this.size; k++) count[items[k]!] = 0;
+    this.size = 0;
+    for (let k = 0; k < this.caps; k++) capUse[capsTouched[k]!] = 0;
+    this.caps = 0;
+    for (let k = 0; k < this.blocking; k++) this.block(blockers[k]!, -1);
+    this.blocking = 0;
+    for (let d = 0; d < residual.length; d++) residual[d] = capacity[at + d]!;
   }
 
   /** Counts what an open bin holds already. */
   occupy(holds: Int32Array, capUse: Int32Array): void {
     for (const item of holds) {
       this.block(item, 1);
-      this.blockers.push(item);
+      this.blockers[this.blocking++] = item;
       // Caps beyond those of the problem are of items that conflict with themselves.
       for (const cap of this.compiled.capsOf[item]!) {
         if (cap < capUse.length || this.capUse[cap]! > 0) continue;
         this.capUse[cap] = 1;
-        this.capsTouched.push(cap);
+        this.capsTouched[this.caps++] = cap;
       }
     }
     for (let cap = 0; cap < capUse.length; cap++) {
       if (capUse[cap] === 0) continue;
       this.capUse[cap] = capUse[cap]!;
-      this.capsTouched.push(cap);
+      this.capsTouched[this.caps++] = cap;
     }
   }
 
@@ -94,19 +105,22 @@ export class Filler {
 
   add(item: number, pods: number): void {
     const { dims, demand, shapeOf, capsOf, conflictsOf } = this.compiled;
+    const { residual, capUse, count } = this;
     const at = shapeOf[item]! * dims;
-    for (let d = 0; d < dims; d++) this.residual[d] = this.residual[d]! - pods * demand[at + d]!;
-    if (this.count[item] === 0) {
-      this.items.push(item);
+    for (let d = 0; d < dims; d++) residual[d] = residual[d]! - pods * demand[at + d]!;
+    if (count[item] === 0) {
+      this.items[this.size++] = item;
       if (conflictsOf[item]!.length > 0) {
         this.block(item, 1);
-        this.blockers.push(item);
+        this.blockers[this.blocking++] = item;
       }
     }
-    this.count[item] = this.count[item]! + pods;
-    for (const cap of capsOf[item]!) {
-      if (this.capUse[cap] === 0) this.capsTouched.push(cap);
-      this.capUse[cap] = this.capUse[cap]! + pods;
+    count[item] = count[item]! + pods;
+    const caps = capsOf[item]!;
+    for (let k = 0; k < caps.length; k++) {
+      const cap = caps[k]!;
+      if (capUse[cap] === 0) this.capsTouched[this.caps++] = cap;
+      capUse[cap] = capUse[cap]! + pods;
     }
   }
 
@@ -128,7 +142,7 @@ export class Filler {
    */
   grow(candidates: Int32Array, candidateCount: number, admit: Admission): number {
     const { dims, demand, kindStart } = this.compiled;
-    const { kinds, residual, weight, slack } = this;
+    const { kinds, residual, weight, slack, gap } = this;
     let live = candidateCount;
     for (let k = 0; k < live; k++) kinds[k] = candidates[k]!;
     let work = 0;
@@ -137,6 +151,7 @@ export class Filler {
       let kept = 0;
       let best = -1;
       let highest = -Infinity;
+      for (let d = 0; d < dims; d++) gap[d] = 2 * (residual[d]! - slack[d]!);
       for (let k = 0; k < live; k++) {
         const kind = kinds[k]!;
         const at = kindStart[kind]! * dims;
@@ -144,9 +159,8 @@ export class Filler {
         let d = 0;
         for (; d < dims; d++) {
           const amount = demand[at + d]!;
-          const free = residual[d]!;
-          if (amount > free) break;
-          score += weight[d]! * amount * (2 * (free - slack[d]!) - amount);
+          if (amount > residual[d]!) break;
+          score += weight[d]! * amount * (gap[d]! - amount);
         }
         if (d < dims) continue;
         if (score > highest) {

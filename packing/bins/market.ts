@@ -17,6 +17,12 @@ export interface Shelf {
   readonly tightest: number;
 }
 
+/** What a bin holds: the first `size` of `items`. */
+interface Inside {
+  readonly items: Int32Array;
+  readonly size: number;
+}
+
 /** Offers are passed over by blocks of this size. */
 export const blockBits = 3;
 const blockSize = 1 << blockBits;
@@ -172,8 +178,8 @@ export class Market {
     return low;
   }
 
-  /** The cheapest offer with room for `content` that admits all `items`, no dearer than `offer`, which does. */
-  cheapest(content: Float64Array, items: readonly number[] | Int32Array, set: number, offer: number): number {
+  /** The cheapest offer with room for `content` that admits all items `inside`, no dearer than `offer`, which does. */
+  cheapest(content: Float64Array, inside: Inside, set: number, offer: number): number {
     const { compiled, prices } = this;
     const { dims, capacity, price } = compiled;
     const offers = compiled.offersOfSet[set]!;
@@ -185,14 +191,14 @@ export class Market {
       this.work++;
       let d = 0;
       while (d < dims && content[d]! <= capacity[o * dims + d]!) d++;
-      if (d === dims && this.admitsAll(o, items) && this.ledger.allows(o)) return o;
+      if (d === dims && this.admitsAll(o, inside) && this.ledger.allows(o)) return o;
     }
     return offer;
   }
 
-  private admitsAll(offer: number, items: readonly number[] | Int32Array): boolean {
+  private admitsAll(offer: number, { items, size }: Inside): boolean {
     const { inSet, sets, setOf, shapeOf } = this.compiled;
-    for (let k = 0; k < items.length; k++) if (inSet[offer * sets + setOf[shapeOf[items[k]!]!]!] === 0) return false;
+    for (let k = 0; k < size; k++) if (inSet[offer * sets + setOf[shapeOf[items[k]!]!]!] === 0) return false;
     return true;
   }
 }

@@ -38,11 +38,16 @@ export function mergeItems(
 
   const of = new Int32Array(items.count);
   const members: number[][] = [];
-  const known = new Map<string, number>();
+  // Equal demands of one set are next to each other in the order; what else must be alike is seldom anything.
+  let known = new Map<string, number>();
+  let before = -1;
   for (const i of order.items) {
+    if (before < 0 || setOf[i] !== setOf[before] || !isDemandEqual(items.demand, dimensions, before, i)) {
+      known = new Map<string, number>();
+    }
+    before = i;
     if (conflicts[i]!.length > 1) conflicts[i] = [...new Set(conflicts[i])].sort((a, b) => a - b);
-    let key = `${setOf[i]!}|`;
-    for (let d = 0; d < dimensions; d++) key += `${items.demand[i * dimensions + d]!} `;
+    let key = '';
     if (caps[i]!.length > 0) key += `|c${caps[i]!.join()}`;
     if (conflicts[i]!.length > 0) key += `|x${conflicts[i]!.join()}`;
     if (openSets.length > 0) key += '|o' + openSets.map((bits) => (hasBit(bits, i) ? 1 : 0)).join('');
@@ -57,7 +62,9 @@ export function mergeItems(
   }
   // Most lists are empty or alike: one array serves all of a kind.
   const shared = new Map<string, Int32Array>();
+  const none = new Int32Array(0);
   const share = (list: readonly number[]): Int32Array => {
+    if (list.length === 0) return none;
     const text = list.join();
     let array = shared.get(text);
     if (array === undefined) shared.set(text, (array = Int32Array.from(list)));
@@ -71,6 +78,11 @@ export function mergeItems(
     capMax: Int32Array.from(capMax),
     conflictsOf: members.map((list) => share([...new Set(conflicts[list[0]!]!.map((other) => of[other]!))])),
   };
+}
+
+function isDemandEqual(demand: Float64Array, dimensions: number, a: number, b: number): boolean {
+  for (let d = 0; d < dimensions; d++) if (demand[a * dimensions + d] !== demand[b * dimensions + d]) return false;
+  return true;
 }
 
 function listPerItem(count: number, groups: readonly Int32Array[]): number[][] {

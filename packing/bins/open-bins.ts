@@ -46,9 +46,9 @@ export function fillOpenBins(
     for (let rank = 1; rank <= tiers.count; rank++) {
       filler.grow(live, count, { left, sets: tiers.of, rank, items: admitted });
     }
-    if (filler.items.length === 0) continue;
-    const items = Int32Array.from(filler.items);
-    const pods = Int32Array.from(filler.items, (item) => filler.count[item]!);
+    if (filler.size === 0) continue;
+    const items = filler.items.slice(0, filler.size);
+    const pods = items.map((item) => filler.count[item]!);
     for (let k = 0; k < items.length; k++) left[items[k]!] = left[items[k]!]! - pods[k]!;
     filled[b] = { offer: -1, items, pods, times: 1 };
   }

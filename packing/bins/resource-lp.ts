@@ -188,13 +188,15 @@ class JointProgram {
     const { dims, offers, capacity, price } = compiled;
     const best = new Int32Array(supply.count).fill(-1);
     const highest = new Float64Array(supply.count).fill(1 + 1e-7);
+    const { duals } = simplex;
+    const rate = Float64Array.from(supplyRow, (row, k) => duals[row]! / unit[k % dims]!);
+    const valued = Array.from(capRow.keys()).filter((cap) => capRow[cap]! >= 0 && duals[capRow[cap]!] !== 0);
     for (let o = 0; o < offers; o++) {
       const k = supply.of[o]!;
       let worth = 0;
-      for (let d = 0; d < dims; d++)
-        worth += (simplex.duals[supplyRow[k * dims + d]!]! / unit[d]!) * capacity[o * dims + d]!;
-      for (let cap = 0; cap < capRow.length; cap++) {
-        if (capRow[cap]! >= 0 && reach[cap * offers + o] === 1) worth += simplex.duals[capRow[cap]!]!;
+      for (let d = 0; d < dims; d++) worth += rate[k * dims + d]! * capacity[o * dims + d]!;
+      for (let c = 0; c < valued.length; c++) {
+        if (reach[valued[c]! * offers + o] === 1) worth += duals[capRow[valued[c]!]!]!;
       }
       if (worth > highest[k]! * price[o]!) {
         highest[k] = worth / price[o]!;

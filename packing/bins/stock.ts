@@ -30,7 +30,9 @@ export class Stock {
   readonly setLive: Uint8Array;
   private readonly usable: Float64Array;
   private readonly usablePods: Float64Array;
-  private items: Int32Array;
+  /** Items that may have pods left: the first `size`. */
+  private readonly items: Int32Array;
+  private size = 0;
   private readonly capLeft: Int32Array;
   private lead = 0;
 
@@ -39,7 +41,8 @@ export class Stock {
     private readonly market: Market,
   ) {
     this.kinds = new Int32Array(compiled.kinds);
-    this.left = this.items = new Int32Array(0);
+    this.left = new Int32Array(0);
+    this.items = new Int32Array(compiled.items);
     this.own = new Float64Array(compiled.supply.count * compiled.dims);
     this.others = new Float64Array(compiled.supply.count * compiled.dims);
     this.othersRate = new Float64Array(compiled.supply.count);
@@ -51,7 +54,8 @@ export class Stock {
 
   /** Takes on the pods that `left` counts of `items` (ascending). */
   open(items: Int32Array, left: Int32Array): void {
-    this.items = items;
+    this.items.set(items);
+    this.size = items.length;
     this.left = left;
   }
 
@@ -64,10 +68,12 @@ export class Stock {
     this.live = 0;
     this.worth = 0;
     let lead = -1;
-    for (let k = 0; k < items.length; k++) {
+    let live = 0;
+    for (let k = 0; k < this.size; k++) {
       const item = items[k]!;
       const pods = left[item]!;
       if (pods === 0) continue;
+      items[live++] = item;
       const shape = shapeOf[item]!;
       const set = setOf[shape]!;
       setLive[set] = 1;
@@ -78,6 +84,7 @@ export class Stock {
       for (let c = 0; c < caps.length; c++) capLeft[caps[c]!] = capLeft[caps[c]!]! + pods;
       if (lead < 0 || this.before(shape, shapeOf[lead]!)) lead = item;
     }
+    this.size = live;
     this.lead = lead;
     return lead >= 0;
   }
@@ -100,7 +107,7 @@ export class Stock {
     }
     if (scarcest >= 0) {
       let item = -1;
-      for (let k = 0; k < items.length; k++) {
+      for (let k = 0; k < this.size; k++) {
         const i = items[k]!;
         if (left[i] === 0 || !capsOf[i]!.includes(scarcest)) continue;
         if (item < 0 || market.worth[shapeOf[i]!]! > market.worth[shapeOf[item]!]!) item = i;
@@ -119,7 +126,7 @@ export class Stock {
     const dear = alike * market.dearness[seed.set]!;
     usable.fill(0);
     usablePods.fill(0);
-    for (let k = 0; k < items.length; k++) {
+    for (let k = 0; k < this.size; k++) {
       const item = items[k]!;
       if (left[item] === 0) continue;
       const pods = left[item]! * this.shareInOneBin(item);
@@ -174,7 +181,7 @@ export class Stock {
       for (const other of sets) if (market.dearness[other]! >= dear) beside[other] = 1;
     }
     let worth = 0;
-    for (let k = 0; k < items.length; k++) {
+    for (let k = 0; k < this.size; k++) {
       const shape = shapeOf[items[k]!]!;
       if (beside[setOf[shape]!] === 1) worth += left[items[k]!]! * market.worth[shape]!;
     }
