@@ -5,6 +5,7 @@ import { DomainError } from '../core/failures.js';
 import { hashText } from '../core/hash.js';
 import { parseResources } from '../core/resources.js';
 import { nodePoolHash, nodePoolHashVersion } from '../disruption/node-pool-hash.js';
+import { isStatic, nodeLimit } from '../disruption/static-capacity.js';
 import type { NewObject } from '../kube/port.js';
 import type { ClaimActivities, ClaimPlan, CreateClaimsInput, CreatedClaim } from './contract.js';
 import type { ActivityDeps } from './deps.js';
@@ -34,7 +35,8 @@ async function createClaims(
         chunk.map(async (plan, offset): Promise<Outcome> => {
           const index = start + offset;
           const pool = pools.get(plan.nodePool);
-          const refusal = pool === undefined ? `NodePool ${plan.nodePool} is gone` : usage.exceeded(pool);
+          const name = nameOf(input, plan, index);
+          const refusal = pool === undefined ? `NodePool ${plan.nodePool} is gone` : usage.refuses(pool, name);
           if (pool === undefined || refusal !== undefined) return { index, reason: refusal ?? '' };
           return create(deps, input, { plan, pool, index });
         }),
@@ -52,9 +54,8 @@ async function create(
   input: CreateClaimsInput,
   { plan, pool, index }: { plan: ClaimPlan; pool: NodePool; index: number },
 ): Promise<CreatedClaim> {
-  const key = `${input.planId}/${index}`;
-  // Hashed twice: keys that differ in their last digit alone give names that look alike otherwise.
-  const name = `${plan.nodePool}-${hashText(hashText(key)).slice(0, 10)}`;
+  const key = keyOf(input, index);
+  const name = nameOf(input, plan, index);
   const { outcome, object } = await deps.kube.create('NodeClaim', claimOf(plan, pool, input.typeLists, { name, key }));
   if (outcome === 'exists' && object.metadata.annotations?.[annotations.plan] !== key) {
     throw new DomainError('Invalid', `NodeClaim ${name} exists and is none of this plan`);
@@ -67,6 +68,13 @@ async function create(
     nodePool: plan.nodePool,
     index,
   };
+}
+
+const keyOf = ({ planId }: CreateClaimsInput, index: number): string => `${planId}/${index}`;
+
+function nameOf(input: CreateClaimsInput, { nodePool }: ClaimPlan, index: number): string {
+  // Hashed twice: keys that differ in their last digit alone give names that look alike otherwise.
+  return `${nodePool}-${hashText(hashText(keyOf(input, index))).slice(0, 10)}`;
 }
 
 /** The claim that a plan asks for: the pool's template narrowed by what packing decided (section 2.10). */
@@ -145,11 +153,15 @@ function announce(deps: ActivityDeps, { reason }: CreateClaimsInput, plan: Claim
 /** What pools use now, from the live claims: planning may have run on an older state (section 2.5). */
 class Usage {
   private readonly used = new Map<string, Record<string, number>>();
+  /** Names of a pool's claims, those that are being deleted included. */
+  private readonly names = new Map<string, Set<string>>();
 
   constructor(claims: readonly NodeClaim[]) {
     for (const { metadata, status } of claims) {
-      if (metadata.deletionTimestamp !== undefined) continue;
       const pool = metadata.labels?.[labels.nodePool] ?? '';
+      const names = this.names.get(pool) ?? new Set();
+      this.names.set(pool, names.add(metadata.name ?? ''));
+      if (metadata.deletionTimestamp !== undefined) continue;
       const sum = this.used.get(pool) ?? { nodes: 0 };
       sum.nodes = (sum.nodes ?? 0) + 1;
       for (const [name, amount] of Object.entries(parseResources(status?.capacity))) {
@@ -159,7 +171,23 @@ class Usage {
     }
   }
 
-  exceeded(pool: NodePool): string | undefined {
+  /** Why the claim of this name is not to be created. One that is there already is not refused a second time. */
+  refuses(pool: NodePool, name: string): string | undefined {
+    return isStatic(pool) ? this.refusesStatic(pool, name) : this.exceeded(pool);
+  }
+
+  /** `limits.nodes` of a static pool is never exceeded, nodes that are on their way out included (section 4.17). */
+  private refusesStatic(pool: NodePool, name: string): string | undefined {
+    const nodePool = pool.metadata.name ?? '';
+    const names = this.names.get(nodePool) ?? new Set();
+    this.names.set(nodePool, names);
+    if (names.has(name)) return undefined;
+    if (names.size >= nodeLimit(pool)) return `limits.nodes of NodePool ${nodePool} leaves no room`;
+    names.add(name);
+    return undefined;
+  }
+
+  private exceeded(pool: NodePool): string | undefined {
     const used = this.used.get(pool.metadata.name ?? '') ?? {};
     for (const [name, limit] of Object.entries(parseResources(pool.spec.limits))) {
       if ((used[name] ?? 0) > limit) return `${name} of NodePool ${pool.metadata.name ?? ''} exceeds its limit`;

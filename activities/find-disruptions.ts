@@ -13,6 +13,7 @@ import { findConsolidation, noSearch } from './find-consolidation.js';
 import { findDrift } from './find-drift.js';
 import type { DriftAside } from './find-drift.js';
 import { findEmpty } from './find-empty.js';
+import { findStaticDrift } from './find-static-drift.js';
 
 const heldKept = 20;
 const budgetsKept = 60;
@@ -41,7 +42,7 @@ export class Finder {
     const context = await disruptionContext(deps, view);
     const methods: readonly (() => Found | Promise<Found>)[] = [
       () => findEmpty(context),
-      // Static capacity drifts by claims, not by pods (section 4.17): `StaticDrift` is to stand here.
+      () => findStaticDrift(deps, context),
       () => findDrift(deps, context, this.aside),
       () => findConsolidation(deps, context, { last: this.last, changes: this.changes }),
     ];

@@ -7,6 +7,7 @@ import { createEscalationActivities } from './escalation.js';
 import { createLaunchActivities } from './launch.js';
 import { createPlanningActivities } from './planning.js';
 import { createRepairActivities } from './repair.js';
+import { createReplicasActivities } from './replicas.js';
 import { createRolloutActivities } from './rollout.js';
 import { createRotationActivities } from './rotation.js';
 import { createTerminationActivities } from './termination.js';
@@ -27,6 +28,7 @@ export function createActivities(deps: ActivityDeps): {
       ...createDisruptionActivities(deps),
       ...createEscalationActivities(deps),
       ...createRepairActivities(deps),
+      ...createReplicasActivities(deps),
       ...createRolloutActivities(deps),
       ...createRotationActivities(deps),
     }),

@@ -1,4 +1,4 @@
-import type { ApprovalAsked, Candidate, ClaimRef } from '../workflows/messages.js';
+import type { ApprovalAsked, Candidate, ClaimPlan, ClaimRef } from '../workflows/messages.js';
 
 /** How a node is to go when it has expired, as the policy of its pool says now (section 4.13). */
 export type ExpiryView =
@@ -15,6 +15,13 @@ export type ExpiryView =
       readonly approval?: ApprovalAsked;
       /** Why the policy wants the node left alone, such as `mode: Recommend`. */
       readonly leftAlone?: string;
+      /** Of a static pool (section 4.17), once it is due: the one node that takes its place, whatever pods it has. */
+      readonly successor?: {
+        readonly replacements: readonly ClaimPlan[];
+        readonly typeLists: readonly (readonly string[])[];
+      };
+      /** Of a static pool: why there can be no node beside it, so that it goes first. */
+      readonly noRoom?: string;
     };
 
 export interface RotationActivities {

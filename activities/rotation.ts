@@ -5,10 +5,14 @@ import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
 import { rotationTimes } from '../disruption/expiry.js';
 import { rulingOf } from '../disruption/limits.js';
 import { rulesOf } from '../disruption/pool-rules.js';
+import { isStatic, nodeLimit } from '../disruption/static-capacity.js';
 import type { ClaimRef } from '../workflows/messages.js';
+import { blankClaim } from './blank-claim.js';
+import { claimPlans } from './claim-plans.js';
 import { cataloguesOf, nodeOf, poolOf, priceOf } from './cluster.js';
 import type { ActivityDeps } from './deps.js';
 import { identityOf, labelsOf } from './labels-of.js';
+import { countsOf } from './replicas.js';
 import type { ExpiryView, RotationActivities } from './rotation-contract.js';
 import { withFailures } from './to-failure.js';
 import { getClaim } from './writes.js';
@@ -30,14 +34,37 @@ async function viewExpiry(
   const node = nodeOf(deps.cache, claim);
   const catalogues = pool === undefined ? undefined : await cataloguesOf(deps, [pool]);
   const pricePerHour = priceOf(claim, catalogues?.get(pool?.metadata.name ?? '')) ?? 0;
+  const terms = termsOf(pool, policies, claim, expiresAt);
   return {
     state: 'live',
-    ...termsOf(pool, policies, claim, expiresAt),
+    ...terms,
+    ...(terms.beginAt > deps.now() ? {} : await successorOf(deps, pool, ref.uid)),
     ...(node === undefined
       ? {}
       : { candidate: { claim: identityOf(claim), node: node.metadata.name ?? '', ...labelsOf(claim), pricePerHour } }),
     ...(asked === undefined ? {} : { approval: asked }),
   };
+}
+
+/**
+ * A static pool replaces a node by one of its own, where `limits.nodes` has room for both. Pods are not asked: those that
+ * the pool is for would find no other place.
+ */
+async function successorOf(
+  deps: ActivityDeps,
+  pool: NodePool | undefined,
+  uid: string,
+): Promise<Pick<Extract<ExpiryView, { state: 'live' }>, 'successor' | 'noRoom'>> {
+  if (pool === undefined || !isStatic(pool) || !deps.gates.StaticCapacity) return {};
+  const counts = await countsOf(deps, pool, []);
+  const others = counts.unreplaced.filter(({ claim }) => claim.metadata.uid !== uid).length;
+  if (nodeLimit(pool) - counts.total - others < 1) {
+    return { noRoom: `limits.nodes of ${nodeLimit(pool)} leaves no room beside it` };
+  }
+  const blank = await blankClaim(deps, pool);
+  if ('reason' in blank) return {};
+  const { claims, typeLists } = claimPlans([blank], 0);
+  return { successor: { replacements: claims, typeLists } };
 }
 
 type Terms = Pick<Extract<ExpiryView, { state: 'live' }>, 'mode' | 'beginAt' | 'mustGoAt' | 'leftAlone'>;

@@ -26,12 +26,25 @@ export async function validateCandidates(deps: ActivityDeps, input: Input): Prom
   const decision = input.decision ?? emptiness;
   const context = await contextBeside(deps, decision.alongside);
   const { valid, dropped } = sift(candidates, decision.method, context);
+  const lost = decision.method === 'drift' ? await lostReplacement(deps, created) : undefined;
+  if (lost !== undefined) {
+    return { valid: [], dropped: candidates.map(({ node }) => ({ node, why: `its replacement ${lost} is gone` })) };
+  }
   if (decision.method === 'empty' || decision.method === 'drift') return { valid, dropped };
   if (dropped.length > 0) return { valid: [], dropped };
   const why = await whyOtherwise(deps, context, { candidates, decision, created });
   if (why === undefined) return { valid, dropped };
   deps.metrics.count('voluntary_disruption_failed_validations_total', { consolidation_type: decision.method });
   return { valid: [], dropped: candidates.map(({ node }) => ({ node, why })) };
+}
+
+/** After a hold the replacement may have gone: a static pool takes away what it has too many of. */
+async function lostReplacement(deps: ActivityDeps, created: readonly string[]): Promise<string | undefined> {
+  for (const name of created) {
+    const claim = await deps.kube.get('NodeClaim', { name });
+    if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return name;
+  }
+  return undefined;
 }
 
 /** The cluster now, with the nodes of disruptions that were decided before on their way out. */

@@ -19,6 +19,7 @@ import { watchUndrainable } from './undrainable.js';
 import { watchOldAnnotations } from './old-annotations.js';
 import { watchPendingPods } from './pending-pods.js';
 import { watchReservations } from './reservations.js';
+import { watchStaticPools } from './static-pools.js';
 import { Starter } from './starter.js';
 
 const karpenterLookMs = 5000;
@@ -109,6 +110,7 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
     watchUndrainable(context),
     watchOldAnnotations(context),
     watchReservations(context),
+    watchStaticPools(context),
   ];
   try {
     await watchInterruptions(context, signal);

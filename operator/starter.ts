@@ -14,6 +14,7 @@ import type {
   DisruptInput,
   HandleInterruptionInput,
   InterruptionNotice,
+  KeepReplicasInput,
   LaunchNodeInput,
   ProvisionInput,
   RepairNodeInput,
@@ -27,6 +28,7 @@ import {
   interruptionSignal,
   nodeChangedSignal,
   podsPendingSignal,
+  replicasChangedSignal,
   rolloutChangedSignal,
   taskQueues,
 } from '../workflows/messages.js';
@@ -109,6 +111,19 @@ export class Starter {
   async expire(claim: ClaimRef, nodePool: string, expiresAt: number): Promise<'started' | 'known'> {
     const input: RotateExpiredInput = { cluster: this.cluster, claim, nodePool, expiresAt, byPolicy: true };
     return this.start('rotateExpired', workflowIds.expire(this.cluster, claim.uid), `${claim.name}: expiry`, input);
+  }
+
+  /** A static pool, or one of its claims, changed. */
+  async keepReplicas(nodePool: string, poolUid: string): Promise<void> {
+    const input: KeepReplicasInput = { cluster: this.cluster, nodePool, poolUid };
+    await this.client.workflow.signalWithStart('keepReplicas', {
+      workflowId: workflowIds.replicas(this.cluster, poolUid),
+      taskQueue: this.taskQueue,
+      args: [input],
+      signal: replicasChangedSignal,
+      signalArgs: [],
+      staticSummary: `${nodePool}: as many nodes as its replicas say`,
+    });
   }
 
   /** Waves for the drifted nodes of a pool; `known` while they run. */

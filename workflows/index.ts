@@ -4,6 +4,7 @@ export { consolidate } from './consolidate.js';
 export { disrupt } from './disrupt.js';
 export { explainPod } from './explain-pod.js';
 export { handleInterruption } from './handle-interruption.js';
+export { keepReplicas } from './keep-replicas.js';
 export { launchNode } from './launch-node.js';
 export { measureSavings } from './measure-savings.js';
 export { provision } from './provision.js';

@@ -6,6 +6,7 @@ import type { ClaimRef, LeavingNode } from './refs.js';
 
 export * from './disruption-messages.js';
 export * from './oversight-messages.js';
+export * from './replicas-messages.js';
 export * from './rollout-messages.js';
 export type * from './repair-messages.js';
 export type { ClaimPlan, ClaimRef, LeavingNode } from './refs.js';

@@ -11,6 +11,7 @@ import type {
   RepairActivities,
   TerminationActivities,
 } from '../activities/contract.js';
+import type { ReplicasActivities } from '../activities/replicas-contract.js';
 import type { RolloutActivities } from '../activities/rollout-contract.js';
 import type { RotationActivities } from '../activities/rotation-contract.js';
 import { taskQueues } from './messages.js';
@@ -21,6 +22,7 @@ type KubernetesActivities = ClaimActivities &
   DisruptionActivities &
   EscalationActivities &
   RepairActivities &
+  ReplicasActivities &
   RolloutActivities &
   RotationActivities;
 

@@ -42,7 +42,7 @@ export class ReplacementLaunches {
   }
 
   /** Gives why some were not created; they are all launched that were. */
-  async create({ replacements, typeLists }: Decision): Promise<string | undefined> {
+  async create({ replacements, typeLists }: Pick<Decision, 'replacements' | 'typeLists'>): Promise<string | undefined> {
     const { workflowId, firstExecutionRunId } = workflowInfo();
     const { created, refused } = await activitiesOf(this.cluster).kube.createClaims.executeWithOptions(
       { summary: `create ${replacements.length} NodeClaims`, startToCloseTimeout: '5 minutes' },

@@ -7,6 +7,7 @@ import { isAborted, Oversight, withReason } from './oversight.js';
 import { endNode } from './node-end.js';
 import { Progress } from './progress.js';
 import { activitiesOf } from './proxies.js';
+import { ReplacementLaunches } from './replacement-launches.js';
 import { Replacements } from './replacements.js';
 import { Slots } from './slots.js';
 import type { Slot } from './slots.js';
@@ -47,6 +48,7 @@ class Rotation {
   private readonly slots: Slots;
   private changed = false;
   private slot: Slot | undefined;
+  private launches: ReplacementLaunches | undefined;
   private marked: Candidate | undefined;
   private hurried = false;
   private agreed: boolean;
@@ -86,7 +88,7 @@ class Rotation {
   }
 
   end(outcome: RotateExpiredResult['outcome'], reason?: string): RotateExpiredResult {
-    const replacements = this.replacements.claims.map(({ name }) => name);
+    const replacements = this.launches?.names ?? this.replacements.claims.map(({ name }) => name);
     this.progress.enter(outcome, reason === undefined ? {} : { facts: { [`${outcome} because`]: reason } });
     return { outcome, replacements, ...(reason === undefined ? {} : { reason }) };
   }
@@ -131,6 +133,7 @@ class Rotation {
       const refusal = await this.consent(view);
       if (refusal !== undefined) return refusal;
       if (!(await this.leave(view, candidate))) continue;
+      if (view.noRoom !== undefined) return this.terminate('forced');
       const ready = await this.replace(view, candidate);
       if (ready === 'ready') return this.terminate('rotated');
       if (ready === 'failed') await this.pause(view, 'another attempt to replace it', retryMs);
@@ -177,13 +180,14 @@ class Rotation {
     this.marked = candidate;
     await activities.kube.taintCandidates({ reason: 'Expired', candidates: [candidate] });
     const wait = Math.min(attemptMs, restOf(view));
-    await replacements.request([candidate.node], 'expired', wait);
+    if (view.successor === undefined) await replacements.request([candidate.node], 'expired', wait);
     this.progress.enter('replacing', {
       waitingFor: 'the replacement to be up',
       until: workflowNow() + wait,
       facts: { node: candidate.node },
     });
-    const verdict = await replacements.settled(wait);
+    const verdict =
+      view.successor === undefined ? await replacements.settled(wait) : await this.succeed(view.successor, wait);
     oversight.throwIfAborted();
     if (verdict === 'ready') {
       if (!oversight.isHeld) return 'ready';
@@ -196,6 +200,15 @@ class Rotation {
     await this.slot?.giveBack();
     this.slot = undefined;
     return 'failed';
+  }
+
+  /** A node of a static pool has one successor of the pool's own, whatever runs on it (section 4.17). */
+  private async succeed(successor: NonNullable<Live['successor']>, ms: number): Promise<'ready' | 'failed'> {
+    const launches = (this.launches ??= new ReplacementLaunches(this.input.cluster, 'expired'));
+    const refused = await launches.create(successor);
+    if (refused !== undefined) return 'failed';
+    const lost = await launches.initialized(ms, () => this.oversight.isAborted);
+    return lost === undefined ? 'ready' : 'failed';
   }
 
   private async unmark(): Promise<void> {

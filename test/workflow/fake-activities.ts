@@ -23,6 +23,7 @@ import type {
   TerminationActivities,
   TerminationStart,
 } from '../../activities/contract.js';
+import type { ReplicasActivities, ReplicasView } from '../../activities/replicas-contract.js';
 import type { RolloutActivities, RolloutView } from '../../activities/rollout-contract.js';
 import type { ExpiryView, RotationActivities } from '../../activities/rotation-contract.js';
 import type { Candidate, ClaimRef } from '../../workflows/messages.js';
@@ -70,6 +71,7 @@ export class FakeActivities
     DrainActivities,
     EscalationActivities,
     RepairActivities,
+    ReplicasActivities,
     RotationActivities,
     RolloutActivities,
     DisruptionActivities
@@ -110,6 +112,7 @@ export class FakeActivities
   /** One after the other; the last one stays. */
   expiry: ExpiryView[] = [{ state: 'gone' }];
   rollout: (launched: readonly ClaimRef[]) => RolloutView = () => ({ state: 'superseded', by: 'nothing' });
+  replicas: (leaving: readonly string[]) => ReplicasView = () => ({ state: 'gone', why: 'the NodePool is gone' });
   rolledBack: Awaited<ReturnType<RolloutActivities['rollBack']>> = { outcome: 'nothing', why: 'none is good' };
   instance: InstanceView = { state: 'unknown' };
 
@@ -321,6 +324,10 @@ export class FakeActivities
         };
       }),
     });
+  }
+
+  async viewReplicas({ leaving }: { leaving: readonly string[] }): Promise<ReplicasView> {
+    return Promise.resolve(this.replicas(leaving));
   }
 
   async viewRollout({ launched }: { launched: readonly ClaimRef[] }): Promise<RolloutView> {

@@ -21,36 +21,62 @@ jest.setTimeout(60_000);
  */
 export class WorkflowRig {
   private seen: { readonly workflowId: string; readonly runId?: string }[] = [];
+  private workers: { worker: Worker; running: Promise<void> }[] = [];
   private activities: Readonly<Record<string, (input: unknown) => Promise<unknown>>> = {};
 
   private constructor(
     readonly env: TestWorkflowEnvironment,
     private readonly workflowBundle: WorkflowBundleWithSourceMap,
-    private readonly workers: { worker: Worker; running: Promise<void> }[],
+    private readonly names: readonly string[],
+    private readonly forgetful: boolean,
   ) {}
 
-  /** Serves the activities of these names; `use` says by whom. */
-  static async start(names: readonly string[]): Promise<WorkflowRig> {
+  /**
+   * Serves the activities of these names; `use` says by whom. With `forgetful` nothing is cached: every step of every
+   * workflow is taken by a worker that knows its history alone, as after a crash.
+   */
+  static async start(names: readonly string[], { forgetful = false } = {}): Promise<WorkflowRig> {
     const path = (await ensureToolchain(['temporal-test-server'])).temporalTestServer!;
     const bundle = await bundleQuietly();
     const env = await startServer(path);
     await addSearchAttributes(env.connection, env.namespace ?? 'default', Object.values(searchAttributes));
-    const rig = new WorkflowRig(env, bundle, []);
+    const rig = new WorkflowRig(env, bundle, names, forgetful);
+    await rig.startWorkers();
+    return rig;
+  }
+
+  /**
+   * Another worker takes over. For a rig that is `forgetful`: this server never gives up on the sticky queue of one that is
+   * gone. No activity may be held: time would never be skipped again for one whose worker is gone.
+   */
+  async replaceWorkers(): Promise<void> {
+    await this.settle();
+    await this.stopWorkers();
+    await this.startWorkers();
+  }
+
+  private async startWorkers(): Promise<void> {
     const activities = Object.fromEntries(
-      names.map((name) => [name, async (input: unknown) => rig.activities[name]!(input)]),
+      this.names.map((name) => [name, async (input: unknown) => this.activities[name]!(input)]),
     );
     for (const [name, taskQueue] of Object.entries(taskQueues(cluster))) {
       const worker = await Worker.create({
-        connection: env.nativeConnection,
+        connection: this.env.nativeConnection,
         taskQueue,
         activities,
         shutdownGraceTime: '100 ms',
         shutdownForceTime: '2 seconds',
-        ...(name === 'control' ? { workflowBundle: bundle } : {}),
+        ...(this.forgetful ? { maxCachedWorkflows: 0 } : {}),
+        ...(name === 'control' ? { workflowBundle: this.workflowBundle } : {}),
       });
-      rig.workers.push({ worker, running: worker.run() });
+      this.workers.push({ worker, running: worker.run() });
     }
-    return rig;
+  }
+
+  private async stopWorkers(): Promise<void> {
+    for (const { worker } of this.workers) worker.shutdown();
+    await Promise.all(this.workers.map(({ running }) => running));
+    this.workers = [];
   }
 
   /** Who answers activities from now on. */
@@ -129,8 +155,7 @@ export class WorkflowRig {
   }
 
   async close(): Promise<void> {
-    for (const { worker } of this.workers) worker.shutdown();
-    await Promise.all(this.workers.map(({ running }) => running));
+    await this.stopWorkers();
     await this.env.teardown();
   }
 

@@ -1,0 +1,93 @@
+import { conditionOf, isTrue, transitionOf } from '../core/conditions.js';
+import type { NodePool } from '../api/karpenter/node-pool.js';
+import type { NodeView } from '../disruption/candidates.js';
+import { whyNotCandidate } from '../disruption/candidates.js';
+import { isReschedulable } from '../disruption/pods.js';
+import { isStatic, staticCounts, staticDriftRoom } from '../disruption/static-capacity.js';
+import { compareText } from '../packing/compare.js';
+import { blankClaim } from './blank-claim.js';
+import type { Finding, Found } from './decision-record.js';
+import type { ActivityDeps } from './deps.js';
+import type { DisruptionContext } from './disruption-context.js';
+import { allowedFor, candidateOf, nameOf, pausableOf, poolNameOf, whyPaused } from './disruption-context.js';
+import { replacementsIn } from './replicas.js';
+
+type Held = { nodePool: string; why: string }[];
+
+/**
+ * Section 4.6, StaticDrift: as many drifted nodes of each static pool as its budgets and `limits.nodes` let go, each a
+ * command of its own with one new node of the pool's template. What runs on them counts for nothing.
+ */
+export async function findStaticDrift(deps: ActivityDeps, context: DisruptionContext): Promise<Found> {
+  const held: Held = [];
+  const checks: number[] = [];
+  const findings: Finding[] = [];
+  if (!deps.gates.StaticCapacity) return { findings, held, checks };
+  for (const [name, pool] of [...context.pools].sort(([a], [b]) => compareText(a, b))) {
+    if (!isStatic(pool)) continue;
+    const going = candidatesOf(deps, context, { name, pool }, { held, checks });
+    if (going.length === 0) continue;
+    const blank = await blankClaim(deps, pool);
+    if ('reason' in blank) {
+      held.push({ nodePool: name, why: `${nameOf(going[0]!)} has drifted: no new node can be had: ${blank.reason}` });
+      continue;
+    }
+    findings.push(
+      ...going.map((view): Finding => {
+        const reason = conditionOf(view.claim.status?.conditions, 'Drifted')?.reason ?? 'Drifted';
+        return {
+          reason: 'Drifted',
+          method: 'drift',
+          candidates: [candidateOf(view)],
+          replacements: [blank],
+          moves: [],
+          alternatives: [{ nodes: nameOf(view), why: `it has drifted: ${reason}` }],
+        };
+      }),
+    );
+  }
+  return { findings, held, checks };
+}
+
+/** The drifted nodes of a pool that may be replaced now, in Karpenter's order. */
+function candidatesOf(
+  deps: ActivityDeps,
+  context: DisruptionContext,
+  { name, pool }: { name: string; pool: NodePool },
+  { held, checks }: { held: Held; checks: number[] },
+): readonly NodeView[] {
+  const members = context.views.filter((view) => poolNameOf(view) === name);
+  const drifted = members
+    .filter(({ claim }) => isTrue(claim.status?.conditions, 'Drifted'))
+    .filter((view) => {
+      const why = whyPaused(context.pauses, 'Drifted', pausableOf(view)) ?? whyNotCandidate(view, context, 'eventual');
+      if (why !== undefined) held.push({ nodePool: name, why: `${nameOf(view)} has drifted: ${why}` });
+      return why === undefined;
+    })
+    .sort(emptyThenOldest);
+  if (drifted.length === 0) return [];
+  const counts = staticCounts(members, {
+    leaving: new Set(),
+    claimed: context.claimed,
+    isReplaced: replacementsIn(
+      deps.cluster,
+      members.map(({ claim }) => claim),
+    ),
+  });
+  const room = staticDriftRoom(pool, counts);
+  const { allowed, ruledBy, changesAt } = allowedFor(context, name, 'Drifted');
+  if (room < drifted.length || allowed < drifted.length) {
+    const why =
+      room <= allowed ? 'replicas and limits.nodes leave' : `${ruledBy ?? 'what is disrupting already'} allows`;
+    held.push({ nodePool: name, why: `${drifted.length} nodes have drifted: ${why} ${Math.min(room, allowed)} now` });
+    if (changesAt !== undefined) checks.push(changesAt);
+  }
+  return drifted.slice(0, Math.min(room, allowed));
+}
+
+/** Nodes without pods to move first, then who drifted first (section 4.6, scenario 91). */
+function emptyThenOldest(a: NodeView, b: NodeView): number {
+  const full = ({ pods }: NodeView): number => Number(pods.some(isReschedulable));
+  const since = ({ claim }: NodeView): number => transitionOf(claim.status?.conditions, 'Drifted') ?? 0;
+  return full(a) - full(b) || since(a) - since(b) || compareText(nameOf(a), nameOf(b));
+}

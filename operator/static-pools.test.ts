@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { labels } from '../api/labels.js';
+import { defaultFeatureGates } from '../core/feature-gates.js';
+import { createActivityWorld, nodeClaim, nodePool, ready } from '../test/builders/activity-world.js';
+import type { ActivityWorld } from '../test/builders/activity-world.js';
+import type { Starter } from './starter.js';
+import { watchStaticPools } from './static-pools.js';
+
+describe('operator, static pools', () => {
+  let world: ActivityWorld;
+  let woken: string[];
+  let stop: () => void;
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    woken = [];
+    stop = () => undefined;
+  });
+  afterEach(() => {
+    stop();
+    world.stop();
+  });
+
+  function watch(StaticCapacity: boolean): void {
+    const starter = {
+      keepReplicas: (name: string, uid: string) => {
+        woken.push(`${name} ${uid}`);
+        return Promise.resolve();
+      },
+    };
+    stop = watchStaticPools({
+      ...world.deps,
+      gates: { ...defaultFeatureGates, StaticCapacity },
+      starter: starter as unknown as Starter,
+      window: { idleMs: 1000, maxMs: 10_000 },
+    });
+  }
+  const until = async (holds: () => boolean): Promise<void> => {
+    const end = Date.now() + 5000;
+    while (!holds()) {
+      if (Date.now() > end) throw new Error(`never came: ${woken.join('; ')}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  };
+  const claim = (name: string, pool: string) => {
+    const base = nodeClaim(name);
+    return { ...base, metadata: { ...base.metadata, labels: { [labels.nodePool]: pool } } };
+  };
+
+  test('a static pool wakes its workflow at the start, when it changes, and when a claim of it comes or goes', async () => {
+    world.kube.put('NodePool', ready(nodePool('static', { replicas: 2 })));
+    world.kube.put('NodePool', ready(nodePool('dynamic')));
+    await world.synced();
+    watch(true);
+    await until(() => woken.length === 1);
+
+    const scaled = ready(nodePool('static', { replicas: 3 }));
+    world.kube.put('NodePool', { ...scaled, metadata: { ...scaled.metadata, generation: 2 } });
+    await until(() => woken.length === 2);
+
+    world.kube.put('NodeClaim', claim('of-dynamic', 'dynamic'));
+    world.kube.put('NodeClaim', claim('of-static', 'static'));
+    await until(() => woken.length === 3);
+    await world.kube.delete('NodeClaim', { name: 'of-static' });
+    await until(() => woken.length === 4);
+
+    expect(new Set(woken)).toEqual(new Set(['static pool-static']));
+    expect(world.events).toEqual([]);
+  });
+
+  test('without the feature gate the pool says that nothing keeps its replicas', async () => {
+    world.kube.put('NodePool', ready(nodePool('static', { replicas: 2 })));
+    await world.synced();
+    watch(false);
+
+    await until(() => world.events.length === 1);
+
+    expect(woken).toEqual([]);
+    expect(world.events[0]).toMatchObject({
+      type: 'Warning',
+      reason: 'StaticCapacityDisabled',
+      regarding: { kind: 'NodePool', name: 'static' },
+    });
+    expect(world.events[0]?.message).toContain('spec.replicas: found 2');
+  });
+});

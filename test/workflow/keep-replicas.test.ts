@@ -1,0 +1,183 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { WorkflowHandle } from '@temporalio/client';
+import type { CreateClaimsInput } from '../../activities/contract.js';
+import type { ReplicasView } from '../../activities/replicas-contract.js';
+import { workflowIds } from '../../core/ids.js';
+import { explainQuery, holdUpdate, phaseQuery, replicasChangedSignal } from '../../workflows/messages.js';
+import { activityNames, claimPlan, FakeActivities } from './fake-activities.js';
+import { cluster, WorkflowRig } from './rig.js';
+
+const ann = { actor: 'ann', reason: 'release day' };
+
+/** The claims of one static pool as the API server would have them. */
+class Pool {
+  replicas = 0;
+  /** Names of claims that are there, by UID. */
+  readonly claims = new Map<string, string>();
+  gone = false;
+  most = 0;
+
+  view(leaving: readonly string[]): ReplicasView {
+    if (this.gone) return { state: 'gone', why: 'the NodePool is gone' };
+    const there = [...this.claims.keys()].filter((uid) => leaving.includes(uid));
+    const running = [...this.claims].filter(([uid]) => !leaving.includes(uid));
+    const missing = Math.max(0, this.replicas - running.length);
+    return {
+      state: 'live',
+      replicas: this.replicas,
+      running: running.length,
+      pending: 0,
+      leaving: there,
+      create: Array.from({ length: missing }, () => claimPlan(0)),
+      typeLists: [['m5.large']],
+      remove: running.slice(this.replicas).map(([uid, name]) => ({ name, uid })),
+    };
+  }
+
+  create({ planId, claims }: CreateClaimsInput): ReturnType<FakeActivities['createClaims']> {
+    const created = claims.map((_, index) => {
+      const name = `static-${planId.split('/').slice(-1).join('')}-${index}`;
+      const uid = `${planId}/${index}`.replaceAll('/', '-');
+      this.claims.set(uid, name);
+      return { name, uid, nodePool: 'static', resourceVersion: '1', index };
+    });
+    this.most = Math.max(this.most, this.claims.size);
+    return Promise.resolve({ created, refused: [] });
+  }
+}
+
+// With and without a memory: forgetful workers know at each step what the history tells, as after a crash.
+describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas, %j', ({ forgetful }) => {
+  let activities: FakeActivities;
+  let rig: WorkflowRig;
+  let pool: Pool;
+  let poolUid: string;
+
+  beforeAll(async () => {
+    rig = await WorkflowRig.start(activityNames, { forgetful });
+  });
+  afterAll(async () => rig.close());
+  beforeEach(() => {
+    pool = new Pool();
+    activities = new FakeActivities();
+    activities.replicas = (leaving) => pool.view(leaving);
+    activities.createClaims = (input) => pool.create(input);
+    activities.finishTermination = (({ claim }: { claim: { uid: string } }) => {
+      pool.claims.delete(claim.uid);
+      return Promise.resolve();
+    }) as FakeActivities['finishTermination'];
+    rig.use(activities.noting());
+    poolUid = `pool-${activities.serial}`;
+  });
+  afterEach(async () => rig.finish());
+
+  const start = (): Promise<WorkflowHandle> =>
+    rig.start('keepReplicas', workflowIds.replicas(cluster, poolUid), { cluster, nodePool: 'static', poolUid });
+  const scale = async (handle: WorkflowHandle, replicas: number): Promise<void> => {
+    pool.replicas = replicas;
+    await handle.signal(replicasChangedSignal);
+  };
+  const settledAt = async (count: number): Promise<void> => {
+    await rig.env.sleep('5 seconds');
+    await rig.until(() => pool.claims.size === count);
+  };
+  const goneWith = async (handle: WorkflowHandle): Promise<unknown> => {
+    pool.gone = true;
+    await handle.signal(replicasChangedSignal);
+    return handle.result();
+  };
+
+  test('from none to three to one: launches what is missing, terminates what is too many, ends with its pool', async () => {
+    const handle = await start();
+    await scale(handle, 3);
+    await settledAt(3);
+    await rig.until(() => activities.callsOf('launchInstance').length === 3);
+    if (forgetful) await rig.replaceWorkers();
+
+    await scale(handle, 1);
+    await settledAt(1);
+    expect(activities.callsOf('createClaims')).toHaveLength(1);
+    expect(activities.callsOf('launchInstance')).toHaveLength(3);
+    const told = activities.inputsOf<{ reason: string; deleteClaim: boolean }>('beginTermination');
+    expect(told.map(({ reason, deleteClaim }) => [reason, deleteClaim])).toEqual([
+      ['scaled_down', true],
+      ['scaled_down', true],
+    ]);
+
+    expect(await goneWith(handle)).toEqual({ outcome: 'gone', reason: 'the NodePool is gone' });
+    expect(pool.most).toBe(3);
+  });
+
+  test('claims that were told to go are not told twice, and are not counted, while they drain', async () => {
+    const handle = await start();
+    await scale(handle, 2);
+    await settledAt(2);
+    activities.stuck = true;
+
+    await scale(handle, 1);
+    await rig.env.sleep('30 seconds');
+    await scale(handle, 2);
+    await rig.env.sleep('30 seconds');
+
+    await rig.until(() => pool.claims.size === 3);
+    expect(activities.callsOf('beginTermination')).toHaveLength(1);
+    activities.stuck = false;
+    await rig.env.sleep('2 minutes');
+    await rig.until(() => pool.claims.size === 2);
+    await goneWith(handle);
+  });
+
+  test('an attempt that answered too late is made again under the same names', async () => {
+    let lost = 1;
+    activities.createClaims = async (input) => {
+      const created = await pool.create(input);
+      if (lost-- > 0) throw new Error('the connection broke after the effect');
+      return created;
+    };
+    const handle = await start();
+
+    await scale(handle, 2);
+    await settledAt(2);
+
+    const plans = activities.inputsOf<CreateClaimsInput>('createClaims').map(({ planId }) => planId);
+    expect(plans).toHaveLength(2);
+    expect(new Set(plans).size).toBe(1);
+    expect(activities.callsOf('launchInstance')).toHaveLength(2);
+    await goneWith(handle);
+  });
+
+  test('launches that fail are begun again ever more rarely', async () => {
+    activities.refusal = { reason: 'insufficient_capacity', message: 'none left' };
+    activities.failClaim = (input) => {
+      pool.claims.delete(input.claim.uid);
+      return Promise.resolve();
+    };
+    const handle = await start();
+    await scale(handle, 1);
+
+    await rig.env.sleep('10 minutes');
+
+    const attempts = activities.callsOf('createClaims').length;
+    expect(attempts).toBeGreaterThan(4);
+    expect(attempts).toBeLessThan(12);
+    activities.refusal = undefined;
+    await rig.env.sleep('10 minutes');
+    await rig.until(() => pool.claims.size === 1);
+    await goneWith(handle);
+  });
+
+  test('held by a person it neither creates nor removes until it is let go', async () => {
+    const handle = await start();
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'keeping');
+    await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });
+    await scale(handle, 2);
+    await rig.env.sleep('1 hour');
+    expect(await handle.query(explainQuery)).toMatchObject({ phase: 'paused' });
+    expect(pool.claims.size).toBe(0);
+
+    await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: false }] });
+
+    await settledAt(2);
+    await goneWith(handle);
+  });
+});

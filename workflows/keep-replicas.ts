@@ -1,0 +1,200 @@
+import {
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  ParentClosePolicy,
+  setHandler,
+  startChild,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { CreatedClaim } from '../activities/contract.js';
+import type { ReplicasView } from '../activities/replicas-contract.js';
+import { workflowIds } from '../core/ids.js';
+import { workflowNow } from './clock.js';
+import type { launchNode } from './launch-node.js';
+import type { ClaimRef, KeepReplicasInput, KeepReplicasResult, ReplicasState } from './messages.js';
+import { replacementSettledSignal, replicasChangedSignal, searchAttributes } from './messages.js';
+import { isAborted, Oversight } from './oversight.js';
+import { Progress } from './progress.js';
+import { activitiesOf } from './proxies.js';
+import { isStartedAlready } from './relations.js';
+import type { terminateNode } from './terminate-node.js';
+
+const eventsPerRun = 4000;
+/** Claims change in flocks: look once for all of them. */
+const settleMs = 500;
+/** Section 4.17: signals tell of changes; this is for what they did not. */
+const lookEveryMs = 60_000;
+const heldLookEveryMs = 30_000;
+/** Launches that fail are not begun again at once, ever more rarely. */
+const firstRetryMs = 5_000;
+const longestRetryMs = 5 * 60_000;
+
+type Live = Extract<ReplicasView, { state: 'live' }>;
+
+/**
+ * Keeps as many nodes of a static pool as its `replicas` say, whatever pods there are (section 4.17): creates what is missing
+ * within `limits.nodes`, and has what is too many terminated at once, without budgets. Ends when the pool is gone. A person
+ * can hold it before each step.
+ */
+export async function keepReplicas(input: KeepReplicasInput): Promise<KeepReplicasResult> {
+  const run = new Keeping(input);
+  while (!run.due()) {
+    const ended = await run.round();
+    if (ended !== undefined) return ended;
+  }
+  if (!allHandlersFinished()) await condition(allHandlersFinished);
+  return continueAsNew<typeof keepReplicas>({ ...input, carried: run.state });
+}
+
+class Keeping {
+  state: ReplicasState;
+  private readonly activities;
+  private readonly progress: Progress;
+  private readonly oversight: Oversight;
+  private changed = true;
+  private retryAt = 0;
+  private lookAt = 0;
+
+  constructor(private readonly input: KeepReplicasInput) {
+    const { cluster, nodePool, carried } = input;
+    this.state = carried ?? { chain: workflowInfo().firstExecutionRunId, rounds: 0, leaving: [], failures: 0 };
+    this.activities = activitiesOf(cluster);
+    setHandler(replicasChangedSignal, () => void (this.changed = true));
+    setHandler(replacementSettledSignal, ({ outcome }) => this.settled(outcome));
+    this.progress = new Progress(
+      `Replicas of NodePool ${nodePool}`,
+      [
+        { key: searchAttributes.cluster, value: cluster },
+        { key: searchAttributes.nodePool, value: nodePool },
+      ],
+      { NodePool: nodePool },
+    );
+    this.oversight = new Oversight(this.progress);
+  }
+
+  due(): boolean {
+    const { historyLength, continueAsNewSuggested } = workflowInfo();
+    return continueAsNewSuggested || historyLength > eventsPerRun;
+  }
+
+  /** Waits for a change, looks, and does what is to be done. */
+  async round(): Promise<KeepReplicasResult | undefined> {
+    try {
+      await this.awaitChange();
+      await this.oversight.gate();
+      const view = await this.look();
+      if (view.state === 'gone') return this.end(view.why);
+      await this.act(view);
+      return undefined;
+    } catch (error) {
+      if (!isAborted(error)) throw error;
+      return this.end(error.message);
+    }
+  }
+
+  private async awaitChange(): Promise<void> {
+    if (!this.changed) {
+      const wait = Math.max(settleMs, this.lookAt - workflowNow());
+      await condition(() => this.changed, wait, { summary: 'the pool to change' });
+    }
+    await condition(() => false, settleMs, { summary: 'changes to settle' });
+    this.changed = false;
+  }
+
+  private async look(): Promise<ReplicasView> {
+    const { nodePool, poolUid } = this.input;
+    const { leaving } = this.state;
+    return this.activities.kube.viewReplicas.executeWithOptions({ summary: 'what is there, what is wanted' }, [
+      { nodePool, poolUid, leaving },
+    ]);
+  }
+
+  private async act(view: Live): Promise<void> {
+    const { replicas, running, pending, held } = view;
+    this.state = { ...this.state, leaving: view.leaving };
+    this.lookAt = workflowNow() + (held === undefined ? lookEveryMs : heldLookEveryMs);
+    this.progress.note({ replicas, nodes: running, 'being replaced': pending });
+    if (view.remove.length > 0) await this.remove(view.remove);
+    else if (view.create.length > 0) await this.create(view);
+    const until = this.lookAt;
+    this.progress.enter('keeping', { waitingFor: held ?? 'replicas or nodes to change', until });
+  }
+
+  /** Names derive from chain and round, so an attempt that is made twice creates nothing twice. */
+  private async create({ create, typeLists }: Live): Promise<void> {
+    const rest = this.retryAt - workflowNow();
+    if (rest > 0) {
+      this.lookAt = this.retryAt;
+      return;
+    }
+    this.state = { ...this.state, rounds: this.state.rounds + 1 };
+    const { chain, rounds } = this.state;
+    const { workflowId } = workflowInfo();
+    this.progress.enter('creating', { facts: { 'nodes created last': create.length } });
+    const { created, refused } = await this.activities.kube.createClaims.executeWithOptions(
+      { summary: `create ${create.length} NodeClaims`, startToCloseTimeout: '5 minutes' },
+      [{ planId: `${workflowId}/${chain}/${rounds}`, claims: create, typeLists, reason: 'provisioned' }],
+    );
+    const [first] = refused;
+    if (first !== undefined) this.progress.note({ 'not created': first.reason });
+    await Promise.all(created.map((claim) => this.launch(claim)));
+    // Whether it was enough is seen in the claims alone.
+    if (refused.length === 0) this.changed = true;
+  }
+
+  private async launch({ name, uid, nodePool }: CreatedClaim): Promise<void> {
+    const { cluster } = this.input;
+    try {
+      await startChild<typeof launchNode>('launchNode', {
+        workflowId: workflowIds.launch(cluster, uid),
+        parentClosePolicy: ParentClosePolicy.ABANDON,
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        staticSummary: `${name}: replica of ${nodePool}`,
+        args: [{ cluster, claim: { name, uid }, nodePool, notify: workflowInfo().workflowId }],
+      });
+    } catch (error) {
+      if (!isStartedAlready(error)) throw error;
+    }
+  }
+
+  private async remove(claims: readonly ClaimRef[]): Promise<void> {
+    this.state = { ...this.state, leaving: [...this.state.leaving, ...claims.map(({ uid }) => uid)] };
+    this.progress.enter('removing', { facts: { 'removed last': claims.map(({ name }) => name).join(', ') } });
+    await Promise.all(claims.map((claim) => this.terminate(claim)));
+    this.changed = true;
+  }
+
+  private async terminate(claim: ClaimRef): Promise<void> {
+    const { cluster, nodePool } = this.input;
+    try {
+      await startChild<typeof terminateNode>('terminateNode', {
+        workflowId: workflowIds.terminate(cluster, claim.uid),
+        parentClosePolicy: ParentClosePolicy.ABANDON,
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
+        staticSummary: `${claim.name}: more than the replicas wanted`,
+        args: [{ cluster, claim, nodePool, reason: 'scaled_down', deleteClaim: true }],
+      });
+    } catch (error) {
+      if (!isStartedAlready(error)) throw error;
+    }
+  }
+
+  private settled(outcome: string): void {
+    this.changed = true;
+    if (outcome === 'initialized') {
+      this.state = { ...this.state, failures: 0 };
+      this.retryAt = 0;
+    } else if (outcome === 'deleted') {
+      const failures = this.state.failures + 1;
+      this.state = { ...this.state, failures };
+      this.retryAt = workflowNow() + Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures - 1, 10));
+    }
+  }
+
+  private end(reason: string): KeepReplicasResult {
+    this.oversight.finish();
+    this.progress.enter('gone', { facts: { because: reason } });
+    return { outcome: 'gone', reason };
+  }
+}
