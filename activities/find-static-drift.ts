@@ -6,10 +6,11 @@ import { isReschedulable } from '../disruption/pods.js';
 import { isStatic, staticCounts, staticDriftRoom } from '../disruption/static-capacity.js';
 import { compareText } from '../packing/compare.js';
 import { blankClaim } from './blank-claim.js';
+import { nameOf } from './cluster.js';
 import type { Finding, Found } from './decision-record.js';
 import type { ActivityDeps } from './deps.js';
 import type { DisruptionContext } from './disruption-context.js';
-import { allowedFor, candidateOf, nameOf, pausableOf, poolNameOf, whyPaused } from './disruption-context.js';
+import { allowedFor, candidateOf, pausableOf, poolNameOf, whyPaused } from './disruption-context.js';
 import { replacementsIn } from './replicas.js';
 
 type Held = { nodePool: string; why: string }[];
