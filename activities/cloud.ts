@@ -11,8 +11,9 @@ import { policyOf } from '../disruption/policies.js';
 import type { Kind } from '../kube/port.js';
 import type { ClaimRef } from '../workflows/messages.js';
 import type { CloudActivities, InstanceView, LaunchInstanceResult } from './contract.js';
-import { managedClaims, nodeClassOf, nodeOf, poolOf } from './cluster.js';
+import { cataloguesOf, managedClaims, managedPools, nodeClassOf, nodeOf, poolOf } from './cluster.js';
 import type { ActivityDeps } from './deps.js';
+import { overlaid, overlaysInEffect } from './overlays.js';
 import { collectClaims, collectInstances } from './garbage.js';
 import { interruptionEvents } from './interruption-events.js';
 import { regardingClaim, setConditions } from './launch.js';
@@ -123,7 +124,16 @@ async function requestFor(deps: ActivityDeps, claim: NodeClaim): Promise<LaunchR
   // Nobody has tried yet: neither this activity nor, as the claim would show, an earlier one.
   const young = deps.now() - Date.parse(creationTimestamp) < youngMs;
   const tried = activityInfo().attempt > 1 || conditionOf(claim.status?.conditions, 'Launched') !== undefined;
-  return { claim, pool, nodeClass, clientToken: launchToken(uid), firstAttempt: young && !tried };
+  const overlay = await overlayOf(deps, poolName);
+  return { claim, pool, nodeClass, clientToken: launchToken(uid), firstAttempt: young && !tried, ...overlay };
+}
+
+/** What NodeOverlays make of the pool's instance types, by the same rules as when its claims were planned (section 1.3). */
+async function overlayOf(deps: ActivityDeps, pool: string): Promise<Pick<LaunchRequest, 'overlaid'>> {
+  if (overlaysInEffect(deps).length === 0) return {};
+  const pools = managedPools(deps);
+  const catalogues = await cataloguesOf(deps, pools);
+  return { overlaid: (types) => overlaid(deps, pools, new Map([...catalogues, [pool, types]])).get(pool) ?? types };
 }
 
 /** Section 4.15: what EC2 takes back is not offered again for a while. */

@@ -8,6 +8,7 @@ import type { NodeClass } from '../cloud/port.js';
 import type { NodeView } from '../disruption/candidates.js';
 import type { ClusterCache, Kind } from '../kube/port.js';
 import type { ActivityDeps } from './deps.js';
+import { overlaid } from './overlays.js';
 
 type ClassRef = NodeClaim['spec']['nodeClassRef'];
 
@@ -64,7 +65,7 @@ export async function cataloguesOf(
 /** Every managed node as decisions about it read it. */
 export async function nodeViews(deps: ActivityDeps): Promise<readonly NodeView[]> {
   const pools = managedPools(deps);
-  const catalogues = await cataloguesOf(deps, pools);
+  const catalogues = overlaid(deps, pools, await cataloguesOf(deps, pools));
   return managedClaims(deps).map((claim) => {
     const node = nodeOf(deps.cache, claim);
     const pool = poolOf(deps.cache, claim);

@@ -7,6 +7,7 @@ import type { BufferObjects } from '../packing/compile/buffers.js';
 import type { PackingInput } from '../packing/types.js';
 import { cataloguesOf, managedClaims } from './cluster.js';
 import type { ActivityDeps } from './deps.js';
+import { overlaysInEffect } from './overlays.js';
 
 /** The cluster as packing reads it, as the cache has it now, with what the feature gates leave out left out. */
 export async function packingInput(
@@ -33,7 +34,7 @@ export async function packingInput(
       persistentVolumes: cache.all('PersistentVolume'),
       storageClasses: cache.all('StorageClass'),
       csiNodes: cache.all('CSINode'),
-      nodeOverlays: gates.NodeOverlay ? cache.all('NodeOverlay') : [],
+      nodeOverlays: overlaysInEffect(deps),
       ...(gates.CapacityBuffer ? buffersOf(deps) : {}),
       disruptionPolicies: cache.all('DisruptionPolicy'),
     },

@@ -79,7 +79,7 @@ export async function updateNode(
 
 /** Reads, decides, and writes over the version that was read, for any cluster-scoped kind. */
 export async function updateObject<
-  K extends 'Node' | 'NodePool' | 'EC2NodeClass' | 'KWOKNodeClass' | 'DisruptionPolicy',
+  K extends 'Node' | 'NodePool' | 'NodeOverlay' | 'EC2NodeClass' | 'KWOKNodeClass' | 'DisruptionPolicy',
 >(
   kube: KubeClient,
   kind: K,

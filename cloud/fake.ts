@@ -159,9 +159,12 @@ export class FakeCloud implements CloudProvider {
       const message = this.notReady.get(request.nodeClass.metadata.name ?? '');
       if (message !== undefined) return err({ kind: 'NodeClassNotReady' as const, message, unavailable: [] });
       const { requirements, resources } = request.claim.spec;
-      const options = launchOptions(this.options.types, requirements, parseResources(resources?.requests)).filter(
-        (option) => !this.hidden(option),
-      );
+      const overlaid = request.overlaid ?? ((types) => types);
+      const options = launchOptions(
+        overlaid(this.options.types),
+        requirements,
+        parseResources(resources?.requests),
+      ).filter((option) => !this.hidden(option));
       const chosen = options.find((option) => !this.isExhausted(option));
       const unavailable = options
         .slice(0, chosen === undefined ? options.length : options.indexOf(chosen))

@@ -106,6 +106,8 @@ export interface LaunchRequest {
   readonly clientToken: string;
   /** True only when nothing can have been launched for the claim before; spares looking for it. */
   readonly firstAttempt?: boolean;
+  /** What the NodeOverlays make of the provider's instance types for the pool; absent where there are none (section 1.3). */
+  readonly overlaid?: (types: readonly InstanceType[]) => readonly InstanceType[];
 }
 
 export interface LaunchedInstance {

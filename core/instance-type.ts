@@ -10,6 +10,8 @@ export interface Offering {
   readonly available: boolean;
   /** Why an unavailable offering is so, in a person's words ("out of capacity"). */
   readonly unavailableReason?: string;
+  /** Set where only a price is missing: a NodeOverlay can give one (section 1.3). */
+  readonly unpriced?: boolean;
   /** When an unavailable offering will be tried again, in milliseconds of the epoch. */
   readonly unavailableUntil?: number;
   /** For `karpenter.sh/capacity-type: reserved`: instances still free in the reservation. */

@@ -14,6 +14,7 @@ import { watchDisruptionPolicies } from './disruption-policies.js';
 import { watchDrift } from './drift.js';
 import { watchInterruptions } from './interruptions.js';
 import { watchNodeClasses } from './node-classes.js';
+import { watchNodeOverlays } from './node-overlays.js';
 import { watchNodePools } from './node-pools.js';
 import { watchUndrainable } from './undrainable.js';
 import { watchOldAnnotations } from './old-annotations.js';
@@ -98,6 +99,7 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
   const stops = [
     watchNodeClasses(context),
     watchNodePools(context),
+    watchNodeOverlays(context),
     watchDisruptionPolicies(context),
     watchClaims(context),
     watchClaimConditions(context),

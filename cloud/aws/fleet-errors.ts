@@ -1,4 +1,5 @@
 import type { CreateFleetError } from '@aws-sdk/client-ec2';
+import { offeringKey } from '../../core/unavailable-offerings.js';
 import type { UnavailableOffering } from '../port.js';
 
 /** Codes that say that there is no capacity now (section 3.3). */
@@ -12,6 +13,9 @@ const noCapacity = new Set([
   'MaxFleetCountExceeded',
   'ReservationCapacityExceeded',
 ]);
+
+/** Comes as `InsufficientInstanceCapacity`: a spread group takes so many instances a zone, of whatever type. */
+const spreadGroupFull = 'limit of instances in this spread placement group';
 
 const noSpotRole = 'AuthFailure.ServiceLinkedRoleCreationNotPermitted';
 
@@ -38,18 +42,11 @@ export function readFleetErrors(
   const unavailable = new Map<string, UnavailableOffering>();
   const exhausted = new Set<string>();
   for (const error of errors) {
-    const code = error.ErrorCode ?? '';
-    const overrides = error.LaunchTemplateAndOverrides?.Overrides;
-    const subnet = overrides?.SubnetId;
-    if (code === 'InsufficientFreeAddressesInSubnet' && subnet !== undefined) exhausted.add(subnet);
-    const offering = offeringOf(code, {
-      instanceType: overrides?.InstanceType,
-      zone: overrides?.AvailabilityZone ?? zoneOfSubnet.get(subnet ?? ''),
-      capacityType,
-    });
-    if (offering === undefined) continue;
-    const where = placement === undefined ? {} : { placement };
-    unavailable.set(`${offering.instanceType}/${offering.zone}`, { ...offering, ...where });
+    const subnet = error.LaunchTemplateAndOverrides?.Overrides?.SubnetId;
+    if (error.ErrorCode === 'InsufficientFreeAddressesInSubnet' && subnet !== undefined) exhausted.add(subnet);
+    for (const offering of closedBy(error, capacityType, zoneOfSubnet, placement)) {
+      unavailable.set(offeringKey(offering), offering);
+    }
   }
   return {
     unavailable: [...unavailable.values()],
@@ -65,6 +62,21 @@ export function isTemplateMissing(code: string): boolean {
   return code.startsWith('InvalidLaunchTemplateName.NotFound') || code.startsWith('InvalidLaunchTemplateId.NotFound');
 }
 
+/** The offerings that one error closes, within the placement group where there is one. */
+function closedBy(
+  { ErrorCode: code = '', ErrorMessage: message = '', LaunchTemplateAndOverrides: of }: CreateFleetError,
+  capacityType: string,
+  zoneOfSubnet: ReadonlyMap<string, string>,
+  placement: string | undefined,
+): UnavailableOffering[] {
+  const { InstanceType: instanceType, AvailabilityZone: named, SubnetId: subnet = '' } = of?.Overrides ?? {};
+  const offering = offeringOf(code, { instanceType, zone: named ?? zoneOfSubnet.get(subnet), capacityType });
+  if (offering === undefined) return [];
+  if (placement === undefined) return [offering];
+  const closed = message.includes(spreadGroupFull) ? anyTypeOf(offering) : [offering];
+  return closed.map((each) => ({ ...each, placement }));
+}
+
 /** A subnet without addresses says nothing of the type; reserved launches are counted at their reservation. */
 function offeringOf(
   code: string,
@@ -76,6 +88,11 @@ function offeringOf(
     return undefined;
   if (instanceType === undefined || zone === undefined) return undefined;
   return { instanceType, zone, capacityType, reason: code };
+}
+
+/** The group's limit in a zone counts instances of every type, spot and on-demand alike. */
+function anyTypeOf({ zone, reason }: UnavailableOffering): UnavailableOffering[] {
+  return ['spot', 'on-demand'].map((capacityType) => ({ instanceType: '*', zone, capacityType, reason }));
 }
 
 /** Each code once with its first message, the most frequent first. */

@@ -259,8 +259,7 @@ function availability(
   price: number | undefined,
   { exhausted, shift }: Zone,
   refused: { readonly until: number; readonly reason: string } | undefined,
-): Pick<Offering, 'available' | 'unavailableReason' | 'unavailableUntil'> {
-  if (price === undefined) return { available: false, unavailableReason: 'no current price is known' };
+): Pick<Offering, 'available' | 'unavailableReason' | 'unavailableUntil' | 'unpriced'> {
   if (shift !== undefined) {
     return {
       available: false,
@@ -269,8 +268,11 @@ function availability(
     };
   }
   if (exhausted) return { available: false, unavailableReason: 'no subnet of the zone has free addresses' };
-  if (refused === undefined) return { available: true };
-  return { available: false, unavailableReason: refused.reason, unavailableUntil: refused.until };
+  if (refused !== undefined) {
+    return { available: false, unavailableReason: refused.reason, unavailableUntil: refused.until };
+  }
+  if (price === undefined) return { available: false, unavailableReason: 'no current price is known', unpriced: true };
+  return { available: true };
 }
 
 function union(offerings: readonly Offering[], key: string): NodeSelectorRequirement {

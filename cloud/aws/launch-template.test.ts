@@ -28,7 +28,8 @@ const template = (more: Partial<TemplateInput> = {}) =>
     spot: false,
     efaCards: 0,
     reservation: undefined,
-    capacityBlock: false,
+    market: undefined,
+    enclaves: false,
     placement: {},
     tenancy: 'default',
     ipv6: false,
@@ -56,12 +57,18 @@ describe('a launch template', () => {
 
   test('leaves reservations alone unless it is for one', () => {
     expect(template().CapacityReservationSpecification).toEqual({ CapacityReservationPreference: 'none' });
-    expect(template({ reservation: 'cr-1', capacityBlock: true })).toMatchObject({
+    expect(template({ reservation: 'cr-1', market: 'capacity-block' })).toMatchObject({
       CapacityReservationSpecification: {
         CapacityReservationPreference: 'capacity-reservations-only',
         CapacityReservationTarget: { CapacityReservationId: 'cr-1' },
       },
       InstanceMarketOptions: { MarketType: 'capacity-block' },
     });
+    expect(template().InstanceMarketOptions).toBeUndefined();
+  });
+
+  test('enables enclaves where pods ask for them', () => {
+    expect(template({ enclaves: true }).EnclaveOptions).toEqual({ Enabled: true });
+    expect(template().EnclaveOptions).toBeUndefined();
   });
 });

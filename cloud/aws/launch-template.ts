@@ -26,10 +26,13 @@ export interface TemplateInput {
   readonly efaCards: number;
   /** The capacity reservation to launch into. */
   readonly reservation: string | undefined;
-  readonly capacityBlock: boolean;
+  /** How that reservation is bought, where not as usual. */
+  readonly market: 'capacity-block' | 'interruptible-capacity-reservation' | undefined;
   /** The placement group to launch into. */
   readonly placement: { readonly groupId?: string; readonly partition?: string };
   readonly tenancy: 'default' | 'dedicated';
+  /** Whether pods ask for `eks.amazonaws.com/nitro-sandbox`. */
+  readonly enclaves: boolean;
   /** Whether nodes talk IPv6 among themselves. */
   readonly ipv6: boolean;
   /** Tags of the template itself, of network interfaces and of the spot request. */
@@ -71,12 +74,13 @@ export function templateData(input: TemplateInput): RequestLaunchTemplateData {
             CapacityReservationPreference: 'capacity-reservations-only',
             CapacityReservationTarget: { CapacityReservationId: input.reservation },
           },
-    ...(input.capacityBlock ? { InstanceMarketOptions: { MarketType: 'capacity-block' as const } } : {}),
+    ...(input.market === undefined ? {} : { InstanceMarketOptions: { MarketType: input.market } }),
     ...placementData(input),
     Monitoring: { Enabled: spec.detailedMonitoring ?? false },
     ...(spec.cpuOptions?.nestedVirtualization === undefined
       ? {}
       : { CpuOptions: { NestedVirtualization: spec.cpuOptions.nestedVirtualization } }),
+    ...(input.enclaves ? { EnclaveOptions: { Enabled: true } } : {}),
     TagSpecifications: [
       { ResourceType: 'network-interface', Tags: tagList(input.tags) },
       ...(input.spot ? [{ ResourceType: 'spot-instances-request' as const, Tags: tagList(input.tags) }] : []),

@@ -77,7 +77,7 @@ export class Launcher {
     }
     const notReady = readiness(request.nodeClass);
     if (notReady !== undefined) return err({ kind: 'NodeClassNotReady', message: notReady, unavailable: [] });
-    const choice = chooseLaunch(await this.deps.catalogue(request.nodeClass), request.claim);
+    const choice = chooseLaunch(await this.typesOf(request), request.claim);
     if (choice.kind === 'none') return err({ kind: 'InsufficientCapacity', message: choice.message, unavailable: [] });
     const unavailable: UnavailableOffering[] = [];
     const messages: string[] = [];
@@ -92,6 +92,12 @@ export class Launcher {
     return err({ kind: 'InsufficientCapacity', message: messages.join('; '), unavailable });
   }
 
+  /** The catalogue as the claim was planned with. */
+  private async typesOf({ nodeClass, overlaid }: Ec2LaunchRequest): Promise<readonly InstanceType[]> {
+    const types = await this.deps.catalogue(nodeClass);
+    return overlaid === undefined ? types : overlaid(types);
+  }
+
   /** The instance that an earlier launch of the claim made, whose answer was lost. */
   private async adopt(request: Ec2LaunchRequest): Promise<LaunchResult | undefined> {
     const found = await this.deps.instances.ofClaim(request.claim.metadata.uid ?? '');
@@ -104,7 +110,7 @@ export class Launcher {
   }
 
   private async describeLaunched(request: Ec2LaunchRequest, instance: Ec2Instance): Promise<LaunchedInstance> {
-    const types = await this.deps.catalogue(request.nodeClass);
+    const types = await this.typesOf(request);
     const type = types.find((candidate) => candidate.name === instance.instanceType);
     if (type === undefined) {
       throw new DomainError(
@@ -143,7 +149,7 @@ export class Launcher {
       for (const { template } of templates.values()) this.deps.templates.forget(template);
       return this.attempt(request, stage, true);
     }
-    this.settleReservations(usable, answer.launched);
+    this.settleReservations(usable, answer);
     this.deps.unavailable.mark(answer.verdict.unavailable);
     for (const id of answer.verdict.exhaustedSubnets) this.deps.subnets.markExhausted(id);
     if (answer.launched === undefined && !answer.verdict.onlyCapacity) {
@@ -154,11 +160,11 @@ export class Launcher {
     return answer;
   }
 
-  /** A reservation that gave an instance has one less; those that gave none are used up, whatever EC2 said before. */
-  private settleReservations(options: readonly LaunchOption[], launched: LaunchedInstance | undefined): void {
+  /** A reservation that gave an instance has one less; where there was no capacity, it is used up whatever EC2 said before. */
+  private settleReservations(options: readonly LaunchOption[], { launched, verdict }: StageOutcome): void {
     const used = launched?.labels[awsLabels.capacityReservationId];
     if (used !== undefined) this.deps.reservations.used(used);
-    if (launched !== undefined) return;
+    if (launched !== undefined || !verdict.onlyCapacity) return;
     for (const option of options) {
       const reservation = reservationOf(option);
       if (reservation !== undefined) this.deps.reservations.exhausted(reservation);

@@ -29,7 +29,7 @@ interface TemplateGroup {
   readonly maxPods: number;
   readonly efaCards: number;
   readonly reservation: string | undefined;
-  readonly block: boolean;
+  readonly market: TemplateInput['market'];
   readonly placement: TemplateInput['placement'];
   readonly kubelet: Readonly<Record<string, unknown>>;
 }
@@ -53,11 +53,13 @@ export class TemplatePlanner {
     stage: LaunchStage,
   ): Promise<Map<string, TemplateOfType>> {
     const groups = new Map<string, TemplateGroup & { readonly keys: string[] }>();
-    const wantsEfa = (parseResources(request.claim.spec.resources?.requests)['vpc.amazonaws.com/efa'] ?? 0) > 0;
+    const wantsEfa = requests(request.claim, 'vpc.amazonaws.com/efa');
+    const canBe = await this.enclaveTypes(request.claim);
     const kubeletOf = await this.kubelets(request.nodeClass);
     const options = new Map(stage.options.map((option) => [templateKey(option), option]));
     for (const [templateOf, option] of options) {
       const { type } = option;
+      if (!canBe(type.name)) continue;
       const reservation = reservationOf(option);
       const imageId = imageFor(request.nodeClass.status?.amis ?? [], type.requirements)?.id;
       if (imageId === undefined) continue;
@@ -71,7 +73,7 @@ export class TemplatePlanner {
         efaCards,
         keys: [],
         reservation,
-        block: kindOf(option) === 'capacity-block',
+        market: markets[kindOf(option)],
         placement: placementOf(option),
         kubelet,
       };
@@ -86,6 +88,15 @@ export class TemplatePlanner {
       }),
     );
     return result;
+  }
+
+  /** Which types will do: all, but where pods ask for enclaves (section 1.6) those that can have them. */
+  private async enclaveTypes(claim: LaunchRequest['claim']): Promise<(type: string) => boolean> {
+    if (!requests(claim, nitroSandbox)) return () => true;
+    const { infos } = await this.options.machines();
+    const able = new Set<string>();
+    for (const info of infos) if (info.NitroEnclavesSupport === 'supported') able.add(info.InstanceType ?? '');
+    return (type) => able.has(type);
   }
 
   /** The kubelet settings of each type: the same for all, unless they are expressions. */
@@ -139,9 +150,10 @@ export class TemplatePlanner {
       spot: stage.capacityType === 'spot',
       efaCards: group.efaCards,
       reservation: group.reservation,
-      capacityBlock: group.block,
+      market: group.market,
       placement: group.placement,
       tenancy: tenancyOf(claim),
+      enclaves: requests(claim, nitroSandbox),
       ipv6: [serviceCidr, dns].some((address) => address?.includes(':') === true),
       tags: {
         ...nodeClassTags(nodeClass, clusterName),
@@ -149,6 +161,20 @@ export class TemplatePlanner {
       },
     });
   }
+}
+
+/** How the launch template says what kind of reservation it is for. */
+const markets = {
+  default: undefined,
+  'capacity-block': 'capacity-block',
+  interruptible: 'interruptible-capacity-reservation',
+} as const;
+
+/** A request for it enables enclaves (section 1.6); a NodeOverlay says how many a type has. */
+const nitroSandbox = 'eks.amazonaws.com/nitro-sandbox';
+
+function requests(claim: LaunchRequest['claim'], resource: string): boolean {
+  return (parseResources(claim.spec.resources?.requests)[resource] ?? 0) > 0;
 }
 
 /** Labels that a node registers with: those of the claim, and where they are settled already those it requires. */

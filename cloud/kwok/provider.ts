@@ -78,7 +78,8 @@ class KwokProvider implements CloudProvider {
     if (existing !== undefined) return this.adopt(existing);
     const requests = parseResources(claim.spec.resources?.requests);
     const types = await this.instanceTypes();
-    const option = launchOptions(types, claim.spec.requirements, requests)[0];
+    const { overlaid = (all: typeof types) => all } = request;
+    const option = launchOptions(overlaid(types), claim.spec.requirements, requests)[0];
     if (option === undefined) {
       const message = 'no instance type with an available offering meets the claim';
       return err({ kind: 'InsufficientCapacity', message, unavailable: [] });

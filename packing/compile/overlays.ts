@@ -1,5 +1,6 @@
 import type { NodeOverlay } from '../../api/karpenter/node-overlay.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
+import { labels } from '../../api/labels.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { parseResource } from '../../core/resources.js';
 import { compareText } from '../compare.js';
@@ -54,8 +55,17 @@ interface Draft {
   readonly pool: string;
   readonly type: InstanceType;
   readonly requirements: Requirements;
-  readonly prices: { readonly slot: Slot; price?: number; readonly requirements: Requirements; offering: Offering }[];
+  readonly prices: DraftPrice[];
   readonly capacity: Map<string, { readonly slot: Slot; amount: number }>;
+}
+
+interface DraftPrice {
+  readonly slot: Slot;
+  readonly offering: Offering;
+  readonly requirements: Requirements;
+  price?: number;
+  /** The overlay names instance types and their price: one that has none otherwise can be had at it. */
+  prices?: boolean;
 }
 
 interface Change {
@@ -108,6 +118,7 @@ function changesOf({ spec }: NodeOverlay, drafts: readonly Draft[]): Change[] {
       if (!compatible(asked, entry.requirements)) continue;
       const apply = (): void => {
         entry.price = adjusted(entry.offering.price, spec.price, spec.priceAdjustment);
+        entry.prices = spec.price !== undefined && namesTypes(spec.requirements);
       };
       changes.push({ slot: entry.slot, what: `the price of ${draft.type.name} in ${draft.pool}`, apply });
     }
@@ -136,10 +147,21 @@ function finish({ type, prices, capacity }: Draft): InstanceType {
   const more = Object.fromEntries([...capacity].map(([name, { amount }]) => [name, amount]));
   return {
     ...type,
-    offerings: prices.map(({ offering, price }) =>
-      price === undefined ? offering : { ...offering, price, priceOverlayApplied: true },
-    ),
+    offerings: prices.map((entry) => (entry.price === undefined ? entry.offering : repriced(entry, entry.price))),
     capacity: { ...type.capacity, ...more },
     ...(capacity.size > 0 ? { capacityOverlayApplied: true } : {}),
   };
+}
+
+function repriced({ offering, prices }: DraftPrice, price: number): Offering {
+  if (offering.unpriced === true && prices === true) {
+    return { requirements: offering.requirements, price, available: true, priceOverlayApplied: true };
+  }
+  return { ...offering, price, priceOverlayApplied: true };
+}
+
+/** Section 1.3, AWS extra: exactly one requirement, of instance types by name. */
+function namesTypes(requirements: NodeOverlay['spec']['requirements']): boolean {
+  const [only, ...others] = requirements;
+  return others.length === 0 && only?.key === labels.instanceType && only.operator === 'In';
 }

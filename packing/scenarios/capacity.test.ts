@@ -94,6 +94,18 @@ describe('price overlays', () => {
     expect([...conflicts.keys()]).toEqual(['light']);
   });
 
+  test('a type without a price can be had at the one of an overlay that names it alone', () => {
+    const [a, b] = two;
+    const offerings = b!.offerings.map((each) => ({ ...each, available: false, price: 0, unpriced: true }));
+    const types = [a!, { ...b!, offerings }];
+    const cheapest = (spec: Partial<NodeOverlay['spec']>) =>
+      plan(packingInput({ pods: [pod('p')], nodeOverlays: [overlay('o', spec)] }, { types })).newNodeClaims[0]
+        ?.cheapest;
+    expect(cheapest({ requirements: only('b'), price: '0.5' })).toMatchObject({ instanceType: 'b', pricePerHour: 0.5 });
+    expect(cheapest({ requirements: only('b'), priceAdjustment: '+0.5' })?.instanceType).toBe('a');
+    expect(cheapest({ price: '0.5' })?.instanceType).toBe('a');
+  });
+
   test('capacity adds an extended resource', () => {
     const nodeOverlays = [overlay('o', { requirements: only('b'), capacity: { 'example.com/fuse': '2' } })];
     const pods = [pod('p', { requests: { 'example.com/fuse': '1' } })];

@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { nodeOverlays } from '../api/karpenter/node-overlay.js';
+import { conditionOf } from '../core/conditions.js';
+import { createActivityWorld, nodeClass, nodePool } from '../test/builders/activity-world.js';
+import type { ActivityWorld } from '../test/builders/activity-world.js';
+import { watchNodeOverlays } from './node-overlays.js';
+import type { Starter } from './starter.js';
+
+describe('the conditions of NodeOverlays (section 1.3)', () => {
+  let world: ActivityWorld;
+  let stop: () => void;
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    world.kube.put('NodePool', nodePool('default'));
+    world.kube.put('EC2NodeClass', nodeClass('default'));
+    await world.synced();
+    stop = watch(true);
+  });
+  afterEach(() => {
+    stop();
+    world.stop();
+  });
+
+  const watch = (NodeOverlay: boolean) =>
+    watchNodeOverlays({
+      ...world.deps,
+      gates: { ...world.deps.gates, NodeOverlay },
+      starter: {} as unknown as Starter,
+      window: { idleMs: 1000, maxMs: 10_000 },
+    });
+  const put = (name: string, spec: object, generation = 1): void => {
+    const raw = { apiVersion: 'karpenter.sh/v1alpha1', kind: 'NodeOverlay', metadata: { name, uid: name } };
+    const overlay = nodeOverlays.mustParse({ ...raw, spec: { requirements: [], ...spec } });
+    world.kube.put('NodeOverlay', { ...overlay, metadata: { ...overlay.metadata, generation } });
+  };
+  const condition = (name: string, type = 'ValidationSucceeded') =>
+    conditionOf(world.deps.cache.get('NodeOverlay', { name })?.status?.conditions, type);
+  const becomes = (name: string, reason: string): Promise<void> =>
+    world.deps.cache.until(() => condition(name)?.reason === reason, AbortSignal.timeout(5000));
+
+  test('one that is good is valid and ready', async () => {
+    put('good', { price: '0.1' });
+    await becomes('good', 'ValidationSucceeded');
+    expect(condition('good', 'Ready')).toMatchObject({ status: 'True', observedGeneration: 1 });
+  });
+
+  test('one that the provider forbids names the field', async () => {
+    put('bad', { capacity: { 'habana.ai/gaudi': '1' } });
+    await becomes('bad', 'RuntimeValidation');
+    expect(condition('bad')).toMatchObject({ status: 'False', message: expect.stringContaining('habana.ai/gaudi') });
+    expect(condition('bad', 'Ready')).toMatchObject({ status: 'False' });
+  });
+
+  test('of two of equal weight that decide the same, the later names the earlier, until it is changed', async () => {
+    put('zzz', { price: '0.1' });
+    put('aaa', { price: '0.2' });
+    await becomes('aaa', 'Conflict');
+    await becomes('zzz', 'ValidationSucceeded');
+    expect(condition('aaa')?.message).toContain('zzz of equal weight');
+    put('aaa', { price: '0.2', weight: 5 }, 2);
+    await becomes('aaa', 'ValidationSucceeded');
+  });
+
+  test('with the gate off nothing is watched', () => {
+    stop();
+    stop = watch(false);
+    put('good', { price: '0.1' });
+    expect(condition('good')).toBeUndefined();
+  });
+});
