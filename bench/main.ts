@@ -11,6 +11,7 @@ import { startStack } from '../devstack/stack.js';
 import { mixes } from './interruption-mixes.js';
 import type { Mix } from './interruption-mixes.js';
 import { flood } from './interruptions.js';
+import { fleetBudgets, launchAtOnce } from './launches.js';
 import { measureScaleDown } from './kwok.js';
 import { Peer } from './peer.js';
 import { type PlanResult, measurePlans } from './plans.js';
@@ -65,6 +66,7 @@ interface BenchOptions {
   kwok?: boolean;
   interruptions?: string | true;
   mix: Mix;
+  launches?: string | true;
 }
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -96,6 +98,7 @@ const program = new Command('bench')
       .choices(mixes)
       .default('account'),
   )
+  .option('--launches [claims]', 'instead of plans: launch so many at once on a cloud that throttles as EC2 does')
   .option('--kwok', "instead of plans: the KWOK provider's 1,000 pods scaled down to 700, then consolidated")
   .option('--keep <folder>', 'write the case files there and keep them')
   .action(async (options: BenchOptions) => {
@@ -122,7 +125,30 @@ async function floodStack(count: number, mix: Mix): Promise<number> {
   }
 }
 
+/** Launches so many claims at once, first under the request budget that Stowage counts on, then under half of it. */
+async function launchOnStack(count: number): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'stowage-launches-'));
+  Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' });
+  let wrong = 0;
+  for (const budget of fleetBudgets) {
+    const stack = await startStack({ folder, name: 'launches', parts: ['cloud'] });
+    try {
+      const result = await launchAtOnce(stack, count, budget);
+      wrong += result.wrong;
+      process.stdout.write(
+        `${result.claims} launches at once, CreateFleet ${budget.burst} + ${budget.perSecond}/s: ${result.instances} instances ` +
+          `in ${result.seconds.toFixed(1)} s by ${result.fleets} requests, of which ${result.throttled} were throttled\n`,
+      );
+    } finally {
+      await stack.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+  return wrong === 0 ? 0 : 1;
+}
+
 async function bench(options: BenchOptions): Promise<number> {
+  if (options.launches !== undefined) return launchOnStack(options.launches === true ? 500 : whole(options.launches));
   if (options.interruptions !== undefined) {
     return floodStack(options.interruptions === true ? 15_000 : whole(options.interruptions), options.mix);
   }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { ec2NodeClasses } from '../../api/aws/ec2-node-class.js';
-import { templateData } from './launch-template.js';
+import type { AwsCalls } from './calls.js';
+import { LaunchTemplates, templateData } from './launch-template.js';
 import type { TemplateInput } from './launch-template.js';
 
 const nodeClass = (spec: object = {}) =>
@@ -17,25 +18,25 @@ const nodeClass = (spec: object = {}) =>
     },
   });
 
-const template = (more: Partial<TemplateInput> = {}) =>
-  templateData({
-    nodeClass: nodeClass(),
-    clusterName: 'c',
-    region: 'us-west-2',
-    imageId: 'ami-1',
-    instanceProfile: 'profile',
-    userData: '',
-    spot: false,
-    efaCards: 0,
-    reservation: undefined,
-    market: undefined,
-    enclaves: false,
-    placement: {},
-    tenancy: 'default',
-    ipv6: false,
-    tags: {},
-    ...more,
-  });
+const input: TemplateInput = {
+  nodeClass: nodeClass(),
+  clusterName: 'c',
+  region: 'us-west-2',
+  imageId: 'ami-1',
+  instanceProfile: 'profile',
+  userData: '',
+  spot: false,
+  efaCards: 0,
+  reservation: undefined,
+  market: undefined,
+  enclaves: false,
+  placement: {},
+  tenancy: 'default',
+  ipv6: false,
+  tags: {},
+};
+
+const template = (more: Partial<TemplateInput> = {}) => templateData({ ...input, ...more });
 
 describe('a launch template', () => {
   test('says nothing of placement by default', () => {
@@ -71,4 +72,36 @@ describe('a launch template', () => {
     expect(template({ enclaves: true }).EnclaveOptions).toEqual({ Enabled: true });
     expect(template().EnclaveOptions).toBeUndefined();
   });
+});
+
+test('a template goes once it is an hour old and has not been launched from for an hour', async () => {
+  const clock = { time: 0, now: () => clock.time, sleep: () => Promise.resolve() };
+  const there = new Map<string, Date>();
+  const calls = {
+    createLaunchTemplate: ({ LaunchTemplateName: name = '' }) =>
+      Promise.resolve(void there.set(name, new Date(clock.time))),
+    describeLaunchTemplates: () =>
+      Promise.resolve({
+        LaunchTemplates: [...there].map(([name, CreateTime]) => ({
+          LaunchTemplateName: name,
+          LaunchTemplateId: name,
+          CreateTime,
+        })),
+      }),
+    deleteLaunchTemplate: ({ LaunchTemplateId: id = '' }) => Promise.resolve(void there.delete(id)),
+  } as unknown as AwsCalls;
+  const templates = new LaunchTemplates(calls, 'c', clock);
+  const minute = 60_000;
+  const sweep = () => templates.cleanUp({ unusedForMs: 60 * minute });
+
+  const often = await templates.ensure(input);
+  const once = await templates.ensure({ ...input, imageId: 'ami-2' });
+  clock.time = 40 * minute;
+  await templates.ensure(input);
+  await expect(sweep()).resolves.toBe(0);
+  clock.time = 61 * minute;
+  await expect(sweep()).resolves.toBe(1);
+  expect([...there.keys()]).toEqual([often]);
+  await expect(templates.ensure({ ...input, imageId: 'ami-2' })).resolves.toBe(once);
+  expect(there.size).toBe(2);
 });

@@ -173,6 +173,8 @@ const cacheMs = 5 * 60_000;
 /** Launch templates by the hash of their content: equal launches share one, and a changed node class makes a new one. */
 export class LaunchTemplates {
   private readonly known: CachedByKey<string>;
+  /** When this process last launched from a template, by its name. */
+  private readonly used = new Map<string, number>();
 
   constructor(
     private readonly calls: Pick<AwsCalls, 'createLaunchTemplate' | 'describeLaunchTemplates' | 'deleteLaunchTemplate'>,
@@ -186,6 +188,7 @@ export class LaunchTemplates {
   async ensure(input: TemplateInput): Promise<string> {
     const data = templateData(input);
     const name = `karpenter.k8s.aws/${hashText(canonicalJson({ data, cluster: this.clusterName }))}${hashText(canonicalJson(data))}`;
+    this.used.set(name, this.clock.now());
     return this.known.get(name, async () => {
       try {
         await this.calls.createLaunchTemplate({
@@ -206,19 +209,24 @@ export class LaunchTemplates {
     this.known.forget(name);
   }
 
-  /** Deletes the templates of a node class, or those of the cluster that are older than `olderThanMs`. */
-  async cleanUp(which: { readonly nodeClass: string } | { readonly olderThanMs: number }): Promise<number> {
+  /**
+   * Deletes the templates of a node class, or those of the cluster that are older and, as far as this process knows, unused
+   * for longer than `unusedForMs`. EC2 does not say when one was last used; a launch that misses its template makes it again.
+   */
+  async cleanUp(which: { readonly nodeClass: string } | { readonly unusedForMs: number }): Promise<number> {
     const filters = [{ Name: `tag:kubernetes.io/cluster/${this.clusterName}`, Values: ['owned'] }];
     if ('nodeClass' in which) filters.push({ Name: 'tag:karpenter.k8s.aws/ec2nodeclass', Values: [which.nodeClass] });
     const templates = await allPages(
       (token) => this.calls.describeLaunchTemplates({ Filters: filters, MaxResults: 200, NextToken: token }),
       (page) => page.LaunchTemplates,
     );
-    const before = 'olderThanMs' in which ? this.clock.now() - which.olderThanMs : Number.POSITIVE_INFINITY;
+    const spared = 'unusedForMs' in which ? this.usedWithin(which.unusedForMs) : new Map<string, number>();
+    const before = 'unusedForMs' in which ? this.clock.now() - which.unusedForMs : Number.POSITIVE_INFINITY;
     let deleted = 0;
     for (const template of templates) {
-      if ((template.CreateTime?.getTime() ?? 0) >= before) continue;
-      this.forget(template.LaunchTemplateName ?? '');
+      const { LaunchTemplateName: name = '' } = template;
+      if ((template.CreateTime?.getTime() ?? 0) >= before || spared.has(name)) continue;
+      this.forget(name);
       try {
         await this.calls.deleteLaunchTemplate({ LaunchTemplateId: template.LaunchTemplateId });
         deleted += 1;
@@ -227,5 +235,10 @@ export class LaunchTemplates {
       }
     }
     return deleted;
+  }
+
+  private usedWithin(ms: number): ReadonlyMap<string, number> {
+    for (const [name, at] of this.used) if (at < this.clock.now() - ms) this.used.delete(name);
+    return this.used;
   }
 }

@@ -262,7 +262,7 @@ export class AwsProvider implements CloudProvider {
   }
 
   async sweep(nodeClasses: readonly NodeClass[], claims: readonly NodeClaim[]): Promise<void> {
-    await this.templates.cleanUp({ olderThanMs: 24 * hour });
+    await this.templates.cleanUp({ unusedForMs: hour });
     if (this.options.isolatedVpc === true) return;
     const used = [
       ...nodeClasses.map((nodeClass) => (nodeClass as EC2NodeClass).status?.instanceProfile),

@@ -14,6 +14,9 @@ const { stack, cloud } = useStack(['cloud']);
 const type = need('node.kubernetes.io/instance-type', 'm5.large');
 const reservation = { id: 'cr-0fedcba9876543210', instanceType: 'm5.large', total: 100, available: 100 };
 
+const bought = (more: object) => () =>
+  cloud().configure({ capacityReservations: [{ ...reservation, zone: `${stack().region}a`, ...more }] });
+
 /** What each kind of launch asks for, and what has to be scripted for it. */
 const paths = {
   spot: { capacity: ['spot'], scripted: () => Promise.resolve() },
@@ -23,6 +26,11 @@ const paths = {
     scripted: () => cloud().setPools([{ capacityType: 'spot' }]),
   },
   reserved: { capacity: ['reserved'], scripted: () => Promise.resolve() },
+  interruptible: { capacity: ['reserved'], scripted: bought({ interruptible: true }) },
+  'capacity block': {
+    capacity: ['reserved'],
+    scripted: bought({ type: 'capacity-block', endDate: new Date(Date.now() + 30 * 24 * 3_600_000).toISOString() }),
+  },
 } as const;
 
 describe('a lost answer', () => {
@@ -30,12 +38,14 @@ describe('a lost answer', () => {
   let shift: (ms: number) => void;
   let ready: EC2NodeClass;
 
+  const resolveAnew = () =>
+    resolved(provider, nodeClass(stack(), { capacityReservationSelectorTerms: [{ id: reservation.id }] }, 'faulty'));
+
   beforeAll(async () => {
     await cloud().reset();
     ({ provider, shift } = awsProvider(stack()));
     await cloud().configure({ capacityReservations: [{ ...reservation, zone: `${stack().region}a` }] });
-    const terms = { capacityReservationSelectorTerms: [{ id: reservation.id }] };
-    ready = await resolved(provider, nodeClass(stack(), terms, 'faulty'));
+    ready = await resolveAnew();
     await provider.instanceTypes(pool, ready);
   });
   beforeEach(async () => {
@@ -89,6 +99,7 @@ describe('a lost answer', () => {
     async (path) => {
       const { capacity, scripted } = paths[path];
       await scripted();
+      ready = await resolveAnew();
       await cloud().clearRequests();
       const { capacityType } = await life(given(capacity));
       const actions = [...new Set((await cloud().requests({ service: 'ec2' })).map(({ action }) => action))];

@@ -531,6 +531,50 @@ describe('capacity reservations', () => {
     );
   });
 
+  test.each([
+    ['capacity block', { type: 'capacity-block' as const }, 'capacity-block', 'capacity-block', undefined],
+    [
+      'interruptible reservation',
+      { interruptible: true },
+      'reserved-capacity',
+      'interruptible-capacity-reservation',
+      { ReservationType: { '1': 'interruptible-capacity-reservation' } },
+    ],
+  ])('a %s is asked for as what it is', async (_, kind, target, market, options) => {
+    await cloud().reset();
+    const endDate = new Date(Date.now() + 24 * 3_600_000).toISOString();
+    const zone = `${stack().region}a`;
+    await cloud().configure({ capacityReservations: [{ ...reservation, ...kind, zone, endDate }] });
+    const { provider } = awsProvider(stack());
+    const ready = await resolved(provider, nodeClass(stack(), inReservations, 'bought-ahead'));
+    await cloud().clearRequests();
+    const result = await provider.launch(requestFor(claim([m5]), ready));
+    if (!result.ok) throw new Error(result.error.message);
+    expect(result.value).toMatchObject({
+      capacityType: 'reserved',
+      instanceType: 'm5.large',
+      zone,
+      labels: {
+        'karpenter.k8s.aws/capacity-reservation-id': reservation.id,
+        'karpenter.k8s.aws/capacity-reservation-interruptible': String(market.startsWith('interruptible')),
+      },
+    });
+    const [fleet] = await cloud().requests({ service: 'ec2', action: 'CreateFleet' });
+    const params = fleet?.params as Record<string, unknown>;
+    expect(params).toMatchObject({ TargetCapacitySpecification: { DefaultTargetCapacityType: target } });
+    expect([params['OnDemandOptions'], params['SpotOptions']]).toEqual([undefined, undefined]);
+    expect(params['ReservedCapacityOptions']).toEqual(options);
+    const [template] = await cloud().requests({ service: 'ec2', action: 'CreateLaunchTemplate' });
+    expect(template?.params).toMatchObject({
+      LaunchTemplateData: {
+        InstanceMarketOptions: { MarketType: market },
+        CapacityReservationSpecification: { CapacityReservationPreference: 'capacity-reservations-only' },
+      },
+    });
+    expect(await provider.get(result.value.providerId)).toMatchObject({ capacityType: 'reserved' });
+    await cloud().reset();
+  });
+
   test('scenario 57: a capacity block is left 40 minutes before it ends', async () => {
     await cloud().reset();
     const endDate = new Date(Date.now() + 39 * 60_000).toISOString();
