@@ -6,6 +6,7 @@ import {
 } from '../test/checker/consolidation.js';
 import type { CaseFiles } from './case-files.js';
 import type { Peer } from './peer.js';
+import { bare } from './report.js';
 import { stowageConsolidate } from './stowage.js';
 
 interface Side {
@@ -86,10 +87,6 @@ function problemsOf(ours: Side | undefined, theirs: Side | undefined): string[] 
   return problems;
 }
 
-const bare = {
-  chars: { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' },
-  style: { head: [], border: [], compact: true },
-};
 const number = (value: number | undefined, digits = 0): string =>
   value === undefined || !Number.isFinite(value) ? '-' : value.toFixed(digits);
 

@@ -9,7 +9,7 @@ import type { Peer } from './peer.js';
 import { stowagePlan } from './stowage.js';
 
 /** What is left of the replicas. */
-const share = 0.7;
+export const share = 0.7;
 
 interface Timeouts {
   readonly timeoutMs: number;
@@ -54,7 +54,7 @@ async function plansOf(
 }
 
 /** For the pods that are left, as if every node could be filled to the last byte. */
-function boundOf({ objects, catalogue }: Case): number {
+export function boundOf({ objects, catalogue }: Case): number {
   const pods = objects.filter(({ kind }) => kind === 'Pod');
   const left = pods.filter((_, i) => i % (pods.length / 2) < (pods.length / 2) * share);
   const items = [...objects.filter(({ kind }) => kind !== 'Pod'), ...left];

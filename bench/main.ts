@@ -13,7 +13,8 @@ import type { Mix } from './interruption-mixes.js';
 import { flood } from './interruptions.js';
 import { fleetBudgets, launchAtOnce } from './launches.js';
 import { measureScaleDown } from './kwok.js';
-import { Peer } from './peer.js';
+import { karpenterEngine, liveTable, measureLive, stowageEngine } from './kwok-live.js';
+import { karpenterOnKwok, Peer } from './peer.js';
 import { type PlanResult, measurePlans } from './plans.js';
 import { planTable, summaries, summaryMarkdown, summaryTable } from './report.js';
 
@@ -64,6 +65,9 @@ interface BenchOptions {
   keep?: string;
   consolidate?: boolean;
   kwok?: boolean;
+  kwokLive?: boolean;
+  consolidateAfter: string;
+  budget: string;
   interruptions?: string | true;
   mix: Mix;
   launches?: string | true;
@@ -100,6 +104,9 @@ const program = new Command('bench')
   )
   .option('--launches [claims]', 'instead of plans: launch so many at once on a cloud that throttles as EC2 does')
   .option('--kwok', "instead of plans: the KWOK provider's 1,000 pods scaled down to 700, then consolidated")
+  .option('--kwok-live', 'the same on a stack of its own, by both as processes: nodes come and go, pods are evicted')
+  .option('--consolidate-after <duration>', 'of the NodePool, for --kwok-live', '30s')
+  .option('--budget <nodes>', "of the NodePool's disruption, for --kwok-live", '10%')
   .option('--keep <folder>', 'write the case files there and keep them')
   .action(async (options: BenchOptions) => {
     process.exitCode = await bench(options);
@@ -152,6 +159,7 @@ async function bench(options: BenchOptions): Promise<number> {
   if (options.interruptions !== undefined) {
     return floodStack(options.interruptions === true ? 15_000 : whole(options.interruptions), options.mix);
   }
+  if (options.kwokLive === true) return scaleDownLive(options);
   const peer = options.peer ? await Peer.ready(say) : undefined;
   const timeouts = { timeoutMs: options.timeout * 1000, peerTimeoutMs: options.peerTimeout * 1000 };
   if (options.kwok === true) return scaleDown(peer, options, timeouts);
@@ -177,6 +185,14 @@ async function bench(options: BenchOptions): Promise<number> {
     writeFileSync(options.json, `${JSON.stringify({ summaries: all, results }, null, 1)}\n`);
   if (options.markdown !== undefined) writeFileSync(options.markdown, `${summaryMarkdown(all)}\n`);
   return results.some((result) => result.problems.length > 0) ? 1 : 0;
+}
+
+async function scaleDownLive({ peer, consolidateAfter, budget: nodes }: BenchOptions): Promise<number> {
+  const engines = [stowageEngine, ...(peer ? [karpenterEngine(await karpenterOnKwok(say))] : [])];
+  const results = [];
+  for (const engine of engines) results.push(await measureLive(engine, { consolidateAfter, nodes }, say));
+  process.stdout.write(`${liveTable(results)}\n`);
+  return 0;
 }
 
 async function scaleDown(

@@ -24,17 +24,7 @@ export class Peer {
 
   /** Throws with the compiler's words when it does not build; needs Go, and minutes the first time. */
   static async ready(say: (line: string) => void): Promise<Peer> {
-    const sources = join(repositoryRoot(), 'bench', 'karpenter-peer');
-    const folder = join(cacheFolder(), 'bench', `karpenter-peer-${stampOf(sources)}`);
-    const program = join(folder, 'karpenter-peer');
-    if (!existsSync(program)) {
-      say('building Karpenter as a peer (once, a few minutes)');
-      mkdirSync(folder, { recursive: true });
-      const fresh = `${program}.${process.pid}`;
-      await compile(sources, fresh);
-      renameSync(fresh, program);
-    }
-    return new Peer(program);
+    return new Peer(await built('karpenter-peer', '.', say));
   }
 
   /** So many plans for the same files, each with a fresh scheduler; or why there are none. */
@@ -51,15 +41,34 @@ export class Peer {
   }
 }
 
-async function compile(sources: string, program: string): Promise<void> {
-  const built = await run('go', ['build', '-trimpath', '-ldflags', '-s -w', '-o', program, '.'], {
+/** Karpenter itself with its KWOK provider, as a program; built like the peer. */
+export async function karpenterOnKwok(say: (line: string) => void): Promise<string> {
+  return built('karpenter-kwok', 'sigs.k8s.io/karpenter/kwok', say);
+}
+
+/** The path of a program of the peer's Go module, compiled on first use. */
+async function built(name: string, goPackage: string, say: (line: string) => void): Promise<string> {
+  const sources = join(repositoryRoot(), 'bench', 'karpenter-peer');
+  const folder = join(cacheFolder(), 'bench', `karpenter-peer-${stampOf(sources)}`);
+  const program = join(folder, name);
+  if (existsSync(program)) return program;
+  say(`building ${name} (once, a few minutes)`);
+  mkdirSync(folder, { recursive: true });
+  const fresh = `${program}.${process.pid}`;
+  await compile(sources, goPackage, fresh);
+  renameSync(fresh, program);
+  return program;
+}
+
+async function compile(sources: string, goPackage: string, program: string): Promise<void> {
+  const finished = await run('go', ['build', '-trimpath', '-ldflags', '-s -w', '-o', program, goPackage], {
     cwd: sources,
     env: { CGO_ENABLED: '0', GOTOOLCHAIN: 'local', GOFLAGS: '-mod=readonly -buildvcs=false' },
     timeoutMs: 30 * 60_000,
   }).catch((error: unknown) => {
     throw new Error('Karpenter as a peer needs Go 1.26.6 or newer; --no-peer measures Stowage alone', { cause: error });
   });
-  if (built.status !== 0) throw new Error(`building bench/karpenter-peer: ${complaint(built)}`);
+  if (finished.status !== 0) throw new Error(`building ${goPackage} of bench/karpenter-peer: ${complaint(finished)}`);
 }
 
 function cacheFolder(): string {

@@ -1,7 +1,7 @@
 import Table from 'cli-table3';
 import type { PlanResult } from './plans.js';
 
-const bare = {
+export const bare = {
   chars: { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' },
   style: { head: [], border: [], compact: true },
 };

@@ -37,7 +37,8 @@ export function kwokCatalogue(): CatalogueEntry[] {
   );
 }
 
-const deployments = [
+/** Half of the pods each. */
+export const deployments = [
   { name: 'small', requests: requestsOf('900m', '3100Mi') },
   { name: 'large', requests: requestsOf('3500m', '28Gi') },
 ];
