@@ -9,16 +9,32 @@ export interface Variety {
   readonly requirement: Requirement;
 }
 
-export function varietiesOf(requirements: Requirements): Variety[] {
-  const varieties: Variety[] = [];
-  for (const [key, requirement] of requirements) {
-    if (requirement.minValues !== undefined) varieties.push({ key, atLeast: requirement.minValues, requirement });
+const varieties = new WeakMap<Requirements, readonly Variety[]>();
+
+export function varietiesOf(requirements: Requirements): readonly Variety[] {
+  let known = varieties.get(requirements);
+  if (known === undefined) {
+    const found: Variety[] = [];
+    for (const [key, requirement] of requirements) {
+      if (requirement.minValues !== undefined) found.push({ key, atLeast: requirement.minValues, requirement });
+    }
+    varieties.set(requirements, (known = found));
   }
-  return varieties;
+  return known;
 }
 
+const counted = new WeakMap<Variety, Map<InstanceType, readonly string[]>>();
+
 /** The values of the key that a type counts for, within the requirement. */
-export function valuesOf(type: InstanceType, { key, requirement }: Variety): readonly string[] {
+export function valuesOf(type: InstanceType, variety: Variety): readonly string[] {
+  let byType = counted.get(variety);
+  if (byType === undefined) counted.set(variety, (byType = new Map<InstanceType, readonly string[]>()));
+  let values = byType.get(type);
+  if (values === undefined) byType.set(type, (values = readValues(type, variety)));
+  return values;
+}
+
+function readValues(type: InstanceType, { key, requirement }: Variety): readonly string[] {
   for (const each of type.requirements) {
     if (normaliseKey(each.key) === key && each.operator === 'In') {
       return (each.values ?? []).filter((value) => accepts(requirement, value));
@@ -32,30 +48,127 @@ export interface Sized {
   readonly capacity: Float64Array;
 }
 
-/**
- * How much of `own` a claim may use so that enough other types hold as much too: one answer for each resource that may matter
- * most, none when there are not enough values, whatever the size.
- */
-export function sharedCapacities(own: Sized, types: readonly Sized[], variety: Variety): Float64Array[] {
-  const mine = new Set(valuesOf(own.type, variety));
-  const missing = variety.atLeast - mine.size;
-  if (missing <= 0) return [own.capacity];
-  const shared: Float64Array[] = [];
-  for (const emphasis of emphases) {
-    const best = new Map<string, { score: number; capacity: Float64Array }>();
-    for (const other of types) {
-      const score = coverage(other.capacity, own.capacity, emphasis);
-      for (const value of valuesOf(other.type, variety)) {
-        if (!mine.has(value) && score > (best.get(value)?.score ?? -1))
-          best.set(value, { score, capacity: other.capacity });
-      }
-    }
-    if (best.size < missing) return [];
-    const chosen = [...best.values()].sort((a, b) => b.score - a.score).slice(0, missing);
-    const capacity = own.capacity.map((amount, d) => Math.min(amount, ...chosen.map((each) => each.capacity[d]!)));
-    if (!shared.some((known) => known.every((amount, d) => amount === capacity[d]))) shared.push(capacity);
+/** What claims of a pool may use of each type so that enough other types hold as much too, for all that the pool wishes. */
+export class SharedSizes {
+  private readonly bySize = new Map<string, Float64Array>();
+  private readonly byType = new Map<InstanceType, readonly Float64Array[]>();
+  private readonly ranges: readonly VarietyRange[];
+
+  constructor(types: readonly Sized[], wishes: readonly Variety[]) {
+    this.ranges = wishes.map((wish) => new VarietyRange(types, wish));
   }
-  return shared;
+
+  /** Several answers where different resources may matter most, none where there are not enough values. Equal sizes are one object. */
+  of(own: Sized): readonly Float64Array[] {
+    let known = this.byType.get(own.type);
+    if (known === undefined) {
+      let sizes: Float64Array[] = [own.capacity];
+      for (const range of this.ranges) {
+        const shared = range.shared(own);
+        sizes = this.distinct(sizes.flatMap((one) => shared.map((other) => least(one, other))));
+      }
+      this.byType.set(own.type, (known = this.distinct(sizes)));
+    }
+    return known;
+  }
+
+  private distinct(sizes: readonly Float64Array[]): Float64Array[] {
+    const found = new Set<Float64Array>();
+    for (const size of sizes) {
+      const text = size.join();
+      let known = this.bySize.get(text);
+      if (known === undefined) this.bySize.set(text, (known = size));
+      found.add(known);
+    }
+    return [...found];
+  }
+}
+
+const least = (a: Float64Array, b: Float64Array): Float64Array => a.map((amount, d) => Math.min(amount, b[d]!));
+
+/** The size that best stands in for another under some value. */
+interface StandIn {
+  readonly value: number;
+  readonly score: number;
+  readonly capacity: Float64Array;
+}
+
+/** The types of a pool by the values of one key. */
+class VarietyRange {
+  private readonly numbers = new Map<string, number>();
+  /** By type: its values, and which of `sizes` it has. */
+  private readonly values: readonly (readonly number[])[];
+  private readonly sizeOf: Int32Array;
+  private readonly sizes: Float64Array[] = [];
+  private readonly standIns = new Map<string, readonly (readonly StandIn[])[]>();
+
+  constructor(
+    types: readonly Sized[],
+    private readonly variety: Variety,
+  ) {
+    this.values = types.map(({ type }) => valuesOf(type, variety).map((value) => this.numberOf(value)));
+    const known = new Map<string, number>();
+    this.sizeOf = Int32Array.from(types, ({ capacity }) => {
+      const text = capacity.join();
+      let size = known.get(text);
+      if (size === undefined) known.set(text, (size = this.sizes.push(capacity) - 1));
+      return size;
+    });
+  }
+
+  private numberOf(value: string): number {
+    let number = this.numbers.get(value);
+    if (number === undefined) this.numbers.set(value, (number = this.numbers.size));
+    return number;
+  }
+
+  /**
+   * How much of `own` a claim may use so that enough other types hold as much too: one answer for each resource that may
+   * matter most, none when there are not enough values, whatever the size.
+   */
+  shared(own: Sized): Float64Array[] {
+    const mine = new Set(valuesOf(own.type, this.variety).map((value) => this.numberOf(value)));
+    const missing = this.variety.atLeast - mine.size;
+    if (missing <= 0) return [own.capacity];
+    const shared: Float64Array[] = [];
+    for (const ranked of this.standInsFor(own.capacity)) {
+      const capacity = Float64Array.from(own.capacity);
+      let found = 0;
+      for (const { value, capacity: other } of ranked) {
+        if (mine.has(value)) continue;
+        for (let d = 0; d < capacity.length; d++) if (other[d]! < capacity[d]!) capacity[d] = other[d]!;
+        if (++found === missing) break;
+      }
+      if (found < missing) return [];
+      shared.push(capacity);
+    }
+    return shared;
+  }
+
+  /** By emphasis: the best size under each value, those first that cover most. */
+  private standInsFor(own: Float64Array): readonly (readonly StandIn[])[] {
+    const text = own.join();
+    let known = this.standIns.get(text);
+    if (known === undefined) {
+      known = emphases.map((emphasis) => this.rank(own, emphasis));
+      this.standIns.set(text, known);
+    }
+    return known;
+  }
+
+  private rank(own: Float64Array, emphasis: readonly number[]): readonly StandIn[] {
+    const scores = this.sizes.map((size) => coverage(size, own, emphasis));
+    const best = new Map<number, StandIn>();
+    this.values.forEach((values, type) => {
+      const size = this.sizeOf[type]!;
+      const score = scores[size]!;
+      for (const value of values) {
+        const known = best.get(value);
+        if (known === undefined || score > known.score) best.set(value, { value, score, capacity: this.sizes[size]! });
+      }
+    });
+    return [...best.values()].sort((a, b) => b.score - a.score || a.value - b.value);
+  }
 }
 
 /** Weights of cpu, memory and pods; other resources weigh as much as cpu. */

@@ -2,7 +2,7 @@ import type { InstanceType } from '../../core/instance-type.js';
 import type { Daemon } from './daemons.js';
 import type { Dimensions } from './dimensions.js';
 import { satisfies } from './key-space.js';
-import { sharedCapacities, varietiesOf, type Sized, type Variety } from './min-values.js';
+import { SharedSizes, varietiesOf } from './min-values.js';
 import { portsClash, type HostPort } from './pod-key.js';
 import { toleratingDaemons } from './pools.js';
 import type { Pool } from './pools.js';
@@ -28,7 +28,8 @@ export class Offers {
   private readonly byProfile: (ProfileOffers | undefined)[] = [];
   private readonly allocatables = new Map<InstanceType, Float64Array>();
   private readonly daemonsOfPool = new Map<Pool, readonly Daemon[]>();
-  private readonly typesOfPool = new Map<Pool, readonly Sized[]>();
+  /** By pool, and by what DaemonSets take. */
+  private readonly sharedSizes = new Map<Pool, Map<string, SharedSizes>>();
 
   constructor(
     private readonly universe: Universe,
@@ -121,43 +122,42 @@ export class Offers {
       const capacity = taken ? less(allocatable, overhead) : allocatable;
       if (isWhole(capacity)) found.push({ row, type, capacity });
     }
-    const varieties = varietiesOf(profile.pool.requirements);
-    return varieties.length === 0 ? found : this.cutToShared(found, this.typesOf(profile.pool), varieties);
+    return varietiesOf(profile.pool.requirements).length === 0
+      ? found
+      : this.cutToShared(found, this.sharedBy(profile.pool, overhead));
   }
 
-  /** Every type that the pool can launch in some profile: a claim may list those of several. */
-  private typesOf(pool: Pool): readonly Sized[] {
-    let types = this.typesOfPool.get(pool);
-    if (types === undefined) {
-      const runs = this.universe.typeRuns[pool.index]!;
-      types = runs.map(({ type }) => ({ type, capacity: this.allocatable(type) }));
-      this.typesOfPool.set(pool, types);
+  /** Of every type that the pool can launch in some profile: a claim may list those of several. */
+  private sharedBy(pool: Pool, overhead: Float64Array): SharedSizes {
+    let ofPool = this.sharedSizes.get(pool);
+    if (ofPool === undefined) this.sharedSizes.set(pool, (ofPool = new Map<string, SharedSizes>()));
+    const text = overhead.join();
+    let sizes = ofPool.get(text);
+    if (sizes === undefined) {
+      const types = this.universe.typeRuns[pool.index]!.map(({ type }) => ({
+        type,
+        capacity: this.allocatable(type),
+      }));
+      ofPool.set(text, (sizes = new SharedSizes(types, varietiesOf(pool.requirements))));
     }
-    return types;
+    return sizes;
   }
 
-  private cutToShared(
-    found: readonly Candidate[],
-    types: readonly Sized[],
-    varieties: readonly Variety[],
-  ): Candidate[] {
-    const cut: Candidate[] = [];
+  /** Each size that some types share, on the cheapest that has it. */
+  private cutToShared(found: readonly Candidate[], sizes: SharedSizes): Candidate[] {
+    const shared = new Set<Float64Array>();
     for (const own of found) {
-      let capacities: Float64Array[] = [own.capacity];
-      for (const variety of varieties) {
-        const shared = sharedCapacities(own, types, variety);
-        capacities = capacities.flatMap((one) =>
-          shared.map((other) => one.map((amount, d) => Math.min(amount, other[d]!))),
-        );
-      }
-      if (capacities.length === 0 && this.bestEffort) capacities = [own.capacity];
-      for (const capacity of capacities) {
-        const cheapest = found.find((other) => covers(other.capacity, capacity)) ?? own;
-        cut.push({ row: cheapest.row, type: cheapest.type, capacity });
-      }
+      const ofOwn = sizes.of(own);
+      for (const capacity of ofOwn) shared.add(capacity);
+      if (ofOwn.length === 0 && this.bestEffort) shared.add(own.capacity);
     }
     const { rank } = this.universe;
-    return cut.sort((a, b) => rank[a.row]! - rank[b.row]!);
+    return [...shared]
+      .map((capacity) => {
+        const { row, type } = found.find((other) => covers(other.capacity, capacity))!;
+        return { row, type, capacity };
+      })
+      .sort((a, b) => rank[a.row]! - rank[b.row]!);
   }
 }
 

@@ -20,9 +20,15 @@ export function listTypes(
 ): Listing {
   const varieties = varietiesOf(pool);
   const fitting: Launchable[] = [];
+  // The cheapest are listed that come to enough values: beyond these none is looked at.
+  let wanting = varieties.map((variety) => ({ variety, values: new Set<string>() }));
   for (const candidate of candidates) {
-    if (fitting.length === most && varieties.length === 0) break;
-    if (holds(candidate.capacity, usage) && admits(candidate.type)) fitting.push(candidate);
+    if (fitting.length >= most && wanting.length === 0) break;
+    if (!holds(candidate.capacity, usage) || !admits(candidate.type)) continue;
+    fitting.push(candidate);
+    if (wanting.length === 0) continue;
+    for (const { variety, values } of wanting) for (const value of valuesOf(candidate.type, variety)) values.add(value);
+    wanting = wanting.filter(({ variety, values }) => values.size < variety.atLeast);
   }
   if (varieties.length === 0) return { listed: fitting, short: noneShort };
   const listed = varied(fitting, varieties, most);
