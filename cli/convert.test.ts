@@ -16,7 +16,8 @@ function run(text: string, options: Partial<ConvertOptions> = {}) {
   const file = join(folder, `${(serial += 1)}.yaml`);
   writeFileSync(file, text);
   const { yaml, report } = convert([file], { report: 'json', ...options });
-  const objects = parseAllDocuments(yaml).map((document) => document.toJS());
+  // As Kubernetes reads it.
+  const objects = parseAllDocuments(yaml, { version: '1.1' }).map((document) => document.toJS());
   const { notes } = JSON.parse(report) as { notes: { effect: string; field: string; message: string }[] };
   return { yaml, objects, notes };
 }
@@ -138,6 +139,74 @@ describe('old YAML becomes v1', () => {
       ['shared-dense', 110],
       ['shared-sparse', 20],
     ]);
+  });
+
+  test('nothing of a full Provisioner and AWSNodeTemplate is lost without a word', () => {
+    const { objects, notes } = run(sample('24-every-provisioner-field'));
+    const [pool, nodeClass] = objects;
+    expect(effects(notes, 'lost')).toEqual([
+      'spec.kubeletConfiguration.containerRuntime',
+      'spec.kubeletConfiguration.eventRecordQPS',
+    ]);
+    expect(pool.spec).toMatchObject({
+      weight: 10,
+      limits: { cpu: '1000', memory: '1000Gi' },
+      template: {
+        metadata: { labels: { 'billing-team': 'my-team' }, annotations: { 'example.com/owner': 'my-team' } },
+        spec: {
+          expireAfter: '720h',
+          taints: [{ key: 'example.com/special-taint', effect: 'NoSchedule' }],
+          startupTaints: [{ key: 'node.cilium.io/agent-not-ready', value: 'true', effect: 'NoExecute' }],
+        },
+      },
+    });
+    expect(nodeClass.spec).toMatchObject({
+      detailedMonitoring: true,
+      metadataOptions: { httpEndpoint: 'enabled', httpPutResponseHopLimit: 2, httpTokens: 'required' },
+      amiSelectorTerms: [{ name: 'my-ami-*', owner: 'self' }, { owner: '1234567890' }],
+      securityGroupSelectorTerms: [{ id: 'sg-063d7acfb4b06c82c' }, { id: 'sg-06e0cf9c198874591' }],
+      kubelet: { maxPods: 20, podsPerCore: 2, clusterDNS: ['10.0.1.100'], evictionMaxPodGracePeriod: 60 },
+      tags: { 'dev.corp.net/app': 'Calculator' },
+    });
+    expect(Object.keys(nodeClass.spec.kubelet)).toHaveLength(12);
+  });
+
+  test('the comment above an object stays, those inside are counted as lost', () => {
+    const { yaml, notes } = run(sample('25-gpu-pool-with-comments'));
+    expect(yaml).toContain('# GPU nodes, from our wiki\napiVersion');
+    const lost = notes.filter(({ effect }) => effect === 'lost').map(({ field, message }) => [field, message]);
+    expect(lost).toEqual([
+      ['', '2 lines of comments inside it'],
+      ['spec.spotOptions', 'v1 has no such field'],
+      ['', '1 line of comments inside it'],
+    ]);
+  });
+
+  test('texts that YAML 1.1 takes for something else stay texts', () => {
+    const labels = { a: 'on', b: 'yes', c: '1_0', d: '012', e: 'off', f: '2020-01-01', n: '1e3' };
+    const { objects } = run(
+      stringify({
+        apiVersion: 'karpenter.sh/v1beta1',
+        kind: 'NodePool',
+        metadata: { name: 'off' },
+        spec: { template: { metadata: { labels }, spec: { nodeClassRef: { name: 'x' }, requirements: [] } } },
+      }),
+    );
+    expect(objects[0]).toMatchObject({ metadata: { name: 'off' }, spec: { template: { metadata: { labels } } } });
+  });
+
+  test('what a newer field says beside an older one that decides is told', () => {
+    const { objects, notes } = run(sample('26-old-beside-new'));
+    expect(objects[0].spec.disruption).toEqual({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    expect(effects(notes, 'lost')).toEqual([
+      'spec.disruption.consolidationPolicy',
+      'spec.disruption.consolidateAfter',
+      'spec.template.spec.resources',
+      'spec.provider.launchTemplate',
+      'spec.provider.tags.kubernetes.io/cluster/eks',
+      'spec.unknownField',
+    ]);
+    expect(effects(notes, 'check')).toEqual(['spec.provider.amiFamily', 'spec.provider.amiSelectorTerms']);
   });
 
   test('workloads keep their form; only names that Karpenter gave up are renamed', () => {

@@ -201,6 +201,8 @@ function written({ input, notes, objects }: Draft): string[] {
   const older = !String(input.value['apiVersion']).endsWith('/v1');
   for (const object of objects) validate(input, object, notes);
   if (!older && notes.all.every(({ effect }) => effect === 'check') && input.text !== undefined) return [input.text];
+  const { innerComments = 0 } = input;
+  if (innerComments > 0) notes.lost('', `${innerComments} line${innerComments === 1 ? '' : 's'} of comments inside it`);
   return objects.map((object, i) => {
     const comment = i > 0 || input.comment === undefined ? '' : `${input.comment.replace(/^/gm, '#')}\n`;
     return `${comment}${yaml(object)}`;
@@ -225,5 +227,6 @@ function validate(input: InputObject, object: object, notes: Notes): void {
 }
 
 function yaml(value: object): string {
-  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false }).trimEnd();
+  // Kubernetes reads YAML 1.1, for which off, yes and 1_000 are no texts.
+  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1' }).trimEnd();
 }

@@ -1,4 +1,5 @@
-import { parseDocument } from 'yaml';
+import { isMap, isNode, isPair, parseDocument, visit } from 'yaml';
+import type { Document } from 'yaml';
 import { UsageError } from '../exit.js';
 import { isRecord, readText } from '../objects/read-documents.js';
 
@@ -11,6 +12,8 @@ export interface InputObject {
   readonly value: Record<string, unknown>;
   /** The comment above it. */
   readonly comment?: string;
+  /** Lines of comments inside it. */
+  readonly innerComments?: number;
 }
 
 /** A document that holds no object: comments alone. */
@@ -61,6 +64,28 @@ function readChunk(
       return { where: `${where}, items[${i}]`, value: item };
     });
   }
-  const comment = document.commentBefore ?? (document.contents as { commentBefore?: string | null }).commentBefore;
-  return [{ where, text, value, ...(comment === null || comment === undefined ? {} : { comment }) }];
+  return [{ where, text, value, ...commentsOf(document) }];
+}
+
+/** A comment right above the first line belongs to that line's key, for the parser. */
+function commentsOf(document: Document.Parsed): Pick<InputObject, 'comment' | 'innerComments'> {
+  const { contents } = document;
+  const first = isMap(contents) ? contents.items[0]?.key : undefined;
+  const comment =
+    document.commentBefore ?? contents?.commentBefore ?? (isNode(first) ? first.commentBefore : undefined) ?? undefined;
+  let lines = linesOf(document.comment);
+  visit(document, (_, node) => {
+    if (!isNode(node) && !isPair(node)) return;
+    const { comment: after, commentBefore: before } = node as {
+      comment?: string | null;
+      commentBefore?: string | null;
+    };
+    lines += linesOf(after) + linesOf(before);
+  });
+  const above = document.commentBefore === null ? linesOf(comment) : 0;
+  return { ...(comment === undefined ? {} : { comment }), innerComments: lines - above };
+}
+
+function linesOf(comment: string | null | undefined): number {
+  return comment === null || comment === undefined ? 0 : comment.split('\n').length;
 }

@@ -123,6 +123,8 @@ function imagesOf(spec: Fields): Images {
     throw new FieldError(spec.at('amiSelectorTerms'), `terms that select an image of family ${chosen}`, undefined);
   }
   spec.notes.changed(spec.at('amiFamily'), `${chosen} becomes amiSelectorTerms with alias ${alias}`);
+  if (chosen === 'AL2')
+    spec.notes.check(spec.at('amiSelectorTerms'), 'there are AL2 images up to Kubernetes 1.32 only');
   return { amiSelectorTerms: [{ alias }] };
 }
 

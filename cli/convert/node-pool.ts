@@ -45,7 +45,9 @@ export function convertNodePool(root: Fields, version: 'v1beta1' | 'v1'): Conver
   }
   const disruption = convertDisruption(spec, version);
   const labels = template.object('metadata');
-  inner.skip('resources');
+  // Written by controllers, where it means something, and by nobody else.
+  if (inner.take('resources') !== undefined)
+    inner.notes.lost(inner.at('resources'), 'packing decides what a node is asked for');
   const kubelet = kubeletOf(inner, 'kubelet') ?? kubeletOf(inner, 'kubeletConfiguration');
   const own = inner.text('expireAfter');
   if (own !== undefined && disruption.expireAfter !== undefined) {

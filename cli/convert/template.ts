@@ -1,4 +1,5 @@
 import { labelDomain } from '../../api/karpenter/requirements.js';
+import { understoodKubeletFields } from '../../api/aws/kubelet-fields.js';
 import { awsLabelDomain, awsLabels } from '../../api/aws/labels.js';
 import { labels } from '../../api/labels.js';
 import { asText, present } from './fields.js';
@@ -121,25 +122,10 @@ export function kubeletOf(owner: Fields, name: string): Record<string, unknown> 
     );
   }
   const settings: Record<string, unknown> = {};
-  for (const field of kubeletFields) {
+  for (const field of understoodKubeletFields) {
     const value = kubelet.take(field);
     if (value !== undefined) settings[field] = value;
   }
   kubelet.finish();
   return Object.keys(settings).length === 0 ? undefined : settings;
 }
-
-const kubeletFields = [
-  'clusterDNS',
-  'maxPods',
-  'podsPerCore',
-  'systemReserved',
-  'kubeReserved',
-  'evictionHard',
-  'evictionSoft',
-  'evictionSoftGracePeriod',
-  'evictionMaxPodGracePeriod',
-  'imageGCHighThresholdPercent',
-  'imageGCLowThresholdPercent',
-  'cpuCFSQuota',
-];
