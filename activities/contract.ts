@@ -319,6 +319,8 @@ export type RepairView =
       /** Why nothing is repaired now, though it is due. */
       readonly blocked?: string;
       readonly ladder: readonly RepairRung[];
+      /** What leave is asked for (section 4.2); absent from what older builds answered, which asked for none. */
+      readonly candidate?: Candidate;
       /** Where the policy asks a person first. */
       readonly approval?: { readonly timeoutMs: number; readonly onTimeout: 'Approve' | 'Reject' };
     };

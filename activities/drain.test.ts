@@ -86,15 +86,19 @@ describe('terminating a node', () => {
     put('web');
     put('tolerant', { spec: { tolerations: [{ key: taints.disrupted.key, operator: 'Exists' }] } });
     put('mirror', { metadata: { annotations: { 'kubernetes.io/config.mirror': 'x' } } });
+    const counted: [string, unknown][] = [];
+    Object.assign(world.deps.metrics, { count: (name: string, own: object) => void counted.push([name, own]) });
 
     const progress = await drain();
+
+    expect(counted).toContainEqual(['nodes_drained_total', { nodepool: 'default' }]);
 
     expect(progress).toMatchObject({ state: 'done', evicted: 1 });
     expect(names()).toEqual(['mirror', 'tolerant']);
     expect(isTrue((await world.kube.get('NodeClaim', { name: 'c1' }))?.status?.conditions, 'Drained')).toBe(true);
   });
 
-  test('critical pods and DaemonSets go last', async () => {
+  test('95: critical pods and DaemonSets go last', async () => {
     const order: string[] = [];
     const evict = world.kube.evict.bind(world.kube);
     Object.assign(world.kube, {
@@ -116,7 +120,7 @@ describe('terminating a node', () => {
     expect(order).toEqual(['d-plain', 'c-daemon', 'b-critical', 'a-critical-daemon']);
   });
 
-  test('a PDB that allows nothing is named, and never violated', async () => {
+  test('97: a PDB that allows nothing is named, and never violated', async () => {
     put('web');
     budget('web', 0);
     const stop = running();
@@ -129,7 +133,7 @@ describe('terminating a node', () => {
     expect(world.events.map(({ reason }) => reason)).toContain('FailedDraining');
   });
 
-  test('tells when the PDB allows, and goes on', async () => {
+  test('97: tells when the PDB allows, and goes on', async () => {
     put('web');
     budget('web', 0);
     const stop = running();
@@ -377,7 +381,7 @@ describe('terminating a node', () => {
     expect(progress.instanceGone).toBeUndefined();
   });
 
-  test('the deadline ends all protection, in every tier, as soon as a grace would overrun it', async () => {
+  test('95, 96: the deadline ends all protection, in every tier, as soon as a grace would overrun it', async () => {
     put('web', { spec: { terminationGracePeriodSeconds: 60 } });
     put('holy', {
       metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } },

@@ -15,6 +15,7 @@ import type { DrainActivities, DrainBlocker, DrainInput, DrainProgress } from '.
 import type { ActivityDeps } from './deps.js';
 import { Blockers, evictionBlocker, protectionBlocker, terminatingBlocker } from './drain-blockers.js';
 import { InstanceWatch } from './instance-watch.js';
+import { labelsOf } from './labels-of.js';
 import { setConditions } from './launch.js';
 import { withFailures } from './to-failure.js';
 import { awaitVolumes } from './volumes.js';
@@ -91,8 +92,8 @@ class Drain {
   }
 
   private async done(): Promise<DrainProgress> {
-    await setConditions(this.deps, this.input.claim, [{ type: 'Drained', status: 'True' }]);
-    this.deps.metrics.count('nodes_drained_total', {});
+    const claim = await setConditions(this.deps, this.input.claim, [{ type: 'Drained', status: 'True' }]);
+    this.deps.metrics.count('nodes_drained_total', { nodepool: claim === undefined ? '' : labelsOf(claim).nodePool });
     return this.progress('done', []);
   }
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { disruptionPolicies } from '../api/stowage/disruption-policy.js';
 import type { Condition } from '../api/kubernetes.js';
-import { labels } from '../api/labels.js';
+import { annotations, labels } from '../api/labels.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import type { DisruptionActivities, DisruptionsFound, DisruptionView } from './contract.js';
@@ -267,7 +267,7 @@ describe('findDisruptions', () => {
       expect(found.commands[0]?.decision?.replacements).toHaveLength(1);
     });
 
-    test('a node without pods to move goes before older ones', async () => {
+    test('91: a node without pods to move goes before older ones', async () => {
       putNode('a', [], [drifted(60)]);
       putNode('b', [3], [drifted(600)]);
       const found = await find();
@@ -281,6 +281,39 @@ describe('findDisruptions', () => {
       const found = await find();
       expect(goingNodes(found)).toEqual(['node-b']);
       expect(world.events.filter(({ reason }) => reason === 'DisruptionBlocked')[0]?.regarding.name).toBe('node-a');
+    });
+
+    test('82: a do-not-disrupt pod and a terminationGracePeriod: drift proceeds, consolidation does not', async () => {
+      const protect = (name: string): void => {
+        const pod = world.kube.objects('Pod').find(({ metadata }) => metadata.name === `${name}-0`)!;
+        const metadata = { ...pod.metadata, annotations: { [annotations.doNotDisrupt]: 'true' } };
+        world.kube.put('Pod', { ...pod, metadata } as never);
+      };
+      const graced = (name: string): void => {
+        const claim = world.kube.objects('NodeClaim').find(({ metadata }) => metadata.name === name)!;
+        world.kube.put('NodeClaim', { ...claim, spec: { ...claim.spec, terminationGracePeriod: '1h' } } as never);
+      };
+      putPool({});
+      putNode('graced', [1], [drifted(60)]);
+      putNode('waiting', [1], [drifted(600)]);
+      protect('graced');
+      protect('waiting');
+      graced('graced');
+
+      const found = await find();
+      expect(goingNodes(found)).toEqual(['node-graced']);
+      expect(found.commands[0]?.reason).toBe('Drifted');
+      expect(found.held.map(({ why }) => why).join()).toContain(
+        'node-waiting has drifted: pod default/waiting-0 is marked',
+      );
+
+      // Neither has drifted: both could go for one cheaper node, but for their pods.
+      putNode('graced', [1]);
+      putNode('waiting', [1]);
+      protect('graced');
+      protect('waiting');
+      graced('graced');
+      expect((await find()).commands).toEqual([]);
     });
 
     test('a budget for drift holds it up', async () => {

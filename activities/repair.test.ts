@@ -59,6 +59,15 @@ describe('looking at a node whose conditions say that it is broken', () => {
       since: world.clock.now - 10 * minute,
       dueAt: world.clock.now + 20 * minute,
       ladder: [{ action: 'Force', waitMs: 600_000 }],
+      candidate: {
+        claim: { name: 'ill', uid: 'uid-ill' },
+        node: 'ill',
+        nodePool: 'default',
+        instanceType: '',
+        zone: '',
+        capacityType: '',
+        pricePerHour: 0,
+      },
     });
   });
 

@@ -10,7 +10,7 @@ import type { ClaimRef } from '../workflows/messages.js';
 import { managedClaims, nodeOf, poolOf } from './cluster.js';
 import type { RepairActivities, RepairView } from './contract.js';
 import type { ActivityDeps } from './deps.js';
-import { labelsOf } from './labels-of.js';
+import { identityOf, labelsOf } from './labels-of.js';
 import { withFailures } from './to-failure.js';
 import { getClaim } from './writes.js';
 
@@ -49,7 +49,14 @@ async function inspect(deps: ActivityDeps, ref: ClaimRef): Promise<RepairView> {
   const spec = policyOf(poolOf(deps.cache, claim), deps.cache.all('DisruptionPolicy'))?.spec;
   const blocked = found.dueAt > deps.now() ? undefined : whyBlocked(deps, claim, spec);
   if (blocked !== undefined) publishBlocked(deps, node, blocked);
-  return { state: 'unhealthy', ...describe(node, found), ...consentAndSteps(spec), ...(blocked && { blocked }) };
+  const candidate = { claim: identityOf(claim), node: node.metadata.name ?? '', ...labelsOf(claim), pricePerHour: 0 };
+  return {
+    state: 'unhealthy',
+    ...describe(node, found),
+    ...consentAndSteps(spec),
+    candidate,
+    ...(blocked && { blocked }),
+  };
 }
 
 type Seen = Extract<RepairView, { state: 'unhealthy' }>;

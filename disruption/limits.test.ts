@@ -181,6 +181,21 @@ describe('all limits together', () => {
     expect(limit({}, 'Drifted', monday, { budgets }).allowed).toBe(0);
   });
 
+  test('what is broken waits for no budget, and for windows and rates alone that name it (section 4.16)', () => {
+    const closed = { name: 'w', schedule: '0 3 * * *', duration: '1h', timeZone: 'UTC' };
+    const budgets: Budget[] = [{ nodes: '0' }];
+    expect(limit({}, 'Unhealthy', monday, { budgets }).allowed).toBe(Number.POSITIVE_INFINITY);
+    const all = { maintenanceWindows: [closed], rates: [{ nodes: '0', per: '1h' }] };
+    expect(limit(all, 'Unhealthy', monday + 9 * hour, { budgets }).allowed).toBe(Number.POSITIVE_INFINITY);
+    const named = { maintenanceWindows: [{ ...closed, reasons: ['Unhealthy'] }] } as const;
+    expect(limit(named as never, 'Unhealthy', monday + 9 * hour, { budgets })).toMatchObject({
+      allowed: 0,
+      ruledBy: 'maintenance window w (closed)',
+    });
+    const invalid = { maintenanceWindows: [{ ...closed, timeZone: 'Europe/Atlantis' }] };
+    expect(limit(invalid, 'Unhealthy', monday, { budgets }).allowed).toBe(Number.POSITIVE_INFINITY);
+  });
+
   test('a policy that is not valid lets nothing through and says why', () => {
     const window = { name: 'w', schedule: '0 9 * * *', duration: '1h', timeZone: 'Europe/Atlantis' };
 

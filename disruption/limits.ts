@@ -58,8 +58,9 @@ const changesLooked = 64;
 
 /**
  * How many nodes of a pool may go now for a reason, everything that bounds it together: the pool's budgets (section
- * 4.2), and the maintenance windows, quotas and rates of the DisruptionPolicy that rules it. Reasons that budgets cannot
- * name (`Expired`, `Unhealthy`) are bound by the budgets that name none. Where nothing may go, `changesAt` is when something
+ * 4.2), and the maintenance windows, quotas and rates of the DisruptionPolicy that rules it. `Expired`, which budgets cannot
+ * name, is bound by the budgets that name none. `Unhealthy` is bound by no budget (section 4.16), and by windows and
+ * rates only where they name it: a broken node does not wait for what was meant for sound ones. Where nothing may go, `changesAt` is when something
  * may by the passing of time alone; it is absent when that waits for something to happen. Every way to disrupt a
  * node by choice asks here. Time zone tables differ between releases of Node, so workflow code must not.
  */
@@ -109,6 +110,7 @@ function opensAt(asked: Asked, present: readonly Bound[], now: number): number {
 }
 
 function boundsOf({ pool, reason, count, ruling, departures }: Asked, now: number): readonly Bound[] {
+  if (reason === 'Unhealthy') return repairBounds(ruling, { departures, total: count.total }, now);
   if (ruling.broken !== undefined) return [{ allowed: 0, what: ruling.broken, changesAt: never }];
   const counted = { departures, total: count.total };
   return [
@@ -116,6 +118,21 @@ function boundsOf({ pool, reason, count, ruling, departures }: Asked, now: numbe
     rateBound(ruling.spec.rates, reason, counted, now),
     ...budgetBounds(pool?.spec.disruption.budgets, reason, count, now),
     { allowed: Math.max(0, count.total - count.disrupting), what: '', changesAt: never },
+  ];
+}
+
+function repairBounds(
+  { spec, broken }: Ruling,
+  counted: { readonly departures: readonly Departure[]; readonly total: number },
+  now: number,
+): readonly Bound[] {
+  const naming = <T extends { readonly reasons?: readonly DisruptionReason[] | undefined }>(
+    rules: readonly T[] | undefined,
+  ): readonly T[] =>
+    broken === undefined ? (rules ?? []).filter(({ reasons }) => reasons?.includes('Unhealthy')) : [];
+  return [
+    windowBound(naming(spec.maintenanceWindows), 'Unhealthy', counted, now),
+    rateBound(naming(spec.rates), 'Unhealthy', counted, now),
   ];
 }
 

@@ -81,6 +81,29 @@ describe('operator', () => {
     ]);
   });
 
+  test('a drain that was stopped is begun again, as long as the claim is there', async () => {
+    const leaving = claim('leaving', {
+      metadata: { deletionTimestamp: created, finalizers: [finalizers.termination] },
+    });
+    world.kube.put('NodeClaim', leaving);
+    await world.synced();
+    stops.push(watchClaims(context(), 20));
+    const times = (call: string): number => calls.filter((one) => one === call).length;
+    const until = async (holds: () => boolean): Promise<void> => {
+      const end = Date.now() + 5000;
+      while (!holds()) {
+        if (Date.now() > end) throw new Error(`never came: ${calls.join('; ')}`);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    };
+
+    await until(() => times('terminate leaving') >= 3);
+
+    expect(times('claimChanged uid-leaving')).toBe(1);
+    world.kube.put('NodeClaim', { ...leaving, metadata: { ...leaving.metadata, finalizers: [] } } as never);
+    await world.synced();
+  });
+
   test('a claim of another provider is none of ours', async () => {
     const foreign = claim('foreign');
     foreign.spec = { ...foreign.spec, nodeClassRef: { group: 'other.example', kind: 'OtherClass', name: 'x' } };

@@ -11,15 +11,21 @@ import type { Requeue } from './work-queue.js';
 
 /** `provision` starts the launch of a claim that it creates, and says who waits for it: leave it this long. */
 const provisionsOwnMs = 5000;
+/** A drain that somebody cancelled or terminated is begun again: a claim that is deleted has to go. */
+const terminateAgainMs = 60_000;
 
 /**
  * Starts and signals the workflows of claims: `launchNode` for those without a node, `terminateNode` for those being
  * deleted, `rotateExpired` once initialized. At start this finds every claim, so what was missed is made up for.
  */
-export function watchClaims(context: OperatorContext): () => void {
+export function watchClaims(context: OperatorContext, againMs = terminateAgainMs): () => void {
   const { cache, log } = context;
   const settled = new Set<string>();
-  const queue = new WorkQueue('starting the workflows of a NodeClaim', (key) => reconcile(context, key, settled), log);
+  const start = async (name: string): Promise<Requeue | undefined> => {
+    const again = await reconcile(context, name, settled);
+    return again === 'later' ? { afterMs: againMs } : again;
+  };
+  const queue = new WorkQueue('starting the workflows of a NodeClaim', start, log);
   const nodes = new WorkQueue('telling a launch of its node', (uid) => tellLaunch(context, uid), log);
   const stops = [
     cache.on('NodeClaim', ({ type, object, previous }) => {
@@ -49,7 +55,11 @@ export function watchClaims(context: OperatorContext): () => void {
   };
 }
 
-async function reconcile(context: OperatorContext, name: string, settled: Set<string>): Promise<Requeue | undefined> {
+async function reconcile(
+  context: OperatorContext,
+  name: string,
+  settled: Set<string>,
+): Promise<Requeue | 'later' | undefined> {
   const claim = context.cache.get('NodeClaim', { name });
   if (claim === undefined || !isManaged(context, claim.spec.nodeClassRef)) return undefined;
   if (claim.metadata.deletionTimestamp !== undefined) return terminate(context, claim, settled);
@@ -59,14 +69,19 @@ async function reconcile(context: OperatorContext, name: string, settled: Set<st
     : launch(context, claim, settled);
 }
 
-async function terminate(context: OperatorContext, claim: NodeClaim, settled: Set<string>): Promise<undefined> {
+/** While the claim is there its `terminateNode` is asked for now and then: it runs already, unless somebody ended it. */
+async function terminate(
+  context: OperatorContext,
+  claim: NodeClaim,
+  settled: Set<string>,
+): Promise<'later' | undefined> {
   const { name, uid } = identityOf(claim);
   if (claim.metadata.finalizers?.includes(finalizers.termination) !== true) return undefined;
-  if (settled.has(`terminate/${uid}`)) return undefined;
-  await context.starter.terminate({ name, uid }, labelsOf(claim).nodePool, 'deleted');
-  await context.starter.claimChanged(uid);
+  const started = await context.starter.terminate({ name, uid }, labelsOf(claim).nodePool, 'deleted');
+  if (!settled.has(`terminate/${uid}`)) await context.starter.claimChanged(uid);
+  else if (started === 'started') context.log.warn({ nodeClaim: name }, 'a drain had been stopped: it goes on');
   settled.add(`terminate/${uid}`);
-  return undefined;
+  return 'later';
 }
 
 /** `kubectl delete node` means the whole of it: the claim goes too (section 4.14). */

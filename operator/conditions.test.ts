@@ -68,6 +68,31 @@ describe('conditions that the operator writes', () => {
     await becomes('NodePool', 'default', 'Ready', 'True');
   });
 
+  test('budgets of which one has no effect are told by condition and event, naming the field, and hold nothing up', async () => {
+    const status = { conditions: [{ type: 'Ready', status: 'True' as const }] };
+    world.kube.put('EC2NodeClass', { ...nodeClass('default'), status });
+    const nightly = { schedule: '0 2 * * *', duration: '2h' };
+    const contradictory = { disruption: { budgets: [{ nodes: '0' }, { nodes: '10%', ...nightly }] } };
+    world.kube.put('NodePool', nodePool('default', contradictory));
+    await world.synced();
+    stops.push(watchNodePools(context()));
+
+    const message = await becomes('NodePool', 'default', 'BudgetsEffective', 'False');
+
+    expect(message).toContain('spec.disruption.budgets[1].nodes: it has no effect (found "10%")');
+    await becomes('NodePool', 'default', 'Ready', 'True');
+    // What is written before the cache has caught up is told again; the recorder drops that.
+    expect(world.events[0]).toMatchObject({ reason: 'BudgetWithoutEffect', type: 'Warning', message });
+
+    const live = world.deps.cache.get('NodePool', { name: 'default' })!;
+    const mended = nodePool('default', { disruption: { budgets: [{ nodes: '0', ...nightly }, { nodes: '10%' }] } });
+    world.kube.put('NodePool', { ...mended, status: live.status } as never);
+    const gone = (): boolean =>
+      conditionOf(world.deps.cache.get('NodePool', { name: 'default' })?.status?.conditions, 'BudgetsEffective') ===
+      undefined;
+    await world.deps.cache.until(gone, AbortSignal.timeout(5000));
+  });
+
   test('a node with less than it should have is not consistent (section 3.1)', async () => {
     const status = { conditions: initialized, providerID: 'fake:///a/i-1', capacity: { cpu: '4', memory: '16Gi' } };
     const requests = { resources: { requests: { cpu: '1', memory: '1Gi' } } };

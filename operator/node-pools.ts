@@ -6,11 +6,12 @@ import { isManaged, managedClaims, nodeClassOf } from '../activities/cluster.js'
 import { labelsOf } from '../activities/labels-of.js';
 import { registrationSubject } from '../activities/registration-health.js';
 import { updateObject } from '../activities/writes.js';
-import { conditionOf, withCondition, withReady } from '../core/conditions.js';
+import { conditionOf, withCondition, withoutCondition, withReady } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';
 import { formatResource } from '../core/quantities.js';
 import { parseResources } from '../core/resources.js';
 import { registrationHealth } from '../core/registration-health.js';
+import { budgetProblems } from '../disruption/budget-problems.js';
 import { nodePoolHash, nodePoolHashVersion } from '../disruption/node-pool-hash.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
@@ -61,6 +62,7 @@ async function reconcile(context: OperatorContext, name: string): Promise<undefi
         : { status: removing(live, wanted(live)) },
     { subresource: 'status' },
   );
+  tellBudgetProblems(context, pool, updated);
   const ready = conditionOf(updated?.status?.conditions, 'Ready');
   if (ready !== undefined && ready.status !== conditionOf(pool.status?.conditions, 'Ready')?.status) {
     context.log.info({ nodePool: name, ready: ready.status, message: ready.message }, 'a NodePool changed');
@@ -105,6 +107,7 @@ function statusOf(context: OperatorContext, pool: NodePool): (live: NodePool) =>
     for (const change of [validation(live), nodeClassReady(context, live), registered(context, live)]) {
       conditions = withCondition(conditions, change, at);
     }
+    conditions = withBudgetProblems(conditions, live, at);
     const generation = nodeClass?.metadata.generation;
     return {
       resources: inOrderOf(live.status?.resources, resources),
@@ -113,6 +116,40 @@ function statusOf(context: OperatorContext, pool: NodePool): (live: NodePool) =>
       conditions: withReady(conditions, ['ValidationSucceeded', 'NodeClassReady'], at),
     };
   };
+}
+
+const budgetsEffective = 'BudgetsEffective';
+
+/** Stands on pools alone whose budgets contradict each other: Karpenter takes them as they are, and so do we. */
+function withBudgetProblems(
+  conditions: readonly Condition[],
+  pool: NodePool,
+  at: { readonly now: number; readonly generation: number | undefined },
+): Condition[] {
+  const known = problemsKnown.get(pool.spec);
+  const problems = known ?? budgetProblems(pool, at.now);
+  problemsKnown.set(pool.spec, problems);
+  if (problems.length === 0) return withoutCondition(conditions, budgetsEffective);
+  const message = problems.join('; ');
+  return withCondition(
+    conditions,
+    { type: budgetsEffective, status: 'False', reason: 'BudgetWithoutEffect', message },
+    at,
+  );
+}
+
+const problemsKnown = new WeakMap<NodePool['spec'], readonly string[]>();
+
+function tellBudgetProblems({ events }: OperatorContext, before: NodePool, after: NodePool | undefined): void {
+  const { reason, message } = conditionOf(after?.status?.conditions, budgetsEffective) ?? {};
+  if (message === undefined || message === conditionOf(before.status?.conditions, budgetsEffective)?.message) return;
+  const { name = '', uid } = before.metadata;
+  events.publish({
+    regarding: { apiVersion: 'karpenter.sh/v1', kind: 'NodePool', name, ...(uid === undefined ? {} : { uid }) },
+    type: 'Warning',
+    reason: reason ?? '',
+    message,
+  });
 }
 
 /** The same order of keys as before, so that equal resources compare as equal. */

@@ -193,19 +193,48 @@ class Consolidation {
     const queued = leaving.length + decision.alongside.length;
     const timeoutMs = Math.min(60 * minutes, Math.max(10 * minutes, launchMsPerNode * queued));
     oversight.throwIfAborted();
+    if (this.input.stepsBack === true) await this.stepBack(leaving);
     progress.enter('launching');
     await this.publish('DisruptionLaunching', `Launching ${decision.replacements.length} replacements`);
     const refused = await launches.create(decision);
     if (refused !== undefined) throw new Given(await this.fail(refused));
     await launches.mark(nodesOf(leaving), workflowNow() + timeoutMs + 10 * minutes);
-    progress.enter('launching', {
-      waitingFor: `${launches.names.join(', ')} to be initialized`,
-      until: workflowNow() + timeoutMs,
-      facts: { replacements: launches.names.join(', ') },
-    });
-    const lost = await launches.initialized(timeoutMs, () => oversight.isAborted);
-    oversight.throwIfAborted();
-    if (lost !== undefined) throw new Given(await this.fail(lost));
+    const wasHeld = await this.awaitReplacements(leaving, timeoutMs);
+    // Hours may have passed.
+    if (wasHeld) await this.validate(launches.names);
+  }
+
+  /** Tells whether it was held meanwhile: the nodes have no taint for as long, and the replacements all of their time. */
+  private async awaitReplacements(leaving: readonly Candidate[], timeoutMs: number): Promise<boolean> {
+    const { oversight, progress, launches } = this;
+    const isHeld = (): boolean => this.input.stepsBack === true && oversight.isHeld;
+    let wasHeld = false;
+    for (let rest = timeoutMs; ;) {
+      const began = workflowNow();
+      progress.enter('launching', {
+        waitingFor: `${launches.names.join(', ')} to be initialized`,
+        until: began + rest,
+        facts: { replacements: launches.names.join(', ') },
+      });
+      const lost = await launches.initialized(rest, () => oversight.isAborted || isHeld());
+      oversight.throwIfAborted();
+      if (lost !== undefined) throw new Given(await this.fail(lost));
+      if (!isHeld()) return wasHeld;
+      rest = Math.max(1, rest - (workflowNow() - began));
+      await this.stepBack(leaving);
+      wasHeld = true;
+    }
+  }
+
+  /** While a pause or a person holds it, nothing tells from outside that these nodes are to go. */
+  private async stepBack(leaving: readonly Candidate[]): Promise<void> {
+    const restore = async (): Promise<void> => {
+      await this.mark(leaving);
+      if (this.launches.names.length > 0) {
+        await this.launches.mark(nodesOf(leaving), workflowNow() + 60 * minutes);
+      }
+    };
+    await this.oversight.gate({ release: () => this.release(), restore });
   }
 
   /** Nothing tells from outside any more that these nodes were to go; what was launched stays as capacity. */

@@ -311,6 +311,7 @@ class DisruptRun {
             reason,
             candidates,
             paused: this.pauses.holding(reason, candidates) !== undefined,
+            stepsBack: true,
             ...(decision === undefined ? {} : { decision }),
           },
         ],

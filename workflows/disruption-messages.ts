@@ -253,6 +253,8 @@ export interface ConsolidateInput {
   readonly paused?: boolean;
   /** Absent from what older builds started: plain deletion. */
   readonly decision?: Decision;
+  /** A hold takes the taints off at once, while replacements come up too; absent from what older builds started. */
+  readonly stepsBack?: boolean;
 }
 
 export interface ConsolidateResult {

@@ -1,4 +1,4 @@
-import { executeChild, ParentClosePolicy } from '@temporalio/workflow';
+import { ChildWorkflowCancellationType, executeChild, ParentClosePolicy } from '@temporalio/workflow';
 import { workflowIds } from '../core/ids.js';
 import type { TerminateNodeInput } from './messages.js';
 import { isStartedAlready } from './relations.js';
@@ -14,6 +14,8 @@ export async function endNode(input: Omit<TerminateNodeInput, 'deleteClaim'>): P
     await executeChild<typeof terminateNode>('terminateNode', {
       workflowId: workflowIds.terminate(cluster, claim.uid),
       parentClosePolicy: ParentClosePolicy.ABANDON,
+      // A node that drains is past the point of no return: whoever gives up waiting for it does not stop it.
+      cancellationType: ChildWorkflowCancellationType.ABANDON,
       workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
       staticSummary: `${claim.name}: ${reason}`,
       args: [{ ...input, deleteClaim: true }],

@@ -37,6 +37,8 @@ export interface OversightOptions {
   readonly onExpedite?: (order: ExpediteOrder) => void;
   /** Takes orders to try again at any time; without it they are taken while a retryable `wait` waits. */
   readonly onRetry?: (order: Order) => void;
+  /** Hears that a pause or a person has begun to hold it, or lets it go on. */
+  readonly onHold?: (held: boolean) => void;
 }
 
 /** An order as signal and as update, when it makes sense, and what it does. */
@@ -86,7 +88,7 @@ export class Oversight {
   ) {
     this.paused = options.paused ?? false;
     setHandler(holdSignal, (hold) => {
-      if (typeof hold === 'boolean') this.paused = hold;
+      if (typeof hold === 'boolean') this.changeHold(() => void (this.paused = hold));
       else
         this.obey(
           'hold',
@@ -296,10 +298,16 @@ export class Oversight {
   }
 
   private hold(order: HoldOrder): Explanation {
-    this.heldBy = order.on ? order : undefined;
+    this.changeHold(() => void (this.heldBy = order.on ? order : undefined));
     const by = withReason(order.actor, order.reason);
     this.progress.note(order.on ? { 'held by': by } : { 'let go on by': by });
     return this.progress.explanation;
+  }
+
+  private changeHold(change: () => void): void {
+    const before = this.isHeld;
+    change();
+    if (this.isHeld !== before) this.options.onHold?.(this.isHeld);
   }
 
   private checkOpen(): void {

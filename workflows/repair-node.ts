@@ -16,6 +16,8 @@ import { Progress } from './progress.js';
 import { activitiesOf } from './proxies.js';
 import { tell } from './relations.js';
 import { Replacements } from './replacements.js';
+import { Slots } from './slots.js';
+import type { Slot } from './slots.js';
 
 /** While too many nodes are unhealthy it is looked at again this often (section 4.16). */
 const blockedRetryMs = 5 * 60_000;
@@ -37,7 +39,7 @@ export async function repairNode(input: RepairNodeInput): Promise<RepairNodeResu
     if (!isAborted(error)) throw error;
     return repair.end('rejected', error.message);
   } finally {
-    await CancellationScope.nonCancellable(() => repair.untaint());
+    await CancellationScope.nonCancellable(() => repair.release());
   }
 }
 
@@ -49,12 +51,15 @@ class Repair {
   private readonly steps: string[] = [];
   private changed = false;
   private tainted: string | undefined;
+  private readonly slots: Slots;
+  private slot: Slot | undefined;
   private going: { done: boolean; failure?: unknown } | undefined;
 
   constructor(private readonly input: RepairNodeInput) {
     const { cluster, claim, nodePool } = input;
     this.activities = activitiesOf(cluster);
     this.replacements = new Replacements(cluster);
+    this.slots = new Slots(cluster);
     setHandler(nodeChangedSignal, () => void (this.changed = true));
     this.progress = new Progress(
       `Repair of ${claim.name}`,
@@ -74,6 +79,8 @@ class Repair {
     if (due.state !== 'unhealthy') return this.endOf(due);
     const consent = await this.oversight.consent(due.approval, `a person to approve the repair of ${due.nodeName}`);
     if (consent.answer === 'rejected') return this.end('rejected', withReason(consent.by, consent.reason));
+    const elsewhere = await this.leave(due);
+    if (elsewhere !== undefined) return elsewhere;
     for (const rung of due.ladder) {
       await this.oversight.gate();
       const view = await this.look();
@@ -106,6 +113,25 @@ class Repair {
         this.progress.enter('blocked', { waitingFor: `other nodes to recover: ${blocked}`, until, facts });
         await this.oversight.wait(blockedRetryMs, { summary: 'look again', until: () => this.changed });
       }
+    }
+  }
+
+  /**
+   * Leave of `disrupt`, which counts the node and passes pauses on (section 4.2). No budget keeps a broken node, but a
+   * window or a rate that names `Unhealthy` does. The result when the node recovers or goes meanwhile.
+   */
+  private async leave({ candidate }: Unhealthy): Promise<RepairNodeResult | undefined> {
+    if (candidate === undefined) return undefined;
+    this.slot = await this.slots.request('Unhealthy', [candidate]);
+    for (;;) {
+      this.changed = false;
+      if (await this.slot.settled({ ms: slowPollMs, or: () => this.changed || this.oversight.isAborted })) {
+        return undefined;
+      }
+      this.oversight.throwIfAborted();
+      const view = await this.look();
+      if (view.state !== 'unhealthy') return this.endOf(view);
+      this.progress.enter('waiting for leave', { waitingFor: this.slot.waitingFor });
     }
   }
 
@@ -153,12 +179,19 @@ class Repair {
   private async replace({ waitMs }: RepairRung, nodeName: string): Promise<RepairNodeResult | undefined> {
     const { claim } = this.input;
     const end = workflowNow() + waitMs;
-    this.progress.enter('replacing', { waitingFor: 'the replacement to be up', until: end });
-    this.tainted = nodeName;
-    await this.activities.kube.taintCandidates({ reason: 'Unhealthy', candidates: [{ claim, node: nodeName }] });
-    await this.replacements.request([nodeName], 'unhealthy', waitMs);
-    this.progress.note({ replacement: await this.replacements.settled(waitMs) });
-    await this.oversight.gate();
+    // Pauses are heard of by those alone that have a slot.
+    const isHeld = (): boolean => this.slot !== undefined && this.oversight.isHeld;
+    let verdict: string;
+    do {
+      this.progress.enter('replacing', { waitingFor: 'the replacement to be up', until: end });
+      this.tainted = nodeName;
+      await this.activities.kube.taintCandidates({ reason: 'Unhealthy', candidates: [{ claim, node: nodeName }] });
+      await this.replacements.request([nodeName], 'unhealthy', waitMs);
+      verdict = await this.replacements.settledUnless(isHeld, waitMs);
+      if (isHeld()) await this.untaint();
+      await this.oversight.gate();
+    } while (verdict === 'interrupted');
+    this.progress.note({ replacement: verdict });
     const view = await this.look();
     if (view.state !== 'unhealthy') return this.endOf(view);
     this.terminate(undefined);
@@ -249,10 +282,16 @@ class Repair {
     return { outcome, steps: this.steps, ...(reason === undefined ? {} : { reason }) };
   }
 
+  async release(): Promise<void> {
+    await this.untaint();
+    await this.slot?.giveBack();
+  }
+
   /** A node that stays keeps no taint. */
-  async untaint(): Promise<void> {
+  private async untaint(): Promise<void> {
     const { tainted: node } = this;
     if (node === undefined) return;
+    this.tainted = undefined;
     try {
       await this.activities.kube.untaintCandidates({ candidates: [{ claim: this.input.claim, node }] });
     } catch (error) {

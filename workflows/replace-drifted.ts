@@ -2,6 +2,7 @@ import {
   CancellationScope,
   continueAsNew,
   executeChild,
+  getExternalWorkflowHandle,
   ParentClosePolicy,
   setHandler,
   workflowInfo,
@@ -11,10 +12,11 @@ import { workflowIds } from '../core/ids.js';
 import { backOffMs, isStopped, waveSize } from '../disruption/rollout.js';
 import { workflowNow } from './clock.js';
 import type { Candidate, ClaimRef, ReplaceDriftedInput, ReplaceDriftedResult, RolloutState } from './messages.js';
-import { rolloutChangedSignal, searchAttributes } from './messages.js';
+import { holdSignal, rolloutChangedSignal, searchAttributes } from './messages.js';
 import { isAborted, Oversight, withReason } from './oversight.js';
 import { Progress } from './progress.js';
 import { activitiesOf } from './proxies.js';
+import { tell } from './relations.js';
 import type { replaceNode } from './replace-node.js';
 import { Slots } from './slots.js';
 import type { Slot } from './slots.js';
@@ -56,6 +58,8 @@ class Rollout {
   private state: RolloutState;
   private changed = false;
   private slot: Slot | undefined;
+  /** Workflow ids of the nodes that are being replaced. */
+  private readonly replacing = new Set<string>();
 
   constructor(private readonly input: ReplaceDriftedInput) {
     const { cluster, nodePool, hash, carried } = input;
@@ -72,7 +76,7 @@ class Rollout {
       ],
       { NodePool: nodePool, target: hash },
     );
-    this.oversight = new Oversight(this.progress);
+    this.oversight = new Oversight(this.progress, { onHold: (held) => this.passOn(held) });
   }
 
   async run(): Promise<ReplaceDriftedResult> {
@@ -197,9 +201,11 @@ class Rollout {
   private async replace(candidate: Candidate): Promise<readonly ClaimRef[] | undefined> {
     const { cluster } = this.input;
     const { node, claim } = candidate;
+    const workflowId = workflowIds.replace(cluster, claim.uid);
+    this.replacing.add(workflowId);
     try {
       const result = await executeChild<typeof replaceNode>('replaceNode', {
-        workflowId: workflowIds.replace(cluster, claim.uid),
+        workflowId,
         parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
         staticSummary: `${node}: drifted, wave ${this.state.waves + 1}`,
@@ -216,9 +222,15 @@ class Rollout {
       if (CancellationScope.current().consideredCancelled) throw error;
       this.fail(`${node}: ${error instanceof Error ? error.message : String(error)}`);
     } finally {
+      this.replacing.delete(workflowId);
       await CancellationScope.nonCancellable(async () => this.slot?.giveBack([node]));
     }
     return undefined;
+  }
+
+  /** What holds the rollout holds the nodes that are being replaced. */
+  private passOn(held: boolean): void {
+    for (const id of this.replacing) void tell(() => getExternalWorkflowHandle(id).signal(holdSignal, held));
   }
 
   private fail(why: string): void {

@@ -1,7 +1,8 @@
 import { condition, getExternalWorkflowHandle, setHandler, workflowInfo } from '@temporalio/workflow';
 import { workflowIds } from '../core/ids.js';
 import type { ClaimRef, LaunchOutcome, ReplacementsPlanned } from './messages.js';
-import { replacementSettledSignal, replacementsPlannedSignal, replaceSignal } from './messages.js';
+import { leavingSignal, replacementSettledSignal, replacementsPlannedSignal, replaceSignal } from './messages.js';
+import { tell } from './relations.js';
 
 /**
  * Asks `provision` for new homes of the pods of leaving nodes and follows them until each is initialized or has failed.
@@ -26,6 +27,17 @@ export class Replacements {
       reason,
       holdMs,
     });
+  }
+
+  /** The nodes stay for now: their pods' new places need not be kept. */
+  async giveBack(nodes: readonly string[]): Promise<void> {
+    await tell(() =>
+      getExternalWorkflowHandle(workflowIds.provision(this.cluster)).signal(leavingSignal, {
+        nodes,
+        until: 0,
+        marks: [],
+      }),
+    );
   }
 
   /** `ready` once the pods have a place that is up; `failed` when some never will; `late` after `ms`. */

@@ -45,6 +45,8 @@ export interface ReplaceNodeInput {
   readonly candidate: Candidate;
   /** How long the replacement may take, milliseconds. */
   readonly withinMs: number;
+  /** Whether a pause holds it from the start. */
+  readonly paused?: boolean;
 }
 
 export interface ReplaceNodeResult {

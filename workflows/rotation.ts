@@ -179,6 +179,7 @@ class Rotation {
     await oversight.gate();
     this.marked = candidate;
     await activities.kube.taintCandidates({ reason: 'Expired', candidates: [candidate] });
+    const interrupted = (): boolean => oversight.isHeld || oversight.isAborted;
     const wait = Math.min(attemptMs, restOf(view));
     if (view.successor === undefined) await replacements.request([candidate.node], 'expired', wait);
     this.progress.enter('replacing', {
@@ -187,14 +188,18 @@ class Rotation {
       facts: { node: candidate.node },
     });
     const verdict =
-      view.successor === undefined ? await replacements.settled(wait) : await this.succeed(view.successor, wait);
+      view.successor === undefined
+        ? await replacements.settledUnless(interrupted, wait)
+        : await this.succeed(view.successor, wait, interrupted);
     oversight.throwIfAborted();
-    if (verdict === 'ready') {
-      if (!oversight.isHeld) return 'ready';
+    if (oversight.isHeld || verdict === 'interrupted') {
       // Hours may pass: what was found ready may not be there any more.
-      await oversight.gate({ release: () => this.unmark(), restore: () => Promise.resolve() });
+      await this.unmark();
+      if (view.successor === undefined) await replacements.giveBack([candidate.node]);
+      await oversight.gate();
       return 'held';
     }
+    if (verdict === 'ready') return 'ready';
     this.progress.note({ 'last attempt': verdict === 'late' ? 'the replacement came too late' : 'it found no place' });
     await this.unmark();
     await this.slot?.giveBack();
@@ -203,11 +208,15 @@ class Rotation {
   }
 
   /** A node of a static pool has one successor of the pool's own, whatever runs on it (section 4.17). */
-  private async succeed(successor: NonNullable<Live['successor']>, ms: number): Promise<'ready' | 'failed'> {
+  private async succeed(
+    successor: NonNullable<Live['successor']>,
+    ms: number,
+    interrupted: () => boolean,
+  ): Promise<'ready' | 'failed'> {
     const launches = (this.launches ??= new ReplacementLaunches(this.input.cluster, 'expired'));
     const refused = await launches.create(successor);
     if (refused !== undefined) return 'failed';
-    const lost = await launches.initialized(ms, () => this.oversight.isAborted);
+    const lost = await launches.initialized(ms, interrupted);
     return lost === undefined ? 'ready' : 'failed';
   }
 

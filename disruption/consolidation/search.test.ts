@@ -240,7 +240,7 @@ describe('replacements', () => {
     expect(result.commands[0]!.replacements).toHaveLength(3);
   });
 
-  test('on-demand with cheaper spot is replaced by spot alone, so that no launch can end on on-demand', () => {
+  test('83: on-demand with cheaper spot is replaced by spot alone, so that no launch can end on on-demand', () => {
     const both = type('large', 4, 16, { 'a/on-demand': 0.2, 'a/spot': 0.06 });
     const result = run({ nodes: [node('n0', both)], pods: [pod('web-0', 'n0', 3)], types: [both] });
     const [replacement] = result.commands[0]!.replacements;
@@ -260,7 +260,7 @@ describe('replacements', () => {
     ['not unless asked for', 15, false, undefined],
     ['not from 14 cheaper types', 14, true, undefined],
     ['from 15, which are all that is requested', 16, true, 15],
-  ])('spot is replaced by spot: %s', (_, cheaper, spotToSpot, expected) => {
+  ])('84: spot is replaced by spot: %s', (_, cheaper, spotToSpot, expected) => {
     const types = [
       type('own', 4, 16, { 'a/spot': 0.5 }),
       ...Array.from({ length: cheaper }, (_each, i) =>
@@ -270,6 +270,23 @@ describe('replacements', () => {
     const nodes = [node('n0', types[0]!, { capacityType: 'spot' })];
     const result = run({ nodes, pods: [pod('web-0', 'n0', 3)], types }, { spotToSpot });
     expect(result.commands[0]?.replacements[0]?.instanceTypes.length).toBe(expected);
+  });
+
+  test('85: where a type that goes is among those that could come, only what is cheaper than it may', () => {
+    const own = type('own', 4, 16, od(0.2));
+    const cheaper = type('cheaper', 4, 16, od(0.15));
+    const dearer = type('dearer', 4, 16, od(0.3));
+    // Nodes report a little less than their type promises: both pods fit on a new one only.
+    const node4 = { ...own, capacity: { ...own.capacity, cpu: 3920 } };
+    const world = {
+      nodes: numbered(2, node4),
+      pods: [pod('web-0', 'n0', 1.99), pod('web-1', 'n1', 1.99)],
+    };
+    const [command, ...others] = run({ ...world, types: [own, cheaper, dearer] }).commands;
+    expect(command).toMatchObject({ candidates: ['n0', 'n1'], replacements: [{ instanceTypes: ['cheaper'] }] });
+    expect(others).toEqual([]);
+    // Two for one of their own type would do, and save half, but then nothing tells it from a node that comes and goes.
+    expect(run({ ...world, types: [own, dearer] }).commands).toEqual([]);
   });
 
   test('no node makes way for another of its own type at its own price', () => {
@@ -365,7 +382,7 @@ describe('Balanced', () => {
   test.each<[string, number, string[]]>([
     ['0.49', 0.245, []],
     ['0.5', 0.25, ['n0']],
-  ])('a move that scores %s', (_, price, expected) => {
+  ])('94: a move that scores %s', (_, price, expected) => {
     expect(gone(run(world(price, 49, 49)))).toEqual(expected);
   });
 });

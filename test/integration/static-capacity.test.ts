@@ -208,7 +208,7 @@ describe('a static pool keeps its replicas', () => {
     await kube.create('PodDisruptionBudget', {
       metadata: { name: 'tenant', namespace: 'default' },
       spec: { minAvailable: 1, selector },
-    } as unknown as NewObject<Kinds['PodDisruptionBudget']>);
+    });
     await observe(
       'The budget to count its pods',
       async () => {

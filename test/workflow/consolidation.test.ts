@@ -130,7 +130,7 @@ describe('consolidation with replacements', () => {
     expect(activities.callsOf()).not.toContain('beginTermination');
   });
 
-  test('a replacement that does not come up in ten minutes leaves the nodes as they were, and stays', async () => {
+  test('87: a replacement that does not come up in ten minutes leaves the nodes as they were, and stays', async () => {
     activities.nodeStates = ['registered'];
 
     const handle = await start();
@@ -139,6 +139,34 @@ describe('consolidation with replacements', () => {
     expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(600_000);
     untainted();
     expect(activities.callsOf()).not.toContain('failClaim');
+  });
+
+  describe('89: of two nodes one cannot be tainted', () => {
+    beforeEach(() => {
+      activities.taintCandidates = async ({ candidates }) => {
+        const marked = candidates.filter(({ node }) => node === 'node-a').map(({ claim }) => claim.uid);
+        for (const uid of marked) activities.tainted.add(uid);
+        return Promise.resolve({ tainted: marked });
+      };
+    });
+
+    test('a replacement is called off, and the other is let go of', async () => {
+      await expect((await start()).result()).resolves.toMatchObject({
+        outcome: 'abandoned',
+        reason: 'not every candidate could be tainted',
+        terminated: [],
+      });
+      untainted();
+      expect(activities.callsOf()).not.toContain('createClaims');
+    });
+
+    test('a deletion goes on with the other', async () => {
+      const deleting: Decision = { ...replacing, decision: 'delete', replacements: [] };
+      await expect((await start({ decision: deleting })).result()).resolves.toMatchObject({
+        outcome: 'done',
+        terminated: ['node-a'],
+      });
+    });
   });
 
   test('somebody else launches the replacement and tells nobody: it is noticed all the same', async () => {

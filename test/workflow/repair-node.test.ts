@@ -1,4 +1,5 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
+import type { WorkflowHandle } from '@temporalio/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { RepairRung, RepairView } from '../../activities/contract.js';
 import { workflowIds } from '../../core/ids.js';
@@ -8,8 +9,11 @@ import {
   explainQuery,
   holdUpdate,
   nodeChangedSignal,
+  pauseSignal,
   phaseQuery,
   refusals,
+  resumeSignal,
+  runningQuery,
   searchAttributes,
 } from '../../workflows/messages.js';
 import type { ClaimRef, Explanation } from '../../workflows/messages.js';
@@ -178,6 +182,61 @@ describe('repairNode', () => {
     await handle.executeUpdate(holdUpdate, { args: [{ actor: 'ann', on: false }] });
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
+  });
+
+  describe('with leave of disrupt', () => {
+    const own = () => ({
+      candidate: { claim, node: 'node-ill', nodePool: 'default', ...nowhere, pricePerHour: 0 },
+      ladder: [replace],
+    });
+    const nowhere = { instanceType: 'm5.large', zone: 'a', capacityType: 'spot' };
+    let disrupt: WorkflowHandle;
+
+    beforeEach(async () => {
+      const window = { idleMs: 1000, maxMs: 10_000 };
+      await rig.start('provision', workflowIds.provision(cluster), { cluster, window });
+      disrupt = await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+      activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
+    });
+    const running = async () => disrupt.query(runningQuery);
+
+    test('it counts as a disruption while it runs, and no longer', async () => {
+      activities.health = [ill(own())];
+      activities.nodeStates = ['waiting'];
+      const handle = await start();
+      await rig.until(async () => (await running())[0]?.reason === 'Unhealthy');
+      activities.nodeStates = ['initialized'];
+      await rig.env.sleep('2 minutes');
+
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
+      await rig.until(async () => (await running()).length === 0);
+    });
+
+    test('a pause takes the taint off while the replacement comes up; resumed it replaces the node', async () => {
+      activities.health = [ill(own())];
+      activities.nodeStates = ['waiting'];
+      const handle = await start();
+      await rig.until(() => activities.tainted.size === 1);
+      await rig.until(() => activities.callsOf('syncNode').length > 0);
+      const scope = { kind: 'reason', name: 'Unhealthy' } as const;
+
+      await disrupt.signal(pauseSignal, { scope, actor: 'ann', reason: 'forensics' });
+
+      await rig.until(async () => (await handle.query(phaseQuery)) === 'paused');
+      expect(activities.tainted.size).toBe(0);
+      expect(activities.callsOf('beginTermination')).toEqual([]);
+      activities.nodeStates = ['initialized'];
+      await disrupt.signal(resumeSignal, { scope, actor: 'ann' });
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
+    });
+
+    test('refused leave it waits, and ends when the node recovers', async () => {
+      activities.health = [ill(own()), { state: 'healthy' }];
+      activities.admits = () => false;
+      const handle = await start();
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'recovered', steps: [] });
+      expect(acts()).toEqual([]);
+    });
   });
 
   test('an abort ends it; once the node is going it is refused', async () => {

@@ -47,10 +47,11 @@ export class WorkflowRig {
 
   /**
    * Another worker takes over. For a rig that is `forgetful`: this server never gives up on the sticky queue of one that is
-   * gone. No activity may be held: time would never be skipped again for one whose worker is gone.
+   * gone. No activity may be held: time would never be skipped again for one whose worker is gone. `settled: false` where one
+   * waits to be tried again.
    */
-  async replaceWorkers(): Promise<void> {
-    await this.settle();
+  async replaceWorkers({ settled = true } = {}): Promise<void> {
+    if (settled) await this.settle();
     await this.stopWorkers();
     await this.startWorkers();
   }
