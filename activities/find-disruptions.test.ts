@@ -287,11 +287,11 @@ describe('findDisruptions', () => {
       const protect = (name: string): void => {
         const pod = world.kube.objects('Pod').find(({ metadata }) => metadata.name === `${name}-0`)!;
         const metadata = { ...pod.metadata, annotations: { [annotations.doNotDisrupt]: 'true' } };
-        world.kube.put('Pod', { ...pod, metadata } as never);
+        world.kube.put('Pod', { ...pod, metadata });
       };
       const graced = (name: string): void => {
         const claim = world.kube.objects('NodeClaim').find(({ metadata }) => metadata.name === name)!;
-        world.kube.put('NodeClaim', { ...claim, spec: { ...claim.spec, terminationGracePeriod: '1h' } } as never);
+        world.kube.put('NodeClaim', { ...claim, spec: { ...claim.spec, terminationGracePeriod: '1h' } });
       };
       putPool({});
       putNode('graced', [1], [drifted(60)]);

@@ -100,7 +100,7 @@ describe('operator', () => {
     await until(() => times('terminate leaving') >= 3);
 
     expect(times('claimChanged uid-leaving')).toBe(1);
-    world.kube.put('NodeClaim', { ...leaving, metadata: { ...leaving.metadata, finalizers: [] } } as never);
+    world.kube.put('NodeClaim', { ...leaving, metadata: { ...leaving.metadata, finalizers: [] } });
     await world.synced();
   });
 

@@ -86,7 +86,7 @@ describe('conditions that the operator writes', () => {
 
     const live = world.deps.cache.get('NodePool', { name: 'default' })!;
     const mended = nodePool('default', { disruption: { budgets: [{ nodes: '0', ...nightly }, { nodes: '10%' }] } });
-    world.kube.put('NodePool', { ...mended, status: live.status } as never);
+    world.kube.put('NodePool', { ...mended, status: live.status });
     const gone = (): boolean =>
       conditionOf(world.deps.cache.get('NodePool', { name: 'default' })?.status?.conditions, 'BudgetsEffective') ===
       undefined;
