@@ -338,6 +338,8 @@ export interface DisruptionCommand {
   readonly reason: DisruptionReason;
   readonly candidates: readonly Candidate[];
   readonly decision?: Decision;
+  /** How long the decision has still to prove stable, milliseconds; otherwise as long as its method asks (section 4.11). */
+  readonly validationMs?: number;
 }
 
 /** What `disrupt` knows that the cluster does not. */

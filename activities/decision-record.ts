@@ -24,6 +24,8 @@ export interface Finding {
   readonly replacements: readonly PlannedClaim[];
   readonly moves: readonly { readonly pod: string; readonly to: string }[];
   readonly alternatives: readonly { readonly nodes: string; readonly why: string }[];
+  /** How long the decision has still to prove stable, milliseconds; otherwise as long as its method asks. */
+  readonly validationMs?: number;
 }
 
 /** What one method found, why pools keep nodes, and when to look again (milliseconds of the epoch). */
@@ -48,7 +50,7 @@ export function record(
   rules: (nodePool: string) => PoolRules,
   alongside: readonly string[],
 ): Recorded {
-  const { reason, method, candidates, replacements, moves } = finding;
+  const { reason, method, candidates, replacements, moves, validationMs } = finding;
   const pools = [...new Set(candidates.map(({ nodePool }) => nodePool))];
   const asked = strictest(pools.map(rules), reason);
   const { claims, typeLists } = claimPlans(replacements, podNamesKept);
@@ -75,7 +77,7 @@ export function record(
       ? 'carried out'
       : `waits for approval, as DisruptionPolicy ${asked.policy ?? ''} asks`;
   return {
-    command: { reason, candidates, decision },
+    command: { reason, candidates, decision, ...(validationMs === undefined ? {} : { validationMs }) },
     summary: {
       reason,
       method,

@@ -20,6 +20,7 @@ import {
   whyRested,
 } from './disruption-context.js';
 import { packingInput } from './packing-input.js';
+import { Standing } from './standing.js';
 
 /** Without any change the cluster is looked at again this often (section 4.7). */
 const lookEveryMs = 5 * 60_000;
@@ -35,9 +36,10 @@ export interface LastSearch {
   /** Not before then, milliseconds of the epoch: the last one took long. */
   restUntil: number;
   stays: Consolidation['held'];
+  readonly standing: Standing;
 }
 
-export const noSearch = (): LastSearch => ({ stamp: '', at: 0, restUntil: 0, stays: [] });
+export const noSearch = (): LastSearch => ({ stamp: '', at: 0, restUntil: 0, stays: [], standing: new Standing() });
 
 /**
  * Sections 4.7 to 4.10: commands that save money, those that can run side by side. Looks only when something changed since
@@ -53,13 +55,15 @@ export async function findConsolidation(
   const stamp = stampOf(context, changes);
   const due = Math.max(last.stamp === stamp ? last.at + lookEveryMs : 0, last.restUntil);
   if (context.now < due) return { findings: [], held: [], checks: [...checks, due] };
-  const { input, held, chains, limited } = await searchInput(deps, context);
+  const { input, held, chains, limited, closed } = await searchInput(deps, context);
   const started = deps.now();
   const result = await deps.packer.consolidate(input);
   const tookMs = deps.now() - started;
   last.at = context.now;
   last.restUntil = context.now + tookMs * restFactor;
   last.stays = result.held;
+  const named = new Set(result.commands.flatMap(({ candidates }) => candidates));
+  last.standing.note(context.views, { named, unasked: closed, now: context.now });
   const { commands, blocked } = sideBySide(result.commands, input, context);
   // Budgets that were in the way may not be so the next time.
   last.stamp = commands.length === 0 && !limited && !blocked ? stamp : '';
@@ -69,7 +73,10 @@ export async function findConsolidation(
     tookMs / 1000,
   );
   return {
-    findings: commands.map((command) => findingOf(command, result, context)),
+    findings: commands.map((command) => ({
+      ...findingOf(command, result, context),
+      validationMs: last.standing.restOf(command.candidates, context.now),
+    })),
     held,
     checks: [...checks, context.now + lookEveryMs],
     chains,
@@ -103,6 +110,8 @@ async function searchInput(
   readonly held: { nodePool: string; why: string }[];
   readonly chains: { nodePool: string; why: string }[];
   readonly limited: boolean;
+  /** Nodes of pools that let none go now. */
+  readonly closed: ReadonlySet<string>;
 }> {
   const rules = rulesByPool(context);
   const held: { nodePool: string; why: string }[] = [];
@@ -116,10 +125,14 @@ async function searchInput(
     if (share > 0 || dollarsPerHour > 0) leastSavings.set(name, { share, dollarsPerHour });
   }
   const kept = new Map<string, string>();
+  const closed = new Set<string>();
   for (const view of context.views) {
     const pool = poolNameOf(view);
-    const why = whyKept(view, context, rules(pool), chains) ?? whyClosed(pool, limits, context);
-    if (why !== undefined) kept.set(nameOf(view), why);
+    const own = whyKept(view, context, rules(pool), chains);
+    const why = own ?? whyClosed(pool, limits, context);
+    if (why === undefined) continue;
+    kept.set(nameOf(view), why);
+    if (own === undefined) closed.add(nameOf(view));
   }
   for (const [nodePool, { Underutilized }] of limits) {
     const why = Underutilized > 0 ? undefined : whyClosed(nodePool, limits, context);
@@ -136,7 +149,7 @@ async function searchInput(
     leastSavings,
   };
   const limited = [...limits.values()].some(({ Underutilized }) => Underutilized === 0);
-  return { input, held, chains: [...chains].map(([nodePool, why]) => ({ nodePool, why })), limited };
+  return { input, held, chains: [...chains].map(([nodePool, why]) => ({ nodePool, why })), limited, closed };
 }
 
 function whyKept(
@@ -166,7 +179,7 @@ function whyClosed(
 
 /**
  * Commands come one after the other, each on what the one before leaves. Those that rest on another one's outcome, and
- * those that budgets do not let go at the same time, wait for the next look.
+ * those that budgets do not let go at the same time, wait for the next look; what saves most for a node goes first.
  */
 export function sideBySide(
   commands: readonly ConsolidationCommand[],
@@ -178,7 +191,7 @@ export function sideBySide(
   const going = new Set<string>();
   const left = new Map([...(limits ?? [])].map(([pool, { Underutilized = 0 }]) => [pool, Underutilized]));
   let blocked = false;
-  const chosen = commands.filter(({ method, candidates, moves }) => {
+  const chosen = [...commands].sort(bySaving).filter(({ method, candidates, moves }) => {
     if (method === 'empty') return false;
     const rests =
       candidates.some((node) => touched.has(node) || !poolOf.has(node)) ||
@@ -197,6 +210,15 @@ export function sideBySide(
     return true;
   });
   return { commands: chosen, blocked };
+}
+
+/** The most dollars for a node that goes; ties in the order in which they were found. */
+function bySaving(a: ConsolidationCommand, b: ConsolidationCommand): number {
+  return savingPerNode(b) - savingPerNode(a);
+}
+
+function savingPerNode({ priceBefore, priceAfter, candidates }: ConsolidationCommand): number {
+  return (priceBefore - priceAfter) / candidates.length;
 }
 
 /** Whether a replacement is another command's than that of these candidates. */

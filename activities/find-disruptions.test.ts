@@ -134,6 +134,28 @@ describe('findDisruptions', () => {
     expect(goingNodes(await find())).toEqual(['node-a']);
   });
 
+  test('what waited for a budget while others went need not prove stable over again', async () => {
+    for (const name of ['a', 'b']) putNode(name, [0.1]);
+    putPool({ budgets: [{ nodes: '1' }], consolidationPolicy: 'WhenEmptyOrUnderutilized' });
+    const [first] = (await find()).commands;
+    expect(first?.validationMs).toBe(15_000);
+    const [going] = first!.candidates;
+    const running = [
+      { workflowId: 'w', reason: 'Underutilized' as const, candidates: [going!], since: world.clock.now },
+    ];
+
+    world.clock.now += 9000;
+    expect((await find({ running })).commands).toEqual([]);
+    world.clock.now += 1000;
+    world.kube.remove('Node', { name: going!.node });
+    world.kube.remove('NodeClaim', { name: going!.claim.name });
+    world.clock.now += 300_000;
+    const [next] = (await find()).commands;
+
+    expect(next?.candidates[0]?.node).not.toBe(going!.node);
+    expect(next?.validationMs).toBe(0);
+  });
+
   test('a node that rests after a decision came to nothing is looked at again as soon as its rest is over', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
@@ -382,6 +404,8 @@ describe('sideBySide', () => {
       candidates,
       moves: moves.map((to, i) => ({ pod: `ns/p${i}`, to })),
       replacements: [],
+      priceBefore: 1,
+      priceAfter: 0,
     }) as never;
   const chosen = (commands: never[], most = 100): string[] => {
     const limits = new Map([['p', { Underutilized: most }]]);
@@ -400,6 +424,14 @@ describe('sideBySide', () => {
     ['own replacements are no obstacle', [command(['a'], ['c']), command(['b'], ['replacement-1-0'])], ['a', 'b']],
   ])('%s', (_name, commands, expected) => {
     expect(chosen(commands)).toEqual(expected);
+  });
+
+  test('where the limit lets not all of them go, what saves most for a node goes first', () => {
+    const saving = (candidates: string[], priceAfter: number): never =>
+      ({ ...(command(candidates, ['d']) as object), priceBefore: 10, priceAfter }) as never;
+    expect(chosen([saving(['a'], 9), saving(['b', 'c'], 4)], 2)).toEqual(['b,c']);
+    expect(chosen([saving(['a'], 9), saving(['b', 'c'], 4)], 3)).toEqual(['b,c', 'a']);
+    expect(chosen([saving(['a'], 5), saving(['b', 'c'], 4)], 2)).toEqual(['a']);
   });
 
   test('all of them together stay within the limit of the pool', () => {

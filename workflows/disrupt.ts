@@ -285,7 +285,7 @@ class DisruptRun {
     return this.running.flatMap(({ slot, candidates }) => (slot === id ? candidates : []));
   }
 
-  private async start({ reason, candidates, decision }: DisruptionCommand): Promise<void> {
+  private async start({ reason, candidates, decision, validationMs }: DisruptionCommand): Promise<void> {
     const { cluster } = this.input;
     const workflowId = workflowIds.consolidate(
       cluster,
@@ -313,6 +313,7 @@ class DisruptRun {
             paused: this.pauses.holding(reason, candidates) !== undefined,
             stepsBack: true,
             ...(decision === undefined ? {} : { decision }),
+            ...(validationMs === undefined ? {} : { validationMs }),
           },
         ],
       });
