@@ -1,4 +1,4 @@
-// One configuration, four suites told apart by folder; `scripts/test.mjs` runs them in order.
+// One configuration, six suites told apart by folder; `scripts/test.mjs` runs them in order.
 const suite = (displayName, testMatch, extra = {}) => ({
   displayName,
   testMatch,
@@ -35,5 +35,7 @@ export default {
       globalSetup: '<rootDir>/test/integration/global-setup.mjs',
       globalTeardown: '<rootDir>/test/integration/global-teardown.mjs',
     }),
+    // Stowage as a process, each file with a stack of its own.
+    suite('live', ['<rootDir>/test/live/**/*.test.ts']),
   ],
 };

@@ -8,6 +8,7 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Pod } from '../api/kubernetes.js';
 import { labels } from '../api/labels.js';
 import { observe } from '../devstack/demo/observe.js';
+import { deploymentOf } from '../devstack/deployment.js';
 import { repositoryRoot } from '../devstack/paths.js';
 import { freePorts } from '../devstack/ports.js';
 import { startStack, type Stack } from '../devstack/stack.js';
@@ -96,7 +97,8 @@ export async function measureLive(
         : new Error(`${engine.name} ended:\n${readFileSync(log, 'utf8').slice(-2000)}`);
     await kube.create('KWOKNodeClass', { metadata: { name: 'default' } } as NewObject<Kinds['KWOKNodeClass']>);
     await kube.create('NodePool', nodePool(consolidateAfter, nodes));
-    for (const each of deployments) await kube.create('Deployment', deploymentOf(each));
+    for (const { name, requests } of deployments)
+      await kube.create('Deployment', deploymentOf(name, replicas.before, requests));
     const running = async (count: number): Promise<true | undefined> =>
       (await pods(kube)).filter(isRunning).length === count ? true : undefined;
     await observe('1,000 pods running', () => running(2 * replicas.before), { withinMs: 600_000, failure });
@@ -255,20 +257,3 @@ const nodePool = (consolidateAfter: string, nodes: string): NewObject<Kinds['Nod
       },
     },
   }) as unknown as NewObject<Kinds['NodePool']>;
-
-function deploymentOf({ name, requests }: (typeof deployments)[number]): NewObject<Kinds['Deployment']> {
-  return {
-    metadata: { name, namespace: 'default' },
-    spec: {
-      replicas: replicas.before,
-      selector: { matchLabels: { app: name } },
-      template: {
-        metadata: { labels: { app: name } },
-        spec: {
-          terminationGracePeriodSeconds: 0,
-          containers: [{ name: 'app', image: 'registry.example/app', resources: { requests } }],
-        },
-      },
-    },
-  };
-}

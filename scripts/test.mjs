@@ -1,19 +1,20 @@
 // npm test: everything a change must pass, in order of cost, on a fresh clone too.
 // Usage: node scripts/test.mjs [--only STEP[,STEP...]]
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const jest = (project, ...more) => [
+const jest = (projects, ...more) => [
   process.execPath,
   [
     '--experimental-vm-modules',
     '--no-warnings=ExperimentalWarning',
     'node_modules/jest/bin/jest.js',
     '--selectProjects',
-    project,
+    ...projects.split(' '),
     ...more,
   ],
 ];
@@ -28,11 +29,13 @@ const steps = [
   { name: 'format', run: npm('run', '-s', 'format:check') },
   { name: 'imports', run: npm('run', '-s', 'imports') },
   { name: 'unused', run: npm('run', '-s', 'unused') },
-  { name: 'unit', run: jest('unit') },
-  { name: 'property', run: jest('property') },
+  { name: 'unit', run: jest('unit', '--maxWorkers=2') },
+  { name: 'property', run: jest('property', '--maxWorkers=2') },
   { name: 'workflow', run: jest('workflow') },
   { name: 'replay', run: jest('replay') },
-  { name: 'integration', run: jest('integration', '--runInBand') },
+  // Two at a time: the first shares one stack and goes file by file, the second waits for clocks most of the time.
+  { name: 'integration', run: jest('integration', '--runInBand'), beside: 'live' },
+  { name: 'live', run: jest('live', '--runInBand') },
 ];
 
 function packagesAreCurrent() {
@@ -40,21 +43,23 @@ function packagesAreCurrent() {
   return existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(root, 'package-lock.json')).mtimeMs;
 }
 
-function main() {
+async function main() {
   const only = process.argv.includes('--only')
     ? process.argv[process.argv.indexOf('--only') + 1].split(',')
     : undefined;
   const started = Date.now();
   const failed = [];
-  for (const { name, run, skip, needed } of steps) {
-    if (only !== undefined && !only.includes(name)) continue;
-    if (skip?.()) continue;
+  const wanted = steps.filter(({ name, skip }) => (only?.includes(name) ?? true) && skip?.() !== true);
+  const begun = new Map();
+  for (const { name, run, needed, beside } of wanted) {
     console.log(`\n── ${name} (${elapsed(started)}) ──`);
-    const [command, args] = run;
-    const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
+    const other = wanted.find((step) => step.name === beside);
+    if (other !== undefined) begun.set(other.name, start(other.run, 'pipe'));
+    const { status, output } = await (begun.get(name) ?? start(run, 'inherit'));
+    process.stdout.write(output);
     if (status === 0) continue;
     failed.push(name);
-    console.error(`── ${name} failed${error === undefined ? '' : `: ${error.message}`} ──`);
+    console.error(`── ${name} failed ──`);
     if (needed) break;
   }
   const verdict = failed.length === 0 ? 'every step passed' : `failed: ${failed.join(', ')}`;
@@ -62,9 +67,22 @@ function main() {
   process.exitCode = failed.length === 0 ? 0 : 1;
 }
 
+/** Runs a command; what it prints is shown as it comes, or kept when it is piped. */
+async function start([command, args], output) {
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', output, output] });
+  const chunks = [];
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => chunks.push(chunk));
+  try {
+    const [status] = await once(child, 'close');
+    return { status, output: Buffer.concat(chunks) };
+  } catch (error) {
+    return { status: 1, output: `${command}: ${error.message}\n` };
+  }
+}
+
 function elapsed(since) {
   const seconds = Math.round((Date.now() - since) / 1000);
   return `${Math.floor(seconds / 60)}m${String(seconds % 60).padStart(2, '0')}s`;
 }
 
-main();
+await main();

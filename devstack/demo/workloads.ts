@@ -1,5 +1,5 @@
-import type { Workload } from '../../api/kubernetes.js';
-import type { KubeClient, NewObject } from '../../kube/port.js';
+import type { KubeClient } from '../../kube/port.js';
+import { deploymentOf } from '../deployment.js';
 
 /** The demo's two kinds of pods: both want one CPU, red ones much more memory. */
 export const colours = {
@@ -10,27 +10,9 @@ export type Colour = keyof typeof colours;
 
 const namespace = 'default';
 
-function deployment(colour: Colour, replicas: number): NewObject<Workload> {
-  const labels = { app: colour };
-  return {
-    metadata: { name: colour, namespace },
-    spec: {
-      replicas,
-      selector: { matchLabels: labels },
-      template: {
-        metadata: { labels },
-        spec: {
-          terminationGracePeriodSeconds: 0,
-          containers: [{ name: 'app', image: 'registry.example/app', resources: { requests: { ...colours[colour] } } }],
-        },
-      },
-    },
-  };
-}
-
 /** Creates the deployment, or scales the one that is there. */
 export async function scale(kube: KubeClient, colour: Colour, replicas: number): Promise<void> {
-  const { outcome } = await kube.create('Deployment', deployment(colour, replicas));
+  const { outcome } = await kube.create('Deployment', deploymentOf(colour, replicas, { ...colours[colour] }));
   if (outcome === 'created') return;
   await kube.patch('Deployment', { name: colour, namespace }, { spec: { replicas } });
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { observe } from '../../devstack/demo/observe.js';
+import { deploymentOf } from '../../devstack/deployment.js';
 import { repositoryRoot } from '../../devstack/paths.js';
 import { startStack, type Stack } from '../../devstack/stack.js';
 import { createKubeClient } from '../../kube/client.js';
@@ -76,23 +77,8 @@ test('pods run on simulated nodes, and the nodes go with them', async () => {
         },
       },
     },
-    {
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name: 'web', namespace: 'default' },
-      spec: {
-        replicas: 20,
-        selector: { matchLabels: { app: 'web' } },
-        template: {
-          metadata: { labels: { app: 'web' } },
-          spec: {
-            terminationGracePeriodSeconds: 0,
-            containers: [{ name: 'app', image: 'registry.example/app', resources: { requests: { cpu: '900m' } } }],
-          },
-        },
-      },
-    },
   );
+  await kube.create('Deployment', deploymentOf('web', 20, { cpu: '900m' }));
 
   await observe(
     '20 pods running',

@@ -8,6 +8,7 @@ import { nodePools } from '../../api/karpenter/node-pool.js';
 import type { Condition, Pod } from '../../api/kubernetes.js';
 import { stackParts } from '../../devstack/components.js';
 import { observe } from '../../devstack/demo/observe.js';
+import { deploymentOf } from '../../devstack/deployment.js';
 import { startStack, type Stack } from '../../devstack/stack.js';
 import { createKubeClient } from '../../kube/client.js';
 import type { KubeClient, NewObject, Kinds } from '../../kube/port.js';
@@ -70,21 +71,7 @@ async function createNodeClass(): Promise<void> {
 }
 
 async function deploy(name: string, replicas: number, requests: Record<string, string>): Promise<void> {
-  const labels = { app: name };
-  await kube.create('Deployment', {
-    metadata: { name, namespace: 'default' },
-    spec: {
-      replicas,
-      selector: { matchLabels: labels },
-      template: {
-        metadata: { labels },
-        spec: {
-          terminationGracePeriodSeconds: 0,
-          containers: [{ name: 'app', image: 'registry.example/app', resources: { requests } }],
-        },
-      },
-    },
-  });
+  await kube.create('Deployment', deploymentOf(name, replicas, requests));
 }
 
 const isRunning = ({ status, metadata }: Pod): boolean =>

@@ -10,6 +10,7 @@ import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
 import { stackParts } from '../../devstack/components.js';
 import { observe } from '../../devstack/demo/observe.js';
+import { deploymentOf } from '../../devstack/deployment.js';
 import { repositoryRoot } from '../../devstack/paths.js';
 import { startStack, type Stack } from '../../devstack/stack.js';
 import { createKubeClient } from '../../kube/client.js';
@@ -48,21 +49,7 @@ const condition = (object: KubernetesObject | undefined, type: string): Conditio
   );
 
 async function deploy(name: string, replicas: number, requests: Record<string, string>): Promise<void> {
-  const labels = { app: name };
-  await kube.create('Deployment', {
-    metadata: { name, namespace: 'default' },
-    spec: {
-      replicas,
-      selector: { matchLabels: labels },
-      template: {
-        metadata: { labels },
-        spec: {
-          terminationGracePeriodSeconds: 0,
-          containers: [{ name: 'app', image: 'registry.example/app', resources: { requests } }],
-        },
-      },
-    },
-  });
+  await kube.create('Deployment', deploymentOf(name, replicas, requests));
 }
 
 async function runningPods(name: string, count: number): Promise<true | undefined> {
