@@ -48,6 +48,11 @@ interface ServiceError {
   readonly $metadata?: { readonly httpStatusCode?: number };
 }
 
+/** Whether a code says that there were too many requests. */
+export function isThrottle(code: string): boolean {
+  return throttled.has(code);
+}
+
 /** AWS' own code of an error, such as `RequestLimitExceeded`; empty when it carries none. */
 export function awsCode(error: unknown): string {
   if (isDomainError(error)) return typeof error.details.code === 'string' ? error.details.code : '';
@@ -79,7 +84,7 @@ export function toDomainError(error: unknown, action: string): DomainError {
 function failureType(error: ServiceError | undefined, code: string): FailureType {
   const status = error?.$metadata?.httpStatusCode;
   if (denied.has(code)) return 'Denied';
-  if (throttled.has(code) || status === 429) return 'Throttled';
+  if (isThrottle(code) || status === 429) return 'Throttled';
   if (conflicts.has(code)) return 'Conflict';
   if (
     code.includes('NotFound') ||

@@ -1,6 +1,7 @@
 import type { CreateFleetError } from '@aws-sdk/client-ec2';
 import { offeringKey } from '../../core/unavailable-offerings.js';
 import type { UnavailableOffering } from '../port.js';
+import { isThrottle } from './errors.js';
 
 /** Codes that say that there is no capacity now (section 3.3). */
 const noCapacity = new Set([
@@ -28,6 +29,8 @@ export interface FleetVerdict {
   /** Whether every error is for want of capacity. */
   readonly onlyCapacity: boolean;
   readonly templateMissing: boolean;
+  /** Whether EC2 could not even try: its own requests behind the fleet were throttled. */
+  readonly throttled: boolean;
   /** The distinct errors in words. */
   readonly message: string;
 }
@@ -54,6 +57,7 @@ export function readFleetErrors(
     onlyCapacity:
       errors.length > 0 && errors.every(({ ErrorCode: code = '' }) => noCapacity.has(code) || code === noSpotRole),
     templateMissing: errors.some(({ ErrorCode: code = '' }) => isTemplateMissing(code)),
+    throttled: errors.some(({ ErrorCode: code = '' }) => isThrottle(code)),
     message: summary(errors),
   };
 }

@@ -7,6 +7,8 @@ import { DomainError, isDomainError } from '../../core/failures.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { allocatableOf, pinnedLabels, pinnedValue } from '../../core/launch-options.js';
 import type { LaunchOption } from '../../core/launch-options.js';
+import { parseResources } from '../../core/resources.js';
+import type { Resources } from '../../core/resources.js';
 import { err, ok } from '../../core/result.js';
 import type { Result } from '../../core/result.js';
 import type { LaunchedInstance, LaunchRefusal, LaunchRequest, UnavailableOffering } from '../port.js';
@@ -58,6 +60,11 @@ interface Ec2LaunchRequest extends LaunchRequest {
 /** Launches the one instance of a claim: spot, then on-demand where the claim allows both (sections 3.2 and 3.3). */
 export class Launcher {
   private readonly underWay = new Map<string, Promise<LaunchResult>>();
+  /**
+   * How many tokens of a stage EC2 has answered for good without an instance, and not for want of capacity: it would only
+   * say the same again. Another process, which does not know, asks with the first, and launches nothing either.
+   */
+  private readonly spent = new Map<string, number>();
 
   constructor(private readonly deps: LauncherDeps) {}
 
@@ -153,10 +160,11 @@ export class Launcher {
     this.deps.unavailable.mark(answer.verdict.unavailable);
     for (const id of answer.verdict.exhaustedSubnets) this.deps.subnets.markExhausted(id);
     if (answer.launched === undefined && !answer.verdict.onlyCapacity) {
-      throw new DomainError('LaunchFailed', `ec2:CreateFleet: ${answer.verdict.message}`, {
-        action: 'ec2:CreateFleet',
-      });
+      this.spend(request, stage);
+      const type = answer.verdict.throttled ? 'Throttled' : 'LaunchFailed';
+      throw new DomainError(type, `ec2:CreateFleet: ${answer.verdict.message}`, { action: 'ec2:CreateFleet' });
     }
+    this.spent.delete(stageToken(request, stage));
     return answer;
   }
 
@@ -171,18 +179,28 @@ export class Launcher {
     }
   }
 
+  private spend(request: Ec2LaunchRequest, stage: LaunchStage): void {
+    const token = stageToken(request, stage);
+    const [oldest] = this.spent.keys();
+    if (this.spent.size >= mostSpent && oldest !== undefined) this.spent.delete(oldest);
+    this.spent.set(token, (this.spent.get(token) ?? 0) + 1);
+  }
+
   private fleetInput(
-    { nodeClass, claim, pool, clientToken }: Ec2LaunchRequest,
+    request: Ec2LaunchRequest,
     stage: LaunchStage,
     found: Pick<FleetInput, 'templates' | 'subnets'> & { readonly again: boolean },
   ): FleetInput {
+    const { nodeClass, claim, pool } = request;
+    const token = stageToken(request, stage);
+    const spent = this.spent.get(token) ?? 0;
     return {
       stage,
       templates: found.templates,
       subnets: found.subnets,
       tags: launchTags(nodeClass, claim, pool.metadata.name ?? '', this.deps.clusterName),
       // Each request of a launch has a token of its own, the same whenever the launch is tried again.
-      clientToken: `${clientToken}${tokenSuffix[stage.capacityType]}${found.again ? '-t' : ''}`,
+      clientToken: `${token}${found.again ? '-t' : ''}${spent === 0 ? '' : `-${spent}`}`,
       prioritized: claim.metadata.annotations?.[annotations.priceOverlayApplied] === 'true',
       context: nodeClass.spec.context,
     };
@@ -257,6 +275,12 @@ export class Launcher {
   }
 }
 
+const mostSpent = 1000;
+
+function stageToken({ clientToken }: Ec2LaunchRequest, stage: LaunchStage): string {
+  return `${clientToken}${tokenSuffix[stage.capacityType]}`;
+}
+
 const tokenSuffix = { reserved: '-r', spot: '', 'on-demand': '-od' } as const;
 
 interface StageOutcome {
@@ -300,6 +324,7 @@ const noErrors: FleetVerdict = {
   exhaustedSubnets: [],
   onlyCapacity: true,
   templateMissing: false,
+  throttled: false,
   message: '',
 };
 const nothingUsable: FleetVerdict = { ...noErrors, message: 'no subnet with free addresses in a zone with capacity' };
@@ -338,9 +363,19 @@ function toLaunched(
       ...(version === undefined ? {} : { [annotations.ec2NodeClassHashVersion]: version }),
       ...(profile === undefined ? {} : { [annotations.instanceProfileName]: profile }),
     },
-    capacity: option.type.capacity,
-    allocatable: allocatableOf(option.type),
+    capacity: attached(option.type.capacity, request),
+    allocatable: attached(allocatableOf(option.type), request),
   };
+}
+
+const efa = 'vpc.amazonaws.com/efa';
+
+/** A type that could have EFA interfaces has none on a node that was not launched with them (section 3.6). */
+function attached(resources: Resources, { claim, nodeClass }: Ec2LaunchRequest): Resources {
+  const asked = parseResources(claim.spec.resources?.requests)[efa] ?? 0;
+  const own = nodeClass.spec.networkInterfaces?.some(({ interfaceType }) => interfaceType === 'efa-only') === true;
+  if (asked > 0 || own || resources[efa] === undefined) return resources;
+  return Object.fromEntries(Object.entries(resources).filter(([name]) => name !== efa));
 }
 
 function smallestPods(options: readonly LaunchOption[]): number {

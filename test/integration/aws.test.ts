@@ -189,6 +189,35 @@ describe('launches', () => {
     expect(tokens).toEqual([given.metadata.uid, `${given.metadata.uid!}-od`]);
   });
 
+  test.each([
+    ['InternalError', 'LaunchFailed'],
+    ['RequestLimitExceeded', 'Throttled'],
+  ] as const)('%s within the fleet is %s, and the next attempt is a request of its own', async (code, failure) => {
+    await cloud().setPools([{ instanceType: 'm5.large', code }]);
+    const given = claim([
+      need('karpenter.sh/capacity-type', 'on-demand'),
+      need('node.kubernetes.io/instance-type', 'm5.large'),
+    ]);
+    const error = await provider.launch(requestFor(given, ready)).catch((caught: unknown) => caught);
+    expect(isDomainError(error, failure)).toBe(true);
+    expect(await instancesOf(given.metadata.uid)).toEqual([]);
+    await cloud().setPools([]);
+    expect(await provider.launch(requestFor(given, ready, false))).toMatchObject({ ok: true });
+    const tokens = (await requests('CreateFleet')).map(({ params }) => (params as { ClientToken: string }).ClientToken);
+    expect(tokens).toEqual([`${given.metadata.uid!}-od`, `${given.metadata.uid!}-od-1`]);
+    expect(await instancesOf(given.metadata.uid)).toHaveLength(1);
+  });
+
+  test('a claim has EFA interfaces only where it asks for them', async () => {
+    const type = need('node.kubernetes.io/instance-type', 'c5n.18xlarge');
+    const without = await provider.launch(requestFor(claim([type]), ready));
+    const efa = 'vpc.amazonaws.com/efa';
+    const having = await provider.launch(requestFor(claim([type], { cpu: '1', [efa]: '1' }), ready));
+    if (!without.ok || !having.ok) throw new Error('not launched');
+    expect([without.value.capacity[efa], without.value.allocatable[efa]]).toEqual([undefined, undefined]);
+    expect([having.value.capacity[efa], having.value.allocatable[efa]]).toEqual([1, 1]);
+  });
+
   test('scenario 58: nothing left: refused with every offering named, and no instance', async () => {
     await cloud().setPools([{}]);
     const given = claim([spotOrOnDemand, need('node.kubernetes.io/instance-type', 'm5.large')]);

@@ -65,6 +65,7 @@ function nodeConfig(input: UserDataInput): string {
         ...(input.raid0 ? { instance: { localStorage: { strategy: 'RAID0' } } } : {}),
       },
     },
-    { lineWidth: 0 },
+    // nodeadm reads YAML 1.1, for which on and yes are no texts.
+    { lineWidth: 0, compat: 'yaml-1.1' },
   );
 }

@@ -82,6 +82,15 @@ describe('AL2023', () => {
     expect(readMime(renderUserData(input({ custom }))).map((part) => part.contentType)).toEqual(types);
   });
 
+  test('values that YAML 1.1 takes for booleans stay texts', () => {
+    const taints = [{ key: 'dedicated', value: 'on', effect: 'NoSchedule' as const }];
+    const body = readMime(renderUserData(input({ taints }))).at(-1)!.body;
+    const read = parseYaml(body, { version: '1.1' }) as {
+      spec: { kubelet: { config: { registerWithTaints: object[] } } };
+    };
+    expect(read.spec.kubelet.config.registerWithTaints[0]).toEqual(taints[0]);
+  });
+
   test('without the address range of services the node class is not ready', () => {
     expect(() => renderUserData(input({ serviceCidr: undefined }))).toThrow('ClusterCIDRResolutionFailed');
   });
