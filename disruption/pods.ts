@@ -1,8 +1,8 @@
 import type { Pod, PodDisruptionBudget } from '../api/kubernetes.js';
 import { annotations, taints } from '../api/labels.js';
 import { parseDuration } from '../core/durations.js';
+import { selects } from '../core/label-selector.js';
 import { tolerates } from '../packing/compile/tolerations.js';
-import { selects } from '../packing/topology/selectors.js';
 
 /** A pod stuck in termination this long past its deletion no longer holds up a drain (section 4.14). */
 const stuckTerminatingMs = 60_000;

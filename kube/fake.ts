@@ -1,9 +1,10 @@
 import type { Pod, PodDisruptionBudget } from '../api/kubernetes.js';
 import { DomainError } from '../core/failures.js';
+import { selects } from '../core/label-selector.js';
 import { FakeStorage, graceOf, refOf } from './fake-storage.js';
 import { compareVersions, resources } from './kinds.js';
 import type { Kind, Kinds, KubeClient, ListOptions, ObjectRef, WatchEvent } from './port.js';
-import { matchesFields, matchesSelector, parseLabelSelector } from './selectors.js';
+import { matchesFields, parseLabelSelector } from './selectors.js';
 
 export interface FakeKubeOptions {
   /** Milliseconds of the epoch, for creation and deletion timestamps. Default the machine's clock. */
@@ -183,7 +184,7 @@ function takeDisruption(storage: FakeStorage, pod: Pod): string | undefined {
   if (pod.metadata.deletionTimestamp !== undefined || pod.status?.phase !== 'Running') return undefined;
   const budgets = (storage.all('PodDisruptionBudget') as PodDisruptionBudget[]).filter(
     ({ metadata, spec }) =>
-      metadata.namespace === pod.metadata.namespace && matchesSelector(spec.selector, pod.metadata.labels),
+      metadata.namespace === pod.metadata.namespace && selects(spec.selector, pod.metadata.labels),
   );
   if (budgets.length > 1) {
     return 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.';
@@ -265,7 +266,7 @@ function eventOf(
 
 function isSelected(object: Kinds[Kind], { namespace, labelSelector, fieldSelector }: ListOptions): boolean {
   if (namespace !== undefined && object.metadata.namespace !== namespace) return false;
-  if (labelSelector !== undefined && !matchesSelector(parseLabelSelector(labelSelector), object.metadata.labels)) {
+  if (labelSelector !== undefined && !selects(parseLabelSelector(labelSelector), object.metadata.labels)) {
     return false;
   }
   return fieldSelector === undefined || matchesFields(fieldSelector, object);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { matchesFields, matchesSelector, parseLabelSelector } from './selectors.js';
+import { selects } from '../core/label-selector.js';
+import { matchesFields, parseLabelSelector } from './selectors.js';
 
 const labels = { app: 'web', tier: 'front', 'example.com/zone': 'a' };
 
@@ -20,14 +21,14 @@ test.each([
   ['app in (api,web),tier=front,!missing', true],
   ['app in (api,web),tier=back', false],
 ])('the label selector "%s" matches: %s', (text, matches) => {
-  expect(matchesSelector(parseLabelSelector(text), labels)).toBe(matches);
+  expect(selects(parseLabelSelector(text), labels)).toBe(matches);
 });
 
 describe('selectors', () => {
   test('no selector matches nothing, an empty one everything', () => {
-    expect(matchesSelector(undefined, labels)).toBe(false);
-    expect(matchesSelector({}, labels)).toBe(true);
-    expect(matchesSelector({}, undefined)).toBe(true);
+    expect(selects(undefined, labels)).toBe(false);
+    expect(selects({}, labels)).toBe(true);
+    expect(selects({}, undefined)).toBe(true);
   });
 
   test.each([

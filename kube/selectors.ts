@@ -1,29 +1,5 @@
 import type { LabelSelector } from '../api/kubernetes.js';
 
-type Labels = Readonly<Record<string, string>>;
-
-/** Whether `labels` meet a selector; an empty one selects everything, an absent one nothing. */
-export function matchesSelector(selector: LabelSelector | undefined, labels: Labels = {}): boolean {
-  if (selector === undefined) return false;
-  const { matchLabels = {}, matchExpressions = [] } = selector;
-  return (
-    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
-    matchExpressions.every(({ key, operator, values = [] }) => {
-      const value = labels[key];
-      switch (operator) {
-        case 'In':
-          return value !== undefined && values.includes(value);
-        case 'NotIn':
-          return value === undefined || !values.includes(value);
-        case 'Exists':
-          return value !== undefined;
-        case 'DoesNotExist':
-          return value === undefined;
-      }
-    })
-  );
-}
-
 /** Reads the text form of label selectors: `a=b,c!=d,e in (f,g),h notin (i),j,!k`. */
 export function parseLabelSelector(text: string): LabelSelector {
   const matchExpressions: LabelSelector['matchExpressions'] = [];

@@ -1,5 +1,6 @@
 import type { LabelSelector, OwnerReference, Pod, TopologySpreadConstraint } from '../../api/kubernetes.js';
-import { selects, selectorKeys } from '../topology/selectors.js';
+import { selects } from '../../core/label-selector.js';
+import { selectorKeys } from '../topology/selectors.js';
 import { fullName, namespaceOf } from '../names.js';
 import type { ClusterObjects, PackingSettings } from '../types.js';
 

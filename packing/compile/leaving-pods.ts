@@ -1,8 +1,8 @@
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations } from '../../api/labels.js';
 import { parseDuration } from '../../core/durations.js';
+import { selects } from '../../core/label-selector.js';
 import { namespaceOf } from '../names.js';
-import { selects } from '../topology/selectors.js';
 import { isNodeBound } from './pod-requests.js';
 
 /** Whether the pod needs another node when its own goes: a StatefulSet's comes again under its name, others that end do not. */

@@ -1,10 +1,10 @@
 import type { SpotRatio } from '../../api/stowage/disruption-policy.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { labels } from '../../api/labels.js';
+import { selects } from '../../core/label-selector.js';
 import { compareText } from '../compare.js';
 import type { Compiled } from '../compiled.js';
 import { nameOf } from '../names.js';
-import { selects } from '../topology/selectors.js';
 import { capacityOf } from './limits.js';
 
 /** A claim as far as its capacity type is concerned. */

@@ -1,8 +1,9 @@
 import type { LabelSelector, PodAffinityTerm, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
+import { selects } from '../../core/label-selector.js';
 import type { Level } from '../compile/ladder.js';
 import { normaliseKey } from '../requirements/requirements.js';
-import { selects, withLabelKeys, type Namespaces } from './selectors.js';
+import { withLabelKeys, type Namespaces } from './selectors.js';
 
 /** Pods that no selector can tell apart. */
 export interface Identity {

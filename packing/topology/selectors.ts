@@ -1,29 +1,7 @@
 import type { LabelSelector, Namespace, PodAffinityTerm } from '../../api/kubernetes.js';
+import { selects } from '../../core/label-selector.js';
 
 type Labels = Readonly<Record<string, string>> | undefined;
-
-/** Whether a label selector selects these labels. An absent selector selects nothing, an empty one everything. */
-export function selects(selector: LabelSelector | undefined, labels: Labels): boolean {
-  if (selector === undefined) return false;
-  const { matchLabels, matchExpressions } = selector;
-  if (matchLabels !== undefined) {
-    for (const key in matchLabels) if (labels?.[key] !== matchLabels[key]) return false;
-  }
-  if (matchExpressions === undefined) return true;
-  return matchExpressions.every(({ key, operator, values }) => {
-    const value = labels?.[key];
-    switch (operator) {
-      case 'In':
-        return value !== undefined && (values ?? []).includes(value);
-      case 'NotIn':
-        return value === undefined || !(values ?? []).includes(value);
-      case 'Exists':
-        return value !== undefined;
-      case 'DoesNotExist':
-        return value === undefined;
-    }
-  });
-}
 
 /** The label keys that a selector reads. */
 export function selectorKeys(selector: LabelSelector | undefined, into: Set<string>): void {
