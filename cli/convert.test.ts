@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { parseAllDocuments, stringify } from 'yaml';
 import { customResourceOf } from '../api/crds.js';
@@ -10,6 +10,7 @@ import type { ConvertOptions } from './convert.js';
 import { UsageError } from './exit.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'stowage-convert-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let serial = 0;
 
 function run(text: string, options: Partial<ConvertOptions> = {}) {
