@@ -26,12 +26,15 @@ const usualSizes: Readonly<Record<Kind, readonly number[]>> = {
   'realistic-nodes': [1000],
   preferences: [500],
   corner: [60],
+  extended: [60],
   cluster: [40, 100, 200],
   'varied-cluster': [40, 100],
 };
 
 /** For consolidation: their sizes count nodes. */
 const clusterKinds: readonly Kind[] = ['cluster', 'varied-cluster'];
+/** Not run unless asked for. */
+const specialKinds: readonly Kind[] = [...clusterKinds, 'extended'];
 
 /** A worker is warm: it has compiled its code at start. */
 const usualWarm = (pods: number): number => (pods <= 1000 ? 60 : pods <= 20_000 ? 30 : 6);
@@ -242,7 +245,7 @@ async function forEachCase(options: BenchOptions, measure: (files: CaseFiles) =>
 
 function chosenCases(options: BenchOptions): { kind: Kind; size: number; seed: number }[] {
   const seeds = Array.from({ length: options.cases }, (_, i) => options.firstSeed + i);
-  return (options.kinds ?? kinds.filter((kind) => !clusterKinds.includes(kind))).flatMap((kind) =>
+  return (options.kinds ?? kinds.filter((kind) => !specialKinds.includes(kind))).flatMap((kind) =>
     (options.sizes ?? usualSizes[kind]).flatMap((size) => seeds.map((seed) => ({ kind, size, seed }))),
   );
 }

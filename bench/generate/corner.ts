@@ -1,10 +1,10 @@
-import type { KubernetesObject, Pod } from '../../api/kubernetes.js';
-import type { CatalogueEntry } from '../../test/checker/types.js';
+import type { KubernetesObject } from '../../api/kubernetes.js';
 import type { Case } from './case.js';
 import { smallCatalogue } from './catalogues.js';
+import { add, some, zones, type Draft, type Trait } from './corner-draft.js';
+import { extensions } from './extensions.js';
 import {
   type PartialSpec,
-  type PoolOptions,
   archKey,
   capacityTypeKey,
   container,
@@ -22,35 +22,9 @@ import {
 import type { Random } from './random.js';
 import { nodeLabels, volumeFor } from './realistic.js';
 
-const zones = ['zone-1', 'zone-2', 'zone-3'];
-
-interface Draft {
-  readonly random: Random;
-  readonly catalogue: CatalogueEntry[];
-  readonly pools: { name: string; options: PoolOptions }[];
-  readonly objects: KubernetesObject[];
-  readonly pods: Pod[];
-}
-
-/** Adds one trait to a case: pods that have it, and what of pools and objects goes with them. */
-type Trait = (draft: Draft, name: string, count: number) => void;
-
-const cpus = ['100m', '250m', '500m', '1', '1500m', '2'];
-const memories = ['128Mi', '256Mi', '512Mi', '1Gi', '2Gi', '4Gi'];
-const some = ({ random }: Draft): Record<string, string> => requestsOf(random.pick(cpus), random.pick(memories));
-
-function add(draft: Draft, name: string, count: number, spec: PartialSpec, labels: Record<string, string> = {}): void {
-  const requests = some(draft);
-  for (let i = 0; i < count; i++) {
-    draft.pods.push(
-      pod(`${name}-${i}`, { app: name, ...labels }, draft.random.chance(0.7) ? requests : some(draft), spec),
-    );
-  }
-}
-
 const selecting = (name: string) => ({ matchLabels: { app: name } });
 
-const traits: Readonly<Record<string, Trait>> = {
+const own: Readonly<Record<string, Trait>> = {
   plain: (draft, name, count) => add(draft, name, count, {}),
   limits: (draft, name, count) => {
     const pool = draft.random.pick(draft.pools);
@@ -415,7 +389,13 @@ function nodeOf(draft: Draft, name: string, uninitialized: boolean): void {
   draft.objects.push(pod(`running-${name}`, { app: `running-${random.int(0, 2)}` }, amounts, { nodeName: name }));
 }
 
-export const cornerTraits: readonly string[] = Object.keys(traits);
+const traits: Readonly<Record<string, Trait>> = { ...own, ...extensions };
+
+/** Traits of `corner` cases, which Karpenter's peer understands as well. */
+export const cornerTraits: readonly string[] = Object.keys(own);
+
+/** Traits that `extended` cases have besides. */
+export const extendedTraits: readonly string[] = Object.keys(extensions);
 
 /** A small cluster with odd rules: three to six traits drawn from the list, or those named. */
 export function cornerCase(random: Random, size: number, named: readonly string[] = []): Case {
@@ -439,4 +419,12 @@ export function cornerCase(random: Random, size: number, named: readonly string[
     [...pools, ...draft.objects].map((object) => [`${object.kind}/${object.metadata.name ?? ''}`, object]),
   );
   return { objects: [...unique.values(), ...draft.pods], catalogue: draft.catalogue };
+}
+
+/** The same with one to three of the extended traits among them. */
+export function extendedCase(random: Random, size: number): Case {
+  const some = [random.int(1, 3), random.int(1, 3)] as const;
+  const pick = (count: number, from: readonly string[]): string[] =>
+    Array.from({ length: count }, () => random.pick(from));
+  return cornerCase(random, size, [...pick(some[0], extendedTraits), ...pick(some[1], cornerTraits)]);
 }

@@ -1,7 +1,7 @@
 import { benchmarkMixCase, genericCase, preferencesCase } from './benchmark-mix.js';
 import type { Case } from './case.js';
 import { clusterCase } from './cluster.js';
-import { cornerCase } from './corner.js';
+import { cornerCase, extendedCase } from './corner.js';
 import { Random } from './random.js';
 import { realisticCase } from './realistic.js';
 import { variedClusterCase } from './varied-cluster.js';
@@ -16,6 +16,8 @@ const generators = {
   'realistic-nodes': (random: Random, size: number) => realisticCase(random, size, Math.ceil(size / 2)),
   preferences: preferencesCase,
   corner: (random: Random, size: number) => cornerCase(random, size),
+  /** With what Karpenter's peer does not model: `--no-peer`. */
+  extended: extendedCase,
   /** For consolidation: `size` counts nodes. */
   cluster: clusterCase,
   'varied-cluster': variedClusterCase,

@@ -31,6 +31,8 @@ const listOfKind: Readonly<Record<string, keyof ClusterObjects>> = {
   CSINode: 'csiNodes',
   NodeOverlay: 'nodeOverlays',
   CapacityBuffer: 'capacityBuffers',
+  Deployment: 'deployments',
+  PodTemplate: 'podTemplates',
   DisruptionPolicy: 'disruptionPolicies',
 };
 
@@ -52,6 +54,8 @@ const namespaced: ReadonlySet<string> = new Set([
   'PodDisruptionBudget',
   'PersistentVolumeClaim',
   'CapacityBuffer',
+  'Deployment',
+  'PodTemplate',
 ]);
 
 /**

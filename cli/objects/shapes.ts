@@ -213,6 +213,7 @@ export const builtInShapes: Readonly<Record<string, Check>> = {
   Deployment: workload,
   ReplicaSet: workload,
   StatefulSet: workload,
+  PodTemplate: shape({ metadata, template: podTemplate }, ['metadata', 'template']),
   ReplicationController: shape({ metadata, spec: shape({ selector: mapOf(text) }) }, ['metadata', 'spec']),
   Service: shape({ metadata, spec: shape({ selector: mapOf(text) }) }, ['metadata']),
   PodDisruptionBudget: shape(

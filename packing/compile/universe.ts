@@ -109,6 +109,8 @@ interface Terms {
   readonly reservation: string | undefined;
   /** By key of the key space, where the offering decides it. */
   readonly tests: readonly (Requirement | undefined)[];
+  /** The keys that have a test. */
+  readonly decides: readonly number[];
 }
 
 interface Entry {
@@ -349,12 +351,16 @@ class Builder {
     }
     const entries: Entry[] = [];
     for (const offering of type.offerings) {
-      if (offering.available) entries.push({ offering, terms: this.termsOf(type, offering, decided) });
+      if (!offering.available) continue;
+      const terms = this.termsOf(type, offering);
+      // Another catalogue may have brought the same terms before: what they decide is decided in this one too.
+      for (const key of terms.decides) decided.add(key);
+      entries.push({ offering, terms });
     }
     return { type, byKey, entries };
   }
 
-  private termsOf(type: InstanceType, offering: Offering, decided: Set<number>): Terms {
+  private termsOf(type: InstanceType, offering: Offering): Terms {
     const { requirements, reservationCapacity } = offering;
     let node = reservationCapacity === undefined ? this.termsTree : branch(this.termsTree, type.name);
     for (let i = 0; i < requirements.length; i++) {
@@ -362,11 +368,12 @@ class Builder {
       const simple = operator === 'In' && values?.length === 1;
       node = branch(branch(node, key), simple ? values[0]! : JSON.stringify(requirements[i]));
     }
-    return (node.terms ??= this.readTerms(type, offering, decided));
+    return (node.terms ??= this.readTerms(type, offering));
   }
 
-  private readTerms(type: InstanceType, offering: Offering, decided: Set<number>): Terms {
+  private readTerms(type: InstanceType, offering: Offering): Terms {
     const tests = new Array<Requirement | undefined>(this.keyCount).fill(undefined);
+    const decides: number[] = [];
     let zone = '';
     let capacityType = '';
     let reservation: string | undefined;
@@ -374,14 +381,14 @@ class Builder {
       const index = this.keyIndex.get(key);
       if (index !== undefined) {
         tests[index] = this.test(operator, values);
-        decided.add(index);
+        decides.push(index);
       }
       if (index === this.keyIndex.get(labels.zone)) zone = values?.[0] ?? '';
       else if (index === this.keyIndex.get(labels.capacityType)) capacityType = values?.[0] ?? '';
       else if (operator === 'In' && key.endsWith(reservationSuffix)) reservation = values?.[0];
     }
     const limited = offering.reservationCapacity === undefined ? undefined : (reservation ?? `${type.name}/${zone}`);
-    return { zone, capacityType, reservation: limited, tests };
+    return { zone, capacityType, reservation: limited, tests, decides };
   }
 
   private test(operator: Parameters<typeof requirementOf>[0], values: readonly string[] | undefined): Requirement {

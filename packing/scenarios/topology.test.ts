@@ -41,6 +41,27 @@ describe('spread', () => {
     });
   });
 
+  test.each(['first', 'second'])(
+    'zones count the same where every pool buys from a catalogue of its own: %s',
+    (name) => {
+      const zones = ['zone-a', 'zone-b', 'zone-c'];
+      const types = () => [instanceType('t', { cpu: 8, zones })];
+      const catalogues = new Map([
+        ['first', types()],
+        ['second', types()],
+      ]);
+      const chosen = { ...x, ...spread(), nodeSelector: { [labels.nodePool]: name } };
+      const result = plan(
+        packingInput({ pods: podsOf(3, 'p', chosen), nodePools: [pool('first'), pool('second')] }, { catalogues }),
+      );
+      expect(zonesOf(result)).toEqual({ 'zone-a': 1, 'zone-b': 1, 'zone-c': 1 });
+      for (const { cheapest, requirements } of result.newNodeClaims) {
+        expect(requirements).toContainEqual({ key: labels.zone, operator: 'In', values: [cheapest.zone] });
+      }
+      expect(new Set(result.newNodeClaims.map(({ cheapest }) => cheapest.zone))).toEqual(new Set(zones));
+    },
+  );
+
   test('40: with zones at 1/1/0 the next pod goes to the empty one', () => {
     const nodes = [full('a', 'zone-a'), full('b', 'zone-b')];
     const pods = [running('r1', 'a'), running('r2', 'b'), pod('p', { ...x, ...spread() })];

@@ -1,6 +1,9 @@
+import { capacityBuffers } from '../../api/autoscaling/capacity-buffer.js';
 import { nodeClaims } from '../../api/karpenter/node-claim.js';
+import { nodeOverlays } from '../../api/karpenter/node-overlay.js';
 import { nodePools } from '../../api/karpenter/node-pool.js';
 import type { KubernetesObject } from '../../api/kubernetes.js';
+import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import { coreWellKnownLabels } from '../../api/labels.js';
 import type { Case } from '../../bench/generate/index.js';
 import { kwokWellKnownLabels, offeringLabels, parseCatalogue } from '../../cloud/kwok/catalogue.js';
@@ -17,6 +20,11 @@ const lists: Readonly<Record<string, keyof ClusterObjects>> = {
   StorageClass: 'storageClasses',
   CSINode: 'csiNodes',
   PodDisruptionBudget: 'podDisruptionBudgets',
+  NodeOverlay: 'nodeOverlays',
+  CapacityBuffer: 'capacityBuffers',
+  Deployment: 'deployments',
+  PodTemplate: 'podTemplates',
+  DisruptionPolicy: 'disruptionPolicies',
 };
 
 /** A generated case as packing gets it from `stowage plan`: every pool buys from the one catalogue. */
@@ -41,7 +49,12 @@ export function packingInputOf({ objects, catalogue }: Case): PackingInput {
   };
 }
 
-function parsed(object: KubernetesObject): KubernetesObject {
-  if (object.kind === 'NodePool') return nodePools.mustParse(object);
-  return object.kind === 'NodeClaim' ? nodeClaims.mustParse(object) : object;
-}
+const parsers: Readonly<Record<string, { mustParse(object: unknown): KubernetesObject }>> = {
+  NodePool: nodePools,
+  NodeClaim: nodeClaims,
+  NodeOverlay: nodeOverlays,
+  CapacityBuffer: capacityBuffers,
+  DisruptionPolicy: disruptionPolicies,
+};
+
+const parsed = (object: KubernetesObject): KubernetesObject => parsers[object.kind]?.mustParse(object) ?? object;

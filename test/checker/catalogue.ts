@@ -7,6 +7,7 @@ import type { CatalogueEntry } from './types.js';
 export const zoneKey = 'topology.kubernetes.io/zone';
 export const capacityTypeKey = 'karpenter.sh/capacity-type';
 export const instanceTypeKey = 'node.kubernetes.io/instance-type';
+const reservationKey = 'karpenter.k8s.aws/capacity-reservation-id';
 export const poolKey = 'karpenter.sh/nodepool';
 export const hostnameKey = 'kubernetes.io/hostname';
 
@@ -25,6 +26,8 @@ export interface Offer {
   readonly zone: string;
   readonly capacityType: string;
   readonly labels: ReadonlyMap<string, readonly string[]>;
+  /** Of a capacity reservation, by its id: instances that are free. */
+  readonly reserved?: { readonly id: string; readonly free: number };
 }
 
 const dotted = /^\w+\.(nano|micro|small|medium|large|\d*xlarge|metal)$/;
@@ -43,6 +46,12 @@ function machineType(entry: CatalogueEntry): MachineType {
       zone: labels.get(zoneKey)?.[0] ?? '',
       capacityType: labels.get(capacityTypeKey)?.[0] ?? '',
       labels,
+      ...(offering.ReservationCapacity !== undefined && {
+        reserved: {
+          id: labels.get(reservationKey)?.[0] ?? `${entry.name} in ${labels.get(zoneKey)?.[0] ?? ''}`,
+          free: offering.ReservationCapacity,
+        },
+      }),
     };
   });
   return {

@@ -7,6 +7,7 @@ import { type Preferences, preferencesKept } from './preferences.js';
 import { checkAccounting } from './rules/accounting.js';
 import { checkAffinity } from './rules/affinity.js';
 import { checkAntiAffinity } from './rules/anti-affinity.js';
+import { checkCapacity } from './rules/capacity.js';
 import { checkNodeFit } from './rules/node-fit.js';
 import { checkPools } from './rules/pools.js';
 import { checkResources } from './rules/resources.js';
@@ -67,6 +68,7 @@ export function violationsOf(
     ...checkAffinity(placement),
     ...checkSpread(placement),
     ...checkPools(placement, plan),
+    ...checkCapacity(placement),
   ];
   if ((plan.lowerBoundPerHour ?? 0) > plan.pricePerHour * (1 + 1e-6) + 1e-9) {
     const message = `claims that nothing costs less than ${plan.lowerBoundPerHour ?? 0}, but costs ${plan.pricePerHour}`;

@@ -2,6 +2,7 @@ import type {
   CSINode,
   DaemonSet,
   KubernetesObject,
+  LabelSelector,
   Namespace,
   Node,
   NodeSelectorRequirement,
@@ -13,6 +14,7 @@ import type {
   StorageClass,
   Taint,
 } from '../../api/kubernetes.js';
+import { bufferPods } from './buffers.js';
 import { podKey } from './pods.js';
 import type { ObjectList } from './types.js';
 
@@ -64,6 +66,28 @@ export interface Cluster {
   readonly storageClasses: ReadonlyMap<string, StorageClass>;
   readonly csiNodes: ReadonlyMap<string, CSINode>;
   readonly disruptionBudgets: readonly PodDisruptionBudget[];
+  readonly overlays: readonly Overlay[];
+  readonly policies: readonly Policy[];
+}
+
+/** The part of a NodeOverlay that changes types. */
+export interface Overlay extends KubernetesObject {
+  spec: {
+    requirements: NodeSelectorRequirement[];
+    weight?: number;
+    price?: string;
+    priceAdjustment?: string;
+    capacity?: ResourceList;
+  };
+}
+
+/** The part of a DisruptionPolicy that a plan must keep to. */
+export interface Policy extends KubernetesObject {
+  spec: {
+    weight?: number;
+    nodePoolSelector?: LabelSelector;
+    spotRatio?: { spotPercent: number; minimumOnDemandVCPU?: number; perZone?: boolean };
+  };
 }
 
 const name = (object: KubernetesObject): string => object.metadata.name ?? '';
@@ -84,7 +108,7 @@ export function readCluster(list: ObjectList): Cluster {
   const nodes = all<Node>('Node');
   const nodeOfProviderId = new Map(nodes.map((node) => [node.spec?.providerID ?? '', name(node)]));
   return {
-    pods: byName(all<Pod>('Pod'), podKey),
+    pods: byName([...all<Pod>('Pod'), ...bufferPods(all)], podKey),
     nodes: byName(nodes, name),
     pools: byName(all<Pool>('NodePool'), name),
     claims: byName(
@@ -98,6 +122,8 @@ export function readCluster(list: ObjectList): Cluster {
     storageClasses: byName(all<StorageClass>('StorageClass'), name),
     csiNodes: byName(all<CSINode>('CSINode'), name),
     disruptionBudgets: all<PodDisruptionBudget>('PodDisruptionBudget'),
+    overlays: all<Overlay>('NodeOverlay'),
+    policies: all<Policy>('DisruptionPolicy'),
   };
 }
 

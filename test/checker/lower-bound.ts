@@ -56,7 +56,7 @@ function allBuyables(placement: Placement): Buyable[] {
     const taints = pool.spec.template.spec.taints ?? [];
     const best = new Map<string, Buyable>();
     for (const launch of launchesOf(
-      [...placement.types.values()],
+      [...placement.typesOf(pool).values()],
       fixedLabels(pool, undefined, 'a new node'),
       pool.spec.template.spec.requirements ?? [],
     )) {

@@ -1,6 +1,7 @@
 import type { DaemonSet, Node, NodeSelectorRequirement, PodSpec, Taint } from '../../api/kubernetes.js';
 import { hostnameKey, labelsOf, poolKey, type MachineType, type Offer } from './catalogue.js';
 import { type Cluster, type Pool, isFinished, isLeaving, lastingTaints } from './cluster.js';
+import { overlaidTypes, refusedOverlays } from './overlays.js';
 import { type Amounts, PodClasses, type PodClass, addAmounts, podRequests } from './pods.js';
 import {
   type LabelDomain,
@@ -44,6 +45,8 @@ export interface FinalNode {
 export interface Placement {
   readonly cluster: Cluster;
   readonly types: ReadonlyMap<string, MachineType>;
+  /** The types as overlays have them for a pool. */
+  readonly typesOf: (pool: Pool) => ReadonlyMap<string, MachineType>;
   readonly nodes: readonly FinalNode[];
   readonly classes: PodClasses;
 }
@@ -160,6 +163,7 @@ export function place(
   plan: PlanJson,
 ): { placement: Placement; violations: Violation[] } {
   const violations: Violation[] = [];
+  const typesOf = overlaid(cluster, types);
   const classes = new PodClasses();
   const nodes: FinalNode[] = [];
   const add = (node: Omit<FinalNode, 'index' | 'running' | 'placed'>): FinalNode => {
@@ -201,13 +205,30 @@ export function place(
       violations.push({ rule: 'unknown-pool', node: name, message: `there is no NodePool ${claim.nodePool}` });
       return;
     }
-    add(newNode(types, pool, claim, name, violations));
+    add(newNode(typesOf(pool), pool, claim, name, violations));
   });
   for (const pod of cluster.pods.values()) {
     const node = byName.get(pod.spec.nodeName ?? '');
     if (node !== undefined && !isFinished(pod)) countOf(node.running, classes.of(pod));
   }
-  return { placement: { cluster, types, nodes, classes }, violations };
+  return { placement: { cluster, types, typesOf, nodes, classes }, violations };
+}
+
+/** By pool, the types with NodeOverlays applied. */
+function overlaid(cluster: Cluster, types: ReadonlyMap<string, MachineType>): Placement['typesOf'] {
+  if (cluster.overlays.length === 0) return () => types;
+  const all = [...types.values()];
+  const fixedOf = (pool: Pool): Map<string, readonly string[]> => fixedLabels(pool, undefined, 'a new node');
+  const refused = refusedOverlays(cluster, all, fixedOf);
+  const known = new Map<Pool, ReadonlyMap<string, MachineType>>();
+  return (pool) => {
+    let own = known.get(pool);
+    if (own === undefined) {
+      own = new Map(overlaidTypes(cluster, pool, all, fixedOf(pool), refused).map((type) => [type.name, type]));
+      known.set(pool, own);
+    }
+    return own;
+  };
 }
 
 function existingNode(

@@ -58,6 +58,8 @@ export type Rule =
   | 'volumes'
   | 'limits'
   | 'min-values'
+  | 'reservations' // more nodes on a capacity reservation than it has free
+  | 'spot-ratio' // a pool with a ratio is further from it than a node's vCPUs, or a claim may become either
   | 'price'
   | 'lower-bound'
   | 'candidate' // consolidation: the node is not there, or may not be disrupted
@@ -81,6 +83,8 @@ export interface CatalogueEntry {
   readonly offerings: readonly {
     readonly Price: number;
     readonly Available?: boolean;
+    /** Of a reserved offering: instances that are free. */
+    readonly ReservationCapacity?: number;
     readonly Requirements: readonly NodeSelectorRequirement[];
   }[];
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type Case, type Kind, generate, generateCorner } from '../../bench/generate/index.js';
-import { cornerTraits } from '../../bench/generate/corner.js';
+import { cornerTraits, extendedTraits } from '../../bench/generate/corner.js';
 import { Random } from '../../bench/generate/random.js';
 import { plan } from '../../packing/plan.js';
 import type { Plan } from '../../packing/types.js';
@@ -34,6 +34,7 @@ const cases: readonly (readonly [kind: Kind, size: number, runs: number])[] = [
   ['realistic-nodes', 40, 6],
   ['preferences', 40, 5],
   ['corner', 40, 60],
+  ['extended', 40, 40],
 ];
 
 describe.each(cases)('plans for %s cases of %d pods', (kind, size, numRuns) => {
@@ -67,7 +68,7 @@ describe.each(cases)('plans for %s cases of %d pods', (kind, size, numRuns) => {
 });
 
 describe('each corner trait alone', () => {
-  test.each(cornerTraits)('%s', (trait) => {
+  test.each([...cornerTraits, ...extendedTraits])('%s', (trait) => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const made = generateCorner([trait, 'plain'], 24, seed);
