@@ -123,6 +123,19 @@ describe('the client, when the API server', () => {
     expect(slept).toEqual([3000, 3000]);
   });
 
+  test('lags behind, reads again as it asks, and writes nothing twice', async () => {
+    let times = 0;
+    answer = (_, response) => {
+      if (++times === 1) status(response, 504, {}, { 'retry-after': '1' });
+      else json(response, node('a'));
+    };
+    expect(await client.get('Node', { name: 'a' })).toMatchObject({ metadata: { name: 'a' } });
+    expect(slept).toEqual([1000]);
+    times = 0;
+    await expect(client.patch('Node', { name: 'a' }, { metadata: {} })).rejects.toMatchObject({ type: 'Unavailable' });
+    expect(times).toBe(1);
+  });
+
   test('throttles for ever, gives up after four times', async () => {
     answer = (_, response) => {
       response.writeHead(429, { 'retry-after': '120' });

@@ -16,7 +16,7 @@ export interface ApiDeps {
 }
 
 const mergePatch = 'application/merge-patch+json';
-const throttleRetries = 3;
+const mostRetries = 3;
 const longestRetryAfter = 10;
 
 interface Refused {
@@ -32,7 +32,7 @@ export function createApi(deps: ApiDeps): KubeClient {
 }
 
 interface Requests {
-  /** The answer's object, or how it was refused. A throttled call is repeated as the server asks, three times. */
+  /** The answer's object, or how it was refused. A call that the server wants again later is repeated, three times. */
   readonly call: (call: Call) => Promise<{ readonly object: unknown } | Refused>;
 }
 
@@ -47,7 +47,7 @@ function createRequests({ transport, limiter, clock }: ApiDeps): Requests {
         const answer = await once(call);
         if (answer.status >= 200 && answer.status < 300) return { object: JSON.parse(answer.text) as unknown };
         const status = statusOf(answer);
-        const wait = waitFor(answer, status, attempt);
+        const wait = attempt < mostRetries ? waitFor(call, answer, status) : undefined;
         if (wait === undefined) return { code: answer.status, status, retryAfter: answer.retryAfter };
         await clock.sleep(wait * 1000, call.signal);
       }
@@ -56,10 +56,11 @@ function createRequests({ transport, limiter, clock }: ApiDeps): Requests {
 }
 
 /** Seconds to wait before the same call again; undefined when its answer stands. */
-function waitFor(answer: Answer, status: Status, attempt: number): number | undefined {
-  if (attempt >= throttleRetries || isBlockedByBudget(answer.status, status)) return undefined;
-  if (answer.status !== 429 && !(answer.status === 503 && answer.retryAfter !== undefined)) return undefined;
-  return Math.min(answer.retryAfter ?? 1, longestRetryAfter);
+function waitFor({ method }: Call, { status: code, retryAfter }: Answer, status: Status): number | undefined {
+  if (isBlockedByBudget(code, status)) return undefined;
+  // A server whose own cache lags behind says so by 504. Nothing else than reading may be done again after that.
+  const again = code === 429 || (retryAfter !== undefined && (code === 503 || (code >= 500 && method === 'GET')));
+  return again ? Math.min(retryAfter ?? 1, longestRetryAfter) : undefined;
 }
 
 function createReads(
