@@ -387,6 +387,29 @@ describe('Balanced', () => {
   });
 });
 
+// Karpenter looks at the first hundred, and gives up after a minute: what comes last may never be reached.
+test('the node that is worth least of hundreds is looked at in the same pass: no cursor is needed', () => {
+  const crumb = type('crumb', 2, 8, od(0.001));
+  const spare = node('spare', huge, { annotations: { [annotations.doNotDisrupt]: 'true' } });
+  const full = numbered(300, large);
+  const world: World = {
+    nodes: [...full, node('tail', crumb), spare],
+    pods: [
+      ...full.map((_, i) => pod(`full-${i}`, `n${i}`, 4)),
+      // Of all nodes it costs the most to disturb for what it saves.
+      ...Array.from({ length: 19 }, (_, i) => pod(`crumb-${i}`, 'tail', 0.1, { spec: { priority: 1_000_000 } })),
+      pod('kept-0', 'spare', 14),
+    ],
+    types: [large, crumb, huge],
+  };
+
+  const [command, ...others] = run(world).commands;
+
+  expect(command).toMatchObject({ decision: 'delete', candidates: ['tail'] });
+  expect(others).toEqual([]);
+  expect(command?.moves).toHaveLength(19);
+});
+
 test('equal input gives equal commands, in whatever order objects come', () => {
   const nodes = numbered(6, large);
   const pods = nodes.map((_, i) => pod(`web-${i}`, `n${i}`, 1));
