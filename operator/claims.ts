@@ -14,18 +14,25 @@ const provisionsOwnMs = 5000;
 /** A drain that somebody cancelled or terminated is begun again: a claim that is deleted has to go. */
 const terminateAgainMs = 60_000;
 
+/** When the workflow of a step was last asked for, by step and claim; milliseconds of the epoch. */
+interface Settled {
+  readonly settled: Map<string, number>;
+  /** How soon a drain is asked for again. */
+  readonly againMs: number;
+}
+
 /**
  * Starts and signals the workflows of claims: `launchNode` for those without a node, `terminateNode` for those being
  * deleted, `rotateExpired` once initialized. At start this finds every claim, so what was missed is made up for.
  */
 export function watchClaims(context: OperatorContext, againMs = terminateAgainMs): () => void {
   const { cache, log } = context;
-  const settled = new Set<string>();
-  const start = async (name: string): Promise<Requeue | undefined> => {
-    const again = await reconcile(context, name, settled);
-    return again === 'later' ? { afterMs: againMs } : again;
-  };
-  const queue = new WorkQueue('starting the workflows of a NodeClaim', start, log);
+  const settled = new Map<string, number>();
+  const queue = new WorkQueue(
+    'starting the workflows of a NodeClaim',
+    (name) => reconcile(context, name, { settled, againMs }),
+    log,
+  );
   const nodes = new WorkQueue('telling a launch of its node', (uid) => tellLaunch(context, uid), log);
   const stops = [
     cache.on('NodeClaim', ({ type, object, previous }) => {
@@ -55,11 +62,7 @@ export function watchClaims(context: OperatorContext, againMs = terminateAgainMs
   };
 }
 
-async function reconcile(
-  context: OperatorContext,
-  name: string,
-  settled: Set<string>,
-): Promise<Requeue | 'later' | undefined> {
+async function reconcile(context: OperatorContext, name: string, settled: Settled): Promise<Requeue | undefined> {
   const claim = context.cache.get('NodeClaim', { name });
   if (claim === undefined || !isManaged(context, claim.spec.nodeClassRef)) return undefined;
   if (claim.metadata.deletionTimestamp !== undefined) return terminate(context, claim, settled);
@@ -69,19 +72,24 @@ async function reconcile(
     : launch(context, claim, settled);
 }
 
-/** While the claim is there its `terminateNode` is asked for now and then: it runs already, unless somebody ended it. */
+/**
+ * Once for each claim, and now and then while it is there: its `terminateNode` runs already, unless somebody ended it.
+ */
 async function terminate(
-  context: OperatorContext,
+  { starter, now }: OperatorContext,
   claim: NodeClaim,
-  settled: Set<string>,
-): Promise<'later' | undefined> {
+  { settled, againMs }: Settled,
+): Promise<Requeue | undefined> {
   const { name, uid } = identityOf(claim);
   if (claim.metadata.finalizers?.includes(finalizers.termination) !== true) return undefined;
-  const started = await context.starter.terminate({ name, uid }, labelsOf(claim).nodePool, 'deleted');
-  if (!settled.has(`terminate/${uid}`)) await context.starter.claimChanged(uid);
-  else if (started === 'started') context.log.warn({ nodeClaim: name }, 'a drain had been stopped: it goes on');
-  settled.add(`terminate/${uid}`);
-  return 'later';
+  const step = `terminate/${uid}`;
+  const askedAt = settled.get(step);
+  const rest = askedAt === undefined ? 0 : askedAt + againMs - now();
+  if (rest > 0) return { afterMs: rest };
+  await starter.terminate({ name, uid }, labelsOf(claim).nodePool, 'deleted');
+  if (askedAt === undefined) await starter.claimChanged(uid);
+  settled.set(step, now());
+  return { afterMs: againMs };
 }
 
 /** `kubectl delete node` means the whole of it: the claim goes too (section 4.14). */
@@ -97,23 +105,23 @@ async function followNode(context: OperatorContext, claim: NodeClaim): Promise<b
   return true;
 }
 
-async function launch(context: OperatorContext, claim: NodeClaim, settled: Set<string>): Promise<Requeue | undefined> {
+async function launch(context: OperatorContext, claim: NodeClaim, { settled }: Settled): Promise<Requeue | undefined> {
   const { name, uid } = identityOf(claim);
   if (settled.has(`launch/${uid}`)) return undefined;
   const age = context.now() - Date.parse(claim.metadata.creationTimestamp ?? '');
   if (age < provisionsOwnMs) return { afterMs: provisionsOwnMs - Math.max(0, age) + 100 };
   await context.starter.launch({ name, uid }, labelsOf(claim).nodePool);
-  settled.add(`launch/${uid}`);
+  settled.set(`launch/${uid}`, context.now());
   return undefined;
 }
 
-async function expire(context: OperatorContext, claim: NodeClaim, settled: Set<string>): Promise<undefined> {
+async function expire(context: OperatorContext, claim: NodeClaim, { settled }: Settled): Promise<undefined> {
   const { name, uid } = identityOf(claim);
   const after = parseNillableDuration(claim.spec.expireAfter, 'expireAfter');
   if (!Number.isFinite(after) || settled.has(`expire/${uid}`)) return undefined;
   const expiresAt = Date.parse(claim.metadata.creationTimestamp ?? '') + after;
   await context.starter.expire({ name, uid }, labelsOf(claim).nodePool, expiresAt);
-  settled.add(`expire/${uid}`);
+  settled.set(`expire/${uid}`, context.now());
   return undefined;
 }
 

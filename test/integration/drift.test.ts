@@ -1,0 +1,278 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import { nodePools } from '../../api/karpenter/node-pool.js';
+import type { Condition, Node, Pod } from '../../api/kubernetes.js';
+import { annotations, labels, taints } from '../../api/labels.js';
+import { workflowIds } from '../../core/ids.js';
+import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
+import { stackParts } from '../../devstack/components.js';
+import { observe } from '../../devstack/demo/observe.js';
+import { startStack, type Stack } from '../../devstack/stack.js';
+import { createKubeClient } from '../../kube/client.js';
+import type { KubeClient, Kinds, NewObject } from '../../kube/port.js';
+import { pauseUpdate, resumeUpdate } from '../../workflows/messages.js';
+
+// Drift and expiry on real parts: a node class changes, and its nodes are replaced under real budgets of pods.
+let folder: string;
+let stack: Stack;
+let kube: KubeClient;
+let cloud: CloudProxyControl;
+let temporal: Connection;
+
+const pool = 'drifting';
+const within = (seconds: number): { withinMs: number } => ({ withinMs: seconds * 1000 });
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'stowage-drift-'));
+  stack = await startStack({ folder, name: 'drift', parts: stackParts });
+  kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: 'drift-test' });
+  cloud = new CloudProxyControl(stack.awsEndpoint ?? '');
+  temporal = await Connection.connect({ address: stack.temporalAddress ?? '' });
+}, 600_000);
+
+afterAll(async () => {
+  await temporal.close();
+  await stack.stop();
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+async function createNodeClass(): Promise<void> {
+  const discovery = [{ tags: { 'karpenter.sh/discovery': stack.cluster } }];
+  await kube.create('EC2NodeClass', {
+    metadata: { name: pool },
+    spec: {
+      role: 'StowageNodeRole-stowage-local',
+      amiSelectorTerms: [{ alias: 'al2023@latest' }],
+      subnetSelectorTerms: discovery,
+      securityGroupSelectorTerms: discovery,
+      tags: { release: '1' },
+    },
+  } as unknown as NewObject<Kinds['EC2NodeClass']>);
+}
+
+/** What nodes of the class were launched with is no longer what it says. */
+async function release(number: string): Promise<void> {
+  await kube.patch('EC2NodeClass', { name: pool }, { spec: { tags: { release: number } } });
+}
+
+async function createPool(name: string, spec: object, expireAfter: string): Promise<void> {
+  const requirements = [
+    { key: labels.capacityType, operator: 'In', values: ['on-demand'] },
+    { key: labels.instanceType, operator: 'In', values: ['c5.xlarge'] },
+  ];
+  const parsed = nodePools.mustParse({
+    apiVersion: 'karpenter.sh/v1',
+    kind: 'NodePool',
+    metadata: { name },
+    spec: {
+      template: {
+        spec: {
+          requirements,
+          nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: pool },
+          expireAfter,
+        },
+      },
+      ...spec,
+    },
+  });
+  await kube.create('NodePool', { metadata: { name }, spec: parsed.spec });
+}
+
+/** Pods that have a node each, and of which one may be away at a time. */
+async function deploy(name: string, replicas: number, nodePool: string): Promise<void> {
+  const own = { app: name };
+  await kube.create('Deployment', {
+    metadata: { name, namespace: 'default' },
+    spec: {
+      replicas,
+      selector: { matchLabels: own },
+      template: {
+        metadata: { labels: own },
+        spec: {
+          terminationGracePeriodSeconds: 0,
+          nodeSelector: { [labels.nodePool]: nodePool },
+          containers: [{ name: 'app', image: 'registry.example/app', resources: { requests: { cpu: '2500m' } } }],
+        },
+      },
+    },
+  });
+  await kube.create('PodDisruptionBudget', {
+    metadata: { name, namespace: 'default' },
+    spec: { maxUnavailable: 1, selector: { matchLabels: own } },
+  });
+}
+
+const claims = async (nodePool = pool): Promise<NodeClaim[]> =>
+  (await kube.list('NodeClaim')).filter(({ metadata }) => metadata.labels?.[labels.nodePool] === nodePool);
+const names = (some: readonly NodeClaim[]): string[] => some.map(({ metadata }) => metadata.name ?? '').sort();
+const isReady = ({ status, metadata }: NodeClaim): boolean =>
+  metadata.deletionTimestamp === undefined &&
+  (status?.conditions?.some(({ type, status: is }: Condition) => type === 'Ready' && is === 'True') ?? false);
+const isRunning = ({ status, metadata }: Pod): boolean =>
+  status?.phase === 'Running' && metadata.deletionTimestamp === undefined;
+const running = async (app: string): Promise<number> =>
+  (await kube.list('Pod', { namespace: 'default', labelSelector: `app=${app}` })).filter(isRunning).length;
+const isTainted = ({ spec }: Node): boolean => spec?.taints?.some(({ key }) => key === taints.disrupted.key) ?? false;
+
+async function alive(): Promise<number> {
+  return (await cloud.instances()).filter(({ state }) => state === 'running' || state === 'pending').length;
+}
+
+/** Nodes that a disruption has marked or takes away. */
+async function going(): Promise<Node[]> {
+  return (await kube.list('Node')).filter((node) => isTainted(node) || node.metadata.deletionTimestamp !== undefined);
+}
+
+/** Of these, those that budgets count (section 4.2): not those whose instance is on its way out already. */
+async function counted(): Promise<number> {
+  const nodes = await going();
+  const there = await kube.list('NodeClaim');
+  const isEnding = ({ status }: NodeClaim): boolean =>
+    status?.conditions?.some(({ type, status: is }: Condition) => type === 'InstanceTerminating' && is === 'True') ??
+    false;
+  const stay = new Set(there.filter((claim) => !isEnding(claim)).map(({ status }) => status?.providerID));
+  return nodes.filter(({ spec }) => stay.has(spec?.providerID)).length;
+}
+
+async function seen(): Promise<string> {
+  const there = await kube.list('NodeClaim');
+  return JSON.stringify([
+    there.map(({ metadata, status }) => [metadata.name, status?.conditions]),
+    (await going()).map(({ metadata }) => metadata.name),
+  ]);
+}
+
+async function restart(): Promise<void> {
+  await stack.stopComponent('stowage', true);
+  await stack.startComponent('stowage');
+}
+
+/** All nodes of `before` are replaced, and nothing is left over; on the way no more than `most` went at a time. */
+async function replaced(app: string, before: readonly string[], most: number): Promise<void> {
+  await observe(
+    'Every node replaced',
+    async () => {
+      if ((await counted()) > most) throw new Error(`more than ${most} nodes go at a time`);
+      if ((await running(app)) < before.length - 1) throw new Error('more pods are away than their budget allows');
+      const there = await claims();
+      const fresh = there.every((claim) => isReady(claim) && !before.includes(claim.metadata.name ?? ''));
+      if (!fresh || there.length !== before.length || (await running(app)) !== before.length) return undefined;
+      return (await going()).length === 0 && (await alive()) === before.length ? true : undefined;
+    },
+    within(300),
+    seen,
+  );
+}
+
+async function settled(app: string, count: number): Promise<string[]> {
+  return observe(
+    `${count} pods on ${count} nodes`,
+    async () => {
+      const there = await claims();
+      if ((await running(app)) !== count || there.length !== count || !there.every(isReady)) return undefined;
+      return names(there);
+    },
+    within(120),
+    seen,
+  );
+}
+
+describe('a node class that changes has its nodes replaced', () => {
+  test('one at a time, replacement first, pods within their budget, the process killed on the way', async () => {
+    await createNodeClass();
+    const budgets = [{ nodes: '1', reasons: ['Drifted'] }];
+    await createPool(pool, { disruption: { consolidateAfter: 'Never', budgets } }, '720h');
+    await deploy('web', 3, pool);
+    const before = await settled('web', 3);
+
+    await release('2');
+    await observe('A fourth node', async () => ((await claims()).length === 4 ? true : undefined), within(120), seen);
+    expect(await running('web')).toBe(3);
+    await restart();
+
+    await replaced('web', before, 1);
+  }, 600_000);
+
+  test('in waves by policy: paused on the way no node is marked, killed and resumed it goes on to the end', async () => {
+    const before = await settled('web', 3);
+    await kube.patch('NodePool', { name: pool }, { spec: { disruption: { budgets: [{ nodes: '100%' }] } } });
+    await kube.create('DisruptionPolicy', {
+      metadata: { name: 'waves' },
+      spec: {
+        nodePoolSelector: {},
+        driftRollout: { canary: '1', soak: '2s', growthFactor: 2, maximumWave: '100%' },
+      },
+    } as unknown as NewObject<Kinds['DisruptionPolicy']>);
+    await observe(
+      'The policy to rule the pool',
+      async () => {
+        const policy = await kube.get('DisruptionPolicy', { name: 'waves' });
+        return policy?.status?.nodePools?.includes(pool) === true ? true : undefined;
+      },
+      within(60),
+    );
+
+    await release('3');
+    await observe(
+      'The canary to be marked',
+      async () => ((await going()).length > 0 ? true : undefined),
+      within(120),
+      seen,
+    );
+    const disrupt = new Client({ connection: temporal }).workflow.getHandle(workflowIds.disrupt(stack.cluster));
+    const scope = { kind: 'nodePool', name: pool } as const;
+    const ann = { actor: 'ann', reason: 'release day' };
+    await disrupt.executeUpdate(pauseUpdate, { args: [{ scope, ...ann }] });
+    await observe('No node marked', async () => ((await going()).length === 0 ? true : undefined), within(30), seen);
+    await restart();
+    expect(await going()).toEqual([]);
+    expect(names(await claims())).toEqual(expect.arrayContaining(before));
+    await disrupt.executeUpdate(resumeUpdate, { args: [{ scope, ...ann }] });
+
+    await replaced('web', before, 3);
+    await observe(
+      'The template recorded as good',
+      async () => {
+        const live = await kube.get('NodePool', { name: pool });
+        return live?.metadata.annotations?.[annotations.lastGoodTemplate] === undefined ? undefined : true;
+      },
+      within(60),
+    );
+  }, 600_000);
+
+  test('a node near its end is replaced before it goes', async () => {
+    await kube.delete('DisruptionPolicy', { name: 'waves' });
+    await createPool('aging', { disruption: { consolidateAfter: 'Never', budgets: [{ nodes: '100%' }] } }, '2m');
+    await deploy('old', 1, 'aging');
+    const [first] = await observe(
+      'The pod on a node that ages',
+      async () => {
+        const there = await claims('aging');
+        return there.length === 1 && there.every(isReady) && (await running('old')) === 1 ? there : undefined;
+      },
+      within(60),
+      seen,
+    );
+
+    await observe(
+      'Its successor up',
+      async () => ((await claims('aging')).filter(isReady).length === 2 ? true : undefined),
+      within(150),
+      seen,
+    );
+    expect(names(await claims('aging'))).toContain(first?.metadata.name);
+    await observe(
+      'The old node gone, its pod on the new one',
+      async () => {
+        const there = names(await claims('aging'));
+        return !there.includes(first?.metadata.name ?? '') && (await running('old')) === 1 ? true : undefined;
+      },
+      within(120),
+      seen,
+    );
+  }, 600_000);
+});
