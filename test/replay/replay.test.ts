@@ -31,7 +31,10 @@ describe('recorded histories', () => {
     expect(files).toHaveLength(count);
     const histories = files.map((file) => {
       const bytes = gunzipSync(readFileSync(join(folder, type, file)));
-      return { workflowId: file, history: proto.temporal.api.history.v1.History.decode(bytes) };
+      const history = proto.temporal.api.history.v1.History.decode(bytes);
+      // Answers that a workflow waits for name it by its id.
+      const id = history.events[0]?.workflowExecutionStartedEventAttributes?.workflowId ?? '';
+      return { workflowId: id === '' ? file : id, history };
     });
 
     const failed: string[] = [];

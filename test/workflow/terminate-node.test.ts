@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Client } from '@temporalio/client';
 import type { DrainInput } from '../../activities/contract.js';
 import { workflowIds } from '../../core/ids.js';
+import { Starter } from '../../operator/starter.js';
 import { expediteSignal, explainQuery, phaseQuery, searchAttributes } from '../../workflows/messages.js';
 import type { ClaimRef, TerminateNodeInput } from '../../workflows/messages.js';
 import { activityNames, FakeActivities } from './fake-activities.js';
@@ -40,6 +42,28 @@ describe('terminateNode', () => {
       'finishTermination',
     ]);
     expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(5000);
+  });
+
+  test('a drain that somebody cancelled goes on when the operator asks for it again', async () => {
+    activities.drains = [{ state: 'blocked', blockedBy: ['pdb/default/web'], remaining: 1, evicted: 0 }];
+    activities.stuck = true;
+    const handle = await rig.start('terminateNode', workflowId, input);
+    await rig.until(() => activities.callsOf('drainNode').length === 2);
+    const { runId: first } = await handle.describe();
+    await handle.cancel();
+    await expect(handle.result()).rejects.toThrow();
+    activities.stuck = false;
+    const starter = new Starter(rig.client, cluster, { idleMs: 1000, maxMs: 10_000 });
+
+    await starter.terminate(claim, 'default', 'deleted');
+    const again = rig.client.workflow.getHandle(workflowId);
+    await expect(again.result()).resolves.toMatchObject({ outcome: 'terminated' });
+    const { runId } = await again.describe();
+    rig.track(workflowId, runId);
+    expect(runId).not.toBe(first);
+
+    // One that came to its end is not begun anew.
+    expect(await starter.terminate(claim, 'default', 'deleted')).toBe('known');
   });
 
   test('a claim that is gone is left alone', async () => {
