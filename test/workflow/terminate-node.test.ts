@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Client } from '@temporalio/client';
 import type { DrainInput } from '../../activities/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { Starter } from '../../operator/starter.js';
