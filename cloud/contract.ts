@@ -107,6 +107,20 @@ export function describeCloudProvider(name: string, setUp: () => Promise<Contrac
       expect(result).toMatchObject({ ok: false, error: { kind: 'InsufficientCapacity' } });
     });
 
+    test('what NodeOverlays make of the types decides a launch, and what the machine has', async () => {
+      const claim = subject.claim('overlaid');
+      const fuse = 'smarter-devices/fuse';
+      const requests = { ...claim.spec.resources?.requests, [fuse]: '2' };
+      const asking = { ...request('overlaid'), claim: { ...claim, spec: { ...claim.spec, resources: { requests } } } };
+      expect(await subject.provider.launch(asking)).toMatchObject({ ok: false });
+      const overlaid: LaunchRequest['overlaid'] = (types) =>
+        types.map((type) => ({ ...type, capacity: { ...type.capacity, [fuse]: 5 } }));
+      expect(await subject.provider.launch({ ...asking, overlaid })).toMatchObject({
+        ok: true,
+        value: { capacity: { [fuse]: 5 }, allocatable: { [fuse]: 5 } },
+      });
+    });
+
     test('out of capacity: refused, nothing launched, and the offerings are named', async () => {
       if (subject.exhaust === undefined) return;
       const types = await catalogue();
