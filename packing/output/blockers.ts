@@ -2,6 +2,7 @@ import { formatResource } from '../../core/quantities.js';
 import type { Compiled } from '../compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import { satisfies } from '../compile/key-space.js';
+import { varietiesOf } from '../compile/min-values.js';
 import { holdsOne, portsFree } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
 import { untolerated } from '../compile/tolerations.js';
@@ -74,7 +75,9 @@ function poolBlocker(
   if (!free.some((profile) => holdsOne(compiled.offers.of(profile), demand))) {
     return resourceBlocker(compiled, pool, free, demand);
   }
-  if (known !== undefined) return { ...known, nodePool };
+  if (known !== undefined && (known.reason !== 'MinValues' || varietiesOf(pool.requirements).length > 0)) {
+    return { ...known, nodePool };
+  }
   if (!compiled.limits.some((limit) => limit.pool === pool.name)) {
     return { nodePool, reason: 'Topology', message: 'its topology rules leave no place for it beside the other pods' };
   }

@@ -261,13 +261,30 @@ export class Board {
     let best: Move | undefined;
     for (const place of this.placesOf(profiles, standing.rules.keys)) {
       if (!this.allows(standing.rules, place.values)) continue;
-      const row = this.cheapest(place.profiles, usage, draft);
-      if (row < 0) continue;
+      best = this.bestAt(place, standing, usage, { taste, draft, best });
+    }
+    return best;
+  }
+
+  /** The better of the best so far and of the cheapest row there; of pools that cannot list enough types, none is taken. */
+  private bestAt(
+    place: Place,
+    standing: Standing,
+    usage: Float64Array,
+    { taste, draft, best }: { taste: Taste; draft: Draft | undefined; best: Move | undefined },
+  ): Move | undefined {
+    let { profiles } = place;
+    while (profiles.length > 0) {
+      const row = this.cheapest(profiles, usage, draft);
+      if (row < 0) return best;
       const cost = this.costOf(row, draft, place, taste);
       const crowd = this.crowd(standing.rules, place.values);
-      if (!isBetterPlace(cost, crowd, best)) continue;
+      if (!isBetterPlace(cost, crowd, best)) return best;
       const reserve = this.reserveFor(draft, row, standing);
-      if (reserve !== undefined) best = { draft, profiles: place.profiles, row, reserve, cost, crowd };
+      if (reserve !== undefined) return { draft, profiles, row, reserve, cost, crowd };
+      const { compiled, feasibility } = this.context;
+      const { pool } = compiled.universe.rows[row]!.profile;
+      profiles = feasibility.intern(profiles.filter((profile) => profile.pool !== pool));
     }
     return best;
   }

@@ -1,0 +1,110 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { PodSpec } from '../../api/kubernetes.js';
+import { type Case, type Kind, generate } from '../../bench/generate/index.js';
+import { plan } from '../../packing/plan.js';
+import type { Blocker, Plan } from '../../packing/types.js';
+import { packingInputOf } from '../builders/packing-input.js';
+import { readMachineTypes } from '../checker/catalogue.js';
+import { type Cluster, type Pool, readCluster } from '../checker/cluster.js';
+import {
+  type Launch,
+  type Placement,
+  daemonsOn,
+  fixedLabels,
+  launchesOf,
+  mayFitLabels,
+  place,
+  totalRequests,
+} from '../checker/placement.js';
+import { addAmounts, podRequests } from '../checker/pods.js';
+import { untolerated } from '../checker/selectors.js';
+
+fc.configureGlobal({ seed: Number(process.env['STOWAGE_SEED'] ?? 20_260_101) });
+const seeds = fc.integer({ min: 1, max: 1_000_000 });
+
+/** What the checker knows of a pool for one pod: the ways to launch a node whose labels suit it, and those that hold it. */
+function waysFor(placement: Placement, pool: Pool, spec: PodSpec): { suiting: Launch[]; holding: Launch[] } {
+  const name = 'a new node';
+  const { requirements = [], taints = [] } = pool.spec.template.spec;
+  const launches = launchesOf([...placement.typesOf(pool).values()], fixedLabels(pool, undefined, name), requirements);
+  const suiting = launches.filter(({ labels }) => mayFitLabels(spec, labels, name));
+  const holding = suiting.filter(({ type, labels }) => {
+    const needs: Record<string, number> = { ...podRequests(spec), pods: 1 };
+    addAmounts(needs, totalRequests(daemonsOn(placement.cluster.daemonSets, labels, taints, name)));
+    return Object.entries(needs).every(([resource, amount]) => amount <= (type.resources[resource] ?? 0));
+  });
+  return { suiting, holding };
+}
+
+interface Known {
+  readonly pool: Pool;
+  readonly spec: PodSpec;
+  readonly suiting: readonly Launch[];
+  readonly holding: readonly Launch[];
+}
+
+const isSuited = ({ suiting, spec }: Known): boolean => suiting.length > 0 && hasNoRareKeys(spec);
+
+/** By reason: when it cannot be true of the pool. */
+const isWrong: Partial<Readonly<Record<Blocker['reason'], (known: Known) => boolean>>> = {
+  Limits: ({ pool }) => pool.spec.limits === undefined,
+  MinValues: ({ pool }) =>
+    (pool.spec.template.spec.requirements ?? []).every(({ minValues }) => minValues === undefined),
+  Resources: ({ holding }) => holding.length > 0,
+  Topology: ({ holding }) => holding.length === 0,
+  HostPorts: ({ holding }) => holding.length === 0,
+  Requirements: isSuited,
+  Offerings: isSuited,
+};
+
+/** Why the reason cannot be true of the pool; undefined where it can. */
+function untruth(placement: Placement, pool: Pool, spec: PodSpec, { reason }: Blocker): string | undefined {
+  const hard = (pool.spec.template.spec.taints ?? []).filter(({ effect }) => effect !== 'PreferNoSchedule');
+  if ((reason === 'Taints') !== (untolerated(hard, spec.tolerations) !== undefined)) return 'taints';
+  return isWrong[reason]?.({ pool, spec, ...waysFor(placement, pool, spec) }) === true ? reason : undefined;
+}
+
+/** Labels that no type decides are the engine's to choose: the checker's types say nothing of them. */
+const hasNoRareKeys = (spec: PodSpec): boolean =>
+  !JSON.stringify([spec.nodeSelector, spec.affinity]).includes('example.com/');
+
+function explained(made: Case): { result: Plan; cluster: Cluster; placement: Placement } {
+  const result = plan(packingInputOf(made));
+  const cluster = readCluster({ items: made.objects });
+  const types = readMachineTypes(made.catalogue);
+  return { result, cluster, placement: place(cluster, types, { engine: 'stowage', ...result }).placement };
+}
+
+const cases: readonly (readonly [kind: Kind, size: number, runs: number])[] = [
+  ['corner', 40, 40],
+  ['extended', 40, 30],
+  ['realistic', 60, 5],
+];
+
+describe.each(cases)('why pods of %s cases of %d are left out', (kind, size, numRuns) => {
+  test('every NodePool is named once, with a reason that is true of it', () => {
+    fc.assert(
+      fc.property(seeds, (seed) => {
+        const { result, cluster, placement } = explained(generate(kind, size, seed));
+        for (const { pod, blockers, reason } of result.unschedulable) {
+          if (blockers[0]?.reason === 'Invalid') continue;
+          const pools = [...cluster.pools.keys()].sort();
+          expect(blockers.map(({ nodePool }) => nodePool).sort()).toEqual(pools);
+          const spec = cluster.pods.get(pod)!.spec;
+          for (const blocker of blockers) {
+            const wrong = untruth(placement, cluster.pools.get(blocker.nodePool ?? '')!, spec, blocker);
+            expect({ seed, pod, blocker, wrong }).toEqual({ seed, pod, blocker, wrong: undefined });
+            expect(reason).toContain(blocker.message);
+          }
+        }
+      }),
+      { numRuns },
+    );
+  });
+});
+
+test('pods that minValues leave out are placed in another pool', () => {
+  const { result } = explained(generate('corner', 60, 20_028));
+  expect(result.unschedulable).toEqual([]);
+});
