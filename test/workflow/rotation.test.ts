@@ -245,6 +245,49 @@ describe('rotateExpired by policy', () => {
     expect(await rig.durationOf(forced)).toBeGreaterThanOrEqual(4 * hour - minute);
   });
 
+  describe('of a static pool', () => {
+    const successor = { replacements: [claimPlan(0)], typeLists: [['m5.large']] };
+
+    test('has one successor of the pool itself, and drains when that is up; pods are not asked', async () => {
+      activities.expiry = [live({ successor })];
+      activities.nodeStates = ['waiting', 'registered', 'initialized'];
+      const handle = await start();
+
+      const result = await handle.result();
+
+      expect(result.outcome).toBe('rotated');
+      expect(result.replacements).toHaveLength(1);
+      expect(activities.callsOf()).not.toContain('planNodes');
+      const [created] = activities.inputsOf<{ planId: string }>('createClaims');
+      expect(created?.planId.startsWith(`${workflowIds.expire(cluster, claim.uid)}/`)).toBe(true);
+      const order = activities.callsOf().filter((name) => /taintC|createClaims|launchInst|beginTerm/.test(name));
+      expect(order).toEqual(['taintCandidates', 'createClaims', 'launchInstance', 'beginTermination']);
+    });
+
+    test('a successor that cannot be launched is tried again, and leaves no taint meanwhile', async () => {
+      activities.expiry = [live({ successor })];
+      activities.refusal = { reason: 'insufficient_capacity', message: 'none left' };
+      const handle = await start();
+      await inPhase(handle, 'waiting');
+      expect([...activities.tainted]).toEqual([]);
+      expect(activities.callsOf()).not.toContain('beginTermination');
+      activities.expiry = [{ state: 'gone' }];
+      await handle.signal(nodeChangedSignal);
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'gone' });
+    });
+
+    test('without room beside it it goes first, with leave', async () => {
+      activities.expiry = [live({ noRoom: 'limits.nodes of 1 leaves no room beside it' })];
+      activities.admits = () => false;
+      const handle = await start();
+      await inPhase(handle, 'waiting for leave');
+      expect(acts()).toEqual([]);
+      activities.admits = () => true;
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'forced' });
+      expect(activities.callsOf()).not.toContain('createClaims');
+    });
+  });
+
   test('a policy that only recommends leaves the node alone until it does otherwise', async () => {
     const leftAlone = 'DisruptionPolicy p has mode Recommend';
     activities.expiry = [live({ leftAlone }), live({ leftAlone }), live({ leftAlone }), live()];
