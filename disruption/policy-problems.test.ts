@@ -44,7 +44,7 @@ test.each<[string, Patch, readonly object[] | undefined, RegExp | undefined]>([
     'a budget that is closed whenever the window is open',
     { 'spec.maintenanceWindows': [window] },
     [days],
-    /^spec\.maintenanceWindows: .* NodePool p let a node go for Underutilized, Empty, Drifted, Expired, Unhealthy/,
+    /^spec\.maintenanceWindows: .* NodePool p let a node go for Underutilized, Empty, Drifted, Expired, allowed/,
   ],
   [
     'such a budget for one reason',

@@ -254,16 +254,19 @@ class Pool {
   private judge(reason: DisruptionReason, now: number): void {
     const about = (reasons: readonly DisruptionReason[] | undefined, of: DisruptionReason = reason): boolean =>
       reasons === undefined || reasons.includes(of);
+    // What is broken is bound by what names it alone, and by no budget; it counts for the others (section 4.2).
+    const binds = (reasons: readonly DisruptionReason[] | undefined): boolean =>
+      reason === 'Unhealthy' ? reasons?.includes(reason) === true : about(reasons);
     for (const budget of this.limits.budgets) {
-      if (!about(budget.reasons)) continue;
+      if (!binds(budget.reasons)) continue;
       if (budget.daily !== undefined && openings(budget.daily, now) === undefined) continue;
       expect(this.going + this.unready).toBeLessThanOrEqual(counted(budget.nodes, this.total));
     }
-    for (const rate of this.limits.rates.filter(({ reasons }) => about(reasons))) {
+    for (const rate of this.limits.rates.filter(({ reasons }) => binds(reasons))) {
       const began = this.all.filter((one) => one.at > now - rate.perMs && about(rate.reasons, one.reason));
       expect(began.reduce((sum, one) => sum + one.nodes, 0)).toBeLessThanOrEqual(counted(rate.nodes, this.total));
     }
-    const windows = this.limits.windows.filter(({ reasons }) => about(reasons));
+    const windows = this.limits.windows.filter(({ reasons }) => binds(reasons));
     const open = windows.filter((window) => openings(window.daily, now) !== undefined);
     if (windows.length > 0) expect(open.length).toBeGreaterThan(0);
     for (const window of open) {

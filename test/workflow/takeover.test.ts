@@ -4,6 +4,7 @@ import type { RolloutRules } from '../../activities/rollout-contract.js';
 import { workflowIds } from '../../core/ids.js';
 import {
   approveUpdate,
+  clusterChangedSignal,
   pausesQuery,
   pauseSignal,
   phaseQuery,
@@ -204,7 +205,7 @@ describe('paused and taken over in each phase', () => {
     (phase) => {
       test('is resumed, approved and finished', async () => {
         const own = candidate('old');
-        const beginAt = (await rig.now()) + hour / 2;
+        const beginAt = (await rig.now()) + hour / 6;
         activities.expiry = [{ state: 'live', mode: 'ReplaceFirst', beginAt, candidate: own, approval }];
         activities.nodeStates = ['registered'];
         activities.admits = () => phase !== 'waiting for leave';
@@ -219,7 +220,7 @@ describe('paused and taken over in each phase', () => {
         });
         await inPhase(handle, 'waiting');
         if (phase === 'waiting') await pausedAWhile(handle, phase);
-        await rig.env.sleep('30 minutes');
+        await rig.env.sleep('10 minutes');
         await inPhase(handle, 'awaiting approval');
         if (phase === 'awaiting approval') await pausedAWhile(handle, phase);
         await handle.executeUpdate(approveUpdate, { args: [ann] });
@@ -227,8 +228,9 @@ describe('paused and taken over in each phase', () => {
           await inPhase(handle, phase);
           await pausedAWhile(handle, phase);
           activities.admits = () => true;
+          await disrupt.signal(clusterChangedSignal);
         }
-        await rig.env.sleep('10 minutes');
+        await rig.env.sleep('10 seconds');
         await inPhase(handle, 'replacing');
         await rig.until(() => activities.callsOf('syncNode').length > 0 || undefined);
         if (phase === 'replacing') await pausedAWhile(handle);
