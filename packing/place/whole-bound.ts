@@ -1,3 +1,4 @@
+import { hasBit } from '../bins/bits.js';
 import { compile as compileBins } from '../bins/compile.js';
 import type { OpenBin } from '../bins/problem.js';
 import { relax } from '../bins/relaxation.js';
@@ -45,15 +46,24 @@ export function boundOfAll(context: BoundContext, placed: ReadonlyMap<PodClass, 
     const demand = feasibility.demand(podClass);
     parts.push({ members, together: false, profiles, pinnedKeys: [], demand, count });
   }
-  const { problem, perNode } = numberProblem(compiled, parts, exclusionsOf(parts, book), []);
-  const admitted = new Map<NodeState['kind'], Uint32Array>();
-  const noUse = new Int32Array(problem.caps.length);
-  const openBins = nodes.map(({ kind }, n): OpenBin => {
-    let allowed = admitted.get(kind);
-    if (allowed === undefined) admitted.set(kind, (allowed = bitsFor(parts, feasibility, kind)));
-    return { free: free[n]!, allowed, capUse: noUse, holds: [] };
+  const kinds = new Map<NodeState['kind'], Uint32Array>();
+  for (const { kind } of nodes) if (!kinds.has(kind)) kinds.set(kind, bitsFor(parts, feasibility, kind));
+  const whole = boundOf(context, parts, (caps) => {
+    const capUse = new Int32Array(caps);
+    return nodes.map(({ kind }, n): OpenBin => ({ free: free[n]!, allowed: kinds.get(kind)!, capUse, holds: [] }));
   });
-  const whole = { ...problem, openBins };
+  // With many kinds of nodes the relaxation lets what is free on some pay for pods that none of them admits.
+  const stranded = parts.filter((_, item) => ![...kinds.values()].some((bits) => hasBit(bits, item)));
+  if (nodes.length === 0 || stranded.length === 0) return whole;
+  return Math.max(
+    whole,
+    boundOf(context, stranded, () => []),
+  );
+}
+
+function boundOf({ compiled, book }: BoundContext, parts: readonly Part[], open: (caps: number) => OpenBin[]): number {
+  const { problem, perNode } = numberProblem(compiled, parts, exclusionsOf(parts, book), []);
+  const whole = { ...problem, openBins: open(problem.caps.length) };
   const units = parts.reduce((sum, { count }) => sum + count, 0);
   return Math.max(0, relax(whole, compileBins(whole)).bound - perNode * units);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { InstanceType } from '../../core/instance-type.js';
-import { instanceType, packingInput, pod } from '../../test/builders/packing-fixtures.js';
+import { instanceType, node, packingInput, pod, pool } from '../../test/builders/packing-fixtures.js';
 import { compile } from '../compiled.js';
 import { plan } from '../plan.js';
 import type { Plan } from '../types.js';
@@ -44,4 +44,19 @@ test('many unschedulable pods of one class cost the search and the explanation o
 test('equal pods are one class however many there are', () => {
   const pods = Array.from({ length: 5000 }, (_, n) => pod(`p-${n % 7}-${n}`, { cpu: n % 2 === 0 ? '100m' : '200m' }));
   expect(compile(packingInput({ pods })).classes.all).toHaveLength(2);
+});
+
+test('what nodes of many kinds have free does not pay for pods that none of them admits', () => {
+  const teams = Array.from({ length: 120 }, (_, n) => `t${n}`);
+  const nodes = teams.map((team) => node(team, { labels: { team }, cpu: '16', memory: '64Gi' }));
+  const own = teams.map((team) => pod(`of-${team}`, { cpu: '1', nodeSelector: { team } }));
+  const stranded = Array.from({ length: 4 }, (_, n) => pod(`critical-${n}`, { cpu: '1', nodeSelector: { tier: 'critical' } })); // prettier-ignore
+  const anyTeam = pool('teams', { requirements: [{ key: 'team', operator: 'Exists' }] });
+  const nodePools = [anyTeam, pool('critical', { labels: { tier: 'critical' } })];
+  const { existingNodes, newNodeClaims, lowerBoundPerHour, pricePerHour } = plan(
+    packingInput({ pods: [...own, ...stranded], nodes, nodePools }),
+  );
+  expect(existingNodes).toHaveLength(teams.length);
+  expect(newNodeClaims.flatMap(({ pods }) => pods)).toHaveLength(stranded.length);
+  expect(lowerBoundPerHour).toBeGreaterThan(0.8 * pricePerHour);
 });
