@@ -389,11 +389,20 @@ describe('terminating a node', () => {
     });
     put('critical', { spec: { priorityClassName: 'system-node-critical', terminationGracePeriodSeconds: 60 } });
     budget('web', 0);
+    const graces: unknown[] = [];
+    const remove = world.kube.delete.bind(world.kube);
+    Object.assign(world.kube, {
+      delete: async (...args: Parameters<typeof remove>) => {
+        graces.push(args[2]?.gracePeriodSeconds);
+        return remove(...args);
+      },
+    });
 
     const progress = await drain({ deadline: world.clock.now + 50_000 });
 
     expect(progress.state).toBe('done');
     expect(names()).toEqual([]);
+    expect(graces).toEqual([50, 50, 50]);
   });
 
   test('a pod of the same name on another node is not touched', async () => {
