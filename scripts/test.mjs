@@ -35,9 +35,9 @@ const steps = [
   { name: 'property', run: jest('property', '--maxWorkers=2') },
   { name: 'workflow', run: jest('workflow') },
   { name: 'replay', run: jest('replay') },
-  // Two at a time: the first shares one stack and goes file by file, the second waits for clocks most of the time.
+  // Side by side: the first shares one stack and goes file by file, the second waits for nodes most of the time.
   { name: 'integration', run: jest('integration', '--runInBand'), beside: 'live' },
-  { name: 'live', run: jest('live', '--runInBand') },
+  { name: 'live', run: jest('live', '--maxWorkers=2') },
 ];
 
 function packagesAreCurrent() {
