@@ -65,7 +65,14 @@ export async function cataloguesOf(
 /** Every managed node as decisions about it read it. */
 export async function nodeViews(deps: ActivityDeps): Promise<readonly NodeView[]> {
   const pools = managedPools(deps);
-  const catalogues = overlaid(deps, pools, await cataloguesOf(deps, pools));
+  return viewsWith(deps, overlaid(deps, pools, await cataloguesOf(deps, pools)));
+}
+
+/** The same with catalogues that are at hand, by NodePool. */
+export function viewsWith(
+  deps: Pick<ActivityDeps, 'cloud' | 'cache'>,
+  catalogues: ReadonlyMap<string, readonly InstanceType[]>,
+): readonly NodeView[] {
   return managedClaims(deps).map((claim) => {
     const node = nodeOf(deps.cache, claim);
     const pool = poolOf(deps.cache, claim);

@@ -65,6 +65,9 @@ export interface CloudProvider {
   /** Removes what earlier launches left in the cloud and nothing uses any more. */
   sweep?(nodeClasses: readonly NodeClass[], claims: readonly NodeClaim[]): Promise<void>;
 
+  /** Size of the largest user data rendered lately, in bytes before encoding, by the node class's name. */
+  readonly userDataBytes?: ReadonlyMap<string, number>;
+
   /** Interruption notices; absent where the provider has none or no queue is configured. */
   readonly interruptions?: InterruptionSource;
 }

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { NativeConnection } from '@temporalio/worker';
 import { runOperator } from '../operator/operator.js';
-import { registerGauges } from './gauges.js';
+import { registerGauges } from './gauges/register.js';
 import { serveHttp } from './http.js';
 import { registerSearchAttributes } from './search-attributes.js';
 import { readSettings, SettingsError } from './settings.js';
