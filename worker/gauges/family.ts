@@ -1,6 +1,5 @@
-import type { Scrape } from './scrape.js';
+import type { Labels, Scrape } from './scrape.js';
 
-export type Labels = Readonly<Record<string, string>>;
 export type Sample = readonly [labels: Labels, value: number];
 
 /** One metric of the cluster's state, read anew at each scrape. */

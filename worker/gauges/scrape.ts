@@ -7,8 +7,9 @@ import type { InstanceType } from '../../core/instance-type.js';
 import type { NodeView } from '../../disruption/candidates.js';
 import { isOwnedBy, isTerminal } from '../../disruption/pods.js';
 import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
-import type { Labels } from './family.js';
 
+/** Of one series, by label name. */
+export type Labels = Readonly<Record<string, string>>;
 type Catalogues = ReadonlyMap<string, readonly InstanceType[]>;
 type Amounts = ReadonlyMap<string, number>;
 
