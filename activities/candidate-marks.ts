@@ -36,23 +36,35 @@ export async function taintCandidates(
 }
 
 export async function untaintCandidates(deps: ActivityDeps, candidates: readonly Marked[]): Promise<void> {
-  for (const { claim, node } of candidates) await untaint(deps, claim, node);
+  const reasons = new Set<string>();
+  for (const { claim, node } of candidates) {
+    const reason = disruptionReason(deps.cache.get('NodeClaim', { name: claim.name }));
+    if ((await untaint(deps, claim, node)) && reason !== undefined && isVoluntary(reason)) reasons.add(reason);
+  }
+  // What the command was is known to its workflow alone.
+  for (const reason of reasons) {
+    const failed = { decision: '', reason: reason.toLowerCase(), consolidation_type: '' };
+    deps.metrics.count('voluntary_disruption_queue_failures_total', failed);
+  }
 }
 
-/** Takes the taint off a node that stays; a node that is being deleted keeps it. */
-async function untaint(deps: ActivityDeps, claim: ClaimRef, node: string): Promise<void> {
+/** Takes the taint off a node that stays; a node that is being deleted keeps it. Whether there was one. */
+async function untaint(deps: ActivityDeps, claim: ClaimRef, node: string): Promise<boolean> {
   const live = await updateClaim(deps.kube, claim, ({ metadata, status }) =>
     metadata.deletionTimestamp !== undefined || !isTrue(status?.conditions, 'DisruptionReason')
       ? undefined
       : { status: { conditions: withoutCondition(status?.conditions, 'DisruptionReason') } },
   );
-  if (live === undefined || live.metadata.deletionTimestamp !== undefined) return;
+  if (live === undefined || live.metadata.deletionTimestamp !== undefined) return false;
+  let tainted = false;
   await updateNode(deps.kube, node, ({ metadata, spec }) => {
     const present = spec?.taints ?? [];
     const kept = present.filter(({ key }) => key !== taints.disrupted.key);
     if (metadata.deletionTimestamp !== undefined || kept.length === present.length) return undefined;
+    tainted = true;
     return { spec: { taints: kept } };
   });
+  return tainted;
 }
 
 /** Section 4.1: a taint whose disruption nobody runs is taken off. */
@@ -77,8 +89,11 @@ function strayNode(deps: ActivityDeps, claim: NodeClaim): string | undefined {
   if (claim.metadata.deletionTimestamp !== undefined) return undefined;
   const node = nodeOf(deps.cache, claim);
   if (node?.spec?.taints?.some(({ key }) => key === taints.disrupted.key) !== true) return undefined;
-  const reason = conditionOf(claim.status?.conditions, 'DisruptionReason')?.reason;
-  return isVoluntary(reason) ? node.metadata.name : undefined;
+  return isVoluntary(disruptionReason(claim)) ? node.metadata.name : undefined;
+}
+
+function disruptionReason(claim: NodeClaim | undefined): string | undefined {
+  return conditionOf(claim?.status?.conditions, 'DisruptionReason')?.reason;
 }
 
 /** An interruption taints too, and releases its node itself. */

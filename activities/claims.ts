@@ -131,7 +131,9 @@ export function claimOf(
 
 function announce(deps: ActivityDeps, { reason }: CreateClaimsInput, plan: ClaimPlan, claim: NodeClaim): void {
   const name = claim.metadata.name ?? '';
-  deps.metrics.count('nodeclaims_created_total', { reason, nodepool: plan.nodePool, min_values_relaxed: 'false' });
+  const relaxed = claim.metadata.annotations?.[annotations.minValuesRelaxed] === 'true';
+  const own = { reason, nodepool: plan.nodePool, min_values_relaxed: String(relaxed) };
+  deps.metrics.count('nodeclaims_created_total', own);
   deps.log.info(
     { nodeClaim: name, nodePool: plan.nodePool, pods: plan.podCount, instanceType: plan.cheapest.instanceType },
     'created a NodeClaim',

@@ -50,11 +50,17 @@ export interface Log {
   error(facts: object, message: string): void;
 }
 
-/** Counters and histograms by their Prometheus names without the `karpenter_` prefix (section 1.8). */
+/** Metrics by their Prometheus names without the `karpenter_` prefix (section 1.8). */
 export interface Metrics {
   count(name: CounterName, labels: Readonly<Record<string, string>>, by?: number): void;
   observe(name: HistogramName, labels: Readonly<Record<string, string>>, value: number): void;
+  /** Of what only the process that does the work knows; what the cache tells is in worker/gauges/. */
+  set(name: GaugeName, labels: Readonly<Record<string, string>>, value: number): void;
 }
+
+export type GaugeName = 'scheduler_unschedulable_pods_count';
+
+type Reported = 'nodeclaim' | 'nodepool' | 'node' | 'ec2nodeclass';
 
 export type CounterName =
   | 'nodeclaims_created_total'
@@ -70,7 +76,14 @@ export type CounterName =
   | 'voluntary_disruption_decisions_total'
   | 'voluntary_disruption_failed_validations_total'
   | 'interruption_received_messages_total'
-  | 'interruption_deleted_messages_total';
+  | 'voluntary_disruption_decisions_by_nodepool_total'
+  | 'voluntary_disruption_queue_failures_total'
+  | 'cloudprovider_errors_total'
+  | 'cloudprovider_instance_launch_failures_total'
+  | 'cloudprovider_instance_termination_failures_total'
+  | 'interruption_instance_status_unhealthy_total'
+  | 'interruption_deleted_messages_total'
+  | `operator_${Reported}_status_condition_transitions_total`;
 
 export type HistogramName =
   | 'nodeclaims_termination_duration_seconds'
@@ -81,4 +94,9 @@ export type HistogramName =
   | 'voluntary_disruption_decision_evaluation_duration_seconds'
   | 'stowage_move_savings_promised_dollars_per_hour'
   | 'stowage_move_savings_realised_dollars_per_hour'
-  | 'interruption_message_queue_duration_seconds';
+  | 'interruption_message_queue_duration_seconds'
+  | 'cloudprovider_duration_seconds'
+  | 'pods_bound_duration_seconds'
+  | 'pods_startup_duration_seconds'
+  | `operator_${Reported}_status_condition_transition_seconds`
+  | `operator_${Reported}_termination_duration_seconds`;

@@ -131,6 +131,9 @@ function count(deps: ActivityDeps, { reason, candidates, decision }: DisruptionC
   const type = decision?.method ?? 'empty';
   const counted = { decision: decision?.decision ?? 'delete', reason: reason.toLowerCase(), consolidation_type: type };
   deps.metrics.count('voluntary_disruption_decisions_total', counted);
+  for (const nodepool of new Set(candidates.map(({ nodePool }) => nodePool))) {
+    deps.metrics.count('voluntary_disruption_decisions_by_nodepool_total', { ...counted, nodepool });
+  }
   deps.log.debug({ nodes: candidates.length }, 'counted a decision');
 }
 

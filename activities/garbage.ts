@@ -1,7 +1,8 @@
 import { isTrue } from '../core/conditions.js';
 import { managedClaims, nodeOf } from './cluster.js';
 import type { ActivityDeps } from './deps.js';
-import { identityOf, labelsOf } from './labels-of.js';
+import { countDisrupted } from './disrupted-metrics.js';
+import { identityOf } from './labels-of.js';
 
 /** An instance may be younger than its claim's status: leave it this long (section 3.7). */
 const youngestOrphanMs = 30_000;
@@ -46,9 +47,7 @@ export async function collectClaims(deps: ActivityDeps): Promise<{ deleted: stri
     const { name, uid } = identityOf(claim);
     if ((await deps.kube.delete('NodeClaim', { name }, { uid })) === 'gone') continue;
     deps.log.warn({ nodeClaim: name }, 'deleted a NodeClaim whose instance is gone');
-    const { nodePool, capacityType } = labelsOf(claim);
-    const own = { nodepool: nodePool, capacity_type: capacityType };
-    deps.metrics.count('nodeclaims_disrupted_total', { reason: 'garbage_collected', ...own });
+    countDisrupted(deps, claim, 'garbage_collected');
     deleted.push(name);
   }
   return { deleted };

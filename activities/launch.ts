@@ -9,6 +9,8 @@ import type { Resources } from '../core/resources.js';
 import type { ClaimRef } from '../workflows/messages.js';
 import type { ClaimView, LaunchActivities, NodeSync } from './contract.js';
 import type { ActivityDeps } from './deps.js';
+import { countDisrupted } from './disrupted-metrics.js';
+import { labelsOf } from './labels-of.js';
 import { hasUnregisteredTaint, registration, whyNotInitialized } from './node-readiness.js';
 import { noteRegistration } from './registration-health.js';
 import { withFailures } from './to-failure.js';
@@ -116,7 +118,8 @@ async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, fou
   const node = await updateNode(deps.kube, name, (live) => registration(claim, live));
   await setConditions(deps, ref, [{ type: 'Registered', status: 'True' }], { nodeName: name });
   await noteRegistration(deps, claim, { registered: true });
-  deps.metrics.count('nodes_created_total', { nodepool: claim.metadata.labels?.[labels.nodePool] ?? '' });
+  const { nodePool, zone } = labelsOf(claim);
+  deps.metrics.count('nodes_created_total', { nodepool: nodePool, zone });
   return node ?? found;
 }
 
@@ -152,11 +155,7 @@ async function fail(deps: ActivityDeps, ref: ClaimRef, reason: string, message: 
   const outcome = await deps.kube.delete('NodeClaim', { name: ref.name }, { uid: ref.uid });
   if (outcome === 'gone') return;
   deps.log.info({ nodeClaim: ref.name, reason, message }, 'deleted a NodeClaim that got no node');
-  deps.metrics.count('nodeclaims_disrupted_total', {
-    reason,
-    nodepool: claim.metadata.labels?.[labels.nodePool] ?? '',
-    capacity_type: claim.metadata.labels?.[labels.capacityType] ?? '',
-  });
+  countDisrupted(deps, claim, reason);
 }
 
 /** Both say that nodes of the pool do not come up (section 3.1, liveness). */

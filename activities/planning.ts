@@ -41,6 +41,7 @@ async function planNodes(deps: ActivityDeps, input: PlanNodesInput): Promise<Pla
   const plan = await deps.packer.plan(packing);
   const seconds = (deps.now() - started) / 1000;
   deps.metrics.observe('scheduler_scheduling_duration_seconds', { controller: 'provisioner' }, seconds);
+  deps.metrics.set('scheduler_unschedulable_pods_count', { controller: 'provisioner' }, plan.unschedulable.length);
   publish(deps, plan);
   await writeBufferStatus(deps, plan);
   return compact(deps, plan, input.without);

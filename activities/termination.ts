@@ -10,7 +10,8 @@ import type { ClaimRef } from '../workflows/messages.js';
 import { nodeOf, poolOf } from './cluster.js';
 import type { TerminationActivities, TerminationStart } from './contract.js';
 import type { ActivityDeps } from './deps.js';
-import { identityOf, labelsOf } from './labels-of.js';
+import { countDisrupted } from './disrupted-metrics.js';
+import { identityOf } from './labels-of.js';
 import { regardingClaim, setConditions } from './launch.js';
 import { withFailures } from './to-failure.js';
 import { getClaim, updateClaim, updateNode } from './writes.js';
@@ -106,11 +107,7 @@ async function deleteClaim(deps: ActivityDeps, claim: NodeClaim, reason: string)
   );
   if ((await deps.kube.delete('NodeClaim', { name }, { uid })) === 'gone') return;
   deps.log.info({ nodeClaim: name, reason }, 'deleting a NodeClaim');
-  deps.metrics.count('nodeclaims_disrupted_total', {
-    reason,
-    nodepool: labelsOf(claim).nodePool,
-    capacity_type: labelsOf(claim).capacityType,
-  });
+  countDisrupted(deps, claim, reason);
 }
 
 /** The earliest of what the caller, the annotation and terminationGracePeriod say. */
@@ -213,6 +210,14 @@ async function finish(
     zone: claim.metadata.labels?.[labels.zone] ?? '',
   });
   observeAge(deps, 'nodeclaims_termination_duration_seconds', nodepool, claim.metadata.deletionTimestamp);
+  const since = terminatingSince(claim);
+  observeAge(deps, 'nodeclaims_instance_termination_duration_seconds', nodepool, since);
+}
+
+/** When the cloud began to end the instance; undefined when it was gone before. */
+function terminatingSince({ status }: NodeClaim): string | undefined {
+  const terminating = conditionOf(status?.conditions, 'InstanceTerminating');
+  return terminating?.status === 'True' ? terminating.lastTransitionTime : undefined;
 }
 
 function observeAge(

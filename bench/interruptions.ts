@@ -85,7 +85,7 @@ export async function flood(target: FloodTarget, count: number, mix: Mix): Promi
 }
 
 const nothing = (): void => undefined;
-const unmeasured = { count: nothing, observe: nothing };
+const unmeasured = { count: nothing, observe: nothing, set: nothing };
 const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
 /** The claims of these instances, as the operator's cache has them. */

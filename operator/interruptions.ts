@@ -5,6 +5,8 @@ import type { ClusterCache } from '../kube/port.js';
 import type { OperatorContext } from './context.js';
 
 const retryMs = 5000;
+/** What EC2's status checks say, as against messages of the queue. */
+const unhealthy: ReadonlySet<Interruption['kind']> = new Set(['instance_status', 'system_status', 'event_status']);
 
 /** Hands interruption notices to `handleInterruption`; a message is deleted once its workflow has it (section 4.15). */
 export async function watchInterruptions(context: OperatorContext, signal: AbortSignal): Promise<void> {
@@ -44,6 +46,7 @@ export function interruptionHandler({
     const { kind, instanceId, at } = notice;
     metrics.count('interruption_received_messages_total', { message_type: kind });
     metrics.observe('interruption_message_queue_duration_seconds', {}, (now() - at) / 1000);
+    if (unhealthy.has(kind)) metrics.count('interruption_instance_status_unhealthy_total', { category: kind });
     if (isNews(notice, cache)) {
       log.info({ kind, instanceId }, 'an instance is to be interrupted');
       await starter.interruption(notice);

@@ -15,6 +15,7 @@ import { watchDrift } from './drift.js';
 import { watchInterruptions } from './interruptions.js';
 import { watchNodeClasses } from './node-classes.js';
 import { watchNodeOverlays } from './node-overlays.js';
+import { watchObjectTimes } from './object-times.js';
 import { watchNodePools } from './node-pools.js';
 import { watchUndrainable } from './undrainable.js';
 import { watchOldAnnotations } from './old-annotations.js';
@@ -113,6 +114,7 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
     watchOldAnnotations(context),
     watchReservations(context),
     watchStaticPools(context),
+    watchObjectTimes(context),
   ];
   try {
     await watchInterruptions(context, signal);

@@ -8,6 +8,7 @@ import { createEventRecorder } from '../kube/events.js';
 import type { Kind } from '../kube/port.js';
 import { bufferKinds, optionalKinds, snapshotKinds } from '../kube/snapshot.js';
 import { createCloud } from './cloud.js';
+import { measuredCloud } from './measured-cloud.js';
 import { createMetrics } from './metrics.js';
 import { TemporalOfferingLedger } from './offering-ledger.js';
 import { PackingPool } from './packing-pool.js';
@@ -36,7 +37,7 @@ export function createWorld(settings: Settings): World {
   });
   const { unknown: unknownGates, ...gates } = settings.FEATURE_GATES;
   if (unknownGates.length > 0) log.warn({ gates: unknownGates }, 'FEATURE_GATES names gates that there are none of');
-  const cloud = createCloud(settings, kube, log);
+  const cloud = measuredCloud(createCloud(settings, kube, log), metrics, () => Date.now());
   const cache = createClusterCache({
     client: kube,
     kinds: [

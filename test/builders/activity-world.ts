@@ -86,7 +86,7 @@ export async function createActivityWorld(): Promise<ActivityWorld> {
       },
       packing: { preferencePolicy: 'Respect', minValuesPolicy: 'Strict', wellKnownLabels: [], listedTypes: 60 },
       gates: defaultFeatureGates,
-      metrics: { count: silent, observe: silent },
+      metrics: { count: silent, observe: silent, set: silent },
       log: { debug: silent, info: silent, warn: silent, error: silent },
       now,
       nominationMs: 20_000,

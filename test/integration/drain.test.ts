@@ -31,7 +31,7 @@ describe('draining on a real cluster', () => {
       kube,
       cache,
       events: { publish: silent },
-      metrics: { count: silent, observe: silent },
+      metrics: { count: silent, observe: silent, set: silent },
       log: { debug: silent, info: silent, warn: silent, error: silent },
       now: () => Date.now(),
     } as unknown as ActivityDeps;
