@@ -31,6 +31,7 @@ import { Prices } from './prices.js';
 import { Reservations } from './reservations.js';
 import { pollInstanceStatus } from './status-poll.js';
 import { TemplatePlanner } from './template-planner.js';
+import { UserDataSizes } from './user-data-sizes.js';
 import { UnavailableOfferings } from '../../core/unavailable-offerings.js';
 import { shiftOf, ZonalShifts } from './zonal-shift.js';
 
@@ -77,6 +78,8 @@ export class AwsProvider implements CloudProvider {
   private readonly launcher: Launcher;
   private readonly placementGroups: PlacementGroups;
   private readonly shifts: ZonalShifts | undefined;
+  private readonly sizes = new UserDataSizes();
+  readonly userDataBytes = this.sizes.bytes;
   private readonly toldShifts = new Map<string, readonly string[]>();
   /** Instances as they were last seen, for zones in which EC2 is not to be asked. */
   private seen = new Map<string, CloudInstance>();
@@ -107,6 +110,7 @@ export class AwsProvider implements CloudProvider {
       templates: this.templates,
       facts,
       machines: () => this.machines.get(),
+      sizes: this.sizes,
     });
     const catalogue = (nodeClass: EC2NodeClass): Promise<readonly InstanceType[]> => this.catalogue(nodeClass);
     const dryRun = new DryRun({ calls, clock, clusterName, planner, catalogue });
@@ -206,8 +210,9 @@ export class AwsProvider implements CloudProvider {
 
   async resolveNodeClass(nodeClass: NodeClass): ReturnType<CloudProvider['resolveNodeClass']> {
     const resolution = await this.resolver.resolve(nodeClass as EC2NodeClass);
-    const events = await this.shiftEvents(nodeClass.metadata.name ?? '');
-    return { ...resolution, events: [...resolution.events, ...events] };
+    const { name = '' } = nodeClass.metadata;
+    const shifts = await this.shiftEvents(name);
+    return { ...resolution, events: [...resolution.events, ...this.sizes.news(name), ...shifts] };
   }
 
   /** Which zones traffic is shifted away from since the node class was last resolved, and which it came back to. */
@@ -229,6 +234,7 @@ export class AwsProvider implements CloudProvider {
   }
 
   async cleanUpNodeClass(nodeClass: NodeClass): Promise<void> {
+    this.sizes.forget(nodeClass.metadata.name ?? '');
     await this.templates.cleanUp({ nodeClass: nodeClass.metadata.name ?? '' });
     if (this.options.isolatedVpc !== true) await this.profiles.deleteAll(nodeClass as EC2NodeClass);
   }

@@ -17,6 +17,7 @@ import { kindOf, placementOf, reservationOf, templateKey, tenancyOf } from './la
 import type { LaunchStage } from './launch-choice.js';
 import type { LaunchTemplates, TemplateInput } from './launch-template.js';
 import { nodeClassTags } from './tags.js';
+import type { UserDataSizes } from './user-data-sizes.js';
 import { renderUserData } from './user-data/user-data.js';
 
 export interface TemplateOfType {
@@ -41,6 +42,8 @@ export interface TemplatePlannerOptions {
   readonly facts: ClusterFacts;
   readonly reservedEnis: number;
   readonly machines: () => Promise<MachineTypes>;
+  /** Told the size of whatever is rendered. */
+  readonly sizes: Pick<UserDataSizes, 'note'>;
 }
 
 /** Finds the launch template of each `templateKey` of a stage: one for each image, pod limit and number of EFA cards (3.4). */
@@ -140,6 +143,7 @@ export class TemplatePlanner {
       custom: nodeClass.spec.userData,
       raid0: nodeClass.spec.instanceStorePolicy === 'RAID0',
     });
+    this.options.sizes.note(nodeClass, userData);
     return templates.ensure({
       nodeClass,
       clusterName,

@@ -1,0 +1,44 @@
+import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
+import type { NodeClassResolution } from '../port.js';
+import { userDataLimit } from './user-data/user-data.js';
+
+/** Past this share of EC2's limit people are warned: labels and taints of another NodePool may take it over. */
+const warnShare = 0.9;
+
+/** How large the user data of each node class came out, the largest of its present generation. */
+export class UserDataSizes {
+  /** Bytes before encoding, by the node class's name. */
+  readonly bytes = new Map<string, number>();
+  private readonly generations = new Map<string, number | undefined>();
+  private readonly told = new Set<string>();
+
+  note({ metadata }: Pick<EC2NodeClass, 'metadata'>, userData: string): void {
+    const { name = '', generation } = metadata;
+    const size = Buffer.byteLength(userData);
+    const before = this.generations.get(name) === generation ? (this.bytes.get(name) ?? 0) : 0;
+    this.generations.set(name, generation);
+    this.bytes.set(name, Math.max(before, size));
+  }
+
+  forget(nodeClass: string): void {
+    this.bytes.delete(nodeClass);
+    this.generations.delete(nodeClass);
+    this.told.delete(nodeClass);
+  }
+
+  /** A warning when the size has come near the limit; once, until it was smaller again. */
+  news(nodeClass: string): NodeClassResolution['events'] {
+    const size = this.bytes.get(nodeClass) ?? 0;
+    if (size <= warnShare * userDataLimit) {
+      this.told.delete(nodeClass);
+      return [];
+    }
+    if (this.told.has(nodeClass)) return [];
+    this.told.add(nodeClass);
+    const percent = Math.floor((100 * size) / userDataLimit);
+    const message =
+      `User data has ${size} bytes, ${percent}% of the ${userDataLimit} that EC2 takes: ` +
+      'beyond that nothing can be launched from this node class';
+    return [{ type: 'Warning', reason: 'UserDataNearLimit', message }];
+  }
+}
