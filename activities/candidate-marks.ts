@@ -38,8 +38,8 @@ export async function taintCandidates(
 export async function untaintCandidates(deps: ActivityDeps, candidates: readonly Marked[]): Promise<void> {
   const reasons = new Set<string>();
   for (const { claim, node } of candidates) {
-    const reason = disruptionReason(deps.cache.get('NodeClaim', { name: claim.name }));
-    if ((await untaint(deps, claim, node)) && reason !== undefined && isVoluntary(reason)) reasons.add(reason);
+    const reason = await untaint(deps, claim, node);
+    if (reason !== undefined && isVoluntary(reason)) reasons.add(reason);
   }
   // What the command was is known to its workflow alone.
   for (const reason of reasons) {
@@ -48,23 +48,23 @@ export async function untaintCandidates(deps: ActivityDeps, candidates: readonly
   }
 }
 
-/** Takes the taint off a node that stays; a node that is being deleted keeps it. Whether there was one. */
-async function untaint(deps: ActivityDeps, claim: ClaimRef, node: string): Promise<boolean> {
-  const live = await updateClaim(deps.kube, claim, ({ metadata, status }) =>
-    metadata.deletionTimestamp !== undefined || !isTrue(status?.conditions, 'DisruptionReason')
-      ? undefined
-      : { status: { conditions: withoutCondition(status?.conditions, 'DisruptionReason') } },
-  );
-  if (live === undefined || live.metadata.deletionTimestamp !== undefined) return false;
-  let tainted = false;
+/** Takes the taint off a node that stays; a node that is being deleted keeps it. Why it was marked, if it was. */
+async function untaint(deps: ActivityDeps, claim: ClaimRef, node: string): Promise<string | undefined> {
+  let reason: string | undefined;
+  const live = await updateClaim(deps.kube, claim, ({ metadata, status }) => {
+    const present = status?.conditions;
+    if (metadata.deletionTimestamp !== undefined || !isTrue(present, 'DisruptionReason')) return undefined;
+    reason = conditionOf(present, 'DisruptionReason')?.reason;
+    return { status: { conditions: withoutCondition(present, 'DisruptionReason') } };
+  });
+  if (live === undefined || live.metadata.deletionTimestamp !== undefined) return undefined;
   await updateNode(deps.kube, node, ({ metadata, spec }) => {
     const present = spec?.taints ?? [];
     const kept = present.filter(({ key }) => key !== taints.disrupted.key);
     if (metadata.deletionTimestamp !== undefined || kept.length === present.length) return undefined;
-    tainted = true;
     return { spec: { taints: kept } };
   });
-  return tainted;
+  return reason;
 }
 
 /** Section 4.1: a taint whose disruption nobody runs is taken off. */
@@ -89,11 +89,8 @@ function strayNode(deps: ActivityDeps, claim: NodeClaim): string | undefined {
   if (claim.metadata.deletionTimestamp !== undefined) return undefined;
   const node = nodeOf(deps.cache, claim);
   if (node?.spec?.taints?.some(({ key }) => key === taints.disrupted.key) !== true) return undefined;
-  return isVoluntary(disruptionReason(claim)) ? node.metadata.name : undefined;
-}
-
-function disruptionReason(claim: NodeClaim | undefined): string | undefined {
-  return conditionOf(claim?.status?.conditions, 'DisruptionReason')?.reason;
+  const reason = conditionOf(claim.status?.conditions, 'DisruptionReason')?.reason;
+  return isVoluntary(reason) ? node.metadata.name : undefined;
 }
 
 /** An interruption taints too, and releases its node itself. */

@@ -98,8 +98,13 @@ describe('disruption on the cluster', () => {
       true,
     );
 
+    const counted: unknown[] = [];
+    Object.assign(world.deps.metrics, { count: (...call: unknown[]) => void counted.push(call) });
     await activities.untaintCandidates({ candidates: found });
     await activities.untaintCandidates({ candidates: found });
+    expect(counted).toEqual([
+      ['voluntary_disruption_queue_failures_total', { decision: '', reason: 'empty', consolidation_type: '' }],
+    ]);
     expect(await taintsOf('node-a')).toEqual([]);
     expect(
       conditionOf((await world.kube.get('NodeClaim', { name: 'a' }))?.status?.conditions, 'DisruptionReason'),

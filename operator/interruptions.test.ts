@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { nodeClaims } from '../api/karpenter/node-claim.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
-import { isNews } from './interruptions.js';
+import { interruptionHandler, isNews } from './interruptions.js';
 
 const claim = (over: { deletionTimestamp?: string; providerID?: string } = {}): NodeClaim =>
   nodeClaims.mustParse({
@@ -50,4 +50,24 @@ describe('isNews', () => {
     expect(isNews(warned, cacheOf([], { connected: false }))).toBe(true);
     expect(isNews(warned, cacheOf([], { synced: false }))).toBe(true);
   });
+});
+
+test('a failed status check counts as such, a notice of the queue does not', async () => {
+  const counted: unknown[] = [];
+  const silent = (): void => undefined;
+  const handle = interruptionHandler({
+    cache: cacheOf([]),
+    starter: { interruption: () => Promise.resolve() },
+    metrics: { count: (...call) => void counted.push(call), observe: silent, set: silent },
+    log: { debug: silent, info: silent, warn: silent, error: silent },
+    now: () => 0,
+  });
+  for (const kind of ['spot_interrupted', 'system_status'] as const) {
+    await handle({ kind, instanceId: 'i-1', at: 0, messageId: kind });
+  }
+
+  expect(counted).toContainEqual(['interruption_received_messages_total', { message_type: 'spot_interrupted' }]);
+  expect(counted.filter((call) => JSON.stringify(call).includes('unhealthy'))).toEqual([
+    ['interruption_instance_status_unhealthy_total', { category: 'system_status' }],
+  ]);
 });
