@@ -89,10 +89,17 @@ describe('findDisruptions', () => {
   test('two nodes on demand become a cheaper one on spot, with a record of which pods go where', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
+    const counted: unknown[] = [];
+    Object.assign(world.deps.metrics, { count: (...call: unknown[]) => void counted.push(call) });
 
     const found = await find();
 
     const [command] = found.commands;
+    const own = { decision: 'replace', reason: 'underutilized', consolidation_type: command?.decision?.method };
+    expect(counted).toEqual([
+      ['voluntary_disruption_decisions_total', own],
+      ['voluntary_disruption_decisions_by_nodepool_total', { ...own, nodepool: 'default' }],
+    ]);
     expect(command?.reason).toBe('Underutilized');
     expect(command?.decision).toMatchObject({ decision: 'replace' });
     expect(command?.decision?.podCount).toBeGreaterThan(0);
