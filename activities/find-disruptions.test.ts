@@ -163,6 +163,26 @@ describe('findDisruptions', () => {
     expect(next?.validationMs).toBe(0);
   });
 
+  test('pods are not moved to an empty node that may go itself in a moment', async () => {
+    putNode('a', [1]);
+    putNode('b', []);
+    const initialized: Condition = { type: 'Initialized', status: 'True', lastTransitionTime: at(600) };
+    const lately = nodeClaim('b', {
+      status: { providerID: 'fake:///a/i-b', conditions: [initialized], lastPodEventTime: at(7) },
+    });
+    const own = (await world.kube.get('NodeClaim', { name: 'b' }))!.metadata.labels!;
+    world.kube.put('NodeClaim', { ...lately, metadata: { ...lately.metadata, labels: own } });
+    putPool({ consolidateAfter: '10s', budgets: [{ nodes: '100%' }] });
+
+    const found = await find();
+
+    expect(goingNodes(found)).toEqual([]);
+    expect(found.nextCheckAt).toBe(world.clock.now + 3000);
+    world.clock.now += 3000;
+    const [command] = (await find()).commands;
+    expect(command).toMatchObject({ reason: 'Empty', candidates: [{ node: 'node-b' }] });
+  });
+
   test('a node that rests after a decision came to nothing is looked at again as soon as its rest is over', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
