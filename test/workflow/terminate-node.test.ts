@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { DrainInput } from '../../activities/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { Starter } from '../../operator/starter.js';
@@ -14,18 +14,19 @@ describe('terminateNode', () => {
   let input: TerminateNodeInput;
   let workflowId: string;
 
-  beforeAll(async () => {
+  // A server for each test: where a drain that runs is stopped, the test server may stop skipping time for good.
+  beforeEach(async () => {
     rig = await WorkflowRig.start(activityNames);
-  });
-  afterAll(async () => rig.close());
-  beforeEach(() => {
     activities = new FakeActivities();
     rig.use(activities.noting());
     claim = { name: 'default-abc', uid: `uid-${activities.serial}` };
     input = { cluster, claim, nodePool: 'default', reason: 'deleted', deleteClaim: false };
     workflowId = workflowIds.terminate(cluster, claim.uid);
   });
-  afterEach(async () => rig.finish());
+  afterEach(async () => {
+    await rig.finish();
+    await rig.close();
+  });
 
   test('drains, detaches, terminates, and takes the finalizers off last, no sooner than five seconds', async () => {
     const handle = await rig.start('terminateNode', workflowId, input);
