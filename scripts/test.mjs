@@ -1,7 +1,6 @@
 // npm test: everything a change must pass, in order of cost, on a fresh clone too.
 // Usage: node scripts/test.mjs [--only STEP[,STEP...]]
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -36,9 +35,9 @@ const steps = [
   // One at a time: the time-skipping test server stalls where others take its cores.
   { name: 'workflow', run: jest('workflow', '--runInBand') },
   { name: 'replay', run: jest('replay') },
-  // Side by side: the first shares one stack and goes file by file, the second waits for nodes most of the time.
-  { name: 'integration', run: jest('integration', '--runInBand'), beside: 'live' },
-  { name: 'live', run: jest('live', '--maxWorkers=2') },
+  // One stack at a time: two that start together may choose the same port.
+  { name: 'integration', run: jest('integration', '--runInBand') },
+  { name: 'live', run: jest('live', '--runInBand') },
 ];
 
 function packagesAreCurrent() {
@@ -46,23 +45,21 @@ function packagesAreCurrent() {
   return existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(root, 'package-lock.json')).mtimeMs;
 }
 
-async function main() {
+function main() {
   const only = process.argv.includes('--only')
     ? process.argv[process.argv.indexOf('--only') + 1].split(',')
     : undefined;
   const started = Date.now();
   const failed = [];
-  const wanted = steps.filter(({ name, skip }) => (only?.includes(name) ?? true) && skip?.() !== true);
-  const begun = new Map();
-  for (const { name, run, needed, beside } of wanted) {
+  for (const { name, run, skip, needed } of steps) {
+    if (only !== undefined && !only.includes(name)) continue;
+    if (skip?.()) continue;
     console.log(`\n── ${name} (${elapsed(started)}) ──`);
-    const other = wanted.find((step) => step.name === beside);
-    if (other !== undefined) begun.set(other.name, start(other.run, 'pipe'));
-    const { status, output } = await (begun.get(name) ?? start(run, 'inherit'));
-    process.stdout.write(output);
+    const [command, args] = run;
+    const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
     if (status === 0) continue;
     failed.push(name);
-    console.error(`── ${name} failed ──`);
+    console.error(`── ${name} failed${error === undefined ? '' : `: ${error.message}`} ──`);
     if (needed) break;
   }
   const verdict = failed.length === 0 ? 'every step passed' : `failed: ${failed.join(', ')}`;
@@ -70,22 +67,9 @@ async function main() {
   process.exitCode = failed.length === 0 ? 0 : 1;
 }
 
-/** Runs a command; what it prints is shown as it comes, or kept when it is piped. */
-async function start([command, args], output) {
-  const child = spawn(command, args, { cwd: root, stdio: ['ignore', output, output] });
-  const chunks = [];
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => chunks.push(chunk));
-  try {
-    const [status] = await once(child, 'close');
-    return { status, output: Buffer.concat(chunks) };
-  } catch (error) {
-    return { status: 1, output: `${command}: ${error.message}\n` };
-  }
-}
-
 function elapsed(since) {
   const seconds = Math.round((Date.now() - since) / 1000);
   return `${Math.floor(seconds / 60)}m${String(seconds % 60).padStart(2, '0')}s`;
 }
 
-await main();
+main();
