@@ -159,10 +159,13 @@ async function gone(stage: Stage, node: string, claim: NodeClaim, count: number)
   );
 }
 
+/** Pods may run on a node a moment before its claim names it. */
 async function claimOf(kube: KubeClient, node: string): Promise<NodeClaim> {
-  const claim = (await kube.list('NodeClaim')).find(({ status }) => status?.nodeName === node);
-  if (claim === undefined) throw new Error(`No NodeClaim belongs to node ${node}.`);
-  return claim;
+  return observe(
+    `The NodeClaim of node ${node}`,
+    async () => (await kube.list('NodeClaim')).find(({ status }) => status?.nodeName === node),
+    { withinMs: 30_000 },
+  );
 }
 
 /** `aws:///us-west-2a/i-0123` → `i-0123`. */
