@@ -101,9 +101,9 @@ function isOutdone(
   const targets = new Set(moves.map(({ to }) => to));
   const soonGone = views.filter((view) => {
     const node = nameOf(view);
-    if (!targets.has(node) || nominated.has(node) || !isEmpty(view)) return false;
+    if (!targets.has(node) || !isEmpty(view)) return false;
     const at = consolidatableAt(view);
-    return at > now && Number.isFinite(at) && (limits?.get(poolNameOf(view))?.Empty ?? 0) > 0;
+    return Number.isFinite(at) && (at > now || nominated.has(node)) && (limits?.get(poolNameOf(view))?.Empty ?? 0) > 0;
   });
   const saved = soonGone.reduce((sum, { pricePerHour }) => sum + pricePerHour, 0);
   return saved > 0 && saved >= priceBefore - priceAfter;
