@@ -367,7 +367,7 @@ class Pass {
     return this.limits.some((limit) => limit.pool === pool.name) && varietiesOf(pool.requirements).length > 0;
   }
 
-  private refuse({ row, members, pinnedKeys }: OpenClaim): void {
+  private refuse({ row, members }: OpenClaim): void {
     const { name: nodePool } = this.compiled.universe.rows[row]!.profile.pool;
     const { values } = this.compiled.universe.rows[row]!.profile;
     this.charge(row, -1);
@@ -375,8 +375,10 @@ class Pass {
     for (const { podClass, level, pods } of members) {
       this.giveUp(podClass, pods);
       this.reasons.set(podClass, { nodePool, reason: 'MinValues', message });
-      this.ledger.record(this.book.of(podClass.shape, level), -pods.length, ({ hostname, key }) =>
-        hostname || !pinnedKeys.has(key) ? undefined : values[this.compiled.space.find(key)!],
+      const rules = this.book.of(podClass.shape, level);
+      // Others in the claim may have pinned more than these pods were counted by.
+      this.ledger.record(rules, -pods.length, ({ hostname, key }) =>
+        hostname || !rules.keys.includes(key) ? undefined : values[this.compiled.space.find(key)!],
       );
     }
   }

@@ -49,10 +49,10 @@ export function rebalance(
     }
     for (const { claim, members } of drafts) {
       const { values } = universe.rows[claim.row]!.profile;
-      const domainOf = ({ key, hostname }: Group): string | undefined =>
-        hostname || !claim.pinnedKeys.has(key) ? undefined : values[space.find(key)!];
       for (const member of members) {
         const rules = book.of(member.podClass.shape, member.level);
+        const domainOf = ({ key, hostname }: Group): string | undefined =>
+          hostname || !rules.keys.includes(key) ? undefined : values[space.find(key)!];
         while (member.pods.length > 0 && isBroken(rules, ledger, domainOf)) {
           giveUp(member.podClass, member.pods.splice(-1));
           ledger.record(rules, -1, domainOf);

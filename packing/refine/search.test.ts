@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { labels } from '../../api/labels.js';
-import { instanceType, node, packingInput, pod, podsOf, pool } from '../../test/builders/packing-fixtures.js';
+import { instanceType, node, packingInput, pod, podsOf, pool, zonesOf } from '../../test/builders/packing-fixtures.js';
 import { plan } from '../plan.js';
 import type { Plan } from '../types.js';
 
@@ -114,6 +114,40 @@ describe('plans are searched as a whole where they are small', () => {
     expect(spare.newNodeClaims.map(({ nodePool }) => nodePool)).toEqual(['light']);
     const full = plan(packingInput({ pods: [large, ...podsOf(2, 'small')], nodePools }, { catalogues }));
     expect(full.newNodeClaims.map(({ nodePool }) => nodePool).sort()).toEqual(['heavy', 'light']);
+  });
+});
+
+describe('preferred anti-affinity', () => {
+  test('keeps only the pods that prefer it away, though all are placed anew: the others do not leave their preferred zone', () => {
+    const types = [
+      instanceType('small', { cpu: 2, price: 0.2, spot: 0, zones: ['zone-a'] }),
+      instanceType('large-a', { cpu: 4, price: 0.3, spot: 0, zones: ['zone-a'] }),
+      instanceType('large-b', { cpu: 4, price: 0.3, spot: 0, zones: ['zone-b'] }),
+    ];
+    // Two types hold two pods, but only one of them in zone-a: nodes bought there for two are refused, those for one are not.
+    const varied = pool('varied', {
+      requirements: [{ key: labels.instanceType, operator: 'Exists', minValues: 2 }],
+    });
+    const affinity = {
+      nodeAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [
+          {
+            weight: 50,
+            preference: { matchExpressions: [{ key: zone, operator: 'In' as const, values: ['zone-a'] }] },
+          },
+          { weight: 1, preference: { matchExpressions: [{ key: zone, operator: 'In' as const, values: ['zone-b'] }] } },
+        ],
+      },
+      podAntiAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [
+          { weight: 10, podAffinityTerm: { labelSelector: { matchLabels: { app: 'web' } }, topologyKey: zone } },
+        ],
+      },
+    };
+    const pods = podsOf(6, 'web', { cpu: '1500m', labels: { app: 'web' }, affinity });
+    const result = plan(packingInput({ pods, nodePools: [varied] }, { types }));
+    expect(result.unschedulable).toEqual([]);
+    expect(zonesOf(result)).toEqual({ 'zone-a': 6 });
   });
 });
 

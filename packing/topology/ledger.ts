@@ -67,11 +67,7 @@ export class Ledger {
       const domain = domainOf(group);
       if (domain !== undefined) this.addSelected(group, domain, pods);
     }
-    for (const group of rules.antiAffinity) {
-      const domain = domainOf(group);
-      if (domain !== undefined) this.addOwner(group, domain, pods);
-    }
-    for (const group of rules.hostAntiAffinity) {
+    for (const group of rules.keepsOff) {
       const domain = domainOf(group);
       if (domain !== undefined) this.addOwner(group, domain, pods);
     }

@@ -13,6 +13,8 @@ export interface Rules {
   readonly hostSpread: readonly Group[];
   readonly hostAffinity: readonly Group[];
   readonly hostAntiAffinity: readonly Group[];
+  /** Anti-affinity that the pods must have, not only would like: it keeps others away from them too (section 2.6, inverse). */
+  readonly keepsOff: readonly Group[];
   /** Rules that select the pods, whoever has them. */
   readonly matched: readonly Group[];
   /** Topology keys, the host name apart, on which the node of such a pod must be decided. */
@@ -24,6 +26,8 @@ export class RuleBook {
   private readonly identities: Identity[] = [];
   private readonly carried = new Map<Level, readonly Group[]>();
   private readonly books = new Map<Level, Rules>();
+  /** By shape: the rules that it has on its last rung. */
+  private readonly required: (readonly Group[])[] = [];
   /** Rules that somebody has on a rung where they must hold, so that they bind those they select too. */
   private readonly binding = new Set<Group>();
 
@@ -43,7 +47,9 @@ export class RuleBook {
           ...level.antiAffinity.map((each) => groups.term('antiAffinity', each, identity)),
         ];
         this.carried.set(level, carried);
-        if (level === levels.at(-1)) for (const group of carried) this.binding.add(group);
+        if (level !== levels.at(-1)) continue;
+        this.required[shape.index] = carried;
+        for (const group of carried) this.binding.add(group);
       }
     }
   }
@@ -85,6 +91,7 @@ export class RuleBook {
       hostSpread: pick('spread', true),
       hostAffinity: pick('affinity', true),
       hostAntiAffinity: pick('antiAffinity', true),
+      keepsOff: this.required[shape.index]!.filter(({ kind }) => kind === 'antiAffinity'),
       matched,
       keys: [...keys].sort(),
     };
