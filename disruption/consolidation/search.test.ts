@@ -306,6 +306,36 @@ describe('replacements', () => {
   });
 });
 
+describe('NodePools that have nothing to do with each other', () => {
+  const narrow = type('narrow', 2, 16, od(0.126));
+  const wide = type('wide', 4, 16, od(0.17));
+  const only = (...types: string[]) => [{ key: labels.instanceType, operator: 'In' as const, values: types }];
+  const poolsOf = (...mayWiden: string[]) =>
+    ['x', 'y', 'z'].map((name) =>
+      pool(name, { requirements: mayWiden.includes(name) ? only('narrow', 'wide') : only('narrow') }),
+    );
+  // Two nodes each, side by side in no order of names or savings.
+  const names = ['x', 'y', 'x', 'z', 'y', 'z'];
+  const nodes = names.map((own, i) => node(`n${i}`, narrow, { pool: own }));
+  const pods = names.map((own, i) =>
+    pod(`web-${i}`, `n${i}`, 1.2, { spec: { nodeSelector: { [labels.nodePool]: own } } }),
+  );
+  const pairs = (mayWiden: string[]): string[] =>
+    run({ pools: poolsOf(...mayWiden), nodes, pods, types: [narrow, wide] }).commands.map(({ candidates }) =>
+      candidates.join('+'),
+    );
+
+  test('each one saves though the others cannot', () => {
+    expect(pairs(['x'])).toEqual(['n0+n2']);
+    expect(pairs(['y'])).toEqual(['n1+n4']);
+    expect(pairs(['z'])).toEqual(['n3+n5']);
+  });
+
+  test('what saves takes nothing along that does not', () => {
+    expect(pairs(['x', 'y']).sort()).toEqual(['n0+n2', 'n1+n4']);
+  });
+});
+
 test('two yellow and three red pods on two nodes end on the one node that holds them for less', () => {
   const types = [type('c.4x8', 4, 8, od(0.17)), type('r.2x16', 2, 16, od(0.13)), type('m.5x20', 5, 20, od(0.22))];
   const sized = (name: string, on: string, memory: string): Pod =>

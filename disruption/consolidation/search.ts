@@ -8,6 +8,7 @@ import { examineNodes, poolNameOf } from './eligibility.js';
 import { priceOf, type CountedNode, type FleetNode } from './fleet.js';
 import { LaunchOptions } from './launch-options.js';
 import type { Decided, Outcome } from './outcome.js';
+import { partsOf } from './parts.js';
 import { Rejections } from './rejections.js';
 import { Simulation } from './simulation.js';
 import { isFixed } from './target.js';
@@ -205,8 +206,26 @@ class Search {
       if (done !== undefined) return done;
       const outcome = this.evaluate(candidates, groupUnits);
       if (outcome !== undefined) return { candidates, launched: this.carryOut(outcome) };
+      const parts = size === group.length ? blueprint && this.tryParts(group, blueprint) : undefined;
+      if (parts !== undefined) return parts;
     }
     return undefined;
+  }
+
+  /** Where a group as a whole may not go: those that have nothing to do with each other one by one, if they save. */
+  private tryParts(group: readonly FleetNode[], blueprint: Blueprint): Done | undefined {
+    const followed = group.length > 1 ? this.simulation.follow(group, blueprint) : undefined;
+    if (followed === undefined) return undefined;
+    this.simulation.undo();
+    const candidates: FleetNode[] = [];
+    const launched: FleetNode[] = [];
+    for (const { nodes, saving } of partsOf(followed)) {
+      if (saving <= noise || nodes.length === group.length || this.isEnough()) continue;
+      const done = this.tryBlueprint(nodes, blueprint);
+      candidates.push(...(done?.candidates ?? []));
+      launched.push(...(done?.launched ?? []));
+    }
+    return candidates.length === 0 ? undefined : { candidates, launched };
   }
 
   /**
