@@ -7,7 +7,9 @@ import { pinnedValue } from '../core/launch-options.js';
 import type { NodeClass } from '../cloud/port.js';
 import type { NodeView } from '../disruption/candidates.js';
 import type { ClusterCache, Kind } from '../kube/port.js';
+import type { Candidate } from '../workflows/messages.js';
 import type { ActivityDeps } from './deps.js';
+import { identityOf, labelsOf } from './labels-of.js';
 import { overlaid } from './overlays.js';
 
 type ClassRef = NodeClaim['spec']['nodeClassRef'];
@@ -98,6 +100,12 @@ export function priceOf(claim: NodeClaim, types: readonly InstanceType[] | undef
 }
 
 /** The Node's name, and before there is one its claim's. */
-export function nameOf({ claim, node }: NodeView): string {
+export function nameOf({ claim, node }: Pick<NodeView, 'claim' | 'node'>): string {
   return node?.metadata.name ?? claim.metadata.name ?? '';
+}
+
+/** The node as decisions and their records name it. */
+export function candidateOf(view: Pick<NodeView, 'claim' | 'node' | 'pricePerHour'>): Candidate {
+  const { claim, pricePerHour } = view;
+  return { claim: identityOf(claim), node: nameOf(view), ...labelsOf(claim), pricePerHour };
 }

@@ -9,13 +9,14 @@ import type { LimitsContext } from '../disruption/limits.js';
 import { policyOf } from '../disruption/policies.js';
 import { rulesOf } from '../disruption/pool-rules.js';
 import type { PoolRules } from '../disruption/pool-rules.js';
-import type { Candidate, NodeMemory, Pause } from '../workflows/messages.js';
+import type { NodeMemory, Pause } from '../workflows/messages.js';
 import { withBufferPods } from './buffers.js';
 import { managedPools, nameOf, nodeViews } from './cluster.js';
 import type { DisruptionView } from './contract.js';
 import type { ActivityDeps } from './deps.js';
-import { identityOf, labelsOf } from './labels-of.js';
 import { nominatedNodes } from './nominations.js';
+
+export { candidateOf } from './cluster.js';
 
 /** The cluster as one look at it, with what `disrupt` knows besides. */
 export interface DisruptionContext extends CandidateContext, LimitsContext {
@@ -68,15 +69,6 @@ export async function disruptionContext(deps: ActivityDeps, view: DisruptionView
 
 export function poolNameOf({ claim }: NodeView): string {
   return claim.metadata.labels?.[labels.nodePool] ?? '';
-}
-
-export function candidateOf(view: NodeView): Candidate {
-  return {
-    claim: identityOf(view.claim),
-    node: nameOf(view),
-    ...labelsOf(view.claim),
-    pricePerHour: view.pricePerHour,
-  };
 }
 
 /** Everything that bounds the disruption of a pool for a reason now. */

@@ -1,6 +1,6 @@
 import type { NodeView } from '../disruption/candidates.js';
 import { whyNotCandidate } from '../disruption/candidates.js';
-import { conditionOf, isTrue, transitionOf } from '../core/conditions.js';
+import { conditionOf, isTrue } from '../core/conditions.js';
 import { isReschedulable, podKey } from '../disruption/pods.js';
 import { compareText } from '../packing/compare.js';
 import type { Plan } from '../packing/types.js';
@@ -9,6 +9,7 @@ import type { ActivityDeps } from './deps.js';
 import type { Finding, Found } from './decision-record.js';
 import type { DisruptionContext } from './disruption-context.js';
 import { allowedFor, candidateOf, pausableOf, poolNameOf, whyPaused } from './disruption-context.js';
+import { emptyThenOldest } from './drift-order.js';
 import { packingInput } from './packing-input.js';
 
 /** Simulations in one look; nodes that cannot go are left aside for a while, so that the next look gets further. */
@@ -51,12 +52,7 @@ function driftedNodes(context: DisruptionContext, aside: DriftAside): NodeView[]
       !aside.has(claim.metadata.uid ?? '') &&
       !hasRollout(context, pool?.metadata.name ?? ''),
   );
-  return drifted.sort(
-    (a, b) =>
-      Number(movable(a).length > 0) - Number(movable(b).length > 0) ||
-      driftedAt(a) - driftedAt(b) ||
-      compareText(nameOf(a), nameOf(b)),
-  );
+  return drifted.sort(emptyThenOldest);
 }
 
 function hasRollout(context: DisruptionContext, nodePool: string): boolean {
@@ -64,7 +60,6 @@ function hasRollout(context: DisruptionContext, nodePool: string): boolean {
 }
 
 const movable = ({ pods }: NodeView): NodeView['pods'] => pods.filter(isReschedulable);
-const driftedAt = ({ claim }: NodeView): number => transitionOf(claim.status?.conditions, 'Drifted') ?? 0;
 
 function isAllowed(
   view: NodeView,

@@ -1,8 +1,7 @@
-import { conditionOf, isTrue, transitionOf } from '../core/conditions.js';
+import { conditionOf, isTrue } from '../core/conditions.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { NodeView } from '../disruption/candidates.js';
 import { whyNotCandidate } from '../disruption/candidates.js';
-import { isReschedulable } from '../disruption/pods.js';
 import { isStatic, staticCounts, staticDriftRoom } from '../disruption/static-capacity.js';
 import { compareText } from '../packing/compare.js';
 import { blankClaim } from './blank-claim.js';
@@ -11,6 +10,7 @@ import type { Finding, Found } from './decision-record.js';
 import type { ActivityDeps } from './deps.js';
 import type { DisruptionContext } from './disruption-context.js';
 import { allowedFor, candidateOf, pausableOf, poolNameOf, whyPaused } from './disruption-context.js';
+import { emptyThenOldest } from './drift-order.js';
 import { replacementsIn } from './replicas.js';
 
 type Held = { nodePool: string; why: string }[];
@@ -84,11 +84,4 @@ function candidatesOf(
     if (changesAt !== undefined) checks.push(changesAt);
   }
   return drifted.slice(0, Math.min(room, allowed));
-}
-
-/** Nodes without pods to move first, then who drifted first (section 4.6, scenario 91). */
-function emptyThenOldest(a: NodeView, b: NodeView): number {
-  const full = ({ pods }: NodeView): number => Number(pods.some(isReschedulable));
-  const since = ({ claim }: NodeView): number => transitionOf(claim.status?.conditions, 'Drifted') ?? 0;
-  return full(a) - full(b) || since(a) - since(b) || compareText(nameOf(a), nameOf(b));
 }

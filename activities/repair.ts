@@ -7,10 +7,10 @@ import { policyOf } from '../disruption/policies.js';
 import type { Unhealthy } from '../disruption/repair.js';
 import { tooManyUnhealthy, unhealthyCondition } from '../disruption/repair.js';
 import type { ClaimRef } from '../workflows/messages.js';
-import { managedClaims, nodeOf, poolOf } from './cluster.js';
+import { candidateOf, managedClaims, nodeOf, poolOf } from './cluster.js';
 import type { RepairActivities, RepairView } from './contract.js';
 import type { ActivityDeps } from './deps.js';
-import { identityOf, labelsOf } from './labels-of.js';
+import { labelsOf } from './labels-of.js';
 import { withFailures } from './to-failure.js';
 import { getClaim } from './writes.js';
 
@@ -49,12 +49,11 @@ async function inspect(deps: ActivityDeps, ref: ClaimRef): Promise<RepairView> {
   const spec = policyOf(poolOf(deps.cache, claim), deps.cache.all('DisruptionPolicy'))?.spec;
   const blocked = found.dueAt > deps.now() ? undefined : whyBlocked(deps, claim, spec);
   if (blocked !== undefined) publishBlocked(deps, node, blocked);
-  const candidate = { claim: identityOf(claim), node: node.metadata.name ?? '', ...labelsOf(claim), pricePerHour: 0 };
   return {
     state: 'unhealthy',
     ...describe(node, found),
     ...consentAndSteps(spec),
-    candidate,
+    candidate: candidateOf({ claim, node, pricePerHour: 0 }),
     ...(blocked && { blocked }),
   };
 }

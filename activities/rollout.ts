@@ -1,19 +1,19 @@
 import type { NodePool, NodePoolTemplate } from '../api/karpenter/node-pool.js';
 import { annotations } from '../api/labels.js';
-import { isTrue, transitionOf } from '../core/conditions.js';
+import { isTrue } from '../core/conditions.js';
 import { parseDuration } from '../core/durations.js';
 import { nodePoolHash } from '../core/drift-hash.js';
 import { canonicalJson, hashText } from '../core/hash.js';
 import type { NodeClass } from '../cloud/port.js';
 import { whyNotCandidate } from '../disruption/candidates.js';
 import type { NodeView } from '../disruption/candidates.js';
-import { disruptionCost } from '../disruption/costs.js';
 import { rulingOf } from '../disruption/limits.js';
 import { rulesOf } from '../disruption/pool-rules.js';
-import type { Candidate, ClaimRef } from '../workflows/messages.js';
-import { nodeClassOf, nodeViews } from './cluster.js';
+import type { ClaimRef } from '../workflows/messages.js';
+import { candidateOf, nameOf, nodeClassOf, nodeViews } from './cluster.js';
 import type { ActivityDeps } from './deps.js';
-import { identityOf, labelsOf } from './labels-of.js';
+import { emptyThenOldest } from './drift-order.js';
+import { labelsOf } from './labels-of.js';
 import type { RolloutActivities, RolloutRules, RolloutTarget, RolloutView } from './rollout-contract.js';
 import { withFailures } from './to-failure.js';
 import { updateObject } from './writes.js';
@@ -65,7 +65,7 @@ async function view(
     state: 'live',
     ...(spec.driftRollout === undefined ? {} : { rules: rulesFrom(spec.driftRollout) }),
     total: views.length,
-    drifted: free.sort(emptyFirst).slice(0, mostCandidates).map(candidateOf),
+    drifted: free.sort(emptyThenOldest).slice(0, mostCandidates).map(candidateOf),
     blocked: judged.length - free.length,
     ...(blockedBy === undefined ? {} : { blockedBy: `${nameOf(blockedBy.one)}: ${blockedBy.why ?? ''}` }),
     ...(asked === undefined ? {} : { approval: asked }),
@@ -92,19 +92,6 @@ function whyNot(deps: ActivityDeps, one: NodeView): string | undefined {
 function isWell(views: readonly NodeView[], uid: string): boolean {
   const own = views.find(({ claim }) => claim.metadata.uid === uid);
   return own?.node !== undefined && isTrue(own.node.status?.conditions, 'Ready');
-}
-
-/** Karpenter's order (section 4.6): nodes without pods that need another home, then who drifted first. */
-function emptyFirst(a: NodeView, b: NodeView): number {
-  const full = (one: NodeView): number => (disruptionCost(one.pods) > 1 ? 1 : 0);
-  const since = ({ claim }: NodeView): number => transitionOf(claim.status?.conditions, 'Drifted') ?? 0;
-  return full(a) - full(b) || since(a) - since(b) || (nameOf(a) < nameOf(b) ? -1 : 1);
-}
-
-const nameOf = ({ claim, node }: NodeView): string => node?.metadata.name ?? claim.metadata.name ?? '';
-
-function candidateOf({ claim, node, pricePerHour }: NodeView): Candidate {
-  return { claim: identityOf(claim), node: node?.metadata.name ?? '', ...labelsOf(claim), pricePerHour };
 }
 
 /** The template that the pool's nodes were last replaced with and stayed well; JSON. */

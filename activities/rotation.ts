@@ -9,9 +9,8 @@ import { isStatic, nodeLimit } from '../disruption/static-capacity.js';
 import type { ClaimRef } from '../workflows/messages.js';
 import { blankClaim } from './blank-claim.js';
 import { claimPlans } from './claim-plans.js';
-import { cataloguesOf, nodeOf, poolOf, priceOf } from './cluster.js';
+import { candidateOf, cataloguesOf, nodeOf, poolOf, priceOf } from './cluster.js';
 import type { ActivityDeps } from './deps.js';
-import { identityOf, labelsOf } from './labels-of.js';
 import { countsOf } from './replicas.js';
 import type { ExpiryView, RotationActivities } from './rotation-contract.js';
 import { withFailures } from './to-failure.js';
@@ -39,9 +38,7 @@ async function viewExpiry(
     state: 'live',
     ...terms,
     ...(terms.beginAt > deps.now() ? {} : await successorOf(deps, pool, ref.uid)),
-    ...(node === undefined
-      ? {}
-      : { candidate: { claim: identityOf(claim), node: node.metadata.name ?? '', ...labelsOf(claim), pricePerHour } }),
+    ...(node === undefined ? {} : { candidate: candidateOf({ claim, node, pricePerHour }) }),
     ...(asked === undefined ? {} : { approval: asked }),
   };
 }
