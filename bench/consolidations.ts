@@ -4,6 +4,7 @@ import {
   type ConsolidationVerdict,
   checkConsolidation,
 } from '../test/checker/consolidation.js';
+import { fleetBound } from '../test/checker/fleet-bound.js';
 import type { CaseFiles } from './case-files.js';
 import type { Peer } from './peer.js';
 import { bare } from './report.js';
@@ -24,6 +25,8 @@ export interface ConsolidationResult {
   readonly size: number;
   readonly seed: number;
   readonly priceBefore: number;
+  /** What no fleet for the pods costs less than; see `fleetBound`. */
+  readonly bound: number;
   readonly stowage?: Side;
   readonly karpenter?: Side;
   readonly problems: readonly string[];
@@ -42,14 +45,16 @@ export async function measureConsolidations(
   const stowage = typeof ours === 'string' ? undefined : sideOf(files, ours.result, ours.maxRssMb);
   const karpenter = typeof theirs === 'string' ? undefined : sideOf(files, theirs, theirs.maxRssMb);
   const { kind, size, seed } = files;
+  const bound = fleetBound(files.list, files.entries);
   return {
     kind,
     size,
     seed,
     priceBefore: stowage?.priceBefore ?? karpenter?.priceBefore ?? NaN,
+    bound,
     ...(stowage && { stowage }),
     ...(karpenter && { karpenter }),
-    problems: typeof ours === 'string' ? [`nothing: ${ours}`] : problemsOf(stowage, karpenter),
+    problems: typeof ours === 'string' ? [`nothing: ${ours}`] : problemsOf(stowage, karpenter, bound),
     failed: {
       ...(typeof ours === 'string' && { stowage: ours }),
       ...(typeof theirs === 'string' && { karpenter: theirs }),
@@ -75,10 +80,13 @@ function sideOf(
   };
 }
 
-function problemsOf(ours: Side | undefined, theirs: Side | undefined): string[] {
+function problemsOf(ours: Side | undefined, theirs: Side | undefined, bound: number): string[] {
   if (ours === undefined) return [];
   const problems = ours.violations.slice(0, 5).map(({ rule, message }) => `violation ${rule} | ${message}`);
   if (ours.violations.length > 5) problems.push(`... ${ours.violations.length} violations in all`);
+  if (ours.violations.length === 0 && ours.priceAfter < bound * (1 - 1e-6)) {
+    problems.push(`below the bound: ends at ${ours.priceAfter} of at least ${bound} (a fault of the checker?)`);
+  }
   if (theirs === undefined) return problems;
   if (ours.priceAfter > theirs.priceAfter + 1e-6) {
     problems.push(`saves less: ends at ${ours.priceAfter.toFixed(4)}, Karpenter at ${theirs.priceAfter.toFixed(4)}`);
@@ -90,6 +98,9 @@ function problemsOf(ours: Side | undefined, theirs: Side | undefined): string[] 
 const number = (value: number | undefined, digits = 0): string =>
   value === undefined || !Number.isFinite(value) ? '-' : value.toFixed(digits);
 
+const percent = (ratio: number | undefined): string =>
+  ratio === undefined || !Number.isFinite(ratio) ? '-' : `${(ratio * 100).toFixed(1)}%`;
+
 /** A line a cluster, both engines side by side. */
 export function consolidationTable(results: readonly ConsolidationResult[]): string {
   const head = [
@@ -98,6 +109,7 @@ export function consolidationTable(results: readonly ConsolidationResult[]): str
     'after S',
     'after K',
     'of what is left',
+    'over bound S/K',
     'nodes S/K',
     'evictions S/K',
     'commands S/K',
@@ -107,16 +119,18 @@ export function consolidationTable(results: readonly ConsolidationResult[]): str
     'faster',
   ];
   const table = new Table({ ...bare, head, colAligns: ['left', ...new Array<'right'>(head.length - 1).fill('right')] });
-  for (const { kind, size, seed, priceBefore, stowage, karpenter } of results) {
+  for (const { kind, size, seed, priceBefore, bound, stowage, karpenter } of results) {
     const both = (of: (side: Side) => number): string =>
       `${number(stowage && of(stowage))}/${number(karpenter && of(karpenter))}`;
     const less = stowage && karpenter && 1 - stowage.priceAfter / karpenter.priceAfter;
+    const over = (side: Side | undefined): string => percent(side && side.priceAfter / bound - 1);
     table.push([
       `${kind} ${size} #${seed}`,
       number(priceBefore, 2),
       number(stowage?.priceAfter, 2),
       number(karpenter?.priceAfter, 2),
-      less === undefined ? '-' : `${(less * 100).toFixed(1)}%`,
+      percent(less),
+      `${over(stowage)}/${over(karpenter)}`,
       both((side) => side.nodesAfter),
       both((side) => side.evictions),
       both((side) => side.commands),
@@ -127,4 +141,28 @@ export function consolidationTable(results: readonly ConsolidationResult[]): str
     ]);
   }
   return table.toString();
+}
+
+/** What the clusters that both engines have finished come to, in a line; undefined when there is none. */
+export function consolidationSummary(results: readonly ConsolidationResult[]): string | undefined {
+  const both = results.flatMap(({ bound, stowage, karpenter }) =>
+    stowage && karpenter ? [{ bound, stowage, karpenter }] : [],
+  );
+  if (both.length === 0) return undefined;
+  const mean = (of: (one: (typeof both)[number]) => number): number =>
+    both.reduce((sum, one) => sum + of(one), 0) / both.length;
+  const sum = (of: (one: (typeof both)[number]) => number): number => mean(of) * both.length;
+  const worse = (of: (side: Side) => number): number =>
+    both.filter(({ stowage, karpenter }) => of(stowage) > of(karpenter) + 1e-6).length;
+  const evictions = sum(({ stowage }) => stowage.evictions) / sum(({ karpenter }) => karpenter.evictions) - 1;
+  const times = mean(({ stowage, karpenter }) => karpenter.ms / stowage.ms);
+  return [
+    `${both.length} clusters: ${worse(({ priceAfter }) => priceAfter)} where Stowage saves less`,
+    `it leaves ${percent(mean(({ stowage, karpenter }) => 1 - stowage.priceAfter / karpenter.priceAfter))} less to pay, mean`,
+    `where the bound would leave ${percent(mean(({ bound, karpenter }) => 1 - bound / karpenter.priceAfter))} less`,
+    `over the bound ${percent(mean(({ bound, stowage }) => stowage.priceAfter / bound - 1))}, Karpenter ${percent(mean(({ bound, karpenter }) => karpenter.priceAfter / bound - 1))}`,
+    `evictions ${percent(evictions)}, more in ${worse((side) => side.evictions)}`,
+    `broken ${both.filter(({ stowage }) => stowage.violations.length > 0).length}, Karpenter ${both.filter(({ karpenter }) => karpenter.violations.length > 0).length}`,
+    `faster ${number(sum(({ karpenter }) => karpenter.ms) / sum(({ stowage }) => stowage.ms))}x in all, ${number(times)}x mean`,
+  ].join('; ');
 }

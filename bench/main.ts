@@ -6,7 +6,13 @@ import { checkPlan } from '../test/checker/check.js';
 import type { CatalogueEntry, ObjectList, PlanJson } from '../test/checker/types.js';
 import { type CaseFiles, caseName, makeCase, writeCase } from './case-files.js';
 import { type Kind, generate, generateCorner, kinds } from './generate/index.js';
-import { type ConsolidationResult, consolidationTable, measureConsolidations } from './consolidations.js';
+import { Random } from './generate/random.js';
+import {
+  type ConsolidationResult,
+  consolidationSummary,
+  consolidationTable,
+  measureConsolidations,
+} from './consolidations.js';
 import { startStack } from '../devstack/stack.js';
 import { mixes } from './interruption-mixes.js';
 import type { Mix } from './interruption-mixes.js';
@@ -45,6 +51,14 @@ const whole = (text: string): number => {
   return value;
 };
 const wholes = (text: string): number[] => text.split(',').map(whole);
+/** `40,100` for each size in turn; `40-200` for a size of that range for each seed. */
+const sizeList = (text: string): Sizes => {
+  const ends = /^(\d+)-(\d+)$/.exec(text)?.slice(1).map(whole);
+  if (ends === undefined) return { each: wholes(text) };
+  const [from = 0, to = 0] = ends;
+  if (from > to) throw new InvalidArgumentError('expected the smaller size first.');
+  return { from, to };
+};
 const kindList = (text: string): Kind[] => text.split(',').map(oneKind);
 function oneKind(text: string): Kind {
   const kind = kinds.find((known) => known === text);
@@ -52,9 +66,16 @@ function oneKind(text: string): Kind {
   return kind;
 }
 
+/** Each of a list, or one of a range. */
+interface Sizes {
+  readonly each?: readonly number[];
+  readonly from?: number;
+  readonly to?: number;
+}
+
 interface BenchOptions {
   kinds?: readonly Kind[];
-  sizes?: number[];
+  sizes?: Sizes;
   cases: number;
   firstSeed: number;
   repeats: number;
@@ -83,7 +104,7 @@ const program = new Command('bench')
     'Plans the same seeded cases with Stowage and with Karpenter, and judges both by an independent checker.',
   )
   .option('--kinds <list>', `of ${kinds.join(', ')}`, kindList)
-  .option('--sizes <list>', 'pods a case; otherwise what is usual for the kind', wholes)
+  .option('--sizes <list>', 'pods a case, or a range to draw from such as 40-200; otherwise what is usual', sizeList)
   .option('--cases <n>', 'cases of each kind and size', whole, 1)
   .option('--first-seed <n>', 'the seed of the first case; the others follow', whole, 1)
   .option('--repeats <n>', "Karpenter's plans differ from run to run: take the best of so many", whole, 3)
@@ -206,16 +227,13 @@ async function scaleDown(
   const folder = options.keep ?? mkdtempSync(join(tmpdir(), 'stowage-bench-'));
   try {
     const all: ConsolidationResult[] = [];
-    for (const size of options.sizes ?? [1000]) {
-      for (let i = 0; i < options.cases; i++) {
-        const seed = options.firstSeed + i;
-        const { results, bound } = await measureScaleDown(peer, folder, { size, seed }, timeouts);
-        all.push(...results);
-        for (const { kind, stowage, karpenter, problems } of results) {
-          const over = (price = NaN): string => `${((price / bound - 1) * 100).toFixed(1)}%`;
-          const both = `Stowage ${over(stowage?.priceAfter)}, Karpenter ${over(karpenter?.priceAfter)}`;
-          say([`${kind} #${seed}: over the bound of ${bound.toFixed(2)}: ${both}`, ...problems].join('\n    '));
-        }
+    for (const { size, seed } of sized(options, [1000])) {
+      const { results, bound } = await measureScaleDown(peer, folder, { size, seed }, timeouts);
+      all.push(...results);
+      for (const { kind, stowage, karpenter, problems } of results) {
+        const over = (price = NaN): string => `${((price / bound - 1) * 100).toFixed(1)}%`;
+        const both = `Stowage ${over(stowage?.priceAfter)}, Karpenter ${over(karpenter?.priceAfter)}`;
+        say([`${kind} #${seed}: over the bound of ${bound.toFixed(2)}: ${both}`, ...problems].join('\n    '));
       }
     }
     return report(all, options);
@@ -225,7 +243,8 @@ async function scaleDown(
 }
 
 function report(results: readonly ConsolidationResult[], { json }: BenchOptions): number {
-  process.stdout.write(`${consolidationTable(results)}\n`);
+  const summary = consolidationSummary(results);
+  process.stdout.write(`${consolidationTable(results)}\n${summary === undefined ? '' : `${summary}\n`}`);
   if (json !== undefined) writeFileSync(json, `${JSON.stringify({ results }, null, 1)}\n`);
   return results.some((result) => result.problems.length > 0) ? 1 : 0;
 }
@@ -244,10 +263,19 @@ async function forEachCase(options: BenchOptions, measure: (files: CaseFiles) =>
 }
 
 function chosenCases(options: BenchOptions): { kind: Kind; size: number; seed: number }[] {
-  const seeds = Array.from({ length: options.cases }, (_, i) => options.firstSeed + i);
-  return (options.kinds ?? kinds.filter((kind) => !specialKinds.includes(kind))).flatMap((kind) =>
-    (options.sizes ?? usualSizes[kind]).flatMap((size) => seeds.map((seed) => ({ kind, size, seed }))),
-  );
+  const chosen = options.kinds ?? kinds.filter((kind) => !specialKinds.includes(kind));
+  return chosen.flatMap((kind) => sized(options, usualSizes[kind]).map((each) => ({ kind, ...each })));
+}
+
+/** Every size with every seed; of a range, a size for each seed. */
+function sized(
+  { sizes, cases, firstSeed }: BenchOptions,
+  usual: readonly number[],
+): readonly { size: number; seed: number }[] {
+  const seeds = Array.from({ length: cases }, (_, i) => firstSeed + i);
+  const { from, to, each = usual } = sizes ?? {};
+  if (from === undefined || to === undefined) return each.flatMap((size) => seeds.map((seed) => ({ size, seed })));
+  return seeds.map((seed) => ({ size: new Random(seed).int(from, to), seed }));
 }
 
 function progress(result: PlanResult): string {
