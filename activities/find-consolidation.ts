@@ -1,7 +1,7 @@
 import type { DisruptionReason } from '../api/stowage/disruption-policy.js';
 import type { NodeView } from '../disruption/candidates.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput } from '../disruption/consolidation/types.js';
-import { consolidatableAt, isEmpty } from '../disruption/emptiness.js';
+import { consolidatableAt } from '../disruption/emptiness.js';
 import type { PoolRules } from '../disruption/pool-rules.js';
 import { nameOf } from './cluster.js';
 import type { ClusterChanges } from './cluster-changes.js';
@@ -19,6 +19,7 @@ import {
   whyPaused,
   whyRested,
 } from './disruption-context.js';
+import { isOutdone } from './outdone.js';
 import { packingInput } from './packing-input.js';
 import { Standing } from './standing.js';
 
@@ -62,7 +63,7 @@ export async function findConsolidation(
   last.at = context.now;
   last.restUntil = context.now + tookMs * restFactor;
   last.stays = result.held;
-  const found = result.commands.filter((command) => !isOutdone(command, input, context));
+  const found = result.commands.filter((command) => !isOutdone(command, context));
   const named = new Set(found.flatMap(({ candidates }) => candidates));
   last.standing.note(context.views, { named, unasked: closed, now: context.now });
   const { commands, blocked } = sideBySide(found, input, context);
@@ -87,26 +88,6 @@ export async function findConsolidation(
 /** Whether the time of the node has come (section 4.4). */
 function isRipe(view: NodeView, { now, claimed }: DisruptionContext): boolean {
   return consolidatableAt(view) <= now && !claimed.has(view.claim.metadata.uid ?? '');
-}
-
-/**
- * Whether pods would be moved to a node that runs none and whose time comes soon: its own removal disturbs nobody, and when
- * that saves as much it is waited for.
- */
-function isOutdone(
-  { moves, priceBefore, priceAfter }: ConsolidationCommand,
-  { limits }: Pick<ConsolidationInput, 'limits'>,
-  { views, nominated, now }: DisruptionContext,
-): boolean {
-  const targets = new Set(moves.map(({ to }) => to));
-  const soonGone = views.filter((view) => {
-    const node = nameOf(view);
-    if (!targets.has(node) || !isEmpty(view)) return false;
-    const at = consolidatableAt(view);
-    return Number.isFinite(at) && (at > now || nominated.has(node)) && (limits?.get(poolNameOf(view))?.Empty ?? 0) > 0;
-  });
-  const saved = soonGone.reduce((sum, { pricePerHour }) => sum + pricePerHour, 0);
-  return saved > 0 && saved >= priceBefore - priceAfter;
 }
 
 /** When nodes become consolidatable. */

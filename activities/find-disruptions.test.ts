@@ -4,7 +4,7 @@ import type { Condition } from '../api/kubernetes.js';
 import { annotations, labels } from '../api/labels.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
-import type { DisruptionActivities, DisruptionsFound, DisruptionView } from './contract.js';
+import type { DisruptionActivities, DisruptionCommand, DisruptionsFound, DisruptionView } from './contract.js';
 import { createDisruptionActivities } from './disruption.js';
 import { sideBySide } from './find-consolidation.js';
 
@@ -181,6 +181,42 @@ describe('findDisruptions', () => {
     world.clock.now += 3000;
     const [command] = (await find()).commands;
     expect(command).toMatchObject({ reason: 'Empty', candidates: [{ node: 'node-b' }] });
+  });
+
+  test('nor to one whose time has come, but that pods of a plan are still awaited on', async () => {
+    putNode('a', [1]);
+    putNode('b', []);
+    const until = world.clock.now + 8000;
+
+    const found = await find({ nominations: [{ node: 'b', until }] });
+
+    expect(goingNodes(found)).toEqual([]);
+    world.clock.now = until;
+    expect((await find()).commands[0]).toMatchObject({ reason: 'Empty', candidates: [{ node: 'node-b' }] });
+  });
+
+  test('what was to move pods to a node that became empty meanwhile is abandoned', async () => {
+    putNode('a', [1]);
+    putNode('b', [0.1]);
+    const stays = { metadata: { name: 'b-0', namespace: 'default' } };
+    const pod = (await world.kube.get('Pod', stays.metadata))!;
+    world.kube.put('Pod', {
+      ...pod,
+      metadata: { ...pod.metadata, annotations: { [annotations.doNotDisrupt]: 'true' } },
+    });
+    const [command] = (await find()).commands as [DisruptionCommand];
+    expect(command.candidates.map(({ node }) => node)).toEqual(['node-a']);
+    const validate = async (): ReturnType<DisruptionActivities['validateCandidates']> =>
+      activities.validateCandidates(command);
+    expect((await validate()).valid).toHaveLength(1);
+
+    world.kube.remove('Pod', stays.metadata);
+    const { metadata, ...own } = (await world.kube.get('NodeClaim', { name: 'b' }))!;
+    world.kube.put('NodeClaim', { ...own, metadata, status: { ...own.status, lastPodEventTime: at(1) } });
+    putPool({ consolidateAfter: '10s', budgets: [{ nodes: '100%' }] });
+    await world.synced();
+
+    expect(await validate()).toMatchObject({ valid: [], dropped: [{ node: 'node-a' }] });
   });
 
   test('a node that rests after a decision came to nothing is looked at again as soon as its rest is over', async () => {

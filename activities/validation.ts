@@ -8,6 +8,7 @@ import type { ActivityDeps } from './deps.js';
 import type { DisruptionContext } from './disruption-context.js';
 import { allowedFor, disruptionContext, rulesByPool } from './disruption-context.js';
 import { identityOf } from './labels-of.js';
+import { isOutdone } from './outdone.js';
 import { packingInput } from './packing-input.js';
 
 type Input = Parameters<DisruptionActivities['validateCandidates']>[0];
@@ -111,6 +112,7 @@ async function whyOtherwise(
     candidates.map(({ node }) => node),
   );
   if (now === undefined) return 'taking it saves nothing any more, or its pods find no place';
+  if (created.length === 0 && isOutdone(now, context)) return 'its pods would move to an empty node that may go itself';
   // What was launched for it is there: no more may be needed.
   const most = created.length > 0 ? 0 : decision.replacements.length;
   if (now.replacements.length > most) return `it would need ${now.replacements.length} new nodes now, not ${most}`;
