@@ -23,6 +23,7 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { archiveClasses, testServerScript } from './temporal/test-server.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const kubernetesVersion = 'v1.36.1';
@@ -256,7 +257,7 @@ const components = {
 
   'temporal-test-server': {
     needs: ['java', 'maven'],
-    version: () => stamp('1', source('temporal/pom.xml')),
+    version: () => stamp('1', source('temporal/pom.xml'), source('temporal/test-server.mjs')),
     async install(folder, { step }) {
       const hint = 'If a download failed, check the network (and Maven’s settings.xml) and run the same command again.';
       const work = join(folder, 'project');
@@ -278,11 +279,9 @@ const components = {
       );
       rmSync(work, { recursive: true });
       const script = join(folder, 'temporal-test-server');
-      writeFileSync(
-        script,
-        '#!/bin/sh\nexec java -cp "$(dirname "$0")/lib/*" io.temporal.testserver.TestServer "$@"\n',
-      );
+      writeFileSync(script, testServerScript(readdirSync(join(folder, 'lib')).sort()));
       chmodSync(script, 0o755);
+      await step('preparing its classes, so that it starts at once', () => archiveClasses(folder, script));
     },
     paths: (folder) => ({ temporalTestServer: join(folder, 'temporal-test-server') }),
   },

@@ -13,7 +13,7 @@ const jest = (project, ...more) => [
     '--no-warnings=ExperimentalWarning',
     'node_modules/jest/bin/jest.js',
     // Crowded machines are slow, not wrong.
-    '--testTimeout=60000',
+    '--testTimeout=180000',
     '--selectProjects',
     project,
     ...more,

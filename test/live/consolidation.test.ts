@@ -1,39 +1,31 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Client, Connection } from '@temporalio/client';
+import type { Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { nodePools } from '../../api/karpenter/node-pool.js';
 import type { Condition, Pod } from '../../api/kubernetes.js';
-import { stackParts } from '../../devstack/components.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { deploymentOf } from '../../devstack/deployment.js';
-import { startStack, type Stack } from '../../devstack/stack.js';
-import { createKubeClient } from '../../kube/client.js';
-import type { KubeClient, NewObject, Kinds } from '../../kube/port.js';
+import type { Stack } from '../../devstack/stack.js';
+import type { KubeClient } from '../../kube/port.js';
 import { phaseQuery } from '../../workflows/messages.js';
+import { createNodeClass, startLiveWorld, within, type LiveWorld } from './world.js';
 
 // Consolidation on real parts: pods are moved by the eviction API and bound by kube-scheduler, nodes join and leave.
-let folder: string;
+let world: LiveWorld;
 let stack: Stack;
 let kube: KubeClient;
 let temporal: Connection;
 
 const pool = 'consolidated';
-const within = (seconds: number): { withinMs: number } => ({ withinMs: seconds * 1000 });
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'stowage-consolidation-'));
-  stack = await startStack({ folder, name: 'consolidation', parts: stackParts });
-  kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: 'consolidation-test' });
-  temporal = await Connection.connect({ address: stack.temporalAddress ?? '' });
+  world = await startLiveWorld('consolidation');
+  ({ stack, kube, temporal } = world);
 }, 600_000);
 
 afterAll(async () => {
-  await temporal.close();
-  await stack.stop();
-  rmSync(folder, { recursive: true, force: true });
+  await world.stop();
 }, 60_000);
 
 /** A pool of these instance types alone; its nodes may all go at once. */
@@ -55,19 +47,6 @@ async function allow(instanceTypes: readonly string[]): Promise<void> {
   });
   const { outcome } = await kube.create('NodePool', { metadata: { name: pool }, spec });
   if (outcome === 'exists') await kube.patch('NodePool', { name: pool }, { spec });
-}
-
-async function createNodeClass(): Promise<void> {
-  const discovery = [{ tags: { 'karpenter.sh/discovery': stack.cluster } }];
-  await kube.create('EC2NodeClass', {
-    metadata: { name: pool },
-    spec: {
-      role: 'StowageNodeRole-stowage-local',
-      amiSelectorTerms: [{ alias: 'al2023@latest' }],
-      subnetSelectorTerms: discovery,
-      securityGroupSelectorTerms: discovery,
-    },
-  } as unknown as NewObject<Kinds['EC2NodeClass']>);
 }
 
 async function deploy(name: string, replicas: number, requests: Record<string, string>): Promise<void> {
@@ -127,7 +106,7 @@ async function moves(): Promise<{ workflowId: string; phase: string }[]> {
 describe('consolidation moves pods to cheaper nodes', () => {
   // Every pod has a node of its own; once others may be bought, fewer nodes hold all of them for less.
   test('2 yellow and 3 red pods end on fewer, cheaper nodes, though the process is killed in the middle of a move', async () => {
-    await createNodeClass();
+    await createNodeClass(world, pool);
     await allow(['r5.large']);
     await deploy('yellow', 2, { cpu: '1', memory: '1Gi' });
     await deploy('red', 3, { cpu: '1', memory: '6Gi' });

@@ -1,58 +1,35 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Client, Connection } from '@temporalio/client';
+import type { Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { nodePools } from '../../api/karpenter/node-pool.js';
 import type { Condition, Node, Pod } from '../../api/kubernetes.js';
 import { annotations, labels, taints } from '../../api/labels.js';
 import { workflowIds } from '../../core/ids.js';
-import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
-import { stackParts } from '../../devstack/components.js';
+import type { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
 import { observe } from '../../devstack/demo/observe.js';
-import { startStack, type Stack } from '../../devstack/stack.js';
-import { createKubeClient } from '../../kube/client.js';
+import type { Stack } from '../../devstack/stack.js';
 import type { KubeClient, Kinds, NewObject } from '../../kube/port.js';
 import { pauseUpdate, resumeUpdate } from '../../workflows/messages.js';
+import { createNodeClass, startLiveWorld, within, type LiveWorld } from './world.js';
 
 // Drift and expiry on real parts: a node class changes, and its nodes are replaced under real budgets of pods.
-let folder: string;
+let world: LiveWorld;
 let stack: Stack;
 let kube: KubeClient;
 let cloud: CloudProxyControl;
 let temporal: Connection;
 
 const pool = 'drifting';
-const within = (seconds: number): { withinMs: number } => ({ withinMs: seconds * 1000 });
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'stowage-drift-'));
-  stack = await startStack({ folder, name: 'drift', parts: stackParts });
-  kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: 'drift-test' });
-  cloud = new CloudProxyControl(stack.awsEndpoint ?? '');
-  temporal = await Connection.connect({ address: stack.temporalAddress ?? '' });
+  world = await startLiveWorld('drift');
+  ({ stack, kube, cloud, temporal } = world);
 }, 600_000);
 
 afterAll(async () => {
-  await temporal.close();
-  await stack.stop();
-  rmSync(folder, { recursive: true, force: true });
+  await world.stop();
 }, 60_000);
-
-async function createNodeClass(): Promise<void> {
-  const discovery = [{ tags: { 'karpenter.sh/discovery': stack.cluster } }];
-  await kube.create('EC2NodeClass', {
-    metadata: { name: pool },
-    spec: {
-      role: 'StowageNodeRole-stowage-local',
-      amiSelectorTerms: [{ alias: 'al2023@latest' }],
-      subnetSelectorTerms: discovery,
-      securityGroupSelectorTerms: discovery,
-      tags: { release: '1' },
-    },
-  } as unknown as NewObject<Kinds['EC2NodeClass']>);
-}
 
 /** What nodes of the class were launched with is no longer what it says. */
 async function release(number: string): Promise<void> {
@@ -183,7 +160,7 @@ async function settled(app: string, count: number): Promise<string[]> {
 
 describe('a node class that changes has its nodes replaced', () => {
   test('one at a time, replacement first, pods within their budget, the process killed on the way', async () => {
-    await createNodeClass();
+    await createNodeClass(world, pool, { tags: { release: '1' } });
     const budgets = [{ nodes: '1', reasons: ['Drifted'] }];
     await createPool(pool, { disruption: { consolidateAfter: 'Never', budgets } }, '720h');
     await deploy('web', 3, pool);
@@ -246,7 +223,7 @@ describe('a node class that changes has its nodes replaced', () => {
 
   test('a node near its end is replaced before it goes', async () => {
     await kube.delete('DisruptionPolicy', { name: 'waves' });
-    await createNodeClass();
+    await createNodeClass(world, pool, { tags: { release: '1' } });
     await createPool('aging', { disruption: { consolidateAfter: 'Never', budgets: [{ nodes: '100%' }] } }, '2m');
     await deploy('old', 1, 'aging');
     const [first] = await observe(

@@ -1,32 +1,27 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import type { Condition, KubernetesObject } from '../../api/kubernetes.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
-import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
-import { stackParts } from '../../devstack/components.js';
+import type { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { deploymentOf } from '../../devstack/deployment.js';
 import { repositoryRoot } from '../../devstack/paths.js';
-import { startStack, type Stack } from '../../devstack/stack.js';
-import { createKubeClient } from '../../kube/client.js';
+import type { Stack } from '../../devstack/stack.js';
 import type { KubeClient } from '../../kube/port.js';
+import { startLiveWorld, within, type LiveWorld } from './world.js';
 
 // The product's main job on real parts: API server, scheduler, Temporal and the EC2 API, with Stowage as a process.
-let folder: string;
+let world: LiveWorld;
 let stack: Stack;
 let kube: KubeClient;
 let cloud: CloudProxyControl;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'stowage-main-job-'));
-  stack = await startStack({ folder, name: 'main-job', parts: stackParts });
-  kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: 'main-job-test' });
-  cloud = new CloudProxyControl(stack.awsEndpoint ?? '');
+  world = await startLiveWorld('main-job');
+  ({ stack, kube, cloud } = world);
   await promisify(execFile)(stack.kubectl ?? '', [
     '--kubeconfig',
     stack.adminKubeconfig ?? '',
@@ -37,11 +32,8 @@ beforeAll(async () => {
 }, 600_000);
 
 afterAll(async () => {
-  await stack.stop();
-  rmSync(folder, { recursive: true, force: true });
+  await world.stop();
 }, 60_000);
-
-const within = (seconds: number): { withinMs: number } => ({ withinMs: seconds * 1000 });
 
 const condition = (object: KubernetesObject | undefined, type: string): Condition | undefined =>
   (object as { status?: { conditions?: Condition[] } } | undefined)?.status?.conditions?.find(

@@ -1,43 +1,35 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { nodePools } from '../../api/karpenter/node-pool.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Condition, Pod } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
-import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
-import { stackParts } from '../../devstack/components.js';
+import type { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
 import { observe } from '../../devstack/demo/observe.js';
-import { startStack, type Stack } from '../../devstack/stack.js';
-import { createKubeClient } from '../../kube/client.js';
-import type { KubeClient, Kinds, NewObject } from '../../kube/port.js';
+import type { Stack } from '../../devstack/stack.js';
+import type { KubeClient } from '../../kube/port.js';
+import { createNodeClass, startLiveWorld, within, type LiveWorld } from './world.js';
 
 // A static pool on real parts: scaled by kubectl, drifting, and drained when it is deleted, with the process killed on the way.
-let folder: string;
+let world: LiveWorld;
 let stack: Stack;
 let kube: KubeClient;
 let cloud: CloudProxyControl;
 
 const pool = 'static';
 const gates = process.env['FEATURE_GATES'];
-const within = (seconds: number): { withinMs: number } => ({ withinMs: seconds * 1000 });
 
 beforeAll(async () => {
   process.env['FEATURE_GATES'] = 'StaticCapacity=true';
-  folder = mkdtempSync(join(tmpdir(), 'stowage-static-'));
-  stack = await startStack({ folder, name: 'static', parts: stackParts });
-  kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: 'static-test' });
-  cloud = new CloudProxyControl(stack.awsEndpoint ?? '');
+  world = await startLiveWorld('static');
+  ({ stack, kube, cloud } = world);
 }, 600_000);
 
 afterAll(async () => {
   if (gates === undefined) delete process.env['FEATURE_GATES'];
   else process.env['FEATURE_GATES'] = gates;
-  await stack.stop();
-  rmSync(folder, { recursive: true, force: true });
+  await world.stop();
 }, 60_000);
 
 async function kubectl(...args: string[]): Promise<void> {
@@ -45,16 +37,7 @@ async function kubectl(...args: string[]): Promise<void> {
 }
 
 async function createPool(replicas: number, limit: number): Promise<void> {
-  const discovery = [{ tags: { 'karpenter.sh/discovery': stack.cluster } }];
-  await kube.create('EC2NodeClass', {
-    metadata: { name: pool },
-    spec: {
-      role: 'StowageNodeRole-stowage-local',
-      amiSelectorTerms: [{ alias: 'al2023@latest' }],
-      subnetSelectorTerms: discovery,
-      securityGroupSelectorTerms: discovery,
-    },
-  } as unknown as NewObject<Kinds['EC2NodeClass']>);
+  await createNodeClass(world, pool);
   const requirements = [
     { key: labels.capacityType, operator: 'In', values: ['on-demand'] },
     { key: labels.instanceType, operator: 'In', values: ['c5.xlarge', 'c5.2xlarge'] },

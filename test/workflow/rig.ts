@@ -8,11 +8,14 @@ import { fileURLToPath } from 'node:url';
 import { ensureToolchain } from '../../devstack/toolchain.js';
 import { searchAttributes, taskQueues } from '../../workflows/messages.js';
 import { addSearchAttributes } from '../../worker/search-attributes.js';
+import { isThere, isTried, nextAttemptOf, nextTimerOf } from './due.js';
 
 export const cluster = 'test';
 
-const patienceMs = 20_000;
-jest.setTimeout(60_000);
+const patienceMs = 60_000;
+/** Longer than a worker takes to stop, shorter than any regular look of a workflow. */
+const quietMs = 3000;
+jest.setTimeout(180_000);
 
 /**
  * A time-skipping Temporal server with workers on every task queue of a cluster, for the tests of one file. `finish`, after
@@ -25,7 +28,7 @@ export class WorkflowRig {
   private activities: Readonly<Record<string, (input: unknown) => Promise<unknown>>> = {};
 
   private constructor(
-    readonly env: TestWorkflowEnvironment,
+    private server: TestWorkflowEnvironment,
     private readonly workflowBundle: WorkflowBundleWithSourceMap,
     private readonly names: readonly string[],
     private readonly forgetful: boolean,
@@ -36,13 +39,14 @@ export class WorkflowRig {
    * workflow is taken by a worker that knows its history alone, as after a crash.
    */
   static async start(names: readonly string[], { forgetful = false } = {}): Promise<WorkflowRig> {
-    const path = (await ensureToolchain(['temporal-test-server'])).temporalTestServer!;
     const bundle = await bundleQuietly();
-    const env = await startServer(path);
-    await addSearchAttributes(env.connection, env.namespace ?? 'default', Object.values(searchAttributes));
-    const rig = new WorkflowRig(env, bundle, names, forgetful);
+    const rig = new WorkflowRig(await startServer(), bundle, names, forgetful);
     await rig.startWorkers();
     return rig;
+  }
+
+  get env(): TestWorkflowEnvironment {
+    return this.server;
   }
 
   /**
@@ -51,7 +55,7 @@ export class WorkflowRig {
    * waits to be tried again.
    */
   async replaceWorkers({ settled = true } = {}): Promise<void> {
-    if (settled) await this.settle();
+    await this.settle({ retried: !settled });
     await this.stopWorkers();
     await this.startWorkers();
   }
@@ -125,32 +129,55 @@ export class WorkflowRig {
 
   /** Ends what a test left running, and replays all of its histories. */
   async finish(): Promise<void> {
-    await this.settle();
-    const histories = await this.histories();
-    this.seen = [];
-    for (const { workflowId, closed } of histories) {
-      if (!closed)
-        await this.client.workflow
-          .getHandle(workflowId)
-          .terminate('the test is over')
-          .catch(() => undefined);
-    }
-    for await (const result of Worker.runReplayHistories({ workflowBundle: this.workflowBundle }, histories)) {
-      if (result.error !== undefined) throw result.error;
+    try {
+      await this.settle({ retried: true });
+      const histories = await this.histories();
+      await this.terminate(histories);
+      for await (const result of Worker.runReplayHistories({ workflowBundle: this.workflowBundle }, histories)) {
+        if (result.error !== undefined) throw result.error;
+      }
+    } finally {
+      // The clock runs on between a look at a workflow and its termination: a timer may have fired.
+      if ((await this.histories()).some(({ history }) => !isIdle(history))) await this.renewServer();
+      this.seen = [];
     }
   }
 
+  private async terminate(workflows: readonly { workflowId: string; closed: boolean }[]): Promise<void> {
+    for (const { workflowId, closed } of workflows) {
+      if (closed) continue;
+      await this.client.workflow
+        .getHandle(workflowId)
+        .terminate('the test is over')
+        .catch(() => undefined);
+    }
+  }
+
+  /** The server never skips time again after a workflow ended with a task in flight: the next test has a new one. */
+  private async renewServer(): Promise<void> {
+    await this.close();
+    this.server = await startServer();
+    await this.startWorkers();
+  }
+
   /**
-   * Waits until no activity and no workflow task is in flight. The server would never skip time again if a workflow
-   * were terminated meanwhile: it waits for the answer of a task that nobody may give any more.
+   * Waits until no activity and no workflow task is in flight, nor will be in a moment: what is handed to a worker that stops
+   * just then is lost, and what is on its way when its workflow ends is waited for by the server for ever. The clock
+   * goes on meanwhile, as on a wall. `retried`: activities may wait for their next attempt.
    */
-  private async settle(): Promise<void> {
+  private async settle({ retried = false } = {}): Promise<void> {
     for (const { workflowId, closed } of await this.histories()) {
       if (closed) continue;
       const handle = this.client.workflow.getHandle(workflowId);
       await this.until(async () => {
         const { raw } = await handle.describe();
-        return (raw.pendingActivities ?? []).length === 0 && isIdle(await handle.fetchHistory());
+        const history = await handle.fetchHistory();
+        if (isClosed(history)) return true;
+        const pending = raw.pendingActivities ?? [];
+        if ((!retried && pending.length > 0) || pending.some(isTried)) return false;
+        const now = await this.now();
+        const next = [nextTimerOf(history), ...pending.map(nextAttemptOf)];
+        return isAnswered(history) && next.every((at) => at === undefined || at > now + quietMs);
       });
     }
   }
@@ -178,20 +205,30 @@ export class WorkflowRig {
 
 const startAttempts = 5;
 
+async function startServer(): Promise<TestWorkflowEnvironment> {
+  const path = (await ensureToolchain(['temporal-test-server'])).temporalTestServer!;
+  const env = await comeUp(path);
+  await addSearchAttributes(env.connection, env.namespace ?? 'default', Object.values(searchAttributes));
+  return env;
+}
+
 /** The SDK gives the server five seconds to come up, which a busy machine does not always keep to. */
-async function startServer(path: string, attempt = 1): Promise<TestWorkflowEnvironment> {
+async function comeUp(path: string, attempt = 1): Promise<TestWorkflowEnvironment> {
   try {
     return await TestWorkflowEnvironment.createTimeSkipping({
       server: { executable: { type: 'existing-path', path } },
     });
   } catch (error) {
     if (attempt >= startAttempts || !String(error).includes('did not start within')) throw error;
-    return startServer(path, attempt + 1);
+    return comeUp(path, attempt + 1);
   }
 }
 
+/** Whether neither a workflow task nor an activity waits for its answer. */
+const isIdle = (history: History): boolean => isAnswered(history) && unansweredActivities(history.events ?? []) === 0;
+
 /** Whether no workflow task waits for its answer. */
-function isIdle({ events }: History): boolean {
+function isAnswered({ events }: History): boolean {
   const last = events?.findLast(
     ({ workflowTaskScheduledEventAttributes: scheduled, workflowTaskCompletedEventAttributes: completed }) =>
       isThere(scheduled) || isThere(completed),
@@ -199,7 +236,16 @@ function isIdle({ events }: History): boolean {
   return isThere(last?.workflowTaskCompletedEventAttributes);
 }
 
-const isThere = (attributes: unknown): boolean => attributes !== undefined && attributes !== null;
+function unansweredActivities(events: NonNullable<History['events']>): number {
+  const count = (kind: keyof (typeof events)[number]): number => events.filter((event) => isThere(event[kind])).length;
+  return (
+    count('activityTaskScheduledEventAttributes') -
+    count('activityTaskCompletedEventAttributes') -
+    count('activityTaskFailedEventAttributes') -
+    count('activityTaskTimedOutEventAttributes') -
+    count('activityTaskCanceledEventAttributes')
+  );
+}
 
 function isClosed({ events }: History): boolean {
   const last = events?.at(-1);

@@ -1,0 +1,53 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Connection } from '@temporalio/client';
+import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
+import { stackParts } from '../../devstack/components.js';
+import { startStack, type Stack } from '../../devstack/stack.js';
+import { createKubeClient } from '../../kube/client.js';
+import type { KubeClient, Kinds, NewObject } from '../../kube/port.js';
+
+/** A stack of a test file's own, with Stowage as a process, and clients of a person who looks on. */
+export interface LiveWorld {
+  readonly stack: Stack;
+  readonly kube: KubeClient;
+  readonly cloud: CloudProxyControl;
+  readonly temporal: Connection;
+  /** Stops every process and removes what they wrote. */
+  stop(): Promise<void>;
+}
+
+export async function startLiveWorld(name: string): Promise<LiveWorld> {
+  const folder = mkdtempSync(join(tmpdir(), `stowage-${name}-`));
+  const stack = await startStack({ folder, name, parts: stackParts });
+  const temporal = await Connection.connect({ address: stack.temporalAddress ?? '' });
+  return {
+    stack,
+    kube: createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: `${name}-test` }),
+    cloud: new CloudProxyControl(stack.awsEndpoint ?? ''),
+    temporal,
+    stop: async () => {
+      await temporal.close();
+      await stack.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** An EC2NodeClass that finds the subnets and security groups of the stack's cluster. */
+export async function createNodeClass({ kube, stack }: LiveWorld, name: string, spec: object = {}): Promise<void> {
+  const discovery = [{ tags: { 'karpenter.sh/discovery': stack.cluster } }];
+  await kube.create('EC2NodeClass', {
+    metadata: { name },
+    spec: {
+      role: 'StowageNodeRole-stowage-local',
+      amiSelectorTerms: [{ alias: 'al2023@latest' }],
+      subnetSelectorTerms: discovery,
+      securityGroupSelectorTerms: discovery,
+      ...spec,
+    },
+  } as unknown as NewObject<Kinds['EC2NodeClass']>);
+}
+
+export const within = (seconds: number): { withinMs: number } => ({ withinMs: seconds * 1000 });
