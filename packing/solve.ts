@@ -55,6 +55,8 @@ const nearEnough = 1.005;
 /** Plans of up to so many pods are searched as a whole. */
 const mostSearched = 400;
 const searchUnits = 150_000;
+/** Of search for pods left over, whatever the size of the plan. */
+const roomUnits = 50_000;
 /** Pods left over that are tried again one by one, in all and of one class. */
 const mostLoose = 2000;
 const mostLooseOfClass = 200;
@@ -114,7 +116,8 @@ class Pass {
     const { compiled, book, ledger, nodes } = this;
     const { universe, space } = compiled;
     const before = this.claims;
-    this.claims = rebalance({ universe, space, book, ledger, nodes }, before, (podClass, pods) =>
+    const demandOf = (podClass: PodClass): Float64Array => this.feasibility.demand(podClass);
+    this.claims = rebalance({ universe, space, book, ledger, nodes, demandOf }, before, (podClass, pods) =>
       this.giveUp(podClass, pods),
     );
     for (const { row } of before) this.charge(row, -1);
@@ -329,11 +332,13 @@ class Pass {
     const { compiled, feasibility, book, ledger, exhausted, nodes, limits } = this;
     const claims: ClaimContext = { compiled, feasibility, limits, candidates: new Map() };
     const reserveOf = (claim: OpenClaim): readonly number[] | undefined => varietyReserve(claims, claim);
-    const board = new Board({ compiled, feasibility, book, ledger, exhausted, nodes, limits, reserveOf });
+    const { outlook } = this.assigner;
+    const board = new Board({ compiled, feasibility, book, ledger, exhausted, nodes, outlook, limits, reserveOf });
     for (const claim of inNameOrder(compiled, this.claims)) board.adopt(claim);
     const search = new Search(board, left);
     search.addLeft();
     if (isSmall) search.run({ units: searchUnits, target });
+    if (search.makeRoom(roomUnits) && isSmall) search.run({ units: searchUnits, target });
     this.claims = board.claims();
     board.release();
     const tried = new Set(left.map(({ pod }) => pod));

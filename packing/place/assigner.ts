@@ -12,6 +12,7 @@ import type { Feasibility } from './feasibility.js';
 import { bestSeed } from './seed.js';
 import { hostRoom, selectsOwn } from './host-rules.js';
 import { attach, roomFor, type NodeState } from './node-states.js';
+import { Outlook } from './outlook.js';
 import type { Part, Target } from './part.js';
 
 /**
@@ -21,6 +22,7 @@ import type { Part, Target } from './part.js';
 export class Assigner {
   readonly volumes: Volumes;
   readonly cells: Cells;
+  readonly outlook: Outlook;
   private readonly company: Company;
   private readonly seeds = new Map<Group, string | undefined>();
 
@@ -33,6 +35,7 @@ export class Assigner {
   ) {
     this.volumes = compiled.volumes;
     this.cells = new Cells(compiled, feasibility, nodes);
+    this.outlook = new Outlook(compiled, book, ledger);
     this.company = new Company(compiled, feasibility, nodes, book, this);
   }
 
@@ -83,8 +86,12 @@ export class Assigner {
     const demand = this.feasibility.demand(podClass);
     for (let d = 0; d < demand.length; d++) node.free[d] = node.free[d]! - pods.length * demand[d]!;
     node.pods.push(...pods);
-    if (rules.spread.length + rules.affinity.length > 0)
-      for (const pod of pods) node.ruled?.push({ podClass, rules, pod });
+    const isRuled = rules.spread.length + rules.affinity.length > 0;
+    for (const pod of pods) {
+      const landed = { podClass, rules, pod };
+      node.landed?.push(landed);
+      if (isRuled) node.ruled?.push(landed);
+    }
     node.ports.push(...podClass.shape.hostPorts);
     if (node.attach !== undefined) {
       for (const pod of pods)
@@ -124,7 +131,31 @@ export class Assigner {
     return next === 0 ? pods : pods.slice(next);
   }
 
+  /** The best cell that leaves one for the next pod; the best of all where none does. */
   private choose(target: Target, cells: readonly Cell[], pod: Pod): Cell | undefined {
+    const best = this.bestOf(target, cells, pod);
+    if (best === undefined || !this.outlook.concerns(target.rules)) return best;
+    const usable = cells.filter((cell) => cell.profiles.length > 0 || this.nextNode(target, cell, pod) !== undefined);
+    const places = usable.map(
+      ({ domains }) =>
+        (key: string) =>
+          domains.get(key),
+    );
+    const shut = new Set<Cell>();
+    for (let next: Cell | undefined = best; next !== undefined;) {
+      const { domains } = next;
+      if (this.outlook.staysOpen(target.rules, (key) => domains.get(key), places)) return next;
+      shut.add(next);
+      next = this.bestOf(
+        target,
+        usable.filter((cell) => !shut.has(cell)),
+        pod,
+      );
+    }
+    return best;
+  }
+
+  private bestOf(target: Target, cells: readonly Cell[], pod: Pod): Cell | undefined {
     let best: Cell | undefined;
     let bestRank: readonly number[] = [];
     for (const cell of cells) {

@@ -24,14 +24,16 @@ export interface NodeState {
   readonly ports: HostPort[];
   readonly pods: Pod[];
   /** Of those, the ones whose topology rules may have to be looked at again. */
-  readonly ruled?: Ruled[];
+  readonly ruled?: Landed[];
+  /** How each of those stands there, in the same order. */
+  readonly landed?: Landed[];
   /** Its domain of the host name. */
   readonly host: string;
   /** What its CSI drivers attach; undefined where nothing limits that. */
   readonly attach: Attachments | undefined;
 }
 
-export interface Ruled {
+export interface Landed {
   readonly podClass: PodClass;
   readonly rules: Rules;
   readonly pod: Pod;
@@ -86,6 +88,7 @@ export function nodeStates(compiled: Compiled): NodeState[] {
       ports,
       pods: [],
       ruled: [],
+      landed: [],
       host,
       attach: attachmentsOf(compiled, view.name, pods, limits),
     });
@@ -178,6 +181,25 @@ export function canAttach(
     if (more.size > 0 && (there?.size ?? 0) + more.size > limit) return false;
   }
   return true;
+}
+
+/** Takes a pod of the pass off the node again; what its volumes attached is the caller's. Counts are not touched. */
+export function takeOff(node: NodeState, landed: Landed, demand: Float64Array): void {
+  for (let d = 0; d < demand.length; d++) node.free[d] = node.free[d]! + demand[d]!;
+  node.pods.splice(node.pods.indexOf(landed.pod), 1);
+  for (const list of [node.ruled, node.landed]) {
+    const at = list?.findIndex(({ pod }) => pod === landed.pod) ?? -1;
+    if (at >= 0) list!.splice(at, 1);
+  }
+  removePorts(node.ports, landed.podClass.shape.hostPorts);
+}
+
+/** Takes these host ports out of the list, each once. */
+export function removePorts(ports: HostPort[], gone: readonly HostPort[]): void {
+  for (const port of gone) {
+    const at = ports.lastIndexOf(port);
+    if (at >= 0) ports.splice(at, 1);
+  }
 }
 
 /** How many pods of this size the free amounts hold, at most `wanted`. */

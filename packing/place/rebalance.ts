@@ -7,7 +7,7 @@ import type { Group } from '../topology/groups.js';
 import type { Ledger } from '../topology/ledger.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import { selectsOwn } from './host-rules.js';
-import type { NodeState } from './node-states.js';
+import { takeOff, type NodeState } from './node-states.js';
 import type { Member } from './part.js';
 
 export interface Balance {
@@ -16,6 +16,7 @@ export interface Balance {
   readonly book: RuleBook;
   readonly ledger: Ledger;
   readonly nodes: readonly NodeState[];
+  readonly demandOf: (podClass: PodClass) => Float64Array;
 }
 
 /**
@@ -23,7 +24,7 @@ export interface Balance {
  * be missing. Takes pods out of claims again until every rule holds; claims that end up empty are dropped.
  */
 export function rebalance(
-  { universe, space, book, ledger, nodes }: Balance,
+  { universe, space, book, ledger, nodes, demandOf }: Balance,
   claims: readonly OpenClaim[],
   giveUp: (podClass: PodClass, pods: readonly Pod[]) => void,
 ): OpenClaim[] {
@@ -40,8 +41,7 @@ export function rebalance(
       for (let i = ruled.length - 1; i >= 0; i--) {
         const { podClass, rules, pod } = ruled[i]!;
         if (!isBroken(rules, ledger, domainOf)) continue;
-        ruled.splice(i, 1);
-        node.pods.splice(node.pods.indexOf(pod), 1);
+        takeOff(node, ruled[i]!, demandOf(podClass));
         giveUp(podClass, [pod]);
         ledger.record(rules, -1, domainOf);
         changed = true;

@@ -9,11 +9,14 @@ import type { Profile } from '../compile/universe.js';
 import type { OpenClaim } from '../output/claims.js';
 import { limitUse, type PoolLimit } from '../place/bin-problem.js';
 import type { Feasibility } from '../place/feasibility.js';
-import { hostRoom, selectsOwn } from '../place/host-rules.js';
-import type { NodeState } from '../place/node-states.js';
+import { hostRoom } from '../place/host-rules.js';
+import { removePorts, type Landed, type NodeState } from '../place/node-states.js';
+import type { Outlook } from '../place/outlook.js';
 import type { Group } from '../topology/groups.js';
 import type { Ledger } from '../topology/ledger.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
+import { allows, hasCompany } from './admission.js';
+import { Berths } from './berths.js';
 
 /** A node to launch while pods come and go: everything that a further pod has to fit in with. */
 export interface Draft {
@@ -34,7 +37,7 @@ export interface Draft {
   count: number;
 }
 
-interface DraftMember {
+export interface DraftMember {
   readonly podClass: PodClass;
   readonly level: Level;
   readonly rung: number;
@@ -69,7 +72,11 @@ export interface Taste {
   readonly mode: 'fill' | 'cheap';
   /** A domain that counts as dearer or cheaper than it is. */
   readonly favour?: { readonly key: string; readonly domain: string; readonly factor: number };
+  /** Where the next pod could be: a place that would shut it out of all of them is not taken. */
+  readonly places?: readonly DomainOf[];
 }
+
+type DomainOf = (key: string) => string | undefined;
 
 interface BoardContext {
   readonly compiled: Compiled;
@@ -79,6 +86,7 @@ interface BoardContext {
   /** Profiles that limits have left no room in. */
   readonly exhausted: ReadonlySet<Profile>;
   readonly nodes: readonly NodeState[];
+  readonly outlook: Outlook;
   /** What limits leave; kept up to date. */
   readonly limits: readonly PoolLimit[];
   /** By limit, what the claim needs beyond its row so that its pool's minValues are met; undefined where they cannot be. */
@@ -100,7 +108,9 @@ interface Place {
  */
 export class Board {
   readonly drafts: Draft[] = [];
-  /** Rows looked at so far. */
+  /** Nodes that exist. */
+  readonly berths: Berths;
+  /** Rows and nodes to launch looked at so far. */
   work = 0;
   private readonly undoing: (() => void)[] = [];
   private readonly meetings = new Map<readonly Profile[], Map<readonly Profile[], readonly Profile[]>>();
@@ -111,6 +121,7 @@ export class Board {
 
   constructor(readonly context: BoardContext) {
     const { pools } = context.compiled;
+    this.berths = new Berths(context, this.undoing);
     this.varied = new Set(pools.filter(({ requirements }) => varietiesOf(requirements).length > 0));
   }
 
@@ -186,19 +197,100 @@ export class Board {
     const demand = this.context.feasibility.demand(podClass);
     for (let d = 0; d < demand.length; d++) draft.usage[d] = draft.usage[d]! + pods * demand[d]!;
     draft.count += pods;
-    draft.ports.push(...podClass.shape.hostPorts);
+    if (pods > 0) draft.ports.push(...podClass.shape.hostPorts);
   }
 
   /** Puts the pod where the taste would have it, on the first of the rungs up to `mostRung` that has a place. */
   insert(podClass: PodClass, pod: Pod, mostRung: number, taste: Taste): boolean {
     for (let rung = 0; rung <= mostRung; rung++) {
       const standing = this.standing(podClass, rung);
-      const move = this.choose(standing, pod, taste);
+      if (this.context.outlook.concerns(standing.rules)) {
+        const isIn = this.insertOn(standing, pod, { ...taste, places: this.allPlaces(standing) });
+        if (isIn) return true;
+      }
+      if (this.insertOn(standing, pod, taste)) return true;
+    }
+    return false;
+  }
+
+  private insertOn(standing: Standing, pod: Pod, taste: Taste): boolean {
+    const node = this.berths.find({ ...standing, pod }, (domainOf) => this.staysOpen(standing, domainOf, taste));
+    this.work += this.berths.lookedAt();
+    if (node !== undefined) {
+      this.berths.put(node, { ...standing, pod });
+      return true;
+    }
+    const move = this.choose(standing, pod, taste);
+    if (move === undefined) return false;
+    this.put(move, standing, pod);
+    return true;
+  }
+
+  /** Wherever a pod like this could be if it were alone. */
+  private allPlaces({ podClass, level, rules }: Standing): DomainOf[] {
+    const launched = this.placesOf(this.context.feasibility.holding(podClass, level), rules.keys).map(
+      ({ values }): DomainOf =>
+        (key) =>
+          this.valueAt(values, key),
+    );
+    return [...launched, ...this.berths.places({ podClass, rules })];
+  }
+
+  private staysOpen({ rules }: Standing, domainOf: DomainOf, { places }: Taste): boolean {
+    return places === undefined || this.context.outlook.staysOpen(rules, domainOf, places);
+  }
+
+  /** Puts the pod on this node, which exists or is to be launched, on the first of the rungs where it may be. */
+  insertInto(host: Draft | NodeState, podClass: PodClass, pod: Pod, mostRung: number): boolean {
+    for (let rung = 0; rung <= mostRung; rung++) {
+      const standing = this.standing(podClass, rung);
+      if (!('members' in host)) {
+        if (!this.berths.admits(host, { ...standing, pod })) continue;
+        this.berths.put(host, { ...standing, pod });
+        return true;
+      }
+      const move = this.joining(host, standing, pod, { mode: 'cheap' });
       if (move === undefined) continue;
       this.put(move, standing, pod);
       return true;
     }
     return false;
+  }
+
+  /** Takes one pod of the member away from the node that is to be launched. */
+  take(draft: Draft, member: DraftMember): void {
+    const { members, ports } = draft;
+    const at = members.indexOf(member);
+    const pod = member.pods.pop()!;
+    const portsBefore = [...ports];
+    if (member.pods.length === 0) members.splice(at, 1);
+    this.count(draft, member, -1);
+    removePorts(ports, member.podClass.shape.hostPorts);
+    this.record(draft, member, -1);
+    this.undoing.push(() => {
+      this.record(draft, member, 1);
+      this.count(draft, member, 1);
+      ports.splice(0, Infinity, ...portsBefore);
+      if (member.pods.length === 0) members.splice(at, 0, member);
+      member.pods.push(pod);
+    });
+  }
+
+  /** The pod on an existing node as one to be placed, on no lower a rung than now. */
+  looseOf({ podClass, rules, pod }: Landed): { podClass: PodClass; pod: Pod; mostRung: number } {
+    const mostRung = this.context.compiled.ladders[podClass.shape.index]!.indexOf(rules.level);
+    return { podClass, pod, mostRung };
+  }
+
+  /** Whether a pod of the member can be taken away alone: nobody there is there for it. */
+  isFree({ members, host }: Draft, member: DraftMember): boolean {
+    return !member.rules.matched.some(
+      (group) =>
+        group.kind === 'affinity' &&
+        group.hostname &&
+        this.context.ledger.count(group, host) === 1 &&
+        members.some(({ rules }) => rules.hostAffinity.includes(group)),
+    );
   }
 
   private choose(standing: Standing, pod: Pod, taste: Taste): Move | undefined {
@@ -220,7 +312,7 @@ export class Board {
     const { podClass, level, rules } = standing;
     this.work++;
     if (hostRoom(draft, { podClass, rules, pod }, { ledger, volumes: compiled.volumes }, 1) === 0) return undefined;
-    if (!this.hasCompany(rules, draft.host)) return undefined;
+    if (!hasCompany(ledger, rules, draft.host)) return undefined;
     const profiles = this.meet(draft.profiles, feasibility.holding(podClass, level));
     if (profiles.length === 0) return undefined;
     const demand = feasibility.demand(podClass);
@@ -240,9 +332,9 @@ export class Board {
 
   /** How a node can be launched for the pod, in the heaviest pools that have room for it (section 2.3). */
   private opening(standing: Standing, taste: Taste): Move | undefined {
-    const { feasibility } = this.context;
+    const { feasibility, ledger } = this.context;
     const { podClass, level, rules } = standing;
-    if (!this.hasCompany(rules, undefined)) return undefined;
+    if (!hasCompany(ledger, rules, undefined)) return undefined;
     const demand = feasibility.demand(podClass);
     for (const profiles of this.byWeight(feasibility.holding(podClass, level))) {
       const move = this.best(standing, profiles, demand, taste, undefined);
@@ -258,9 +350,11 @@ export class Board {
     taste: Taste,
     draft: Draft | undefined,
   ): Move | undefined {
+    const { ledger } = this.context;
     let best: Move | undefined;
     for (const place of this.placesOf(profiles, standing.rules.keys)) {
-      if (!this.allows(standing.rules, place.values)) continue;
+      const domainOf: DomainOf = (key) => this.valueAt(place.values, key);
+      if (!allows(ledger, standing.rules, domainOf) || !this.staysOpen(standing, domainOf, taste)) continue;
       best = this.bestAt(place, standing, usage, { taste, draft, best });
     }
     return best;
@@ -296,42 +390,11 @@ export class Board {
     return key !== undefined && values[key] === favour.domain ? cost * favour.factor : cost;
   }
 
-  /** Whether required affinity to the host name is met there, or the pod may be the first of its company. */
-  private hasCompany(rules: Rules, host: string | undefined): boolean {
-    const { ledger } = this.context;
-    return rules.hostAffinity.every(
-      (group) =>
-        (host !== undefined && ledger.count(group, host) > 0) ||
-        (ledger.total(group) === 0 && selectsOwn(rules, group)),
-    );
-  }
-
-  /** Whether the rules of topology allow one more pod in the domains that these values are. */
-  private allows(rules: Rules, values: Profile['values']): boolean {
-    const { ledger } = this.context;
-    for (const group of rules.spread) {
-      const domain = this.domain(values, group);
-      if (domain === undefined) return false;
-      const self = selectsOwn(rules, group) ? 1 : 0;
-      if (ledger.count(group, domain) + self - ledger.least(group) > group.maxSkew) return false;
-    }
-    for (const group of rules.antiAffinity) {
-      const domain = this.domain(values, group);
-      if (domain !== undefined && ledger.count(group, domain) > 0) return false;
-    }
-    for (const group of rules.matched) {
-      if (group.hostname || group.kind !== 'antiAffinity') continue;
-      const domain = this.domain(values, group);
-      if (domain !== undefined && ledger.owners(group, domain) > 0) return false;
-    }
-    return rules.affinity.every((group) => {
-      const domain = this.domain(values, group);
-      if (domain === undefined) return false;
-      return ledger.total(group) > 0 ? ledger.count(group, domain) > 0 : selectsOwn(rules, group);
-    });
-  }
-
   private domain(values: Profile['values'], { key }: Group): string | undefined {
+    return this.valueAt(values, key);
+  }
+
+  private valueAt(values: Profile['values'], key: string): string | undefined {
     const index = this.context.compiled.space.find(key);
     return index === undefined ? undefined : values[index];
   }

@@ -1,6 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import { labels } from '../../api/labels.js';
-import { instanceType, node, packingInput, pod, podsOf, pool, zonesOf } from '../../test/builders/packing-fixtures.js';
+import {
+  instanceType,
+  node,
+  offering,
+  packingInput,
+  pod,
+  podsOf,
+  pool,
+  zonesOf,
+} from '../../test/builders/packing-fixtures.js';
 import { plan } from '../plan.js';
 import type { Plan } from '../types.js';
 
@@ -114,6 +123,64 @@ describe('plans are searched as a whole where they are small', () => {
     expect(spare.newNodeClaims.map(({ nodePool }) => nodePool)).toEqual(['light']);
     const full = plan(packingInput({ pods: [large, ...podsOf(2, 'small')], nodePools }, { catalogues }));
     expect(full.newNodeClaims.map(({ nodePool }) => nodePool).sort()).toEqual(['heavy', 'light']);
+  });
+});
+
+describe('pods on nodes that exist are placed anew where that leaves fewer out', () => {
+  test('one that can be anywhere makes room for one that must be there', () => {
+    const follows = {
+      podAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: [
+          { labelSelector: { matchLabels: { app: 'leader' } }, topologyKey: labels.hostname },
+        ],
+      },
+    };
+    const pods = [
+      pod('leader', { cpu: '2', labels: { app: 'leader' } }),
+      ...podsOf(2, 'anywhere', { cpu: '1' }),
+      pod('follower', { cpu: '500m', affinity: follows }),
+    ];
+    const result = plan(packingInput({ pods, nodes: [node('old')] }));
+    expect(result.unschedulable).toEqual([]);
+    expect(result.existingNodes[0]?.pods).toEqual(
+      expect.arrayContaining(['default/follower', 'default/leader', expect.stringMatching(/anywhere/)]),
+    );
+  });
+
+  test('one large pod waits where several small ones come in for it', () => {
+    const pods = [pod('large', { cpu: '4' }), ...podsOf(4, 'small', { cpu: '1' })];
+    const nodePools = [pool('default', { limits: { nodes: '1' } })];
+    const result = plan(packingInput({ pods, nodes: [node('old')], nodePools }));
+    expect(result.unschedulable.map(({ pod: name }) => name)).toEqual(['default/large']);
+    expect(result.existingNodes.map(({ pods: there }) => there.length)).toEqual([4]);
+  });
+
+  test('spread over zones and capacity types is not stuck on what went onto a node first', () => {
+    const demand = (zoneName: string, types: readonly string[]) =>
+      types.map((kind) => offering(zoneName, kind, kind === 'spot' ? 0.3 : 0.4));
+    const types = [
+      instanceType('only', {
+        cpu: 8,
+        offerings: [
+          ...demand('zone-a', ['on-demand']),
+          ...demand('zone-b', ['spot', 'on-demand']),
+          ...demand('zone-c', ['spot', 'on-demand']),
+        ],
+      }),
+    ];
+    const spread = [labels.capacityType, zone].map((topologyKey) => ({
+      maxSkew: 1,
+      topologyKey,
+      whenUnsatisfiable: 'DoNotSchedule' as const,
+      labelSelector: { matchLabels: { app: 'web' } },
+    }));
+    const old = ['zone-b', 'zone-c'].map((name) =>
+      node(`old-${name}`, { cpu: '8', zone: name, labels: { [labels.capacityType]: 'on-demand' } }),
+    );
+    const pods = podsOf(12, 'web', { cpu: '1500m', labels: { app: 'web' }, topologySpreadConstraints: spread });
+    const result = plan(packingInput({ pods, nodes: old }, { types }));
+    expect(result.unschedulable).toEqual([]);
+    expect(zonesOf(result, old)).toEqual({ 'zone-a': 4, 'zone-b': 4, 'zone-c': 4 });
   });
 });
 

@@ -2,6 +2,7 @@ import type { Pod } from '../../api/kubernetes.js';
 import { isBufferPod } from '../compile/buffers.js';
 import type { PodClass } from '../compile/classes.js';
 import { selectsOwn } from '../place/host-rules.js';
+import type { Landed, NodeState } from '../place/node-states.js';
 import type { Group } from '../topology/groups.js';
 import type { Board, Draft, Taste } from './board.js';
 
@@ -11,6 +12,23 @@ export interface Loose {
   readonly pod: Pod;
   readonly mostRung: number;
 }
+
+/** What is taken away to be placed anew. */
+interface Area {
+  readonly drafts?: readonly Draft[];
+  readonly nodes?: readonly NodeState[];
+}
+
+/** A pod on a node, and how to take it away: false where others are there for it. */
+interface Guest {
+  readonly loose: Loose;
+  readonly take: () => boolean;
+}
+
+/** How many pods make room for others at once. */
+const mostGuests = 6;
+/** Pods on nodes that exist that are placed anew all together. */
+const mostMoved = 400;
 
 /** What plans are compared by: pods left out count most, those of buffers less, then the price, then the nodes. */
 interface Score {
@@ -34,6 +52,8 @@ interface Effort {
 export class Search {
   private state = 0x9e3779b9;
   private score: Score;
+  /** What did not hold after the last change that was made lasting. */
+  private brokenBefore: ReadonlyMap<string, number> | undefined;
 
   constructor(
     private readonly board: Board,
@@ -49,7 +69,73 @@ export class Search {
 
   /** Places what it can of the pods left out, and moves no other. */
   addLeft(): void {
-    if (this.left.length > 0) this.attempt([], { mode: 'cheap' }, false);
+    if (this.left.length > 0) this.attempt({}, { mode: 'cheap' }, false);
+  }
+
+  /**
+   * Has others make room for pods left out where that leaves fewer out: they go elsewhere, or one large pod stays out for
+   * several small ones. Whether that came about.
+   */
+  makeRoom(units: number): boolean {
+    const { board } = this;
+    const end = board.work + units;
+    const before = this.left.length;
+    for (let progress = true; progress;) {
+      progress = false;
+      for (const host of [...board.drafts, ...board.berths.occupied()]) {
+        const guests = guestsOf(board, host);
+        for (let i = 0; i < guests.length && this.left.length > 0; i++) {
+          if (board.work >= end) return this.left.length < before;
+          if (!this.makeRoomOn(host, guests.slice(i, i + 1)) && !this.makeRoomOn(host, guests.slice(i, i + mostGuests)))
+            continue;
+          progress = true;
+          break;
+        }
+      }
+    }
+    return this.left.length < before;
+  }
+
+  /** Takes the guests off the host one by one until pods left out come in; whether fewer are out in the end. */
+  private makeRoomOn(host: Draft | NodeState, guests: readonly Guest[]): boolean {
+    const { board } = this;
+    this.brokenBefore ??= this.broken();
+    const out: Loose[] = [];
+    let waiting = this.smallestFirst(this.left);
+    board.work += waiting.length;
+    for (const guest of guests) {
+      if (!guest.take()) break;
+      out.push(guest.loose);
+      const rest = this.insertAll(waiting, ({ podClass, pod, mostRung }) =>
+        board.insertInto(host, podClass, pod, mostRung),
+      );
+      const isIn = rest.length < waiting.length;
+      waiting = rest;
+      if (isIn) break;
+    }
+    if (waiting.length === this.left.length) {
+      board.undo();
+      return false;
+    }
+    if ('members' in host && host.members.length === 0) board.remove(host);
+    const stay = this.insertAll(this.inOrder(out, false), ({ podClass, pod, mostRung }) =>
+      board.insert(podClass, pod, mostRung, { mode: 'cheap' }),
+    );
+    return this.accept([...waiting, ...stay]);
+  }
+
+  private smallestFirst(loose: readonly Loose[]): Loose[] {
+    return this.inOrder(loose, false).reverse();
+  }
+
+  /** Those that found no place; once one of a class has none, no other of it is tried. */
+  private insertAll(loose: readonly Loose[], insert: (each: Loose) => boolean): Loose[] {
+    const failed = new Set<PodClass>();
+    return loose.filter((each) => {
+      if (!failed.has(each.podClass) && insert(each)) return false;
+      failed.add(each.podClass);
+      return true;
+    });
   }
 
   run({ units, target }: Effort): void {
@@ -58,10 +144,13 @@ export class Search {
     const enough = (): boolean => this.score.left + this.score.buffers === 0 && this.score.price <= target;
     for (const taste of this.tastes()) {
       if (board.work >= end || enough()) return;
-      this.attempt(board.drafts, taste, false);
+      this.attempt(board, taste, false);
+      const nodes = board.berths.occupied();
+      if (nodes.length > 0 && podsOn(nodes) <= mostMoved) this.attempt({ drafts: board.drafts, nodes }, taste, false);
     }
     let idle = 0;
-    while (board.work < end && !enough() && board.drafts.length > 0 && idle < 40 + 20 * board.drafts.length) {
+    const mostIdle = 40 + 20 * (board.drafts.length + board.berths.occupied().length);
+    while (board.work < end && !enough() && board.drafts.length + this.left.length > 0 && idle < mostIdle) {
       const taste: Taste = { mode: this.next() % 4 === 0 ? 'fill' : 'cheap', ...this.anyFavour() };
       idle = this.attempt(this.pick(), taste, this.next() % 3 > 0) ? 0 : idle + 1;
       board.work += 20;
@@ -100,9 +189,20 @@ export class Search {
     return { favour: { ...domains[this.next() % domains.length]!, factor: this.next() % 2 === 0 ? 0.3 : 3 } };
   }
 
-  /** Some drafts at random, or all that hold pods of one class. */
-  private pick(): Draft[] {
+  /** Some drafts at random, or all that hold pods of one class; now and then the pods of a node that exists with them. */
+  private pick(): Area {
+    const occupied = this.board.berths.occupied();
+    if (occupied.length === 0) return { drafts: this.pickDrafts() };
+    const kind = this.next() % 3;
+    if (kind > 0) return { drafts: this.pickDrafts() };
+    const nodes = new Set([occupied[this.next() % occupied.length]!]);
+    if (this.next() % 2 === 0) nodes.add(occupied[this.next() % occupied.length]!);
+    return { drafts: this.pickDrafts(), nodes: [...nodes] };
+  }
+
+  private pickDrafts(): Draft[] {
     const { drafts } = this.board;
+    if (drafts.length === 0) return [];
     const first = drafts[this.next() % drafts.length]!;
     if (this.next() % 4 === 0) {
       const { podClass } = first.members[this.next() % first.members.length]!;
@@ -113,10 +213,10 @@ export class Search {
     return [...chosen];
   }
 
-  /** Takes the drafts away and places their pods and those left out anew; whether that is better. */
-  private attempt(drafts: readonly Draft[], taste: Taste, mixed: boolean): boolean {
+  /** Takes the drafts, and the pods on these nodes, away and places all that and what is left out anew; whether that is better. */
+  private attempt({ drafts = [], nodes = [] }: Area, taste: Taste, mixed: boolean): boolean {
     const { board } = this;
-    const before = this.broken();
+    this.brokenBefore ??= this.broken();
     const loose = [...this.left];
     for (const draft of [...drafts]) {
       for (const { podClass, pods, rung } of draft.members) {
@@ -124,20 +224,28 @@ export class Search {
       }
       board.remove(draft);
     }
-    const left: Loose[] = [];
-    const failed = new Set<PodClass>();
-    for (const each of this.inOrder(loose, mixed)) {
-      if (failed.has(each.podClass) || !board.insert(each.podClass, each.pod, each.mostRung, taste)) {
-        left.push(each);
-        failed.add(each.podClass);
+    for (const node of nodes) {
+      for (const landed of [...node.landed!]) {
+        loose.push(board.looseOf(landed));
+        board.berths.take(node, landed);
       }
     }
+    const left = this.insertAll(this.inOrder(loose, mixed), ({ podClass, pod, mostRung }) =>
+      board.insert(podClass, pod, mostRung, taste),
+    );
+    return this.accept(left);
+  }
+
+  /** Makes what was done lasting where it is better, and takes it back otherwise. */
+  private accept(left: Loose[]): boolean {
+    const { board, brokenBefore } = this;
     const score = this.scoreOf(left);
-    if (!isBetter(score, this.score) || this.breaksMore(before)) {
+    if (!isBetter(score, this.score) || this.breaksMore(brokenBefore!)) {
       board.undo();
       return false;
     }
     board.commit();
+    this.brokenBefore = undefined;
     this.score = score;
     this.left = left;
     return true;
@@ -219,6 +327,33 @@ export class Search {
     this.state = x | 0;
     return x & 0x7fffffff;
   }
+}
+
+const podsOn = (nodes: readonly NodeState[]): number => nodes.reduce((sum, { pods }) => sum + pods.length, 0);
+
+/** One pod of each kind that is on the host, those that ask for most first. */
+function guestsOf(board: Board, host: Draft | NodeState): Guest[] {
+  if ('members' in host) {
+    return [...host.members].map((member) => ({
+      loose: { podClass: member.podClass, pod: member.pods.at(-1)!, mostRung: member.rung },
+      take: () => {
+        if (!board.isFree(host, member)) return false;
+        board.take(host, member);
+        return true;
+      },
+    }));
+  }
+  const seen: Landed[] = [];
+  return host.landed!.flatMap((landed) => {
+    if (seen.some(({ podClass, rules }) => podClass === landed.podClass && rules === landed.rules)) return [];
+    seen.push(landed);
+    const take = (): boolean => {
+      if (!board.berths.isFree(host, landed)) return false;
+      board.berths.take(host, landed);
+      return true;
+    };
+    return [{ loose: board.looseOf(landed), take }];
+  });
 }
 
 function isBetter(a: Score, b: Score): boolean {

@@ -5,6 +5,7 @@ import type { Group, Groups, Identity } from './groups.js';
 
 /** The topology rules that concern pods of one shape on one rung. */
 export interface Rules {
+  readonly level: Level;
   readonly identity: Identity;
   /** Rules that the pods have, by kind and reach. */
   readonly spread: readonly Group[];
@@ -84,6 +85,7 @@ export class RuleBook {
     for (const group of carried) if (!group.hostname) keys.add(group.key);
     for (const group of matched) if (!group.hostname && this.binding.has(group)) keys.add(group.key);
     return {
+      level,
       identity,
       spread: pick('spread', false),
       affinity: pick('affinity', false),

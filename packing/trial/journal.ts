@@ -63,6 +63,8 @@ export class JournaledAssigner extends Assigner {
   override putOn(node: NodeState, podClass: PodClass, rules: Rules, pods: readonly Pod[]): void {
     const free = node.free.slice();
     const podsBefore = node.pods.length;
+    const landedBefore = node.landed?.length ?? 0;
+    const ruledBefore = node.ruled?.length ?? 0;
     const portsBefore = node.ports.length;
     const attached = node.attach === undefined ? undefined : [...node.attach.attached].map(copyEntry);
     super.putOn(node, podClass, rules, pods);
@@ -70,6 +72,8 @@ export class JournaledAssigner extends Assigner {
     this.journal?.note(() => {
       node.free.set(free);
       node.pods.length = podsBefore;
+      node.landed?.splice(landedBefore);
+      node.ruled?.splice(ruledBefore);
       node.ports.length = portsBefore;
       this.landings.pop();
       if (attached === undefined) return;
