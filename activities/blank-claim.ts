@@ -1,6 +1,5 @@
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Pod } from '../api/kubernetes.js';
-import { plan } from '../packing/plan.js';
 import type { PlannedClaim } from '../packing/types.js';
 import type { ActivityDeps } from './deps.js';
 import { packingInput } from './packing-input.js';
@@ -26,7 +25,10 @@ export async function blankClaim(
   const dynamic: NodePool = { ...pool, spec: { template, disruption } };
   const input = await packingInput(deps, [dynamic]);
   const empty = { pods: [nobody], nodes: [], nodeClaims: [], nodePools: [dynamic], capacityBuffers: [] };
-  const { newNodeClaims, unschedulable } = plan({ ...input, objects: { ...input.objects, ...empty } });
+  const { newNodeClaims, unschedulable } = await deps.packer.plan({
+    ...input,
+    objects: { ...input.objects, ...empty },
+  });
   const [claim] = newNodeClaims;
   if (claim === undefined) return { reason: unschedulable[0]?.reason ?? 'no instance type is offered' };
   return { ...claim, pods: [] };
