@@ -1,11 +1,14 @@
 // npm test: everything a change must pass, in order of cost, on a fresh clone too.
 // Usage: node scripts/test.mjs [--only STEP[,STEP...]]
 import { spawnSync } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const results = mkdtempSync(join(tmpdir(), 'stowage-test-results-'));
+const resultsOf = (project) => join(results, `${project}.json`);
 const jest = (project, ...more) => [
   process.execPath,
   [
@@ -14,6 +17,8 @@ const jest = (project, ...more) => [
     'node_modules/jest/bin/jest.js',
     // Crowded machines are slow, not wrong.
     '--testTimeout=180000',
+    '--json',
+    `--outputFile=${resultsOf(project)}`,
     '--selectProjects',
     project,
     ...more,
@@ -62,9 +67,28 @@ function main() {
     console.error(`── ${name} failed${error === undefined ? '' : `: ${error.message}`} ──`);
     if (needed) break;
   }
+  for (const name of failed) for (const line of failuresOf(name)) console.log(line);
+  rmSync(results, { recursive: true });
   const verdict = failed.length === 0 ? 'every step passed' : `failed: ${failed.join(', ')}`;
   console.log(`\n── ${verdict} in ${elapsed(started)} ──`);
   process.exitCode = failed.length === 0 ? 0 : 1;
+}
+
+/** What failed in a step of jest: each test with the first lines of why, once more at the end where it is found. */
+function failuresOf(name) {
+  if (!existsSync(resultsOf(name))) return [];
+  const { testResults } = JSON.parse(readFileSync(resultsOf(name), 'utf8'));
+  return testResults
+    .filter(({ status }) => status === 'failed')
+    .flatMap(({ name: file, message, assertionResults }) => {
+      const tests = assertionResults.filter(({ status }) => status === 'failed');
+      const lines = (text) => `      ${text.split('\n').slice(0, 8).join('\n      ')}`;
+      return [
+        `\n  ${name}: ${file.slice(root.length + 1)}`,
+        ...(tests.length === 0 ? [lines(message)] : []),
+        ...tests.flatMap(({ fullName, failureMessages }) => [`    ✕ ${fullName}`, lines(failureMessages[0] ?? '')]),
+      ];
+    });
 }
 
 function elapsed(since) {

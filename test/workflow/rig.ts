@@ -276,7 +276,9 @@ let bundling: Promise<WorkflowBundleWithSourceMap> | undefined;
 
 function bundleQuietly(): Promise<WorkflowBundleWithSourceMap> {
   const logger = new DefaultLogger('ERROR');
-  if (bundling === undefined) Runtime.install({ logger });
+  // The test server lacks what newer servers have, which each worker would warn of.
+  const logging = { console: {}, filter: { core: 'ERROR', other: 'ERROR' } } as const;
+  if (bundling === undefined) Runtime.install({ logger, telemetryOptions: { logging } });
   return (bundling ??= bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
     logger,
