@@ -76,6 +76,27 @@ describe('planning and creating claims', () => {
     expect(world.kube.objects('NodeClaim')).toHaveLength(1);
   });
 
+  test('a claim of an earlier attempt that is being deleted is refused, until it is gone', async () => {
+    world.kube.put('Pod', pod('a', '1'));
+    const plan = await planNow();
+    if (plan.state !== 'planned') throw new Error(plan.reason);
+    const activities = createClaimActivities(world.deps);
+    const input = { planId: 'chain/1/0', ...plan, reason: 'provisioned' };
+    const {
+      created: [first],
+    } = await activities.createClaims(input);
+    const name = first?.name ?? '';
+    await world.kube.delete('NodeClaim', { name });
+
+    const reason = `NodeClaim ${name}, which an earlier attempt created, is being deleted`;
+    expect(await activities.createClaims(input)).toEqual({ created: [], refused: [{ index: 0, reason }] });
+
+    await world.kube.patch('NodeClaim', { name }, { metadata: { finalizers: null } });
+    const { created } = await activities.createClaims(input);
+    expect(created).toMatchObject([{ name }]);
+    expect(created[0]?.uid).not.toBe(first?.uid);
+  });
+
   test('a limit that live claims exceed by now refuses the claim', async () => {
     world.kube.put('Pod', pod('a', '1'));
     const plan = await planNow();

@@ -53,12 +53,16 @@ async function create(
   deps: ActivityDeps,
   input: CreateClaimsInput,
   { plan, pool, index }: { plan: ClaimPlan; pool: NodePool; index: number },
-): Promise<CreatedClaim> {
+): Promise<Outcome> {
   const key = keyOf(input, index);
   const name = nameOf(input, plan, index);
   const { outcome, object } = await deps.kube.create('NodeClaim', claimOf(plan, pool, input.typeLists, { name, key }));
   if (outcome === 'exists' && object.metadata.annotations?.[annotations.plan] !== key) {
     throw new DomainError('Invalid', `NodeClaim ${name} exists and is none of this plan`);
+  }
+  // Asked for again after a hold: what came up then is no node to count on.
+  if (object.metadata.deletionTimestamp !== undefined) {
+    return { index, reason: `NodeClaim ${name}, which an earlier attempt created, is being deleted` };
   }
   if (outcome === 'created') announce(deps, input, plan, object);
   return {

@@ -102,6 +102,8 @@ export class FakeActivities
   reboot: Awaited<ReturnType<CloudActivities['rebootInstance']>> = { state: 'rebooting' };
   /** While true, a drain makes no headway; unlike with the gate, the server's clock may skip meanwhile. */
   stuck = false;
+  /** Why claims are not created, a call after the other. */
+  claimRefusals: string[] = [];
   restart: Awaited<ReturnType<EscalationActivities['restartOwners']>> | Error = { restarted: [], refused: [] };
   found: (Partial<DisruptionsFound> & Pick<DisruptionsFound, 'commands'>)[] = [];
   valid: (candidates: readonly Candidate[]) => readonly Candidate[] = (candidates) => candidates;
@@ -152,6 +154,10 @@ export class FakeActivities
   }
 
   async createClaims({ planId, claims }: CreateClaimsInput): ReturnType<ClaimActivities['createClaims']> {
+    const reason = this.claimRefusals.shift();
+    if (reason !== undefined) {
+      return Promise.resolve({ created: [], refused: claims.map((_, index) => ({ index, reason })) });
+    }
     return Promise.resolve({
       created: claims.map(({ nodePool }, index) => ({
         name: `${nodePool}-${planId.split('/').slice(1).join('-')}-${index}`,

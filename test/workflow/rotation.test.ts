@@ -276,6 +276,31 @@ describe('rotateExpired by policy', () => {
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'gone' });
     });
 
+    test('a successor that came up during a hold and is being deleted after it is no successor', async () => {
+      activities.expiry = [live({ successor })];
+      activities.nodeStates = ['waiting'];
+      const handle = await start();
+      await inPhase(handle, 'replacing');
+      await rig.until(() => Promise.resolve(activities.callsOf().includes('launchInstance') || undefined));
+      await handle.executeUpdate(holdUpdate, { args: [{ on: true, ...ann }] });
+      await inPhase(handle, 'paused');
+      activities.nodeStates = ['registered', 'initialized'];
+      const [uid] = activities.inputsOf<{ claim: ClaimRef }>('launchInstance').map((input) => input.claim.uid);
+      const launch = rig.client.workflow.getHandle(workflowIds.launch(cluster, uid ?? ''));
+      await launch.signal(nodeChangedSignal);
+      await expect(launch.result()).resolves.toMatchObject({ outcome: 'initialized' });
+      activities.claimRefusals = ['it is being deleted'];
+
+      await handle.executeUpdate(holdUpdate, { args: [{ on: false, ...ann }] });
+
+      await inPhase(handle, 'waiting');
+      expect([...activities.tainted]).toEqual([]);
+      expect(activities.callsOf()).not.toContain('beginTermination');
+      // The next attempt finds none that is on its way out.
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+      expect(activities.callsOf().filter((name) => name === 'createClaims')).toHaveLength(3);
+    });
+
     test('without room beside it it goes first, with leave', async () => {
       activities.expiry = [live({ noRoom: 'limits.nodes of 1 leaves no room beside it' })];
       activities.admits = () => false;
