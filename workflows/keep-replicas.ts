@@ -1,24 +1,14 @@
-import {
-  allHandlersFinished,
-  condition,
-  continueAsNew,
-  ParentClosePolicy,
-  setHandler,
-  startChild,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { allHandlersFinished, condition, continueAsNew, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { CreatedClaim } from '../activities/contract.js';
 import type { ReplicasView } from '../activities/replicas-contract.js';
-import { workflowIds } from '../core/ids.js';
 import { workflowNow } from './clock.js';
-import type { launchNode } from './launch-node.js';
 import type { ClaimRef, KeepReplicasInput, KeepReplicasResult, ReplicasState } from './messages.js';
 import { replacementSettledSignal, replicasChangedSignal, searchAttributes } from './messages.js';
+import { beginEnd } from './node-end.js';
+import { beginLaunch } from './node-launch.js';
 import { isAborted, Oversight } from './oversight.js';
 import { Progress } from './progress.js';
 import { activitiesOf } from './proxies.js';
-import { isStartedAlready } from './relations.js';
-import type { terminateNode } from './terminate-node.js';
 
 const eventsPerRun = 4000;
 /** Claims change in flocks: look once for all of them. */
@@ -145,17 +135,10 @@ class Keeping {
 
   private async launch({ name, uid, nodePool }: CreatedClaim): Promise<void> {
     const { cluster } = this.input;
-    try {
-      await startChild<typeof launchNode>('launchNode', {
-        workflowId: workflowIds.launch(cluster, uid),
-        parentClosePolicy: ParentClosePolicy.ABANDON,
-        workflowIdReusePolicy: 'REJECT_DUPLICATE',
-        staticSummary: `${name}: replica of ${nodePool}`,
-        args: [{ cluster, claim: { name, uid }, nodePool, notify: workflowInfo().workflowId }],
-      });
-    } catch (error) {
-      if (!isStartedAlready(error)) throw error;
-    }
+    await beginLaunch(
+      { cluster, claim: { name, uid }, nodePool, notify: workflowInfo().workflowId },
+      { summary: `${name}: replica of ${nodePool}` },
+    );
   }
 
   private async remove(claims: readonly ClaimRef[]): Promise<void> {
@@ -167,17 +150,7 @@ class Keeping {
 
   private async terminate(claim: ClaimRef): Promise<void> {
     const { cluster, nodePool } = this.input;
-    try {
-      await startChild<typeof terminateNode>('terminateNode', {
-        workflowId: workflowIds.terminate(cluster, claim.uid),
-        parentClosePolicy: ParentClosePolicy.ABANDON,
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
-        staticSummary: `${claim.name}: more than the replicas wanted`,
-        args: [{ cluster, claim, nodePool, reason: 'scaled_down', deleteClaim: true }],
-      });
-    } catch (error) {
-      if (!isStartedAlready(error)) throw error;
-    }
+    await beginEnd({ cluster, claim, nodePool, reason: 'scaled_down' }, `${claim.name}: more than the replicas wanted`);
   }
 
   private settled(outcome: string): void {

@@ -2,16 +2,13 @@ import {
   condition,
   continueAsNew,
   getExternalWorkflowHandle,
-  ParentClosePolicy,
   setHandler,
   sleep,
-  startChild,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { ClaimPlan, CreatedClaim, PlanNodesResult } from '../activities/contract.js';
 import { workflowIds } from '../core/ids.js';
 import { workflowNow } from './clock.js';
-import type { launchNode } from './launch-node.js';
 import type {
   BatchSummary,
   CacheMark,
@@ -31,9 +28,10 @@ import {
   replacementsPlannedSignal,
   searchAttributes,
 } from './messages.js';
+import { beginLaunch } from './node-launch.js';
 import { Progress } from './progress.js';
 import { activitiesOf } from './proxies.js';
-import { isStartedAlready, tell } from './relations.js';
+import { tell } from './relations.js';
 
 type Planned = Extract<PlanNodesResult, { state: 'planned' }>;
 
@@ -210,26 +208,14 @@ class ProvisionRun {
   ): Promise<void> {
     const { cluster } = this.input;
     const notify = requests[0]?.replyTo;
-    try {
-      await startChild<typeof launchNode>('launchNode', {
-        workflowId: workflowIds.launch(cluster, claim.uid),
-        parentClosePolicy: ParentClosePolicy.ABANDON,
-        workflowIdReusePolicy: 'REJECT_DUPLICATE',
-        staticSummary: `${claim.name}: ${plan?.podCount ?? 0} pods, ${plan?.cheapest.instanceType ?? 'any type'}`,
-        ...(plan === undefined ? {} : { staticDetails: plan.why }),
-        args: [
-          {
-            cluster,
-            claim: { name: claim.name, uid: claim.uid },
-            nodePool: claim.nodePool,
-            ...(notify === undefined ? {} : { notify }),
-          },
-        ],
-      });
-    } catch (error) {
-      // The operator found the claim first, or this is a second attempt: it is being launched, which is all we want.
-      if (!isStartedAlready(error)) throw error;
-    }
+    const { name, uid, nodePool } = claim;
+    await beginLaunch(
+      { cluster, claim: { name, uid }, nodePool, ...(notify === undefined ? {} : { notify }) },
+      {
+        summary: `${name}: ${plan?.podCount ?? 0} pods, ${plan?.cheapest.instanceType ?? 'any type'}`,
+        details: plan?.why,
+      },
+    );
   }
 
   private async answer(

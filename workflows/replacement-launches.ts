@@ -1,19 +1,12 @@
-import {
-  condition,
-  getExternalWorkflowHandle,
-  ParentClosePolicy,
-  setHandler,
-  startChild,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { condition, getExternalWorkflowHandle, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { CreatedClaim } from '../activities/contract.js';
 import { workflowIds } from '../core/ids.js';
 import { workflowNow } from './clock.js';
-import type { launchNode } from './launch-node.js';
 import type { Decision, LaunchOutcome } from './messages.js';
 import { leavingSignal, replacementSettledSignal } from './messages.js';
+import { beginLaunch } from './node-launch.js';
 import { activitiesOf } from './proxies.js';
-import { isStartedAlready, tell } from './relations.js';
+import { tell } from './relations.js';
 
 /** Somebody else may have started a launch, which then tells nobody: look now and then. */
 const lookEveryMs = 30_000;
@@ -97,17 +90,10 @@ export class ReplacementLaunches {
   }
 
   private async launch({ name, uid, nodePool }: CreatedClaim, pods: number): Promise<void> {
-    const { cluster } = this;
-    try {
-      await startChild<typeof launchNode>('launchNode', {
-        workflowId: workflowIds.launch(cluster, uid),
-        parentClosePolicy: ParentClosePolicy.ABANDON,
-        workflowIdReusePolicy: 'REJECT_DUPLICATE',
-        staticSummary: `${name}: replacement for ${pods} pods`,
-        args: [{ cluster, claim: { name, uid }, nodePool, notify: workflowInfo().workflowId, reason: this.reason }],
-      });
-    } catch (error) {
-      if (!isStartedAlready(error)) throw error;
-    }
+    const { cluster, reason } = this;
+    await beginLaunch(
+      { cluster, claim: { name, uid }, nodePool, notify: workflowInfo().workflowId, reason },
+      { summary: `${name}: replacement for ${pods} pods` },
+    );
   }
 }
