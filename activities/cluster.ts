@@ -24,6 +24,13 @@ export function managedClaims(deps: Pick<ActivityDeps, 'cloud' | 'cache'>): read
   return deps.cache.all('NodeClaim').filter(({ spec }) => isManaged(deps, spec.nodeClassRef));
 }
 
+/** The name of a claim that has no instance yet: packing does not know what it will hold. */
+export function unlaunchedClaim(deps: Pick<ActivityDeps, 'cloud' | 'cache'>): string | undefined {
+  return managedClaims(deps).find(
+    ({ metadata, status }) => metadata.deletionTimestamp === undefined && (status?.providerID ?? '') === '',
+  )?.metadata.name;
+}
+
 export function managedPools(deps: Pick<ActivityDeps, 'cloud' | 'cache'>): readonly NodePool[] {
   return deps.cache.all('NodePool').filter(({ spec }) => isManaged(deps, spec.template.spec.nodeClassRef));
 }

@@ -9,9 +9,12 @@ import { cataloguesOf, managedClaims } from './cluster.js';
 import type { ActivityDeps } from './deps.js';
 import { overlaysInEffect } from './overlays.js';
 
+/** What of the world packing reads. */
+export type PackingDeps = Pick<ActivityDeps, 'cache' | 'cloud' | 'gates' | 'packing' | 'now' | 'log'>;
+
 /** The cluster as packing reads it, as the cache has it now, with what the feature gates leave out left out. */
 export async function packingInput(
-  deps: ActivityDeps,
+  deps: PackingDeps,
   pools: readonly NodePool[],
   without: readonly string[] = [],
 ): Promise<PackingInput> {
@@ -57,7 +60,7 @@ export function buffersOf({ cache }: Pick<ActivityDeps, 'cache'>): Required<Buff
 }
 
 async function gatedCatalogues(
-  deps: ActivityDeps,
+  deps: PackingDeps,
   pools: readonly NodePool[],
 ): Promise<ReadonlyMap<string, readonly InstanceType[]>> {
   const catalogues = await cataloguesOf(deps, pools);

@@ -5,7 +5,7 @@ import type { Plan, Unschedulable } from '../packing/types.js';
 import type { EventToPublish } from '../kube/port.js';
 import type { CacheMark } from '../workflows/messages.js';
 import { writeBufferStatus } from './buffers.js';
-import { managedClaims, managedPools } from './cluster.js';
+import { managedPools, unlaunchedClaim } from './cluster.js';
 import { claimPlans } from './claim-plans.js';
 import type { PlanningActivities, PlanNodesInput, PlanNodesResult } from './contract.js';
 import type { ActivityDeps } from './deps.js';
@@ -54,19 +54,13 @@ async function awaitSynced(deps: ActivityDeps, marks: readonly CacheMark[]): Pro
     for (const { kind, name, resourceVersion } of marks) {
       await deps.cache.caughtUp(kind, { name }, resourceVersion, signal);
     }
-    await deps.cache.until(() => deps.cache.synced && unlaunched(deps) === undefined, signal);
+    await deps.cache.until(() => deps.cache.synced && unlaunchedClaim(deps) === undefined, signal);
     return undefined;
   } catch (error) {
     if (!signal.aborted || cancellationSignal().aborted) throw error;
-    const claim = unlaunched(deps);
+    const claim = unlaunchedClaim(deps);
     return claim === undefined ? 'the cluster cache to catch up' : `NodeClaim ${claim} to get its instance`;
   }
-}
-
-function unlaunched(deps: ActivityDeps): string | undefined {
-  return managedClaims(deps).find(
-    ({ metadata, status }) => metadata.deletionTimestamp === undefined && (status?.providerID ?? '') === '',
-  )?.metadata.name;
 }
 
 function publish(deps: ActivityDeps, plan: Plan): void {

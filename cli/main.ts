@@ -2,23 +2,38 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { exitStatus, UsageError } from './exit.js';
 import { loadOffline } from './offline-code.js';
 
-// Each command loads its own code when it runs: `stowage plan` needs neither Temporal nor AWS.
+// Each command loads its own code when it runs: `stowage plan` for files needs neither Temporal nor AWS.
 
 const program = new Command('stowage')
   .description('A Kubernetes node autoscaler: a drop-in for Karpenter, each node action a durable Temporal workflow.')
   .exitOverride()
   .showHelpAfterError('(stowage --help shows what there is)');
 
-offline(program.command('plan'))
+offline(program.command('plan'), { live: true })
   .description('show which nodes would be launched for the pending pods; launches nothing')
   .option(
     '--repeat <times>',
-    'solve so often, each time from scratch; the median time of the later half is printed',
+    'for files: solve so often, each time from scratch; the median time of the later half is printed',
     wholeNumber,
     1,
   )
-  .action(async (options) => {
-    const { repeat } = options as { repeat: number };
+  .allowUnknownOption()
+  .argument('[flags...]')
+  .addHelpText(
+    'after',
+    '\nWithout --objects and --catalogue it plans for a live cluster: the settings of stowage run are its flags then.',
+  )
+  .action(async (flags: string[], options) => {
+    const { objects, catalogue, repeat } = options as { objects?: string[]; catalogue?: string; repeat: number };
+    if (objects === undefined && catalogue === undefined) {
+      const { planLive } = await import('./plan-live.js');
+      process.stdout.write(await planLive(process.argv.slice(process.argv.indexOf('plan') + 1)));
+      return;
+    }
+    if (objects === undefined || catalogue === undefined) {
+      throw new UsageError('--objects and --catalogue go together; without both, a live cluster is planned for');
+    }
+    if (flags[0] !== undefined) throw new UsageError(`"${flags[0]}" is no option of a plan for files`);
     const { planOffline } = await loadOffline({ once: repeat === 1 });
     process.stdout.write(planOffline(options as Parameters<typeof planOffline>[0]));
   });
@@ -124,10 +139,12 @@ program
   });
 
 /** What every command on files takes: where the objects and the catalogue are, how to print, and the policies of packing. */
-function offline(command: Command): Command {
+function offline(command: Command, { live: alsoLive } = { live: false }): Command {
+  const objects = 'kubectl get -o json lists, JSON or YAML objects; - is the standard input';
+  const catalogue = "instance types and prices, in the JSON format of Karpenter's KWOK provider";
   return command
-    .requiredOption('--objects <file...>', 'kubectl get -o json lists, JSON or YAML objects; - is the standard input')
-    .requiredOption('--catalogue <file>', "instance types and prices, in the JSON format of Karpenter's KWOK provider")
+    .addOption(new Option('--objects <file...>', objects).makeOptionMandatory(!alsoLive))
+    .addOption(new Option('--catalogue <file>', catalogue).makeOptionMandatory(!alsoLive))
     .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json']).default('table'))
     .addOption(
       new Option('--preference-policy <policy>', 'whether preferences count')

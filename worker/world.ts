@@ -12,10 +12,8 @@ import { measuredCloud } from './measured-cloud.js';
 import { createMetrics } from './metrics.js';
 import { TemporalOfferingLedger } from './offering-ledger.js';
 import { PackingPool } from './packing-pool.js';
+import { packingSettings } from './packing-settings.js';
 import type { Settings } from './settings.js';
-
-/** Karpenter lists up to 600 types in a claim; a launch takes 60. A plan's payload has to stay small. */
-const listedTypes = 100;
 
 /** Everything outside that worker and operator share, composed once for a process. */
 export interface World extends ActivityDeps {
@@ -70,12 +68,7 @@ export function createWorld(settings: Settings): World {
     events,
     offerings,
     packer,
-    packing: {
-      preferencePolicy: settings.PREFERENCE_POLICY,
-      minValuesPolicy: settings.MIN_VALUES_POLICY,
-      wellKnownLabels: cloud.wellKnownLabels,
-      listedTypes,
-    },
+    packing: packingSettings(settings, cloud),
     gates,
     metrics,
     log,

@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Pod } from '../api/kubernetes.js';
+import { createActivityWorld, nodePool } from '../test/builders/activity-world.js';
+import type { ActivityWorld } from '../test/builders/activity-world.js';
+import { planLive, planNow } from './plan-live.js';
+
+const pending = (name: string, cpu: string): Omit<Pod, 'apiVersion' | 'kind'> => ({
+  metadata: { name, namespace: 'default', uid: name },
+  spec: { containers: [{ name: 'main', resources: { requests: { cpu } } }] },
+  status: {
+    phase: 'Pending',
+    conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }],
+  },
+});
+
+describe('stowage plan on a live cluster', () => {
+  let world: ActivityWorld;
+  beforeEach(async () => {
+    world = await createActivityWorld();
+  });
+  afterEach(() => world.stop());
+
+  function inCluster(): void {
+    world.kube.put('EC2NodeClass', {
+      metadata: { name: 'default' },
+      status: { conditions: [{ type: 'Ready', status: 'True' }] },
+    } as never);
+    world.kube.put('NodePool', {
+      ...nodePool('general'),
+      status: { conditions: [{ type: 'Ready', status: 'True' }] },
+    } as never);
+  }
+
+  test('what would be launched now, from the cluster and the prices of its cloud; nothing is written', async () => {
+    inCluster();
+    for (const name of ['a', 'b', 'c']) world.kube.put('Pod', pending(name, '1500m'));
+    await world.synced();
+
+    const { plan, notes } = await planNow(world.deps);
+
+    expect(plan.newNodeClaims.map(({ nodePool: pool, pods, cheapest }) => [pool, pods.length, cheapest])).toEqual([
+      ['general', 2, expect.objectContaining({ instanceType: 'm5.xlarge', zone: 'a', capacityType: 'spot' })],
+      ['general', 1, expect.objectContaining({ instanceType: 'm5.xlarge', zone: 'a', capacityType: 'spot' })],
+    ]);
+    expect(plan.pricePerHour).toBeCloseTo(0.12, 9);
+    expect(notes).toEqual([]);
+    expect(world.kube.objects('NodeClaim')).toEqual([]);
+    expect(world.events).toEqual([]);
+  });
+
+  test('says where a NodePool, or the types of one, are missing', async () => {
+    const { notes } = await planNow(world.deps);
+    expect(notes).toEqual(['the cluster has no NodePool whose nodeClassRef is a EC2NodeClass of karpenter.k8s.aws']);
+
+    world.kube.put('NodePool', nodePool('general'));
+    await world.synced();
+    expect((await planNow(world.deps)).notes).toEqual(['NodePool general has no instance types']);
+  });
+
+  test('says that pods on their way to a node without an instance are planned for once more', async () => {
+    inCluster();
+    world.kube.put('NodeClaim', {
+      metadata: { name: 'general-1', labels: { 'karpenter.sh/nodepool': 'general' } },
+      spec: {
+        nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
+        requirements: [],
+      },
+    } as never);
+    await world.synced();
+
+    const { notes } = await planNow(world.deps);
+    expect(notes).toEqual(['NodeClaim general-1 has no instance yet: its pods are planned for once more']);
+  });
+});
+
+describe('mistakes are told before anything is read', () => {
+  test.each([
+    [['--cloud-provider', 'kwok'], /CLUSTER_NAME \(--cluster-name\) is missing/],
+    [['--cluster-name', 'c', '--cloud-provider', 'gcp'], /CLOUD_PROVIDER \(--cloud-provider\) "gcp"/],
+    [['--cluster-name', 'c', '--cloud-provider', 'kwok', '--kubeconfig', 'nowhere'], /nowhere/],
+  ])('%#', async (args, message) => {
+    await expect(planLive(args)).rejects.toThrow(message);
+  });
+});

@@ -1,0 +1,139 @@
+import { setMaxListeners } from 'node:events';
+import { performance } from 'node:perf_hooks';
+import { Option } from 'commander';
+import { pino } from 'pino';
+import type { Logger } from 'pino';
+import { managedPools, unlaunchedClaim } from '../activities/cluster.js';
+import { learnMemory } from '../activities/learn-memory.js';
+import { packingInput } from '../activities/packing-input.js';
+import type { PackingDeps } from '../activities/packing-input.js';
+import type { CloudProvider } from '../cloud/port.js';
+import { createClusterCache } from '../kube/cache.js';
+import { createKubeClient } from '../kube/client.js';
+import type { ClusterCache, Kind, KubeClient } from '../kube/port.js';
+import { bufferKinds, optionalKinds, snapshotKinds } from '../kube/snapshot.js';
+import { plan } from '../packing/plan.js';
+import type { Plan } from '../packing/types.js';
+import { createCloud } from '../worker/cloud.js';
+import { unavailableOfferings } from '../worker/offering-ledger.js';
+import { packingSettings } from '../worker/packing-settings.js';
+import { SettingsError, type Settings } from '../worker/settings.js';
+import { UsageError } from './exit.js';
+import { liveSettings, withClient } from './live.js';
+import { planDocument } from './output/plan-json.js';
+import { planText } from './output/plan-table.js';
+import { givenFlags, settingsCommand } from './settings-command.js';
+
+/** Settings that have a say in what would be launched, and where that is asked. */
+const planningSettings =
+  /^(CLUSTER_NAME|CLOUD_PROVIDER|INSTANCE_TYPES_FILE_PATH|KUBECONFIG|AWS_\w+|PRICE_FILE|ISOLATED_VPC|VM_MEMORY_\w+|RESERVED_ENIS|ENABLE_ZONAL_SHIFT|(PREFERENCE|MIN_VALUES)_POLICY|FEATURE_GATES|TEMPORAL_\w+)$/;
+
+const readMs = 60_000;
+
+type Connected = ReturnType<typeof createKubeClient>;
+
+/** `stowage plan` on a live cluster: what would be launched now, as text to print. What limits the answer goes to the standard error. */
+export async function planLive(args: readonly string[]): Promise<string> {
+  const command = settingsCommand(
+    'stowage plan',
+    'show which nodes would be launched now for the pending pods of a live cluster; launches nothing',
+    planningSettings,
+  ).addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json']).default('table'));
+  command.parse(args, { from: 'user' });
+  const { output, ...flags } = givenFlags(command);
+  const settings = liveSettings(flags);
+  const log = pino({ level: 'warn', base: undefined }, pino.destination({ dest: 2, sync: true }));
+  const kube = createKubeClient({
+    userAgent: 'stowage-plan',
+    ...(settings.KUBECONFIG !== undefined && { kubeconfig: settings.KUBECONFIG }),
+  });
+  const ending = new AbortController();
+  try {
+    const cloud = cloudOf(settings, kube, log);
+    const cache = await readCluster({ kube, cloud, settings }, ending.signal);
+    const notes = await withoutRefused(settings, cloud);
+    const deps = { cache, cloud, gates: settings.FEATURE_GATES, log, now: () => Date.now() };
+    const found = await planNow({ ...deps, packing: packingSettings(settings, cloud) });
+    for (const note of [...notes, ...found.notes]) process.stderr.write(`stowage: ${note}\n`);
+    return output === 'json'
+      ? `${JSON.stringify(planDocument(found.plan, found.solveMs), null, 1)}\n`
+      : planText(found.plan, found.solveMs);
+  } finally {
+    ending.abort();
+    kube.close();
+  }
+}
+
+/** What would be launched for the cluster that the cache has, and what may be otherwise by the time it is. */
+export async function planNow(deps: PackingDeps): Promise<{ plan: Plan; solveMs: number; notes: readonly string[] }> {
+  learnMemory(deps);
+  const pools = managedPools(deps);
+  const input = await packingInput(deps, pools);
+  const started = performance.now();
+  const result = plan(input);
+  const solveMs = performance.now() - started;
+  const { group, kind } = deps.cloud.nodeClassKind;
+  const notes: string[] = [];
+  if (pools.length === 0) notes.push(`the cluster has no NodePool whose nodeClassRef is a ${kind} of ${group}`);
+  for (const { metadata } of pools) {
+    const name = metadata.name ?? '';
+    if ((input.catalogues.get(name)?.length ?? 0) === 0) notes.push(`NodePool ${name} has no instance types`);
+  }
+  const claim = unlaunchedClaim(deps);
+  if (claim !== undefined) notes.push(`NodeClaim ${claim} has no instance yet: its pods are planned for once more`);
+  return { plan: result, solveMs, notes };
+}
+
+function cloudOf(settings: Settings, kube: KubeClient, log: Logger): CloudProvider {
+  try {
+    return createCloud(settings, kube, log);
+  } catch (error) {
+    if (error instanceof SettingsError) throw new UsageError(error.message);
+    throw error;
+  }
+}
+
+/** The cluster in a cache that has listed everything. Throws `UsageError` when it cannot be read. */
+async function readCluster(
+  { kube, cloud, settings }: { kube: Connected; cloud: CloudProvider; settings: Settings },
+  ending: AbortSignal,
+): Promise<ClusterCache> {
+  let problem = '';
+  const cache = createClusterCache({
+    client: kube,
+    kinds: [
+      ...snapshotKinds,
+      ...(settings.FEATURE_GATES.CapacityBuffer ? bufferKinds : []),
+      cloud.nodeClassKind.kind as Kind,
+    ],
+    optional: optionalKinds,
+    onConnectivity: ({ error }) => (problem = error === undefined ? '' : `: ${error.message}`),
+    onProblem: (kind, error) => (problem = `: ${kind}: ${error.message}`),
+  });
+  const patience = AbortSignal.timeout(readMs);
+  const signal = AbortSignal.any([ending, patience]);
+  // Every kind's watch hangs on it.
+  setMaxListeners(0, signal);
+  try {
+    await cache.start(signal);
+  } catch (error) {
+    if (!patience.aborted) throw error;
+    const missing = cache.unsynced.join(', ');
+    throw new UsageError(
+      `the cluster at ${kube.server} cannot be read within ${readMs / 1000} s (${missing})${problem}`,
+    );
+  }
+  return cache;
+}
+
+/** Leaves offerings out that the cluster remembers to have refused lately. Where nobody can say, that is noted. */
+async function withoutRefused(settings: Settings, cloud: CloudProvider): Promise<readonly string[]> {
+  try {
+    const refusals = await withClient(settings, (client) => unavailableOfferings(client, settings.CLUSTER_NAME));
+    cloud.markUnavailable(refusals.filter(({ until }) => until > Date.now()));
+    return [];
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return [`every offering counts as available, for what ran out lately is not known (${why})`];
+  }
+}
