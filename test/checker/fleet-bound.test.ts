@@ -49,6 +49,16 @@ describe('fleetBound', () => {
     expect(bound(pool('1'), ...two)).toBeCloseTo(0.2 / 4, 9);
   });
 
+  test('a node that is cheaper than what can be bought is there once', () => {
+    const bargain = type('m-2x', 2, 0.02);
+    const two = [...node('n1', bargain), ...node('n2', cheap), onNode('p1', 'n1', '2'), onNode('p2', 'n2', '2')];
+    const only = nodePool('default', {
+      requirements: [{ key: 'node.kubernetes.io/instance-type', operator: 'In', values: ['m-4x'] }],
+      disruption: { budgets: [{ nodes: '100%' }] },
+    });
+    expect(fleetBound({ items: [only, ...two] }, [bargain, cheap])).toBeCloseTo(0.02 + 0.2 / 2, 9);
+  });
+
   test('nothing is paid for empty nodes', () => {
     expect(bound(pool('100%'), ...node('n1', cheap), ...node('n2', dear))).toBe(0);
   });

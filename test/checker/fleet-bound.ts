@@ -16,15 +16,19 @@ interface Row {
   readonly room: Vector;
 }
 
+/** Up to how many nodes that cost less than what can be bought are counted once each; more of them count as often as they like. */
+const mostCounted = 300;
+
 /**
  * The price, dollars per hour, below which no consolidation of the cluster can end: nodes that may not go cost what they cost,
- * and the pods of the others are held, by cpu, memory and number alone, by what is free there and by fractions of nodes that
- * are there or can be bought. Which node a pod may use counts for nothing, so most clusters cannot get that far.
+ * and the pods of the others are held, by cpu, memory and number alone, by what is free there, by parts of the nodes that are
+ * there and by fractions of nodes that can be bought. Which node a pod may use counts for nothing, so most clusters cannot get that far.
  */
 export function fleetBound(objects: ObjectList, catalogue: readonly CatalogueEntry[], now = Date.now()): number {
   const types = readMachineTypes(catalogue);
   const cluster = readCluster(objects);
-  const rows = buyable(cluster, types);
+  const offers = buyable(cluster, types);
+  const nodes: Row[] = [];
   const need = resources.map(() => 0);
   let held = 0;
   for (const [name, node] of cluster.nodes) {
@@ -34,26 +38,45 @@ export function fleetBound(objects: ObjectList, catalogue: readonly CatalogueEnt
     const mayLeave = mayGo(cluster, name, now);
     const room = roomOn(node, mayLeave ? pods.filter((pod) => !mustMove(pod)) : pods);
     if (mayLeave) {
-      rows.push({ price, room });
+      nodes.push({ price, room });
       for (const pod of pods.filter(mustMove)) add(need, vectorOf(podRequests(pod.spec)), 1);
     } else {
       held += price;
       add(need, room, -1);
     }
   }
-  return held + cheapestCover(rows, need);
+  return held + cheapestCover(offers, nodes, need);
 }
 
-function cheapestCover(rows: readonly Row[], need: Vector): number {
+function cheapestCover(offers: readonly Row[], nodes: readonly Row[], need: Vector): number {
   const asked = resources.map((_, i) => i).filter((i) => need[i]! > 0);
   if (asked.length === 0) return 0;
-  const shares = rows.map(({ price, room }) => ({ price, share: asked.map((i) => room[i]! / need[i]!) }));
-  return maximize(undominated(shares), asked.length);
+  const sharing = ({ price, room }: Row): Share => ({ price, share: asked.map((i) => room[i]! / need[i]!) });
+  const bought = undominated(offers.map(sharing));
+  // What can be bought for as little need not be there.
+  const cheap = nodes
+    .map(sharing)
+    .filter((node) => !bought.some((offer) => offer.price <= node.price && holds(offer.share, node.share)));
+  if (cheap.length > mostCounted) return maximize([...bought, ...undominated(cheap)], asked.length);
+  // The dual of "no more than once each": a variable for each node.
+  const once = (at: number): number[] => cheap.map((_, i) => (i === at ? -1 : 0));
+  const rows = [
+    ...bought.map(({ price, share }) => ({ price, share: [...share, ...once(-1)] })),
+    ...cheap.map(({ price, share }, i) => ({ price, share: [...share, ...once(i)] })),
+  ];
+  return maximize(rows, asked.length + cheap.length, [...asked.map(() => 1), ...cheap.map(() => -1)]);
 }
 
+interface Share {
+  readonly price: number;
+  readonly share: Vector;
+}
+
+const holds = (larger: Vector, smaller: Vector): boolean => larger.every((amount, i) => amount >= smaller[i]!);
+
 /** Of rows that differ in price alone, the cheapest. */
-function undominated(rows: readonly { price: number; share: Vector }[]): { price: number; share: Vector }[] {
-  const best = new Map<string, { price: number; share: Vector }>();
+function undominated(rows: readonly Share[]): Share[] {
+  const best = new Map<string, Share>();
   for (const row of rows) {
     const key = row.share.join(' ');
     if ((best.get(key)?.price ?? Number.POSITIVE_INFINITY) > row.price) best.set(key, row);

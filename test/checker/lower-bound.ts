@@ -159,12 +159,16 @@ function boundOf(
 }
 
 /**
- * The most that the sum of y can be with share·y <= price for every row, y >= 0: a primal simplex on the dense tableau,
- * Bland's rule. It is the dual of buying fractions of nodes.
+ * The most that the sum of y, each weighed, can be with share·y <= price for every row, y >= 0: a primal simplex on the dense
+ * tableau, Bland's rule. It is the dual of buying fractions of nodes.
  */
-export function maximize(rows: readonly { price: number; share: readonly number[] }[], dimensions: number): number {
+export function maximize(
+  rows: readonly { price: number; share: readonly number[] }[],
+  dimensions: number,
+  weights: readonly number[] = new Array<number>(dimensions).fill(1),
+): number {
   const table = rows.map((row) => [...row.share, row.price]);
-  const objective = [...new Array<number>(dimensions).fill(1), 0];
+  const objective = [...weights, 0];
   // Non-basic columns only: each pivot swaps a column with a row's basic variable in place.
   const basicOfRow = rows.map((_, i) => dimensions + i);
   const columnOf = Array.from({ length: dimensions }, (_, i) => i);
