@@ -2,8 +2,12 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { offering } from '../bench/generate/catalogues.js';
 import { generate } from '../bench/generate/index.js';
+import { nodePool, pod, requestsOf, runningNode } from '../bench/generate/objects.js';
+import { nodeLabels } from '../bench/generate/realistic.js';
 import { checkConsolidation, type ConsolidationJson } from '../test/checker/consolidation.js';
+import type { CatalogueEntry } from '../test/checker/types.js';
 import { consolidateOffline, type ConsolidateOptions } from './consolidate.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'stowage-consolidate-'));
@@ -54,5 +58,52 @@ describe('stowage consolidate', () => {
     expect(text).toMatch(
       /12 nodes at \$\d+\.\d{4} per hour become \d+ at \$\d+\.\d{4}, in \d+ steps that move \d+ pods/,
     );
+  });
+
+  test('2 yellow and 3 red pods on two nodes end on one node that holds them for less', () => {
+    const type = (name: string, cpu: number, memory: number, price: number): CatalogueEntry => ({
+      name,
+      architecture: 'amd64',
+      operatingSystems: ['linux'],
+      resources: { cpu: String(cpu), memory: `${memory}Gi`, pods: '20' },
+      offerings: [offering('a', 'on-demand', price)],
+    });
+    const [wide, tall, both] = [
+      type('wide', 4, 8, 0.17),
+      type('tall', 2, 16, 0.126),
+      type('both', 5, 20, 0.25),
+    ] as const;
+    const on = (node: string, of: CatalogueEntry) =>
+      runningNode({
+        name: node,
+        pool: 'default',
+        labels: nodeLabels(of, of.offerings[0]!),
+        allocatable: { ...of.resources },
+      });
+    const placed = (name: string, memory: string, nodeName: string) =>
+      pod(name, { app: name }, requestsOf('1', memory), { nodeName });
+    const items = [
+      nodePool('default', { disruption: { budgets: [{ nodes: '100%' }] } }),
+      ...on('n4x8', wide),
+      ...on('n2x16', tall),
+      ...['yellow-0', 'yellow-1'].map((name) => placed(name, '1Gi', 'n4x8')),
+      placed('red-0', '6Gi', 'n4x8'),
+      ...['red-1', 'red-2'].map((name) => placed(name, '6Gi', 'n2x16')),
+    ];
+    const file = join(folder, 'example.json');
+    const types = join(folder, 'example-types.json');
+    writeFileSync(file, JSON.stringify({ kind: 'List', apiVersion: 'v1', items }));
+    writeFileSync(types, JSON.stringify([wide, tall, both]));
+
+    const result = JSON.parse(
+      consolidateOffline({ ...options, objects: [file], catalogue: types }),
+    ) as ConsolidationJson;
+
+    expect(result).toMatchObject({ nodesBefore: 2, nodesAfter: 1, priceBefore: 0.296, priceAfter: 0.25 });
+    expect(result.commands).toHaveLength(1);
+    expect(result.commands[0]).toMatchObject({ decision: 'replace', replacements: [{ instanceTypes: ['both'] }] });
+    // Every pod has its new place before its node goes.
+    expect(result.commands[0]?.moves.map(({ to }) => to)).toEqual(new Array(5).fill('replacement-0-0'));
+    expect(checkConsolidation({ items }, [wide, tall, both], result).violations).toEqual([]);
   });
 });
