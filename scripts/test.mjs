@@ -37,12 +37,11 @@ const steps = [
   { name: 'unused', run: npm('run', '-s', 'unused') },
   { name: 'unit', run: jest('unit', '--maxWorkers=2') },
   { name: 'property', run: jest('property', '--maxWorkers=2') },
-  // One at a time: the time-skipping test server stalls where others take its cores.
-  { name: 'workflow', run: jest('workflow', '--runInBand') },
+  { name: 'workflow', run: jest('workflow', '--maxWorkers=2') },
   { name: 'replay', run: jest('replay') },
-  // One stack at a time: two that start together may choose the same port.
+  // One at a time: they script the faults of one cloud.
   { name: 'integration', run: jest('integration', '--runInBand') },
-  { name: 'live', run: jest('live', '--runInBand') },
+  { name: 'live', run: jest('live', '--maxWorkers=2') },
 ];
 
 function packagesAreCurrent() {
