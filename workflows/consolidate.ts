@@ -12,7 +12,7 @@ import { workflowNow } from './clock.js';
 import type { measureSavings } from './measure-savings.js';
 import type { Candidate, ConsolidateInput, ConsolidateResult, Decision } from './messages.js';
 import { disruptionFinishedSignal, nominatedSignal, searchAttributes } from './messages.js';
-import { dollars, factsOf } from './move-text.js';
+import { dollars, factsOf, summaryOf } from './move-text.js';
 import { isAborted, Oversight, withReason } from './oversight.js';
 import { endNode } from './node-end.js';
 import { Progress } from './progress.js';
@@ -60,7 +60,7 @@ class Consolidation {
     const { cluster, reason, candidates, decision } = input;
     this.activities = activitiesOf(cluster);
     this.progress = new Progress(
-      `${reason}: ${candidates.map(({ node }) => node).join(', ')}`,
+      summaryOf(reason, candidates, decision),
       [
         { key: searchAttributes.cluster, value: cluster },
         { key: searchAttributes.nodePool, value: candidates[0]?.nodePool ?? '' },

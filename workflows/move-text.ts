@@ -4,23 +4,23 @@ import type { Candidate, ClaimPlan, ConsolidateInput, Decision, Explanation } fr
 const podsShown = 12;
 const nodesShown = 8;
 
-/** What a person reads of a move: which nodes, what comes in their place, which pods go where, what it saves, what else was looked at. */
+/** What a person reads of a move: what it saves, what comes in its place, which pods go where, what else was looked at, which nodes go. */
 export function factsOf({ reason, candidates, decision }: ConsolidateInput): Explanation['facts'] {
   const nodes = Object.fromEntries(candidates.slice(0, nodesShown).map((one) => [one.node, describe(one)]));
   const rest = candidates.length - nodesShown;
   return {
     reason,
+    ...(decision === undefined ? {} : decisionFacts(decision)),
     ...nodes,
     ...(rest > 0 ? { 'more nodes': rest } : {}),
-    ...(decision === undefined ? {} : decisionFacts(decision)),
   };
 }
 
 function decisionFacts(decision: Decision): Explanation['facts'] {
   const { replacements, podCount, priceBefore, priceAfter, alternatives, policy } = decision;
   return {
-    'replaced by': replacements.length === 0 ? 'nothing: the pods fit on other nodes' : replacementsText(replacements),
     'price per hour': `${dollars(priceBefore)} → ${dollars(priceAfter)}, saves ${dollars(priceBefore - priceAfter)}`,
+    'replaced by': replacements.length === 0 ? 'nothing: the pods fit on other nodes' : replacementsText(replacements),
     'pods that move': podCount === 0 ? 'none' : `${podCount}: ${movesText(decision)}`,
     ...Object.fromEntries(alternatives.map(({ nodes, why }, i) => [`not taken ${i + 1}`, `${nodes}: ${why}`])),
     ...(policy === undefined ? {} : { DisruptionPolicy: policy }),
