@@ -36,6 +36,9 @@ group('intersection', () => {
     ['bounds are forgotten once the set is concrete', ['Lte', '9'], ['In', '4'], 'In [4]'],
     ['bounds hold beside excluded values', ['Gt', '3'], ['NotIn', '5'], 'NotIn [5] and >= 4'],
     ['bounds with every integer excluded', ['Gte', '4'], ['Lte', '4'], '>= 4 and <= 4'],
+    ['the smaller upper bound stays', ['Lt', '8'], ['Lte', '3'], '<= 3'],
+    ['Exists and a bound say no more than the bound', ['Exists'], ['Lte', '3'], '<= 3'],
+    ['both allow a missing label', ['NotIn', 'a'], ['NotIn', 'a'], 'NotIn [a]'],
   ])('%s', (_, left, right, expected) => {
     expect(describe(intersect(of(left), of(right)))).toBe(expected);
     expect(describe(intersect(of(right), of(left)))).toBe(expected);
@@ -45,6 +48,32 @@ group('intersection', () => {
     const range = intersect(of(['Gte', '4']), of(['Lte', '5']));
     expect(isImpossible(intersect(range, of(['NotIn', '4', '5'])))).toBe(true);
     expect(isImpossible(intersect(range, of(['NotIn', '4'])))).toBe(false);
+  });
+
+  test('every integer has to be excluded for that, the first and the last too, and what is excluded need be no integer', () => {
+    const range = intersect(of(['Gte', '4']), of(['Lte', '6']));
+    for (const [excluded, expected] of [
+      [['4', '5', '6'], true],
+      [['5', '6', '7'], false],
+      [['3', '4', '5'], false],
+      [['4', '6', 'x'], false],
+      [['4', '5', '6', 'x'], true],
+    ] as const) {
+      expect(isImpossible(intersect(range, of(['NotIn', ...excluded])))).toBe(expected);
+    }
+    expect(isImpossible(intersect(of(['Gte', '4']), of(['NotIn', '4'])))).toBe(false);
+    expect(isImpossible(intersect(of(['Lte', '4']), of(['NotIn', '4'])))).toBe(false);
+  });
+
+  test('nothing left with a minValues keeps it; without one there is none to keep', () => {
+    expect(intersect(of(['Gte', '5']), requirementOf('Lte', ['3'], 2))).toEqual({
+      complement: false,
+      values: [],
+      absent: false,
+      minValues: 2,
+    });
+    expect(intersect(of(['In', 'a']), of(['Exists']))).toEqual({ complement: false, values: ['a'], absent: false });
+    expect(requirementOf('In', ['a'])).toEqual({ complement: false, values: ['a'], absent: false });
   });
 
   test('the larger minValues stays', () => {
@@ -84,6 +113,12 @@ group('satisfaction', () => {
     [['Lte', '4'], '5', false],
     [['Lte', '4'], 'four', false],
     [['Gt', '9007199254740991'], '9007199254740992', false],
+    [['Gte', '9007199254740991'], '9007199254740991', true],
+    [['Gte', 'four'], '4', false],
+    [['Gte', '-5'], '-4', true],
+    [['Lte', '4'], '1e0', false],
+    [['Lte', '4'], '', false],
+    [['In'], undefined, false],
   ])('%j with %s', (written, value, expected) => {
     expect(satisfiedBy(of(written), value)).toBe(expected);
     if (value !== undefined) expect(accepts(of(written), value)).toBe(expected);
@@ -115,6 +150,18 @@ group('written form', () => {
   ])('%j and %j', (left, right, expected) => {
     const requirement = right === undefined ? of(left) : intersect(of(left), of(right));
     expect(write('k', requirement)).toEqual(expected);
+  });
+
+  test('a text says what is asked for: any, Exists, nothing', () => {
+    expect(describe(of(['NotIn']))).toBe('any');
+    expect(describe(of(['Exists']))).toBe('Exists');
+    expect(describe(of(['In']))).toBe('nothing');
+    expect(describe(of(['Lte', '3']))).toBe('<= 3');
+    expect(operatorOf(of(['Exists']))).toBe('Exists');
+    expect(operatorOf(of(['NotIn', 'a']))).toBe('NotIn');
+    expect(write('k', of(['NotIn']))).toEqual([]);
+    expect(write('k', requirementOf('NotIn', [], 2))).toEqual([]);
+    expect(write('k', of(['Lte', '3']))).toEqual([{ key: 'k', operator: 'Lte', values: ['3'] }]);
   });
 
   test('minValues stands on the first entry', () => {

@@ -103,9 +103,6 @@ export function intersect(a: Requirement, b: Requirement): Requirement {
   const extra = minValues === undefined ? {} : { minValues };
   const gte = larger(a.gte, b.gte);
   const lte = smaller(a.lte, b.lte);
-  if (gte !== undefined && lte !== undefined && gte > lte) {
-    return { complement: false, values: [], absent, ...extra };
-  }
   const bounds = { ...(gte === undefined ? {} : { gte }), ...(lte === undefined ? {} : { lte }) };
   if (a.complement && b.complement) {
     const excluded = { complement: true, values: sorted([...a.values, ...b.values]), absent, ...bounds };
@@ -118,7 +115,7 @@ export function intersect(a: Requirement, b: Requirement): Requirement {
   return { complement: false, values, absent, ...extra };
 }
 
-/** Whether a bounded complement excludes every integer within its bounds. */
+/** Whether a bounded complement excludes every integer within its bounds: all of none where they cross. */
 function exhausted({ gte, lte, values }: Requirement): boolean {
   if (gte === undefined || lte === undefined || lte - gte >= values.length) return false;
   for (let n = gte; n <= lte; n++) if (!values.includes(String(n))) return false;
