@@ -197,6 +197,35 @@ group('sets of requirements', () => {
   });
 });
 
+group('order', () => {
+  const list = [
+    { key: 'b', operator: 'Lte', values: ['9'] },
+    { key: 'a', operator: 'Exists' },
+    { key: 'b', operator: 'NotIn', values: ['5'] },
+    { key: 'b', operator: 'Gte', values: ['3'] },
+  ] as const;
+
+  test('what is written is sorted by key, then by operator', () => {
+    const written = writeRequirements(readRequirements(list));
+    expect(written.map(({ key, operator }) => `${key} ${operator}`)).toEqual(['a Exists', 'b Gte', 'b Lte', 'b NotIn']);
+  });
+
+  test('equal sets have one text, whatever the order of their keys', () => {
+    const text = canonicalText(readRequirements(list));
+    expect(text).toBe('a Exists; b NotIn [5] and >= 3 and <= 9');
+    expect(canonicalText(readRequirements([...list].reverse()))).toBe(text);
+    expect(canonicalText(readRequirements([]))).toBe('');
+  });
+
+  test('sets that ask for nothing are nothing to join', () => {
+    const one = readLabels({ a: '1' });
+    const none = readRequirements([]);
+    expect(join(none, one, none)).toBe(one);
+    expect(join(none, none).size).toBe(0);
+    expect(readLabels(undefined).size).toBe(0);
+  });
+});
+
 group('23: the key that was probably meant', () => {
   const known = ['topology.kubernetes.io/zone', 'kubernetes.io/arch', 'karpenter.sh/capacity-type'];
   test.each([
