@@ -10,6 +10,7 @@ import type { NewObject } from '../kube/port.js';
 import type { ClaimActivities, ClaimPlan, CreateClaimsInput, CreatedClaim } from './contract.js';
 import type { ActivityDeps } from './deps.js';
 import { written } from './launch.js';
+import { plannedPodsText } from './planned-pods.js';
 import { withFailures } from './to-failure.js';
 
 const concurrency = 10;
@@ -56,7 +57,8 @@ async function create(
 ): Promise<Outcome> {
   const key = keyOf(input, index);
   const name = nameOf(input, plan, index);
-  const { outcome, object } = await deps.kube.create('NodeClaim', claimOf(plan, pool, input.typeLists, { name, key }));
+  const wanted = claimOf(plan, pool, input.typeLists, { name, key, namesPods: deps.nominatePods });
+  const { outcome, object } = await deps.kube.create('NodeClaim', wanted);
   if (outcome === 'exists' && object.metadata.annotations?.[annotations.plan] !== key) {
     throw new DomainError('Invalid', `NodeClaim ${name} exists and is none of this plan`);
   }
@@ -86,7 +88,7 @@ export function claimOf(
   plan: ClaimPlan,
   pool: NodePool,
   typeLists: readonly (readonly string[])[],
-  { name, key }: { name: string; key: string },
+  { name, key, namesPods = false }: { name: string; key: string; namesPods?: boolean },
 ): NewObject<NodeClaim> {
   const { metadata: template, spec } = pool.spec.template;
   const { group, kind, name: className } = spec.nodeClassRef;
@@ -109,6 +111,7 @@ export function claimOf(
         [annotations.nodePoolHash]: nodePoolHash(pool),
         [annotations.nodePoolHashVersion]: nodePoolHashVersion,
         [annotations.plan]: key,
+        ...(namesPods && plan.pods.length > 0 ? { [annotations.plannedPods]: plannedPodsText(plan.pods) } : {}),
       },
       finalizers: [finalizers.termination],
       ownerReferences: [

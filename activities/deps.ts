@@ -22,6 +22,8 @@ export interface ActivityDeps {
   readonly now: () => number;
   /** How long a node with pods on their way is left alone, milliseconds (section 2.10). */
   readonly nominationMs: number;
+  /** Whether kube-scheduler is told which node the plan put a pod on (NOMINATE_PODS). */
+  readonly nominatePods: boolean;
 }
 
 /**
@@ -83,6 +85,7 @@ export type CounterName =
   | 'cloudprovider_instance_termination_failures_total'
   | 'interruption_instance_status_unhealthy_total'
   | 'interruption_deleted_messages_total'
+  | 'stowage_pod_nominations_total'
   | `operator_${Reported}_status_condition_transitions_total`;
 
 export type HistogramName =

@@ -2,12 +2,13 @@ import type { Pod } from '../api/kubernetes.js';
 import { labels } from '../api/labels.js';
 import type { InstanceType, Offering } from '../core/instance-type.js';
 import { pinnedValue } from '../core/launch-options.js';
-import { isProvisionable, podKey } from '../disruption/pods.js';
+import { podKey } from '../disruption/pods.js';
 import type { Plan } from '../packing/types.js';
 import type { PodExplanation } from './contract.js';
 import { managedPools } from './cluster.js';
 import type { ActivityDeps } from './deps.js';
 import { packingInput } from './packing-input.js';
+import { lacksNode, promisedNode } from './promises.js';
 
 const blockersTold = 10;
 
@@ -22,7 +23,7 @@ export async function explainPod(
   if (nodeName !== undefined && nodeName !== '') {
     return { state: 'bound', node: nodeName, why: `it runs on node ${nodeName}`, details: [] };
   }
-  if (!isProvisionable(pod)) return { state: 'waiting', why: whyNotOurs(pod), details: [] };
+  if (!lacksNode(deps, pod)) return { state: 'waiting', why: whyNotOurs(deps, pod), details: [] };
   await deps.offerings.refresh();
   const input = await packingInput(deps, managedPools(deps));
   const plan = await deps.packer.plan(input);
@@ -30,10 +31,12 @@ export async function explainPod(
   return { ...placeIn(plan, podKey(pod)), details: [...new Set([...blockersOf(plan, podKey(pod)), ...out])] };
 }
 
-function whyNotOurs({ spec, status, metadata }: Pod): string {
+function whyNotOurs(deps: ActivityDeps, pod: Pod): string {
+  const { spec, metadata } = pod;
   if (metadata.deletionTimestamp !== undefined) return 'it is being deleted';
-  if ((status?.nominatedNodeName ?? '') !== '')
-    return `kube-scheduler makes room for it on ${status?.nominatedNodeName ?? ''}`;
+  const promised = promisedNode(deps, pod);
+  if (promised?.own === true) return `it is about to be bound to node ${promised.node}, which was launched for it`;
+  if (promised !== undefined) return `kube-scheduler makes room for it on ${promised.node}`;
   if ((spec.schedulingGates ?? []).length > 0) return 'its scheduling gates hold it back';
   return 'kube-scheduler has not found it unschedulable (yet)';
 }

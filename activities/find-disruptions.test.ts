@@ -141,6 +141,23 @@ describe('findDisruptions', () => {
     expect(goingNodes(await find())).toEqual(['node-a']);
   });
 
+  test('a node that a pod is nominated to is none to go, however long it has been there', async () => {
+    putNode('a', []);
+    world.kube.put('Pod', {
+      metadata: { name: 'comes', namespace: 'default', ownerReferences: [] },
+      spec: { containers: [{ name: 'app' }] },
+      status: {
+        phase: 'Pending',
+        nominatedNodeName: 'node-a',
+        conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }],
+      },
+    } as never);
+
+    expect(goingNodes(await find())).toEqual([]);
+    world.kube.remove('Pod', { name: 'comes', namespace: 'default' });
+    expect(goingNodes(await find())).toEqual(['node-a']);
+  });
+
   test('what waited for a budget while others went need not prove stable over again', async () => {
     for (const name of ['a', 'b']) putNode(name, [0.1]);
     putPool({ budgets: [{ nodes: '1' }], consolidationPolicy: 'WhenEmptyOrUnderutilized' });

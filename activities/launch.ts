@@ -12,6 +12,7 @@ import type { ActivityDeps } from './deps.js';
 import { countDisrupted } from './disrupted-metrics.js';
 import { labelsOf } from './labels-of.js';
 import { hasUnregisteredTaint, registration, whyNotInitialized } from './node-readiness.js';
+import { nominatePlanned } from './nominate.js';
 import { noteRegistration } from './registration-health.js';
 import { withFailures } from './to-failure.js';
 import { getClaim, updateClaim, updateNode } from './writes.js';
@@ -102,7 +103,10 @@ async function sync(deps: ActivityDeps, ref: ClaimRef): Promise<NodeSync> {
     await setConditions(deps, ref, [{ type: 'Registered', status: 'False', ...change }]);
     return { state: 'waiting', ...change };
   }
-  return initialise(deps, ref, claim, registered ? node : await register(deps, ref, claim, node));
+  const current = registered ? node : await register(deps, ref, claim, node);
+  // kube-scheduler clears the nomination of a pod that it tried before its node was ready.
+  if (!isTrue(claim.status?.conditions, 'Initialized')) await nominatePlanned(deps, claim, nameOf(current));
+  return initialise(deps, ref, claim, current);
 }
 
 async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, found: Node): Promise<Node> {
@@ -115,6 +119,8 @@ async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, fou
       message: 'Missing karpenter.sh/unregistered taint which prevents registration-related race conditions',
     });
   }
+  // Once the taint is gone pods are bound.
+  await nominatePlanned(deps, claim, name);
   const node = await updateNode(deps.kube, name, (live) => registration(claim, live));
   await setConditions(deps, ref, [{ type: 'Registered', status: 'True' }], { nodeName: name });
   await noteRegistration(deps, claim, { registered: true });
@@ -122,6 +128,8 @@ async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, fou
   deps.metrics.count('nodes_created_total', { nodepool: nodePool, zone });
   return node ?? found;
 }
+
+const nameOf = ({ metadata }: Node): string => metadata.name ?? '';
 
 async function initialise(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, node: Node): Promise<NodeSync> {
   const names = { nodeName: node.metadata.name ?? '', providerId: node.spec?.providerID ?? '' };

@@ -1,30 +1,30 @@
 import { annotations } from '../api/labels.js';
-import { isTrue, transitionOf } from '../core/conditions.js';
 import type { NodeView } from '../disruption/candidates.js';
-import { isProvisionable } from '../disruption/pods.js';
+import { isPending } from '../disruption/pods.js';
 import { nameOf } from './cluster.js';
 import type { DisruptionView } from './contract.js';
 import type { ActivityDeps } from './deps.js';
+import { initializedAt, promisedNode } from './promises.js';
 
 /**
  * Nodes that pods are on their way to, and that are no candidates until then (section 4.3): those that `provision` planned
- * pods onto, by node or, while the node was still to come, by claim; those that a running disruption launched; and, while
+ * pods onto, by node or, while the node was still to come, by claim; those that pods are nominated to; those that a running disruption launched; and, while
  * pods pend, those that have only just initialized, since kube-scheduler binds with a delay of its own.
  */
 export function nominatedNodes(
-  deps: Pick<ActivityDeps, 'cache' | 'now' | 'nominationMs'>,
+  deps: Pick<ActivityDeps, 'cache' | 'cloud' | 'now' | 'nominationMs'>,
   { nominations, running }: Pick<DisruptionView, 'nominations' | 'running'>,
   views: readonly NodeView[],
 ): { readonly names: ReadonlySet<string>; readonly ends: readonly number[] } {
   const now = deps.now();
   const until = new Map(nominations.map((each) => [each.node, each.until]));
   const plans = running.map(({ workflowId }) => `${workflowId}/`);
-  const someoneWaits = once(() => deps.cache.all('Pod').some(isProvisionable));
-  const names = new Set<string>();
+  const someoneWaits = once(() => deps.cache.all('Pod').some(isPending));
+  const names = new Set(deps.cache.all('Pod').flatMap((pod) => promisedNode(deps, pod)?.node ?? []));
   const ends: number[] = [];
   for (const view of views) {
     const { claim } = view;
-    const initialized = initializedAt(view);
+    const initialized = initializedAt(claim);
     const fresh = initialized === undefined ? 0 : initialized + deps.nominationMs;
     const end = Math.max(
       until.get(nameOf(view)) ?? 0,
@@ -37,11 +37,6 @@ export function nominatedNodes(
     if (end > now || launchedFor) names.add(nameOf(view));
   }
   return { names, ends };
-}
-
-function initializedAt({ claim }: NodeView): number | undefined {
-  const conditions = claim.status?.conditions;
-  return isTrue(conditions, 'Initialized') ? transitionOf(conditions, 'Initialized') : undefined;
 }
 
 function once(ask: () => boolean): () => boolean {

@@ -1,13 +1,15 @@
 import type { NodePool } from '../api/karpenter/node-pool.js';
+import type { Pod } from '../api/kubernetes.js';
 import { labels } from '../api/labels.js';
 import type { InstanceType } from '../core/instance-type.js';
 import { pinnedValue } from '../core/launch-options.js';
-import { isProvisionable } from '../disruption/pods.js';
+import { isPending, isProvisionable } from '../disruption/pods.js';
 import type { BufferObjects } from '../packing/compile/buffers.js';
 import type { PackingInput } from '../packing/types.js';
 import { cataloguesOf, managedClaims } from './cluster.js';
 import type { ActivityDeps } from './deps.js';
 import { overlaysInEffect } from './overlays.js';
+import { promisedNode } from './promises.js';
 
 /** What of the world packing reads. */
 export type PackingDeps = Pick<ActivityDeps, 'cache' | 'cloud' | 'gates' | 'packing' | 'now' | 'log'>;
@@ -21,8 +23,7 @@ export async function packingInput(
   const { cache, gates } = deps;
   return {
     objects: {
-      // Pods that pend for another reason than the lack of a node are none of ours (section 2.1).
-      pods: cache.all('Pod').filter((pod) => (pod.spec.nodeName ?? '') !== '' || isProvisionable(pod)),
+      pods: cache.all('Pod').flatMap((pod) => asPacked(deps, pod)),
       nodes: cache.all('Node'),
       nodeClaims: managedClaims(deps),
       nodePools: pools,
@@ -47,6 +48,27 @@ export async function packingInput(
     withoutNodes: new Set(without),
   };
 }
+
+/**
+ * Pods that pend for another reason than the lack of a node are none of ours (section 2.1). Those that Stowage nominated count as
+ * bound, as they do for kube-scheduler, for as long as they are on their way.
+ */
+function asPacked(deps: ActivityDeps, pod: Pod): readonly Pod[] {
+  if ((pod.spec.nodeName ?? '') !== '' || isProvisionable(pod)) return [pod];
+  if (!isPending(pod)) return [];
+  const promised = promisedNode(deps, pod);
+  if (promised === undefined) return [{ ...pod, status: { ...pod.status, nominatedNodeName: '' } }];
+  return promised.own ? [onNode(pod, promised.node)] : [];
+}
+
+/** The same object each time, so that packing threads need not be told anew. */
+function onNode(pod: Pod, nodeName: string): Pod {
+  let copy = copies.get(pod);
+  if (copy?.spec.nodeName !== nodeName) copies.set(pod, (copy = { ...pod, spec: { ...pod.spec, nodeName } }));
+  return copy;
+}
+
+const copies = new WeakMap<Pod, Pod>();
 
 /** CapacityBuffers and what they may refer to (section 1.5). */
 export function buffersOf({ cache }: Pick<ActivityDeps, 'cache'>): Required<BufferObjects> {

@@ -12,6 +12,7 @@ import type { ActivityDeps } from './deps.js';
 import { explainPod } from './explain-pod.js';
 import { learnMemory } from './learn-memory.js';
 import { packingInput } from './packing-input.js';
+import { notePlannedPods } from './planned-pods.js';
 import { withFailures } from './to-failure.js';
 
 /** A pass that finds state missing waits this long for it before it says so. */
@@ -44,6 +45,7 @@ async function planNodes(deps: ActivityDeps, input: PlanNodesInput): Promise<Pla
   deps.metrics.set('scheduler_unschedulable_pods_count', { controller: 'provisioner' }, plan.unschedulable.length);
   publish(deps, plan);
   await writeBufferStatus(deps, plan);
+  await notePlannedPods(deps, plan);
   return compact(deps, plan, input.without);
 }
 

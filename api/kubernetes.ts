@@ -165,6 +165,7 @@ export interface PodSpec {
   resourceClaims?: { name: string }[];
   priority?: number;
   priorityClassName?: string;
+  preemptionPolicy?: 'Never' | 'PreemptLowerPriority';
   schedulingGates?: { name: string }[];
   schedulerName?: string;
   hostNetwork?: boolean;

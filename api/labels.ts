@@ -38,6 +38,8 @@ export const annotations = {
   registrations: 'stowage.dev/registrations',
   /** The step of the plan that a claim was created for. */
   plan: 'stowage.dev/plan',
+  /** The pods that the last plan put on a claim's node, `namespace/name` by commas, until it is initialized. */
+  plannedPods: 'stowage.dev/planned-pods',
   lastGoodTemplate: 'stowage.dev/last-good-template',
   driftStopped: 'stowage.dev/drift-stopped',
   podDeletionCost: 'controller.kubernetes.io/pod-deletion-cost',

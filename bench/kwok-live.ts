@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Table from 'cli-table3';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Pod } from '../api/kubernetes.js';
-import { labels } from '../api/labels.js';
+import { annotations, labels } from '../api/labels.js';
 import { observe } from '../devstack/demo/observe.js';
 import { deploymentOf } from '../devstack/deployment.js';
 import { repositoryRoot } from '../devstack/paths.js';
@@ -83,6 +83,84 @@ export async function measureLive(
   { consolidateAfter, nodes }: LiveOptions,
   say: (line: string) => void,
 ): Promise<LiveScaleDown> {
+  return onStack(engine, async ({ kube, failure }) => {
+    await kube.create('NodePool', nodePool(consolidateAfter, nodes));
+    await deploy(kube);
+    await observe('1,000 pods running', () => running(kube), { withinMs: 600_000, failure });
+    const before = await fleet(kube);
+    say(`${engine.name}: 1,000 pods run on ${before.nodes} nodes for ${before.price.toFixed(2)} an hour`);
+    return { engine: engine.name, ...(await scaleDown(kube, before, { say, failure })) };
+  });
+}
+
+export interface LiveLaunch {
+  readonly engine: string;
+  /** Dollars an hour, and nodes, once every pod runs. */
+  readonly price: number;
+  readonly nodes: number;
+  /** What the first plan launched alone. */
+  readonly firstNodes: number;
+  /** Plans that launched something; undefined where NodeClaims do not tell. */
+  readonly rounds: number | undefined;
+  /** From the NodePool, which is created once every pod is found unschedulable, until all run. */
+  readonly seconds: number;
+}
+
+/**
+ * The same 1,000 pods, all of them pending before there is a NodePool: one plan holds them all, and what is launched after it
+ * makes up for kube-scheduler placing them otherwise.
+ */
+export async function measureLaunch(
+  engine: Engine,
+  { consolidateAfter, nodes }: LiveOptions,
+  say: (line: string) => void,
+): Promise<LiveLaunch> {
+  return onStack(engine, async ({ kube, failure }) => {
+    await deploy(kube);
+    const pending = async (): Promise<true | undefined> =>
+      (await pods(kube)).filter(isUnschedulable).length === 2 * replicas.before ? true : undefined;
+    await observe('1,000 pods pending', pending, { withinMs: 120_000, failure });
+    const started = Date.now();
+    await kube.create('NodePool', nodePool(consolidateAfter, nodes));
+    await observe('1,000 pods running', () => running(kube), { withinMs: 600_000, failure });
+    const seconds = (Date.now() - started) / 1000;
+    const counts = nodesByPlan(await kube.list('NodeClaim'));
+    const result = {
+      engine: engine.name,
+      ...(await fleet(kube)),
+      firstNodes: counts[0] ?? 0,
+      rounds: counts.length === 0 ? undefined : counts.length,
+      seconds,
+    };
+    say(`${engine.name}: ${counts.join(' + ')} nodes, ${result.price.toFixed(2)} an hour, ${seconds.toFixed(0)} s`);
+    return result;
+  });
+}
+
+/** How many NodeClaims each batch made, in their order; none for an engine whose claims do not tell. */
+function nodesByPlan(claims: readonly NodeClaim[]): number[] {
+  const counts = new Map<number, number>();
+  for (const { metadata } of claims) {
+    const [, batch] = metadata.annotations?.[annotations.plan]?.split('/') ?? [];
+    if (batch !== undefined) counts.set(Number(batch), (counts.get(Number(batch)) ?? 0) + 1);
+  }
+  return [...counts].sort(([a], [b]) => a - b).map(([, count]) => count);
+}
+
+async function deploy(kube: KubeClient): Promise<void> {
+  for (const { name, requests } of deployments)
+    await kube.create('Deployment', deploymentOf(name, replicas.before, requests));
+}
+
+async function running(kube: KubeClient): Promise<true | undefined> {
+  return (await pods(kube)).filter(isRunning).length === 2 * replicas.before ? true : undefined;
+}
+
+/** Runs the engine on a stack of its own, with a node class, for as long as `measure` takes. */
+async function onStack<T>(
+  engine: Engine,
+  measure: (world: { readonly kube: KubeClient; readonly failure: () => Error | undefined }) => Promise<T>,
+): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), `stowage-live-${engine.name}-`));
   const parts = engine.temporal ? (['controllers', 'temporal'] as const) : (['controllers'] as const);
   const stack = await startStack({ name: `live-${engine.name}`, folder, parts });
@@ -96,15 +174,7 @@ export async function measureLive(
         ? undefined
         : new Error(`${engine.name} ended:\n${readFileSync(log, 'utf8').slice(-2000)}`);
     await kube.create('KWOKNodeClass', { metadata: { name: 'default' } } as NewObject<Kinds['KWOKNodeClass']>);
-    await kube.create('NodePool', nodePool(consolidateAfter, nodes));
-    for (const { name, requests } of deployments)
-      await kube.create('Deployment', deploymentOf(name, replicas.before, requests));
-    const running = async (count: number): Promise<true | undefined> =>
-      (await pods(kube)).filter(isRunning).length === count ? true : undefined;
-    await observe('1,000 pods running', () => running(2 * replicas.before), { withinMs: 600_000, failure });
-    const before = await fleet(kube);
-    say(`${engine.name}: 1,000 pods run on ${before.nodes} nodes for ${before.price.toFixed(2)} an hour`);
-    return { engine: engine.name, ...(await scaleDown(kube, before, { say, failure })) };
+    return await measure({ kube, failure });
   } finally {
     await ended(child);
     await stack.stop();
@@ -167,6 +237,17 @@ export function liveTable(results: readonly LiveScaleDown[]): string {
       String(each.podsMoved),
       String(each.mostWaiting),
     ]);
+  }
+  return table.toString();
+}
+
+/** What came of the launches, a line each. */
+export function launchTable(results: readonly LiveLaunch[]): string {
+  const head = ['engine', 'price', 'nodes', 'of the first plan', 'rounds', 'seconds'];
+  const table = new Table({ ...bare, head, colAligns: ['left', ...new Array<'right'>(head.length - 1).fill('right')] });
+  for (const { engine, price, nodes, firstNodes, rounds, seconds } of results) {
+    const launched = rounds === undefined ? ['', ''] : [String(firstNodes), String(rounds)];
+    table.push([engine, price.toFixed(2), String(nodes), ...launched, seconds.toFixed(0)]);
   }
   return table.toString();
 }
@@ -236,6 +317,9 @@ const pods = (kube: KubeClient): Promise<readonly Pod[]> => kube.list('Pod', { n
 const uidOf = ({ metadata }: Pod): string => metadata.uid ?? '';
 const isRunning = ({ status, metadata }: Pod): boolean =>
   status?.phase === 'Running' && metadata.deletionTimestamp === undefined;
+
+const isUnschedulable = ({ status }: Pod): boolean =>
+  status?.conditions?.some(({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable') ?? false;
 
 const inValues = (key: string, value: string): object => ({ key, operator: 'In', values: [value] });
 

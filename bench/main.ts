@@ -19,7 +19,7 @@ import type { Mix } from './interruption-mixes.js';
 import { flood } from './interruptions.js';
 import { fleetBudgets, launchAtOnce } from './launches.js';
 import { measureScaleDown } from './kwok.js';
-import { karpenterEngine, liveTable, measureLive, stowageEngine } from './kwok-live.js';
+import { karpenterEngine, launchTable, liveTable, measureLaunch, measureLive, stowageEngine } from './kwok-live.js';
 import { karpenterOnKwok, Peer } from './peer.js';
 import { type PlanResult, measurePlans } from './plans.js';
 import { planTable, summaries, summaryMarkdown, summaryTable } from './report.js';
@@ -90,6 +90,7 @@ interface BenchOptions {
   consolidate?: boolean;
   kwok?: boolean;
   kwokLive?: boolean;
+  kwokLaunch?: boolean;
   consolidateAfter: string;
   budget: string;
   interruptions?: string | true;
@@ -129,8 +130,12 @@ const program = new Command('bench')
   .option('--launches [claims]', 'instead of plans: launch so many at once on a cloud that throttles as EC2 does')
   .option('--kwok', "instead of plans: the KWOK provider's 1,000 pods scaled down to 700, then consolidated")
   .option('--kwok-live', 'the same on a stack of its own, by both as processes: nodes come and go, pods are evicted')
-  .option('--consolidate-after <duration>', 'of the NodePool, for --kwok-live', '30s')
-  .option('--budget <nodes>', "of the NodePool's disruption, for --kwok-live", '10%')
+  .option(
+    '--kwok-launch',
+    'the same 1,000 pods pending before there is a NodePool, as processes: what is launched until all run',
+  )
+  .option('--consolidate-after <duration>', 'of the NodePool, for --kwok-live and --kwok-launch', '30s')
+  .option('--budget <nodes>', "of the NodePool's disruption, for --kwok-live and --kwok-launch", '10%')
   .option('--keep <folder>', 'write the case files there and keep them')
   .action(async (options: BenchOptions) => {
     process.exitCode = await bench(options);
@@ -184,6 +189,7 @@ async function bench(options: BenchOptions): Promise<number> {
     return floodStack(options.interruptions === true ? 15_000 : whole(options.interruptions), options.mix);
   }
   if (options.kwokLive === true) return scaleDownLive(options);
+  if (options.kwokLaunch === true) return launchLive(options);
   const peer = options.peer ? await Peer.ready(say) : undefined;
   const timeouts = { timeoutMs: options.timeout * 1000, peerTimeoutMs: options.peerTimeout * 1000 };
   if (options.kwok === true) return scaleDown(peer, options, timeouts);
@@ -216,6 +222,16 @@ async function scaleDownLive({ peer, consolidateAfter, budget: nodes }: BenchOpt
   const results = [];
   for (const engine of engines) results.push(await measureLive(engine, { consolidateAfter, nodes }, say));
   process.stdout.write(`${liveTable(results)}\n`);
+  return 0;
+}
+
+async function launchLive({ peer, cases, consolidateAfter, budget: nodes }: BenchOptions): Promise<number> {
+  const engines = [stowageEngine, ...(peer ? [karpenterEngine(await karpenterOnKwok(say))] : [])];
+  const results = [];
+  for (const engine of engines) {
+    for (let i = 0; i < cases; i++) results.push(await measureLaunch(engine, { consolidateAfter, nodes }, say));
+  }
+  process.stdout.write(`${launchTable(results)}\n`);
   return 0;
 }
 

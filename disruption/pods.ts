@@ -30,8 +30,13 @@ export function toleratesDisruption({ spec }: Pod): boolean {
 
 /** Waits for a node that nobody has promised it (section 2.1). */
 export function isProvisionable(pod: Pod): boolean {
+  return (pod.status?.nominatedNodeName ?? '') === '' && isPending(pod);
+}
+
+/** Pends for lack of a node, whichever it has been promised. */
+export function isPending(pod: Pod): boolean {
   if (pod.spec.nodeName !== undefined && pod.spec.nodeName !== '') return false;
-  if ((pod.status?.nominatedNodeName ?? '') !== '' || isTerminal(pod) || isTerminating(pod)) return false;
+  if (isTerminal(pod) || isTerminating(pod)) return false;
   if (isOwnedBy(pod, 'DaemonSet') || isOwnedBy(pod, 'Node')) return false;
   return (
     pod.status?.conditions?.some(({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable') ?? false

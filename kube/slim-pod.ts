@@ -40,6 +40,7 @@ const specFields = [
   'resourceClaims',
   'priority',
   'priorityClassName',
+  'preemptionPolicy',
   'schedulingGates',
   'schedulerName',
   'hostNetwork',

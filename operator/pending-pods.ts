@@ -1,5 +1,5 @@
 import type { Pod } from '../api/kubernetes.js';
-import { isProvisionable } from '../disruption/pods.js';
+import { lacksNode } from '../activities/promises.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
@@ -14,13 +14,13 @@ export function watchPendingPods(context: OperatorContext): () => void {
   const fresh = new Set<string>();
   const queue = new WorkQueue('telling provision of pending pods', () => tell(context, fresh), context.log, 1);
   const note = (pod: Pod): void => {
-    if (!isProvisionable(pod)) return;
+    if (!lacksNode(context, pod)) return;
     fresh.add(pod.metadata.uid ?? '');
     queue.addAfter('pods', collectMs);
   };
   const noteAll = (): void => context.cache.all('Pod').forEach(note);
   const stopWatching = context.cache.on('Pod', ({ type, object, previous }) => {
-    if (type !== 'deleted' && (previous === undefined || !isProvisionable(previous))) note(object);
+    if (type !== 'deleted' && (previous === undefined || !lacksNode(context, previous))) note(object);
   });
   // The pods of a node that goes need a place before they are evicted (section 2.1).
   const stopNodes = context.cache.on('Node', ({ type, object, previous }) => {

@@ -28,6 +28,7 @@ const counters: Readonly<Record<CounterName, readonly string[]>> = {
   cloudprovider_instance_termination_failures_total: ['zone', 'zone_id'],
   interruption_received_messages_total: ['message_type'],
   interruption_deleted_messages_total: [],
+  stowage_pod_nominations_total: ['nodepool', 'outcome'],
   interruption_instance_status_unhealthy_total: ['category'],
   operator_nodeclaim_status_condition_transitions_total: transition,
   operator_nodepool_status_condition_transitions_total: transition,

@@ -2,10 +2,12 @@ import { z } from 'zod';
 import { parseDuration } from '../core/durations.js';
 import { parseFeatureGates } from '../core/feature-gates.js';
 
-const flag = z
-  .enum(['true', 'false'])
-  .default('false')
-  .transform((text) => text === 'true');
+const flagThat = (text: 'true' | 'false') =>
+  z
+    .enum(['true', 'false'])
+    .default(text)
+    .transform((value) => value === 'true');
+const flag = flagThat('false');
 const port = z.coerce.number().int().min(0).max(65_535);
 const duration = (text: string): z.ZodType<number> =>
   z
@@ -58,6 +60,9 @@ const fields = {
   INTERRUPTION_QUEUE: z.string().default('').describe('name of the SQS queue with interruption notices'),
   BATCH_MAX_DURATION: duration('10s').describe('longest batch window'),
   BATCH_IDLE_DURATION: duration('1s').describe('a batch closes this long after its last new pod'),
+  NOMINATE_PODS: flagThat('true').describe(
+    'tell kube-scheduler which new node the plan put a pod on (status.nominatedNodeName)',
+  ),
   PREFERENCE_POLICY: z.enum(['Respect', 'Ignore']).default('Respect').describe('whether preferences count'),
   MIN_VALUES_POLICY: z.enum(['Strict', 'BestEffort']).default('Strict').describe('what unmet minValues do'),
   AWS_FEATURE_GATES: z

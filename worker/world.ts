@@ -74,6 +74,7 @@ export function createWorld(settings: Settings): World {
     log,
     now: () => Date.now(),
     nominationMs: Math.max(2 * settings.BATCH_MAX_DURATION, 10_000),
+    nominatePods: settings.NOMINATE_PODS,
     identity,
     close: async () => {
       await Promise.race([events.idle(), new Promise((resolve) => setTimeout(resolve, 2000).unref())]);

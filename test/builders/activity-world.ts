@@ -90,6 +90,7 @@ export async function createActivityWorld(): Promise<ActivityWorld> {
       log: { debug: silent, info: silent, warn: silent, error: silent },
       now,
       nominationMs: 20_000,
+      nominatePods: true,
     },
     synced: () =>
       cache.until(
