@@ -1,5 +1,5 @@
 /** Requests to the API server that one activity has under way at a time; the client's own limit is for the process. */
-const concurrency = 10;
+const concurrency = 30;
 
 /** Does `work` for each, some at a time, in their order; ends early once `enough` says so. */
 export async function inBatches<T>(

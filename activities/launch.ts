@@ -13,6 +13,7 @@ import { countDisrupted } from './disrupted-metrics.js';
 import { labelsOf } from './labels-of.js';
 import { hasUnregisteredTaint, registration, whyNotInitialized } from './node-readiness.js';
 import { nominatePlanned } from './nominate.js';
+import { NominationKeeper } from './nomination-keeper.js';
 import { noteRegistration } from './registration-health.js';
 import { withFailures } from './to-failure.js';
 import { getClaim, updateClaim, updateNode } from './writes.js';
@@ -22,11 +23,12 @@ const lifecycle = ['Launched', 'Registered', 'Initialized'] as const;
 
 /** Activities of `launchNode` on the API server (section 3.1). Each reads the live claim and writes over that version. */
 export function createLaunchActivities(deps: ActivityDeps): LaunchActivities {
+  const keeper = new NominationKeeper(deps);
   return withFailures<LaunchActivities>({
     prepareClaim: ({ claim }) => prepare(deps, claim),
     viewClaim: async ({ claim }) => viewOf(await getClaim(deps.kube, claim)),
     recordLaunch: ({ claim, instance }) => record(deps, claim, instance),
-    syncNode: ({ claim }) => sync(deps, claim),
+    syncNode: ({ claim }) => sync(deps, claim, keeper),
     failClaim: ({ claim, reason, message }) => fail(deps, claim, reason, message),
   });
 }
@@ -84,7 +86,7 @@ export function written(resources: Resources): Record<string, string> {
   return Object.fromEntries(present.map(([name, amount]) => [name, formatResource(name, amount)]));
 }
 
-async function sync(deps: ActivityDeps, ref: ClaimRef): Promise<NodeSync> {
+async function sync(deps: ActivityDeps, ref: ClaimRef, keeper: NominationKeeper): Promise<NodeSync> {
   const claim = await getClaim(deps.kube, ref);
   if (claim === undefined) return { state: 'gone' };
   if (claim.metadata.deletionTimestamp !== undefined) return { state: 'deleting' };
@@ -103,9 +105,9 @@ async function sync(deps: ActivityDeps, ref: ClaimRef): Promise<NodeSync> {
     await setConditions(deps, ref, [{ type: 'Registered', status: 'False', ...change }]);
     return { state: 'waiting', ...change };
   }
+  // Before the taint goes, since pods are bound from then on; again when the node is looked at next, for those that are free.
+  if (!isTrue(claim.status?.conditions, 'Initialized')) await nominatePlanned(deps, claim, nameOf(node), keeper);
   const current = registered ? node : await register(deps, ref, claim, node);
-  // kube-scheduler clears the nomination of a pod that it tried before its node was ready.
-  if (!isTrue(claim.status?.conditions, 'Initialized')) await nominatePlanned(deps, claim, nameOf(current));
   return initialise(deps, ref, claim, current);
 }
 
@@ -119,8 +121,6 @@ async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, fou
       message: 'Missing karpenter.sh/unregistered taint which prevents registration-related race conditions',
     });
   }
-  // Once the taint is gone pods are bound.
-  await nominatePlanned(deps, claim, name);
   const node = await updateNode(deps.kube, name, (live) => registration(claim, live));
   await setConditions(deps, ref, [{ type: 'Registered', status: 'True' }], { nodeName: name });
   await noteRegistration(deps, claim, { registered: true });

@@ -124,20 +124,44 @@ describe('nominating planned pods to the node that was launched for them', () =>
     expect(node?.metadata.annotations).not.toHaveProperty(annotations.plannedPods);
   });
 
-  test('a pod that kube-scheduler gave up while the node was not ready is nominated again, until it is initialized', async () => {
+  const clear = (name: string) =>
+    world.kube.patch(
+      'Pod',
+      { name, namespace: 'default' },
+      { status: { nominatedNodeName: null } },
+      { subresource: 'status' },
+    );
+  const nominatedInCache = (name: string): Promise<void> =>
+    world.deps.cache.until(
+      () => world.deps.cache.get('Pod', { namespace: 'default', name })?.status?.nominatedNodeName === 'n1',
+      AbortSignal.timeout(5000),
+    );
+
+  test('a pod that kube-scheduler gave up while the node was not ready is nominated again at once', async () => {
     putNode('default/a', registeredToo, { taints: [] });
     world.kube.put('Pod', podOf('a'));
     await sync();
     expect(nominationOf('a')).toBe('n1');
 
-    await world.kube.patch('Pod', { name: 'a', namespace: 'default' }, { status: { nominatedNodeName: null } }, { subresource: 'status' }); // prettier-ignore
-    await sync();
-    expect(nominationOf('a')).toBe('n1');
+    for (let i = 0; i < 3; i++) {
+      await clear('a');
+      await nominatedInCache('a');
+    }
+  });
 
-    putNode('default/a', [...registeredToo, done('Initialized')], { taints: [] });
+  test('a pod that was left out is nominated when the node is looked at next, until it is initialized', async () => {
+    putNode('default/a,default/late', registeredToo, { taints: [] });
     world.kube.put('Pod', podOf('a'));
+    await sync();
+    world.kube.put('Pod', podOf('late'));
+    await sync();
+    expect(['a', 'late'].map(nominationOf)).toEqual(['n1', 'n1']);
+
+    putNode('default/a,default/late', [...registeredToo, done('Initialized')], { taints: [] });
+    await world.synced();
+    await clear('a');
     await expect(sync()).resolves.toBe('initialized');
-    expect(nominationOf('a')).toBe('');
+    expect(['a', 'late'].map(nominationOf)).toEqual(['', 'n1']);
   });
 
   test('an API server that refuses it holds no node up, and is not asked for every pod', async () => {

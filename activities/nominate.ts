@@ -5,6 +5,8 @@ import { isPending } from '../disruption/pods.js';
 import type { ActivityDeps } from './deps.js';
 import { inBatches } from './in-batches.js';
 import { labelsOf } from './labels-of.js';
+import { nominate } from './nomination-keeper.js';
+import type { NominationKeeper } from './nomination-keeper.js';
 import { plannedPods } from './planned-pods.js';
 import { promisedNode } from './promises.js';
 
@@ -18,14 +20,20 @@ const mostFailures = 5;
  * leaves the room to them that they need there. Without it the scheduler's scores spread pods otherwise than planned, and a
  * tight plan leaves some without a place. Harmless when it is done twice; pods that are left out are as they were before.
  */
-export async function nominatePlanned(deps: ActivityDeps, claim: NodeClaim, nodeName: string): Promise<void> {
+export async function nominatePlanned(
+  deps: ActivityDeps,
+  claim: NodeClaim,
+  nodeName: string,
+  keeper: NominationKeeper,
+): Promise<void> {
   if (!deps.nominatePods) return;
   const planned = plannedPods(claim).flatMap((key) => {
     const [namespace = '', name = ''] = key.split('/');
     return deps.cache.get('Pod', { namespace, name }) ?? [];
   });
-  const free = planned.filter((pod) => isPending(pod) && promisedNode(deps, pod) === undefined);
-  const pods = free.filter((pod) => isReleasedOnFailure(pod) && !isCrowded(pod, planned));
+  const eligible = planned.filter((pod) => isReleasedOnFailure(pod) && !isCrowded(pod, planned));
+  keeper.keep(claim, nodeName, eligible);
+  const pods = eligible.filter((pod) => isPending(pod) && promisedNode(deps, pod) === undefined);
   const until = deps.now() + longestMs;
   let nominated = 0;
   const failures: unknown[] = [];
@@ -46,7 +54,7 @@ export async function nominatePlanned(deps: ActivityDeps, claim: NodeClaim, node
     nodeClaim: claim.metadata.name,
     node: nodeName,
     planned: planned.length,
-    waiting: free.length,
+    waiting: pods.length,
     nominated,
   };
   if (failures.length > 0) {
@@ -55,18 +63,6 @@ export async function nominatePlanned(deps: ActivityDeps, claim: NodeClaim, node
       'cannot nominate pods to the node that is planned for them',
     );
   } else if (pods.length > 0) deps.log.debug(facts, 'nominated pods to the node that is planned for them');
-}
-
-/** Over the version that was looked at: whoever changed the pod meanwhile, above all by binding it, knows better. */
-async function nominate(deps: ActivityDeps, { metadata }: Pod, nodeName: string): Promise<'nominated' | 'changed'> {
-  const { name = '', namespace = '', uid, resourceVersion } = metadata;
-  const { outcome } = await deps.kube.patch(
-    'Pod',
-    { namespace, name },
-    { metadata: { uid, resourceVersion }, status: { nominatedNodeName: nodeName } },
-    { subresource: 'status' },
-  );
-  return outcome === 'patched' ? 'nominated' : 'changed';
 }
 
 /** kube-scheduler clears the nomination of a pod that it finds no node for, unless the pod never preempts. */
