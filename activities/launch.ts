@@ -10,6 +10,7 @@ import type { ClaimRef } from '../workflows/messages.js';
 import type { ClaimView, LaunchActivities, NodeSync } from './contract.js';
 import type { ActivityDeps } from './deps.js';
 import { countDisrupted } from './disrupted-metrics.js';
+import { Gathering } from './gathering.js';
 import { labelsOf } from './labels-of.js';
 import { hasUnregisteredTaint, registration, whyNotInitialized } from './node-readiness.js';
 import { nominatePlanned } from './nominate.js';
@@ -23,12 +24,12 @@ const lifecycle = ['Launched', 'Registered', 'Initialized'] as const;
 
 /** Activities of `launchNode` on the API server (section 3.1). Each reads the live claim and writes over that version. */
 export function createLaunchActivities(deps: ActivityDeps): LaunchActivities {
-  const keeper = new NominationKeeper(deps);
+  const nominations = { keeper: new NominationKeeper(deps), openings: new Gathering({ idleMs: 300, maxMs: 2000 }) };
   return withFailures<LaunchActivities>({
     prepareClaim: ({ claim }) => prepare(deps, claim),
     viewClaim: async ({ claim }) => viewOf(await getClaim(deps.kube, claim)),
     recordLaunch: ({ claim, instance }) => record(deps, claim, instance),
-    syncNode: ({ claim }) => sync(deps, claim, keeper),
+    syncNode: ({ claim }) => sync(deps, claim, nominations),
     failClaim: ({ claim, reason, message }) => fail(deps, claim, reason, message),
   });
 }
@@ -86,7 +87,16 @@ export function written(resources: Resources): Record<string, string> {
   return Object.fromEntries(present.map(([name, amount]) => [name, formatResource(name, amount)]));
 }
 
-async function sync(deps: ActivityDeps, ref: ClaimRef, keeper: NominationKeeper): Promise<NodeSync> {
+interface Nominations {
+  readonly keeper: NominationKeeper;
+  /**
+   * Nodes that are about to take pods. Each that does has kube-scheduler try all pending pods, and clear the nominations
+   * of those whose nodes do not yet: nodes that come up together begin together.
+   */
+  readonly openings: Gathering;
+}
+
+async function sync(deps: ActivityDeps, ref: ClaimRef, { keeper, openings }: Nominations): Promise<NodeSync> {
   const claim = await getClaim(deps.kube, ref);
   if (claim === undefined) return { state: 'gone' };
   if (claim.metadata.deletionTimestamp !== undefined) return { state: 'deleting' };
@@ -106,7 +116,10 @@ async function sync(deps: ActivityDeps, ref: ClaimRef, keeper: NominationKeeper)
     return { state: 'waiting', ...change };
   }
   // Before the taint goes, since pods are bound from then on; again when the node is looked at next, for those that are free.
-  if (!isTrue(claim.status?.conditions, 'Initialized')) await nominatePlanned(deps, claim, nameOf(node), keeper);
+  if (!isTrue(claim.status?.conditions, 'Initialized')) {
+    const nominated = await nominatePlanned(deps, claim, nameOf(node), keeper);
+    if (nominated > 0 && !registered) await openings.join();
+  }
   const current = registered ? node : await register(deps, ref, claim, node);
   return initialise(deps, ref, claim, current);
 }

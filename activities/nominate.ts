@@ -18,15 +18,15 @@ const mostFailures = 5;
 /**
  * Tells kube-scheduler where the plan put the pods that still pend (`status.nominatedNodeName`): it tries that node first, and
  * leaves the room to them that they need there. Without it the scheduler's scores spread pods otherwise than planned, and a
- * tight plan leaves some without a place. Harmless when it is done twice; pods that are left out are as they were before.
+ * tight plan leaves some without a place. Harmless when it is done twice; pods that are left out are as they were before. Gives how many were nominated.
  */
 export async function nominatePlanned(
   deps: ActivityDeps,
   claim: NodeClaim,
   nodeName: string,
   keeper: NominationKeeper,
-): Promise<void> {
-  if (!deps.nominatePods) return;
+): Promise<number> {
+  if (!deps.nominatePods) return 0;
   const planned = plannedPods(claim).flatMap((key) => {
     const [namespace = '', name = ''] = key.split('/');
     return deps.cache.get('Pod', { namespace, name }) ?? [];
@@ -63,6 +63,7 @@ export async function nominatePlanned(
       'cannot nominate pods to the node that is planned for them',
     );
   } else if (pods.length > 0) deps.log.debug(facts, 'nominated pods to the node that is planned for them');
+  return nominated;
 }
 
 /** kube-scheduler clears the nomination of a pod that it finds no node for, unless the pod never preempts. */

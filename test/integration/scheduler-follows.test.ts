@@ -138,6 +138,25 @@ async function launchPlan(
   return { planned, claims: created.map(({ name, uid }) => ({ name, uid })) };
 }
 
+/** One node after the other begins to take pods, as nodes do that start up in their own time. */
+async function registerEach(
+  deps: ActivityDeps,
+  claims: readonly { name: string; uid: string }[],
+  planned: ReadonlyMap<string, string>,
+): Promise<void> {
+  const launch = createLaunchActivities(deps);
+  for (const claim of claims) {
+    await launch.syncNode({ claim });
+    const node = `${claim.name}-node`;
+    const expected = [...planned.values()].filter((each) => each === node).length;
+    // Left to itself kube-scheduler need not put as many there.
+    if (!deps.nominatePods) continue;
+    const bound = async (): Promise<boolean> =>
+      (await pods()).filter(({ spec }) => spec.nodeName === node).length >= expected;
+    await observe(`the pods of ${node}`, async () => ((await bound()) ? true : undefined), within);
+  }
+}
+
 function depsWith(nominatePods: boolean): ActivityDeps {
   return {
     kube,
@@ -180,7 +199,7 @@ describe('a plan without a core to spare', () => {
     const deps = depsWith(true);
     const { planned, claims } = await launchPlan(deps);
 
-    await Promise.all(claims.map((claim) => createLaunchActivities(deps).syncNode({ claim })));
+    await registerEach(deps, claims, planned);
 
     await expect(outcome(planned)).resolves.toEqual({ placed: sizes.length, asPlanned: sizes.length });
     const [claim] = await admin.list('NodeClaim', { labelSelector: `${labels.nodePool}=${fence}` });
@@ -193,7 +212,7 @@ describe('a plan without a core to spare', () => {
     const deps = depsWith(false);
     const { planned, claims } = await launchPlan(deps);
 
-    await Promise.all(claims.map((claim) => createLaunchActivities(deps).syncNode({ claim })));
+    await registerEach(deps, claims, planned);
 
     const { placed } = await outcome(planned);
     expect(placed).toBeLessThan(sizes.length);
