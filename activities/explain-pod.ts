@@ -23,6 +23,10 @@ export async function explainPod(
   if (nodeName !== undefined && nodeName !== '') {
     return { state: 'bound', node: nodeName, why: `it runs on node ${nodeName}`, details: [] };
   }
+  const promised = promisedNode(deps, pod);
+  if (promised?.own === true) {
+    return { state: 'planned', node: promised.node, why: `${promised.node} was launched for it`, details: [] };
+  }
   if (!lacksNode(deps, pod)) return { state: 'waiting', why: whyNotOurs(deps, pod), details: [] };
   await deps.offerings.refresh();
   const input = await packingInput(deps, managedPools(deps));
@@ -35,7 +39,6 @@ function whyNotOurs(deps: ActivityDeps, pod: Pod): string {
   const { spec, metadata } = pod;
   if (metadata.deletionTimestamp !== undefined) return 'it is being deleted';
   const promised = promisedNode(deps, pod);
-  if (promised?.own === true) return `it is about to be bound to node ${promised.node}, which was launched for it`;
   if (promised !== undefined) return `kube-scheduler makes room for it on ${promised.node}`;
   if ((spec.schedulingGates ?? []).length > 0) return 'its scheduling gates hold it back';
   return 'kube-scheduler has not found it unschedulable (yet)';

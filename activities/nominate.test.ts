@@ -283,8 +283,29 @@ describe('pods on their way to the node that they were nominated to', () => {
     expect(plan.onExistingNodes).toBe(0);
   });
 
+  test('have their room on a node that is still to come, too, for half an hour', async () => {
+    const pod = (cpu: string): Given => ({ spec: { containers: [{ name: 'app', resources: { requests: { cpu } } }] } });
+    putNode('default/a', launchedOnly);
+    world.kube.remove('Node', { name: 'n1' });
+    const [coming] = world.kube.objects('NodeClaim');
+    const creationTimestamp = '2026-01-05T11:58:00Z';
+    world.kube.put('NodeClaim', { ...coming!, metadata: { ...coming!.metadata, creationTimestamp } });
+    world.kube.put('Pod', podOf('a', pod('3')));
+    world.kube.put('Pod', podOf('b', pod('2')));
+
+    const plan = await planNow();
+    expect(planned(plan)).toEqual(['default/b']);
+    expect(plan.onExistingNodes).toBe(0);
+    const explain = () => createPlanningActivities(world.deps).explainPod({ namespace: 'default', name: 'a' });
+    await expect(explain()).resolves.toMatchObject({ state: 'planned', node: 'c1', why: 'c1 was launched for it' });
+
+    world.clock.now = Date.parse(creationTimestamp) + 30 * 60_000;
+    const a = world.deps.cache.get('Pod', { namespace: 'default', name: 'a' })!;
+    expect(lacksNode(world.deps, a)).toBe(true);
+  });
+
   test.each<[string, Given, () => void]>([
-    ['its node is gone', { nominated: 'n0' }, () => putNode('default/a', registeredToo)],
+    ['its node is gone', { nominated: 'n0' }, () => putNode('default/other', registeredToo)],
     ['its node goes', { nominated: 'n1' }, () => putNode('default/a', registeredToo, { deletionTimestamp: '2026-01-05T11:59:30Z' })], // prettier-ignore
     ['its node is to be disrupted', { nominated: 'n1' }, () => putNode('default/a', registeredToo, { taints: [taints.disrupted] })], // prettier-ignore
     [

@@ -8,7 +8,7 @@ import { labelsOf } from './labels-of.js';
 import { nominate } from './nomination-keeper.js';
 import type { NominationKeeper } from './nomination-keeper.js';
 import { plannedPods } from './planned-pods.js';
-import { promisedNode } from './promises.js';
+import { nominatedNode } from './promises.js';
 
 /** What is not nominated within this is left to kube-scheduler's own choice: no node is held up for it. */
 const longestMs = 5000;
@@ -33,7 +33,7 @@ export async function nominatePlanned(
   });
   const eligible = planned.filter((pod) => isReleasedOnFailure(pod) && !isCrowded(pod, planned));
   keeper.keep(claim, nodeName, eligible);
-  const pods = eligible.filter((pod) => isPending(pod) && promisedNode(deps, pod) === undefined);
+  const pods = eligible.filter((pod) => isPending(pod) && nominatedNode(deps, pod) === undefined);
   const until = deps.now() + longestMs;
   let nominated = 0;
   const failures: unknown[] = [];

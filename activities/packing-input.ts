@@ -50,14 +50,16 @@ export async function packingInput(
 }
 
 /**
- * Pods that pend for another reason than the lack of a node are none of ours (section 2.1). Those that Stowage nominated count as
- * bound, as they do for kube-scheduler, for as long as they are on their way.
+ * Pods that pend for another reason than the lack of a node are none of ours (section 2.1). Those that Stowage launched a node for count as
+ * bound to it for as long as they are on their way.
  */
 function asPacked(deps: ActivityDeps, pod: Pod): readonly Pod[] {
-  if ((pod.spec.nodeName ?? '') !== '' || isProvisionable(pod)) return [pod];
+  if ((pod.spec.nodeName ?? '') !== '') return [pod];
   if (!isPending(pod)) return [];
   const promised = promisedNode(deps, pod);
-  if (promised === undefined) return [{ ...pod, status: { ...pod.status, nominatedNodeName: '' } }];
+  if (promised === undefined) {
+    return isProvisionable(pod) ? [pod] : [{ ...pod, status: { ...pod.status, nominatedNodeName: '' } }];
+  }
   return promised.own ? [onNode(pod, promised.node)] : [];
 }
 

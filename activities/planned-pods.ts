@@ -22,9 +22,8 @@ export function plannedPods({ metadata }: Pick<NodeClaim, 'metadata'>): readonly
 }
 
 /**
- * Every plan places the pods that still pend anew, on nodes that are on their way too: their claims name what the last plan
- * put there, so that what is nominated on them agrees with the claims that this plan creates. Nothing depends on it: a claim
- * that cannot be written keeps what an earlier plan said.
+ * Pods that this plan put on nodes which are still to be initialized: their claims name them too, so that they have their room
+ * there from now on. Nothing depends on it: a claim that cannot be written keeps what an earlier plan said.
  */
 export async function notePlannedPods(
   deps: ActivityDeps,
@@ -37,10 +36,10 @@ export async function notePlannedPods(
   );
   const onTheirWay = promisedPods(deps);
   const changed = coming.flatMap((claim) => {
-    const node = nodeOf(deps.cache, claim)?.metadata.name;
-    const promised = (node === undefined ? undefined : onTheirWay.get(node)) ?? [];
-    const text = plannedPodsText([...promised, ...(placed.get(node ?? claim.metadata.name ?? '') ?? [])]);
-    return text === (claim.metadata.annotations?.[annotations.plannedPods] ?? '') ? [] : [{ claim, text }];
+    const node = nodeOf(deps.cache, claim)?.metadata.name ?? claim.metadata.name ?? '';
+    const fresh = placed.get(node) ?? [];
+    if (fresh.length === 0) return [];
+    return [{ claim, text: plannedPodsText([...new Set([...(onTheirWay.get(node) ?? []), ...fresh])]) }];
   });
   await inBatches(changed, async ({ claim: { metadata }, text }) => {
     const { name = '', uid } = metadata;

@@ -2,30 +2,76 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node, Pod } from '../api/kubernetes.js';
 import { annotations, taints } from '../api/labels.js';
 import { isTrue, transitionOf } from '../core/conditions.js';
-import { isPending, isProvisionable, podKey } from '../disruption/pods.js';
-import { isManaged } from './cluster.js';
+import { isPending, podKey } from '../disruption/pods.js';
+import { isManaged, nodeOf } from './cluster.js';
 import type { ActivityDeps } from './deps.js';
 
 type Deps = Pick<ActivityDeps, 'cache' | 'cloud' | 'now' | 'nominationMs'>;
 
+/** A node that does not come to be initialized is waited for so long, from its claim's creation. */
+const longestWaitMs = 30 * 60_000;
+
+export interface Promised {
+  /** Or the claim's name, while there is no node. */
+  readonly node: string;
+  /** By Stowage, which launched the node for the pod; else by kube-scheduler or whoever nominated it. */
+  readonly own: boolean;
+}
+
 /**
- * The node that a pending pod is on its way to: it is nominated to it, by kube-scheduler, which makes room for it there, or by
- * Stowage, which launched the node for it. Undefined once there is nothing to wait for: the node is gone or going, or it is one
- * that Stowage nominated and has been initialized for `nominationMs` without the pod having been bound.
+ * The node that a pending pod is on its way to: it is nominated to it, or a plan put it on one that is still to be initialized.
+ * It has its room there: planning it anew together with others could place it where they were to go, and launch for them once
+ * more. Undefined once there is nothing to wait for.
  */
-export function promisedNode(deps: Deps, pod: Pod): { readonly node: string; readonly own: boolean } | undefined {
+export function promisedNode(deps: Deps, pod: Pod): Promised | undefined {
+  return isPending(pod) ? (nominatedNode(deps, pod) ?? launchedFor(deps, pod)) : undefined;
+}
+
+/**
+ * The node that a pending pod is nominated to: by kube-scheduler, which makes room for it there, or by Stowage. Undefined when
+ * the node is gone or going, or it is one that Stowage nominated and has been initialized for `nominationMs` without the pod
+ * having been bound.
+ */
+export function nominatedNode(deps: Deps, pod: Pod): Promised | undefined {
   const name = pod.status?.nominatedNodeName ?? '';
-  if (name === '' || !isPending(pod)) return undefined;
-  const node = deps.cache.get('Node', { name });
+  const node = name === '' ? undefined : deps.cache.get('Node', { name });
   if (node === undefined || isGoing(node)) return undefined;
   const claim = deps.cache.nodeClaimByProviderId(node.spec?.providerID ?? '');
   if (claim === undefined || !isManaged(deps, claim.spec.nodeClassRef)) return { node: name, own: false };
   if (claim.metadata.deletionTimestamp !== undefined) return undefined;
   if (!isPlannedOn(pod, claim)) return { node: name, own: false };
   const initialized = initializedAt(claim);
-  const waits = initialized === undefined || deps.now() < initialized + deps.nominationMs;
+  const waits = initialized === undefined ? isComing(deps, claim) : deps.now() < initialized + deps.nominationMs;
   return waits ? { node: name, own: true } : undefined;
 }
+
+function launchedFor(deps: Deps, pod: Pod): Promised | undefined {
+  const claim = claimsByPod(deps.cache.all('NodeClaim')).get(podKey(pod));
+  if (claim === undefined || !isManaged(deps, claim.spec.nodeClassRef) || !isComing(deps, claim)) return undefined;
+  const node = nodeOf(deps.cache, claim);
+  if (node !== undefined && isGoing(node)) return undefined;
+  return { node: node?.metadata.name ?? claim.metadata.name ?? '', own: true };
+}
+
+function isComing({ now }: Deps, { metadata }: NodeClaim): boolean {
+  return !(now() >= Date.parse(metadata.creationTimestamp ?? '') + longestWaitMs);
+}
+
+/** Claims whose nodes are still to be initialized, by the pods that are planned there; worked out once for each state of them. */
+function claimsByPod(claims: readonly NodeClaim[]): ReadonlyMap<string, NodeClaim> {
+  let byPod = known.get(claims);
+  if (byPod === undefined) {
+    byPod = new Map();
+    for (const claim of claims) {
+      if (claim.metadata.deletionTimestamp !== undefined || initializedAt(claim) !== undefined) continue;
+      for (const pod of claim.metadata.annotations?.[annotations.plannedPods]?.split(',') ?? []) byPod.set(pod, claim);
+    }
+    known.set(claims, byPod);
+  }
+  return byPod;
+}
+
+const known = new WeakMap<readonly NodeClaim[], Map<string, NodeClaim>>();
 
 function isGoing({ metadata, spec }: Node): boolean {
   if (metadata.deletionTimestamp !== undefined) return true;
@@ -34,7 +80,7 @@ function isGoing({ metadata, spec }: Node): boolean {
 
 /** Whether nodes are launched for the pod (section 2.1): it pends for lack of one, and is on its way to none. */
 export function lacksNode(deps: Deps, pod: Pod): boolean {
-  return isProvisionable(pod) || (isPending(pod) && promisedNode(deps, pod) === undefined);
+  return isPending(pod) && promisedNode(deps, pod) === undefined;
 }
 
 /** The pods that Stowage promised a node and that are on their way, `namespace/name`, by node. */
