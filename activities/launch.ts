@@ -24,7 +24,7 @@ const lifecycle = ['Launched', 'Registered', 'Initialized'] as const;
 
 /** Activities of `launchNode` on the API server (section 3.1). Each reads the live claim and writes over that version. */
 export function createLaunchActivities(deps: ActivityDeps): LaunchActivities {
-  const nominations = { keeper: new NominationKeeper(deps), openings: new Gathering({ idleMs: 300, maxMs: 2000 }) };
+  const nominations = { keeper: new NominationKeeper(deps), openings: new Gathering({ idleMs: 1000, maxMs: 5000 }) };
   return withFailures<LaunchActivities>({
     prepareClaim: ({ claim }) => prepare(deps, claim),
     viewClaim: async ({ claim }) => viewOf(await getClaim(deps.kube, claim)),

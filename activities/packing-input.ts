@@ -12,7 +12,7 @@ import { overlaysInEffect } from './overlays.js';
 import { promisedNode } from './promises.js';
 
 /** What of the world packing reads. */
-export type PackingDeps = Pick<ActivityDeps, 'cache' | 'cloud' | 'gates' | 'packing' | 'now' | 'log'>;
+export type PackingDeps = Pick<ActivityDeps, 'cache' | 'cloud' | 'gates' | 'packing' | 'now' | 'nominationMs' | 'log'>;
 
 /** The cluster as packing reads it, as the cache has it now, with what the feature gates leave out left out. */
 export async function packingInput(
@@ -53,7 +53,7 @@ export async function packingInput(
  * Pods that pend for another reason than the lack of a node are none of ours (section 2.1). Those that Stowage launched a node for count as
  * bound to it for as long as they are on their way.
  */
-function asPacked(deps: ActivityDeps, pod: Pod): readonly Pod[] {
+function asPacked(deps: PackingDeps, pod: Pod): readonly Pod[] {
   if ((pod.spec.nodeName ?? '') !== '') return [pod];
   if (!isPending(pod)) return [];
   const promised = promisedNode(deps, pod);

@@ -17,7 +17,7 @@ import type { Plan } from '../packing/types.js';
 import { createCloud } from '../worker/cloud.js';
 import { unavailableOfferings } from '../worker/offering-ledger.js';
 import { packingSettings } from '../worker/packing-settings.js';
-import { SettingsError, type Settings } from '../worker/settings.js';
+import { nominationMsOf, SettingsError, type Settings } from '../worker/settings.js';
 import { UsageError } from './exit.js';
 import { liveSettings, withClient } from './live.js';
 import { planDocument } from './output/plan-json.js';
@@ -52,7 +52,14 @@ export async function planLive(args: readonly string[]): Promise<string> {
     const cloud = cloudOf(settings, kube, log);
     const cache = await readCluster({ kube, cloud, settings }, ending.signal);
     const notes = await withoutRefused(settings, cloud);
-    const deps = { cache, cloud, gates: settings.FEATURE_GATES, log, now: () => Date.now() };
+    const deps = {
+      cache,
+      cloud,
+      gates: settings.FEATURE_GATES,
+      log,
+      now: () => Date.now(),
+      nominationMs: nominationMsOf(settings),
+    };
     const found = await planNow({ ...deps, packing: packingSettings(settings, cloud) });
     for (const note of [...notes, ...found.notes]) process.stderr.write(`stowage: ${note}\n`);
     return output === 'json'

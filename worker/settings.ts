@@ -103,6 +103,11 @@ const schema = z.object(fields);
 export type Settings = z.output<typeof schema>;
 export type SettingName = keyof typeof fields;
 
+/** How long a node with pods on their way is left alone, milliseconds (section 2.10). */
+export function nominationMsOf({ BATCH_MAX_DURATION }: Pick<Settings, 'BATCH_MAX_DURATION'>): number {
+  return Math.max(2 * BATCH_MAX_DURATION, 10_000);
+}
+
 /** A setting that does not parse; the message names every one, and how it is given. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';

@@ -13,6 +13,7 @@ import { createMetrics } from './metrics.js';
 import { TemporalOfferingLedger } from './offering-ledger.js';
 import { PackingPool } from './packing-pool.js';
 import { packingSettings } from './packing-settings.js';
+import { nominationMsOf } from './settings.js';
 import type { Settings } from './settings.js';
 
 /** Everything outside that worker and operator share, composed once for a process. */
@@ -73,7 +74,7 @@ export function createWorld(settings: Settings): World {
     metrics,
     log,
     now: () => Date.now(),
-    nominationMs: Math.max(2 * settings.BATCH_MAX_DURATION, 10_000),
+    nominationMs: nominationMsOf(settings),
     nominatePods: settings.NOMINATE_PODS,
     identity,
     close: async () => {
