@@ -1,0 +1,364 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
+import type { WorkflowHandle } from '@temporalio/client';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import { nodePools } from '../../api/karpenter/node-pool.js';
+import type { Node, Pod } from '../../api/kubernetes.js';
+import { labels, taints } from '../../api/labels.js';
+import { isTrue } from '../../core/conditions.js';
+import { workflowIds } from '../../core/ids.js';
+import { CloudProxyControl, type InstanceView } from '../../devstack/cloud-proxy/control.js';
+import { stackParts } from '../../devstack/components.js';
+import { observe } from '../../devstack/demo/observe.js';
+import { deploymentOf } from '../../devstack/deployment.js';
+import { startStack, type Stack } from '../../devstack/stack.js';
+import { createClusterCache } from '../../kube/cache.js';
+import { createKubeClient } from '../../kube/client.js';
+import type { ClusterCache, Kinds, NewObject } from '../../kube/port.js';
+import type { consolidate } from '../../workflows/consolidate.js';
+import { pauseUpdate, phaseQuery, resumeUpdate } from '../../workflows/messages.js';
+
+/*
+ * The process dies by SIGKILL in the middle of every step of a consolidation, and the consolidation finishes as if nothing
+ * had been: several nodes become one, launched once, and no pod is ever without a place. Every part is real; what a step
+ * waits for is held until the process is dead. A round has a pool and workloads of its own.
+ */
+
+interface Workload {
+  readonly replicas: number;
+  readonly cpu: string;
+  readonly memory: string;
+  /** Instance types that the others need: kube-scheduler binds in no order that a plan could know. */
+  readonly avoids: readonly string[];
+}
+
+interface Round {
+  readonly pool: string;
+  readonly workloads: Readonly<Record<string, Workload>>;
+  /** What it begins with, as the pool may launch no others then. */
+  readonly before: readonly string[];
+  /** What all of it ends on once that may be launched. */
+  readonly after: string;
+  readonly savedPerHour: number;
+}
+
+/** On nodes of 4 CPUs with 8 GB and of 2 CPUs with 16 GB; one that has room for 5 CPUs and 20 GB is cheaper. */
+const example: Round = {
+  pool: 'example',
+  workloads: {
+    yellow: { replicas: 2, cpu: '1', memory: '1Gi', avoids: ['r5.large'] },
+    red: { replicas: 3, cpu: '1', memory: '6Gi', avoids: ['c5.xlarge'] },
+  },
+  before: ['c5.xlarge', 'r5.large', 'r5.large', 'r5.large'],
+  after: 'm5.2xlarge',
+  savedPerHour: 0.164,
+};
+const pair: Round = {
+  pool: 'pair',
+  workloads: { web: { replicas: 2, cpu: '1200m', memory: '1Gi', avoids: [] } },
+  before: ['r5.large', 'r5.large'],
+  after: 'c5.xlarge',
+  savedPerHour: 0.082,
+};
+const rounds = [example, pair];
+
+let folder: string;
+let stack: Stack;
+let kube: ReturnType<typeof createKubeClient>;
+let cache: ClusterCache;
+let cloud: CloudProxyControl;
+let temporal: Connection;
+const stopping = new AbortController();
+/** Pods that found no room once everything ran. */
+const homeless = new Set<string>();
+/** Workloads that missed more than one pod at a time, as their budgets forbid. */
+const short = new Set<string>();
+const patience = { withinMs: 120_000 };
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'stowage-kills-'));
+  stack = await startStack({ folder, name: 'kills', parts: stackParts });
+  kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: 'kill-each-step-test' });
+  cloud = new CloudProxyControl(stack.awsEndpoint ?? '');
+  temporal = await Connection.connect({ address: stack.temporalAddress ?? '' });
+  cache = createClusterCache({ client: kube, kinds: ['Pod', 'Node', 'NodeClaim'] });
+  await cache.start(stopping.signal);
+  for (const round of rounds) {
+    await createNodeClass(round);
+    // Pods first: one plan sees all of them.
+    for (const name of Object.keys(round.workloads)) await deploy(round, name);
+  }
+  await seen('every pod waiting', () => rounds.every((round) => allPods(round).length === sizeOf(round)));
+  for (const round of rounds) await allow(round, new Set(round.before));
+  await seen('everything running', () => rounds.every((round) => runs(round) && hasReady(round, round.before)));
+  // From here on every pod that moves has a place waiting.
+  cache.on('Pod', ({ object }) => {
+    if (isUnschedulable(object)) homeless.add(object.metadata.name ?? '');
+    for (const [name, { replicas }] of rounds.flatMap(({ workloads }) => Object.entries(workloads))) {
+      if (podsOf(name).filter(isWell).length < replicas - 1) short.add(name);
+    }
+  });
+}, 600_000);
+
+afterAll(async () => {
+  stopping.abort();
+  await temporal.close();
+  kube.close();
+  await stack.stop();
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+async function createNodeClass({ pool }: Round): Promise<void> {
+  const discovery = [{ tags: { 'karpenter.sh/discovery': stack.cluster } }];
+  await kube.create('EC2NodeClass', {
+    metadata: { name: pool },
+    spec: {
+      role: 'StowageNodeRole-stowage-local',
+      amiSelectorTerms: [{ alias: 'al2023@latest' }],
+      subnetSelectorTerms: discovery,
+      securityGroupSelectorTerms: discovery,
+    },
+  } as unknown as NewObject<Kinds['EC2NodeClass']>);
+}
+
+/** The round's pool may launch these types; all of its nodes may go at once. */
+async function allow({ pool }: Round, instanceTypes: Iterable<string>): Promise<void> {
+  const requirements = [
+    { key: labels.capacityType, operator: 'In', values: ['on-demand'] },
+    { key: labels.instanceType, operator: 'In', values: [...instanceTypes] },
+  ];
+  const nodeClassRef = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: pool };
+  const { spec } = nodePools.mustParse({
+    apiVersion: 'karpenter.sh/v1',
+    kind: 'NodePool',
+    metadata: { name: pool },
+    spec: {
+      template: { spec: { requirements, nodeClassRef } },
+      disruption: { consolidateAfter: '1s', budgets: [{ nodes: '100%' }] },
+    },
+  });
+  const { outcome } = await kube.create('NodePool', { metadata: { name: pool }, spec });
+  if (outcome === 'exists') await kube.patch('NodePool', { name: pool }, { spec });
+}
+
+/** Pods of the round's pool, of which one at a time may be away. */
+async function deploy({ pool, workloads }: Round, name: string): Promise<void> {
+  const { replicas, cpu, memory, avoids } = workloads[name]!;
+  const { metadata, spec } = deploymentOf(name, replicas, { cpu, memory });
+  const { template } = spec;
+  const matchExpressions = [
+    { key: labels.nodePool, operator: 'In' as const, values: [pool] },
+    ...(avoids.length === 0 ? [] : [{ key: labels.instanceType, operator: 'NotIn' as const, values: [...avoids] }]),
+  ];
+  const nodeAffinity = {
+    requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions }] },
+  };
+  await kube.create('Deployment', {
+    metadata,
+    spec: { ...spec, template: { ...template, spec: { ...template.spec, affinity: { nodeAffinity } } } },
+  });
+  await kube.create('PodDisruptionBudget', {
+    metadata: { name, namespace: 'default' },
+    spec: { maxUnavailable: 1, selector: { matchLabels: { app: name } } },
+  });
+}
+
+/** Waits until what the API server tells meets `condition`, event by event. */
+async function seen(what: string, condition: () => boolean): Promise<void> {
+  try {
+    await cache.until(condition, AbortSignal.timeout(patience.withinMs));
+  } catch (error) {
+    throw new Error(`${what} was not seen within ${patience.withinMs / 1000} s. ${state()}`, { cause: error });
+  }
+}
+
+function state(): string {
+  const claims = cache
+    .all('NodeClaim')
+    .map(({ metadata, status }) => [metadata.name, metadata.deletionTimestamp, status?.conditions]);
+  const pods = cache.all('Pod').map(({ metadata, spec, status }) => [metadata.name, spec.nodeName, status?.phase]);
+  return JSON.stringify({ claims, pods });
+}
+
+const claimsOf = ({ pool }: Round): NodeClaim[] =>
+  cache.all('NodeClaim').filter(({ metadata }) => metadata.labels?.[labels.nodePool] === pool);
+const nodesOf = ({ pool }: Round): Node[] =>
+  cache.all('Node').filter(({ metadata }) => metadata.labels?.[labels.nodePool] === pool);
+const podsOf = (app: string): Pod[] =>
+  cache.all('Pod').filter(({ metadata }) => metadata.labels?.['app'] === app && metadata.namespace === 'default');
+const allPods = ({ workloads }: Round): Pod[] => Object.keys(workloads).flatMap(podsOf);
+
+const sizeOf = ({ workloads }: Round): number =>
+  Object.values(workloads).reduce((sum, { replicas }) => sum + replicas, 0);
+
+const typeOf = ({ metadata }: NodeClaim): string => metadata.labels?.[labels.instanceType] ?? '';
+const is = (type: string) => (claim: NodeClaim) => isTrue(claim.status?.conditions, type);
+/** The replacement, once it has an instance. */
+const launched = (round: Round): NodeClaim[] =>
+  claimsOf(round).filter((claim) => typeOf(claim) === round.after && is('Launched')(claim));
+const isTainted = ({ spec }: Node): boolean => spec?.taints?.some(({ key }) => key === taints.disrupted.key) ?? false;
+const isUnschedulable = ({ status }: Pod): boolean =>
+  status?.conditions?.some(({ type, status: value }) => type === 'PodScheduled' && value === 'False') ?? false;
+const isWell = ({ metadata, status }: Pod): boolean =>
+  status?.phase === 'Running' && metadata.deletionTimestamp === undefined;
+
+/** Every pod of the round runs, and none is going. */
+function runs({ workloads }: Round): boolean {
+  return Object.entries(workloads).every(([name, { replicas }]) => {
+    const pods = podsOf(name);
+    return pods.length === replicas && pods.every(isWell);
+  });
+}
+
+/** Exactly nodes of these types, and all are Ready. */
+function hasReady(round: Round, types: readonly string[]): boolean {
+  const claims = claimsOf(round);
+  return claims.every(is('Ready')) && claims.map(typeOf).sort().join() === [...types].sort().join();
+}
+
+async function instancesOf({ pool }: Round): Promise<InstanceView[]> {
+  return (await cloud.instances()).filter(({ tags }) => tags['karpenter.sh/nodepool'] === pool);
+}
+
+/** The round's one consolidation, as soon as it is there. */
+async function decided({ pool }: Round): Promise<WorkflowHandle<typeof consolidate>> {
+  const { workflow } = new Client({ connection: temporal });
+  const query = `WorkflowType = "consolidate" AND StowageNodePool = "${pool}" AND ExecutionStatus = "Running"`;
+  return observe(
+    `a consolidation of ${pool}`,
+    async () => {
+      for await (const { workflowId, runId } of workflow.list({ query })) {
+        return workflow.getHandle<typeof consolidate>(workflowId, runId);
+      }
+      return undefined;
+    },
+    patience,
+    () => Promise.resolve(state()),
+  );
+}
+
+async function phaseIs(move: WorkflowHandle, phase: string): Promise<void> {
+  let last = '';
+  await observe(
+    `${move.workflowId} being ${phase}`,
+    async () => {
+      last = await move.query(phaseQuery).catch((error: unknown) => String(error));
+      return last === phase ? true : undefined;
+    },
+    patience,
+    () => Promise.resolve(last),
+  );
+}
+
+const kill = (): Promise<void> => stack.stopComponent('stowage', true);
+const restart = (): Promise<void> => stack.startComponent('stowage');
+
+/** One node with all pods instead of several, and nothing left of what led there. */
+async function finished(round: Round, move: WorkflowHandle<typeof consolidate>): Promise<void> {
+  const { before, after, savedPerHour } = round;
+  const result = await move.result();
+  expect(result).toMatchObject({ outcome: 'done', savedPerHour });
+  expect(result.terminated).toHaveLength(before.length);
+  expect(result.replacements).toHaveLength(1);
+
+  await seen('all pods on the new node', () => runs(round) && claimsOf(round).length === 1);
+  const [claim] = claimsOf(round);
+  expect(claim?.metadata.name).toBe(result.replacements?.[0]);
+  expect(claim?.metadata.deletionTimestamp).toBeUndefined();
+  expect(typeOf(claim!)).toBe(after);
+  // Nothing is held back by a finalizer: of claims and nodes there is no other left, on its way out or not.
+  await seen('the one node alone', () => nodesOf(round).length === 1);
+  const [node] = nodesOf(round);
+  expect(node?.metadata.deletionTimestamp).toBeUndefined();
+  expect(isTainted(node!)).toBe(false);
+  expect(new Set(allPods(round).map(({ spec }) => spec.nodeName))).toEqual(new Set([node?.metadata.name]));
+  // One instance was launched for all, and those that it stands for are gone.
+  const instances = await instancesOf(round);
+  expect(instances.map(({ instanceType, state }) => `${instanceType} ${state}`).sort()).toEqual(
+    [`${after} running`, ...before.map((type) => `${type} terminated`)].sort(),
+  );
+  expect([...homeless]).toEqual([]);
+  expect([...short]).toEqual([]);
+}
+
+describe('a consolidation outlives the process', () => {
+  test('2 yellow and 3 red pods end on one node for less, though it is paused in the middle and the process killed meanwhile', async () => {
+    const round = example;
+    const disrupt = new Client({ connection: temporal }).workflow.getHandle(workflowIds.disrupt(stack.cluster));
+    const scope = { kind: 'nodePool', name: round.pool } as const;
+    stack.freeze('node-joiner', true);
+    await allow(round, new Set([...round.before, round.after]));
+    const move = await decided(round);
+    await seen('a replacement that is launched', () => launched(round).length > 0);
+    expect(nodesOf(round).filter(isTainted)).toHaveLength(round.before.length);
+
+    await disrupt.executeUpdate(pauseUpdate, { args: [{ scope, actor: 'ann', reason: 'a release is under way' }] });
+    await seen('no taint any more', () => !nodesOf(round).some(isTainted));
+    await phaseIs(move, 'paused');
+    await kill();
+    stack.freeze('node-joiner', false);
+    await restart();
+
+    // The replacement comes up meanwhile, and still nothing goes.
+    await seen('the replacement up', () => hasReady(round, [...round.before, round.after]));
+    await phaseIs(move, 'paused');
+    expect(nodesOf(round).some(isTainted)).toBe(false);
+    expect(claimsOf(round).filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([]);
+    expect(runs(round)).toBe(true);
+
+    await disrupt.executeUpdate(resumeUpdate, { args: [{ scope, actor: 'ann' }] });
+    await finished(round, move);
+  }, 600_000);
+
+  test('killed in each of its steps, it takes up where it was, and does nothing twice', async () => {
+    const round = pair;
+    const pods = new Set(allPods(round).map(({ metadata }) => metadata.uid));
+    const isNew = ({ metadata }: Pod): boolean => !pods.has(metadata.uid);
+    // An instance is launched, and its answer never comes.
+    await cloud.addFault({ kind: 'lost', action: 'CreateFleet', containing: `"${round.pool}-` });
+    // Long enough to be seen on a slow machine; nothing waits for it to pass.
+    await cloud.configure({ shuttingDownMs: 15_000 });
+    stack.freeze('node-joiner', true);
+    await allow(round, new Set([...round.before, round.after]));
+    const move = await decided(round);
+    await phaseIs(move, 'validating');
+    await kill();
+    expect(nodesOf(round).some(isTainted)).toBe(false);
+    await restart();
+
+    await seen('a taint', () => nodesOf(round).some(isTainted));
+    await kill();
+    await restart();
+
+    await observe(
+      'a launch',
+      async () => ((await cloud.faults()).length === 0 ? true : undefined),
+      patience,
+      () => Promise.resolve(state()),
+    );
+    await kill();
+    expect((await instancesOf(round)).filter(({ instanceType }) => instanceType === round.after)).toHaveLength(1);
+    await restart();
+
+    await seen('a replacement that is launched', () => launched(round).length > 0);
+    await kill();
+    expect(nodesOf(round).filter(isTainted)).toHaveLength(round.before.length);
+    expect(allPods(round).some(isNew)).toBe(false);
+    stack.freeze('node-joiner', false);
+    await restart();
+
+    await seen('an evicted pod', () => allPods(round).some(isNew));
+    await kill();
+    expect(claimsOf(round).some(({ metadata }) => metadata.deletionTimestamp !== undefined)).toBe(true);
+    await restart();
+
+    await seen('an instance that ends', () => claimsOf(round).some(is('InstanceTerminating')));
+    await kill();
+    expect((await instancesOf(round)).some(({ state }) => state !== 'running')).toBe(true);
+    await restart();
+    await finished(round, move);
+  }, 600_000);
+});
