@@ -70,7 +70,5 @@ export function canonicalText(requirements: Requirements): string {
 /** The written form, sorted by key and operator. */
 export function writeRequirements(requirements: Requirements): WrittenRequirement[] {
   const keys = [...requirements.keys()].sort();
-  return keys.flatMap((key) =>
-    write(key, requirements.get(key)!).sort((a, b) => (a.operator < b.operator ? -1 : a.operator > b.operator ? 1 : 0)),
-  );
+  return keys.flatMap((key) => write(key, requirements.get(key)!).sort((a, b) => (a.operator < b.operator ? -1 : 1)));
 }

@@ -57,8 +57,9 @@ describe('domains that a spread rule counts', () => {
   });
 
   test('a node without the label is in none', () => {
-    const bare = node('bare');
-    delete bare.metadata.labels![zone];
+    const labelled = node('bare');
+    const others = Object.entries(labelled.metadata.labels ?? {}).filter(([key]) => key !== zone);
+    const bare = { ...labelled, metadata: { ...labelled.metadata, labels: Object.fromEntries(others) } };
     const result = plan(packingInput({ pods: web(4, spread()), nodes: [bare] }, { types: only('zone-a', 'zone-b') }));
     expect(zonesOf(result, [bare])).toEqual({ 'zone-a': 2, 'zone-b': 2 });
   });
