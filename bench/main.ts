@@ -199,6 +199,8 @@ async function bench(options: BenchOptions): Promise<number> {
       const result = await measureConsolidations(peer, files, timeouts);
       results.push(result);
       say(`${caseName(files)}: ${['done', ...result.problems].join('\n    ')}`);
+      // What is known so far is not lost when somebody has no time for the rest.
+      keep(results, options);
     });
     return report(results, options);
   }
@@ -258,10 +260,14 @@ async function scaleDown(
   }
 }
 
+function keep(results: readonly ConsolidationResult[], { json }: Pick<BenchOptions, 'json'>): void {
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify({ results }, null, 1)}\n`);
+}
+
 function report(results: readonly ConsolidationResult[], { json }: BenchOptions): number {
   const summary = consolidationSummary(results);
   process.stdout.write(`${consolidationTable(results)}\n${summary === undefined ? '' : `${summary}\n`}`);
-  if (json !== undefined) writeFileSync(json, `${JSON.stringify({ results }, null, 1)}\n`);
+  keep(results, { json });
   return results.some((result) => result.problems.length > 0) ? 1 : 0;
 }
 
