@@ -21,14 +21,16 @@ export interface LiveWorld {
 export async function startLiveWorld(name: string): Promise<LiveWorld> {
   const folder = mkdtempSync(join(tmpdir(), `stowage-${name}-`));
   const stack = await startStack({ folder, name, parts: stackParts });
+  const kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: `${name}-test` });
   const temporal = await Connection.connect({ address: stack.temporalAddress ?? '' });
   return {
     stack,
-    kube: createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: `${name}-test` }),
+    kube,
     cloud: new CloudProxyControl(stack.awsEndpoint ?? ''),
     temporal,
     stop: async () => {
       await temporal.close();
+      kube.close();
       await stack.stop();
       rmSync(folder, { recursive: true, force: true });
     },

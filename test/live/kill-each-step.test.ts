@@ -1,25 +1,22 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Client, Connection } from '@temporalio/client';
-import type { WorkflowHandle } from '@temporalio/client';
+import { Client } from '@temporalio/client';
+import type { WorkflowHandle, Connection } from '@temporalio/client';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { nodePools } from '../../api/karpenter/node-pool.js';
 import type { Node, Pod } from '../../api/kubernetes.js';
 import { labels, taints } from '../../api/labels.js';
 import { isTrue } from '../../core/conditions.js';
 import { workflowIds } from '../../core/ids.js';
-import { CloudProxyControl, type InstanceView } from '../../devstack/cloud-proxy/control.js';
-import { stackParts } from '../../devstack/components.js';
+import type { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
+import { type InstanceView } from '../../devstack/cloud-proxy/control.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { deploymentOf } from '../../devstack/deployment.js';
-import { startStack, type Stack } from '../../devstack/stack.js';
+import type { Stack } from '../../devstack/stack.js';
 import { createClusterCache } from '../../kube/cache.js';
-import { createKubeClient } from '../../kube/client.js';
-import type { ClusterCache, Kinds, NewObject } from '../../kube/port.js';
+import type { ClusterCache, KubeClient } from '../../kube/port.js';
 import type { consolidate } from '../../workflows/consolidate.js';
 import { pauseUpdate, phaseQuery, resumeUpdate } from '../../workflows/messages.js';
+import { createNodeClass, startLiveWorld, type LiveWorld } from './world.js';
 
 /*
  * The process dies by SIGKILL in the middle of every step of a consolidation, and the consolidation finishes as if nothing
@@ -65,9 +62,9 @@ const pair: Round = {
 };
 const rounds = [example, pair];
 
-let folder: string;
+let world: LiveWorld;
 let stack: Stack;
-let kube: ReturnType<typeof createKubeClient>;
+let kube: KubeClient;
 let cache: ClusterCache;
 let cloud: CloudProxyControl;
 let temporal: Connection;
@@ -79,15 +76,12 @@ const short = new Set<string>();
 const patience = { withinMs: 120_000 };
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'stowage-kills-'));
-  stack = await startStack({ folder, name: 'kills', parts: stackParts });
-  kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: 'kill-each-step-test' });
-  cloud = new CloudProxyControl(stack.awsEndpoint ?? '');
-  temporal = await Connection.connect({ address: stack.temporalAddress ?? '' });
+  world = await startLiveWorld('kills');
+  ({ stack, kube, cloud, temporal } = world);
   cache = createClusterCache({ client: kube, kinds: ['Pod', 'Node', 'NodeClaim'] });
   await cache.start(stopping.signal);
   for (const round of rounds) {
-    await createNodeClass(round);
+    await createNodeClass(world, round.pool);
     // Pods first: one plan sees all of them.
     for (const name of Object.keys(round.workloads)) await deploy(round, name);
   }
@@ -105,24 +99,8 @@ beforeAll(async () => {
 
 afterAll(async () => {
   stopping.abort();
-  await temporal.close();
-  kube.close();
-  await stack.stop();
-  rmSync(folder, { recursive: true, force: true });
+  await world.stop();
 }, 60_000);
-
-async function createNodeClass({ pool }: Round): Promise<void> {
-  const discovery = [{ tags: { 'karpenter.sh/discovery': stack.cluster } }];
-  await kube.create('EC2NodeClass', {
-    metadata: { name: pool },
-    spec: {
-      role: 'StowageNodeRole-stowage-local',
-      amiSelectorTerms: [{ alias: 'al2023@latest' }],
-      subnetSelectorTerms: discovery,
-      securityGroupSelectorTerms: discovery,
-    },
-  } as unknown as NewObject<Kinds['EC2NodeClass']>);
-}
 
 /** The round's pool may launch these types; all of its nodes may go at once. */
 async function allow({ pool }: Round, instanceTypes: Iterable<string>): Promise<void> {
