@@ -16,8 +16,6 @@ import type { DisruptionView } from './contract.js';
 import type { ActivityDeps } from './deps.js';
 import { nominatedNodes } from './nominations.js';
 
-export { candidateOf } from './cluster.js';
-
 /** The cluster as one look at it, with what `disrupt` knows besides. */
 export interface DisruptionContext extends CandidateContext, LimitsContext {
   readonly views: readonly NodeView[];

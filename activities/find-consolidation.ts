@@ -3,14 +3,13 @@ import type { NodeView } from '../disruption/candidates.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput } from '../disruption/consolidation/types.js';
 import { consolidatableAt } from '../disruption/emptiness.js';
 import type { PoolRules } from '../disruption/pool-rules.js';
-import { nameOf } from './cluster.js';
+import { candidateOf, nameOf } from './cluster.js';
 import type { ClusterChanges } from './cluster-changes.js';
 import type { ActivityDeps } from './deps.js';
 import type { Finding, Found } from './decision-record.js';
 import type { DisruptionContext } from './disruption-context.js';
 import {
   allowedFor,
-  candidateOf,
   memoryOf,
   pausableOf,
   poolNameOf,

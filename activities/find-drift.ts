@@ -4,11 +4,11 @@ import { conditionOf, isTrue } from '../core/conditions.js';
 import { isReschedulable, podKey } from '../disruption/pods.js';
 import { compareText } from '../packing/compare.js';
 import type { Plan } from '../packing/types.js';
-import { nameOf } from './cluster.js';
+import { candidateOf, nameOf } from './cluster.js';
 import type { ActivityDeps } from './deps.js';
 import type { Finding, Found } from './decision-record.js';
 import type { DisruptionContext } from './disruption-context.js';
-import { allowedFor, candidateOf, pausableOf, poolNameOf, whyPaused } from './disruption-context.js';
+import { allowedFor, pausableOf, poolNameOf, whyPaused } from './disruption-context.js';
 import { emptyThenOldest } from './drift-order.js';
 import { packingInput } from './packing-input.js';
 

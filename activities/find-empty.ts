@@ -1,6 +1,7 @@
 import { emptyNodes } from '../disruption/emptiness.js';
+import { candidateOf } from './cluster.js';
 import type { DisruptionContext } from './disruption-context.js';
-import { allowedFor, candidateOf, pausableOf, whyPaused } from './disruption-context.js';
+import { allowedFor, pausableOf, whyPaused } from './disruption-context.js';
 import type { Found } from './decision-record.js';
 
 /** One payload holds this many candidates at most; the others are found in the next look. */

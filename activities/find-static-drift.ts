@@ -5,11 +5,11 @@ import { whyNotCandidate } from '../disruption/candidates.js';
 import { isStatic, staticCounts, staticDriftRoom } from '../disruption/static-capacity.js';
 import { compareText } from '../packing/compare.js';
 import { blankClaim } from './blank-claim.js';
-import { nameOf } from './cluster.js';
+import { candidateOf, nameOf } from './cluster.js';
 import type { Finding, Found } from './decision-record.js';
 import type { ActivityDeps } from './deps.js';
 import type { DisruptionContext } from './disruption-context.js';
-import { allowedFor, candidateOf, pausableOf, poolNameOf, whyPaused } from './disruption-context.js';
+import { allowedFor, pausableOf, poolNameOf, whyPaused } from './disruption-context.js';
 import { emptyThenOldest } from './drift-order.js';
 import { replacementsIn } from './replicas.js';
 

@@ -10,8 +10,9 @@ import { Cells, type Cell } from './cells.js';
 import { Company } from './company.js';
 import type { Feasibility } from './feasibility.js';
 import { bestSeed } from './seed.js';
-import { hostRoom, selectsOwn } from './host-rules.js';
-import { attach, roomFor, type NodeState } from './node-states.js';
+import { allows } from './admission.js';
+import { hostRoom } from './host-rules.js';
+import { putDown, roomFor, type NodeState } from './node-states.js';
 import { Outlook } from './outlook.js';
 import type { Part, Target } from './part.js';
 
@@ -83,20 +84,7 @@ export class Assigner {
   }
 
   putOn(node: NodeState, podClass: PodClass, rules: Rules, pods: readonly Pod[]): void {
-    const demand = this.feasibility.demand(podClass);
-    for (let d = 0; d < demand.length; d++) node.free[d] = node.free[d]! - pods.length * demand[d]!;
-    node.pods.push(...pods);
-    const isRuled = rules.spread.length + rules.affinity.length > 0;
-    for (const pod of pods) {
-      const landed = { podClass, rules, pod };
-      node.landed?.push(landed);
-      if (isRuled) node.ruled?.push(landed);
-    }
-    node.ports.push(...podClass.shape.hostPorts);
-    if (node.attach !== undefined) {
-      for (const pod of pods)
-        if (pod.spec.volumes !== undefined) attach(node.attach.attached, this.volumes.attached(pod));
-    }
+    putDown(node, { podClass, rules, pods }, this.feasibility.demand(podClass), this.volumes);
     this.ledger.record(rules, pods.length, ({ hostname, key }) => {
       if (hostname) return node.host;
       const index = this.compiled.space.find(key);
@@ -178,30 +166,10 @@ export class Assigner {
 
   /** Whether one more pod may be there. */
   allows(rules: Rules, domainOf: (key: string) => string | undefined): boolean {
-    const { ledger } = this;
-    for (const group of rules.spread) {
-      const domain = domainOf(group.key);
-      if (domain === undefined) return false;
-      const self = selectsOwn(rules, group) ? 1 : 0;
-      if (ledger.count(group, domain) + self - ledger.least(group) > group.maxSkew) return false;
-    }
-    for (const group of rules.antiAffinity) {
-      const domain = domainOf(group.key);
-      if (domain !== undefined && ledger.count(group, domain) > 0) return false;
-    }
-    for (const group of rules.matched) {
-      if (group.kind !== 'antiAffinity' || group.hostname) continue;
-      const domain = domainOf(group.key);
-      if (domain !== undefined && ledger.owners(group, domain) > 0) return false;
-    }
-    return rules.affinity.every((group) => this.attracts(rules, group, domainOf(group.key)));
+    return allows(this.ledger, rules, domainOf, this.begins);
   }
 
-  private attracts(rules: Rules, group: Group, domain: string | undefined): boolean {
-    if (domain === undefined) return false;
-    if (this.ledger.total(group) > 0) return this.ledger.count(group, domain) > 0;
-    return selectsOwn(rules, group) && this.seed(group) === domain;
-  }
+  private readonly begins = (group: Group, domain: string): boolean => this.seed(group) === domain;
 
   /** The domain in which a group of pods that want to be together begins: where most of them can be, then the cheapest. */
   private seed(group: Group): string | undefined {

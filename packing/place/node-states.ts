@@ -10,6 +10,7 @@ import type { NodeView } from '../compile/nodes.js';
 import { hostPorts, type HostPort } from '../compile/pod-key.js';
 import { isNodeBound } from '../compile/pod-requests.js';
 import { toleratingDaemons } from '../compile/pools.js';
+import type { Volumes } from '../compile/volumes.js';
 import { parseResource } from '../../core/resources.js';
 import type { Pod } from '../../api/kubernetes.js';
 
@@ -181,6 +182,27 @@ export function canAttach(
     if (more.size > 0 && (there?.size ?? 0) + more.size > limit) return false;
   }
   return true;
+}
+
+/** Puts pods of the pass on the node. Counts are not touched. */
+export function putDown(
+  node: NodeState,
+  { podClass, rules, pods }: Omit<Landed, 'pod'> & { readonly pods: readonly Pod[] },
+  demand: Float64Array,
+  volumes: Volumes,
+): void {
+  for (let d = 0; d < demand.length; d++) node.free[d] = node.free[d]! - pods.length * demand[d]!;
+  const isRuled = rules.spread.length + rules.affinity.length > 0;
+  for (const pod of pods) {
+    const landed = { podClass, rules, pod };
+    node.pods.push(pod);
+    node.landed?.push(landed);
+    if (isRuled) node.ruled?.push(landed);
+    if (node.attach !== undefined && pod.spec.volumes !== undefined) {
+      attach(node.attach.attached, volumes.attached(pod));
+    }
+  }
+  node.ports.push(...podClass.shape.hostPorts);
 }
 
 /** Takes a pod of the pass off the node again; what its volumes attached is the caller's. Counts are not touched. */

@@ -2,6 +2,7 @@ import type { Compiled } from '../compiled.js';
 import type { Group } from '../topology/groups.js';
 import type { Ledger } from '../topology/ledger.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
+import { keepsSkew } from './admission.js';
 import { selectsOwn } from './host-rules.js';
 
 type DomainOf = (key: string) => string | undefined;
@@ -31,7 +32,7 @@ export class Outlook {
     this.count(own, there, 1);
     let isOpen = false;
     for (const place of places) {
-      isOpen = this.allows(rules.spread, own, place);
+      isOpen = rules.spread.every((group) => keepsSkew(this.ledger, group, place(group.key), own.includes(group)));
       if (isOpen) break;
     }
     this.count(own, there, -1);
@@ -43,15 +44,6 @@ export class Outlook {
       const domain = domainOf(group.key);
       if (domain !== undefined) this.ledger.addSelected(group, domain, pods);
     }
-  }
-
-  private allows(spread: readonly Group[], own: readonly Group[], domainOf: DomainOf): boolean {
-    return spread.every((group) => {
-      const domain = domainOf(group.key);
-      if (domain === undefined) return false;
-      const self = own.includes(group) ? 1 : 0;
-      return this.ledger.count(group, domain) + self - this.ledger.least(group) <= group.maxSkew;
-    });
   }
 
   /** Whether more pods of the pass have the rule than the next one. */

@@ -1,26 +1,17 @@
-import type { Pod } from '../../api/kubernetes.js';
 import type { Compiled } from '../compiled.js';
-import type { PodClass } from '../compile/classes.js';
 import type { Feasibility } from '../place/feasibility.js';
-import { hostRoom } from '../place/host-rules.js';
-import { attach, roomFor, takeOff, type Landed, type NodeState } from '../place/node-states.js';
+import { allows, hasCompany, isFree } from '../place/admission.js';
+import { hostRoom, type Comer } from '../place/host-rules.js';
+import { putDown, roomFor, takeOff, type Landed, type NodeState } from '../place/node-states.js';
 import type { Group } from '../topology/groups.js';
 import type { Ledger } from '../topology/ledger.js';
 import type { Rules } from '../topology/rules.js';
-import { allows, hasCompany } from './admission.js';
 
 interface BerthContext {
   readonly compiled: Compiled;
   readonly feasibility: Feasibility;
   readonly ledger: Ledger;
   readonly nodes: readonly NodeState[];
-}
-
-/** Who asks for a berth. */
-interface Comer {
-  readonly podClass: PodClass;
-  readonly rules: Rules;
-  readonly pod: Pod;
 }
 
 /** Of more nodes, the first. */
@@ -83,32 +74,19 @@ export class Berths {
 
   /** Whether the pod can be taken away alone: nobody there is there for it. */
   isFree({ landed = [], host }: NodeState, { rules, pod }: Landed): boolean {
-    return !rules.matched.some(
-      (group) =>
-        group.kind === 'affinity' &&
-        group.hostname &&
-        this.context.ledger.count(group, host) === 1 &&
-        landed.some((other) => other.pod !== pod && other.rules.hostAffinity.includes(group)),
-    );
+    const others = landed.filter((other) => other.pod !== pod);
+    return isFree(this.context.ledger, rules, host, others);
   }
 
   put(node: NodeState, { podClass, rules, pod }: Comer): void {
     const { feasibility, compiled } = this.context;
     const demand = feasibility.demand(podClass);
     const attached = node.attach === undefined ? undefined : [...node.attach.attached].map(copied);
-    const landed = { podClass, rules, pod };
-    for (let d = 0; d < demand.length; d++) node.free[d] = node.free[d]! - demand[d]!;
-    node.pods.push(pod);
-    node.landed?.push(landed);
-    if (rules.spread.length + rules.affinity.length > 0) node.ruled?.push(landed);
-    node.ports.push(...podClass.shape.hostPorts);
-    if (node.attach !== undefined && pod.spec.volumes !== undefined) {
-      attach(node.attach.attached, compiled.volumes.attached(pod));
-    }
+    putDown(node, { podClass, rules, pods: [pod] }, demand, compiled.volumes);
     this.record(node, rules, 1);
     this.undoing.push(() => {
       this.record(node, rules, -1);
-      takeOff(node, landed, demand);
+      takeOff(node, { podClass, rules, pod }, demand);
       if (attached === undefined) return;
       node.attach!.attached.clear();
       for (const [driver, volumes] of attached) node.attach!.attached.set(driver, volumes);

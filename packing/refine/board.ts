@@ -9,13 +9,13 @@ import type { Profile } from '../compile/universe.js';
 import type { OpenClaim } from '../output/claims.js';
 import { limitUse, type PoolLimit } from '../place/bin-problem.js';
 import type { Feasibility } from '../place/feasibility.js';
+import { allows, hasCompany, isFree } from '../place/admission.js';
 import { hostRoom } from '../place/host-rules.js';
 import { removePorts, type Landed, type NodeState } from '../place/node-states.js';
 import type { Outlook } from '../place/outlook.js';
 import type { Group } from '../topology/groups.js';
 import type { Ledger } from '../topology/ledger.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
-import { allows, hasCompany } from './admission.js';
 import { Berths } from './berths.js';
 
 /** A node to launch while pods come and go: everything that a further pod has to fit in with. */
@@ -283,14 +283,8 @@ export class Board {
   }
 
   /** Whether a pod of the member can be taken away alone: nobody there is there for it. */
-  isFree({ members, host }: Draft, member: DraftMember): boolean {
-    return !member.rules.matched.some(
-      (group) =>
-        group.kind === 'affinity' &&
-        group.hostname &&
-        this.context.ledger.count(group, host) === 1 &&
-        members.some(({ rules }) => rules.hostAffinity.includes(group)),
-    );
+  isFree({ members, host }: Draft, { rules }: DraftMember): boolean {
+    return isFree(this.context.ledger, rules, host, members);
   }
 
   private choose(standing: Standing, pod: Pod, taste: Taste): Move | undefined {

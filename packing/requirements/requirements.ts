@@ -1,5 +1,6 @@
 import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
 import { labelAliases } from '../../api/labels.js';
+import { compareText } from '../compare.js';
 import { describe, intersect, isImpossible, requirementOf, single, write, type Requirement } from './requirement.js';
 import type { WrittenRequirement } from './requirement.js';
 
@@ -70,5 +71,5 @@ export function canonicalText(requirements: Requirements): string {
 /** The written form, sorted by key and operator. */
 export function writeRequirements(requirements: Requirements): WrittenRequirement[] {
   const keys = [...requirements.keys()].sort();
-  return keys.flatMap((key) => write(key, requirements.get(key)!).sort((a, b) => (a.operator < b.operator ? -1 : 1)));
+  return keys.flatMap((key) => write(key, requirements.get(key)!).sort((a, b) => compareText(a.operator, b.operator)));
 }

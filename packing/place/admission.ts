@@ -1,0 +1,67 @@
+import type { Group } from '../topology/groups.js';
+import type { Ledger } from '../topology/ledger.js';
+import type { Rules } from '../topology/rules.js';
+import { selectsOwn } from './host-rules.js';
+
+type DomainOf = (key: string) => string | undefined;
+
+const anywhere = (): boolean => true;
+
+/**
+ * Whether the rules of topology allow one more pod in these domains. `begins` says whether the first of those that want to be
+ * together may be in a domain: anywhere, if nothing else is said.
+ */
+export function allows(
+  ledger: Ledger,
+  rules: Rules,
+  domainOf: DomainOf,
+  begins: (group: Group, domain: string) => boolean = anywhere,
+): boolean {
+  if (!rules.spread.every((group) => keepsSkew(ledger, group, domainOf(group.key), selectsOwn(rules, group))))
+    return false;
+  for (const group of rules.antiAffinity) {
+    const domain = domainOf(group.key);
+    if (domain !== undefined && ledger.count(group, domain) > 0) return false;
+  }
+  for (const group of rules.matched) {
+    if (group.hostname || group.kind !== 'antiAffinity') continue;
+    const domain = domainOf(group.key);
+    if (domain !== undefined && ledger.owners(group, domain) > 0) return false;
+  }
+  return rules.affinity.every((group) => {
+    const domain = domainOf(group.key);
+    if (domain === undefined) return false;
+    if (ledger.total(group) > 0) return ledger.count(group, domain) > 0;
+    return selectsOwn(rules, group) && begins(group, domain);
+  });
+}
+
+/** Whether one more pod in the domain, which counts there if the rule selects it, is within the rule's skew. */
+export function keepsSkew(ledger: Ledger, group: Group, domain: string | undefined, counts: boolean): boolean {
+  if (domain === undefined) return false;
+  return ledger.count(group, domain) + (counts ? 1 : 0) - ledger.least(group) <= group.maxSkew;
+}
+
+/** Whether required affinity to the host name is met there, or the pod may be the first of its company. */
+export function hasCompany(ledger: Ledger, rules: Rules, host: string | undefined): boolean {
+  return rules.hostAffinity.every(
+    (group) =>
+      (host !== undefined && ledger.count(group, host) > 0) || (ledger.total(group) === 0 && selectsOwn(rules, group)),
+  );
+}
+
+/** Whether a pod can be taken off the host alone: none of those with `others` for rules is there for it. */
+export function isFree(
+  ledger: Ledger,
+  rules: Rules,
+  host: string,
+  others: readonly { readonly rules: Rules }[],
+): boolean {
+  return !rules.matched.some(
+    (group) =>
+      group.kind === 'affinity' &&
+      group.hostname &&
+      ledger.count(group, host) === 1 &&
+      others.some((other) => other.rules.hostAffinity.includes(group)),
+  );
+}
