@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { disruptionPolicySpec } from '../api/stowage/disruption-policy.js';
 import type { DriftRollout } from '../api/stowage/disruption-policy.js';
-import { backOffMs, isStopped, waveSize } from './rollout.js';
+import { backOffMs, isStopped, lookAgainMs, waveSize } from './rollout.js';
 
 const rollout = (more: object = {}): DriftRollout => disruptionPolicySpec.parse({ driftRollout: more }).driftRollout!;
 
@@ -38,4 +38,8 @@ test.each([
 
 test('back-off doubles from a minute to an hour', () => {
   expect([0, 1, 2, 3, 6, 7, 50].map((failures) => backOffMs(failures) / 60_000)).toEqual([0, 1, 2, 4, 32, 60, 60]);
+});
+
+test('blocked nodes are looked at again after ten seconds, and ever less often, at least every five minutes', () => {
+  expect([1, 2, 3, 5, 6, 50].map((looks) => lookAgainMs(looks) / 1000)).toEqual([10, 20, 40, 160, 300, 300]);
 });

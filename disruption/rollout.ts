@@ -34,3 +34,14 @@ const longestBackOffMs = 3_600_000;
 export function backOffMs(failures: number): number {
   return failures <= 0 ? 0 : Math.min(longestBackOffMs, firstBackOffMs * 2 ** (failures - 1));
 }
+
+const firstLookMs = 10_000;
+const longestLookMs = 5 * 60_000;
+
+/**
+ * How long until it is looked again whether drifted nodes may go, after `looks` in a row at which none might: Karpenter's
+ * 10 s first, for most blocks pass with a pod that moves; doubling to five minutes, for some never pass.
+ */
+export function lookAgainMs(looks: number): number {
+  return Math.min(longestLookMs, firstLookMs * 2 ** Math.max(0, looks - 1));
+}

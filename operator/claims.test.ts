@@ -146,6 +146,35 @@ describe('operator', () => {
     await seen('terminate c1');
   });
 
+  test('a node that joined while nobody watched wakes its launch at the start; one that is initialized does not', async () => {
+    const up = claim('up', { status: { conditions: initialized(), providerID: 'fake:///a/i-2' } });
+    world.kube.put('NodeClaim', up);
+    world.kube.put('NodeClaim', claim('joined', { status: { providerID: 'fake:///a/i-1' } }));
+    world.kube.put('NodeClaim', claim('alone', { status: { providerID: 'fake:///a/i-3' } }));
+    for (const i of [1, 2]) {
+      world.kube.put('Node', { metadata: { name: `n${i}` }, spec: { providerID: `fake:///a/i-${i}` } });
+    }
+    await world.synced();
+
+    stops.push(watchClaims(context()));
+    await seen('nodeChanged');
+
+    expect(calls.filter((call) => call.startsWith('nodeChanged'))).toEqual(['nodeChanged uid-joined']);
+  });
+
+  test('a node that joined before its claim names the instance wakes the launch then', async () => {
+    world.kube.put('Node', { metadata: { name: 'n1' }, spec: { providerID: 'fake:///a/i-1' } });
+    world.kube.put('NodeClaim', claim('c1'));
+    await world.synced();
+    stops.push(watchClaims(context()));
+    await seen('launch c1');
+    expect(calls).not.toContain('nodeChanged uid-c1');
+
+    world.kube.put('NodeClaim', claim('c1', { status: { providerID: 'fake:///a/i-1' } }));
+
+    await seen('nodeChanged uid-c1');
+  });
+
   test('a node that changes wakes its launch, a heartbeat does not', async () => {
     world.kube.put('NodeClaim', claim('c1', { status: { providerID: 'fake:///a/i-1' } }));
     const node = { metadata: { name: 'n1' }, spec: { providerID: 'fake:///a/i-1' } };
@@ -153,6 +182,8 @@ describe('operator', () => {
     world.kube.put('Node', { ...node, status: { conditions: [condition] } });
     await world.synced();
     stops.push(watchClaims(context()));
+    await seen('nodeChanged uid-c1');
+    calls.length = 0;
 
     world.kube.put('Node', { ...node, status: { conditions: [{ ...condition, lastHeartbeatTime: 'later' }] } });
     await world.synced();

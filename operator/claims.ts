@@ -23,7 +23,7 @@ interface Settled {
 
 /**
  * Starts and signals the workflows of claims: `launchNode` for those without a node, `terminateNode` for those being
- * deleted, `rotateExpired` once initialized. At start this finds every claim, so what was missed is made up for.
+ * deleted, `rotateExpired` once initialized. At start this finds every claim and its node, so what was missed is made up for.
  */
 export function watchClaims(context: OperatorContext, againMs = terminateAgainMs): () => void {
   const { cache, log } = context;
@@ -34,6 +34,13 @@ export function watchClaims(context: OperatorContext, againMs = terminateAgainMs
     log,
   );
   const nodes = new WorkQueue('telling a launch of its node', (uid) => tellLaunch(context, uid), log);
+  /** A node may be there before anybody watches it: before the operator starts, or the claim knows its instance. */
+  const tellOfNode = (claim: NodeClaim): void => {
+    const { providerID } = claim.status ?? {};
+    if (providerID === undefined || isTrue(claim.status?.conditions, 'Initialized')) return;
+    if (!isManaged(context, claim.spec.nodeClassRef)) return;
+    if (cache.nodeByProviderId(providerID) !== undefined) nodes.add(claim.metadata.uid ?? '');
+  };
   const stops = [
     cache.on('NodeClaim', ({ type, object, previous }) => {
       const { name, uid } = identityOf(object);
@@ -42,6 +49,7 @@ export function watchClaims(context: OperatorContext, againMs = terminateAgainMs
         return;
       }
       queue.add(name);
+      if (previous?.status?.providerID !== object.status?.providerID) tellOfNode(object);
       if (previous !== undefined && becameInitialized(previous, object)) queueDisrupt(context, log);
     }),
     cache.on('Node', ({ type, object, previous }) => {
@@ -54,7 +62,10 @@ export function watchClaims(context: OperatorContext, againMs = terminateAgainMs
       // Nodes that a claim's own deletion waits for are watched by the drain itself.
     }),
   ];
-  for (const claim of cache.all('NodeClaim')) queue.add(claim.metadata.name ?? '');
+  for (const claim of cache.all('NodeClaim')) {
+    queue.add(claim.metadata.name ?? '');
+    tellOfNode(claim);
+  }
   return () => {
     for (const stop of stops) stop();
     queue.stop();

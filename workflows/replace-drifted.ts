@@ -9,7 +9,7 @@ import {
 } from '@temporalio/workflow';
 import type { RolloutRules, RolloutView } from '../activities/rollout-contract.js';
 import { workflowIds } from '../core/ids.js';
-import { backOffMs, isStopped, waveSize } from '../disruption/rollout.js';
+import { backOffMs, isStopped, lookAgainMs, waveSize } from '../disruption/rollout.js';
 import { workflowNow } from './clock.js';
 import type { Candidate, ClaimRef, ReplaceDriftedInput, ReplaceDriftedResult, RolloutState } from './messages.js';
 import { holdSignal, rolloutChangedSignal, searchAttributes } from './messages.js';
@@ -24,8 +24,6 @@ import type { Slot } from './slots.js';
 const hour = 3_600_000;
 /** How long the replacement of one node may take: launch and registration have shorter limits of their own. */
 const replaceWithinMs = hour;
-/** While drifted nodes may not go it is looked again this often. */
-const blockedRetryMs = 5 * 60_000;
 /** How long a stopped rollout waits for a person. */
 const stoppedMs = 30 * 24 * hour;
 const eventsPerRun = 4000;
@@ -58,6 +56,8 @@ class Rollout {
   private state: RolloutState;
   private changed = false;
   private slot: Slot | undefined;
+  /** Looks in a row at which no drifted node might go. */
+  private blockedLooks = 0;
   /** Workflow ids of the nodes that are being replaced. */
   private readonly replacing = new Set<string>();
 
@@ -126,7 +126,11 @@ class Rollout {
     if (rules === undefined) return undefined;
     if (drifted.length === 0 && blocked === 0) return this.finish();
     if (leftAlone !== undefined) return this.pause(`a change of policy: ${leftAlone}`, hour);
-    if (drifted.length === 0) return this.pause(`nodes that may not go: ${blockedBy ?? ''}`, blockedRetryMs);
+    if (drifted.length === 0) {
+      this.blockedLooks += 1;
+      return this.pause(`nodes that may not go: ${blockedBy ?? ''}`, lookAgainMs(this.blockedLooks));
+    }
+    this.blockedLooks = 0;
     if (approval === undefined || this.state.agreed) return undefined;
     const what = `a person to approve the replacement of ${drifted.length + blocked} nodes of ${this.input.nodePool}`;
     const { answer, by, reason } = await this.oversight.consent(approval, what);

@@ -167,19 +167,22 @@ describe('replaceDrifted', () => {
     await slotsGone();
   });
 
-  test('without drifted nodes it is done; without rules it hands back; with none free it waits', async () => {
+  test('without drifted nodes it is done; without rules it hands back; with none free it looks again, ever less often', async () => {
     nodes = [];
     await expect((await start()).result()).resolves.toMatchObject({ outcome: 'done', waves: 0 });
 
     const view = activities.rollout;
     let looks = 0;
     activities.rollout = (launched) =>
-      ++looks < 3
+      ++looks < 6
         ? ({ ...view(launched), blocked: 2, blockedBy: 'node-1: pod x' } as RolloutView)
         : { state: 'live', total: 8, drifted: [], blocked: 2, unwell: [] };
     const handle = await start();
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'handedBack' });
-    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(10 * minute);
+    // Blocked at five looks: 10, 20, 40, 80 and 160 seconds.
+    const duration = await rig.durationOf(handle);
+    expect(duration).toBeGreaterThanOrEqual(310_000);
+    expect(duration).toBeLessThan(10 * minute);
   });
 
   test('approval: asked once, a rejection ends it', async () => {
