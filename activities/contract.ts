@@ -53,12 +53,26 @@ export type PlanNodesResult =
       readonly firstReason?: string;
       /** Pods of leaving nodes that found no place. */
       readonly unplacedLeaving: number;
+      /** Where the pods of each node in `without` go, as far as they wait for something; absent: every claim counts for each. */
+      readonly leaving?: readonly LeavingPlan[];
       readonly pricePerHour: number;
       readonly lowerBoundPerHour: number;
       /** The plan was larger than one pass creates: plan again at once. */
       readonly more: boolean;
       readonly nominationMs: number;
     };
+
+/** What the pods of one leaving node wait for. */
+export interface LeavingPlan {
+  readonly node: string;
+  /** Indices of the plan's claims that they go to. */
+  readonly claims: readonly number[];
+  /** Claims of earlier passes that they go to and that are still coming up. */
+  readonly coming: readonly ClaimRef[];
+  /** How many found no place. */
+  readonly unplaced: number;
+  readonly firstReason?: string;
+}
 
 export interface CreatedClaim extends ClaimRef {
   readonly nodePool: string;

@@ -1,7 +1,5 @@
 import { cancellationSignal } from '@temporalio/activity';
-import type { Pod } from '../api/kubernetes.js';
-import { podKey } from '../disruption/pods.js';
-import type { Plan, Unschedulable } from '../packing/types.js';
+import type { Plan } from '../packing/types.js';
 import type { EventToPublish } from '../kube/port.js';
 import type { CacheMark } from '../workflows/messages.js';
 import { writeBufferStatus } from './buffers.js';
@@ -10,6 +8,7 @@ import { claimPlans } from './claim-plans.js';
 import type { PlanningActivities, PlanNodesInput, PlanNodesResult } from './contract.js';
 import type { ActivityDeps } from './deps.js';
 import { explainPod } from './explain-pod.js';
+import { leavingPlans } from './leaving-plans.js';
 import { learnMemory } from './learn-memory.js';
 import { packingInput } from './packing-input.js';
 import { notePlannedPods } from './planned-pods.js';
@@ -99,6 +98,7 @@ function publishPod(deps: ActivityDeps, key: string, event: Omit<EventToPublish,
 function compact(deps: ActivityDeps, plan: Plan, without: readonly string[]): PlanNodesResult {
   const { claims, typeLists } = claimPlans(plan.newNodeClaims.slice(0, claimsPerPass), podNamesPerPass);
   const [first] = plan.unschedulable;
+  const leaving = leavingPlans(deps, plan, without, claims.length);
   return {
     state: 'planned',
     claims,
@@ -107,16 +107,11 @@ function compact(deps: ActivityDeps, plan: Plan, without: readonly string[]): Pl
     onExistingNodes: plan.existingNodes.reduce((sum, { pods }) => sum + pods.length, 0),
     unschedulable: plan.unschedulable.length,
     ...(first === undefined ? {} : { firstReason: `${first.pod}: ${first.reason}` }),
-    unplacedLeaving: countLeaving(deps, plan.unschedulable, without),
+    unplacedLeaving: leaving.reduce((sum, { unplaced }) => sum + unplaced, 0),
+    ...(without.length === 0 ? {} : { leaving }),
     pricePerHour: plan.pricePerHour,
     lowerBoundPerHour: plan.lowerBoundPerHour,
     more: plan.newNodeClaims.length > claimsPerPass,
     nominationMs: deps.nominationMs,
   };
-}
-
-function countLeaving(deps: ActivityDeps, unschedulable: readonly Unschedulable[], without: readonly string[]): number {
-  if (without.length === 0 || unschedulable.length === 0) return 0;
-  const leaving = new Set(without.flatMap((node) => deps.cache.podsOnNode(node).map((pod: Pod) => podKey(pod))));
-  return unschedulable.filter(({ pod }) => leaving.has(pod)).length;
 }

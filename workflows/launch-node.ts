@@ -87,11 +87,11 @@ class Launch {
 
   /** Tells everybody who waits for this launch how it ended. */
   async settle(outcome: LaunchOutcome): Promise<void> {
-    const { notify, claim } = this.input;
+    const { notify, alsoNotify = [], claim } = this.input;
     this.progress.enter(outcome.outcome, { facts: { outcome: outcome.outcome } });
-    if (notify !== undefined) {
-      const news = { uid: claim.uid, outcome: outcome.outcome };
-      await tell(() => getExternalWorkflowHandle(notify).signal(replacementSettledSignal, news));
+    const news = { uid: claim.uid, outcome: outcome.outcome };
+    for (const waiter of notify === undefined ? [] : [notify, ...alsoNotify]) {
+      await tell(() => getExternalWorkflowHandle(waiter).signal(replacementSettledSignal, news));
     }
     const settled = this.providerId === undefined ? {} : { providerId: this.providerId };
     for (const asker of this.askers) {

@@ -130,6 +130,8 @@ export interface LaunchNodeInput {
   readonly nodePool: string;
   /** Told by `replacementSettledSignal` how it ended. */
   readonly notify?: string;
+  /** As `notify`, where several wait for the same node. */
+  readonly alsoNotify?: readonly string[];
   readonly reason?: string;
   /** Default 5 and 15 minutes (section 3.1, liveness). */
   readonly launchTimeoutMs?: number;

@@ -12,7 +12,6 @@ import { workflowNow } from './clock.js';
 import type {
   BatchSummary,
   CacheMark,
-  ClaimRef,
   LeavingNode,
   ProvisionInput,
   ProvisionState,
@@ -32,6 +31,8 @@ import { beginLaunch } from './node-launch.js';
 import { Progress } from './progress.js';
 import { activitiesOf } from './proxies.js';
 import { tell } from './relations.js';
+import { answerTo, waitersOf } from './replacement-answers.js';
+import type { Round } from './replacement-answers.js';
 
 type Planned = Extract<PlanNodesResult, { state: 'planned' }>;
 
@@ -125,17 +126,17 @@ class ProvisionRun {
     let round = 0;
     let plan: Planned;
     let more: boolean;
-    const created: CreatedClaim[] = [];
+    const rounds: Round[] = [];
     const rows: BatchSummary['claims'][number][] = [];
     do {
       plan = await this.plan();
       const fresh = await this.create(plan, round, requests);
-      created.push(...fresh);
+      rounds.push({ plan, created: fresh });
       rows.push(...fresh.map((claim) => rowOf(claim, plan.claims[claim.index])));
       more = plan.more && fresh.length > 0;
       round += 1;
     } while (more);
-    await this.answer(requests, created, plan);
+    await this.answer(requests, rounds);
     this.summarise(plan, rows);
   }
 
@@ -197,41 +198,31 @@ class ProvisionRun {
       [{ planId: `${this.chain}/${this.batches}/${round}`, claims: plan.claims, typeLists: plan.typeLists, reason }],
     );
     this.marks = [...this.marks, ...created.map(markOf)].slice(-marksKept);
-    await Promise.all(created.map((claim) => this.launch(claim, plan.claims[claim.index], requests)));
+    await Promise.all(created.map((claim) => this.launch(claim, plan, requests)));
     return created;
   }
 
-  private async launch(
-    claim: CreatedClaim,
-    plan: ClaimPlan | undefined,
-    requests: readonly ReplacementRequest[],
-  ): Promise<void> {
+  private async launch(claim: CreatedClaim, plan: Planned, requests: readonly ReplacementRequest[]): Promise<void> {
     const { cluster } = this.input;
-    const notify = requests[0]?.replyTo;
-    const { name, uid, nodePool } = claim;
+    const [notify, ...alsoNotify] = waitersOf(plan, claim.index, requests);
+    const { name, uid, nodePool, index } = claim;
+    const { podCount = 0, cheapest, why } = plan.claims[index] ?? {};
     await beginLaunch(
-      { cluster, claim: { name, uid }, nodePool, ...(notify === undefined ? {} : { notify }) },
       {
-        summary: `${name}: ${plan?.podCount ?? 0} pods, ${plan?.cheapest.instanceType ?? 'any type'}`,
-        details: plan?.why,
+        cluster,
+        claim: { name, uid },
+        nodePool,
+        ...(notify === undefined ? {} : { notify }),
+        ...(alsoNotify.length === 0 ? {} : { alsoNotify }),
       },
+      { summary: `${name}: ${podCount} pods, ${cheapest?.instanceType ?? 'any type'}`, details: why },
     );
   }
 
-  private async answer(
-    requests: readonly ReplacementRequest[],
-    created: readonly CreatedClaim[],
-    plan: Planned,
-  ): Promise<void> {
-    const claims: ClaimRef[] = created.map(({ name, uid }) => ({ name, uid }));
-    for (const { id, replyTo } of requests) {
+  private async answer(requests: readonly ReplacementRequest[], rounds: readonly Round[]): Promise<void> {
+    for (const request of requests) {
       await tell(() =>
-        getExternalWorkflowHandle(replyTo).signal(replacementsPlannedSignal, {
-          id,
-          claims,
-          unplaced: plan.unplacedLeaving,
-          ...(plan.firstReason === undefined ? {} : { firstReason: plan.firstReason }),
-        }),
+        getExternalWorkflowHandle(request.replyTo).signal(replacementsPlannedSignal, answerTo(request, rounds)),
       );
     }
   }

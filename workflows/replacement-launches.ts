@@ -1,15 +1,13 @@
-import { condition, getExternalWorkflowHandle, setHandler, workflowInfo } from '@temporalio/workflow';
+import { condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
 import type { CreatedClaim } from '../activities/contract.js';
 import { workflowIds } from '../core/ids.js';
+import { AwaitedLaunches, lookEveryMs } from './awaited-launches.js';
 import { workflowNow } from './clock.js';
-import type { Decision, LaunchOutcome } from './messages.js';
-import { leavingSignal, replacementSettledSignal } from './messages.js';
+import type { Decision } from './messages.js';
+import { leavingSignal } from './messages.js';
 import { beginLaunch } from './node-launch.js';
 import { activitiesOf } from './proxies.js';
 import { tell } from './relations.js';
-
-/** Somebody else may have started a launch, which then tells nobody: look now and then. */
-const lookEveryMs = 30_000;
 
 /**
  * Launches exactly the nodes that a decision asks for (section 4.12, step 3) and follows them until each is initialized or
@@ -17,13 +15,13 @@ const lookEveryMs = 30_000;
  */
 export class ReplacementLaunches {
   private claims: readonly CreatedClaim[] = [];
-  private readonly outcomes = new Map<string, LaunchOutcome['outcome']>();
+  private readonly launches: AwaitedLaunches;
 
   constructor(
     private readonly cluster: string,
     private readonly reason: string,
   ) {
-    setHandler(replacementSettledSignal, ({ uid, outcome }) => void this.outcomes.set(uid, outcome));
+    this.launches = new AwaitedLaunches(cluster);
   }
 
   get names(): readonly string[] {
@@ -67,26 +65,16 @@ export class ReplacementLaunches {
       const summary = `${this.names.join(', ')} to be initialized`;
       const heard = await condition(() => this.isSettled() || stopped(), Math.min(rest, lookEveryMs), { summary });
       if (stopped()) return undefined;
-      if (!heard) await this.look();
+      if (!heard) await this.launches.look(this.claims);
     }
-    const lost = this.claims.find(({ uid }) => this.outcomes.get(uid) !== 'initialized');
+    const lost = this.claims.find((claim) => this.launches.outcomeOf(claim) !== 'initialized');
     return lost === undefined
       ? undefined
-      : `replacement ${lost.name} did not come up: ${this.outcomes.get(lost.uid) ?? ''}`;
+      : `replacement ${lost.name} did not come up: ${this.launches.outcomeOf(lost) ?? ''}`;
   }
 
   private isSettled(): boolean {
-    return this.claims.every(({ uid }) => this.outcomes.has(uid));
-  }
-
-  private async look(): Promise<void> {
-    const { kube } = activitiesOf(this.cluster);
-    for (const { name, uid } of this.claims) {
-      if (this.outcomes.has(uid)) continue;
-      const view = await kube.viewClaim.executeWithOptions({ summary: `is ${name} up?` }, [{ claim: { name, uid } }]);
-      if (view.state !== 'live') this.outcomes.set(uid, 'deleted');
-      else if (view.initialized) this.outcomes.set(uid, 'initialized');
-    }
+    return this.claims.every((claim) => this.launches.outcomeOf(claim) !== undefined);
   }
 
   private async launch({ name, uid, nodePool }: CreatedClaim, pods: number): Promise<void> {

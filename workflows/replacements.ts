@@ -1,7 +1,9 @@
-import { condition, getExternalWorkflowHandle, setHandler, workflowInfo } from '@temporalio/workflow';
+import { condition, getExternalWorkflowHandle, patched, setHandler, workflowInfo } from '@temporalio/workflow';
 import { workflowIds } from '../core/ids.js';
-import type { ClaimRef, LaunchOutcome, ReplacementsPlanned } from './messages.js';
-import { leavingSignal, replacementSettledSignal, replacementsPlannedSignal, replaceSignal } from './messages.js';
+import { AwaitedLaunches, lookEveryMs } from './awaited-launches.js';
+import { workflowNow } from './clock.js';
+import type { ClaimRef, ReplacementsPlanned } from './messages.js';
+import { leavingSignal, replacementsPlannedSignal, replaceSignal } from './messages.js';
 import { tell } from './relations.js';
 
 /**
@@ -10,18 +12,24 @@ import { tell } from './relations.js';
  */
 export class Replacements {
   planned: ReplacementsPlanned | undefined;
-  private readonly outcomes = new Map<string, LaunchOutcome['outcome']>();
+  private readonly launches: AwaitedLaunches;
+  private asked: string | undefined;
 
   constructor(private readonly cluster: string) {
-    setHandler(replacementsPlannedSignal, (planned) => void (this.planned ??= planned));
-    setHandler(replacementSettledSignal, ({ uid, outcome }) => void this.outcomes.set(uid, outcome));
+    // The answer to a request that was given up may come after the next one.
+    setHandler(replacementsPlannedSignal, (planned) => {
+      if (planned.id === this.asked) this.planned ??= planned;
+    });
+    this.launches = new AwaitedLaunches(cluster);
   }
 
   async request(nodes: readonly string[], reason: string, holdMs: number): Promise<void> {
     const { workflowId, runId } = workflowInfo();
+    const id = `${workflowId}/${runId}/${this.requests++}`;
     this.planned = undefined;
+    this.asked = id;
     await getExternalWorkflowHandle(workflowIds.provision(this.cluster)).signal(replaceSignal, {
-      id: `${workflowId}/${runId}/${this.requests++}`,
+      id,
       nodes,
       replyTo: workflowId,
       reason,
@@ -49,8 +57,19 @@ export class Replacements {
   /** As `settled`; `interrupted` as soon as `interrupt` holds. */
   async settledUnless(interrupt: () => boolean, ms: number): Promise<'ready' | 'failed' | 'late' | 'interrupted'> {
     const over = (): boolean => this.verdict() !== undefined || interrupt();
-    const inTime = await condition(over, Math.max(1, ms), { summary: 'replacements to be initialized' });
-    return this.verdict() ?? (inTime ? 'interrupted' : 'late');
+    const summary = 'replacements to be initialized';
+    if (!patched('replacements-are-looked-at')) {
+      const inTime = await condition(over, Math.max(1, ms), { summary });
+      return this.verdict() ?? (inTime ? 'interrupted' : 'late');
+    }
+    const deadline = workflowNow() + Math.max(1, ms);
+    while (!over()) {
+      const rest = deadline - workflowNow();
+      if (rest <= 0) return 'late';
+      const heard = await condition(over, Math.min(rest, lookEveryMs), { summary });
+      if (!heard) await this.launches.look(this.claims);
+    }
+    return this.verdict() ?? 'interrupted';
   }
 
   get claims(): readonly ClaimRef[] {
@@ -61,7 +80,7 @@ export class Replacements {
 
   private verdict(): 'ready' | 'failed' | undefined {
     if (this.planned === undefined) return undefined;
-    const outcomes = this.planned.claims.map(({ uid }) => this.outcomes.get(uid));
+    const outcomes = this.planned.claims.map((claim) => this.launches.outcomeOf(claim));
     if (outcomes.some((outcome) => outcome === undefined)) return undefined;
     const failed = this.planned.unplaced > 0 || outcomes.some((outcome) => outcome !== 'initialized');
     return failed ? 'failed' : 'ready';

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { PlanNodesInput } from '../../activities/contract.js';
 import { workflowIds } from '../../core/ids.js';
-import { interruptionSignal, phaseQuery } from '../../workflows/messages.js';
+import { interruptionSignal, phaseQuery, podsPendingSignal } from '../../workflows/messages.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
 import { cluster, WorkflowRig } from './rig.js';
@@ -111,6 +112,63 @@ describe('replacing nodes', () => {
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'forced' });
     expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(2 * 3_600_000);
+  });
+
+  test('nodes replaced in one batch: each hears of its own new node, and of the one that they share', async () => {
+    activities.view = { state: 'live', registered: true, initialized: true, providerId: 'x', nodeName: 'node-old' };
+    const nodes = ['node-a', 'node-b'];
+    let bothAsked = false;
+    const of = (node: string, claims: number[]) => ({ node, claims, coming: [], unplaced: 0 });
+    activities.planNodes = () => {
+      // The first batch holds up both requests, so that the second takes them together.
+      if (!bothAsked) return Promise.resolve({ state: 'notReady', reason: 'both requests' });
+      const asked = activities.inputsOf<PlanNodesInput>('planNodes').at(-1)?.without ?? [];
+      if (asked.length < 2) return Promise.resolve(emptyPlan);
+      const claims = [claimPlan(1), claimPlan(2)];
+      return Promise.resolve({ ...emptyPlan, claims, leaving: [of('node-a', [0, 1]), of('node-b', [1])] });
+    };
+    await rig.client.workflow.getHandle(workflowIds.provision(cluster)).signal(podsPendingSignal, ['a']);
+    await rig.env.sleep(1500);
+    await rig.until(() => activities.callsOf('planNodes').length > 0);
+
+    const handles = [];
+    for (const node of nodes) {
+      const uid = `${claim.uid}-${node}`;
+      const candidate = { claim: { name: node, uid }, node, nodePool: 'default' };
+      const args = { cluster, reason: 'Drifted', candidate, withinMs: 3_600_000 };
+      handles.push(await rig.start('replaceNode', workflowIds.replace(cluster, uid), args));
+    }
+    await rig.until(() => activities.callsOf('taintCandidates').length === 2);
+    for (const handle of handles) await rig.until(async () => (await handle.query(phaseQuery)) === 'replacing');
+    bothAsked = true;
+
+    const results = [];
+    for (const handle of handles) results.push(await handle.result());
+    expect(results).toMatchObject([
+      { outcome: 'replaced', replacements: [{ name: 'default-2-0-0' }, { name: 'default-2-0-1' }] },
+      { outcome: 'replaced', replacements: [{ name: 'default-2-0-1' }] },
+    ]);
+    // Told by the launches: nobody had to look.
+    const looked = activities.inputsOf<{ claim: ClaimRef }>('viewClaim').map(({ claim: { name } }) => name);
+    expect(looked.sort()).toEqual(nodes);
+  });
+
+  test('a replacement whose launch tells nobody is found by looking', async () => {
+    activities.view = { state: 'live', registered: true, initialized: true, providerId: 'x', nodeName: 'node-old' };
+    const coming = { name: 'earlier', uid: `uid-earlier-${activities.serial}` };
+    activities.plans = [{ ...emptyPlan, leaving: [{ node: 'node-a', claims: [], coming: [coming], unplaced: 0 }] }];
+    const candidate = { claim, node: 'node-a', nodePool: 'default' };
+
+    const handle = await rig.start('replaceNode', workflowIds.replace(cluster, claim.uid), {
+      cluster,
+      reason: 'Drifted',
+      candidate,
+      withinMs: 3_600_000,
+    });
+
+    await expect(handle.result()).resolves.toEqual({ outcome: 'replaced', replacements: [coming] });
+    const order = activities.callsOf().filter((name) => ['viewClaim', 'drainNode'].includes(name));
+    expect(order).toEqual(['viewClaim', 'viewClaim', 'drainNode']);
   });
 
   test('an expiry timer ends with its claim', async () => {

@@ -1,0 +1,76 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import { isTrue } from '../core/conditions.js';
+import { isReschedulable, podKey } from '../disruption/pods.js';
+import type { Plan } from '../packing/types.js';
+import type { ClaimRef } from '../workflows/messages.js';
+import type { LeavingPlan } from './contract.js';
+import type { ActivityDeps } from './deps.js';
+import { identityOf } from './labels-of.js';
+
+/**
+ * For each leaving node what its pods wait for in `plan`: claims to create (the first `creatable` of the plan), claims that are
+ * still coming up (section 4.7: no place to count on yet), and how many have no place. Nodes whose pods have places that are
+ * there already are left out.
+ */
+export function leavingPlans(
+  deps: ActivityDeps,
+  plan: Plan,
+  leaving: readonly string[],
+  creatable: number,
+): readonly LeavingPlan[] {
+  const nodeOf = new Map<string, string>();
+  for (const node of leaving) {
+    for (const pod of deps.cache.podsOnNode(node).filter(isReschedulable)) nodeOf.set(podKey(pod), node);
+  }
+  const tallies = new Map<string, Tally>();
+  const of = (pod: string): Tally | undefined => {
+    const node = nodeOf.get(pod);
+    if (node === undefined) return undefined;
+    const known = tallies.get(node) ?? { claims: new Set(), coming: new Map(), unplaced: 0, firstReason: undefined };
+    tallies.set(node, known);
+    return known;
+  };
+  if (nodeOf.size > 0) {
+    plan.newNodeClaims.slice(0, creatable).forEach(({ pods }, i) => pods.forEach((pod) => of(pod)?.claims.add(i)));
+    for (const { node, pods } of plan.existingNodes) {
+      const coming = comingUp(deps, node);
+      if (coming !== undefined) for (const pod of pods) of(pod)?.coming.set(coming.uid, coming);
+    }
+    for (const { pod, reason } of plan.unschedulable) {
+      const tally = of(pod);
+      if (tally === undefined) continue;
+      tally.unplaced += 1;
+      tally.firstReason ??= `${pod}: ${reason}`;
+    }
+  }
+  return leaving.flatMap((node) => {
+    const tally = tallies.get(node);
+    return tally === undefined ? [] : [planOf(node, tally)];
+  });
+}
+
+interface Tally {
+  readonly claims: Set<number>;
+  readonly coming: Map<string, ClaimRef>;
+  unplaced: number;
+  firstReason: string | undefined;
+}
+
+function planOf(node: string, { claims, coming, unplaced, firstReason }: Tally): LeavingPlan {
+  return {
+    node,
+    claims: [...claims].sort((a, b) => a - b),
+    coming: [...coming.values()],
+    unplaced,
+    ...(firstReason === undefined ? {} : { firstReason }),
+  };
+}
+
+/** The claim of a node that is not initialized; a node that is still to come goes by its claim's name. */
+function comingUp({ cache }: ActivityDeps, name: string): ClaimRef | undefined {
+  const node = cache.get('Node', { name });
+  const claim: NodeClaim | undefined =
+    node === undefined ? cache.get('NodeClaim', { name }) : cache.nodeClaimByProviderId(node.spec?.providerID ?? '');
+  if (claim === undefined || isTrue(claim.status?.conditions, 'Initialized')) return undefined;
+  return identityOf(claim);
+}
