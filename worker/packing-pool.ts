@@ -8,8 +8,10 @@ import { Assembly, type Part } from './answers.js';
 import { jobs } from './packing-jobs.js';
 import type { Job, JobInput, JobResult } from './packing-jobs.js';
 import { SnapshotSender } from './snapshots.js';
+import type { Duty } from './warm-up.js';
 
 type Answer = { readonly id: number; readonly part: Part } | { readonly id: number; readonly error: string };
+type Message = Answer | { readonly kind: 'warm' };
 
 interface Waiting {
   readonly job: Job;
@@ -22,7 +24,7 @@ interface Waiting {
  * Packs in worker threads, so that heartbeats and watches of this process go on meanwhile. Without threads, or where the
  * thread's program is not there (running from TypeScript), it packs in place. A thread that dies fails what it
  * worked on, which the activity tries again, and is started anew. Consolidation has a thread of its own, so that a search
- * over a large cluster holds up no pending pod. Threads that plan start at once and warm up, the other with its first job.
+ * over a large cluster holds up no pending pod. All start at once and warm up, those that plan before the other.
  */
 export class PackingPool implements Packer {
   private readonly threads: Thread[] = [];
@@ -35,12 +37,10 @@ export class PackingPool implements Packer {
       log.debug({}, 'packing in place: the program of the packing threads is not built');
       return;
     }
-    for (let i = 0; i < size; i++) {
-      const thread = new Thread(program, log);
-      thread.warmUp();
-      this.threads.push(thread);
-    }
-    if (size > 0) this.searching = new Thread(program, log);
+    for (let i = 0; i < size; i++) this.threads.push(new Thread(program, log));
+    if (size === 0) return;
+    const searching = (this.searching = new Thread(program, log));
+    void Promise.all(this.threads.map((thread) => thread.warmUp('plan'))).then(() => searching.warmUp('consolidate'));
   }
 
   async plan(input: PackingInput): Promise<Plan> {
@@ -72,6 +72,8 @@ class Thread {
   private running: { readonly worker: Worker; readonly sender: SnapshotSender } | undefined;
   private readonly waiting = new Map<number, Waiting>();
   private serial = 0;
+  private warmed: (() => void) | undefined;
+  private isClosed = false;
   /** Settles when the snapshot of the job before has been sent: they go one after the other. */
   private sending: Promise<unknown> = Promise.resolve();
 
@@ -87,10 +89,12 @@ class Thread {
     return (await sent).answer;
   }
 
-  /** Has the thread solve something small until its code is compiled, between jobs. */
-  warmUp(): void {
+  /** Has the thread solve something small until its code is compiled, between jobs; settles then, or never if the thread ends. */
+  async warmUp(duty: Duty): Promise<void> {
+    if (this.isClosed) return;
     this.running ??= this.start();
-    this.running.worker.postMessage({ kind: 'warmUp' });
+    this.running.worker.postMessage({ kind: 'warmUp', duty });
+    return new Promise((resolve) => (this.warmed = resolve));
   }
 
   /** Sends the job; its answer comes in an object, so that nobody waits for it here. */
@@ -117,13 +121,18 @@ class Thread {
   }
 
   async close(): Promise<void> {
+    this.isClosed = true;
     await this.running?.worker.terminate();
   }
 
   private start(): { worker: Worker; sender: SnapshotSender } {
     const worker = new Worker(this.program);
     const sender = new SnapshotSender((message) => worker.postMessage(message), turn);
-    worker.on('message', (answer: Answer) => {
+    worker.on('message', (answer: Message) => {
+      if ('kind' in answer) {
+        this.warmed?.();
+        return;
+      }
       const waiting = this.waiting.get(answer.id);
       const taken = 'part' in answer ? waiting?.assembly.take(waiting.job, answer.part) : undefined;
       if ('part' in answer && taken === undefined) {

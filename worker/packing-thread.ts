@@ -4,7 +4,7 @@ import { jobs } from './packing-jobs.js';
 import type { Job } from './packing-jobs.js';
 import { SnapshotKeeper } from './snapshots.js';
 import type { Snapshot, SnapshotMessage } from './snapshots.js';
-import { warmUp } from './warm-up.js';
+import { warmUp, type Duty } from './warm-up.js';
 
 // The thread's half of packing-pool.ts.
 
@@ -12,7 +12,7 @@ type Message =
   | SnapshotMessage
   | { readonly kind: 'job'; readonly id: number; readonly job: Job; readonly snapshot: Snapshot }
   | { readonly kind: 'next'; readonly id: number }
-  | { readonly kind: 'warmUp' };
+  | { readonly kind: 'warmUp'; readonly duty: Duty };
 
 const keeper = new SnapshotKeeper();
 /** By job, the parts of its result that are still to be asked for. */
@@ -30,7 +30,7 @@ parentPort?.on('message', (message: Message) => {
       answer(message.id, () => undefined);
       break;
     case 'warmUp':
-      warm(warmUp());
+      warm(warmUp(message.duty));
       break;
     default:
       keeper.take(message);
@@ -51,5 +51,6 @@ function answer(id: number, work: () => void): void {
 
 /** One small solve a turn, so that no job waits for more than one. */
 function warm(solves: Iterator<unknown>): void {
-  if (solves.next().done !== true) setImmediate(() => warm(solves));
+  if (solves.next().done === true) parentPort?.postMessage({ kind: 'warm' });
+  else setImmediate(() => warm(solves));
 }
