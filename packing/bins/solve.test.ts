@@ -433,6 +433,25 @@ describe('solveBins on clusters', () => {
     expect(solved(problem).price).toBeLessThanOrEqual(1.01 * lowerBound(problem, effort));
   });
 
+  test('pods kept apart share the bins that the fewest must have', () => {
+    const offers = [offer(0.0285, [2000, 7536]), offer(0.0635, [4000, 7536]), offer(0.085, [8000, 30_146])];
+    const classes: [pods: number, cpu: number, memory: number][] = [
+      [25, 100, 256],
+      [10, 2000, 4096],
+      [10, 2000, 1024],
+      [10, 2000, 512],
+      [18, 2000, 512],
+      [12, 1000, 4096],
+      [53, 250, 1024],
+      [20, 100, 4096],
+      [30, 100, 1024],
+    ];
+    const items = classes.map(([pods, ...demand]): CaseItem => ({ demand, pods }));
+    const caps = [0, 1, 2, 3].map((item) => ({ items: Int32Array.of(item), max: 1 }));
+    // Bins of 8,000 are cheapest for their size; the 25 that are kept apart need more bins than that makes.
+    expect(bounded(problemOf(offers, items, { caps }), 10_000).solution.price).toBeLessThanOrEqual(1.62);
+  });
+
   test('more caps than a linear program can weigh leave the bound what resources ask for', () => {
     const offers = [offer(1, [800, 800]), offer(3, [800, 800], { zone: 1 })];
     const items: CaseItem[] = [

@@ -8,6 +8,7 @@ import { LocalSearch } from './local-search.js';
 import type { ItemValues } from './market.js';
 import { Market } from './market.js';
 import { fillOpenBins } from './open-bins.js';
+import { packPatterns } from './patterns.js';
 import type { Packing, Stack } from './plan.js';
 import { demandsOf, resourceWorth } from './resource-lp.js';
 import { expand, priceOf } from './plan.js';
@@ -18,6 +19,12 @@ const penalties = [0.5, 3, 20, 1000];
 
 /** What is left, as shares of all worth, when the rest is priced anew. */
 const stages = [0.5, 0.2, 0];
+
+/** Effort from which on packings far from their bound are tried by patterns of whole bins. */
+const patternUnits = 10_000;
+const farFromBound = 1.02;
+/** A packing by patterns up to this much dearer may end cheaper once it is searched. */
+const nearlyAsCheap = 1.01;
 
 /** A plan this near to its bound is not searched further. */
 const nearEnough = 1.002;
@@ -60,16 +67,40 @@ function narrowed(
   const price = priceOf(compiled, first.stacks);
   const dearest = compiled.price.at(-1) ?? 0;
   if (effort.units === 0 || price >= dearest || price <= first.bound * nearEnough) {
-    return { solution: expand(problem, compiled, first), lowerBound: first.bound };
+    const packing = byPatterns(compiled, first, first.bound, effort);
+    return { solution: expand(problem, compiled, packing), lowerBound: first.bound };
   }
   const fewer = compile(problem, price, compiled);
   const second = pack(problem, fewer, effort);
   const bound = Math.max(first.bound, Math.min(second.bound, price));
   const better = second.missed === 0 && priceOf(fewer, second.stacks) < price - 1e-9;
-  return { solution: better ? expand(problem, fewer, second) : expand(problem, compiled, first), lowerBound: bound };
+  const best = better ? { compiled: fewer, packed: second } : { compiled, packed: first };
+  const packing = byPatterns(best.compiled, best.packed, bound, effort);
+  return { solution: expand(problem, best.compiled, packing), lowerBound: bound };
+}
+
+/** The packing, or a cheaper one by patterns of whole bins, which know what caps ask for better than single bins do. */
+function byPatterns(compiled: Compiled, packed: Packed, bound: number, effort: Effort): Packing {
+  const price = priceOf(compiled, packed.stacks);
+  if (effort.units < patternUnits || packed.missed > 0 || price <= bound * farFromBound) return packed;
+  const found = packPatterns(compiled, packed.items, packed.afterOpen, { known: packed.stacks, price });
+  if (found === undefined || priceOf(compiled, found) >= price * nearlyAsCheap) return packed;
+  const ledger = new LimitLedger(compiled);
+  for (const { offer, times } of found) {
+    if (ledger.most(offer) < times) return packed;
+    ledger.use(offer, times);
+  }
+  const builder = new Builder(new Market(compiled, packed.worth, ledger));
+  new LocalSearch(builder, found).run(effort.units, bound * nearEnough);
+  return priceOf(compiled, found) < price - 1e-9 ? { ...packed, stacks: found } : packed;
 }
 
 interface Packed extends Packing {
+  /** Items that some offer holds, and their pods that open bins have no room for. */
+  readonly items: Int32Array;
+  readonly afterOpen: Int32Array;
+  /** Of resources; see `resourceWorth`. */
+  readonly worth: Float64Array;
   readonly bound: number;
   /** Pods that some offer holds but limits left out. */
   readonly missed: number;
@@ -105,7 +136,7 @@ function pack(problem: BinProblem, compiled: Compiled, effort: Effort): Packed {
   }
   const { stacks, left, missed } = best;
   new LocalSearch(best.builder, stacks).run(effort.units, bound * nearEnough);
-  return { stacks, filled, left, bound, missed };
+  return { stacks, filled, left, bound, missed, items: relaxation.items, afterOpen, worth: worth.resource };
 }
 
 interface Start {

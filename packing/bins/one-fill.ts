@@ -1,0 +1,130 @@
+import type { Compiled } from './compile.js';
+
+/** Fills one bin with whole pods that are worth most together, looking at a few ways to do so. Scratch space is reused. */
+export class OneFill {
+  /** How many partly filled bins are looked at. */
+  looks = 0;
+  private value: Float64Array;
+  private left: Int32Array;
+  /** Items that the bin admits, those with most worth for their size first: the first `candidates`. */
+  private readonly order: Int32Array;
+  private candidates = 0;
+  /** By item: its shares of the bin's resources together, and its worth for that. */
+  private readonly size: Float64Array;
+  private readonly density: Float64Array;
+  private readonly count: Int32Array;
+  private readonly best: Int32Array;
+  private readonly residual: Float64Array;
+  private readonly capUse: Int32Array;
+  private readonly blocked: Int32Array;
+  private looksLeft = 0;
+  private most = 0;
+
+  constructor(
+    private readonly compiled: Compiled,
+    private readonly items: Int32Array,
+  ) {
+    this.value = new Float64Array(compiled.items);
+    this.left = new Int32Array(compiled.items);
+    this.order = new Int32Array(items.length);
+    this.size = new Float64Array(compiled.items);
+    this.density = new Float64Array(compiled.items);
+    this.count = new Int32Array(compiled.items);
+    this.best = new Int32Array(compiled.items);
+    this.residual = new Float64Array(compiled.dims);
+    this.capUse = new Int32Array(compiled.capMax.length);
+    this.blocked = new Int32Array(compiled.items);
+  }
+
+  /** What a pod of each item is worth from now on, and how many there are. */
+  aim(value: Float64Array, left: Int32Array): void {
+    this.value = value;
+    this.left = left;
+  }
+
+  /** The most worth that was found for a bin of the offer, or `least` if that is no more. */
+  fill(offer: number, least: number): number {
+    const { compiled, items, order, density, residual, best } = this;
+    const { dims, capacity } = compiled;
+    this.candidates = 0;
+    for (const item of items) {
+      best[item] = 0;
+      if (this.rate(offer, item)) order[this.candidates++] = item;
+    }
+    order.subarray(0, this.candidates).sort((a, b) => density[b]! - density[a]! || a - b);
+    for (let d = 0; d < dims; d++) residual[d] = capacity[offer * dims + d]!;
+    this.looksLeft = this.looks;
+    this.most = least;
+    this.search(0, 0, dims);
+    return this.most;
+  }
+
+  /** What `fill` found last. */
+  found(): { items: Int32Array; pods: Int32Array } {
+    const items = this.items.filter((item) => this.best[item]! > 0);
+    return { items, pods: items.map((item) => this.best[item]!) };
+  }
+
+  /** Works out how much room of an empty bin a pod takes; false where the bin does not admit it. */
+  private rate(offer: number, item: number): boolean {
+    const { compiled, value, left } = this;
+    const { dims, capacity, demand, shapeOf, setOf, inSet, sets } = compiled;
+    const shape = shapeOf[item]!;
+    if (left[item] === 0 || value[item]! <= 0 || inSet[offer * sets + setOf[shape]!] === 0) return false;
+    let size = 0;
+    for (let d = 0; d < dims; d++) {
+      const amount = demand[shape * dims + d]!;
+      if (amount > capacity[offer * dims + d]!) return false;
+      if (amount > 0) size += amount / capacity[offer * dims + d]!;
+    }
+    this.size[item] = size;
+    this.density[item] = value[item]! / Math.max(size, 1e-12);
+    return true;
+  }
+
+  /** Adds candidates from the `from`-th on to a bin that is worth `worth` and has shares of `room` together left. */
+  private search(from: number, worth: number, room: number): void {
+    const { order, density, size } = this;
+    if (worth > this.most) {
+      this.most = worth;
+      this.best.set(this.count);
+    }
+    for (let k = from; k < this.candidates; k++) {
+      const item = order[k]!;
+      if (worth + density[item]! * room <= this.most * (1 + 1e-9)) return;
+      for (let n = this.fits(item); n > 0; n--) {
+        if (this.looksLeft <= 0) return;
+        this.looksLeft--;
+        this.put(item, n);
+        this.search(k + 1, worth + n * this.value[item]!, room - n * size[item]!);
+        this.put(item, -n);
+      }
+    }
+  }
+
+  /** How many pods of the item fit beside what is inside. */
+  private fits(item: number): number {
+    const { compiled, residual, capUse, blocked } = this;
+    if (blocked[item]! > 0) return 0;
+    const { dims, demand, shapeOf, capsOf, capMax } = compiled;
+    const at = shapeOf[item]! * dims;
+    let most = this.left[item]!;
+    for (const cap of capsOf[item]!) most = Math.min(most, capMax[cap]! - capUse[cap]!);
+    for (let d = 0; d < dims; d++) {
+      const amount = demand[at + d]!;
+      if (amount * most > residual[d]!) most = Math.floor(residual[d]! / amount);
+    }
+    return most;
+  }
+
+  /** Adds pods, or takes them out again. */
+  private put(item: number, n: number): void {
+    const { compiled, residual, capUse, blocked, count } = this;
+    const { dims, demand, shapeOf, capsOf, conflictsOf } = compiled;
+    const at = shapeOf[item]! * dims;
+    for (let d = 0; d < dims; d++) residual[d] = residual[d]! - n * demand[at + d]!;
+    count[item] = count[item]! + n;
+    for (const cap of capsOf[item]!) capUse[cap] = capUse[cap]! + n;
+    for (const other of conflictsOf[item]!) blocked[other] = blocked[other]! + Math.sign(n);
+  }
+}

@@ -1,0 +1,250 @@
+import type { Compiled } from './compile.js';
+import { free } from './market.js';
+import { OneFill } from './one-fill.js';
+import type { Stack } from './plan.js';
+import { CoveringSimplex } from './simplex.js';
+
+/** With more items times offers the program takes too long for what it gives. */
+const largest = 4000;
+/** How many partly filled bins are looked at for a pattern of an offer: few, and more where that finds none any more. */
+const fewLooks = 40;
+const manyLooks = 160;
+/** Rounds of new patterns for all pods, and for those that are left once some bins are fixed. */
+const firstRounds = 400;
+const laterRounds = 3;
+/** New patterns in a round, at most. */
+const perRound = 12;
+/** How often the pool is gone through, at most: it settles long before. */
+const mostPasses = 100;
+/** A pattern that is worth no more than this for its price is not taken in. */
+const worthwhile = 1.0005;
+/** What the program must promise of the price that is known to be rounded. */
+const promising = 0.998;
+
+/** What a bin may hold: whole pods that caps and conflicts admit together. */
+interface Pattern {
+  readonly offer: number;
+  readonly items: Int32Array;
+  readonly pods: Int32Array;
+}
+
+/** The program solved: what it costs, and how many bins of each pattern, by place in the pool. */
+interface Solved {
+  readonly cost: number;
+  readonly levels: ReadonlyMap<number, number>;
+}
+
+/**
+ * Bins for all of `left`, by column generation: the linear program over patterns of whole bins, whose patterns know caps and
+ * conflicts, is rounded down to whole bins, asked again for what is left, and so on. `known` are bins to begin with, together of
+ * `price`. Limits are left out. Undefined where it promises hardly less than `price`, or is too large.
+ */
+export function packPatterns(
+  compiled: Compiled,
+  items: Int32Array,
+  left: Int32Array,
+  { known, price }: { known: readonly Stack[]; price: number },
+): Stack[] | undefined {
+  const wanted = items.filter((item) => left[item]! > 0);
+  if (wanted.length === 0 || wanted.length * compiled.offers > largest) return undefined;
+  return new PatternProgram(compiled, wanted, left, known).run(price);
+}
+
+class PatternProgram {
+  private readonly pool: Pattern[] = [];
+  private readonly placeOf = new Map<string, number>();
+  private readonly left: Int32Array;
+  private readonly filler: OneFill;
+  /** Row of each item in the program; -1 for those that have bins. */
+  private readonly rowOf: Int32Array;
+  /** See `alone`. */
+  private readonly aloneAt = new Map<number, number>();
+
+  constructor(
+    private readonly compiled: Compiled,
+    private readonly items: Int32Array,
+    left: Int32Array,
+    known: readonly Stack[],
+  ) {
+    this.left = Int32Array.from(left);
+    this.rowOf = new Int32Array(compiled.items);
+    this.filler = new OneFill(compiled, items);
+    for (const { offer, items: inside, pods } of known) this.add({ offer, items: inside, pods });
+  }
+
+  run(price: number): Stack[] | undefined {
+    const out: Stack[] = [];
+    let rows = this.items;
+    for (let first = true; rows.length > 0; first = false) {
+      const solved = this.solve(rows, first);
+      if (solved === undefined || (first && solved.cost > price * promising)) return undefined;
+      if (!this.fix(solved.levels, out)) return undefined;
+      rows = rows.filter((item) => this.left[item]! > 0);
+    }
+    return out;
+  }
+
+  /** The program for what is left of these items; undefined where one has no bin. */
+  private solve(rows: Int32Array, first: boolean): Solved | undefined {
+    const { compiled, left, pool } = this;
+    this.rowOf.fill(-1);
+    rows.forEach((item, row) => (this.rowOf[item] = row));
+    const alone = Array.from(rows, (item) => this.alone(item));
+    if (alone.includes(-1)) return undefined;
+    const simplex = new CoveringSimplex(
+      // Rows that differ a little keep the program from going round in circles.
+      Float64Array.from(rows, (item, row) => left[item]! + 1e-7 * ((row * 7919) % 101)),
+      Float64Array.from(rows, (item, row) => this.countIn(alone[row]!, item)),
+      Float64Array.from(rows, (_, row) => compiled.price[pool[alone[row]!]!.offer]!),
+    );
+    this.enter(simplex, 0);
+    const value = new Float64Array(compiled.items);
+    for (let round = first ? firstRounds : laterRounds; round > 0; round--) {
+      rows.forEach((item, row) => (value[item] = Math.max(0, simplex.duals[row]!)));
+      const before = pool.length;
+      this.findPatterns(value, fewLooks);
+      if (first && pool.length === before) this.findPatterns(value, manyLooks);
+      if (!this.enter(simplex, before)) break;
+      this.enter(simplex, 0);
+    }
+    return this.readOff(simplex, alone);
+  }
+
+  /** Brings in the patterns of the pool from the `from`-th on that lower the cost, until none does; whether some did. */
+  private enter(simplex: CoveringSimplex, from: number): boolean {
+    const { compiled, left, pool, rowOf } = this;
+    const rows = simplex.duals.length;
+    const index: number[] = [];
+    const values: number[] = [];
+    let some = false;
+    for (let moved = true, passes = 0; moved && passes < mostPasses; passes++) {
+      moved = false;
+      for (let place = from; place < pool.length; place++) {
+        const { offer, items, pods } = pool[place]!;
+        index.length = values.length = 0;
+        for (let k = 0; k < items.length; k++) {
+          const row = rowOf[items[k]!]!;
+          if (row < 0) continue;
+          index.push(row);
+          values.push(Math.min(pods[k]!, left[items[k]!]!));
+        }
+        moved = simplex.enter(index, values, compiled.price[offer]!, rows + place) || moved;
+        while (simplex.enterSurplus());
+      }
+      some ||= moved;
+    }
+    return some;
+  }
+
+  /** Adds to the pool what is worth more than it costs, the best first. */
+  private findPatterns(value: Float64Array, looks: number): void {
+    const { compiled, filler } = this;
+    const found: { readonly rate: number; readonly pattern: Pattern }[] = [];
+    filler.looks = looks;
+    filler.aim(value, this.left);
+    for (let offer = 0; offer < compiled.offers; offer++) {
+      const price = compiled.price[offer]! * worthwhile;
+      const worth = filler.fill(offer, price);
+      if (worth > price) found.push({ rate: worth / (price + free), pattern: { offer, ...filler.found() } });
+    }
+    found.sort((a, b) => b.rate - a.rate);
+    for (const { pattern } of found.slice(0, perRound)) this.add(pattern);
+  }
+
+  /** Its place in the pool. */
+  private add(pattern: Pattern): number {
+    const text = `${pattern.offer} ${pattern.items.join()} ${pattern.pods.join()}`;
+    const known = this.placeOf.get(text);
+    if (known !== undefined) return known;
+    this.placeOf.set(text, this.pool.length);
+    return this.pool.push(pattern) - 1;
+  }
+
+  /** The cheapest pattern for pods of one item alone; -1 where nothing holds one. */
+  private alone(item: number): number {
+    const { compiled, filler, left, pool } = this;
+    let best = -1;
+    let least = Infinity;
+    const known = this.aloneAt.get(item);
+    if (known !== undefined && pool[known]!.pods[0]! <= left[item]!) return known;
+    const value = new Float64Array(compiled.items);
+    value[item] = 1;
+    filler.looks = 1;
+    filler.aim(value, left);
+    for (let offer = 0; offer < compiled.offers; offer++) {
+      const count = filler.fill(offer, 0);
+      if (count === 0 || compiled.price[offer]! / count >= least) continue;
+      least = compiled.price[offer]! / count;
+      best = this.add({ offer, ...filler.found() });
+    }
+    this.aloneAt.set(item, best);
+    return best;
+  }
+
+  private countIn(place: number, item: number): number {
+    const { items, pods } = this.pool[place]!;
+    return pods[items.indexOf(item)]!;
+  }
+
+  /** Takes the whole bins that the program asks for, or else the one that it is surest of; false where there is none. */
+  private fix(levels: Solved['levels'], out: Stack[]): boolean {
+    let surest = -1;
+    let highest = 0;
+    let some = false;
+    for (const [place, level] of levels) {
+      const times = Math.min(Math.floor(level + 1e-6), this.mostOf(place));
+      if (times > 0) {
+        this.take(place, times, out);
+        some = true;
+      } else if (level > highest) {
+        highest = level;
+        surest = place;
+      }
+    }
+    if (!some && surest >= 0) this.take(surest, 1, out);
+    return some || surest >= 0;
+  }
+
+  /** How many bins what is left fills as the pattern says. */
+  private mostOf(place: number): number {
+    const { items, pods } = this.pool[place]!;
+    return items.reduce((most, item, k) => Math.min(most, Math.floor(this.left[item]! / pods[k]!)), Infinity);
+  }
+
+  /** Takes bins of the pattern, as small as what comes into them allows. */
+  private take(place: number, times: number, out: Stack[]): void {
+    const { left } = this;
+    const pattern = this.pool[place]!;
+    const inside = [...pattern.items.keys()].filter((k) => left[pattern.items[k]!]! > 0);
+    const items = Int32Array.from(inside, (k) => pattern.items[k]!);
+    const pods = Int32Array.from(inside, (k) => Math.min(pattern.pods[k]!, left[pattern.items[k]!]!));
+    items.forEach((item, k) => (left[item] = left[item]! - times * pods[k]!));
+    out.push({ offer: this.cheapest(pattern.offer, items, pods), items, pods, times });
+  }
+
+  /** The cheapest offer for these, given that `offer` holds them. */
+  private cheapest(offer: number, items: Int32Array, pods: Int32Array): number {
+    const { dims, demand, shapeOf, setOf, inSet, sets, capacity, price } = this.compiled;
+    const content = new Float64Array(dims);
+    items.forEach((item, k) => {
+      for (let d = 0; d < dims; d++) content[d] = content[d]! + pods[k]! * demand[shapeOf[item]! * dims + d]!;
+    });
+    for (let o = 0; price[o]! < price[offer]!; o++) {
+      const fits = content.every((amount, d) => amount <= capacity[o * dims + d]!);
+      if (fits && items.every((item) => inSet[o * sets + setOf[shapeOf[item]!]!] === 1)) return o;
+    }
+    return offer;
+  }
+
+  private readOff(simplex: CoveringSimplex, alone: readonly number[]): Solved {
+    const levels = new Map<number, number>();
+    let cost = 0;
+    simplex.basis.forEach((number, row) => {
+      if (number < 0) return;
+      const place = number < alone.length ? alone[number]! : number - alone.length;
+      levels.set(place, (levels.get(place) ?? 0) + simplex.level[row]!);
+      cost += simplex.level[row]! * this.compiled.price[this.pool[place]!.offer]!;
+    });
+    return { cost, levels };
+  }
+}
