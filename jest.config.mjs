@@ -7,8 +7,8 @@ const suite = (displayName, testMatch, extra = {}) => ({
   // Sources first: `./stack.js` in an import means stack.ts even beside a stack.mjs.
   moduleFileExtensions: ['ts', 'js', 'mjs', 'cjs', 'json', 'node'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  modulePathIgnorePatterns: ['<rootDir>/dist/'],
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/dist/'],
+  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.stryker-tmp/'],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/dist/', '<rootDir>/.stryker-tmp/'],
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',

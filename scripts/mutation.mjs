@@ -1,0 +1,66 @@
+// npm run mutation: how many mutants of the requirement algebra and of topology the tests beside them leave alive.
+// Usage: node scripts/mutation.mjs [FILE...]   Each file is judged by its own unit tests alone; more than a tenth of a folder alive fails.
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const folders = ['packing/requirements', 'packing/topology'];
+const mostAlive = 0.1;
+
+function main() {
+  const asked = process.argv.slice(2);
+  const files = asked.length > 0 ? asked : folders.flatMap(sourcesIn);
+  const groups = new Map();
+  let failed = false;
+  for (const file of files) {
+    const counts = mutate(file);
+    if (counts === undefined) failed = true;
+    else groups.set(dirname(file), [...(groups.get(dirname(file)) ?? []), { file, ...counts }]);
+  }
+  const all = [...groups].flatMap(([folder, rows]) => [...rows, total(folder, rows)]);
+  if (groups.size > 1) all.push(total('all', [...groups.values()].flat()));
+  for (const { file, alive, mutants } of all) {
+    const share = ((100 * alive) / mutants).toFixed(1);
+    console.log(
+      `${file.padEnd(40)} ${String(alive).padStart(4)} of ${String(mutants).padStart(4)} alive  ${share.padStart(5)}%`,
+    );
+  }
+  const tooMany = [...groups].some(([folder, rows]) => {
+    const { alive, mutants } = total(folder, rows);
+    return alive > mostAlive * mutants;
+  });
+  process.exitCode = failed || tooMany ? 1 : 0;
+}
+
+function sourcesIn(folder) {
+  const names = readdirSync(join(root, folder)).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
+  return names.sort().map((name) => `${folder}/${name}`);
+}
+
+/** Mutates one file. Mutants that no test covers count as alive; those that do not end, as killed. */
+function mutate(file) {
+  const { status } = spawnSync(
+    process.execPath,
+    ['node_modules/@stryker-mutator/core/bin/stryker.js', 'run', '--mutate', file],
+    {
+      cwd: root,
+      stdio: 'inherit',
+      env: { ...process.env, MUTATED_FILE: file },
+    },
+  );
+  if (status !== 0) return undefined;
+  const report = JSON.parse(readFileSync(join(root, 'reports/mutation/mutation.json'), 'utf8'));
+  const mutants = Object.values(report.files).flatMap((each) => each.mutants);
+  const judged = mutants.filter((mutant) => !['CompileError', 'RuntimeError', 'Ignored'].includes(mutant.status));
+  const alive = judged.filter((mutant) => mutant.status === 'Survived' || mutant.status === 'NoCoverage');
+  return { alive: alive.length, mutants: judged.length };
+}
+
+function total(name, rows) {
+  const sum = (field) => rows.reduce((all, row) => all + row[field], 0);
+  return { file: name, alive: sum('alive'), mutants: sum('mutants') };
+}
+
+main();
