@@ -4,14 +4,14 @@ import {
   accepts,
   describe,
   intersect,
+  isEmpty,
   isImpossible,
   operatorOf,
   requirementOf,
   satisfiedBy,
+  single,
   write,
 } from './requirement.js';
-import { canonicalText, impossibleKey, join, readLabels, readRequirements, writeRequirements } from './requirements.js';
-import { probableKey } from './typo.js';
 
 type Written = readonly [NodeSelectorOperator, ...string[]];
 const of = ([operator, ...values]: Written) => requirementOf(operator, values);
@@ -66,14 +66,19 @@ group('intersection', () => {
   });
 
   test('nothing left with a minValues keeps it; without one there is none to keep', () => {
-    expect(intersect(of(['Gte', '5']), requirementOf('Lte', ['3'], 2))).toEqual({
+    expect(intersect(of(['Gte', '5']), requirementOf('Lte', ['3'], 2))).toStrictEqual({
       complement: false,
       values: [],
       absent: false,
       minValues: 2,
     });
-    expect(intersect(of(['In', 'a']), of(['Exists']))).toEqual({ complement: false, values: ['a'], absent: false });
-    expect(requirementOf('In', ['a'])).toEqual({ complement: false, values: ['a'], absent: false });
+    expect(intersect(of(['In', 'a']), of(['Exists']))).toStrictEqual(single('a'));
+    expect(requirementOf('In', ['a'])).toStrictEqual(single('a'));
+    expect(intersect(of(['Exists']), of(['NotIn', 'a']))).toStrictEqual({
+      complement: true,
+      values: ['a'],
+      absent: false,
+    });
   });
 
   test('the larger minValues stays', () => {
@@ -87,6 +92,28 @@ group('intersection', () => {
     expect(operatorOf(nothing)).toBe('DoesNotExist');
     expect(isImpossible(nothing)).toBe(true);
     expect(isImpossible(of(['DoesNotExist']))).toBe(false);
+    expect(isImpossible(of(['In', 'a']))).toBe(false);
+    expect(isImpossible(of(['NotIn']))).toBe(false);
+  });
+
+  test.each<[Written, boolean]>([
+    [['In'], true],
+    [['In', 'a'], false],
+    [['NotIn', 'a'], false],
+    [['Exists'], false],
+    [['DoesNotExist'], true],
+    [['Gte', 'four'], true],
+  ])('%j allows no value: %s', (written, expected) => {
+    expect(isEmpty(of(written))).toBe(expected);
+  });
+
+  test('what no integer bounds is satisfied by nothing; an operator without values names none', () => {
+    const nothing = { complement: false, values: [], absent: false };
+    for (const written of [['Gt', 'four'], ['Lte', '1.5'], ['Gte'], ['In']] as const) {
+      expect(of(written)).toStrictEqual(nothing);
+    }
+    expect(requirementOf('In')).toStrictEqual(nothing);
+    expect(requirementOf('NotIn')).toStrictEqual({ complement: true, values: [], absent: true });
   });
 });
 
@@ -149,7 +176,7 @@ group('written form', () => {
     ],
   ])('%j and %j', (left, right, expected) => {
     const requirement = right === undefined ? of(left) : intersect(of(left), of(right));
-    expect(write('k', requirement)).toEqual(expected);
+    expect(write('k', requirement)).toStrictEqual(expected);
   });
 
   test('a text says what is asked for: any, Exists, nothing', () => {
@@ -166,76 +193,5 @@ group('written form', () => {
 
   test('minValues stands on the first entry', () => {
     expect(write('k', requirementOf('Exists', [], 3))).toEqual([{ key: 'k', operator: 'Exists', minValues: 3 }]);
-  });
-
-  test('reading what was written gives the same back', () => {
-    const read = readRequirements([
-      { key: 'a', operator: 'Gt', values: ['3'] },
-      { key: 'a', operator: 'NotIn', values: ['7'] },
-      { key: 'b', operator: 'Exists' },
-      { key: 'b', operator: 'NotIn', values: ['x'] },
-    ]);
-    expect(canonicalText(readRequirements(writeRequirements(read)))).toBe(canonicalText(read));
-  });
-});
-
-group('sets of requirements', () => {
-  test('aliases mean the current key', () => {
-    const read = readLabels({ 'failure-domain.beta.kubernetes.io/zone': 'a' });
-    expect([...read.keys()]).toEqual(['topology.kubernetes.io/zone']);
-  });
-
-  test('joining keeps what each asks for, and tells what is left without a value', () => {
-    const joined = join(
-      readLabels({ a: '1' }),
-      readRequirements([{ key: 'b', operator: 'Exists' }]),
-      readLabels({ b: '2' }),
-    );
-    expect(canonicalText(joined)).toBe('a In [1]; b In [2]');
-    expect(impossibleKey(joined)).toBeUndefined();
-    expect(impossibleKey(join(joined, readLabels({ b: '3' })))).toBe('b');
-  });
-});
-
-group('order', () => {
-  const list = [
-    { key: 'b', operator: 'Lte', values: ['9'] },
-    { key: 'a', operator: 'Exists' },
-    { key: 'b', operator: 'NotIn', values: ['5'] },
-    { key: 'b', operator: 'Gte', values: ['3'] },
-  ] as const;
-
-  test('what is written is sorted by key, then by operator', () => {
-    const written = writeRequirements(readRequirements(list));
-    expect(written.map(({ key, operator }) => `${key} ${operator}`)).toEqual(['a Exists', 'b Gte', 'b Lte', 'b NotIn']);
-  });
-
-  test('equal sets have one text, whatever the order of their keys', () => {
-    const text = canonicalText(readRequirements(list));
-    expect(text).toBe('a Exists; b NotIn [5] and >= 3 and <= 9');
-    expect(canonicalText(readRequirements([...list].reverse()))).toBe(text);
-    expect(canonicalText(readRequirements([]))).toBe('');
-  });
-
-  test('sets that ask for nothing are nothing to join', () => {
-    const one = readLabels({ a: '1' });
-    const none = readRequirements([]);
-    expect(join(none, one, none)).toBe(one);
-    expect(join(none, none).size).toBe(0);
-    expect(readLabels(undefined).size).toBe(0);
-  });
-});
-
-group('23: the key that was probably meant', () => {
-  const known = ['topology.kubernetes.io/zone', 'kubernetes.io/arch', 'karpenter.sh/capacity-type'];
-  test.each([
-    ['topology.kubernetes.io/zon', 'topology.kubernetes.io/zone'],
-    ['topolgy.kubernetes.io/zone', 'topology.kubernetes.io/zone'],
-    ['karpenter.sh/capacitytype', 'karpenter.sh/capacity-type'],
-    ['zone', 'topology.kubernetes.io/zone'],
-    ['example.com/team', undefined],
-    ['kubernetes.io/arch', undefined],
-  ])('%s', (key, expected) => {
-    expect(probableKey(key, known)).toBe(expected);
   });
 });

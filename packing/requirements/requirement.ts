@@ -49,20 +49,19 @@ function basic(operator: NodeSelectorOperator, values: readonly string[]): Requi
     case 'DoesNotExist':
       return doesNotExist;
     case 'Gt':
-      return bounded(Number(values[0]) + 1, undefined);
+      return bounded('gte', Number(values[0]) + 1);
     case 'Gte':
-      return bounded(Number(values[0]), undefined);
+      return bounded('gte', Number(values[0]));
     case 'Lt':
-      return bounded(undefined, Number(values[0]) - 1);
+      return bounded('lte', Number(values[0]) - 1);
     case 'Lte':
-      return bounded(undefined, Number(values[0]));
+      return bounded('lte', Number(values[0]));
   }
 }
 
-function bounded(gte: number | undefined, lte: number | undefined): Requirement {
-  const bound = gte ?? lte;
-  if (bound === undefined || !Number.isInteger(bound) || bound > maxInteger) return impossible;
-  return { complement: true, values: [], absent: false, ...(gte === undefined ? { lte: bound } : { gte: bound }) };
+function bounded(side: 'gte' | 'lte', bound: number): Requirement {
+  if (!Number.isInteger(bound) || bound > maxInteger) return impossible;
+  return { complement: true, values: [], absent: false, [side]: bound };
 }
 
 function sorted(values: readonly string[]): readonly string[] {
@@ -101,23 +100,22 @@ export function intersect(a: Requirement, b: Requirement): Requirement {
   const absent = a.absent && b.absent;
   const minValues = larger(a.minValues, b.minValues);
   const extra = minValues === undefined ? {} : { minValues };
-  const gte = larger(a.gte, b.gte);
-  const lte = smaller(a.lte, b.lte);
-  const bounds = { ...(gte === undefined ? {} : { gte }), ...(lte === undefined ? {} : { lte }) };
   if (a.complement && b.complement) {
+    const gte = larger(a.gte, b.gte);
+    const lte = smaller(a.lte, b.lte);
+    const bounds = { ...(gte === undefined ? {} : { gte }), ...(lte === undefined ? {} : { lte }) };
     const excluded = { complement: true, values: sorted([...a.values, ...b.values]), absent, ...bounds };
     return exhausted(excluded) ? { complement: false, values: [], absent, ...extra } : { ...excluded, ...extra };
   }
   const concrete = a.complement ? b : a;
   const other = a.complement ? a : b;
-  const within = { ...other, ...bounds };
-  const values = concrete.values.filter((value) => accepts(other, value) && withinBounds(within, value));
+  const values = concrete.values.filter((value) => accepts(other, value));
   return { complement: false, values, absent, ...extra };
 }
 
 /** Whether a bounded complement excludes every integer within its bounds: all of none where they cross. */
 function exhausted({ gte, lte, values }: Requirement): boolean {
-  if (gte === undefined || lte === undefined || lte - gte >= values.length) return false;
+  if (gte === undefined || lte === undefined) return false;
   for (let n = gte; n <= lte; n++) if (!values.includes(String(n))) return false;
   return true;
 }

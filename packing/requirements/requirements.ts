@@ -23,9 +23,8 @@ export function normaliseKey(key: string): string {
 
 /** Reads a list of written requirements; several on one key intersect. */
 export function readRequirements(list: readonly Written[] | undefined): Requirements {
-  if (list === undefined || list.length === 0) return noRequirements;
   const read = new Map<string, Requirement>();
-  for (const { key, operator, values, minValues } of list) {
+  for (const { key, operator, values, minValues } of list ?? []) {
     narrow(read, normaliseKey(key), requirementOf(operator, values, minValues));
   }
   return read;
@@ -48,9 +47,10 @@ export function narrow(into: Map<string, Requirement>, key: string, requirement:
 /** The requirements that hold where all of `sets` do. */
 export function join(...sets: readonly Requirements[]): Requirements {
   const given = sets.filter((set) => set.size > 0);
-  if (given.length <= 1) return given[0] ?? noRequirements;
-  const joined = new Map(given[0]);
-  for (const set of given.slice(1)) for (const [key, requirement] of set) narrow(joined, key, requirement);
+  const [first = noRequirements, ...rest] = given;
+  if (rest.length === 0) return first;
+  const joined = new Map(first);
+  for (const set of rest) for (const [key, requirement] of set) narrow(joined, key, requirement);
   return joined;
 }
 
@@ -62,7 +62,6 @@ export function impossibleKey(requirements: Requirements): string | undefined {
 
 /** A text equal for equal sets, whatever the order of their keys. */
 export function canonicalText(requirements: Requirements): string {
-  if (requirements.size === 0) return '';
   const parts: string[] = [];
   for (const [key, requirement] of requirements) parts.push(`${key} ${describe(requirement)}`);
   return parts.sort().join('; ');

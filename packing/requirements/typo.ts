@@ -5,8 +5,8 @@ export function probableKey(key: string, known: Iterable<string>): string | unde
   let least = Math.max(2, Math.floor(key.length / 10)) + 1;
   for (const candidate of [...known].sort()) {
     if (candidate === key) return undefined;
-    const sameName = suffix.length > 0 && candidate.slice(candidate.lastIndexOf('/') + 1) === suffix;
-    const distance = sameName ? 1 : editDistance(key, candidate, least);
+    const sameName = candidate.slice(candidate.lastIndexOf('/') + 1) === suffix;
+    const distance = sameName ? 1 : editDistance(key, candidate);
     if (distance < least) {
       least = distance;
       best = candidate;
@@ -15,9 +15,8 @@ export function probableKey(key: string, known: Iterable<string>): string | unde
   return best;
 }
 
-/** Levenshtein distance, or `limit` when it is at least that. */
-function editDistance(a: string, b: string, limit: number): number {
-  if (Math.abs(a.length - b.length) >= limit) return limit;
+/** Levenshtein distance. */
+function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
@@ -27,5 +26,5 @@ function editDistance(a: string, b: string, limit: number): number {
     }
     previous = row;
   }
-  return Math.min(limit, previous[b.length]!);
+  return previous[b.length]!;
 }

@@ -81,10 +81,7 @@ export class Ledger {
     const selected = this.tallies.get(group)?.selected;
     if (selected === undefined) return 0;
     let least = Infinity;
-    for (let i = 0; i < domains.length; i++) {
-      const count = selected.get(domains[i]!) ?? 0;
-      if (count < least) least = count;
-    }
+    for (let i = 0; i < domains.length; i++) least = Math.min(least, selected.get(domains[i]!) ?? 0);
     return least;
   }
 
@@ -102,7 +99,7 @@ export class Ledger {
         }
         for (const { kind } of this.nodes) {
           const value = kind.values[key];
-          if (value !== undefined && !found.has(value) && looksAt(group, kind.values, kind.taints)) found.add(value);
+          if (value !== undefined && looksAt(group, kind.values, kind.taints)) found.add(value);
         }
       }
       this.eligible.set(group, (domains = [...found].sort()));

@@ -61,8 +61,7 @@ function countSelected(
 ): void {
   for (const group of groups) {
     const domain = domainIn(group);
-    const counted = group.kind !== 'spread' || looksAt(group, kind.values, kind.taints);
-    if (domain !== undefined && counted) ledger.addSelected(group, domain, pods);
+    if (domain !== undefined && looksAt(group, kind.values, kind.taints)) ledger.addSelected(group, domain, pods);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { LabelSelector, Namespace, PodAffinityTerm } from '../../api/kubernetes.js';
 import { selects } from '../../core/label-selector.js';
+import { nameOf } from '../names.js';
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
@@ -36,8 +37,9 @@ export class Namespaces {
 
   constructor(namespaces: readonly Namespace[] | undefined, mentioned: Iterable<string>) {
     for (const name of mentioned) this.labels.set(name, { 'kubernetes.io/metadata.name': name });
-    for (const { metadata } of namespaces ?? []) {
-      this.labels.set(metadata.name ?? '', { 'kubernetes.io/metadata.name': metadata.name ?? '', ...metadata.labels });
+    for (const namespace of namespaces ?? []) {
+      const name = nameOf(namespace);
+      this.labels.set(name, { 'kubernetes.io/metadata.name': name, ...namespace.metadata.labels });
     }
   }
 

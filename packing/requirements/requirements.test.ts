@@ -1,0 +1,62 @@
+import { describe, expect, test } from '@jest/globals';
+import { canonicalText, impossibleKey, join, readLabels, readRequirements, writeRequirements } from './requirements.js';
+
+describe('sets of requirements', () => {
+  test('aliases mean the current key', () => {
+    const read = readLabels({ 'failure-domain.beta.kubernetes.io/zone': 'a' });
+    expect([...read.keys()]).toEqual(['topology.kubernetes.io/zone']);
+  });
+
+  test('joining keeps what each asks for, and tells what is left without a value', () => {
+    const joined = join(
+      readLabels({ a: '1' }),
+      readRequirements([{ key: 'b', operator: 'Exists' }]),
+      readLabels({ b: '2' }),
+    );
+    expect(canonicalText(joined)).toBe('a In [1]; b In [2]');
+    expect(impossibleKey(joined)).toBeUndefined();
+    expect(impossibleKey(join(joined, readLabels({ b: '3' })))).toBe('b');
+  });
+});
+
+describe('order', () => {
+  const list = [
+    { key: 'b', operator: 'Lte', values: ['9'] },
+    { key: 'a', operator: 'Exists' },
+    { key: 'b', operator: 'NotIn', values: ['5'] },
+    { key: 'b', operator: 'Gte', values: ['3'] },
+  ] as const;
+
+  test('what is written is sorted by key, then by operator', () => {
+    const written = writeRequirements(readRequirements(list));
+    expect(written.map(({ key, operator }) => `${key} ${operator}`)).toEqual(['a Exists', 'b Gte', 'b Lte', 'b NotIn']);
+  });
+
+  test('equal sets have one text, whatever the order of their keys', () => {
+    const text = canonicalText(readRequirements(list));
+    expect(text).toBe('a Exists; b NotIn [5] and >= 3 and <= 9');
+    expect(canonicalText(readRequirements([...list].reverse()))).toBe(text);
+    expect(canonicalText(readRequirements([]))).toBe('');
+  });
+
+  test('sets that ask for nothing are nothing to join', () => {
+    const one = readLabels({ a: '1' });
+    const none = readRequirements([]);
+    expect(join(none, one, none)).toBe(one);
+    expect(join(none, none).size).toBe(0);
+    expect(readLabels(undefined).size).toBe(0);
+    expect(readRequirements(undefined).size).toBe(0);
+  });
+});
+
+describe('written form', () => {
+  test('reading what was written gives the same back', () => {
+    const read = readRequirements([
+      { key: 'a', operator: 'Gt', values: ['3'] },
+      { key: 'a', operator: 'NotIn', values: ['7'] },
+      { key: 'b', operator: 'Exists' },
+      { key: 'b', operator: 'NotIn', values: ['x'] },
+    ]);
+    expect(canonicalText(readRequirements(writeRequirements(read)))).toBe(canonicalText(read));
+  });
+});

@@ -1,0 +1,239 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Pod, PodSpec, Taint, TopologySpreadConstraint } from '../../api/kubernetes.js';
+import { labels } from '../../api/labels.js';
+import { instanceType, node, packingInput, pod, pool } from '../../test/builders/packing-fixtures.js';
+import { topologyOf } from '../../test/builders/topology.js';
+import type { Group } from './groups.js';
+import { looksAt, type Ledger } from './ledger.js';
+
+const { zone, hostname } = labels;
+
+const spreadPod = (spread: Partial<TopologySpreadConstraint> = {}, spec: Partial<PodSpec> = {}): Pod =>
+  pod('web', {
+    labels: { app: 'web' },
+    topologySpreadConstraints: [
+      {
+        maxSkew: 1,
+        topologyKey: zone,
+        whenUnsatisfiable: 'DoNotSchedule',
+        labelSelector: { matchLabels: { app: 'web' } },
+        ...spread,
+      },
+    ],
+    ...spec,
+  });
+
+interface World {
+  readonly zones?: readonly string[];
+  readonly nodes?: Parameters<typeof packingInput>[0]['nodes'];
+  readonly pools?: Parameters<typeof packingInput>[0]['nodePools'];
+  readonly others?: readonly Pod[];
+}
+
+/** The one rule of the pod, with the ledger of a pass that it is in. */
+function ledgerFor(own: Pod, { zones = ['zone-a', 'zone-b'], nodes, pools, others = [] }: World = {}) {
+  const objects = {
+    pods: [own, ...others],
+    ...(nodes === undefined ? {} : { nodes }),
+    ...(pools === undefined ? {} : { nodePools: pools }),
+  };
+  const {
+    ledger,
+    rulesOf,
+    nodes: states,
+    compiled,
+  } = topologyOf(packingInput(objects, { types: [instanceType('m4', { cpu: 4, zones })] }));
+  const { spread, hostSpread } = rulesOf(own);
+  return { ledger, group: [...spread, ...hostSpread][0]!, states, compiled, rules: rulesOf(own) };
+}
+
+/** Counts pods that the rule selects, by domain. */
+function fill(ledger: Ledger, group: Group, counts: Readonly<Record<string, number>>): void {
+  for (const [domain, pods] of Object.entries(counts)) ledger.addSelected(group, domain, pods);
+}
+
+describe('counts', () => {
+  test('start at nothing, add up by domain, and are taken away again', () => {
+    const { ledger, group } = ledgerFor(spreadPod());
+    expect([ledger.count(group, 'zone-a'), ledger.owners(group, 'zone-a'), ledger.total(group)]).toEqual([0, 0, 0]);
+    fill(ledger, group, { 'zone-a': 2, 'zone-b': 1 });
+    ledger.addSelected(group, 'zone-a', 3);
+    expect([ledger.count(group, 'zone-a'), ledger.count(group, 'zone-b'), ledger.total(group)]).toEqual([5, 1, 6]);
+    expect(ledger.count(group, 'zone-c')).toBe(0);
+    expect(ledger.owners(group, 'zone-a')).toBe(0);
+    ledger.addSelected(group, 'zone-a', -5);
+    expect([ledger.count(group, 'zone-a'), ledger.total(group)]).toEqual([0, 1]);
+  });
+
+  test('tell who is selected from who has the rule', () => {
+    const { ledger, group } = ledgerFor(spreadPod());
+    ledger.addOwner(group, 'zone-a', 2);
+    ledger.addOwner(group, 'zone-a', 1);
+    expect([ledger.owners(group, 'zone-a'), ledger.owners(group, 'zone-b')]).toEqual([3, 0]);
+    expect([ledger.count(group, 'zone-a'), ledger.total(group)]).toEqual([0, 0]);
+  });
+
+  test('of pods that were put somewhere: by what selects them, and by the anti-affinity that they have', () => {
+    const shy = pod('shy', {
+      labels: { app: 'web' },
+      affinity: {
+        podAntiAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: [
+            { topologyKey: zone, labelSelector: { matchLabels: { app: 'other' } } },
+          ],
+        },
+      },
+    });
+    const { ledger, rulesOf } = topologyOf(packingInput({ pods: [shy, spreadPod()] }));
+    const rules = rulesOf(shy);
+    const [selecting] = rules.matched;
+    const [keepsOff] = rules.keepsOff;
+    const counts = (): number[] => [
+      ledger.count(selecting!, 'zone-a'),
+      ledger.owners(keepsOff!, 'zone-a'),
+      ledger.count(keepsOff!, 'zone-a'),
+      ledger.owners(selecting!, 'zone-a'),
+    ];
+    ledger.record(rules, 2, () => undefined);
+    expect([...counts(), ledger.total(selecting!)]).toEqual([0, 0, 0, 0, 0]);
+    ledger.record(rules, 2, () => 'zone-a');
+    expect(counts()).toEqual([2, 2, 0, 0]);
+    ledger.record(rules, 1, (group) => (group === selecting ? 'zone-a' : undefined));
+    expect(counts()).toEqual([3, 2, 0, 0]);
+    ledger.record(rules, 1, (group) => (group === keepsOff ? 'zone-a' : undefined));
+    expect(counts()).toEqual([3, 3, 0, 0]);
+    ledger.record(rules, -3, () => 'zone-a');
+    expect(counts()).toEqual([0, 0, 0, 0]);
+  });
+});
+
+describe('the emptiest domain that a spread rule looks at', () => {
+  test.each<[string, Record<string, number>, Partial<TopologySpreadConstraint>, number]>([
+    ['has none before anything is counted', {}, {}, 0],
+    ['has none while one domain is empty', { 'zone-a': 3 }, {}, 0],
+    ['is the least of all', { 'zone-a': 3, 'zone-b': 2 }, {}, 2],
+    ['wherever it stands', { 'zone-a': 2, 'zone-b': 3 }, {}, 2],
+    ['is not a domain that does not concern it', { 'zone-a': 3, 'zone-b': 2, 'zone-z': 1 }, {}, 2],
+    ['counts as empty below minDomains', { 'zone-a': 3, 'zone-b': 2 }, { minDomains: 3 }, 0],
+    ['counts at minDomains', { 'zone-a': 3, 'zone-b': 2 }, { minDomains: 2 }, 2],
+    ['counts above minDomains', { 'zone-a': 3, 'zone-b': 2 }, { minDomains: 1 }, 2],
+  ])('%s', (_, counts, spread, expected) => {
+    const { ledger, group } = ledgerFor(spreadPod(spread));
+    fill(ledger, group, counts);
+    expect(ledger.least(group)).toBe(expected);
+  });
+
+  test('is always a node that could be made, for the host name', () => {
+    const own = spreadPod({ topologyKey: hostname }, { nodeSelector: { [hostname]: 'old' } });
+    const { ledger, group } = ledgerFor(own, { nodes: [node('old')] });
+    fill(ledger, group, { old: 3 });
+    expect(ledger.least(group)).toBe(0);
+  });
+
+  test('is none where there is no domain at all', () => {
+    const { ledger, group } = ledgerFor(spreadPod({ topologyKey: 'example.com/rack', minDomains: 0 }));
+    expect(ledger.domains(group)).toStrictEqual([]);
+    fill(ledger, group, { somewhere: 2 });
+    expect(ledger.least(group)).toBe(0);
+  });
+});
+
+describe('the domains of a rule', () => {
+  const taints: Taint[] = [{ key: 'apart', effect: 'NoSchedule' }];
+  const soft: Taint[] = [{ key: 'apart', effect: 'PreferNoSchedule' }];
+  const tolerations: PodSpec['tolerations'] = [{ key: 'apart', operator: 'Exists' }];
+  const honour: Partial<TopologySpreadConstraint> = { nodeTaintsPolicy: 'Honor' };
+  const onlyA: Partial<PodSpec> = { nodeSelector: { [zone]: 'zone-a' } };
+  const x = [node('old', { zone: 'zone-x' })];
+  const tainted = [node('old', { zone: 'zone-x', taints })];
+  const others = Object.entries(x[0]!.metadata.labels ?? {}).filter(([key]) => key !== zone);
+  const bare = [{ ...x[0]!, metadata: { ...x[0]!.metadata, labels: Object.fromEntries(others) } }];
+  const poolB = pool('b', { taints, requirements: [{ key: zone, operator: 'In', values: ['zone-b'] }] });
+  const poolA = pool('a', { requirements: [{ key: zone, operator: 'In', values: ['zone-a'] }] });
+
+  test.each<[string, Pod, World, string[]]>([
+    ['are those that can be launched in, sorted', spreadPod(), { zones: ['zone-b', 'zone-a'] }, ['zone-a', 'zone-b']],
+    ['are those of nodes too', spreadPod(), { nodes: x }, ['zone-a', 'zone-b', 'zone-x']],
+    ['are each once', spreadPod(), { nodes: [node('old')] }, ['zone-a', 'zone-b']],
+    ['are none of a node without the label', spreadPod(), { nodes: bare }, ['zone-a', 'zone-b']],
+    ['are those that the node affinity admits', spreadPod({}, onlyA), { nodes: x }, ['zone-a']],
+    [
+      'are all where node affinity is ignored',
+      spreadPod({ nodeAffinityPolicy: 'Ignore' }, onlyA),
+      { nodes: x },
+      ['zone-a', 'zone-b', 'zone-x'],
+    ],
+    ['are those of tainted nodes too', spreadPod(), { nodes: tainted }, ['zone-a', 'zone-b', 'zone-x']],
+    ['are not, where taints are honoured', spreadPod(honour), { nodes: tainted }, ['zone-a', 'zone-b']],
+    [
+      'are again where these are tolerated',
+      spreadPod(honour, { tolerations }),
+      { nodes: tainted },
+      ['zone-a', 'zone-b', 'zone-x'],
+    ],
+    [
+      'are whatever a taint only prefers',
+      spreadPod(honour),
+      { nodes: [node('old', { zone: 'zone-x', taints: soft })] },
+      ['zone-a', 'zone-b', 'zone-x'],
+    ],
+    ['are those of tainted pools too', spreadPod(), { pools: [poolA, poolB] }, ['zone-a', 'zone-b']],
+    ['but not where taints are honoured', spreadPod(honour), { pools: [poolA, poolB] }, ['zone-a']],
+  ])('%s', (__, own, world, expected) => {
+    const { ledger, group } = ledgerFor(own, world);
+    expect(ledger.domains(group)).toStrictEqual(expected);
+    expect(ledger.domains(group)).toBe(ledger.domains(group));
+  });
+});
+
+describe('whether a rule counts a node', () => {
+  const taints: Taint[] = [{ key: 'apart', effect: 'NoSchedule' }];
+  const onlyA: Partial<PodSpec> = { nodeSelector: { [zone]: 'zone-a' } };
+  test.each<[string, Partial<TopologySpreadConstraint>, string, Taint[], boolean]>([
+    ['its labels satisfy the pod', {}, 'zone-a', [], true],
+    ['they do not', {}, 'zone-b', [], false],
+    ['nobody asks for that', { nodeAffinityPolicy: 'Ignore' }, 'zone-b', taints, true],
+    ['its taints are ignored', {}, 'zone-a', taints, true],
+    ['its taints are honoured', { nodeTaintsPolicy: 'Honor' }, 'zone-a', taints, false],
+    ['it has none to honour', { nodeTaintsPolicy: 'Honor' }, 'zone-a', [], true],
+    ['taints alone are honoured', { nodeAffinityPolicy: 'Ignore', nodeTaintsPolicy: 'Honor' }, 'zone-b', [], true],
+    ['either fails', { nodeTaintsPolicy: 'Honor' }, 'zone-b', [], false],
+  ])('where %s', (_, spread, value, nodeTaints, expected) => {
+    const { group, compiled } = ledgerFor(spreadPod(spread, onlyA));
+    const values = compiled.space.keys.map((key) => (key === zone ? value : undefined));
+    expect(looksAt(group, values, nodeTaints)).toBe(expected);
+  });
+
+  test.each([
+    ['one of the alternatives suffices', ['zone-a', 'zone-b'], { 'zone-a': true, 'zone-b': true, 'zone-c': false }],
+    ['a contradiction admits none', [], { 'zone-a': false, 'zone-b': false, 'zone-c': false }],
+  ])('%s', (_, zones, expected) => {
+    const nodeSelectorTerms = zones.map((value) => ({
+      matchExpressions: [{ key: zone, operator: 'In' as const, values: [value] }],
+    }));
+    const contradiction = [{ matchExpressions: [{ key: zone, operator: 'In' as const, values: [] }] }];
+    const { group, compiled } = ledgerFor(
+      spreadPod(
+        {},
+        {
+          affinity: {
+            nodeAffinity: {
+              requiredDuringSchedulingIgnoredDuringExecution: {
+                nodeSelectorTerms: zones.length > 0 ? nodeSelectorTerms : contradiction,
+              },
+            },
+          },
+        },
+      ),
+    );
+    const admitted = Object.keys(expected).map((value) => [
+      value,
+      looksAt(
+        group,
+        compiled.space.keys.map((key) => (key === zone ? value : undefined)),
+        [],
+      ),
+    ]);
+    expect(Object.fromEntries(admitted)).toEqual(expected);
+  });
+});

@@ -1,0 +1,127 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Affinity, Pod, PodAffinityTerm, TopologySpreadConstraint } from '../../api/kubernetes.js';
+import { labels } from '../../api/labels.js';
+import { packingInput, pod } from '../../test/builders/packing-fixtures.js';
+import { topologyOf } from '../../test/builders/topology.js';
+import type { Group } from './groups.js';
+import type { Rules } from './rules.js';
+
+const { zone, hostname } = labels;
+const rack = 'example.com/rack';
+
+const term = (topologyKey: string, app: string): PodAffinityTerm => ({
+  topologyKey,
+  labelSelector: { matchLabels: { app } },
+});
+const spread = (topologyKey: string, app: string): TopologySpreadConstraint => ({
+  maxSkew: 1,
+  whenUnsatisfiable: 'DoNotSchedule',
+  ...term(topologyKey, app),
+});
+const required = (...terms: PodAffinityTerm[]) => ({ requiredDuringSchedulingIgnoredDuringExecution: terms });
+const preferred = (...terms: PodAffinityTerm[]) => ({
+  preferredDuringSchedulingIgnoredDuringExecution: terms.map((podAffinityTerm) => ({ weight: 1, podAffinityTerm })),
+});
+const withAffinity = (name: string, affinity: Affinity, app = name): Pod => pod(name, { labels: { app }, affinity });
+
+/** `kind key app` of each group. */
+const text = (groups: readonly Group[]): string[] =>
+  groups.map(({ kind, key, selector }) => `${kind} ${key} ${selector?.matchLabels?.['app'] ?? ''}`);
+
+const lists = ['spread', 'affinity', 'antiAffinity', 'hostSpread', 'hostAffinity', 'hostAntiAffinity'] as const;
+const sortedOut = (rules: Rules) => Object.fromEntries(lists.map((list) => [list, text(rules[list])]));
+
+describe('the rules that a pod has', () => {
+  test('are told apart by kind and by reach', () => {
+    const own = pod('own', {
+      labels: { app: 'own' },
+      topologySpreadConstraints: [spread(zone, 'own'), spread(hostname, 'own')],
+      affinity: {
+        podAffinity: required(term(zone, 'a'), term(hostname, 'a')),
+        podAntiAffinity: required(term(zone, 'b'), term(hostname, 'b')),
+      },
+    });
+    const { rulesOf, book, compiled } = topologyOf(packingInput({ pods: [own] }));
+    const rules = rulesOf(own);
+    expect(sortedOut(rules)).toEqual({
+      spread: [`spread ${zone} own`],
+      affinity: [`affinity ${zone} a`],
+      antiAffinity: [`antiAffinity ${zone} b`],
+      hostSpread: [`spread ${hostname} own`],
+      hostAffinity: [`affinity ${hostname} a`],
+      hostAntiAffinity: [`antiAffinity ${hostname} b`],
+    });
+    expect(text(rules.matched)).toEqual([`spread ${zone} own`, `spread ${hostname} own`]);
+    expect(text(rules.keepsOff)).toEqual([`antiAffinity ${zone} b`, `antiAffinity ${hostname} b`]);
+    const [shape] = compiled.classes.shapes;
+    expect(rules.level).toBe(compiled.ladders[0]![0]);
+    expect(rules.identity).toBe(book.identity(shape!));
+    expect(rules.identity).toMatchObject({ namespace: 'default', labels: { app: 'own' } });
+    expect(rulesOf(own)).toBe(rules);
+  });
+
+  test('are those of the rung that it stands on; only required anti-affinity keeps others off', () => {
+    const own = withAffinity('own', {
+      podAntiAffinity: { ...required(term(zone, 'a')), ...preferred(term(zone, 'b')) },
+    });
+    const { rulesOf, book } = topologyOf(packingInput({ pods: [own] }));
+    const [first, last] = [rulesOf(own), rulesOf(own, -1)];
+    expect(text(first.antiAffinity)).toEqual([`antiAffinity ${zone} a`, `antiAffinity ${zone} b`]);
+    expect(text(last.antiAffinity)).toEqual([`antiAffinity ${zone} a`]);
+    for (const rules of [first, last]) expect(text(rules.keepsOff)).toEqual([`antiAffinity ${zone} a`]);
+    expect(first.antiAffinity.map((group) => book.isBinding(group))).toEqual([true, false]);
+  });
+
+  test('keep others off by anti-affinity alone', () => {
+    const own = pod('own', {
+      labels: { app: 'own' },
+      topologySpreadConstraints: [spread(zone, 'own')],
+      affinity: { podAffinity: required(term(zone, 'own')) },
+    });
+    const { rulesOf } = topologyOf(packingInput({ pods: [own] }));
+    expect(rulesOf(own).keepsOff).toEqual([]);
+  });
+
+  test('are those of its own class, not of another', () => {
+    const plain = pod('plain', { labels: { app: 'plain' } });
+    const shy = withAffinity('shy', { podAntiAffinity: required(term(zone, 'x')) });
+    const { rulesOf } = topologyOf(packingInput({ pods: [plain, shy] }));
+    expect(text(rulesOf(plain).keepsOff)).toEqual([]);
+    expect(text(rulesOf(shy).keepsOff)).toEqual([`antiAffinity ${zone} x`]);
+    expect(rulesOf(plain).identity.labels).toEqual({ app: 'plain' });
+    expect(rulesOf(shy).identity.labels).toEqual({ app: 'shy' });
+  });
+});
+
+describe('the keys on which the node of a pod must be decided', () => {
+  const loud = pod('loud', { labels: { app: 'loud' } });
+  const shyOf = (podAntiAffinity: Affinity['podAntiAffinity']): Pod =>
+    withAffinity('shy', podAntiAffinity === undefined ? {} : { podAntiAffinity });
+
+  test.each<[string, Pod, Pod[], string[]]>([
+    ['are none without rules', loud, [], []],
+    [
+      'are those of its own rules, sorted, the host name apart',
+      pod('own', { topologySpreadConstraints: [spread(zone, 'x'), spread(rack, 'x'), spread(hostname, 'x')] }),
+      [],
+      [rack, zone],
+    ],
+    ['are those of a rule that selects it and must hold', loud, [shyOf(required(term(zone, 'loud')))], [zone]],
+    ['are not those of a rule that is only preferred', loud, [shyOf(preferred(term(zone, 'loud')))], []],
+    ['are not the host name', loud, [shyOf(required(term(hostname, 'loud')))], []],
+    ['are not those of a rule that selects others', loud, [shyOf(required(term(zone, 'other')))], []],
+  ])('%s', (_, own, others, expected) => {
+    const { rulesOf } = topologyOf(packingInput({ pods: [own, ...others] }));
+    expect(rulesOf(own).keys).toEqual(expected);
+  });
+
+  test('are those of rules of running pods too, once these bind', () => {
+    const { rulesOf, book } = topologyOf(packingInput({ pods: [loud, shyOf(preferred(term(zone, 'loud')))] }));
+    const [group] = book.groups.all;
+    expect(book.isBinding(group!)).toBe(false);
+    book.bind(group!);
+    expect(book.isBinding(group!)).toBe(true);
+    expect(rulesOf(loud).keys).toEqual([zone]);
+    expect(text(rulesOf(loud).matched)).toEqual([`antiAffinity ${zone} loud`]);
+  });
+});

@@ -1,0 +1,39 @@
+import type { Pod } from '../../api/kubernetes.js';
+import { compile, type Compiled } from '../../packing/compiled.js';
+import type { PodClass } from '../../packing/compile/classes.js';
+import { nodeStates, type NodeState } from '../../packing/place/node-states.js';
+import { Groups } from '../../packing/topology/groups.js';
+import { Ledger } from '../../packing/topology/ledger.js';
+import { RuleBook, type Rules } from '../../packing/topology/rules.js';
+import { Namespaces } from '../../packing/topology/selectors.js';
+import type { PackingInput } from '../../packing/types.js';
+
+/** What topology knows of a pass before anything is counted or placed. */
+export interface Topology {
+  readonly compiled: Compiled;
+  readonly groups: Groups;
+  readonly book: RuleBook;
+  readonly nodes: readonly NodeState[];
+  readonly ledger: Ledger;
+  /** The rules of the class of this pod, on the given rung; the first one, with all its preferences, by default. */
+  readonly rulesOf: (pod: Pod, rung?: number) => Rules;
+}
+
+export function topologyOf(input: PackingInput): Topology {
+  const compiled = compile(input);
+  const groups = new Groups(compiled.labelKeys, new Namespaces(input.objects.namespaces, ['default']));
+  const book = new RuleBook(groups, compiled);
+  const nodes = nodeStates(compiled);
+  const classOf = (pod: Pod): PodClass => compiled.classes.all.find(({ pods }) => pods.includes(pod))!;
+  return {
+    compiled,
+    groups,
+    book,
+    nodes,
+    ledger: new Ledger(compiled, nodes),
+    rulesOf: (pod, rung = 0) => {
+      const { shape } = classOf(pod);
+      return book.of(shape, compiled.ladders[shape.index]!.at(rung)!);
+    },
+  };
+}
