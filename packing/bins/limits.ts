@@ -8,6 +8,11 @@ export class LimitLedger {
     this.remaining = Float64Array.from(compiled.limitRemaining);
   }
 
+  /** What is left of a limit. */
+  left(limit: number): number {
+    return this.remaining[limit]!;
+  }
+
   /** Whether one more bin of `offer` may come. */
   allows(offer: number): boolean {
     return this.remaining.length === 0 || this.most(offer) >= 1;

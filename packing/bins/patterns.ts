@@ -1,4 +1,5 @@
 import type { Compiled } from './compile.js';
+import { LimitLedger } from './limits.js';
 import { free } from './market.js';
 import { OneFill } from './one-fill.js';
 import type { Stack } from './plan.js';
@@ -28,6 +29,14 @@ interface Pattern {
   readonly pods: Int32Array;
 }
 
+/** A limit that some offer uses. */
+interface LimitRow {
+  readonly limit: number;
+  /** By offer. */
+  readonly use: Float64Array;
+  readonly unit: number;
+}
+
 /** The program solved: what it costs, and how many bins of each pattern, by place in the pool. */
 interface Solved {
   readonly cost: number;
@@ -37,7 +46,7 @@ interface Solved {
 /**
  * Bins for all of `left`, by column generation: the linear program over patterns of whole bins, whose patterns know caps and
  * conflicts, is rounded down to whole bins, asked again for what is left, and so on. `known` are bins to begin with, together of
- * `price`. Limits are left out. Undefined where it promises hardly less than `price`, or is too large.
+ * `price`. Undefined where it promises hardly less than `price`, finds no bins within limits, or is too large.
  */
 export function packPatterns(
   compiled: Compiled,
@@ -57,8 +66,10 @@ class PatternProgram {
   private readonly filler: OneFill;
   /** Row of each item in the program; -1 for those that have bins. */
   private readonly rowOf: Int32Array;
-  /** See `alone`. */
-  private readonly aloneAt = new Map<number, number>();
+  private readonly ledger: LimitLedger;
+  private readonly limits: readonly LimitRow[];
+  /** Dearer than any bin of a sensible packing. */
+  private readonly dear: number;
 
   constructor(
     private readonly compiled: Compiled,
@@ -69,7 +80,10 @@ class PatternProgram {
     this.left = Int32Array.from(left);
     this.rowOf = new Int32Array(compiled.items);
     this.filler = new OneFill(compiled, items);
+    this.ledger = new LimitLedger(compiled);
+    this.limits = limitRows(compiled);
     for (const { offer, items: inside, pods } of known) this.add({ offer, items: inside, pods });
+    this.dear = 10 * known.reduce((most, { offer }) => Math.max(most, compiled.price[offer]!), 0);
   }
 
   run(price: number): Stack[] | undefined {
@@ -84,30 +98,38 @@ class PatternProgram {
     return out;
   }
 
-  /** The program for what is left of these items; undefined where one has no bin. */
+  /** The program for what is left of these items and limits; undefined where it leaves pods out. */
   private solve(rows: Int32Array, first: boolean): Solved | undefined {
-    const { compiled, left, pool } = this;
+    const { compiled, pool } = this;
     this.rowOf.fill(-1);
     rows.forEach((item, row) => (this.rowOf[item] = row));
-    const alone = Array.from(rows, (item) => this.alone(item));
-    if (alone.includes(-1)) return undefined;
-    const simplex = new CoveringSimplex(
-      // Rows that differ a little keep the program from going round in circles.
-      Float64Array.from(rows, (item, row) => left[item]! + 1e-7 * ((row * 7919) % 101)),
-      Float64Array.from(rows, (item, row) => this.countIn(alone[row]!, item)),
-      Float64Array.from(rows, (_, row) => compiled.price[pool[alone[row]!]!.offer]!),
-    );
+    const simplex = this.begin(rows);
     this.enter(simplex, 0);
     const value = new Float64Array(compiled.items);
     for (let round = first ? firstRounds : laterRounds; round > 0; round--) {
       rows.forEach((item, row) => (value[item] = Math.max(0, simplex.duals[row]!)));
+      const scarcity = this.limits.map((_, l) => Math.max(0, simplex.duals[rows.length + l]!));
       const before = pool.length;
-      this.findPatterns(value, fewLooks);
-      if (first && pool.length === before) this.findPatterns(value, manyLooks);
+      this.findPatterns(value, scarcity, fewLooks);
+      if (first && pool.length === before) this.findPatterns(value, scarcity, manyLooks);
       if (!this.enter(simplex, before)) break;
       this.enter(simplex, 0);
     }
-    return this.readOff(simplex, alone);
+    return this.readOff(simplex, rows.length);
+  }
+
+  /** A row for each item, which dear columns that stand for no bin cover at first, and one for each limit. */
+  private begin(rows: Int32Array): CoveringSimplex {
+    const { left, limits, ledger } = this;
+    return new CoveringSimplex(
+      // Rows that differ a little keep the program from going round in circles.
+      Float64Array.of(
+        ...Array.from(rows, (item, row) => left[item]! + 1e-7 * ((row * 7919) % 101)),
+        ...limits.map(({ limit, unit }) => -Math.max(0, ledger.left(limit)) / unit),
+      ),
+      Float64Array.of(...Array.from(rows, () => 1), ...limits.map(() => -1)),
+      Float64Array.of(...Array.from(rows, () => this.dear), ...limits.map(() => 0)),
+    );
   }
 
   /** Brings in the patterns of the pool from the `from`-th on that lower the cost, until none does; whether some did. */
@@ -128,6 +150,11 @@ class PatternProgram {
           index.push(row);
           values.push(Math.min(pods[k]!, left[items[k]!]!));
         }
+        this.limits.forEach(({ use, unit }, l) => {
+          if (use[offer]! === 0) return;
+          index.push(rows - this.limits.length + l);
+          values.push(-use[offer]! / unit);
+        });
         moved = simplex.enter(index, values, compiled.price[offer]!, rows + place) || moved;
         while (simplex.enterSurplus());
       }
@@ -137,13 +164,15 @@ class PatternProgram {
   }
 
   /** Adds to the pool what is worth more than it costs, the best first. */
-  private findPatterns(value: Float64Array, looks: number): void {
-    const { compiled, filler } = this;
+  private findPatterns(value: Float64Array, scarcity: readonly number[], looks: number): void {
+    const { compiled, filler, limits, ledger } = this;
     const found: { readonly rate: number; readonly pattern: Pattern }[] = [];
     filler.looks = looks;
     filler.aim(value, this.left);
     for (let offer = 0; offer < compiled.offers; offer++) {
-      const price = compiled.price[offer]! * worthwhile;
+      if (!ledger.allows(offer)) continue;
+      const limited = limits.reduce((sum, { use, unit }, l) => sum + (scarcity[l]! * use[offer]!) / unit, 0);
+      const price = (compiled.price[offer]! + limited) * worthwhile;
       const worth = filler.fill(offer, price);
       if (worth > price) found.push({ rate: worth / (price + free), pattern: { offer, ...filler.found() } });
     }
@@ -160,34 +189,9 @@ class PatternProgram {
     return this.pool.push(pattern) - 1;
   }
 
-  /** The cheapest pattern for pods of one item alone; -1 where nothing holds one. */
-  private alone(item: number): number {
-    const { compiled, filler, left, pool } = this;
-    let best = -1;
-    let least = Infinity;
-    const known = this.aloneAt.get(item);
-    if (known !== undefined && pool[known]!.pods[0]! <= left[item]!) return known;
-    const value = new Float64Array(compiled.items);
-    value[item] = 1;
-    filler.looks = 1;
-    filler.aim(value, left);
-    for (let offer = 0; offer < compiled.offers; offer++) {
-      const count = filler.fill(offer, 0);
-      if (count === 0 || compiled.price[offer]! / count >= least) continue;
-      least = compiled.price[offer]! / count;
-      best = this.add({ offer, ...filler.found() });
-    }
-    this.aloneAt.set(item, best);
-    return best;
-  }
-
-  private countIn(place: number, item: number): number {
-    const { items, pods } = this.pool[place]!;
-    return pods[items.indexOf(item)]!;
-  }
-
   /** Takes the whole bins that the program asks for, or else the one that it is surest of; false where there is none. */
   private fix(levels: Solved['levels'], out: Stack[]): boolean {
+    const { pool, ledger } = this;
     let surest = -1;
     let highest = 0;
     let some = false;
@@ -196,7 +200,7 @@ class PatternProgram {
       if (times > 0) {
         this.take(place, times, out);
         some = true;
-      } else if (level > highest) {
+      } else if (level > highest && ledger.allows(pool[place]!.offer)) {
         highest = level;
         surest = place;
       }
@@ -205,10 +209,11 @@ class PatternProgram {
     return some || surest >= 0;
   }
 
-  /** How many bins what is left fills as the pattern says. */
+  /** How many bins what is left fills as the pattern says, and limits allow. */
   private mostOf(place: number): number {
-    const { items, pods } = this.pool[place]!;
-    return items.reduce((most, item, k) => Math.min(most, Math.floor(this.left[item]! / pods[k]!)), Infinity);
+    const { offer, items, pods } = this.pool[place]!;
+    const most = this.ledger.most(offer);
+    return items.reduce((least, item, k) => Math.min(least, Math.floor(this.left[item]! / pods[k]!)), most);
   }
 
   /** Takes bins of the pattern, as small as what comes into them allows. */
@@ -219,32 +224,44 @@ class PatternProgram {
     const items = Int32Array.from(inside, (k) => pattern.items[k]!);
     const pods = Int32Array.from(inside, (k) => Math.min(pattern.pods[k]!, left[pattern.items[k]!]!));
     items.forEach((item, k) => (left[item] = left[item]! - times * pods[k]!));
-    out.push({ offer: this.cheapest(pattern.offer, items, pods), items, pods, times });
+    const offer = this.cheapest(pattern.offer, items, pods, times);
+    this.ledger.use(offer, times);
+    out.push({ offer, items, pods, times });
   }
 
-  /** The cheapest offer for these, given that `offer` holds them. */
-  private cheapest(offer: number, items: Int32Array, pods: Int32Array): number {
+  /** The cheapest offer for these so many times over, given that `offer` holds them. */
+  private cheapest(offer: number, items: Int32Array, pods: Int32Array, times: number): number {
     const { dims, demand, shapeOf, setOf, inSet, sets, capacity, price } = this.compiled;
     const content = new Float64Array(dims);
     items.forEach((item, k) => {
       for (let d = 0; d < dims; d++) content[d] = content[d]! + pods[k]! * demand[shapeOf[item]! * dims + d]!;
     });
     for (let o = 0; price[o]! < price[offer]!; o++) {
-      const fits = content.every((amount, d) => amount <= capacity[o * dims + d]!);
+      const fits = content.every((amount, d) => amount <= capacity[o * dims + d]!) && this.ledger.most(o) >= times;
       if (fits && items.every((item) => inSet[o * sets + setOf[shapeOf[item]!]!] === 1)) return o;
     }
     return offer;
   }
 
-  private readOff(simplex: CoveringSimplex, alone: readonly number[]): Solved {
+  private readOff({ basis, level }: CoveringSimplex, items: number): Solved | undefined {
     const levels = new Map<number, number>();
+    const rows = basis.length;
     let cost = 0;
-    simplex.basis.forEach((number, row) => {
-      if (number < 0) return;
-      const place = number < alone.length ? alone[number]! : number - alone.length;
-      levels.set(place, (levels.get(place) ?? 0) + simplex.level[row]!);
-      cost += simplex.level[row]! * this.compiled.price[this.pool[place]!.offer]!;
-    });
+    for (const [row, number] of basis.entries()) {
+      if (number >= 0 && number < items && level[row]! > 1e-6) return undefined;
+      if (number < rows) continue;
+      const place = number - rows;
+      levels.set(place, (levels.get(place) ?? 0) + level[row]!);
+      cost += level[row]! * this.compiled.price[this.pool[place]!.offer]!;
+    }
     return { cost, levels };
   }
+}
+
+function limitRows({ limitRemaining, limitUse, offers }: Compiled): LimitRow[] {
+  return Array.from(limitRemaining.keys()).flatMap((limit) => {
+    const use = limitUse.slice(limit * offers, (limit + 1) * offers);
+    const unit = use.reduce((most, each) => Math.max(most, each), 0);
+    return unit > 0 ? [{ limit, use, unit }] : [];
+  });
 }
