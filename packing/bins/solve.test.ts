@@ -452,6 +452,20 @@ describe('solveBins on clusters', () => {
     expect(bounded(problemOf(offers, items, { caps }), 10_000).solution.price).toBeLessThanOrEqual(1.62);
   });
 
+  test('a limit goes to the bins that are worth most there', () => {
+    const offers = [
+      offer(1, [4000, 16_000]),
+      offer(1.9, [8000, 32_000]),
+      offer(3.3, [16_000, 64_000]),
+      offer(1.6, [8000, 16_000]),
+    ];
+    const classes = [[3, 2600, 3000], [4, 1500, 2000], [3, 1000, 5000], [4, 1000, 4000], [10, 1900, 3500]] as const; // prettier-ignore
+    const items = classes.map(([pods, ...demand]): CaseItem => ({ demand, pods }));
+    const caps = [{ items: Int32Array.of(0), max: 1 }];
+    const limits = [{ use: Float64Array.of(0, 0, 1, 1), remaining: 1 }];
+    expect(bounded(problemOf(offers, items, { caps, limits }), 100_000).solution.price).toBeLessThanOrEqual(9);
+  });
+
   test('more caps than a linear program can weigh leave the bound what resources ask for', () => {
     const offers = [offer(1, [800, 800]), offer(3, [800, 800], { zone: 1 })];
     const items: CaseItem[] = [
