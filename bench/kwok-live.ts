@@ -7,13 +7,14 @@ import Table from 'cli-table3';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Pod } from '../api/kubernetes.js';
 import { annotations, labels } from '../api/labels.js';
+import { isDomainError } from '../core/failures.js';
 import { observe } from '../devstack/demo/observe.js';
 import { deploymentOf } from '../devstack/deployment.js';
 import { repositoryRoot } from '../devstack/paths.js';
 import { freePorts } from '../devstack/ports.js';
 import { startStack, type Stack } from '../devstack/stack.js';
 import { createKubeClient } from '../kube/client.js';
-import type { Kinds, KubeClient, NewObject } from '../kube/port.js';
+import type { Kinds, KubeClient, ListOptions, NewObject } from '../kube/port.js';
 import type { CatalogueEntry } from '../test/checker/types.js';
 import { bare } from './report.js';
 import { deployments, kwokCatalogue, kwokPods } from './generate/kwok.js';
@@ -23,6 +24,7 @@ import { boundOf, share } from './kwok.js';
 const replicas = { before: 500, after: 500 * share };
 /** Nothing has changed for so long: consolidateAfter, a validation and a launch would have shown. */
 const quietMs = 120_000;
+const mostTries = 10;
 
 export interface LiveScaleDown {
   readonly engine: string;
@@ -166,7 +168,7 @@ async function onStack<T>(
   const stack = await startStack({ name: `live-${engine.name}`, folder, parts });
   let child: ChildProcess | undefined;
   try {
-    const kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: 'bench' });
+    const kube = patient(createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: 'bench' }));
     const log = join(folder, 'engine.log');
     child = await start(engine, stack, folder, log);
     const failure = (): Error | undefined =>
@@ -180,6 +182,21 @@ async function onStack<T>(
     await stack.stop();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Lists again where a connection broke: a busy machine's API server drops some, and a run is long. */
+function patient(kube: KubeClient): KubeClient {
+  const list = async <K extends keyof Kinds>(kind: K, options?: ListOptions): Promise<Kinds[K][]> => {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await kube.list(kind, options);
+      } catch (error) {
+        if (!isDomainError(error, 'Unavailable') || tries === mostTries) throw error;
+        await sleep(1000);
+      }
+    }
+  };
+  return { ...kube, list };
 }
 
 async function start(engine: Engine, stack: Stack, folder: string, log: string): Promise<ChildProcess> {

@@ -59,6 +59,25 @@ describe('fleetBound', () => {
     expect(fleetBound({ items: [only, ...two] }, [bargain, cheap])).toBeCloseTo(0.02 + 0.2 / 2, 9);
   });
 
+  test('of pods that keep away from their like each has a node of its own', () => {
+    const apart = (name: string, nodeName: string): KubernetesObject =>
+      pod(name, { app: 'web' }, requestsOf('100m', '64Mi'), {
+        nodeName,
+        affinity: {
+          podAntiAffinity: {
+            requiredDuringSchedulingIgnoredDuringExecution: [
+              { labelSelector: { matchLabels: { app: 'web' } }, topologyKey: 'kubernetes.io/hostname' },
+            ],
+          },
+        },
+      });
+    const three = ['n1', 'n2', 'n3'].flatMap((name) => [...node(name, cheap), apart(`p-${name}`, name)]);
+    expect(bound(pool('100%'), ...three)).toBeCloseTo(3 * 0.15, 9);
+    // A node that may not go is there for one of them.
+    const guarded = [...node('n4', dear), onNode('p4', 'n4', '1', 'karpenter.sh/do-not-disrupt')];
+    expect(bound(pool('100%'), ...three, ...guarded)).toBeCloseTo(0.15 + 2 * 0.15, 9);
+  });
+
   test('nothing is paid for empty nodes', () => {
     expect(bound(pool('100%'), ...node('n1', cheap), ...node('n2', dear))).toBe(0);
   });

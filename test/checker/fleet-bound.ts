@@ -1,14 +1,17 @@
-import type { Node } from '../../api/kubernetes.js';
+import type { Node, Pod } from '../../api/kubernetes.js';
 import { parseResources } from '../../core/resources.js';
-import { readMachineTypes, type MachineType } from './catalogue.js';
+import { hostnameKey, readMachineTypes, type MachineType } from './catalogue.js';
 import { type Cluster, isLeaving, readCluster } from './cluster.js';
 import { checkBudgets, checkCandidates, mustMove, podsOn, priceOf } from './disruption.js';
 import { maximize } from './lower-bound.js';
 import { daemonsOn, fixedLabels, launchesOf, totalRequests } from './placement.js';
 import { addAmounts, podRequests } from './pods.js';
+import { selectorMatches } from './selectors.js';
 import type { CatalogueEntry, CommandJson, ObjectList } from './types.js';
 
 const resources = ['cpu', 'memory', 'pods'] as const;
+/** Besides them each node has one place for a pod of those that most keep away from each other: see `apart`. */
+const places = resources.length;
 type Vector = readonly number[];
 
 interface Row {
@@ -29,7 +32,8 @@ export function fleetBound(objects: ObjectList, catalogue: readonly CatalogueEnt
   const cluster = readCluster(objects);
   const offers = buyable(cluster, types);
   const nodes: Row[] = [];
-  const need = resources.map(() => 0);
+  const need = [...resources.map(() => 0), 0];
+  const apart = new Map<string, number>();
   let held = 0;
   for (const [name, node] of cluster.nodes) {
     if (isLeaving(node, cluster.claims.get(name))) continue;
@@ -39,17 +43,31 @@ export function fleetBound(objects: ObjectList, catalogue: readonly CatalogueEnt
     const room = roomOn(node, mayLeave ? pods.filter((pod) => !mustMove(pod)) : pods);
     if (mayLeave) {
       nodes.push({ price, room });
-      for (const pod of pods.filter(mustMove)) add(need, vectorOf(podRequests(pod.spec)), 1);
+      for (const pod of pods.filter(mustMove)) {
+        add(need, vectorOf(podRequests(pod.spec)), 1);
+        for (const like of awayFrom(pod)) apart.set(like, (apart.get(like) ?? 0) + 1);
+      }
     } else {
       held += price;
       add(need, room, -1);
     }
   }
+  need[places]! += Math.max(0, ...apart.values());
   return held + cheapestCover(offers, nodes, need);
 }
 
+/** Names for the sets of pods of which the pod is one, and no two may share a node. */
+function awayFrom({ metadata, spec }: Pod): string[] {
+  const terms = spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+  return terms.flatMap(({ topologyKey, labelSelector, namespaces, namespaceSelector, ...rest }) => {
+    const isOwn = namespaces === undefined && namespaceSelector === undefined && Object.keys(rest).length === 0;
+    if (topologyKey !== hostnameKey || !isOwn || !selectorMatches(labelSelector, metadata.labels ?? {})) return [];
+    return [`${metadata.namespace ?? 'default'} ${JSON.stringify(labelSelector)}`];
+  });
+}
+
 function cheapestCover(offers: readonly Row[], nodes: readonly Row[], need: Vector): number {
-  const asked = resources.map((_, i) => i).filter((i) => need[i]! > 0);
+  const asked = [...need.keys()].filter((i) => need[i]! > 0);
   if (asked.length === 0) return 0;
   const sharing = ({ price, room }: Row): Share => ({ price, share: asked.map((i) => room[i]! / need[i]!) });
   const bought = undominated(offers.map(sharing));
@@ -112,7 +130,7 @@ function buyable(cluster: Cluster, types: ReadonlyMap<string, MachineType>): Row
     return launches.map(({ type, offer, labels }): Row => {
       const free: Record<string, number> = { ...type.resources };
       addAmounts(free, totalRequests(daemonsOn(cluster.daemonSets, labels, spec.taints ?? [], 'new')), -1);
-      return { price: offer.price, room: vectorOf(free) };
+      return { price: offer.price, room: [...vectorOf(free), 1] };
     });
   });
 }
@@ -120,7 +138,7 @@ function buyable(cluster: Cluster, types: ReadonlyMap<string, MachineType>): Row
 function roomOn(node: Node, pods: ReturnType<typeof podsOn>): Vector {
   const free: Record<string, number> = { pods: 110, ...parseResources(node.status?.allocatable) };
   for (const pod of pods) addAmounts(free, podRequests(pod.spec), -1);
-  return vectorOf(free);
+  return [...vectorOf(free), 1];
 }
 
 const vectorOf = (amounts: Readonly<Record<string, number>>): Vector =>
