@@ -14,6 +14,18 @@ const alike = 1 + 1e-9;
 /** How many offers a random rebuild chooses among. */
 const candidatesAtRandom = 16;
 
+/** How much bins may come to. */
+export interface Budget {
+  readonly price: number;
+  /** By shape, what a pod costs at least in any packing: no offer holds more of it than its price. */
+  readonly worth: Float64Array;
+}
+
+interface Construction {
+  readonly rest?: number;
+  readonly budget?: Budget | undefined;
+}
+
 /** Builds bins one pattern at a time; holds the scratch space that constructions share. */
 export class Builder {
   readonly filler: Filler;
@@ -66,18 +78,23 @@ export class Builder {
 
   /**
    * Packs what `left` counts of `items` into new bins, appended to `out`, until less than `rest` in worth is left; what finds
-   * no bin stays in `left`.
+   * no bin stays in `left`. Ends early, with false, once the bins must come to more than the budget.
    */
-  construct(items: Int32Array, left: Int32Array, out: Stack[], rest = 0): void {
+  construct(items: Int32Array, left: Int32Array, out: Stack[], { rest = 0, budget }: Construction = {}): boolean {
     const { stock } = this;
     const aside: [number, number][] = [];
     this.ceiling = Infinity;
     stock.open(items, left);
+    let least = budget === undefined ? 0 : this.leastOf(items, (k) => left[items[k]!]!, budget);
     while (stock.count() && stock.worth >= rest) {
       const seed = stock.seed();
       const stack = this.next(seed);
       if (stack !== undefined) {
         this.put(stack, left, out);
+        if (budget === undefined) continue;
+        least +=
+          stack.times * (this.compiled.price[stack.offer]! - this.leastOf(stack.items, (k) => stack.pods[k]!, budget));
+        if (least > budget.price) return false;
         continue;
       }
       // No offer that limits leave can hold it.
@@ -85,6 +102,15 @@ export class Builder {
       left[seed.item] = 0;
     }
     for (const [item, pods] of aside) left[item] = pods;
+    return true;
+  }
+
+  /** What so many pods of the items cost at least; `podsOf(k)` are of `items[k]`. */
+  private leastOf(items: Int32Array, podsOf: (k: number) => number, { worth }: Budget): number {
+    const { shapeOf } = this.compiled;
+    let least = 0;
+    for (let k = 0; k < items.length; k++) least += podsOf(k) * worth[shapeOf[items[k]!]!]!;
+    return least;
   }
 
   /**

@@ -3,10 +3,18 @@ import type { CanonicalOrder } from './canonical-order.js';
 import { canonicalOrder } from './canonical-order.js';
 import type { Supplies } from './dominance.js';
 import { keepOffers } from './dominance.js';
-import { mergeItems } from './merge-items.js';
+import { mergeItems, type MergedItems } from './merge-items.js';
 import type { BinProblem } from './problem.js';
 import type { OfferSets } from './refine-sets.js';
 import { refineSets } from './refine-sets.js';
+
+/** What of a compiled problem does not depend on which offers are left out. */
+interface Source {
+  readonly sets: OfferSets;
+  readonly order: CanonicalOrder;
+  readonly openSets: ReturnType<typeof numberSets>;
+  readonly merged: MergedItems;
+}
 
 /**
  * A problem made ready for search: equal items merged, offers that another beats dropped, everything in an order that does
@@ -14,7 +22,7 @@ import { refineSets } from './refine-sets.js';
  * are consecutive, and so are the shapes of one kind.
  */
 export interface Compiled {
-  readonly source: { readonly sets: OfferSets; readonly order: CanonicalOrder };
+  readonly source: Source;
 
   /** Dimensions that some item demands. */
   readonly dims: number;
@@ -73,9 +81,8 @@ export interface Compiled {
  */
 export function compile(problem: BinProblem, ceiling = Infinity, from?: Compiled): Compiled {
   const dimensions = usedDimensions(problem);
-  const { sets, order } = from?.source ?? sourceOf(problem);
-  const openSets = numberSets(problem.openBins.map((bin) => bin.allowed));
-  const merged = mergeItems(problem, sets.of, openSets.distinct, order);
+  const source = from?.source ?? sourceOf(problem);
+  const { sets, order, openSets, merged } = source;
   const kept = keepOffers(problem, dimensions, sets.offersOfSet, order, ceiling);
   const items = merged.members.length;
   const representative = merged.members.map((list) => list[0]!);
@@ -106,7 +113,7 @@ export function compile(problem: BinProblem, ceiling = Infinity, from?: Compiled
   kindStarts.forEach((start, k) => kindOf.fill(k, start, kindStarts[k + 1] ?? shapes));
 
   return {
-    source: { sets, order },
+    source,
     dims: dimensions.length,
     ...kept,
     sets: sets.offersOfSet.length,
@@ -134,9 +141,11 @@ export function compile(problem: BinProblem, ceiling = Infinity, from?: Compiled
   };
 }
 
-function sourceOf(problem: BinProblem): Compiled['source'] {
+function sourceOf(problem: BinProblem): Source {
   const sets = refineSets(problem);
-  return { sets, order: canonicalOrder(problem, sets.of, sets.offersOfSet) };
+  const order = canonicalOrder(problem, sets.of, sets.offersOfSet);
+  const openSets = numberSets(problem.openBins.map((bin) => bin.allowed));
+  return { sets, order, openSets, merged: mergeItems(problem, sets.of, openSets.distinct, order) };
 }
 
 function usedDimensions(problem: BinProblem): number[] {

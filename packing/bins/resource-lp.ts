@@ -18,7 +18,7 @@ export interface Worth {
 
 /** For each cap, the offers on which some item of it may be. `reach[cap * offers + offer]`. */
 export function capReach(compiled: Compiled): Uint8Array {
-  const { offers, sets, capMax, capsOf, shapeOf, setOf, inSet } = compiled;
+  const { offers, sets, capMax, capsOf, shapeOf, setOf, offersOfSet } = compiled;
   const capSets = new Uint8Array(capMax.length * sets);
   for (let i = 0; i < compiled.items; i++) {
     for (const cap of capsOf[i]!) if (compiled.pods[i]! > 0) capSets[cap * sets + setOf[shapeOf[i]!]!] = 1;
@@ -27,7 +27,8 @@ export function capReach(compiled: Compiled): Uint8Array {
   for (let cap = 0; cap < capMax.length; cap++) {
     for (let s = 0; s < sets; s++) {
       if (capSets[cap * sets + s] === 0) continue;
-      for (let o = 0; o < offers; o++) if (inSet[o * sets + s] === 1) reach[cap * offers + o] = 1;
+      const list = offersOfSet[s]!;
+      for (let k = 0; k < list.length; k++) reach[cap * offers + list[k]!] = 1;
     }
   }
   return reach;

@@ -1,6 +1,6 @@
 import type { Relaxation } from './relaxation.js';
 import { relax, tighten } from './relaxation.js';
-import { Builder } from './builder.js';
+import { Builder, type Budget } from './builder.js';
 import type { Compiled } from './compile.js';
 import { compile } from './compile.js';
 import { LimitLedger } from './limits.js';
@@ -119,19 +119,24 @@ function pack(problem: BinProblem, compiled: Compiled, effort: Effort): Packed {
     opener = new Builder(newMarket());
   }
 
-  let best = start(opener, relaxation, afterOpen, stages);
+  let best = start(opener, relaxation, afterOpen, stages)!;
   let bound = relaxation.bound;
-  const improve = (other: Start): void => {
+  const provenWorth = worthOfShapes(compiled, relaxation.proven.resource);
+  const improve = (builder: Builder): void => {
+    // What leaves nothing out cannot be bettered by what costs more.
+    const budget = best.missed > 0 ? undefined : { price: best.price * (1 + 1e-7), worth: provenWorth };
+    const other = start(builder, relaxation, afterOpen, [0], budget);
+    if (other === undefined) return;
     if (other.missed < best.missed || (other.missed === best.missed && other.price < best.price - 1e-9)) best = other;
   };
   // Few large bins round less up where every size costs the same.
-  if (best.price > bound * nearEnough) improve(start(new Builder(newMarket(), true), relaxation, afterOpen, [0]));
+  if (best.price > bound * nearEnough) improve(new Builder(newMarket(), true));
   if (best.price > bound * nearEnough && opener.work * 4 < effort.units) {
-    improve(start(new Builder(newMarket()), relaxation, afterOpen, [0]));
+    improve(new Builder(newMarket()));
     const tight = tighten(problem, compiled, relaxation, effort.units);
     if (tight !== undefined) {
       bound = Math.max(bound, tight.bound);
-      improve(start(new Builder(newMarket(tight)), relaxation, afterOpen, [0]));
+      improve(new Builder(newMarket(tight)));
     }
   }
   const { stacks, left, missed } = best;
@@ -147,8 +152,23 @@ interface Start {
   readonly missed: number;
 }
 
-/** Builds bins in stages: what is left is priced anew at each, since the easy pods go first. */
-function start(first: Builder, relaxation: Relaxation, pods: Int32Array, shares: readonly number[]): Start {
+/** Worth of one pod, by shape, at these worths of resources. */
+function worthOfShapes({ dims, shapes, demand, setOf }: Compiled, resource: Float64Array): Float64Array {
+  const worth = new Float64Array(shapes);
+  for (let s = 0; s < shapes; s++) {
+    for (let d = 0; d < dims; d++) worth[s] = worth[s]! + resource[setOf[s]! * dims + d]! * demand[s * dims + d]!;
+  }
+  return worth;
+}
+
+/** Builds bins in stages: what is left is priced anew at each, since the easy pods go first. Undefined where the budget does not do. */
+function start(
+  first: Builder,
+  relaxation: Relaxation,
+  pods: Int32Array,
+  shares: readonly number[],
+  budget?: Budget,
+): Start | undefined {
   const { compiled, ledger, worth } = first.market;
   const { items, reach } = relaxation;
   const left = Int32Array.from(pods);
@@ -156,7 +176,7 @@ function start(first: Builder, relaxation: Relaxation, pods: Int32Array, shares:
   const total = items.reduce((sum, item) => sum + left[item]! * worth[compiled.shapeOf[item]!]!, 0);
   let builder = first;
   for (const share of shares) {
-    builder.construct(items, left, stacks, share * total);
+    if (!builder.construct(items, left, stacks, { rest: share * total, budget })) return undefined;
     if (share === 0) break;
     const { resource } = resourceWorth(compiled, demandsOf(compiled, left, items), reach);
     builder = new Builder(new Market(compiled, resource, ledger));

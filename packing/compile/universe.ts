@@ -10,6 +10,7 @@ import {
   requirementOf,
   type Requirement,
 } from '../requirements/requirement.js';
+import { requireAlike } from './catalogue-order.js';
 import type { KeySpace } from './key-space.js';
 import type { Pool } from './pools.js';
 
@@ -164,6 +165,7 @@ class Builder {
   private readonly meetings = new Map<Requirement, Map<Requirement, Requirement>>();
   /** Numbers for sequences of value classes: what follows a number in the next key. */
   private readonly folds = new Map<number, number>();
+  private readonly last: Entry[] = [];
   private readonly termsTree: TermsNode = { next: new Map() };
   private readonly slots = new Map<string, Slot>();
   private readonly numbers = new Map<Requirement, number>();
@@ -350,14 +352,26 @@ class Builder {
       if (index !== undefined) byKey[index] = this.test(operator, values);
     }
     const entries: Entry[] = [];
-    for (const offering of type.offerings) {
+    const { offerings } = type;
+    for (let i = 0; i < offerings.length; i++) {
+      const offering = offerings[i]!;
       if (!offering.available) continue;
-      const terms = this.termsOf(type, offering);
+      const terms = this.termsLike(i, offering) ?? this.termsOf(type, offering);
+      const entry = { offering, terms };
+      this.last[i] = entry;
       // Another catalogue may have brought the same terms before: what they decide is decided in this one too.
       for (const key of terms.decides) decided.add(key);
-      entries.push({ offering, terms });
+      entries.push(entry);
     }
     return { type, byKey, entries };
+  }
+
+  /** The terms of the offering at the same place of a type before, where they are plainly the same: nearly always. */
+  private termsLike(place: number, { requirements, reservationCapacity }: Offering): Terms | undefined {
+    const last = this.last[place];
+    if (last === undefined || reservationCapacity !== undefined) return undefined;
+    if (last.offering.reservationCapacity !== undefined) return undefined;
+    return requireAlike(last.offering.requirements, requirements) ? last.terms : undefined;
   }
 
   private termsOf(type: InstanceType, offering: Offering): Terms {
