@@ -83,7 +83,7 @@ function parseType(value: unknown, index: number, options: CatalogueOptions): In
   const { capacity, texts } = parseCapacity(fields.get('resources'), place.at('resources'));
   if (fields.get('offerings') === undefined) throw place.at('offerings').error('an array', undefined);
   const offerings = list(fields.get('offerings'), place.at('offerings')).map((offering, i) =>
-    parseOffering(offering, place.at(`offerings[${i}]`)),
+    parseOffering(offering, place.at('offerings').item(i)),
   );
   const cpu = texts.cpu ?? '0';
   return {
@@ -128,7 +128,7 @@ function parseOffering(value: unknown, place: Place): Offering {
   const available = fields.get('available') ?? true;
   if (typeof available !== 'boolean') throw place.under('Available').error('true or false', available);
   const requirements = list(fields.get('requirements'), place.under('Requirements')).map((requirement, i) =>
-    parseRequirement(requirement, place.under(`Requirements[${i}]`)),
+    parseRequirement(requirement, place.under('Requirements').item(i)),
   );
   const offering = { requirements, price, available };
   const reserved = fields.get('reservationcapacity');
@@ -138,6 +138,7 @@ function parseOffering(value: unknown, place: Place): Offering {
 const operators: readonly string[] = ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt', 'Gte', 'Lte'];
 
 function parseRequirement(value: unknown, place: Place): NodeSelectorRequirement {
+  if (isPlain(value)) return { key: value.key, operator: 'In', values: value.values };
   const fields = fieldsOf(value, place);
   const key = fields.get('key');
   if (typeof key !== 'string' || key === '') throw place.under('key').error('a label key', key);
@@ -148,6 +149,14 @@ function parseRequirement(value: unknown, place: Place): NodeSelectorRequirement
   const requirement = { key, operator } as NodeSelectorRequirement;
   if (operator === 'Exists' || operator === 'DoesNotExist') return requirement;
   return { ...requirement, values: strings(fields.get('values'), place.under('values')) };
+}
+
+/** Whether the requirement is written as nearly all are, so that nothing need be looked at twice. */
+function isPlain(value: unknown): value is { key: string; values: string[] } {
+  const { key, operator, values } = (value ?? {}) as Record<string, unknown>;
+  if (typeof key !== 'string' || key === '' || operator !== 'In') return false;
+  if (!Array.isArray(values) || Object.keys(value as object).length !== 3) return false;
+  return values.every((each) => typeof each === 'string');
 }
 
 /** What stands before the first dot or dash, else the first letter (`m5.large` → `m5`, `c-4x-amd64-linux` → `c`). */
@@ -175,7 +184,7 @@ function oneOf(key: string, values: string[]): NodeSelectorRequirement {
 
 function strings(value: unknown, place: Place): string[] {
   return list(value, place).map((item, i) => {
-    if (typeof item !== 'string') throw place.index(i).error('a string', item);
+    if (typeof item !== 'string') throw place.item(i).error('a string', item);
     return item;
   });
 }
@@ -196,22 +205,28 @@ function fieldsOf(value: unknown, place: Place): Map<string, unknown> {
   return fields;
 }
 
+/** Where in the file; put into words where something is wrong there. */
 class Place {
   constructor(
     private readonly entry: string,
-    private readonly field = '',
+    private readonly field: string = '',
+    private readonly inside?: Place,
+    private readonly index?: number,
   ) {}
   at(field: string): Place {
     return new Place(this.entry, field);
   }
   under(name: string): Place {
-    return new Place(this.entry, `${this.field}.${name}`);
+    return new Place(this.entry, `.${name}`, this);
   }
-  index(i: number): Place {
-    return new Place(this.entry, `${this.field}[${i}]`);
+  item(i: number): Place {
+    return new Place(this.entry, '', this, i);
   }
   error(expected: string, value: unknown): CatalogueError {
-    return new CatalogueError(this.entry, this.field, `expected ${expected}, ${found(value)}`);
+    return new CatalogueError(this.entry, this.text(), `expected ${expected}, ${found(value)}`);
+  }
+  private text(): string {
+    return `${this.inside?.text() ?? ''}${this.field}${this.index === undefined ? '' : `[${this.index}]`}`;
   }
 }
 

@@ -23,6 +23,12 @@ interface Inside {
   readonly size: number;
 }
 
+interface MarketOptions {
+  readonly values?: ItemValues;
+  /** A market of the same problem at the same worths of resources, without values: what it has worked out serves here too. */
+  readonly like?: Market;
+}
+
 /** Offers are passed over by blocks of this size. */
 export const blockBits = 3;
 const blockSize = 1 << blockBits;
@@ -43,56 +49,26 @@ export class Market {
   readonly setRank: Int32Array;
   /** Offers looked at so far. */
   work = 0;
-  private readonly worthMemo: (Float64Array | undefined)[] = [];
-  private readonly shelfMemo: (Shelf | undefined)[] = [];
-  private readonly bestMemo: (number | undefined)[] = [];
+  private readonly worthMemo: (Float64Array | undefined)[];
+  private readonly shelfMemo: (Shelf | undefined)[];
+  private readonly bestMemo: (number | undefined)[];
 
   constructor(
     readonly compiled: Compiled,
     /** Worth of a unit of each resource to each set: `prices[set * dims + d]`. */
     readonly prices: Float64Array,
     readonly ledger: LimitLedger,
-    values?: ItemValues,
+    { values, like }: MarketOptions = {},
   ) {
-    const { dims, shapes, sets, demand, setOf } = compiled;
-    this.worth = new Float64Array(shapes);
-    const mean = new Float64Array(dims);
-    const demanding = new Int32Array(dims);
-    for (let s = 0; s < shapes; s++) {
-      for (let d = 0; d < dims; d++) {
-        const amount = demand[s * dims + d]!;
-        this.worth[s] = this.worth[s]! + prices[setOf[s]! * dims + d]! * amount;
-        mean[d] = mean[d]! + amount;
-        if (amount > 0) demanding[d] = demanding[d]! + 1;
-      }
-    }
-    // What few demand (GPUs) says nothing about how dear the rest of a bin is.
-    this.scarce = new Uint8Array(shapes);
-    for (let d = 0; d < dims; d++) {
-      if (2 * demanding[d]! >= shapes) continue;
-      mean[d] = 0;
-      for (let s = 0; s < shapes; s++) if (demand[s * dims + d]! > 0) this.scarce[s] = 1;
-    }
-    this.tightness = values?.tightness ?? new Float64Array(compiled.offers).fill(1);
-    if (values !== undefined) this.takeValues(values.value);
-    this.dearness = new Float64Array(sets);
-    for (let k = 0; k < sets * dims; k++) {
-      const set = Math.floor(k / dims);
-      this.dearness[set] = this.dearness[set]! + prices[k]! * mean[k % dims]!;
-    }
-    this.setRank = new Int32Array(sets);
-    Int32Array.from({ length: sets }, (_, s) => s)
-      .sort((a, b) => this.dearness[b]! - this.dearness[a]! || a - b)
-      .forEach((set, rank) => (this.setRank[set] = rank));
-  }
-
-  private takeValues(value: Float64Array): void {
-    const { shapes, shapeStart, pods } = this.compiled;
-    for (let s = 0; s < shapes; s++) {
-      let least = Infinity;
-      for (let i = shapeStart[s]!; i < shapeStart[s + 1]!; i++) if (pods[i]! > 0) least = Math.min(least, value[i]!);
-      if (least < Infinity) this.worth[s] = least;
-    }
+    const { worth, scarce, dearness, setRank } = like ?? appraise(compiled, prices);
+    this.worth = values === undefined ? worth : leastValues(compiled, worth, values.value);
+    this.scarce = scarce;
+    this.tightness = values?.tightness ?? like?.tightness ?? new Float64Array(compiled.offers).fill(1);
+    this.dearness = dearness;
+    this.setRank = setRank;
+    this.worthMemo = like?.worthMemo ?? [];
+    this.bestMemo = like?.bestMemo ?? [];
+    this.shelfMemo = (values === undefined ? like?.shelfMemo : undefined) ?? [];
   }
 
   /** What a full bin would be worth, by place in `offersOfSet[set]`. */
@@ -201,4 +177,50 @@ export class Market {
     for (let k = 0; k < size; k++) if (inSet[offer * sets + setOf[shapeOf[items[k]!]!]!] === 0) return false;
     return true;
   }
+}
+
+/** What pods and sets come to at these worths of resources. */
+function appraise(
+  { dims, shapes, sets, demand, setOf }: Compiled,
+  prices: Float64Array,
+): Pick<Market, 'worth' | 'scarce' | 'dearness' | 'setRank'> {
+  const worth = new Float64Array(shapes);
+  const mean = new Float64Array(dims);
+  const demanding = new Int32Array(dims);
+  for (let s = 0; s < shapes; s++) {
+    for (let d = 0; d < dims; d++) {
+      const amount = demand[s * dims + d]!;
+      worth[s] = worth[s]! + prices[setOf[s]! * dims + d]! * amount;
+      mean[d] = mean[d]! + amount;
+      if (amount > 0) demanding[d] = demanding[d]! + 1;
+    }
+  }
+  // What few demand (GPUs) says nothing about how dear the rest of a bin is.
+  const scarce = new Uint8Array(shapes);
+  for (let d = 0; d < dims; d++) {
+    if (2 * demanding[d]! >= shapes) continue;
+    mean[d] = 0;
+    for (let s = 0; s < shapes; s++) if (demand[s * dims + d]! > 0) scarce[s] = 1;
+  }
+  const dearness = new Float64Array(sets);
+  for (let k = 0; k < sets * dims; k++) {
+    const set = Math.floor(k / dims);
+    dearness[set] = dearness[set]! + prices[k]! * mean[k % dims]!;
+  }
+  const setRank = new Int32Array(sets);
+  Int32Array.from({ length: sets }, (_, s) => s)
+    .sort((a, b) => dearness[b]! - dearness[a]! || a - b)
+    .forEach((set, rank) => (setRank[set] = rank));
+  return { worth, scarce, dearness, setRank };
+}
+
+/** The least value of any item of each shape; what it is worth by resources where it has none. */
+function leastValues({ shapes, shapeStart, pods }: Compiled, worth: Float64Array, value: Float64Array): Float64Array {
+  const result = Float64Array.from(worth);
+  for (let s = 0; s < shapes; s++) {
+    let least = Infinity;
+    for (let i = shapeStart[s]!; i < shapeStart[s + 1]!; i++) if (pods[i]! > 0) least = Math.min(least, value[i]!);
+    if (least < Infinity) result[s] = least;
+  }
+  return result;
 }

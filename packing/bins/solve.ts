@@ -5,7 +5,6 @@ import type { Compiled } from './compile.js';
 import { compile } from './compile.js';
 import { LimitLedger } from './limits.js';
 import { LocalSearch } from './local-search.js';
-import type { ItemValues } from './market.js';
 import { Market } from './market.js';
 import { fillOpenBins } from './open-bins.js';
 import { packPatterns } from './patterns.js';
@@ -110,8 +109,8 @@ function pack(problem: BinProblem, compiled: Compiled, effort: Effort): Packed {
   const relaxation = relax(problem, compiled);
   const afterOpen = Int32Array.from(compiled.pods);
   let { worth } = relaxation;
-  const newMarket = (values?: ItemValues): Market =>
-    new Market(compiled, worth.resource, new LimitLedger(compiled), values);
+  const newMarket = (options?: ConstructorParameters<typeof Market>[3]): Market =>
+    new Market(compiled, worth.resource, new LimitLedger(compiled), options);
   let opener = new Builder(newMarket());
   const filled = fillOpenBins(problem, compiled, opener, relaxation.items, afterOpen);
   if (filled.length > 0) {
@@ -130,13 +129,13 @@ function pack(problem: BinProblem, compiled: Compiled, effort: Effort): Packed {
     if (other.missed < best.missed || (other.missed === best.missed && other.price < best.price - 1e-9)) best = other;
   };
   // Few large bins round less up where every size costs the same.
-  if (best.price > bound * nearEnough) improve(new Builder(newMarket(), true));
+  if (best.price > bound * nearEnough) improve(new Builder(newMarket({ like: opener.market }), true));
   if (best.price > bound * nearEnough && opener.work * 4 < effort.units) {
-    improve(new Builder(newMarket()));
+    improve(new Builder(newMarket({ like: opener.market })));
     const tight = tighten(problem, compiled, relaxation, effort.units);
     if (tight !== undefined) {
       bound = Math.max(bound, tight.bound);
-      improve(new Builder(newMarket(tight)));
+      improve(new Builder(newMarket({ like: opener.market, values: tight })));
     }
   }
   const { stacks, left, missed } = best;
