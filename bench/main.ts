@@ -79,6 +79,7 @@ interface BenchOptions {
   cases: number;
   firstSeed: number;
   repeats: number;
+  cold: number;
   warm?: number;
   peer: boolean;
   peerMaxPods: number;
@@ -109,6 +110,7 @@ const program = new Command('bench')
   .option('--cases <n>', 'cases of each kind and size', whole, 1)
   .option('--first-seed <n>', 'the seed of the first case; the others follow', whole, 1)
   .option('--repeats <n>', "Karpenter's plans differ from run to run: take the best of so many", whole, 3)
+  .option('--cold <n>', "fresh processes for Stowage's cold time, the median of their first solves", whole, 1)
   .option(
     '--warm <n>',
     "solves in one process for Stowage's warm time, 1 for none; otherwise as many as compile the code and take seconds",
@@ -206,8 +208,8 @@ async function bench(options: BenchOptions): Promise<number> {
   }
   const results: PlanResult[] = [];
   await forEachCase(options, async (files) => {
-    const { repeats, warm: warmRepeats = usualWarm(files.size), peerMaxPods } = options;
-    const result = await measurePlans(peer, files, { repeats, warmRepeats, peerMaxPods, ...timeouts });
+    const { repeats, cold: coldRepeats, warm: warmRepeats = usualWarm(files.size), peerMaxPods } = options;
+    const result = await measurePlans(peer, files, { repeats, coldRepeats, warmRepeats, peerMaxPods, ...timeouts });
     results.push(result);
     say(progress(result));
   });

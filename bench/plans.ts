@@ -38,6 +38,8 @@ export interface PlanResult {
 
 export interface PlanOptions {
   readonly repeats: number;
+  /** Fresh processes, the median of whose first solves counts. */
+  readonly coldRepeats: number;
   readonly warmRepeats: number;
   readonly timeoutMs: number;
   readonly peerTimeoutMs: number;

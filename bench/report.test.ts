@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { median } from './median.js';
 import type { PlanResult } from './plans.js';
-import { median, planTable, summaries, summarize, summaryMarkdown } from './report.js';
+import { planTable, summaries, summarize, summaryMarkdown } from './report.js';
 
 const judged = (price: number, placed = 10) => ({
   placed,
@@ -38,6 +39,7 @@ describe('report', () => {
     expect(summary.worstSaved).toBeCloseTo(-0.25, 9);
     expect(summary.worstOverBound).toBeCloseTo(1, 9); // over the better bound, 1.25
     expect(summary.medianSpeedup).toBeCloseTo(100, 9);
+    expect(summary.leastWarmSpeedup).toBeCloseTo(200, 9);
   });
 
   test('a case without a plan counts as broken, not as saved', () => {

@@ -1,4 +1,5 @@
 import Table from 'cli-table3';
+import { median } from './median.js';
 import type { PlanResult } from './plans.js';
 
 export const bare = {
@@ -12,8 +13,6 @@ const number = (value: number | undefined, digits = 0): string =>
 const percent = (ratio: number | undefined): string =>
   ratio === undefined || !Number.isFinite(ratio) ? dash : `${(ratio * 100).toFixed(1)}%`;
 
-export const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? NaN;
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** A line a case, both engines side by side. */
@@ -33,11 +32,13 @@ export function planTable(results: readonly PlanResult[]): string {
       'kept S/K',
       'ms S cold',
       'warm',
+      'whole',
       'ms K',
-      'faster',
+      'faster cold',
+      'warm',
       'MB S/K',
     ],
-    colAligns: ['left', ...new Array<'right'>(14).fill('right')],
+    colAligns: ['left', ...new Array<'right'>(16).fill('right')],
   });
   for (const result of results) table.push(row(result));
   return table.toString();
@@ -59,8 +60,10 @@ function row(result: PlanResult): string[] {
     `${percent(stowage?.preferencesKept)}/${percent(best?.preferencesKept)}`,
     number(stowage?.coldMs, 1),
     number(stowage?.warmMs, 1),
+    number(stowage?.wallMs, 0),
     number(karpenterMs(result), 0),
-    ratio(speedup(result)),
+    ratio(speedup(result, 'coldMs')),
+    ratio(speedup(result, 'warmMs')),
     `${number(stowage?.maxRssMb)}/${number(karpenter?.maxRssMb)}`,
   ];
 }
@@ -79,10 +82,10 @@ function bestRun(result: PlanResult): NonNullable<PlanResult['karpenter']>['runs
 const karpenterMs = (result: PlanResult): number | undefined =>
   result.karpenter && median(result.karpenter.runs.map((run) => run.ms));
 
-/** The first solve of a fresh process against Karpenter's median. */
-function speedup(result: PlanResult): number | undefined {
+/** The first solve of a fresh process, or a later one, against Karpenter's median. */
+function speedup(result: PlanResult, solve: 'coldMs' | 'warmMs'): number | undefined {
   const ms = karpenterMs(result);
-  return ms === undefined || result.stowage === undefined ? undefined : ms / result.stowage.coldMs;
+  return ms === undefined || result.stowage === undefined ? undefined : ms / result.stowage[solve];
 }
 
 /** What Stowage saves of Karpenter's best price, where both place the same pods. */
@@ -109,6 +112,8 @@ export interface Summary {
   readonly worstOverBound: number | undefined;
   readonly medianSpeedup: number | undefined;
   readonly leastSpeedup: number | undefined;
+  readonly medianWarmSpeedup: number | undefined;
+  readonly leastWarmSpeedup: number | undefined;
   readonly dearer: number;
   readonly fewerPods: number;
   readonly morePods: number;
@@ -124,7 +129,8 @@ const orNothing = (values: readonly number[], of: (values: readonly number[]) =>
 export function summarize(kind: string, results: readonly PlanResult[]): Summary {
   const saved = defined(results.map(savedOf));
   const over = defined(results.map(overBound));
-  const speed = defined(results.map(speedup));
+  const speed = defined(results.map((result) => speedup(result, 'coldMs')));
+  const warm = defined(results.map((result) => speedup(result, 'warmMs')));
   const placedMore = (result: PlanResult): number =>
     result.stowage === undefined ? 0 : result.stowage.placed - (bestRun(result)?.placed ?? result.stowage.placed);
   return {
@@ -137,6 +143,8 @@ export function summarize(kind: string, results: readonly PlanResult[]): Summary
     worstOverBound: orNothing(over, (values) => Math.max(...values)),
     medianSpeedup: orNothing(speed, median),
     leastSpeedup: orNothing(speed, (values) => Math.min(...values)),
+    medianWarmSpeedup: orNothing(warm, median),
+    leastWarmSpeedup: orNothing(warm, (values) => Math.min(...values)),
     dearer: results.filter((result) => result.problems.some((problem) => problem.startsWith('dearer'))).length,
     fewerPods: results.filter((result) => placedMore(result) < 0).length,
     morePods: results.filter((result) => placedMore(result) > 0).length,
@@ -166,7 +174,9 @@ const summaryHead = [
   'worst',
   'over bound, mean',
   'worst',
-  'faster, median',
+  'faster cold, median',
+  'least',
+  'faster warm, median',
   'least',
   'dearer',
   'fewer pods',
@@ -186,6 +196,8 @@ function summaryRow(summary: Summary): string[] {
     percent(summary.worstOverBound),
     ratio(summary.medianSpeedup),
     ratio(summary.leastSpeedup),
+    ratio(summary.medianWarmSpeedup),
+    ratio(summary.leastWarmSpeedup),
     String(summary.dearer),
     String(summary.fewerPods),
     String(summary.morePods),
@@ -195,7 +207,7 @@ function summaryRow(summary: Summary): string[] {
 }
 
 export function summaryTable(all: readonly Summary[]): string {
-  const table = new Table({ ...bare, head: summaryHead, colAligns: ['left', ...new Array<'right'>(13).fill('right')] });
+  const table = new Table({ ...bare, head: summaryHead, colAligns: ['left', ...new Array<'right'>(15).fill('right')] });
   for (const summary of all) table.push(summaryRow(summary));
   return table.toString();
 }
