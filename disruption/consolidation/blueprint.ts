@@ -31,6 +31,11 @@ export class Blueprint {
     else there.push(place);
   }
 
+  /** Whether pods come to this node. */
+  fills(node: NodeState): boolean {
+    return [...this.places.values()].some((places) => places.some(({ to }) => to === node));
+  }
+
   levelOf(launch: number, podClass: PodClass): Level {
     return this.levels[launch]!.get(podClass)!;
   }

@@ -2,7 +2,7 @@ import { compareText } from '../../packing/compare.js';
 import { fullName } from '../../packing/names.js';
 import { isBalanced } from './balanced.js';
 import type { Blueprint } from './blueprint.js';
-import { makePlan } from './plan.js';
+import { makePlan, type Plan } from './plan.js';
 import { Budgets } from './command-budgets.js';
 import { examineNodes, poolNameOf } from './eligibility.js';
 import { priceOf, type CountedNode, type FleetNode } from './fleet.js';
@@ -83,10 +83,15 @@ class Search {
     const priceBefore = this.price;
     for (let before = -1; this.commands.length > before && !this.isEnough();) {
       before = this.commands.length;
-      this.removeEmpty();
-      this.followTarget();
+      this.removeEmpty(({ onlyEmpty }) => onlyEmpty);
+      this.alive(); // as it is, not as it is imagined
+      const plan = makePlan(this.simulation, (outcome) => this.decide(outcome) !== undefined);
+      // A node that is cheap for its size may be empty because nobody has moved there yet.
+      this.removeEmpty(({ state }) => !plan.blueprint.fills(state));
+      this.followTarget(plan);
       if (this.commands.length === before) this.gather();
       this.polish();
+      this.removeEmpty(() => true);
     }
     return {
       nodesBefore,
@@ -127,9 +132,9 @@ class Search {
     return priceOf(this.counted());
   }
 
-  private removeEmpty(): void {
+  private removeEmpty(which: (node: FleetNode) => boolean): void {
     while (!this.isEnough()) {
-      const empty = this.alive().filter((node) => node.removable && node.cost <= 1);
+      const empty = this.alive().filter((node) => node.removable && node.cost <= 1 && which(node));
       empty.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
       const group = this.budgets.take(this.counted(), empty, 'Empty', mostCandidates);
       if (group.length === 0) return;
@@ -157,11 +162,9 @@ class Search {
   }
 
   /** Takes the nodes that the cheapest fleet does without, as many at a time as budgets let go. */
-  private followTarget(): void {
-    this.alive(); // as it is, not as it is imagined
-    const { keep, leave, blueprint } = makePlan(this.simulation, (outcome) => this.decide(outcome) !== undefined);
-    let waiting = [...leave];
-    let targets = [...keep];
+  private followTarget({ keep, leave, blueprint }: Plan): void {
+    let waiting = leave.filter(({ gone }) => !gone);
+    let targets = keep.filter(({ gone }) => !gone);
     // What does not pay yet may do so once other steps have launched what it needs.
     for (let progress = true; progress && waiting.length > 0;) {
       progress = false;
