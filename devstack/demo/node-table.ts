@@ -2,7 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { searchAttributes } from '../../workflows/messages.js';
 import { counted, hourly, renderTable } from '../../cli/output/table.js';
 import type { CloudProxyControl, InstanceView } from '../cloud-proxy/control.js';
-import type { Stage } from './story.js';
+import type { Stage } from '../stage.js';
 
 /** Every instance of the story with its price and the workflows that made and ended it. */
 export async function nodeTable({ stack, cloud }: Stage): Promise<string> {

@@ -5,22 +5,11 @@ import type { Node } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { KubeClient } from '../../kube/port.js';
-import type { CloudProxyControl } from '../cloud-proxy/control.js';
 import { repositoryRoot } from '../paths.js';
 import type { Stack } from '../stack.js';
-import type { Narrator } from './narrator.js';
+import type { Stage } from '../stage.js';
 import { observe, type ObserveOptions } from './observe.js';
 import { describePods, placement, scale, type Colour } from './workloads.js';
-
-/** What the story is told with. */
-export interface Stage {
-  readonly stack: Stack;
-  readonly kube: KubeClient;
-  readonly cloud: CloudProxyControl;
-  readonly tell: Narrator;
-  /** Why Stowage no longer runs, if so. */
-  readonly failure: () => Error | undefined;
-}
 
 const minutes = (count: number): number => count * 60_000;
 

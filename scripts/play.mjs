@@ -1,14 +1,15 @@
-// npm run demo: brings what is missing, then plays devstack/demo on the local stack.
+// `npm run demo` and `npm run soak`: brings what is missing, then plays devstack/<what>/main.ts on the local stack.
 import { pathToFileURL } from 'node:url';
 import { checkPrerequisites, InstallError } from '../devstack/install.mjs';
 import { bundle, ensurePackages } from '../devstack/stack.mjs';
 
 // Node 20 is what this project supports; the SDK's reminder would be in every output.
 process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
+const what = process.argv.splice(2, 1)[0];
 try {
   checkPrerequisites(['node', 'go', 'python']);
   ensurePackages();
-  await import(pathToFileURL(await bundle('demo/main')).href);
+  await import(pathToFileURL(await bundle(`${what}/main`)).href);
 } catch (error) {
   if (!(error instanceof InstallError)) throw error;
   process.stderr.write(`${error.message}\n`);
