@@ -9,6 +9,7 @@ import { varietiesOf } from './compile/min-values.js';
 import type { Profile } from './compile/universe.js';
 import { blockersOf, sentence } from './output/blockers.js';
 import { withSpotRatios } from './output/spot-ratios.js';
+import { TypeExplainer } from './output/type-groups.js';
 import { describeClaim, varietyReserve, type ClaimContext, type OpenClaim } from './output/claims.js';
 import { fullName } from './names.js';
 import { Assigner } from './place/assigner.js';
@@ -28,7 +29,7 @@ import { Ledger } from './topology/ledger.js';
 import { RuleBook } from './topology/rules.js';
 import { bindRunning, countRunning } from './topology/running.js';
 import { Namespaces } from './topology/selectors.js';
-import type { Blocker, Plan, PlannedClaim, Unschedulable } from './types.js';
+import type { Blocker, Explanation, Plan, PlannedClaim, Unschedulable } from './types.js';
 
 /** Units of search after a first packing: in proportion to the pods, so that time is too. */
 const effortFor = (pods: number): Effort => ({ units: pods <= 500 ? 100_000 : Math.min(400_000, pods * 20) });
@@ -265,7 +266,7 @@ class Pass {
       existingNodes: this.nodes
         .filter(({ pods }) => pods.length > 0)
         .map(({ view, pods }) => ({ node: view.name, pods: pods.map(fullName).sort(compareText) })),
-      unschedulable: this.unschedulable(),
+      ...this.unschedulable(),
       pricePerHour,
       lowerBoundPerHour: Math.min(this.lowerBound(), pricePerHour),
     };
@@ -392,15 +393,27 @@ class Pass {
     this.unplaced.set(podClass, [...(this.unplaced.get(podClass) ?? []), ...pods]);
   }
 
-  private unschedulable(): Unschedulable[] {
-    const list: Unschedulable[] = [];
+  private unschedulable(): Pick<Plan, 'unschedulable' | 'explanations'> {
+    const { compiled, feasibility } = this;
+    const explainer =
+      compiled.input.settings.explainTypes === true ? new TypeExplainer(compiled, feasibility) : undefined;
+    const list: { readonly left: Unschedulable; readonly types: Explanation | undefined }[] = [];
     for (const [podClass, pods] of this.unplaced) {
-      if (!this.reasons.has(podClass)) this.explain(podClass, this.compiled.ladders[podClass.shape.index]!.at(-1)!);
-      const blockers = blockersOf(this.compiled, this.feasibility, podClass, this.reasons.get(podClass));
+      if (!this.reasons.has(podClass)) this.explain(podClass, compiled.ladders[podClass.shape.index]!.at(-1)!);
+      const blockers = blockersOf(compiled, feasibility, podClass, this.reasons.get(podClass));
       const reason = sentence(blockers);
-      for (const pod of pods) list.push({ pod: fullName(pod), reason, blockers });
+      const types = compiled.invalid.has(podClass) ? undefined : explainer?.explain(podClass, blockers);
+      for (const pod of pods) list.push({ left: { pod: fullName(pod), reason, blockers }, types });
     }
-    return list.sort((a, b) => compareText(a.pod, b.pod));
+    list.sort((a, b) => compareText(a.left.pod, b.left.pod));
+    if (explainer === undefined) return { unschedulable: list.map(({ left }) => left) };
+    const places = new Map<Explanation, number>();
+    const unschedulable = list.map(({ left, types }) => {
+      if (types === undefined) return left;
+      if (!places.has(types)) places.set(types, places.size);
+      return { ...left, explanation: places.get(types)! };
+    });
+    return { unschedulable, explanations: [...places.keys()] };
   }
 }
 

@@ -57,6 +57,8 @@ export interface PackingSettings {
   readonly wellKnownLabels: readonly string[];
   /** How many instance types a claim lists at most. */
   readonly listedTypes: number;
+  /** Whether a plan tells what stops the instance types of each NodePool (`Plan.explanations`). */
+  readonly explainTypes?: boolean;
   /** Spread for pods that ask for none (section 2.1, default spread). */
   readonly defaultTopologySpread?: readonly {
     maxSkew: number;
@@ -108,10 +110,12 @@ export interface Unschedulable {
   readonly reason: string;
   /** The same as data: the first blocking reason for each NodePool that was considered. */
   readonly blockers: readonly Blocker[];
+  /** Where in `Plan.explanations` the instance types are gone through; pods that are alike share one. */
+  readonly explanation?: number;
 }
 
-export interface Blocker {
-  readonly nodePool?: string;
+/** What stops pods. */
+export interface Cause {
   readonly reason:
     | 'Requirements'
     | 'Taints'
@@ -128,12 +132,37 @@ export interface Blocker {
   /** The label key, resource, topology key or object concerned. */
   readonly subject?: string;
   readonly message: string;
+  /** When offerings that are excluded for now will be tried again, RFC 3339. */
+  readonly until?: string;
+  /** The label key that was probably meant instead of `subject`. */
+  readonly didYouMean?: string;
+}
+
+export interface Blocker extends Cause {
+  readonly nodePool?: string;
+}
+
+/** Instance types of a NodePool that the same thing stops first. */
+export interface TypeGroup extends Cause {
+  /** In a person's words: "m5.large", "m5 (12 types)", "c5, m5 and 7 other families (140 types)". */
+  readonly group: string;
+  /** How many types they are. */
+  readonly types: number;
+  /** Their names, sorted, twenty at most. */
+  readonly instanceTypes: readonly string[];
+}
+
+/** What stops the instance types of each NodePool that may launch nodes: every type of its catalogue is in one group. */
+export interface Explanation {
+  readonly nodePools: readonly { readonly nodePool: string; readonly typeGroups: readonly TypeGroup[] }[];
 }
 
 export interface Plan {
   readonly newNodeClaims: readonly PlannedClaim[];
   readonly existingNodes: readonly { readonly node: string; readonly pods: readonly string[] }[];
   readonly unschedulable: readonly Unschedulable[];
+  /** One for pods of `unschedulable` that are alike; there with `explainTypes` alone. */
+  readonly explanations?: readonly Explanation[];
   /** Sum of the cheapest offerings of the new claims, dollars per hour. */
   readonly pricePerHour: number;
   /** No plan for the same pods can cost less, dollars per hour. */

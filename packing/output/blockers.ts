@@ -10,8 +10,8 @@ import type { Profile } from '../compile/universe.js';
 import { unavailableBlocker } from './unavailable.js';
 import type { Feasibility } from '../place/feasibility.js';
 import { probableKey } from '../requirements/typo.js';
-import { describe, satisfiedBy } from '../requirements/requirement.js';
-import type { Blocker } from '../types.js';
+import { describe, satisfiedBy, type Requirement } from '../requirements/requirement.js';
+import type { Blocker, Cause } from '../types.js';
 
 /** Why no node takes pods of a class: what stops it first in each NodePool, heaviest first. Once a class, not once a pod. */
 export function blockersOf(
@@ -98,21 +98,29 @@ function requirementBlocker(
     const test = constraint.tests[i]!;
     if (profiles.some(({ values }) => satisfiedBy(test, values[key]))) continue;
     const label = compiled.space.keys[key]!;
-    const asked = `${label} ${describe(test)}`;
-    const undefinedLabel = profiles.every(({ values }) => values[key] === undefined);
-    if (!undefinedLabel) {
-      return { nodePool: name, reason: 'Requirements', subject: label, message: `no instance type has ${asked}` };
-    }
-    const meant = probableKey(label, compiled.wellKnown);
-    const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`;
-    const message = `label ${label} is not known here${hint}; the pod asks for ${asked}`;
-    return { nodePool: name, reason: 'Requirements', subject: label, message };
+    const isKnown = profiles.some(({ values }) => values[key] !== undefined);
+    return { nodePool: name, ...labelCause(compiled, label, test, isKnown ? 'no instance type has' : undefined) };
   }
   return {
     nodePool: name,
     reason: 'Requirements',
     message: 'no instance type satisfies all requirements of the pod together',
   };
+}
+
+/** A label that the pod asks for and nothing has: `lacking` begins the sentence where types have the label with other values. */
+export function labelCause(
+  { wellKnown }: Compiled,
+  label: string,
+  asked: Requirement,
+  lacking: string | undefined,
+): Cause {
+  const wanted = `${label} ${describe(asked)}`;
+  if (lacking !== undefined) return { reason: 'Requirements', subject: label, message: `${lacking} ${wanted}` };
+  const meant = probableKey(label, wellKnown);
+  const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`;
+  const message = `label ${label} is not known here${hint}; the pod asks for ${wanted}`;
+  return { reason: 'Requirements', subject: label, message, ...(meant === undefined ? {} : { didYouMean: meant }) };
 }
 
 function resourceBlocker(

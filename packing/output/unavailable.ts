@@ -4,8 +4,8 @@ import { compareText } from '../compare.js';
 import type { Level } from '../compile/ladder.js';
 import type { Pool } from '../compile/pools.js';
 import { intersect, isImpossible, requirementOf, type Requirement } from '../requirements/requirement.js';
-import { normaliseKey } from '../requirements/requirements.js';
-import type { Blocker } from '../types.js';
+import { normaliseKey, type Requirements } from '../requirements/requirements.js';
+import type { Blocker, Cause } from '../types.js';
 
 /**
  * Whether offerings that are unavailable for now are what the pods lack: the first by name that their
@@ -22,42 +22,70 @@ export function unavailableBlocker(
     for (const offering of type.offerings) {
       if (offering.available) continue;
       if (first !== undefined && compareText(textOf(type, offering), textOf(first.type, first.offering)) >= 0) continue;
-      const labelsOf = labelReader(type, offering);
-      const allows = (asked: ReadonlyMap<string, Requirement>): boolean =>
-        [...asked].every(([key, requirement]) => {
-          const own = labelsOf(key);
-          const given = requirements.get(key);
-          const both = own === undefined ? given : given === undefined ? own : intersect(own, given);
-          if (both === undefined) return requirement.absent || wellKnown.has(key);
-          return !isImpossible(intersect(both, requirement));
-        });
-      if (allows(requirements) && merged.some(allows)) first = { type, offering };
+      const allows = offeringTest(type, offering, requirements, wellKnown);
+      if (isAllowed(requirements, allows) && merged.some((asked) => isAllowed(asked, allows)))
+        first = { type, offering };
     }
   }
   return first === undefined ? undefined : describe(name, first.type, first.offering);
 }
 
+/** Whether one requirement could hold on a node launched from an offering. */
+export type OfferingTest = (key: string, requirement: Requirement) => boolean;
+
+/** What nodes launched from the offering could satisfy in a NodePool with these requirements, whether it is available or not. */
+export function offeringTest(
+  type: InstanceType,
+  offering: Offering,
+  pool: Requirements,
+  wellKnown: ReadonlySet<string>,
+): OfferingTest {
+  const labelsOf = labelReader(type, offering);
+  return (key, requirement) => {
+    const own = labelsOf(key);
+    const given = pool.get(key);
+    const both = own === undefined ? given : given === undefined ? own : intersect(own, given);
+    if (both === undefined) return requirement.absent || wellKnown.has(key);
+    return !isImpossible(intersect(both, requirement));
+  };
+}
+
+export function isAllowed(asked: Requirements, allows: OfferingTest): boolean {
+  for (const [key, requirement] of asked) if (!allows(key, requirement)) return false;
+  return true;
+}
+
 const textOf = ({ name }: InstanceType, offering: Offering): string =>
   `${name}\u0000${valueOf(offering, labels.zone)}\u0000${valueOf(offering, labels.capacityType)}`;
 
-const valueOf = ({ requirements }: Offering, key: string): string =>
+/** The value of a label that the offering decides, or nothing. */
+export const valueOf = ({ requirements }: Offering, key: string): string =>
   requirements.find((each) => normaliseKey(each.key) === key)?.values?.[0] ?? '';
 
+/** The labels of an offering and of its type, each read once and when it is asked for. */
 function labelReader({ requirements }: InstanceType, offering: Offering): (key: string) => Requirement | undefined {
   const find = (list: InstanceType['requirements'], key: string): Requirement | undefined => {
     const found = list.find((each) => normaliseKey(each.key) === key);
     return found === undefined ? undefined : requirementOf(found.operator, found.values);
   };
-  return (key) => find(offering.requirements, key) ?? find(requirements, key);
+  const read = new Map<string, Requirement | undefined>();
+  return (key) => {
+    if (!read.has(key)) read.set(key, find(offering.requirements, key) ?? find(requirements, key));
+    return read.get(key);
+  };
 }
 
 function describe(nodePool: string, { name }: InstanceType, offering: Offering): Blocker {
   const zone = valueOf(offering, labels.zone);
   const why = offering.unavailableReason === undefined ? '' : `: ${offering.unavailableReason}`;
-  const until = offering.unavailableUntil === undefined ? '' : `; excluded until ${timeOf(offering.unavailableUntil)}`;
   const what = `${name} in ${zone} has no ${valueOf(offering, labels.capacityType)} capacity`;
-  return { nodePool, reason: 'Offerings', subject: zone, message: `${what}${why}${until}` };
+  const again = triedAgain(offering.unavailableUntil);
+  return { nodePool, reason: 'Offerings', subject: zone, message: `${what}${why}${again.text}`, ...again.data };
 }
 
-/** Hours and minutes in UTC. */
-const timeOf = (milliseconds: number): string => `${new Date(milliseconds).toISOString().slice(11, 16)} UTC`;
+/** When an offering will be tried again: hours and minutes in UTC for a person, and as data. */
+export function triedAgain(milliseconds: number | undefined): { text: string; data: Pick<Cause, 'until'> } {
+  if (milliseconds === undefined) return { text: '', data: {} };
+  const until = new Date(milliseconds).toISOString();
+  return { text: `; excluded until ${until.slice(11, 16)} UTC`, data: { until } };
+}

@@ -24,7 +24,7 @@ function unschedulable(count: number): { result: Plan; catalogueReads: number; s
     },
   });
   const pods = Array.from({ length: count }, (_, n) => ({ ...pod(`p-${n}`), spec }));
-  const result = plan(packingInput({ pods }, { types }));
+  const result = plan(packingInput({ pods }, { types, settings: { explainTypes: true } }));
   return { result, catalogueReads, specReads };
 }
 
@@ -39,6 +39,9 @@ test('many unschedulable pods of one class cost the search and the explanation o
   expect(many.specReads / 100_000).toBeLessThan(40);
   const [first] = many.result.unschedulable;
   expect(many.result.unschedulable.every(({ blockers }) => blockers === first!.blockers)).toBe(true);
+  expect(many.result.unschedulable.every(({ explanation }) => explanation === 0)).toBe(true);
+  expect(many.result.explanations).toEqual(few.result.explanations);
+  expect(many.result.explanations).toHaveLength(1);
 });
 
 test('equal pods are one class however many there are', () => {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { PodSpec } from '../../api/kubernetes.js';
 import { type Case, type Kind, generate } from '../../bench/generate/index.js';
 import { plan } from '../../packing/plan.js';
-import type { Blocker, Plan } from '../../packing/types.js';
+import type { Blocker, Plan, TypeGroup } from '../../packing/types.js';
 import { packingInputOf } from '../builders/packing-input.js';
 import { readMachineTypes } from '../checker/catalogue.js';
 import { type Cluster, type Pool, readCluster } from '../checker/cluster.js';
@@ -70,10 +70,26 @@ const hasNoRareKeys = (spec: PodSpec): boolean =>
   !JSON.stringify([spec.nodeSelector, spec.affinity]).includes('example.com/');
 
 function explained(made: Case): { result: Plan; cluster: Cluster; placement: Placement } {
-  const result = plan(packingInputOf(made));
+  const input = packingInputOf(made);
+  const result = plan({ ...input, settings: { ...input.settings, explainTypes: true } });
   const cluster = readCluster({ items: made.objects });
   const types = readMachineTypes(made.catalogue);
   return { result, cluster, placement: place(cluster, types, { engine: 'stowage', ...result }).placement };
+}
+
+/** Reasons that keep every pod of the kind off a type, whatever else is placed. */
+const ofTheType: ReadonlySet<Blocker['reason']> = new Set(['Requirements', 'Offerings', 'Resources', 'HostPorts']);
+
+/** Types of the pool that no group counts, and those that are said not to hold the pod where the checker finds that they do. */
+function typesToldWrong(placement: Placement, pool: Pool, spec: PodSpec, groups: readonly TypeGroup[]): string[] {
+  const counted = groups.reduce((sum, { types }) => sum + types, 0);
+  const all = placement.typesOf(pool).size;
+  if (counted !== all) return [`${counted} of ${all} are counted`];
+  if (!hasNoRareKeys(spec)) return [];
+  const holding = new Set(waysFor(placement, pool, spec).holding.map(({ type }) => type.name));
+  return groups
+    .filter(({ reason }) => ofTheType.has(reason))
+    .flatMap(({ instanceTypes }) => instanceTypes.filter((name) => holding.has(name)));
 }
 
 const cases: readonly (readonly [kind: Kind, size: number, runs: number])[] = [
@@ -83,11 +99,11 @@ const cases: readonly (readonly [kind: Kind, size: number, runs: number])[] = [
 ];
 
 describe.each(cases)('why pods of %s cases of %d are left out', (kind, size, numRuns) => {
-  test('every NodePool is named once, with a reason that is true of it', () => {
+  test('every NodePool is named once and every type of it, with reasons that are true of them', () => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const { result, cluster, placement } = explained(generate(kind, size, seed));
-        for (const { pod, blockers, reason } of result.unschedulable) {
+        for (const { pod, blockers, reason, explanation } of result.unschedulable) {
           if (blockers[0]?.reason === 'Invalid') continue;
           const pools = [...cluster.pools.keys()].sort();
           expect(blockers.map(({ nodePool }) => nodePool).sort()).toEqual(pools);
@@ -96,6 +112,13 @@ describe.each(cases)('why pods of %s cases of %d are left out', (kind, size, num
             const wrong = untruth(placement, cluster.pools.get(blocker.nodePool ?? '')!, spec, blocker);
             expect({ seed, pod, blocker, wrong }).toEqual({ seed, pod, blocker, wrong: undefined });
             expect(reason).toContain(blocker.message);
+          }
+          const { nodePools } = result.explanations![explanation!]!;
+          const able = blockers.filter((blocker) => blocker.reason !== 'NotReady');
+          expect(nodePools.map(({ nodePool }) => nodePool)).toEqual(able.map(({ nodePool }) => nodePool));
+          for (const { nodePool, typeGroups } of nodePools) {
+            const types = typesToldWrong(placement, cluster.pools.get(nodePool)!, spec, typeGroups);
+            expect({ seed, pod, nodePool, types }).toEqual({ seed, pod, nodePool, types: [] });
           }
         }
       }),
