@@ -54,7 +54,8 @@ test('a pending pod: what is launched for it, or what keeps it pending; and noth
   expect(fits.why).toMatch(/a node of NodePool default is launched: m5.xlarge in a \(spot\)/);
   const huge = await explain('huge');
   expect(huge.state).toBe('unschedulable');
-  expect(huge.details.join()).toContain('default');
+  expect(huge.details[0]).toMatch(/^default: cpu 64 exceeds/);
+  expect(huge.details[1]).toMatch(/^default: .*: cpu 64 exceeds what they leave for pods, at most /);
   expect(await world.kube.list('NodeClaim')).toEqual([]);
 });
 

@@ -11,6 +11,8 @@ import { packingInput } from './packing-input.js';
 import { lacksNode, promisedNode } from './promises.js';
 
 const blockersTold = 10;
+/** Of each NodePool. */
+const groupsTold = 5;
 
 /** What becomes of a pod, and why: packing is asked anew, with the cluster as it is now; nothing is written. */
 export async function explainPod(
@@ -30,9 +32,11 @@ export async function explainPod(
   if (!lacksNode(deps, pod)) return { state: 'waiting', why: whyNotOurs(deps, pod), details: [] };
   await deps.offerings.refresh();
   const input = await packingInput(deps, managedPools(deps));
-  const plan = await deps.packer.plan(input);
+  const plan = await deps.packer.plan({ ...input, settings: { ...input.settings, explainTypes: true } });
   const out = [...input.catalogues.values()].flatMap(outOfCapacity);
-  return { ...placeIn(plan, podKey(pod)), details: [...new Set([...blockersOf(plan, podKey(pod)), ...out])] };
+  const key = podKey(pod);
+  const details = [...blockersOf(plan, key), ...typesStopped(plan, key), ...out];
+  return { ...placeIn(plan, key), details: [...new Set(details)] };
 }
 
 function whyNotOurs(deps: ActivityDeps, pod: Pod): string {
@@ -61,6 +65,17 @@ function blockersOf(plan: Plan, key: string): string[] {
   return (stuck?.blockers ?? [])
     .slice(0, blockersTold)
     .map(({ nodePool, message }) => (nodePool === undefined ? message : `${nodePool}: ${message}`));
+}
+
+/** What stops the instance types of each NodePool, most of them first. */
+function typesStopped(plan: Plan, key: string): string[] {
+  const place = plan.unschedulable.find(({ pod }) => pod === key)?.explanation;
+  const nodePools = place === undefined ? [] : (plan.explanations?.[place]?.nodePools ?? []);
+  return nodePools
+    .slice(0, blockersTold)
+    .flatMap(({ nodePool, typeGroups }) =>
+      typeGroups.slice(0, groupsTold).map(({ group, message }) => `${nodePool}: ${group}: ${message}`),
+    );
 }
 
 /** By zone and capacity type: how many of a catalogue's types are left alone for want of capacity, and until when. */

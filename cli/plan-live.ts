@@ -60,7 +60,8 @@ export async function planLive(args: readonly string[]): Promise<string> {
       now: () => Date.now(),
       nominationMs: nominationMsOf(settings),
     };
-    const found = await planNow({ ...deps, packing: packingSettings(settings, cloud) });
+    const packing = { ...packingSettings(settings, cloud), explainTypes: output === 'json' };
+    const found = await planNow({ ...deps, packing });
     for (const note of [...notes, ...found.notes]) process.stderr.write(`stowage: ${note}\n`);
     return output === 'json'
       ? `${JSON.stringify(planDocument(found.plan, found.solveMs), null, 1)}\n`

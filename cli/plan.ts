@@ -22,7 +22,8 @@ export interface PlanOptions {
 
 /** `stowage plan` on files: what would be launched for the pending pods, as text to print. */
 export function planOffline(options: PlanOptions): string {
-  const input = packingInput(options);
+  const { settings, ...rest } = packingInput(options);
+  const input = { ...rest, settings: { ...settings, explainTypes: options.output === 'json' } };
   const { result, solveMs } = timed(() => plan(input), options.repeat);
   return options.output === 'json'
     ? `${JSON.stringify(planDocument(result, solveMs), null, 1)}\n`

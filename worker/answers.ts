@@ -38,13 +38,18 @@ export function* partsOf<J extends Job>(job: J, result: JobResult<J>): Generator
 /** Neighbours that share their blockers share the reason too. */
 function* unschedulableParts(list: readonly Unschedulable[]): Generator<Part> {
   for (let from = 0; from < list.length;) {
-    const { reason, blockers } = list[from]!;
+    const shared = sharedOf(list[from]!);
     const pods: string[] = [];
-    while (from < list.length && list[from]!.blockers === blockers && pods.length < podsPerPart) {
+    while (from < list.length && list[from]!.blockers === shared.blockers && pods.length < podsPerPart) {
       pods.push(list[from++]!.pod);
     }
-    yield { kind: 'unschedulable', reason, blockers, pods };
+    yield { kind: 'unschedulable', ...shared, pods };
   }
+}
+
+/** What pods that are unschedulable for one reason share. */
+function sharedOf({ reason, blockers, explanation }: Omit<Unschedulable, 'pod'>): Omit<Unschedulable, 'pod'> {
+  return { reason, blockers, ...(explanation === undefined ? {} : { explanation }) };
 }
 
 /** Puts a result together from its parts. */
@@ -63,8 +68,8 @@ export class Assembly {
         this.nodes.push(...part.nodes);
         return undefined;
       case 'unschedulable': {
-        const { reason, blockers } = part;
-        for (const pod of part.pods) this.unschedulable.push({ pod, reason, blockers });
+        const shared = sharedOf(part);
+        for (const pod of part.pods) this.unschedulable.push({ pod, ...shared });
         return undefined;
       }
       case 'result':

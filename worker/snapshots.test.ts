@@ -86,7 +86,9 @@ describe('answers', () => {
 
   test('a plan comes back whole', () => {
     const unschedulable = [...podsOf(30, 'large', { cpu: '999' }), ...podsOf(30, 'larger', { cpu: '9999' })];
-    const result = plan(packingInput({ pods: [...pods, ...unschedulable] }, { types: types.slice(0, 3) }));
+    const settings = { explainTypes: true };
+    const result = plan(packingInput({ pods: [...pods, ...unschedulable] }, { types: types.slice(0, 3), settings }));
+    expect(result.explanations).toHaveLength(2);
     expect(result.newNodeClaims.length).toBeGreaterThan(100);
     expect(result.unschedulable).toHaveLength(60);
     expect(assembled(result)).toEqual(result);

@@ -6,10 +6,12 @@ export interface PlanDocument {
   readonly newNodeClaims: readonly object[];
   readonly existingNodes: Plan['existingNodes'];
   readonly unschedulable: Plan['unschedulable'];
+  /** What stops the instance types of each NodePool, once for pods that are alike: `unschedulable[].explanation` says where. */
+  readonly explanations: NonNullable<Plan['explanations']>;
   readonly pricePerHour: number;
   /** No plan that places the same pods costs less. */
   readonly lowerBoundPerHour: number;
-  /** Time to build the problem from the parsed objects and to solve it, milliseconds; the median of repeated solves. */
+  /** Time to build the problem from the parsed objects, to solve it and to explain what is left over, milliseconds; the median of repeated solves. */
   readonly solveMs: number;
 }
 
@@ -19,6 +21,7 @@ export function planDocument(plan: Plan, solveMs: number): PlanDocument {
     newNodeClaims: plan.newNodeClaims.map(claimDocument),
     existingNodes: plan.existingNodes,
     unschedulable: plan.unschedulable,
+    explanations: plan.explanations ?? [],
     pricePerHour: dollars(plan.pricePerHour),
     lowerBoundPerHour: dollars(plan.lowerBoundPerHour),
     solveMs: Math.round(solveMs * 1000) / 1000,
