@@ -21,7 +21,8 @@ offline(program.command('plan'), { live: true })
   .argument('[flags...]')
   .addHelpText(
     'after',
-    '\nWithout --objects and --catalogue it plans for a live cluster: the settings of stowage run are its flags then.',
+    '\nWithout --objects and --catalogue it plans for a live cluster: the settings of stowage run are its flags then.' +
+      '\nsolveMs is the solve alone, from parsed objects to the plan; with --repeat the catalogue is looked through once.',
   )
   .action(async (flags: string[], options) => {
     const { objects, catalogue, repeat } = options as { objects?: string[]; catalogue?: string; repeat: number };
@@ -41,6 +42,7 @@ offline(program.command('plan'), { live: true })
 offline(program.command('consolidate'))
   .description('show which nodes would go, and what would replace them, until nothing is left to gain; touches nothing')
   .option('--spot-to-spot', 'let spot nodes be replaced by cheaper spot nodes', false)
+  .addHelpText('after', '\ntotalMs is the search alone, from parsed objects to the last command.')
   .action(async (options) => {
     const { consolidateOffline } = await loadOffline({ once: true });
     process.stdout.write(consolidateOffline(options as Parameters<typeof consolidateOffline>[0]));
