@@ -63,6 +63,32 @@ describe('budgets', () => {
   });
 });
 
+describe('empty nodes', () => {
+  /** Spot of which nothing more can be bought: the pool asks for on-demand. */
+  const bargain = type('bargain', 8, 32, { 'a/spot': 0.05, 'a/on-demand': 0.9 });
+  const pools = [
+    pool('default', { requirements: [{ key: labels.capacityType, operator: 'In', values: ['on-demand'] }] }),
+  ];
+  const full = ['n0', 'n1'].flatMap((name) => [pod(`${name}-a`, name, 2), pod(`${name}-b`, name, 2)]);
+
+  test('one that is cheap for its size takes in the pods of dearer ones', () => {
+    const nodes = [node('n0', large), node('n1', large), node('n2', bargain, { capacityType: 'spot' })];
+    const result = run({ pools, nodes: [...nodes, node('n3', small)], pods: full, types: [small, large, bargain] });
+    expect(gone(result)).toEqual(['n0', 'n1', 'n3']);
+    expect(result.priceAfter).toBeCloseTo(0.05, 9);
+  });
+
+  test('one that nothing may move to goes in the end', () => {
+    const budgets = [{ nodes: '0', reasons: ['Underutilized' as const] }, { nodes: '100%' }];
+    const closed = pools.map((each) => ({
+      ...each,
+      spec: { ...each.spec, disruption: { ...each.spec.disruption, budgets } },
+    }));
+    const nodes = [node('n0', large), node('n1', large), node('n2', bargain, { capacityType: 'spot' })];
+    expect(gone(run({ pools: closed, nodes, pods: full, types: [small, large, bargain] }))).toEqual(['n2']);
+  });
+});
+
 describe('which nodes may go', () => {
   const guard = (name: string, allowed: number, more: object = {}): PodDisruptionBudget => ({
     apiVersion: 'policy/v1',

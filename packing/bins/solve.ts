@@ -81,7 +81,9 @@ function narrowed(
 /** The packing, or a cheaper one by patterns of whole bins, which know what caps ask for better than single bins do. */
 function byPatterns(compiled: Compiled, packed: Packed, bound: number, effort: Effort): Packing {
   const price = priceOf(compiled, packed.stacks);
-  if (effort.units < patternUnits || packed.missed > 0 || price <= bound * farFromBound) return packed;
+  // Without caps and limits bins built one by one are as good, and fewer.
+  const isCapped = compiled.capMax.length > 0 || compiled.limitRemaining.length > 0;
+  if (!isCapped || effort.units < patternUnits || packed.missed > 0 || price <= bound * farFromBound) return packed;
   const found = packPatterns(compiled, packed.items, packed.afterOpen, { known: packed.stacks, price });
   if (found === undefined || priceOf(compiled, found) >= price * nearlyAsCheap) return packed;
   const ledger = new LimitLedger(compiled);
