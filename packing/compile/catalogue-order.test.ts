@@ -33,4 +33,15 @@ describe('inCanonicalOrder', () => {
     expect(inCanonicalOrder(untidy)).toBe(inCanonicalOrder(untidy));
     expect(inCanonicalOrder(inCanonicalOrder(untidy))).toBe(inCanonicalOrder(untidy));
   });
+
+  test('types like the one before, and unlike it, each come in their own order; equal offerings by price', () => {
+    const twice = { ...type('d'), offerings: [offering('y', 3), offering('x', 2), offering('y', 1)] };
+    const again = { ...type('e'), offerings: [offering('y', 1), offering('x', 2), offering('y', 3)] };
+    const types = [type('a', 'y', 'x'), type('b', 'y', 'x'), type('c', 'x', 'z'), twice, again, type('f', 'z', 'y')];
+
+    const zones = inCanonicalOrder(types).map(({ offerings }) =>
+      offerings.map(({ requirements, price }) => `${requirements[0]!.values![0]!}${price}`).join(),
+    );
+    expect(zones).toEqual(['x1,y1', 'x1,y1', 'x1,z1', 'x2,y1,y3', 'x2,y1,y3', 'y1,z1']);
+  });
 });
