@@ -25,7 +25,6 @@ describe('cheapestForAll', () => {
     ['items that may not share a bin', { conflicts: [[0, 1]] }, undefined],
     ['a cap below their number', { caps: [{ items: both, max: 1 }] }, undefined],
     ['a cap at their number', { caps: [{ items: both, max: 2 }] }, 1],
-    ['a cap that does not bind here', { caps: [{ items: both, max: 1, when: Int32Array.of() }] }, 1],
     ['a limit that the cheapest exceeds', { limits: [{ use: Float64Array.of(1, 9, 1), remaining: 5 }] }, 2],
     [
       'nothing large enough',

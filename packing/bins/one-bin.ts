@@ -22,9 +22,7 @@ export function cheapestForAll(problem: BinProblem): number | undefined {
 function mayShare({ items, caps, conflicts }: BinProblem): boolean {
   if (conflicts.some(([a, b]) => items.pods[a]! > 0 && items.pods[b]! > 0)) return false;
   const countOf = (list: Int32Array): number => list.reduce((sum, item) => sum + items.pods[item]!, 0);
-  return caps.every(
-    ({ items: capped, max, when }) => (when !== undefined && countOf(when) === 0) || countOf(capped) <= max,
-  );
+  return caps.every(({ items: capped, max }) => countOf(capped) <= max);
 }
 
 function totalDemand({ items, dimensions }: BinProblem): Float64Array {

@@ -39,11 +39,6 @@ export interface Cap {
   readonly items: Int32Array;
   /** Pods of all `items` together in one bin, at most. */
   readonly max: number;
-  /**
-   * When given, the cap binds only in a bin that holds at least one pod of these items. With `max: 0` this is how two
-   * large sets of items exclude each other; an open bin then states in `whenUse` how many of them it holds already.
-   */
-  readonly when?: Int32Array;
 }
 
 export interface Limit {
@@ -59,8 +54,6 @@ export interface OpenBin {
   readonly allowed: Uint32Array;
   /** What it holds already of each cap's items, by cap. */
   readonly capUse: Int32Array;
-  /** What it holds already of each cap's `when` items, by cap; absent means none. */
-  readonly whenUse?: Int32Array;
   /** Items already inside, for conflicts. */
   readonly holds: readonly number[];
 }
