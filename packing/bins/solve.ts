@@ -86,6 +86,7 @@ function byPatterns(compiled: Compiled, packed: Packed, bound: number, effort: E
   if (!isCapped || effort.units < patternUnits || packed.missed > 0 || price <= bound * farFromBound) return packed;
   const found = packPatterns(compiled, packed.items, packed.afterOpen, { known: packed.stacks, price });
   if (found === undefined || priceOf(compiled, found) >= price * nearlyAsCheap) return packed;
+  const most = binsIn(packed.stacks);
   const ledger = new LimitLedger(compiled);
   for (const { offer, times } of found) {
     if (ledger.most(offer) < times) return packed;
@@ -93,8 +94,11 @@ function byPatterns(compiled: Compiled, packed: Packed, bound: number, effort: E
   }
   const builder = new Builder(new Market(compiled, packed.worth, ledger));
   new LocalSearch(builder, found).run(effort.units, bound * nearEnough);
-  return priceOf(compiled, found) < price - 1e-9 ? { ...packed, stacks: found } : packed;
+  // Many small bins for a little less are nobody's gain.
+  return priceOf(compiled, found) < price - 1e-9 && binsIn(found) <= most ? { ...packed, stacks: found } : packed;
 }
+
+const binsIn = (stacks: readonly Stack[]): number => stacks.reduce((sum, { times }) => sum + times, 0);
 
 interface Packed extends Packing {
   /** Items that some offer holds, and their pods that open bins have no room for. */
