@@ -266,6 +266,17 @@ describe('replacements', () => {
     expect(result.commands[0]!.replacements).toHaveLength(3);
   });
 
+  test.each([
+    ['for a tenth less', 0.088, 2],
+    ['not for 6% less: more nodes are more to go wrong', 0.094, 0],
+  ])('one node makes way for two: %s', (_, price, expected) => {
+    const half = type('half', 2, 8, { 'a/on-demand': price });
+    const whole = type('whole', 4, 16, { 'a/on-demand': 0.2 });
+    const world = { nodes: [node('n0', whole)], pods: [0, 1].map((i) => pod(`web-${i}`, 'n0', 1.5)) };
+    const { commands } = run({ ...world, types: [half, whole] });
+    expect(commands.flatMap(({ replacements }) => replacements)).toHaveLength(expected);
+  });
+
   test('83: on-demand with cheaper spot is replaced by spot alone, so that no launch can end on on-demand', () => {
     const both = type('large', 4, 16, { 'a/on-demand': 0.2, 'a/spot': 0.06 });
     const result = run({ nodes: [node('n0', both)], pods: [pod('web-0', 'n0', 3)], types: [both] });
