@@ -267,8 +267,8 @@ describe('replacements', () => {
   });
 
   test.each([
-    ['for a tenth less', 0.088, 2],
-    ['not for 6% less: more nodes are more to go wrong', 0.094, 0],
+    ['for a quarter less', 0.074, 2],
+    ['not for a fifth less: nobody can tell pods which of them to go to', 0.08, 0],
   ])('one node makes way for two: %s', (_, price, expected) => {
     const half = type('half', 2, 8, { 'a/on-demand': price });
     const whole = type('whole', 4, 16, { 'a/on-demand': 0.2 });
