@@ -5,6 +5,7 @@ import { nodeClaims } from '../api/karpenter/node-claim.js';
 import { nodePools } from '../api/karpenter/node-pool.js';
 import { createAwsProvider } from '../cloud/aws/provider.js';
 import { isDomainError } from '../core/failures.js';
+import { nodeClassSpec } from '../devstack/node-class.js';
 import { CloudProxyControl } from '../devstack/cloud-proxy/control.js';
 import type { Stack } from '../devstack/stack.js';
 
@@ -100,17 +101,11 @@ const pool = nodePools.mustParse({
 });
 
 function nodeClassOf(cluster: string): EC2NodeClass {
-  const terms = [{ tags: { 'karpenter.sh/discovery': cluster } }];
   return ec2NodeClasses.mustParse({
     apiVersion: 'karpenter.k8s.aws/v1',
     kind: 'EC2NodeClass',
     metadata: { name: 'default', uid: 'launches', generation: 1 },
-    spec: {
-      role: `StowageNodeRole-${cluster}`,
-      amiSelectorTerms: [{ alias: 'al2023@latest' }],
-      subnetSelectorTerms: terms,
-      securityGroupSelectorTerms: terms,
-    },
+    spec: nodeClassSpec(cluster),
   });
 }
 

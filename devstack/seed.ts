@@ -8,9 +8,7 @@ import {
 import { CreateRoleCommand, IAMClient } from '@aws-sdk/client-iam';
 import { CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { StackContext } from './components.js';
-
-/** The name of the nodes' IAM role in the local cloud. */
-const nodeRole = (cluster: string): string => `StowageNodeRole-${cluster}`;
+import { nodeRole } from './node-class.js';
 
 /**
  * Gives the local cloud what an installation has: a subnet in each of three zones and a security group, tagged

@@ -2,6 +2,7 @@ import { nodePools } from '../../api/karpenter/node-pool.js';
 import { labels } from '../../api/labels.js';
 import type { KubeClient, Kinds, NewObject } from '../../kube/port.js';
 import { deploymentOf } from '../deployment.js';
+import { nodeClassSpec } from '../node-class.js';
 import type { Stack } from '../stack.js';
 
 const namespace = 'default';
@@ -53,15 +54,9 @@ export const apps: Readonly<Record<string, App>> = {
 
 /** The node class, a spot pool whose nodes age fast, an on-demand pool, and the deployments with two pods each. */
 export async function createWorkload(kube: KubeClient, stack: Stack): Promise<void> {
-  const discovery = [{ tags: { 'karpenter.sh/discovery': stack.cluster } }];
   await kube.create('EC2NodeClass', {
     metadata: { name: 'default' },
-    spec: {
-      role: `StowageNodeRole-${stack.cluster}`,
-      amiSelectorTerms: [{ alias: 'al2023@latest' }],
-      subnetSelectorTerms: discovery,
-      securityGroupSelectorTerms: discovery,
-    },
+    spec: nodeClassSpec(stack.cluster),
   } as unknown as NewObject<Kinds['EC2NodeClass']>);
   await createPool(kube, spotPool, {
     capacityType: 'spot',

@@ -6,6 +6,7 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { AwsOptions } from '../../cloud/aws/options.js';
 import { createAwsProvider } from '../../cloud/aws/provider.js';
 import type { CloudProvider, LaunchRequest } from '../../cloud/port.js';
+import { nodeClassSpec } from '../../devstack/node-class.js';
 import type { Stack } from '../../devstack/stack.js';
 
 /** An AWS provider against the stack's cloud. `shift` moves its clock forward by milliseconds. */
@@ -42,18 +43,11 @@ export function awsProvider(
 
 /** A node class as the API server would hold it, not resolved yet. */
 export function nodeClass(stack: Stack, spec: Partial<EC2NodeClass['spec']> = {}, name = 'default'): EC2NodeClass {
-  const discovery = { tags: { 'karpenter.sh/discovery': stack.cluster } };
   const parsed = ec2NodeClasses.parse({
     apiVersion: 'karpenter.k8s.aws/v1',
     kind: 'EC2NodeClass',
     metadata: { name, uid: `node-class-${name}`, generation: 1 },
-    spec: {
-      role: `StowageNodeRole-${stack.cluster}`,
-      amiSelectorTerms: [{ alias: 'al2023@latest' }],
-      subnetSelectorTerms: [discovery],
-      securityGroupSelectorTerms: [discovery],
-      ...spec,
-    },
+    spec: { ...nodeClassSpec(stack.cluster), ...spec },
   });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed));
   return parsed.value;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
 import { stackParts } from '../../devstack/components.js';
+import { nodeClassSpec } from '../../devstack/node-class.js';
 import { startStack, type Stack } from '../../devstack/stack.js';
 import { createKubeClient } from '../../kube/client.js';
 import type { KubeClient, Kinds, NewObject } from '../../kube/port.js';
@@ -39,16 +40,9 @@ export async function startLiveWorld(name: string): Promise<LiveWorld> {
 
 /** An EC2NodeClass that finds the subnets and security groups of the stack's cluster. */
 export async function createNodeClass({ kube, stack }: LiveWorld, name: string, spec: object = {}): Promise<void> {
-  const discovery = [{ tags: { 'karpenter.sh/discovery': stack.cluster } }];
   await kube.create('EC2NodeClass', {
     metadata: { name },
-    spec: {
-      role: 'StowageNodeRole-stowage-local',
-      amiSelectorTerms: [{ alias: 'al2023@latest' }],
-      subnetSelectorTerms: discovery,
-      securityGroupSelectorTerms: discovery,
-      ...spec,
-    },
+    spec: { ...nodeClassSpec(stack.cluster), ...spec },
   } as unknown as NewObject<Kinds['EC2NodeClass']>);
 }
 
