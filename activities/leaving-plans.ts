@@ -22,6 +22,7 @@ export function leavingPlans(
   for (const node of leaving) {
     for (const pod of deps.cache.podsOnNode(node).filter(isReschedulable)) nodeOf.set(podKey(pod), node);
   }
+  if (nodeOf.size === 0) return [];
   const tallies = new Map<string, Tally>();
   const of = (pod: string): Tally | undefined => {
     const node = nodeOf.get(pod);
@@ -30,18 +31,16 @@ export function leavingPlans(
     tallies.set(node, known);
     return known;
   };
-  if (nodeOf.size > 0) {
-    plan.newNodeClaims.slice(0, creatable).forEach(({ pods }, i) => pods.forEach((pod) => of(pod)?.claims.add(i)));
-    for (const { node, pods } of plan.existingNodes) {
-      const coming = comingUp(deps, node);
-      if (coming !== undefined) for (const pod of pods) of(pod)?.coming.set(coming.uid, coming);
-    }
-    for (const { pod, reason } of plan.unschedulable) {
-      const tally = of(pod);
-      if (tally === undefined) continue;
-      tally.unplaced += 1;
-      tally.firstReason ??= `${pod}: ${reason}`;
-    }
+  plan.newNodeClaims.slice(0, creatable).forEach(({ pods }, i) => pods.forEach((pod) => of(pod)?.claims.add(i)));
+  for (const { node, pods } of plan.existingNodes) {
+    const coming = comingUp(deps, node);
+    if (coming !== undefined) for (const pod of pods) of(pod)?.coming.set(coming.uid, coming);
+  }
+  for (const { pod, reason } of plan.unschedulable) {
+    const tally = of(pod);
+    if (tally === undefined) continue;
+    tally.unplaced += 1;
+    tally.firstReason ??= `${pod}: ${reason}`;
   }
   return leaving.flatMap((node) => {
     const tally = tallies.get(node);

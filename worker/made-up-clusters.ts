@@ -18,10 +18,11 @@ export const crowd = (): PackingInput =>
   inputOf({ pods: Array.from({ length: 600 }, (_, n) => crowdPod(n)), nodePools: [poolOf('default')] });
 
 /** A few Deployments with all that pods and pools can ask for, beside nodes with some room; small enough to be searched. */
-export const company = (): PackingInput =>
-  inputOf({
-    ...nodesOf(12),
-    pods: [...nodesOf(12).pods, ...Array.from({ length: 120 }, (_, n) => companyPod(n))],
+export const company = (): PackingInput => {
+  const standing = nodesOf(12);
+  return inputOf({
+    ...standing,
+    pods: [...standing.pods, ...Array.from({ length: 120 }, (_, n) => companyPod(n))],
     nodePools: [
       poolOf('default', { limits: { cpu: '400', nodes: '30' } }),
       poolOf('preferred', { weight: 10, limits: { cpu: '40' }, minValues: 3 }),
@@ -29,6 +30,7 @@ export const company = (): PackingInput =>
     ],
     daemonSets: [daemonSetOf('agent', [{ operator: 'Exists' }]), daemonSetOf('logs', [])],
   });
+};
 
 /** Nodes that are half empty. */
 export const leftovers = (): PackingInput => inputOf({ ...nodesOf(24), nodePools: [poolOf('default')] });

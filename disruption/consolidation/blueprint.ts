@@ -13,11 +13,14 @@ interface Place {
  */
 export class Blueprint {
   readonly launches: readonly Launch[];
+  /** Nodes that are there and that pods come to. */
+  readonly filled: ReadonlySet<NodeState>;
   private readonly places = new Map<PodClass, Place[]>();
   private readonly levels: ReadonlyMap<PodClass, Level>[] = [];
 
   constructor({ landings, launches }: Pick<Outcome, 'landings' | 'launches'>) {
     this.launches = launches;
+    this.filled = new Set(landings.map(({ node }) => node));
     for (const { node, podClass, pods } of landings) this.add(podClass, { to: node, left: pods.length });
     launches.forEach(({ claim }, i) => {
       this.levels.push(new Map(claim.members.map(({ podClass, level }) => [podClass, level])));
@@ -29,11 +32,6 @@ export class Blueprint {
     const there = this.places.get(podClass);
     if (there === undefined) this.places.set(podClass, [place]);
     else there.push(place);
-  }
-
-  /** Whether pods come to this node. */
-  fills(node: NodeState): boolean {
-    return [...this.places.values()].some((places) => places.some(({ to }) => to === node));
   }
 
   levelOf(launch: number, podClass: PodClass): Level {

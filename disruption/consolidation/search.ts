@@ -91,7 +91,7 @@ class Search {
       this.alive(); // as it is, not as it is imagined
       const plan = makePlan(this.simulation, (outcome) => this.decide(outcome) !== undefined);
       // A node that is cheap for its size may be empty because nobody has moved there yet.
-      this.removeEmpty(({ state }) => !plan.blueprint.fills(state));
+      this.removeEmpty(({ state }) => !plan.blueprint.filled.has(state));
       this.followTarget(plan);
       if (this.commands.length === before) this.gather();
       this.polish();

@@ -179,18 +179,23 @@ export class Market {
   }
 }
 
-/** What pods and sets come to at these worths of resources. */
-function appraise(
-  { dims, shapes, sets, demand, setOf }: Compiled,
-  prices: Float64Array,
-): Pick<Market, 'worth' | 'scarce' | 'dearness' | 'setRank'> {
+/** Worth of one pod, by shape, at these worths of resources: `prices[set * dims + d]`. */
+export function worthOfShapes({ dims, shapes, demand, setOf }: Compiled, prices: Float64Array): Float64Array {
   const worth = new Float64Array(shapes);
+  for (let s = 0; s < shapes; s++) {
+    for (let d = 0; d < dims; d++) worth[s] = worth[s]! + prices[setOf[s]! * dims + d]! * demand[s * dims + d]!;
+  }
+  return worth;
+}
+
+/** What pods and sets come to at these worths of resources. */
+function appraise(compiled: Compiled, prices: Float64Array): Pick<Market, 'worth' | 'scarce' | 'dearness' | 'setRank'> {
+  const { dims, shapes, sets, demand } = compiled;
   const mean = new Float64Array(dims);
   const demanding = new Int32Array(dims);
   for (let s = 0; s < shapes; s++) {
     for (let d = 0; d < dims; d++) {
       const amount = demand[s * dims + d]!;
-      worth[s] = worth[s]! + prices[setOf[s]! * dims + d]! * amount;
       mean[d] = mean[d]! + amount;
       if (amount > 0) demanding[d] = demanding[d]! + 1;
     }
@@ -211,7 +216,7 @@ function appraise(
   Int32Array.from({ length: sets }, (_, s) => s)
     .sort((a, b) => dearness[b]! - dearness[a]! || a - b)
     .forEach((set, rank) => (setRank[set] = rank));
-  return { worth, scarce, dearness, setRank };
+  return { worth: worthOfShapes(compiled, prices), scarce, dearness, setRank };
 }
 
 /** The least value of any item of each shape; what it is worth by resources where it has none. */

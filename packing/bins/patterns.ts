@@ -61,7 +61,8 @@ export function packPatterns(
 
 class PatternProgram {
   private readonly pool: Pattern[] = [];
-  private readonly placeOf = new Map<string, number>();
+  /** The patterns of the pool, as text. */
+  private readonly pooled = new Set<string>();
   private readonly left: Int32Array;
   private readonly filler: OneFill;
   /** Row of each item in the program; -1 for those that have bins. */
@@ -180,13 +181,11 @@ class PatternProgram {
     for (const { pattern } of found.slice(0, perRound)) this.add(pattern);
   }
 
-  /** Its place in the pool. */
-  private add(pattern: Pattern): number {
+  private add(pattern: Pattern): void {
     const text = `${pattern.offer} ${pattern.items.join()} ${pattern.pods.join()}`;
-    const known = this.placeOf.get(text);
-    if (known !== undefined) return known;
-    this.placeOf.set(text, this.pool.length);
-    return this.pool.push(pattern) - 1;
+    if (this.pooled.has(text)) return;
+    this.pooled.add(text);
+    this.pool.push(pattern);
   }
 
   /** Takes the whole bins that the program asks for, or else the one that it is surest of; false where there is none. */

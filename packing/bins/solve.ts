@@ -5,7 +5,7 @@ import type { Compiled } from './compile.js';
 import { compile } from './compile.js';
 import { LimitLedger } from './limits.js';
 import { LocalSearch } from './local-search.js';
-import { Market } from './market.js';
+import { Market, worthOfShapes } from './market.js';
 import { fillOpenBins } from './open-bins.js';
 import { packPatterns } from './patterns.js';
 import type { Packing, Stack } from './plan.js';
@@ -155,15 +155,6 @@ interface Start {
   readonly left: Int32Array;
   readonly price: number;
   readonly missed: number;
-}
-
-/** Worth of one pod, by shape, at these worths of resources. */
-function worthOfShapes({ dims, shapes, demand, setOf }: Compiled, resource: Float64Array): Float64Array {
-  const worth = new Float64Array(shapes);
-  for (let s = 0; s < shapes; s++) {
-    for (let d = 0; d < dims; d++) worth[s] = worth[s]! + resource[setOf[s]! * dims + d]! * demand[s * dims + d]!;
-  }
-  return worth;
 }
 
 /** Builds bins in stages: what is left is priced anew at each, since the easy pods go first. Undefined where the budget does not do. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Pod, PodSpec, Taint, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { instanceType, node, packingInput, pod, pool } from '../../test/builders/packing-fixtures.js';
-import { topologyOf } from '../../test/builders/topology.js';
+import { spreads, topologyOf } from '../../test/builders/topology.js';
 import type { Group } from './groups.js';
 import { looksAt, type Ledger } from './ledger.js';
 
@@ -11,15 +11,7 @@ const { zone, hostname } = labels;
 const spreadPod = (spread: Partial<TopologySpreadConstraint> = {}, spec: Partial<PodSpec> = {}): Pod =>
   pod('web', {
     labels: { app: 'web' },
-    topologySpreadConstraints: [
-      {
-        maxSkew: 1,
-        topologyKey: zone,
-        whenUnsatisfiable: 'DoNotSchedule',
-        labelSelector: { matchLabels: { app: 'web' } },
-        ...spread,
-      },
-    ],
+    ...spreads(spread),
     ...spec,
   });
 

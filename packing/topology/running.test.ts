@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Node, Pod, PodSpec, Taint, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { instanceType, node, packingInput, pod } from '../../test/builders/packing-fixtures.js';
-import { topologyOf, type Topology } from '../../test/builders/topology.js';
+import { spreads, topologyOf, type Topology } from '../../test/builders/topology.js';
 import type { Group } from './groups.js';
 import { bindRunning, countRunning } from './running.js';
 
@@ -21,17 +21,6 @@ const antiAffinity = (topologyKey: string, app: string): Pick<PodSpec, 'affinity
       requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey, labelSelector: { matchLabels: { app } } }],
     },
   },
-});
-const spreads = (spread: Partial<TopologySpreadConstraint> = {}): Pick<PodSpec, 'topologySpreadConstraints'> => ({
-  topologySpreadConstraints: [
-    {
-      maxSkew: 1,
-      topologyKey: zone,
-      whenUnsatisfiable: 'DoNotSchedule',
-      labelSelector: { matchLabels: { app: 'web' } },
-      ...spread,
-    },
-  ],
 });
 
 interface Counted extends Topology {

@@ -1,4 +1,5 @@
-import type { Pod } from '../../api/kubernetes.js';
+import type { Pod, PodSpec, TopologySpreadConstraint } from '../../api/kubernetes.js';
+import { labels } from '../../api/labels.js';
 import { compile, type Compiled } from '../../packing/compiled.js';
 import type { PodClass } from '../../packing/compile/classes.js';
 import { nodeStates, type NodeState } from '../../packing/place/node-states.js';
@@ -18,6 +19,21 @@ export interface Topology {
   /** The rules of the class of this pod, on the given rung; the first one, with all its preferences, by default. */
   readonly rulesOf: (pod: Pod, rung?: number) => Rules;
 }
+
+/** A required spread of `app: web` over zones, or as said. */
+export const spreads = (
+  spread: Partial<TopologySpreadConstraint> = {},
+): Pick<PodSpec, 'topologySpreadConstraints'> => ({
+  topologySpreadConstraints: [
+    {
+      maxSkew: 1,
+      topologyKey: labels.zone,
+      whenUnsatisfiable: 'DoNotSchedule',
+      labelSelector: { matchLabels: { app: 'web' } },
+      ...spread,
+    },
+  ],
+});
 
 export function topologyOf(input: PackingInput): Topology {
   const compiled = compile(input);
