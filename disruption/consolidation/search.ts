@@ -25,11 +25,14 @@ const singleUnits = 2_000;
 const noise = 1e-9;
 
 /**
- * What a replacement must save of what it replaces: pods are not moved for pennies, still less onto more nodes than before. Pods that
- * are evicted come again under other names, and kube-scheduler spreads them as it likes: a split that is to fill small nodes to the
- * brim ends dearer than planned, and is followed by the next one.
+ * What replacements must save of what they replace: pods are not moved for pennies. Pods that are evicted come again under other
+ * names, and kube-scheduler spreads them as it likes: of several nodes that are to be filled to the brim some pods are left over,
+ * and what is launched for them eats a small saving up. More still for more nodes than before.
  */
-const leastShare = (launches: number, candidates: number): number => (launches > candidates ? 0.25 : 0.01);
+function leastShare(launches: number, candidates: number): number {
+  if (launches > candidates) return 0.25;
+  return launches > 1 ? 0.1 : 0.01;
+}
 
 /** What it must save where pods would move a second time. */
 const secondShare = 0.05;
