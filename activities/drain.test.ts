@@ -315,6 +315,37 @@ describe('terminating a node', () => {
     expect(order).toEqual(['b-long', 'c-default', 'a-short']);
   });
 
+  test('of equal grace whoever asks for most of the node goes first, a few at a time', async () => {
+    const order: string[] = [];
+    const evict = world.kube.evict.bind(world.kube);
+    let underWay = 0;
+    let most = 0;
+    Object.assign(world.kube, {
+      evict: async (pod: Parameters<typeof evict>[0]) => {
+        order.push(pod.name);
+        most = Math.max(most, ++underWay);
+        const answer = await evict(pod);
+        await new Promise((resolve) => setImmediate(resolve));
+        underWay -= 1;
+        return answer;
+      },
+    });
+    const node = (await world.kube.get('Node', { name: 'n1' }))!;
+    world.kube.put('Node', { ...node, status: { ...node.status, allocatable: { cpu: '8', memory: '64Gi' } } });
+    const asking = (name: string, cpu: string, memory: string): Pod =>
+      put(name, { spec: { containers: [{ name: 'main', resources: { requests: { cpu, memory } } }] } });
+    asking('a-small', '500m', '1Gi');
+    asking('b-memory', '1', '32Gi');
+    asking('c-cpu', '3', '1Gi');
+    for (let n = 0; n < 9; n++) asking(`d-${n}`, '100m', '100Mi');
+
+    await drain();
+
+    expect(order.slice(0, 3)).toEqual(['b-memory', 'c-cpu', 'a-small']);
+    expect(order).toHaveLength(12);
+    expect(most).toBe(5);
+  });
+
   test('before the cloud takes the instance later tiers begin in time, and a budget still holds', async () => {
     put('plain');
     budget('plain', 0);

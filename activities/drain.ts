@@ -14,6 +14,8 @@ import {
 import type { DrainActivities, DrainBlocker, DrainInput, DrainProgress } from './contract.js';
 import type { ActivityDeps } from './deps.js';
 import { Blockers, evictionBlocker, protectionBlocker, terminatingBlocker } from './drain-blockers.js';
+import { EvictionOrder } from './eviction-order.js';
+import { inBatches } from './in-batches.js';
 import { InstanceWatch } from './instance-watch.js';
 import { labelsOf } from './labels-of.js';
 import { setConditions } from './launch.js';
@@ -21,6 +23,8 @@ import { withFailures } from './to-failure.js';
 import { awaitVolumes } from './volumes.js';
 
 const lookMs = 1000;
+/** Evictions under way at a time of pods that no budget counts: kube-scheduler is to keep up with what comes in their place. */
+const evictionsAtOnce = 5;
 /** A hold-up is told once it has lasted this long. */
 const blockedAfterMs = 5000;
 const criticalClasses: ReadonlySet<string> = new Set(['system-cluster-critical', 'system-node-critical']);
@@ -39,12 +43,10 @@ function tierOf(pod: Pod): number {
   return critical + (isOwnedBy(pod, 'DaemonSet') ? 1 : 0);
 }
 
-/** Whoever needs the longest begins first: where a budget lets pods go one by one, that ends the soonest. */
-const byGrace = (a: Pod, b: Pod): number => graceOf(b) - graceOf(a) || (podKey(a) < podKey(b) ? -1 : 1);
-
 class Drain {
   private readonly backoff = new Map<string, { readonly until: number; readonly delay: number }>();
   private readonly blockers = new Blockers();
+  private readonly order = new EvictionOrder();
   private readonly instance: InstanceWatch;
   private blockedSince: number | undefined;
   private evicted = 0;
@@ -63,7 +65,7 @@ class Drain {
       if (waiting.length === 0) return await this.done();
       if (await this.instance.isGone()) return this.progress('done', waiting, { instanceGone: true });
       this.blockers.clear();
-      for (const pod of waiting) await this.move(pod, now, Math.min(...waiting.map(tierOf)));
+      await this.moveAll(waiting, now);
       const news = this.news(now);
       if (news !== undefined) {
         await this.showBlockers(news);
@@ -74,10 +76,20 @@ class Drain {
   }
 
   private waiting(now: number): readonly Pod[] {
-    return this.deps.cache
-      .podsOnNode(this.input.nodeName)
-      .filter((pod) => isDrainable(pod, now))
-      .sort(byGrace);
+    const { cache } = this.deps;
+    const { nodeName } = this.input;
+    const pods = cache.podsOnNode(nodeName).filter((pod) => isDrainable(pod, now));
+    return this.order.sort(pods, cache.get('Node', { name: nodeName })?.status?.allocatable);
+  }
+
+  /** Pods that a budget counts one after the other, since it may let only the first go; the others some at a time. */
+  private async moveAll(waiting: readonly Pod[], now: number): Promise<void> {
+    const tier = Math.min(...waiting.map(tierOf));
+    const budgets = this.deps.cache.all('PodDisruptionBudget');
+    const counted = new Set(waiting.filter((pod) => bindingBudgets(pod, budgets).length > 0));
+    for (const pod of counted) await this.move(pod, now, tier);
+    const others = waiting.filter((pod) => !counted.has(pod));
+    await inBatches(others, (pod) => this.move(pod, now, tier), { atOnce: evictionsAtOnce });
   }
 
   /** Takes the next step with one pod: force, eviction when its tier has come, or patience. */

@@ -48,7 +48,7 @@ export async function nominatePlanned(
       if (outcome === 'nominated') nominated += 1;
       deps.metrics.count('stowage_pod_nominations_total', { nodepool: nodePool, outcome });
     },
-    () => failures.length >= mostFailures || deps.now() >= until,
+    { enough: () => failures.length >= mostFailures || deps.now() >= until },
   );
   const facts = {
     nodeClaim: claim.metadata.name,
