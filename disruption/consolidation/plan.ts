@@ -2,7 +2,7 @@ import type { Landing, Launch } from '../../packing/trial.js';
 import { compareText } from '../../packing/compare.js';
 import { Blueprint } from './blueprint.js';
 import { drawUp } from './draw-up.js';
-import type { FleetNode } from './fleet.js';
+import { priceOf, type FleetNode } from './fleet.js';
 import { improve } from './improve.js';
 import type { Outcome } from './outcome.js';
 import type { Simulation } from './simulation.js';
@@ -14,6 +14,8 @@ export interface Plan {
   /** Nodes to go, the best saving for its disruption first. */
   readonly leave: readonly FleetNode[];
   readonly blueprint: Blueprint;
+  /** Of the fleet to end with, dollars per hour. */
+  readonly price: number;
 }
 
 /**
@@ -47,6 +49,7 @@ export function makePlan(simulation: Simulation, pays: (outcome: Outcome) => boo
       keep: before.filter(({ gone, open }) => !gone && open),
       leave: inOrder(simulation, before, opened),
       blueprint: new Blueprint({ landings, launches: opened }),
+      price: priceOf(simulation.nodes.filter(({ gone }) => !gone)),
     };
   });
 }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import type { Pod } from '../../api/kubernetes.js';
 import { annotations } from '../../api/labels.js';
 import {
@@ -15,6 +15,7 @@ import {
   type World,
 } from '../../test/builders/consolidation.js';
 import { consolidate } from './search.js';
+import { Simulation } from './simulation.js';
 import type { Consolidation, ConsolidationInput } from './types.js';
 
 const run = (world: World, more: Partial<ConsolidationInput> = {}): Consolidation =>
@@ -180,4 +181,28 @@ test('every pod moves once where all can go at once', () => {
   const moved = commands.flatMap(({ moves }) => moves.map((move) => move.pod));
   expect(moved.length).toBeGreaterThan(0);
   expect(new Set(moved).size).toBe(moved.length);
+});
+
+describe('how often the fleet is planned', () => {
+  const plans = (world: World): number => {
+    const imagine = jest.spyOn(Simulation.prototype, 'imagine');
+    try {
+      expect(run(world).commands.length).toBeGreaterThan(0);
+      return imagine.mock.calls.length;
+    } finally {
+      imagine.mockRestore();
+    }
+  };
+  const nodes = [0, 1, 2, 3].map((i) => node(`n${i}`, huge));
+  const pods = nodes.map((_, i) => pod(`web-${i}`, `n${i}`, 1));
+
+  test('once where it ends as it was planned', () => {
+    expect(plans({ nodes, pods })).toBe(1);
+  });
+
+  test('again where budgets kept it from that', () => {
+    const budgets = [{ nodes: '0', reasons: ['Underutilized' as const] }, { nodes: '100%' }];
+    const pools = [pool('default', { disruption: { budgets } })];
+    expect(plans({ pools, nodes: [...nodes, node('empty', huge)], pods })).toBe(2);
+  });
 });

@@ -24,6 +24,9 @@ const singleUnits = 2_000;
 /** Savings below this are noise of the sums, dollars per hour. */
 const noise = 1e-9;
 
+/** Prices of fleets that differ by no more than this, as a share, are one. */
+const alike = 1e-6;
+
 /**
  * What replacements must save of what they replace: pods are not moved for pennies. Pods that are evicted come again under other
  * names, and kube-scheduler spreads them as it likes: of several nodes that are to be filled to the brim some pods are left over,
@@ -88,17 +91,21 @@ class Search {
   run(): Consolidation {
     const nodesBefore = this.counted().length;
     const priceBefore = this.price;
-    for (let before = -1; this.commands.length > before && !this.isEnough();) {
-      before = this.commands.length;
+    for (let isOpen = true; isOpen && !this.isEnough();) {
+      const before = this.commands.length;
       this.removeEmpty(({ onlyEmpty }) => onlyEmpty);
       this.alive(); // as it is, not as it is imagined
       const plan = makePlan(this.simulation, (outcome) => this.decide(outcome) !== undefined);
       // A node that is cheap for its size may be empty because nobody has moved there yet.
       this.removeEmpty(({ state }) => !plan.blueprint.filled.has(state));
       this.followTarget(plan);
-      if (this.commands.length === before) this.gather();
+      const isReached = priceOf(this.alive()) <= plan.price * (1 + alike);
+      const after = this.commands.length;
+      if (after === before) this.gather();
       this.polish();
       this.removeEmpty(() => true);
+      // A fleet that is as it was planned would be planned like this again.
+      isOpen = isReached ? this.commands.length > after : this.commands.length > before;
     }
     return {
       nodesBefore,
