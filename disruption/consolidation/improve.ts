@@ -11,11 +11,9 @@ const sizes = [1, 2, 3, 5, 8, 13];
 /** Rounds over all sizes, as long as they improve something. */
 const rounds = 2;
 
-/** Units of search for each node that is looked at. */
+/** Units of search for each node of a group; none for fewer nodes than `fewest`, which the search that bought them has tried together. */
 const unitsEach = 300;
-
-/** How near, as a share, a quick purchase must come for a long one to be worth its time. */
-const near = 1.03;
+const fewest = 5;
 
 /** Nodes looked at in all, so that time stays in proportion. */
 const mostLooks = 1500;
@@ -50,9 +48,11 @@ export function improve(
         if (wasteOf(simulation, group) < leastWaste) continue;
         const price = priceOf(group);
         const least = leastShare * priceOf(group.filter((node) => !launches.has(node)));
-        const outcome = tryGroup(simulation, group, price - least);
+        const most = price - least;
+        const search = { units: unitsFor(group), near: most };
+        const outcome = simulation.attempt(group, { search, most });
         if (outcome === undefined) continue;
-        const isCheaper = priceOf(outcome.launches) < price - least - noise;
+        const isCheaper = priceOf(outcome.launches) < most - noise;
         if (!isCheaper || (group.every((node) => !launches.has(node)) && !pays(outcome))) {
           simulation.undo();
           continue;
@@ -68,15 +68,7 @@ export function improve(
 
 const noise = 1e-9;
 
-/** A quick purchase first; a long one where that comes near to `most`, dollars per hour. */
-function tryGroup(simulation: Simulation, group: readonly FleetNode[], most: number): Outcome | undefined {
-  const quick = simulation.attempt(group, { search: { units: 0 }, most });
-  if (quick === undefined) return undefined;
-  const price = priceOf(quick.launches);
-  if (price < most || price > most * near) return quick;
-  simulation.undo();
-  return simulation.attempt(group, { search: { units: unitsEach * group.length }, most });
-}
+const unitsFor = ({ length }: readonly FleetNode[]): number => (length < fewest ? 0 : unitsEach * length);
 
 /** Nodes by what their pods would cost less elsewhere. */
 function byWaste(simulation: Simulation, nodes: readonly FleetNode[]): FleetNode[] {

@@ -79,4 +79,6 @@ export interface BinSolution {
 /** How much work the search may do, in its own units; the clock never ends it, so equal inputs give equal results. */
 export interface Effort {
   readonly units: number;
+  /** Searches on only where what is built at first costs about this much: less will do, and much more will not come down to it. */
+  readonly near?: number;
 }

@@ -486,4 +486,15 @@ describe('solveBins on clusters', () => {
     expect(prices[1]).toBeLessThanOrEqual(prices[0]!);
     expect(prices[2]).toBeLessThanOrEqual(prices[1]!);
   });
+
+  test('searches only near the price that is to be undercut', () => {
+    const problem = realisticCase(2000, { apart: 0.3, seed: 11 });
+    const built = solveBins(problem, { units: 0 });
+    const searched = solveBins(problem, { units: 50_000 });
+    expect(searched.price).toBeLessThan(built.price);
+    const near = (price: number): BinSolution => solveBins(problem, { units: 50_000, near: price });
+    expect(near(built.price * 0.99)).toEqual(searched);
+    expect(near(built.price * 0.95)).toEqual(built);
+    expect(near(built.price * 1.01)).toEqual(built);
+  });
 });

@@ -25,6 +25,9 @@ const farFromBound = 1.02;
 /** A packing by patterns up to this much dearer may end cheaper once it is searched. */
 const nearlyAsCheap = 1.01;
 
+/** How near, as a share, bins built one by one must come to `near` of the effort. */
+const nearby = 1.03;
+
 /** A plan this near to its bound is not searched further. */
 const nearEnough = 1.002;
 
@@ -40,13 +43,14 @@ export function solveBins(problem: BinProblem, effort: Effort): BinSolution {
 export function solveWithBound(problem: BinProblem, effort: Effort): { solution: BinSolution; lowerBound: number } {
   const compiled = compile(problem);
   const first = pack(problem, compiled, effort);
-  if (problem.limits.length === 0 || first.missed === 0) return narrowed(problem, effort, compiled, first);
+  if (problem.limits.length === 0 || first.missed === 0) return narrowed(problem, compiled, first);
 
   // Limits left pods out: count what is limited as dearer, so that bins use less of it.
   let best = { ...first, compiled };
+  const { units } = first;
   for (const penalty of penalties) {
     const dearer = compile(penalised(problem, best.compiled, best.stacks, penalty));
-    const packing = pack(problem, dearer, effort);
+    const packing = pack(problem, dearer, { units });
     if (packing.missed < best.missed) best = { ...packing, compiled: dearer };
     if (best.missed === 0) break;
   }
@@ -59,31 +63,31 @@ export function solveWithBound(problem: BinProblem, effort: Effort): { solution:
  */
 function narrowed(
   problem: BinProblem,
-  effort: Effort,
   compiled: Compiled,
   first: Packed,
 ): { solution: BinSolution; lowerBound: number } {
   const price = priceOf(compiled, first.stacks);
   const dearest = compiled.price.at(-1) ?? 0;
-  if (effort.units === 0 || price >= dearest || price <= first.bound * nearEnough) {
-    const packing = byPatterns(compiled, first, first.bound, effort);
+  const { units } = first;
+  if (units === 0 || price >= dearest || price <= first.bound * nearEnough) {
+    const packing = byPatterns(compiled, first, first.bound);
     return { solution: expand(problem, compiled, packing), lowerBound: first.bound };
   }
   const fewer = compile(problem, price, compiled);
-  const second = pack(problem, fewer, effort);
+  const second = pack(problem, fewer, { units });
   const bound = Math.max(first.bound, Math.min(second.bound, price));
   const better = second.missed === 0 && priceOf(fewer, second.stacks) < price - 1e-9;
   const best = better ? { compiled: fewer, packed: second } : { compiled, packed: first };
-  const packing = byPatterns(best.compiled, best.packed, bound, effort);
+  const packing = byPatterns(best.compiled, best.packed, bound);
   return { solution: expand(problem, best.compiled, packing), lowerBound: bound };
 }
 
 /** The packing, or a cheaper one by patterns of whole bins, which know what caps ask for better than single bins do. */
-function byPatterns(compiled: Compiled, packed: Packed, bound: number, effort: Effort): Packing {
+function byPatterns(compiled: Compiled, packed: Packed, bound: number): Packing {
   const price = priceOf(compiled, packed.stacks);
   // Without caps and limits bins built one by one are as good, and fewer.
   const isCapped = compiled.capMax.length > 0 || compiled.limitRemaining.length > 0;
-  if (!isCapped || effort.units < patternUnits || packed.missed > 0 || price <= bound * farFromBound) return packed;
+  if (!isCapped || packed.units < patternUnits || packed.missed > 0 || price <= bound * farFromBound) return packed;
   const found = packPatterns(compiled, packed.items, packed.afterOpen, { known: packed.stacks, price });
   if (found === undefined || priceOf(compiled, found) >= price * nearlyAsCheap) return packed;
   const most = binsIn(packed.stacks);
@@ -93,7 +97,7 @@ function byPatterns(compiled: Compiled, packed: Packed, bound: number, effort: E
     ledger.use(offer, times);
   }
   const builder = new Builder(new Market(compiled, packed.worth, ledger));
-  new LocalSearch(builder, found).run(effort.units, bound * nearEnough);
+  new LocalSearch(builder, found).run(packed.units, bound * nearEnough);
   // Many small bins for a little less are nobody's gain.
   return priceOf(compiled, found) < price - 1e-9 && binsIn(found) <= most ? { ...packed, stacks: found } : packed;
 }
@@ -107,6 +111,8 @@ interface Packed extends Packing {
   /** Of resources; see `resourceWorth`. */
   readonly worth: Float64Array;
   readonly bound: number;
+  /** Of search, which it was worth. */
+  readonly units: number;
   /** Pods that some offer holds but limits left out. */
   readonly missed: number;
 }
@@ -136,17 +142,23 @@ function pack(problem: BinProblem, compiled: Compiled, effort: Effort): Packed {
   };
   // Few large bins round less up where every size costs the same.
   if (best.price > bound * nearEnough) improve(new Builder(newMarket({ like: opener.market }), true));
-  if (best.price > bound * nearEnough && opener.work * 4 < effort.units) {
+  const units = isHopeful(best, effort.near) ? effort.units : 0;
+  if (best.price > bound * nearEnough && opener.work * 4 < units) {
     improve(new Builder(newMarket({ like: opener.market })));
-    const tight = tighten(problem, compiled, relaxation, effort.units);
+    const tight = tighten(problem, compiled, relaxation, units);
     if (tight !== undefined) {
       bound = Math.max(bound, tight.bound);
       improve(new Builder(newMarket({ like: opener.market, values: tight })));
     }
   }
   const { stacks, left, missed } = best;
-  new LocalSearch(best.builder, stacks).run(effort.units, bound * nearEnough);
-  return { stacks, filled, left, bound, missed, items: relaxation.items, afterOpen, worth: worth.resource };
+  new LocalSearch(best.builder, stacks).run(units, bound * nearEnough);
+  return { stacks, filled, left, bound, units, missed, items: relaxation.items, afterOpen, worth: worth.resource };
+}
+
+/** Whether search may bring a packing below `near` that is not there yet. */
+function isHopeful({ price, missed }: Start, near: number | undefined): boolean {
+  return near === undefined || (missed === 0 && price >= near && price <= near * nearby);
 }
 
 interface Start {

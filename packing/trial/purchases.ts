@@ -54,7 +54,8 @@ export class Purchases {
   }
 
   private answer(parts: readonly Part[], limits: readonly PoolLimit[], search: Search): readonly Bought[] {
-    const question = `${search === 'one node' ? '1' : search.units} ${this.textOf(parts, limits)}`;
+    const how = search === 'one node' ? search : `${search.units} ${search.near}`;
+    const question = `${how} ${this.textOf(parts, limits)}`;
     let bought = this.known.get(question);
     if (bought === undefined) {
       const { problem, rowOfOffer } = numberProblem(this.compiled, parts, exclusionsOf(parts, this.book), limits);
