@@ -68,7 +68,7 @@ export function compile(input: PackingInput): Compiled {
   const defaults = new DefaultSpread(settings.defaultTopologySpread ?? [], objects);
   const volumes = new Volumes(objects);
   const labelKeys = [
-    ...new Set([...selectorLabelKeys(buffers), ...selectorLabelKeys(objects.pods), ...defaults.labelKeys()]),
+    ...new Set([...selectorLabelKeys(buffers), ...selectorLabelKeys(objects.pods), ...defaults.labelKeys(pending)]),
   ].sort();
   const classes = new Classes(
     dimensions,

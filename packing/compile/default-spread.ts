@@ -11,6 +11,7 @@ import type { ClusterObjects, PackingSettings } from '../types.js';
 export class DefaultSpread {
   private readonly services: { namespace: string; selector: Record<string, string> }[] = [];
   private readonly owners = new Map<string, LabelSelector | undefined>();
+  private readonly texts = new Map<LabelSelector, string>();
 
   constructor(
     private readonly constraints: NonNullable<PackingSettings['defaultTopologySpread']>,
@@ -35,25 +36,39 @@ export class DefaultSpread {
     }
   }
 
-  /** Labels that deduced selectors read. */
-  labelKeys(): Set<string> {
+  /** Labels that selectors deduced for these pods read. */
+  labelKeys(pods: readonly Pod[]): Set<string> {
     const keys = new Set<string>();
+    const concerned = pods.filter((pod) => this.concerns(pod));
+    if (concerned.length === 0) return keys;
     for (const { selector } of this.services) for (const key of Object.keys(selector)) keys.add(key);
-    for (const selector of this.owners.values()) selectorKeys(selector, keys);
+    for (const selector of new Set(concerned.map((pod) => this.ownersSelector(pod)))) selectorKeys(selector, keys);
     return keys;
   }
 
-  /** What tells pods apart in this respect: their owner. */
+  /** What tells pods apart in this respect, their labels apart: what their owner selects, if it says so. */
   text(pod: Pod): string {
-    if (this.constraints.length === 0) return '';
-    const owner = ownerOf(pod);
-    return owner === undefined ? 'O' : `O${owner.kind}/${owner.name}`;
+    if (!this.concerns(pod)) return '';
+    const selector = this.ownersSelector(pod);
+    if (selector === undefined) return '';
+    let text = this.texts.get(selector);
+    if (text === undefined) this.texts.set(selector, (text = `O${JSON.stringify(selector)}`));
+    return text;
   }
 
   of(pod: Pod): readonly TopologySpreadConstraint[] {
-    if (this.constraints.length === 0) return [];
+    if (!this.concerns(pod)) return [];
     const labelSelector = this.selectorFor(pod);
     return labelSelector === undefined ? [] : this.constraints.map((constraint) => ({ ...constraint, labelSelector }));
+  }
+
+  private concerns({ spec }: Pod): boolean {
+    return this.constraints.length > 0 && (spec.topologySpreadConstraints ?? []).length === 0;
+  }
+
+  private ownersSelector(pod: Pod): LabelSelector | undefined {
+    const owner = ownerOf(pod);
+    return owner === undefined ? undefined : this.owners.get(`${owner.kind} ${namespaceOf(pod)}/${owner.name}`);
   }
 
   private selectorFor(pod: Pod): LabelSelector | undefined {
@@ -63,8 +78,7 @@ export class DefaultSpread {
       if (service.namespace !== namespace || !selects({ matchLabels: service.selector }, pod.metadata.labels)) continue;
       Object.assign(matchLabels, service.selector);
     }
-    const owner = ownerOf(pod);
-    const selector = owner === undefined ? undefined : this.owners.get(`${owner.kind} ${namespace}/${owner.name}`);
+    const selector = this.ownersSelector(pod);
     Object.assign(matchLabels, selector?.matchLabels);
     const matchExpressions = selector?.matchExpressions ?? [];
     if (Object.keys(matchLabels).length + matchExpressions.length === 0) return undefined;
