@@ -25,7 +25,7 @@ import type { Member, Part } from './place/part.js';
 import { Board } from './refine/board.js';
 import { Search, type Loose } from './refine/search.js';
 import { Groups } from './topology/groups.js';
-import { Ledger } from './topology/ledger.js';
+import { Ledger, siteOf } from './topology/ledger.js';
 import { RuleBook } from './topology/rules.js';
 import { bindRunning, countRunning } from './topology/running.js';
 import { Namespaces } from './topology/selectors.js';
@@ -249,11 +249,7 @@ class Pass {
 
   /** Takes pods out of the counts again that found no node in the end. */
   private forget(part: Part, podClass: PodClass, level: Level, pods: number): void {
-    const values = part.profiles[0]!.values;
-    const pinned = new Set(part.pinnedKeys);
-    this.ledger.record(this.book.of(podClass.shape, level), -pods, ({ hostname, key }) =>
-      hostname || !pinned.has(key) ? undefined : values[this.compiled.space.find(key)!],
-    );
+    this.uncount(part.profiles[0]!, podClass, level, pods);
   }
 
   plan(): Plan {
@@ -374,19 +370,20 @@ class Pass {
   }
 
   private refuse({ row, members }: OpenClaim): void {
-    const { name: nodePool } = this.compiled.universe.rows[row]!.profile.pool;
-    const { values } = this.compiled.universe.rows[row]!.profile;
+    const { profile } = this.compiled.universe.rows[row]!;
     this.charge(row, -1);
     const message = 'too few different instance types hold the pods for the minValues of the NodePool';
     for (const { podClass, level, pods } of members) {
       this.giveUp(podClass, pods);
-      this.reasons.set(podClass, { nodePool, reason: 'MinValues', message });
-      const rules = this.book.of(podClass.shape, level);
-      // Others in the claim may have pinned more than these pods were counted by.
-      this.ledger.record(rules, -pods.length, ({ hostname, key }) =>
-        hostname || !rules.keys.includes(key) ? undefined : values[this.compiled.space.find(key)!],
-      );
+      this.reasons.set(podClass, { nodePool: profile.pool.name, reason: 'MinValues', message });
+      this.uncount(profile, podClass, level, pods.length);
     }
+  }
+
+  /** Takes pods out of the counts again. Others with them may have pinned more keys than these were counted by. */
+  private uncount(profile: Profile, podClass: PodClass, level: Level, pods: number): void {
+    const rules = this.book.of(podClass.shape, level);
+    this.ledger.record(rules, -pods, siteOf(profile), (key) => rules.keys.includes(key));
   }
 
   private giveUp(podClass: PodClass, pods: readonly Pod[]): void {

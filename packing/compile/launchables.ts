@@ -34,13 +34,13 @@ export class Launchables {
     private readonly offers: Offers,
   ) {}
 
-  /** By price. `space` has the keys that the universe was built with. */
-  of(space: KeySpace, joint: Requirements, like: Row): readonly Launchable[] {
+  /** By price; all like the row in the values of the keys `alike`. `space` has the keys that the universe was built with. */
+  of(space: KeySpace, joint: Requirements, like: Row, alike: readonly number[] = []): readonly Launchable[] {
     const { pool, reservation } = like.profile;
-    const text = `${pool.index} ${reservation ?? ''} ${canonicalText(joint)}`;
+    const text = `${pool.index} ${reservation ?? ''} ${canonicalText(joint)}${alikeText(alike, like.profile)}`;
     let list = this.lists.get(text);
     if (list === undefined) {
-      list = this.build(space, joint, like);
+      list = this.build(space, joint, like, alike);
       if (this.kept + list.length > mostKept) this.lists = new Map();
       this.kept = this.lists.size === 0 ? list.length : this.kept + list.length;
       this.lists.set(text, list);
@@ -48,8 +48,8 @@ export class Launchables {
     return list;
   }
 
-  private build(space: KeySpace, joint: Requirements, like: Row): readonly Launchable[] {
-    const { pool, reservation } = like.profile;
+  private build(space: KeySpace, joint: Requirements, like: Row, alike: readonly number[]): readonly Launchable[] {
+    const { pool, reservation, values } = like.profile;
     // Profiles tell zones and capacity types apart only where some pod does, so these are looked up row by row.
     const others = new Map(joint);
     others.delete(labels.zone);
@@ -60,7 +60,10 @@ export class Launchables {
     const { profiles, rows, typeRuns, rank } = this.universe;
     const allowed = profiles.map(
       (profile) =>
-        profile.pool === pool && profile.reservation === reservation && satisfies(constraint, profile.values),
+        profile.pool === pool &&
+        profile.reservation === reservation &&
+        alike.every((key) => profile.values[key] === values[key]) &&
+        satisfies(constraint, profile.values),
     );
     const { found } = this;
     const list: Launchable[] = [];
@@ -119,4 +122,11 @@ function valueTest(requirement: Requirement | undefined): (value: string) => boo
     if (allowed === undefined) known.set(value, (allowed = accepts(requirement, value)));
     return allowed;
   };
+}
+
+/** A text equal for profiles that are alike in the values of these keys. */
+export function alikeText(keys: readonly number[], { values }: Row['profile']): string {
+  let text = '';
+  for (const key of keys) text += ` ${key}=${values[key] ?? '\0'}`;
+  return text;
 }

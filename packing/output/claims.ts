@@ -4,7 +4,7 @@ import type { Resources } from '../../core/resources.js';
 import type { Compiled } from '../compiled.js';
 import { compareText } from '../compare.js';
 import type { Constraint } from '../compile/key-space.js';
-import type { Launchable } from '../compile/launchables.js';
+import { alikeText, type Launchable } from '../compile/launchables.js';
 import { nodeClassLabel } from '../compile/pools.js';
 import { freshValue, type Row } from '../compile/universe.js';
 import { nameOf } from '../names.js';
@@ -177,12 +177,8 @@ interface Chosen {
 function listOn(context: ClaimContext, claim: OpenClaim, usage: Float64Array, keys: readonly string[]): Chosen {
   const { compiled } = context;
   const row = compiled.universe.rows[claim.row]!;
-  const pins = new Map<string, Requirement>();
-  for (const key of keys) {
-    const value = valueAt(compiled, row, key);
-    if (value !== undefined) pins.set(key, single(value));
-  }
-  if (claim.capacityType !== undefined) pins.set(labels.capacityType, single(claim.capacityType));
+  const pins = pinsOf(compiled, row, keys);
+  if (claim.capacityType !== undefined) pins.values.set(labels.capacityType, single(claim.capacityType));
   const candidates = candidatesFor(context, claim, row, pins);
   const admits = (type: InstanceType): boolean => withinLimits(context, row, type);
   const most = compiled.input.settings.listedTypes;
@@ -201,12 +197,37 @@ export function cheapestUnder(context: ClaimContext, claim: OpenClaim, capacityT
   return listing.listed[0]?.cheapest;
 }
 
+/** What must not stay open. */
+interface Pins {
+  /** By key: as the claim says it. */
+  readonly values: Map<string, Requirement>;
+  /** Keys, by index, in whose values every type listed is like the row. */
+  readonly alike: readonly number[];
+}
+
+/** Values that may stand for all that nothing tells apart are not written: types are picked by them. */
+function pinsOf(compiled: Compiled, row: Row, keys: readonly string[]): Pins {
+  const values = new Map<string, Requirement>();
+  const alike: number[] = [];
+  for (const key of keys) {
+    const index = compiled.space.find(key);
+    const isOffered = key === labels.zone || key === labels.capacityType;
+    if (index !== undefined && !isOffered && !compiled.space.isExact(index)) {
+      alike.push(index);
+      continue;
+    }
+    const value = valueAt(compiled, row, key);
+    if (value !== undefined) values.set(key, single(value));
+  }
+  return { values, alike };
+}
+
 /** The pool's requirements with those of every pod; of a pod's alternatives, the first that the chosen row satisfies. */
 function candidatesFor(
   { compiled, feasibility, candidates }: ClaimContext,
   { members }: OpenClaim,
   row: Row,
-  pins: ReadonlyMap<string, Requirement>,
+  pins: Pins,
 ): Candidates {
   const constraints = new Set<Constraint>();
   for (const { level } of members) {
@@ -215,14 +236,19 @@ function candidatesFor(
   }
   const { pool, reservation } = row.profile;
   const ordered = [...constraints].sort((a, b) => a.index - b.index);
-  const pinText = [...pins].map(([key, { values }]) => `${key}=${values[0]!}`).join();
-  const text = `${pool.index} ${reservation ?? ''} ${ordered.map(({ index }) => index).join()} ${pinText}`;
+  const pinText = [...pins.values].map(([key, { values }]) => `${key}=${values[0]!}`).join();
+  const text = `${pool.index} ${reservation ?? ''} ${ordered.map(({ index }) => index).join()} ${pinText}${alikeText(pins.alike, row.profile)}`;
   let known = candidates.get(text);
   if (known === undefined) {
-    const joint = join(pool.requirements, ...ordered.map(({ requirements }) => requirements), pins, reserved(row));
+    const joint = join(
+      pool.requirements,
+      ...ordered.map(({ requirements }) => requirements),
+      pins.values,
+      reserved(row),
+    );
     candidates.set(
       text,
-      (known = { joint, types: compiled.launchables.of(compiled.space, joint, row), settled: new Map() }),
+      (known = { joint, types: compiled.launchables.of(compiled.space, joint, row, pins.alike), settled: new Map() }),
     );
   }
   return known;

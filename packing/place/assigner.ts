@@ -4,7 +4,7 @@ import type { PodClass } from '../compile/classes.js';
 import type { Profile } from '../compile/universe.js';
 import type { Volumes } from '../compile/volumes.js';
 import type { Group } from '../topology/groups.js';
-import type { Ledger } from '../topology/ledger.js';
+import { siteOf, type Ledger } from '../topology/ledger.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import { Cells, type Cell } from './cells.js';
 import { Company } from './company.js';
@@ -85,11 +85,7 @@ export class Assigner {
 
   putOn(node: NodeState, podClass: PodClass, rules: Rules, pods: readonly Pod[]): void {
     putDown(node, { podClass, rules, pods }, this.feasibility.demand(podClass), this.volumes);
-    this.ledger.record(rules, pods.length, ({ hostname, key }) => {
-      if (hostname) return node.host;
-      const index = this.compiled.space.find(key);
-      return index === undefined ? undefined : node.kind.values[index];
-    });
+    this.ledger.record(rules, pods.length, node);
   }
 
   /** Pod by pod: the cell that the rules allow and that is the best of those. */
@@ -107,7 +103,7 @@ export class Assigner {
         this.putOn(node, podClass, rules, [pod]);
         continue;
       }
-      this.ledger.record(rules, 1, (group) => (group.hostname ? undefined : cell.domains.get(group.key)));
+      this.ledger.record(rules, 1, siteOf(cell.profiles[0]!), (key) => cell.domains.has(key));
       const there = chosen.get(cell);
       if (there === undefined) chosen.set(cell, [pod]);
       else there.push(pod);

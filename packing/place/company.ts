@@ -4,7 +4,7 @@ import { holdsOne } from '../compile/offers.js';
 import { portsClash } from '../compile/pod-key.js';
 import type { Profile } from '../compile/universe.js';
 import type { Group } from '../topology/groups.js';
-import type { Ledger } from '../topology/ledger.js';
+import { siteOf, type Ledger } from '../topology/ledger.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import type { Volumes } from '../compile/volumes.js';
 import type { Cells } from './cells.js';
@@ -130,9 +130,7 @@ export class Company {
     const fitting = own.filter((profile) => holdsOne(this.compiled.offers.of(profile), total));
     const pinnedKeys = [...new Set([...(base?.pinnedKeys ?? []), ...rules.keys])].sort();
     const profiles = this.feasibility.heaviest(fitting);
-    this.host.ledger.record(rules, low, ({ hostname, key }) =>
-      hostname || !rules.keys.includes(key) ? undefined : this.valueOf(profiles[0]!.values, key),
-    );
+    this.host.ledger.record(rules, low, siteOf(profiles[0]!), (key) => rules.keys.includes(key));
     const member: Member = { podClass, level, pods: pods.slice(0, low) };
     const part: Part = {
       members: [...(base?.members ?? []), member],

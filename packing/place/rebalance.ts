@@ -4,7 +4,7 @@ import type { PodClass } from '../compile/classes.js';
 import type { Universe } from '../compile/universe.js';
 import type { KeySpace } from '../compile/key-space.js';
 import type { Group } from '../topology/groups.js';
-import type { Ledger } from '../topology/ledger.js';
+import { siteOf, type Ledger } from '../topology/ledger.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import { selectsOwn } from './host-rules.js';
 import { takeOff, type NodeState } from './node-states.js';
@@ -43,19 +43,19 @@ export function rebalance(
         if (!isBroken(rules, ledger, domainOf)) continue;
         takeOff(node, ruled[i]!, demandOf(podClass));
         giveUp(podClass, [pod]);
-        ledger.record(rules, -1, domainOf);
+        ledger.record(rules, -1, node);
         changed = true;
       }
     }
     for (const { claim, members } of drafts) {
-      const { values } = universe.rows[claim.row]!.profile;
+      const { profile } = universe.rows[claim.row]!;
       for (const member of members) {
         const rules = book.of(member.podClass.shape, member.level);
         const domainOf = ({ key, hostname }: Group): string | undefined =>
-          hostname || !rules.keys.includes(key) ? undefined : values[space.find(key)!];
+          hostname || !rules.keys.includes(key) ? undefined : profile.values[space.find(key)!];
         while (member.pods.length > 0 && isBroken(rules, ledger, domainOf)) {
           giveUp(member.podClass, member.pods.splice(-1));
-          ledger.record(rules, -1, domainOf);
+          ledger.record(rules, -1, siteOf(profile), (key) => rules.keys.includes(key));
           changed = true;
         }
       }

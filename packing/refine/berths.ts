@@ -3,7 +3,6 @@ import type { Feasibility } from '../place/feasibility.js';
 import { allows, hasCompany, isFree } from '../place/admission.js';
 import { hostRoom, type Comer } from '../place/host-rules.js';
 import { putDown, roomFor, takeOff, type Landed, type NodeState } from '../place/node-states.js';
-import type { Group } from '../topology/groups.js';
 import type { Ledger } from '../topology/ledger.js';
 import type { Rules } from '../topology/rules.js';
 
@@ -113,9 +112,7 @@ export class Berths {
   }
 
   private record(node: NodeState, rules: Rules, pods: number): void {
-    this.context.ledger.record(rules, pods, ({ hostname, key }: Group) =>
-      hostname ? node.host : this.domain(node, key),
-    );
+    this.context.ledger.record(rules, pods, node);
   }
 
   private domain({ kind }: NodeState, key: string): string | undefined {

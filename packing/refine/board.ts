@@ -14,7 +14,7 @@ import { hostRoom } from '../place/host-rules.js';
 import { removePorts, type Landed, type NodeState } from '../place/node-states.js';
 import type { Outlook } from '../place/outlook.js';
 import type { Group } from '../topology/groups.js';
-import type { Ledger } from '../topology/ledger.js';
+import { siteOf, type Ledger } from '../topology/ledger.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import { Berths } from './berths.js';
 
@@ -94,6 +94,7 @@ interface BoardContext {
 }
 
 const none: readonly number[] = [];
+const noKey = (): boolean => false;
 /** What it costs, in rows looked at, to work out which types a claim may list. */
 const listingWork = 100;
 
@@ -154,7 +155,7 @@ export class Board {
       profiles = profiles === undefined ? holding : this.meet(profiles, holding);
       draft.members.push({ ...standing, pods: [...pods] });
       this.count(draft, standing, pods.length);
-      ledger.record(standing.rules, pods.length, ({ hostname }) => (hostname ? draft.host : undefined));
+      ledger.record(standing.rules, pods.length, siteOf(own, draft.host), noKey);
     }
     const keys = [...pinnedKeys].map((key) => compiled.space.find(key)!);
     const alike = (profiles ?? []).filter(
@@ -516,12 +517,8 @@ export class Board {
   }
 
   private record(draft: Draft, { rules }: Standing, pods: number): void {
-    const { ledger, compiled } = this.context;
-    const { values } = compiled.universe.profiles[draft.profiles[0]!.index]!;
-    ledger.record(rules, pods, (group) => {
-      if (group.hostname) return draft.host;
-      return rules.keys.includes(group.key) ? this.domain(values, group) : undefined;
-    });
+    const site = siteOf(draft.profiles[0]!, draft.host);
+    this.context.ledger.record(rules, pods, site, (key) => rules.keys.includes(key));
   }
 
   private meet(a: readonly Profile[], b: readonly Profile[]): readonly Profile[] {

@@ -116,6 +116,37 @@ describe('spread', () => {
     expect(zonesOf(plan(packingInput({ pods: ignored })))).toEqual({ 'zone-a': 1, 'zone-b': 1 });
   });
 
+  test.each([
+    ['node affinity', { nodeSelector: { tier: 'plain' } }, {}],
+    ['taints', {}, { nodeAffinityPolicy: 'Ignore' as const, nodeTaintsPolicy: 'Honor' as const }],
+  ])('43: pods of the pass that go to nodes which a spread leaves out by %s do not count for it', (_, own, policy) => {
+    const nodePools = [
+      pool('plain', { labels: { tier: 'plain' } }),
+      pool('apart', { labels: { tier: 'apart' }, taints: [{ key: 'apart', effect: 'NoSchedule' }] }),
+    ];
+    const toApart = {
+      nodeSelector: { [labels.zone]: 'zone-c', tier: 'apart' },
+      tolerations: [{ key: 'apart', operator: 'Exists' as const }],
+    };
+    const apart = podsOf(4, 'apart', { ...x, ...toApart, cpu: '3' });
+    const spreading = podsOf(4, 'p', { ...x, ...own, ...spread(policy) });
+    const result = plan(packingInput({ pods: [...apart, ...spreading], nodePools }));
+    const plain = result.newNodeClaims.filter(({ nodePool }) => nodePool === 'plain');
+    expect(Object.values(zonesOf({ ...result, newNodeClaims: plain })).sort()).toEqual([1, 1, 2]);
+    expect(plain.flatMap(({ pods }) => pods)).toHaveLength(4);
+  });
+
+  test('43: a node of which a spread has to know whether it counts is not left open', () => {
+    const spreading = podsOf(3, 'p', { ...x, ...spread(), nodeSelector: { [labels.capacityType]: 'on-demand' } });
+    const others = podsOf(2, 'other', { ...x, cpu: '100m' });
+    const { newNodeClaims } = plan(packingInput({ pods: [...others, ...spreading] }));
+    const theirs = newNodeClaims.filter(({ pods }) => pods.includes('default/other-0'));
+    expect(theirs).toHaveLength(1);
+    for (const key of [labels.zone, labels.capacityType]) {
+      expect(theirs[0]!.requirements.find((each) => each.key === key)?.values).toHaveLength(1);
+    }
+  });
+
   test('43: domains of an untolerated pool count only while taints are ignored', () => {
     const nodePools = [
       pool('default', { requirements: [{ key: labels.zone, operator: 'In', values: ['zone-a', 'zone-b'] }] }),

@@ -84,8 +84,18 @@ describe('a spread constraint', () => {
       selector: web,
       maxSkew: 1,
       minDomains: 1,
-      filter: { terms: [expect.objectContaining({ index: 0 })], tolerations: undefined },
+      filter: undefined,
     });
+  });
+
+  test('looks at the nodes that its pods may be on, and at all where one of their terms asks for nothing', () => {
+    expect(groupsOf(spreadPod('a', {}, { nodeSelector: { tier: 'critical' } }))[0]!.filter).toEqual({
+      terms: [expect.objectContaining({ requirements: new Map([['tier', expect.anything()]]) })],
+      tolerations: undefined,
+    });
+    const terms = [{ matchExpressions: [{ key: 'tier', operator: 'Exists' as const }] }, {}];
+    const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } };
+    expect(groupsOf(spreadPod('b', {}, { affinity: { nodeAffinity } }))[0]!.filter).toBeUndefined();
   });
 
   test('is read with what it says', () => {
@@ -154,9 +164,19 @@ describe('equal rules are one group', () => {
     ],
     [
       'but not where node affinity is ignored',
+      spreadPod('a', { nodeTaintsPolicy: 'Honor' }, { nodeSelector: { [zone]: 'zone-b' } }),
+      spreadPod(
+        'b',
+        { nodeTaintsPolicy: 'Honor', nodeAffinityPolicy: 'Ignore' },
+        { nodeSelector: { [zone]: 'zone-b' } },
+      ),
+      false,
+    ],
+    [
+      'also where there is no node affinity to ignore',
       spreadPod('a', { nodeTaintsPolicy: 'Honor' }),
       spreadPod('b', { nodeTaintsPolicy: 'Honor', nodeAffinityPolicy: 'Ignore' }),
-      false,
+      true,
     ],
     [
       'but not where the own terms contradict each other',

@@ -64,7 +64,8 @@ export class Groups {
 
   spread(constraint: TopologySpreadConstraint, level: Level, own: Identity): Group {
     const { maxSkew, minDomains, nodeAffinityPolicy, nodeTaintsPolicy } = constraint;
-    const honoursTerms = nodeAffinityPolicy !== 'Ignore';
+    // Terms of which one asks for nothing leave out no node.
+    const honoursTerms = nodeAffinityPolicy !== 'Ignore' && level.own.every(({ keys }) => keys.length > 0);
     const honoursTaints = nodeTaintsPolicy === 'Honor';
     return this.intern({
       kind: 'spread',

@@ -3,8 +3,9 @@ import type { Pod, PodSpec, Taint, TopologySpreadConstraint } from '../../api/ku
 import { labels } from '../../api/labels.js';
 import { instanceType, node, packingInput, pod, pool } from '../../test/builders/packing-fixtures.js';
 import { spreads, topologyOf } from '../../test/builders/topology.js';
+import type { Compiled } from '../compiled.js';
 import type { Group } from './groups.js';
-import { looksAt, type Ledger } from './ledger.js';
+import { looksAt, type Ledger, type Site } from './ledger.js';
 
 const { zone, hostname } = labels;
 
@@ -38,6 +39,12 @@ function ledgerFor(own: Pod, { zones = ['zone-a', 'zone-b'], nodes, pools, other
   const { spread, hostSpread } = rulesOf(own);
   return { ledger, group: [...spread, ...hostSpread][0]!, states, compiled, rules: rulesOf(own) };
 }
+
+/** What a node with these labels and taints is to the rules of the pass. */
+const siteWith = ({ space }: Compiled, values: Readonly<Record<string, string>>, taints: Taint[] = []): Site => ({
+  host: undefined,
+  kind: { values: space.keys.map((key) => values[key]), taints },
+});
 
 /** Counts pods that the rule selects, by domain. */
 function fill(ledger: Ledger, group: Group, counts: Readonly<Record<string, number>>): void {
@@ -76,7 +83,7 @@ describe('counts', () => {
         },
       },
     });
-    const { ledger, rulesOf } = topologyOf(packingInput({ pods: [shy, spreadPod()] }));
+    const { ledger, rulesOf, compiled } = topologyOf(packingInput({ pods: [shy, spreadPod()] }));
     const rules = rulesOf(shy);
     const [selecting] = rules.matched;
     const [keepsOff] = rules.keepsOff;
@@ -86,16 +93,39 @@ describe('counts', () => {
       ledger.count(keepsOff!, 'zone-a'),
       ledger.owners(selecting!, 'zone-a'),
     ];
-    ledger.record(rules, 2, () => undefined);
+    const inZone = siteWith(compiled, { [zone]: 'zone-a' });
+    ledger.record(rules, 2, siteWith(compiled, {}));
     expect([...counts(), ledger.total(selecting!)]).toEqual([0, 0, 0, 0, 0]);
-    ledger.record(rules, 2, () => 'zone-a');
+    ledger.record(rules, 2, inZone);
     expect(counts()).toEqual([2, 2, 0, 0]);
-    ledger.record(rules, 1, (group) => (group === selecting ? 'zone-a' : undefined));
-    expect(counts()).toEqual([3, 2, 0, 0]);
-    ledger.record(rules, 1, (group) => (group === keepsOff ? 'zone-a' : undefined));
+    ledger.record(rules, 1, inZone, (key) => key === zone);
     expect(counts()).toEqual([3, 3, 0, 0]);
-    ledger.record(rules, -3, () => 'zone-a');
+    ledger.record(rules, 1, inZone, (key) => key !== zone);
+    expect(counts()).toEqual([3, 3, 0, 0]);
+    ledger.record(rules, -3, inZone);
     expect(counts()).toEqual([0, 0, 0, 0]);
+  });
+
+  test('of pods with rules of the host name alone: by the name of the host, whatever is decided', () => {
+    const alone = spreadPod({ topologyKey: hostname });
+    const { ledger, rulesOf, compiled } = topologyOf(packingInput({ pods: [alone] }));
+    const rules = rulesOf(alone);
+    ledger.record(rules, 2, { ...siteWith(compiled, {}), host: 'node-1' }, () => false);
+    ledger.record(rules, 1, siteWith(compiled, {}));
+    expect([ledger.count(rules.hostSpread[0]!, 'node-1'), ledger.total(rules.hostSpread[0]!)]).toEqual([2, 2]);
+  });
+
+  test('leave out pods on nodes that the rule does not look at', () => {
+    const critical = spreadPod({ nodeTaintsPolicy: 'Honor' }, { nodeSelector: { tier: 'critical' } });
+    const other = pod('other', { labels: { app: 'web' } });
+    const { ledger, rulesOf, compiled } = topologyOf(packingInput({ pods: [critical, other] }));
+    const [group] = rulesOf(critical).spread;
+    const place = { [zone]: 'zone-a', tier: 'critical' };
+    ledger.record(rulesOf(other), 1, siteWith(compiled, { [zone]: 'zone-a' }));
+    ledger.record(rulesOf(other), 1, siteWith(compiled, place, [{ key: 'apart', effect: 'NoSchedule' }]));
+    expect(ledger.count(group!, 'zone-a')).toBe(0);
+    ledger.record(rulesOf(other), 1, siteWith(compiled, place));
+    expect(ledger.count(group!, 'zone-a')).toBe(1);
   });
 });
 

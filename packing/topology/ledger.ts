@@ -1,6 +1,7 @@
 import type { Compiled } from '../compiled.js';
 import { satisfies } from '../compile/key-space.js';
 import { untolerated } from '../compile/tolerations.js';
+import type { Profile } from '../compile/universe.js';
 import type { NodeState } from '../place/node-states.js';
 import type { Group } from './groups.js';
 import type { Rules } from './rules.js';
@@ -14,6 +15,20 @@ interface Tally {
   total: number;
 }
 
+/** Where pods are put: a node that exists, or what is to be launched for them. */
+export interface Site {
+  /** Its domain of the host name; undefined while it is open which of its pods go together. */
+  readonly host: string | undefined;
+  readonly kind: Pick<NodeState['kind'], 'values' | 'taints'>;
+}
+
+/** What is to be launched as a node of this profile. */
+export function siteOf({ values, pool }: Profile, host?: string): Site {
+  return { host, kind: { values, taints: pool.taints } };
+}
+
+const everyKey = (): boolean => true;
+
 /**
  * Counts of pods by topology domain, kept while pods are placed. Domains of the host name are counted for existing nodes
  * alone, by the node's name.
@@ -21,6 +36,8 @@ interface Tally {
 export class Ledger {
   private readonly tallies = new Map<Group, Tally>();
   private readonly eligible = new Map<Group, readonly string[]>();
+  /** By rule and by the labels of a kind of node, which are one object for each kind. */
+  private readonly looks = new Map<Group, Map<Site['kind']['values'], boolean>>();
 
   constructor(
     private readonly compiled: Compiled,
@@ -59,18 +76,37 @@ export class Ledger {
   }
 
   /**
-   * Counts pods that were put somewhere. `domainOf` says in which domain of a key they are; undefined where that is open
-   * or the node has none. Negative counts take them away again.
+   * Counts pods that were put on a site; negative counts take them away again. Of a node to be launched `isDecided` says
+   * which topology keys do not stay open. A spread rule does not count what is on nodes that it does not look at.
    */
-  record(rules: Rules, pods: number, domainOf: (group: Group) => string | undefined): void {
+  record(rules: Rules, pods: number, site: Site, isDecided: (key: string) => boolean = everyKey): void {
     for (const group of rules.matched) {
-      const domain = domainOf(group);
-      if (domain !== undefined) this.addSelected(group, domain, pods);
+      const domain = this.domainAt(site, group, isDecided);
+      if (domain !== undefined && this.looksAt(group, site)) this.addSelected(group, domain, pods);
     }
     for (const group of rules.keepsOff) {
-      const domain = domainOf(group);
+      const domain = this.domainAt(site, group, isDecided);
       if (domain !== undefined) this.addOwner(group, domain, pods);
     }
+  }
+
+  private domainAt(
+    { host, kind }: Site,
+    { hostname, key }: Group,
+    isDecided: (key: string) => boolean,
+  ): string | undefined {
+    if (hostname) return host;
+    const index = this.compiled.space.find(key);
+    return index === undefined || !isDecided(key) ? undefined : kind.values[index];
+  }
+
+  private looksAt(group: Group, { kind }: Site): boolean {
+    if (group.filter === undefined) return true;
+    let known = this.looks.get(group);
+    if (known === undefined) this.looks.set(group, (known = new Map<Site['kind']['values'], boolean>()));
+    let looks = known.get(kind.values);
+    if (looks === undefined) known.set(kind.values, (looks = looksAt(group, kind.values, kind.taints)));
+    return looks;
   }
 
   /** Pods in the emptiest domain that the spread rule looks at; 0 while there are fewer than it asks for. */

@@ -1,3 +1,4 @@
+import { labels } from '../../api/labels.js';
 import type { Compiled } from '../compiled.js';
 import type { Shape } from '../compile/classes.js';
 import type { Level } from '../compile/ladder.js';
@@ -18,7 +19,7 @@ export interface Rules {
   readonly keepsOff: readonly Group[];
   /** Rules that select the pods, whoever has them. */
   readonly matched: readonly Group[];
-  /** Topology keys, the host name apart, on which the node of such a pod must be decided. */
+  /** Keys, the host name apart, on which the node of such a pod must be decided, so that it is known who counts it where. */
   readonly keys: readonly string[];
 }
 
@@ -83,7 +84,11 @@ export class RuleBook {
       carried.filter((group) => group.kind === kind && group.hostname === hostname);
     const keys = new Set<string>();
     for (const group of carried) if (!group.hostname) keys.add(group.key);
-    for (const group of matched) if (!group.hostname && this.binding.has(group)) keys.add(group.key);
+    for (const group of matched) {
+      if (group.hostname || !this.binding.has(group)) continue;
+      keys.add(group.key);
+      if (!carried.includes(group)) for (const key of filterKeys(group)) keys.add(key);
+    }
     return {
       level,
       identity,
@@ -98,4 +103,12 @@ export class RuleBook {
       keys: [...keys].sort(),
     };
   }
+}
+
+/** Keys that decide whether a spread rule looks at a node. Those who have the rule can be nowhere else. */
+function filterKeys({ filter }: Group): Set<string> {
+  const keys = new Set<string>();
+  for (const { requirements } of filter?.terms ?? []) for (const key of requirements.keys()) keys.add(key);
+  if (filter?.tolerations !== undefined) keys.add(labels.nodePool);
+  return keys;
 }

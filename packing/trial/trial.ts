@@ -200,7 +200,7 @@ export class Trial {
 
   /** Takes pods out of the counts of topology. */
   uncount(node: NodeState, podClass: PodClass, pods: number): void {
-    this.ledger.record(this.rulesOf(podClass), -pods, this.domainsOf(node));
+    this.ledger.record(this.rulesOf(podClass), -pods, node);
   }
 
   /** Puts pods on targets; what they have no room for becomes parts to buy nodes for. Says whether all have a place. */
@@ -354,14 +354,7 @@ export class Trial {
     const demand = this.demandOf(podClass);
     for (let d = 0; d < demand.length; d++) state.free[d] = state.free[d]! - demand[d]! * pods;
     state.ports.push(...podClass.shape.hostPorts);
-    this.ledger.record(rules, pods, ({ hostname, key }) => {
-      if (hostname) return state.host;
-      return pinnedKeys.has(key) && rules.keys.includes(key) ? undefined : this.valueAt(state, key);
-    });
-  }
-
-  private domainsOf(node: NodeState): (group: { hostname: boolean; key: string }) => string | undefined {
-    return ({ hostname, key }) => (hostname ? node.host : this.valueAt(node, key));
+    this.ledger.record(rules, pods, state, (key) => !pinnedKeys.has(key) || !rules.keys.includes(key));
   }
 
   private valueAt({ kind }: NodeState, key: string): string | undefined {
