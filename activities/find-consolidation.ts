@@ -2,6 +2,7 @@ import type { DisruptionReason } from '../api/stowage/disruption-policy.js';
 import type { NodeView } from '../disruption/candidates.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput } from '../disruption/consolidation/types.js';
 import { consolidatableAt } from '../disruption/emptiness.js';
+import { limitOf } from '../disruption/limits.js';
 import type { PoolRules } from '../disruption/pool-rules.js';
 import { candidateOf, nameOf } from './cluster.js';
 import type { ClusterChanges } from './cluster-changes.js';
@@ -26,8 +27,16 @@ import { Standing } from './standing.js';
 const lookEveryMs = 5 * 60_000;
 /** A search that takes long is not begun anew at once: so many times its own duration pass. */
 const restFactor = 4;
+/**
+ * Nodes that become consolidatable within this are planned with: a plan that overlooks them moves pods onto nodes that go a
+ * moment later, and takes what is small and ripe while what saves most has to wait. Their commands wait until they are, and
+ * have then proved stable.
+ */
+const lookAheadMs = 15_000;
 /** Commands of one search that may start together. */
 const mostCommands = 10;
+
+const nobody: ReadonlySet<string> = new Set();
 
 /** What the last search saw, and what it came to; kept by the process, since looking again does no harm. */
 export interface LastSearch {
@@ -36,10 +45,14 @@ export interface LastSearch {
   /** Not before then, milliseconds of the epoch: the last one took long. */
   restUntil: number;
   stays: Consolidation['held'];
+  /** Since when commands have waited for nodes to become consolidatable while none began. */
+  waitingSince: number | undefined;
   readonly standing: Standing;
 }
 
-export const noSearch = (): LastSearch => ({ stamp: '', at: 0, restUntil: 0, stays: [], standing: new Standing() });
+export function noSearch(): LastSearch {
+  return { stamp: '', at: 0, restUntil: 0, stays: [], waitingSince: undefined, standing: new Standing() };
+}
 
 /**
  * Sections 4.7 to 4.10: commands that save money, those that can run side by side. Looks only when something changed since
@@ -51,23 +64,36 @@ export async function findConsolidation(
   { last, changes }: { last: LastSearch; changes: Pick<ClusterChanges, 'count'> },
 ): Promise<Found> {
   const checks = waking(context);
-  if (!context.views.some((view) => isRipe(view, context))) return { findings: [], held: [], checks };
+  const soon = context.now + lookAheadMs;
+  if (!context.views.some((view) => isRipe(view, context, soon))) return { findings: [], held: [], checks };
   const stamp = stampOf(context, changes);
   const due = Math.max(last.stamp === stamp ? last.at + lookEveryMs : 0, last.restUntil);
   if (context.now < due) return { findings: [], held: [], checks: [...checks, due] };
-  const { input, held, chains, limited, closed } = await searchInput(deps, context);
+  // Where nodes are busy some are always to become ripe in a moment: the others do not wait for them for ever.
+  const isPatient = last.waitingSince === undefined || context.now < last.waitingSince + lookAheadMs;
+  const { input, allowed, held, chains, limited, closed, full } = await searchInput(
+    deps,
+    context,
+    isPatient ? soon : context.now,
+  );
   const started = deps.now();
   const result = await deps.packer.consolidate(input);
   const tookMs = deps.now() - started;
   last.at = context.now;
   last.restUntil = context.now + tookMs * restFactor;
-  last.stays = result.held;
+  last.stays = [...result.held, ...full];
   const found = result.commands.filter((command) => !isOutdone(command, context));
   const named = new Set(found.flatMap(({ candidates }) => candidates));
   last.standing.note(context.views, { named, unasked: closed, now: context.now });
-  const { commands, blocked } = sideBySide(found, input, context);
+  const { commands, blocked, waiting } = sideBySide(
+    found,
+    { limits: allowed },
+    { views: context.views, unripe: unripeOf(context) },
+  );
+  last.waitingSince = waiting && commands.length === 0 ? (last.waitingSince ?? context.now) : undefined;
+  const patience = last.waitingSince === undefined ? [] : [last.waitingSince + lookAheadMs];
   // Budgets that were in the way may not be so the next time.
-  last.stamp = commands.length === 0 && !limited && !blocked ? stamp : '';
+  last.stamp = commands.length === 0 && !limited && !blocked && !waiting ? stamp : '';
   deps.metrics.observe(
     'voluntary_disruption_decision_evaluation_duration_seconds',
     { reason: 'underutilized', consolidation_type: 'multi' },
@@ -79,64 +105,81 @@ export async function findConsolidation(
       validationMs: last.standing.restOf(command.candidates, context.now),
     })),
     held,
-    checks: [...checks, context.now + lookEveryMs],
+    checks: [...checks, ...patience, context.now + lookEveryMs],
     chains,
   };
 }
 
 /** Whether the time of the node has come (section 4.4). */
-function isRipe(view: NodeView, { now, claimed }: DisruptionContext): boolean {
-  return consolidatableAt(view) <= now && !claimed.has(view.claim.metadata.uid ?? '');
+function isRipe(view: NodeView, { now, claimed }: DisruptionContext, by = now): boolean {
+  return consolidatableAt(view) <= by && !claimed.has(view.claim.metadata.uid ?? '');
 }
 
-/** When nodes become consolidatable. */
+function unripeOf({ views, now }: DisruptionContext): ReadonlySet<string> {
+  return new Set(views.filter((view) => !(consolidatableAt(view) <= now)).map(nameOf));
+}
+
+/** When nodes become consolidatable, and when they begin to be planned with. */
 function waking({ views, now }: DisruptionContext): number[] {
-  const later = views.map(consolidatableAt).filter((at) => at > now && Number.isFinite(at));
+  const times = views.map(consolidatableAt).flatMap((at) => [at - lookAheadMs, at]);
+  const later = times.filter((at) => at > now && Number.isFinite(at));
   return later.length === 0 ? [] : [later.reduce((a, b) => Math.min(a, b))];
 }
 
 function stampOf(context: DisruptionContext, changes: Pick<ClusterChanges, 'count'>): string {
-  const { views, pauses, going, nominated } = context;
-  const ripe = views.filter((view) => isRipe(view, context)).length;
+  const { views, pauses, going, nominated, now } = context;
+  const ripe = [0, lookAheadMs].map((ahead) => views.filter((view) => isRipe(view, context, now + ahead)).length);
   const resting = restEnds(context, rulesByPool(context)).length;
-  return [changes.count, ripe, pauses.length, going.join(), [...nominated].sort().join(), resting].join('|');
+  return [changes.count, ...ripe, pauses.length, going.join(), [...nominated].sort().join(), resting].join('|');
 }
 
 /** What the search is given: nodes that people, policies or memory keep, limits and thresholds by pool. */
 async function searchInput(
   deps: ActivityDeps,
   context: DisruptionContext,
+  ripeBy: number,
 ): Promise<{
   readonly input: ConsolidationInput;
+  /** How many nodes of each NodePool may go now. */
+  readonly allowed: Limits;
   readonly held: { nodePool: string; why: string }[];
   readonly chains: { nodePool: string; why: string }[];
   readonly limited: boolean;
   /** Nodes of pools that let none go now. */
   readonly closed: ReadonlySet<string>;
+  /** Nodes of pools that let none go until those have gone that are on their way out. */
+  readonly full: Consolidation['held'];
 }> {
   const rules = rulesByPool(context);
   const held: { nodePool: string; why: string }[] = [];
   const chains = new Map<string, string>();
+  const allowances = new Map<string, { Empty: number; Underutilized: number }>();
+  // What goes next is looked for while those before are still on their way: it will have proved stable when its turn comes.
   const limits = new Map<string, { Empty: number; Underutilized: number }>();
   const leastSavings = new Map<string, { share: number; dollarsPerHour: number }>();
   for (const name of context.pools.keys()) {
     const allowed = (reason: DisruptionReason): number => allowedFor(context, name, reason).allowed;
-    limits.set(name, { Empty: allowed('Empty'), Underutilized: allowed('Underutilized') });
+    const allowance = { Empty: allowed('Empty'), Underutilized: allowed('Underutilized') };
+    allowances.set(name, allowance);
+    limits.set(name, isClosed(allowance) ? turnsOf(context, name) : allowance);
     const { leastShare: share, leastDollarsPerHour: dollarsPerHour } = rules(name);
     if (share > 0 || dollarsPerHour > 0) leastSavings.set(name, { share, dollarsPerHour });
   }
   const kept = new Map<string, string>();
   const closed = new Set<string>();
+  const full: { node: string; why: string }[] = [];
   for (const view of context.views) {
     const pool = poolNameOf(view);
-    const own = whyKept(view, context, rules(pool), chains);
-    const why = own ?? whyClosed(pool, limits, context);
+    const own = whyKept(view, { context, ripeBy }, rules(pool), chains);
+    const why = own ?? whyClosed(pool, allowances, context);
     if (why === undefined) continue;
-    kept.set(nameOf(view), why);
+    const isNext = own === undefined && !isClosed(limits.get(pool));
+    if (isNext) full.push({ node: nameOf(view), why });
+    else kept.set(nameOf(view), why);
     if (own === undefined) closed.add(nameOf(view));
   }
-  for (const [nodePool, { Underutilized }] of limits) {
-    const why = Underutilized > 0 ? undefined : whyClosed(nodePool, limits, context);
+  for (const [nodePool, { Underutilized }] of allowances) {
+    const why = Underutilized > 0 ? undefined : whyClosed(nodePool, allowances, context);
     if (why !== undefined) held.push({ nodePool, why });
   }
   const input = {
@@ -144,49 +187,65 @@ async function searchInput(
     claimed: context.claimed,
     nominated: context.nominated,
     spotToSpot: deps.gates.SpotToSpotConsolidation,
+    ripeBy,
     mostCommands,
     kept,
     limits,
     leastSavings,
   };
-  const limited = [...limits.values()].some(({ Underutilized }) => Underutilized === 0);
-  return { input, held, chains: [...chains].map(([nodePool, why]) => ({ nodePool, why })), limited, closed };
+  const limited = [...allowances.values()].some(({ Underutilized }) => Underutilized === 0);
+  const paused = [...chains].map(([nodePool, why]) => ({ nodePool, why }));
+  return { input, allowed: allowances, held, chains: paused, limited, closed, full };
+}
+
+type Limits = NonNullable<ConsolidationInput['limits']>;
+
+const isClosed = (limit: { readonly Empty: number; readonly Underutilized: number } | undefined): boolean =>
+  limit !== undefined && limit.Underutilized === 0 && limit.Empty === 0;
+
+/** What the pool lets go at a time once those have gone that are on their way out. */
+function turnsOf(context: DisruptionContext, nodePool: string): { Empty: number; Underutilized: number } {
+  const { total, disrupting } = context.counts.get(nodePool) ?? { total: 0, disrupting: 0 };
+  const count = { total: total - disrupting, disrupting: 0 };
+  const of = (reason: DisruptionReason): number =>
+    disrupting === 0 ? 0 : limitOf(context.pools.get(nodePool), reason, count, context).allowed;
+  return { Empty: of('Empty'), Underutilized: of('Underutilized') };
 }
 
 function whyKept(
   view: NodeView,
-  context: DisruptionContext,
+  { context, ripeBy }: { context: DisruptionContext; ripeBy: number },
   rules: PoolRules,
   chains: Map<string, string>,
 ): string | undefined {
   const why = whyPaused(context.pauses, 'Underutilized', pausableOf(view)) ?? whyRested(context, view, rules);
   if (why !== undefined) return why;
   const depth = memoryOf(context, view)?.depth ?? 0;
-  if (depth < rules.maxMoveChain || !isRipe(view, context)) return undefined;
+  if (depth < rules.maxMoveChain || !isRipe(view, context, ripeBy)) return undefined;
   const chain = `pods of ${nameOf(view)} were moved ${depth} times in a row within a day, and maxMoveChain is ${rules.maxMoveChain}`;
-  chains.set(poolNameOf(view), chain);
+  if (isRipe(view, context)) chains.set(poolNameOf(view), chain);
   return chain;
 }
 
 function whyClosed(
   pool: string,
-  limits: ReadonlyMap<string, { Empty: number; Underutilized: number }>,
+  allowances: ReadonlyMap<string, { Empty: number; Underutilized: number }>,
   context: DisruptionContext,
 ): string | undefined {
-  const limit = limits.get(pool);
-  if (limit === undefined || limit.Underutilized > 0 || limit.Empty > 0) return undefined;
+  if (!isClosed(allowances.get(pool) ?? { Empty: 1, Underutilized: 1 })) return undefined;
   return `${allowedFor(context, pool, 'Underutilized').ruledBy ?? 'what is disrupting already'} allows no more`;
 }
 
 /**
  * Commands come one after the other, each on what the one before leaves. Those that rest on another one's outcome, and
- * those that budgets do not let go at the same time, wait for the next look; what saves most for a node goes first.
+ * those that budgets do not let go at the same time, wait for the next look; what saves most for a node goes first. One whose
+ * nodes are not all consolidatable yet waits as well, and its place is kept for it.
  */
 export function sideBySide(
   commands: readonly ConsolidationCommand[],
   { limits }: Pick<ConsolidationInput, 'limits'>,
-  { views }: Pick<DisruptionContext, 'views'>,
-): { readonly commands: readonly ConsolidationCommand[]; readonly blocked: boolean } {
+  { views, unripe = nobody }: Pick<DisruptionContext, 'views'> & { readonly unripe?: ReadonlySet<string> },
+): { readonly commands: readonly ConsolidationCommand[]; readonly blocked: boolean; readonly waiting: boolean } {
   const poolOf = new Map(views.map((view) => [nameOf(view), poolNameOf(view)]));
   const touched = new Set<string>();
   const going = new Set<string>();
@@ -210,7 +269,8 @@ export function sideBySide(
     for (const { to } of moves) touched.add(to);
     return true;
   });
-  return { commands: chosen, blocked };
+  const ripe = chosen.filter(({ candidates }) => !candidates.some((name) => unripe.has(name)));
+  return { commands: ripe, blocked, waiting: ripe.length < chosen.length };
 }
 
 /** The most dollars for a node that goes; ties in the order in which they were found. */

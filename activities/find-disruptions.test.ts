@@ -180,6 +180,68 @@ describe('findDisruptions', () => {
     expect(next?.validationMs).toBe(0);
   });
 
+  /** Pods of the node came or went so many seconds ago. */
+  async function touch(name: string, secondsAgo: number): Promise<void> {
+    const { metadata, ...claim } = (await world.kube.get('NodeClaim', { name }))!;
+    const status = { ...claim.status, lastPodEventTime: at(secondsAgo) };
+    world.kube.put('NodeClaim', { ...claim, metadata, status });
+  }
+
+  test('what became worth it while others went has proved stable when its turn comes', async () => {
+    for (const name of ['a', 'b']) putNode(name, [2]);
+    putPool({ budgets: [{ nodes: '1' }] });
+    const [first] = (await find()).commands;
+    const [going] = first!.candidates;
+    const running = [
+      { workflowId: 'w', reason: 'Underutilized' as const, candidates: [going!], since: world.clock.now },
+    ];
+    world.clock.now += 300_000;
+    putNode('c', [1]);
+    const found = await find({ running });
+    expect(found.commands).toEqual([]);
+    expect(found.held).toMatchObject([{ nodePool: 'default' }]);
+    expect(found.details?.stays.flatMap(({ nodes }) => nodes)).toContain('node-c');
+
+    world.kube.remove('Node', { name: going!.node });
+    world.kube.remove('NodeClaim', { name: going!.claim.name });
+    world.clock.now += 15_000;
+    const [next] = (await find()).commands;
+    expect(next?.candidates[0]?.node).not.toBe(going!.node);
+    expect(next?.validationMs).toBe(0);
+  });
+
+  test('what is consolidatable in a moment is planned with, and has proved stable by then', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    putPool({ consolidateAfter: '30s', budgets: [{ nodes: '100%' }] });
+    await touch('a', 16);
+    await touch('b', 20);
+    expect(await find()).toMatchObject({ commands: [], nextCheckAt: world.clock.now + 10_000 });
+
+    world.clock.now += 10_000;
+    // Alone it could go now; both go together.
+    expect(await find()).toMatchObject({ commands: [], nextCheckAt: world.clock.now + 4000 });
+    world.clock.now += 4000;
+    const [command] = (await find()).commands;
+    expect(command?.candidates.map(({ node }) => node).sort()).toEqual(['node-a', 'node-b']);
+    expect(command?.validationMs).toBeLessThanOrEqual(1000);
+  });
+
+  test('nobody waits for ever for nodes that are always about to be consolidatable', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    putPool({ consolidateAfter: '30s', budgets: [{ nodes: '100%' }] });
+    await touch('a', 60);
+    await touch('b', 20);
+    expect((await find()).commands).toEqual([]);
+    for (let seconds = 0; seconds < 15; seconds += 5) {
+      world.clock.now += 5000;
+      await touch('b', 20);
+      if (seconds < 10) expect((await find()).commands).toEqual([]);
+    }
+    expect(goingNodes(await find())).toEqual(['node-a']);
+  });
+
   test('pods are not moved to an empty node that may go itself in a moment', async () => {
     putNode('a', [1]);
     putNode('b', []);
@@ -192,8 +254,7 @@ describe('findDisruptions', () => {
     putPool({ consolidateAfter: '10s', budgets: [{ nodes: '100%' }] });
 
     const found = await find();
-
-    expect(goingNodes(found)).toEqual([]);
+    expect(found.commands.flatMap(({ decision }) => decision?.moves.map(({ to }) => to))).toEqual(['replacement-0-0']);
     expect(found.nextCheckAt).toBe(world.clock.now + 3000);
     world.clock.now += 3000;
     const [command] = (await find()).commands;
@@ -434,6 +495,23 @@ describe('findDisruptions', () => {
   });
 
   describe('validation', () => {
+    test('asks whether it still does with as many replacements as it was to launch', async () => {
+      putNode('a', [2]);
+      putNode('b', [1]);
+      const [command] = (await find()).commands;
+      const { packer } = world.deps;
+      const asked: (number | undefined)[] = [];
+      const reconsider = packer.reconsider.bind(packer);
+      packer.reconsider = async (input, names) => {
+        asked.push(input.mostReplacements);
+        return reconsider(input, names);
+      };
+      const { reason, candidates, decision } = command!;
+      await activities.validateCandidates({ reason, candidates, decision: decision! });
+      await activities.validateCandidates({ reason, candidates, decision: decision!, created: ['launched'] });
+      expect(asked).toEqual([decision!.replacements.length, 0]);
+    });
+
     test('the same answer 15 seconds later holds; a changed cluster does not', async () => {
       putNode('a', [2]);
       putNode('b', [1]);
@@ -512,6 +590,15 @@ describe('sideBySide', () => {
     expect(chosen([saving(['a'], 9), saving(['b', 'c'], 4)], 2)).toEqual(['b,c']);
     expect(chosen([saving(['a'], 9), saving(['b', 'c'], 4)], 3)).toEqual(['b,c', 'a']);
     expect(chosen([saving(['a'], 5), saving(['b', 'c'], 4)], 2)).toEqual(['a']);
+  });
+
+  test('what waits for its nodes to be consolidatable keeps its place', () => {
+    const both = [command(['a'], ['d']), command(['b'], ['d'])];
+    const side = (most: number): ReturnType<typeof sideBySide> =>
+      sideBySide(both, { limits: new Map([['p', { Underutilized: most }]]) }, { views, unripe: new Set(['a']) });
+    expect(side(1)).toMatchObject({ commands: [], waiting: true });
+    expect(side(2)).toMatchObject({ commands: [both[1]], waiting: true });
+    expect(sideBySide(both, {}, { views })).toMatchObject({ commands: both, waiting: false });
   });
 
   test('all of them together stay within the limit of the pool', () => {

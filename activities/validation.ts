@@ -101,11 +101,14 @@ async function whyOtherwise(
       return [pool, { share, dollarsPerHour }] as const;
     }),
   );
+  // What was launched for it is there: no more may be needed.
+  const most = created.length > 0 ? 0 : decision.replacements.length;
   const input = {
     ...(await packingInput(deps, [...context.pools.values()], context.going)),
     claimed: context.claimed,
     spotToSpot: deps.gates.SpotToSpotConsolidation,
     leastSavings,
+    mostReplacements: most,
   };
   const now = await deps.packer.reconsider(
     input,
@@ -113,8 +116,6 @@ async function whyOtherwise(
   );
   if (now === undefined) return 'taking it saves nothing any more, or its pods find no place';
   if (created.length === 0 && isOutdone(now, context)) return 'its pods would move to an empty node that may go itself';
-  // What was launched for it is there: no more may be needed.
-  const most = created.length > 0 ? 0 : decision.replacements.length;
   if (now.replacements.length > most) return `it would need ${now.replacements.length} new nodes now, not ${most}`;
   if (created.length > 0 || now.replacements.length < decision.replacements.length) return undefined;
   const fits = decision.replacements.every(({ nodePool, types }) =>

@@ -33,7 +33,7 @@ export interface ExaminedNode {
 
 /** Every node of the cluster, with whether consolidation may take it (sections 4.1, 4.4, 4.5, 4.7). */
 export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
-  const { objects, now } = input;
+  const { objects, now, ripeBy = now } = input;
   const prices = new NodePrices(input.catalogues);
   const pools = new Map(objects.nodePools.map((pool) => [pool.metadata.name ?? '', pool]));
   const podsOf = podsByNode(objects.pods);
@@ -59,7 +59,7 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
         input.kept?.get(view.name) ??
         whyNotCandidate(candidate, context) ??
         guards.whyNot(pods) ??
-        whyNotConsolidatable(candidate, now) ??
+        whyNotConsolidatable(candidate, ripeBy) ??
         (empty ? undefined : whyKept(view, pool, price, movable));
     }
     return {
@@ -105,12 +105,12 @@ function byPodName({ metadata: a }: Pod, { metadata: b }: Pod): number {
 const isBuffer = ({ metadata }: Pod): boolean =>
   metadata.annotations?.[annotations.capacityBufferFakePod] !== undefined;
 
-function whyNotConsolidatable(candidate: NodeView, now: number): string | undefined {
+function whyNotConsolidatable(candidate: NodeView, ripeBy: number): string | undefined {
   const { pool } = candidate;
   if (pool?.spec.replicas !== undefined) return 'its NodePool is static';
   if (pool?.spec.disruption.consolidateAfter === 'Never') return 'consolidateAfter: Never holds for its NodePool';
   const at = consolidatableAt(candidate);
-  if (at <= now) return undefined;
+  if (at <= ripeBy) return undefined;
   return Number.isFinite(at) ? `it is consolidatable from ${new Date(at).toISOString()} on` : 'it is not initialized';
 }
 

@@ -13,10 +13,11 @@ import {
   node,
   pod,
   input,
+  now,
   type NodeOptions,
   type World,
 } from '../../test/builders/consolidation.js';
-import { consolidate } from './search.js';
+import { consolidate, reconsider } from './search.js';
 import type { Consolidation, ConsolidationInput } from './types.js';
 
 const run = (world: World, more: Partial<ConsolidationInput> = {}): Consolidation =>
@@ -340,6 +341,57 @@ describe('replacements', () => {
     expect(Math.max(...result.commands.map(({ candidates }) => candidates.length))).toBeLessThanOrEqual(2);
     const moved = result.commands.flatMap(({ moves }) => moves.map((move) => move.pod));
     expect(new Set(moved).size).toBe(moved.length);
+  });
+});
+
+describe('a decision looked at again', () => {
+  const medium = type('medium', 6, 24, od(0.35));
+  const world: World = {
+    nodes: [node('n0', huge)],
+    pods: [0, 1, 2].map((i) => pod(`web-${i}`, 'n0', 2)),
+    types: [small, medium, huge],
+  };
+  const launched = (more: Partial<ConsolidationInput>, candidates = ['n0']): string[] | undefined =>
+    reconsider({ ...input(world), ...more }, candidates)?.replacements.map(({ cheapest }) => cheapest.instanceType);
+
+  test('comes to what is cheapest', () => {
+    expect(launched({})).toEqual(['small', 'small', 'small']);
+  });
+
+  test('holds with as many replacements as it was to launch, though more would be cheaper', () => {
+    expect(launched({ mostReplacements: 1 })).toEqual(['medium']);
+    expect(launched({ mostReplacements: 3 })).toEqual(['small', 'small', 'small']);
+  });
+
+  test('needs no replacement where what was launched for it is there', () => {
+    const there = { ...world, nodes: [...world.nodes, node('n1', medium)] };
+    const again = reconsider({ ...input(there), mostReplacements: 0 }, ['n0']);
+    expect(again).toMatchObject({ decision: 'delete', replacements: [] });
+    expect(again?.moves.map(({ to }) => to)).toEqual(['n1', 'n1', 'n1']);
+  });
+
+  test('tells of more where it cannot do with so few', () => {
+    expect(launched({ mostReplacements: 0 })).toEqual(['small', 'small', 'small']);
+  });
+
+  test('keeps to the node that a plan of several commands launches for all of them', () => {
+    const nodes = numbered(8, huge);
+    const pods = nodes.map((_, i) => pod(`web-${i}`, `n${i}`, 2));
+    const all = { pools: [pool('default', { disruption: { budgets: [{ nodes: '2' }] } })], nodes, pods };
+    const first = run(all, { mostCommands: 1 }).commands[0]!;
+    const again = reconsider({ ...input(all), mostReplacements: first.replacements.length }, first.candidates);
+    expect(again?.replacements.length).toBeLessThanOrEqual(first.replacements.length);
+  });
+});
+
+describe('nodes that are consolidatable in a moment', () => {
+  test('are planned with from the time on that is asked for', () => {
+    const lastPodEventTime = new Date(now - 20_000).toISOString();
+    const after = pool('default', { disruption: { consolidateAfter: '30s' } });
+    const world: World = { pools: [after], nodes: [node('n0', large, { claim: { lastPodEventTime } })] };
+    expect(gone(run(world))).toEqual([]);
+    expect(gone(run(world, { ripeBy: now + 9999 }))).toEqual([]);
+    expect(gone(run(world, { ripeBy: now + 10_000 }))).toEqual(['n0']);
   });
 });
 

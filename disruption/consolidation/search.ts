@@ -123,10 +123,38 @@ class Search {
     const nodes = this.alive().filter(({ name, removable }) => removable && wanted.has(name));
     if (nodes.length < wanted.size) return undefined;
     this.aimBeside(nodes);
-    const outcome = this.evaluate(nodes, groupUnits);
+    let outcome = this.evaluate(nodes, groupUnits);
+    const most = this.input.mostReplacements ?? Infinity;
+    if (outcome === undefined || outcome.launches.length > most) {
+      if (outcome !== undefined) this.simulation.undo();
+      outcome = this.within(nodes, most) ?? (outcome && this.evaluate(nodes, groupUnits));
+    }
     if (outcome === undefined) return undefined;
     this.carryOut(outcome);
     return this.commands.at(-1);
+  }
+
+  /**
+   * The same with at most so many launches: what was decided may be part of a larger plan, in which one node stands for several
+   * commands, where these nodes by themselves would be replaced more cheaply by smaller ones.
+   */
+  private within(nodes: readonly FleetNode[], most: number): Decided | undefined {
+    const ways: (() => Outcome | undefined)[] = [() => this.simulation.attempt(nodes)];
+    if (most > 0) {
+      this.alive();
+      const { blueprint } = makePlan(this.simulation, (outcome) => this.decide(outcome) !== undefined);
+      ways.push(() => this.simulation.follow(nodes, blueprint));
+      ways.push(() => this.simulation.attempt(nodes, { search: 'one node', most: priceOf(nodes) }));
+    }
+    for (const way of ways) {
+      this.aimBeside(nodes);
+      const outcome = way();
+      if (outcome === undefined) continue;
+      const decided = outcome.launches.length <= most ? this.decide(outcome) : undefined;
+      if (decided !== undefined) return decided;
+      this.simulation.undo();
+    }
+    return undefined;
   }
 
   private isEnough(): boolean {

@@ -8,8 +8,12 @@ export interface ConsolidationInput extends PackingInput {
   readonly nominated?: ReadonlySet<string>;
   /** Whether spot nodes alone may be replaced by spot (section 4.7); off by default, as under Karpenter. */
   readonly spotToSpot?: boolean;
+  /** Nodes are looked at that are consolidatable by then (section 4.4), milliseconds of the epoch; absent means now. */
+  readonly ripeBy?: number;
   /** Stop after so many commands; absent means until nothing is left to gain. */
   readonly mostCommands?: number;
+  /** Looked at again, a decision may launch no more nodes than it was to; absent means as many as are cheapest. */
+  readonly mostReplacements?: number;
   /** Nodes that stay for a reason of their own (a pause, a cool-down), by name, with why. */
   readonly kept?: ReadonlyMap<string, string>;
   /** How many nodes of a NodePool one command may take, whatever its budgets say; absent means what these allow. */
