@@ -56,7 +56,7 @@ const nearEnough = 1.005;
 /** Plans of up to so many pods are searched as a whole. */
 const mostSearched = 400;
 const searchUnits = 150_000;
-/** Of search for pods left over, whatever the size of the plan. */
+/** Of search for pods left over, whatever the size of the plan, and for nodes that may as well be one. */
 const roomUnits = 50_000;
 /** Pods left over that are tried again one by one, in all and of one class. */
 const mostLoose = 2000;
@@ -336,6 +336,7 @@ class Pass {
     search.addLeft();
     if (isSmall) search.run({ units: searchUnits, target });
     if (search.makeRoom(roomUnits) && isSmall) search.run({ units: searchUnits, target });
+    if (isSmall) search.join(roomUnits);
     this.claims = board.claims();
     board.release();
     const tried = new Set(left.map(({ pod }) => pod));

@@ -24,6 +24,8 @@ export function priceOf(compiled: Compiled, stacks: readonly Stack[]): number {
   return price;
 }
 
+export const binsIn = (stacks: readonly Stack[]): number => stacks.reduce((sum, { times }) => sum + times, 0);
+
 /** Gives the pods of merged items back to the items of the problem, in order, and writes equal bins out one by one. */
 export function expand(problem: BinProblem, compiled: Compiled, packing: Packing): BinSolution {
   const member = new Int32Array(compiled.items);

@@ -423,6 +423,24 @@ describe('solveBins on clusters', () => {
     expect(solution.bins.length).toBeLessThanOrEqual(10);
   });
 
+  test('equal prices prefer fewer bins, as far as caps, conflicts and limits let them', () => {
+    // Each pair fills half of a bin of 1, a quarter of one of 2 …; every size costs the same for what it holds.
+    const sizes = [1, 2, 4, 8, 16].map((n) => offer(n, [8 * n, 64 * n]));
+    const pairs = [
+      { demand: [7, 10], pods: 16 },
+      { demand: [1, 54], pods: 16 },
+    ];
+    const binsOf = (more: Partial<BinProblem>): number => {
+      const { solution } = bounded(problemOf(sizes, pairs, more));
+      expect(solution.price).toBe(16);
+      return solution.bins.length;
+    };
+    expect(binsOf({})).toBe(1);
+    expect(binsOf({ caps: [{ items: Int32Array.of(0), max: 4 }] })).toBe(4);
+    const large = Float64Array.from(sizes, (_, o) => (o >= 3 ? 1 : 0));
+    expect(binsOf({ limits: [{ use: large, remaining: 0 }] })).toBe(4);
+  });
+
   test('the price of pods kept apart is that of their bins, filled up by the others', () => {
     const offers = linearCatalogue(50);
     const items: CaseItem[] = [

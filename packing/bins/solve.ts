@@ -10,7 +10,8 @@ import { fillOpenBins } from './open-bins.js';
 import { packPatterns } from './patterns.js';
 import type { Packing, Stack } from './plan.js';
 import { demandsOf, resourceWorth } from './resource-lp.js';
-import { expand, priceOf } from './plan.js';
+import { binsIn, expand, priceOf } from './plan.js';
+import { joinBins } from './join.js';
 import type { BinProblem, BinSolution, Effort } from './problem.js';
 
 /** How much dearer, as shares of the plan's price, a limit that left pods out makes what it limits, attempt by attempt. */
@@ -98,11 +99,10 @@ function byPatterns(compiled: Compiled, packed: Packed, bound: number): Packing 
   }
   const builder = new Builder(new Market(compiled, packed.worth, ledger));
   new LocalSearch(builder, found).run(packed.units, bound * nearEnough);
+  joinBins(compiled, found, ledger);
   // Many small bins for a little less are nobody's gain.
   return priceOf(compiled, found) < price - 1e-9 && binsIn(found) <= most ? { ...packed, stacks: found } : packed;
 }
-
-const binsIn = (stacks: readonly Stack[]): number => stacks.reduce((sum, { times }) => sum + times, 0);
 
 interface Packed extends Packing {
   /** Items that some offer holds, and their pods that open bins have no room for. */
@@ -152,7 +152,11 @@ function pack(problem: BinProblem, compiled: Compiled, effort: Effort): Packed {
     }
   }
   const { stacks, left, missed } = best;
+  const { ledger } = best.builder.market;
+  // Fewer bins to begin with waste less, and those that nothing betters may be joined in the end.
+  if (units > 0) joinBins(compiled, stacks, ledger);
   new LocalSearch(best.builder, stacks).run(units, bound * nearEnough);
+  if (units > 0) joinBins(compiled, stacks, ledger);
   return { stacks, filled, left, bound, units, missed, items: relaxation.items, afterOpen, worth: worth.resource };
 }
 

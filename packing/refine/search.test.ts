@@ -36,6 +36,29 @@ describe('plans are searched as a whole where they are small', () => {
     expect(result.unschedulable).toEqual([]);
   });
 
+  test('nodes that may as well be one are one', () => {
+    // Every size costs the same for what it holds.
+    const sizes = [1, 2, 4, 8, 16, 32, 48, 64, 96, 128].flatMap((cpu) =>
+      [2, 4, 8].map((ratio) =>
+        instanceType(`r${ratio}-${cpu}`, {
+          cpu,
+          memory: cpu * ratio,
+          price: cpu * (0.025 + ratio * 0.001073741824),
+          spot: 0,
+          resources: { pods: String(cpu * 16) },
+        }),
+      ),
+    );
+    const pods = [
+      ...podsOf(60, 'small', { cpu: '900m', memory: '3100Mi' }),
+      ...podsOf(60, 'large', { cpu: '3500m', memory: '28Gi' }),
+    ];
+    const result = plan(packingInput({ pods }, { types: sizes }));
+    expect(result.unschedulable).toEqual([]);
+    expect(result.pricePerHour).toBeLessThan(result.lowerBoundPerHour * 1.02);
+    expect(result.newNodeClaims.length).toBeLessThan(8);
+  });
+
   test('pods that exclude each other by zone go where nodes are bought anyway', () => {
     const types = ['zone-a', 'zone-b', 'zone-c'].map((name, i) =>
       instanceType(`large-${name}`, { cpu: 16, price: 1 + i / 10, spot: 0, zones: [name] }),

@@ -157,6 +157,43 @@ export class Search {
     }
   }
 
+  /** Puts the pods of two drafts in one wherever that costs no more: equal prices prefer fewer nodes. */
+  join(units: number): void {
+    const { board } = this;
+    const end = board.work + units;
+    for (let before = Infinity; board.drafts.length < before;) {
+      before = board.drafts.length;
+      for (let at = 0; at < board.drafts.length; at++) this.joinOthers(board.drafts[at]!, at + 1, end);
+    }
+  }
+
+  /** Those from the `first`-th on. */
+  private joinOthers(into: Draft, first: number, end: number): void {
+    const { drafts } = this.board;
+    const refused = new Set<string>();
+    for (let other = first; other < drafts.length && this.board.work < end;) {
+      const text = likeness(drafts[other]!);
+      if (!refused.has(text) && this.joinInto(into, drafts[other]!)) continue;
+      refused.add(text);
+      other++;
+    }
+  }
+
+  private joinInto(into: Draft, from: Draft): boolean {
+    const { board } = this;
+    this.brokenBefore ??= this.broken();
+    const members = from.members.map(({ podClass, rung, pods }) => ({ podClass, rung, pods: [...pods] }));
+    board.remove(from);
+    for (const { podClass, rung, pods } of members) {
+      for (const pod of pods) {
+        if (board.insertInto(into, podClass, pod, rung)) continue;
+        board.undo();
+        return false;
+      }
+    }
+    return this.accept(this.left);
+  }
+
   /** How everything may be placed anew: as Karpenter does, and with each domain in turn preferred. */
   private tastes(): Taste[] {
     const modes = ['fill', 'cheap'] as const;
@@ -328,6 +365,10 @@ export class Search {
     return x & 0x7fffffff;
   }
 }
+
+/** Drafts of equal text are the same but for their pods' names. */
+const likeness = ({ row, members }: Draft): string =>
+  `${row}:${members.map(({ podClass, rung, pods }) => `${podClass.index}.${rung}.${pods.length}`).join()}`;
 
 const podsOn = (nodes: readonly NodeState[]): number => nodes.reduce((sum, { pods }) => sum + pods.length, 0);
 
