@@ -11,9 +11,14 @@ const sizes = [1, 2, 3, 5, 8, 13];
 /** Rounds over all sizes, as long as they improve something. */
 const rounds = 2;
 
-/** Units of search for each node of a group; none for fewer nodes than `fewest`, which the search that bought them has tried together. */
-const unitsEach = 300;
-const fewest = 5;
+/** Units of search for each node of a group. */
+const unitsEach = 150;
+
+/**
+ * The search that bought imagined nodes has torn down so many of them together: they are not bought anew as they are, and only
+ * groups from here on are searched at all.
+ */
+const few = 5;
 
 /** Nodes looked at in all, so that time stays in proportion. */
 const mostLooks = 1500;
@@ -49,8 +54,11 @@ export function improve(
         const price = priceOf(group);
         const least = leastShare * priceOf(group.filter((node) => !launches.has(node)));
         const most = price - least;
-        const search = { units: unitsFor(group), near: most };
-        const outcome = simulation.attempt(group, { search, most });
+        const outcome = simulation.attempt(group, {
+          search: { units: group.length < few ? 0 : unitsEach * group.length, near: most },
+          most,
+          onlyForRest: group.length <= few && group.every((node) => launches.has(node)),
+        });
         if (outcome === undefined) continue;
         const isCheaper = priceOf(outcome.launches) < most - noise;
         if (!isCheaper || (group.every((node) => !launches.has(node)) && !pays(outcome))) {
@@ -67,8 +75,6 @@ export function improve(
 }
 
 const noise = 1e-9;
-
-const unitsFor = ({ length }: readonly FleetNode[]): number => (length < fewest ? 0 : unitsEach * length);
 
 /** Nodes by what their pods would cost less elsewhere. */
 function byWaste(simulation: Simulation, nodes: readonly FleetNode[]): FleetNode[] {

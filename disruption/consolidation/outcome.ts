@@ -8,6 +8,8 @@ export interface Purchase {
   readonly search: Search;
   /** No search when the pods are worth more than this, dollars per hour: it could not end below. */
   readonly most: number;
+  /** Whether nothing is bought where no pod finds room on a target: nodes for all of them were looked for before. */
+  readonly onlyForRest?: boolean;
 }
 
 /** Where the pods of nodes that go would be. */

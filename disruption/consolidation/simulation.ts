@@ -68,7 +68,8 @@ export class Simulation {
     for (const { state, loads } of candidates) trial.lift(state, loads);
     const parts: Part[] = [];
     const placed = trial.place(loadsOf(candidates), purchase !== undefined, parts);
-    const isFine = placed && this.shift(candidates.map(({ waiting }) => waiting));
+    const isKnown = purchase?.onlyForRest === true && parts.length > 0 && trial.landingsSince(landed).length === 0;
+    const isFine = placed && !isKnown && this.shift(candidates.map(({ waiting }) => waiting));
     const launches = isFine && parts.length > 0 ? trial.buy(parts, statesOf(candidates), purchase!) : [];
     if (!isFine || launches === undefined) {
       this.undo();
