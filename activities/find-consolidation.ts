@@ -36,6 +36,9 @@ const lookAheadMs = 15_000;
 /** Commands of one search that may start together. */
 const mostCommands = 10;
 
+/** Of the price of a node on average: what a replacement by more nodes than go is to save. */
+const leastSplitShare = 0.2;
+
 const nobody: ReadonlySet<string> = new Set();
 
 /** What the last search saw, and what it came to; kept by the process, since looking again does no harm. */
@@ -187,6 +190,7 @@ async function searchInput(
     claimed: context.claimed,
     nominated: context.nominated,
     spotToSpot: deps.gates.SpotToSpotConsolidation,
+    leastSplitShare,
     ripeBy,
     mostCommands,
     kept,

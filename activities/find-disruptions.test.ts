@@ -318,6 +318,19 @@ describe('findDisruptions', () => {
     expect(goingNodes(await find({ memory }))).not.toEqual([]);
   });
 
+  test('nodes are not replaced by more of them for little', async () => {
+    putNode('a', [2]);
+    const { packer } = world.deps;
+    const asked: (number | undefined)[] = [];
+    const consolidate = packer.consolidate.bind(packer);
+    packer.consolidate = async (input) => {
+      asked.push(input.leastSplitShare);
+      return consolidate(input);
+    };
+    await find();
+    expect(asked).toEqual([0.2]);
+  });
+
   test('the search rests until something changes, or for five minutes', async () => {
     putNode('a', [2]);
     putNode('b', [1]);

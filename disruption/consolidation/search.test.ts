@@ -278,6 +278,19 @@ describe('replacements', () => {
     expect(commands.flatMap(({ replacements }) => replacements)).toHaveLength(expected);
   });
 
+  test('a small node makes way for two where that is asked to save much of an average one', () => {
+    // 0.4 for 0.2 saves 0.2; the two nodes cost 0.6 on average.
+    const tight = type('tight', 8, 32, od(0.4));
+    const world: World = {
+      nodes: [node('n0', tight), node('n1', huge, { annotations: { [annotations.doNotDisrupt]: 'true' } })],
+      pods: [pod('web-0', 'n0', 2), pod('web-1', 'n0', 2), pod('full', 'n1', 16)],
+      types: [small, tight, huge],
+    };
+    expect(gone(run(world))).toEqual(['n0']);
+    expect(gone(run(world, { leastSplitShare: 0.3 }))).toEqual(['n0']);
+    expect(gone(run(world, { leastSplitShare: 0.4 }))).toEqual([]);
+  });
+
   test('83: on-demand with cheaper spot is replaced by spot alone, so that no launch can end on on-demand', () => {
     const both = type('large', 4, 16, { 'a/on-demand': 0.2, 'a/spot': 0.06 });
     const result = run({ nodes: [node('n0', both)], pods: [pod('web-0', 'n0', 3)], types: [both] });

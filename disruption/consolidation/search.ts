@@ -296,7 +296,8 @@ class Search {
     const gain = priceOf(candidates);
     if (launches.length === 0) return this.isWorth(candidates, gain, gain) ? { ...outcome, planned: [] } : undefined;
     const isNew = candidates.some((node) => this.launched.has(node));
-    const least = gain * (isNew ? secondShare : leastShare(launches.length, candidates.length));
+    const share = gain * (isNew ? secondShare : leastShare(launches.length, candidates.length));
+    const least = Math.max(share, launches.length > candidates.length ? this.leastOfSplits() : 0);
     const hoped = gain - priceOf(launches);
     if (this.isTooLittle(candidates, hoped, least) || this.isSpotForSpot(outcome)) return undefined;
     const described = this.simulation.describe(outcome);
@@ -308,6 +309,11 @@ class Search {
     const saving = gain - planned.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
     if (this.isTooLittle(candidates, saving, least) || !this.isWorth(candidates, gain, saving)) return undefined;
     return { ...outcome, planned };
+  }
+
+  private leastOfSplits(): number {
+    const { leastSplitShare = 0 } = this.input;
+    return (leastSplitShare * this.price) / Math.max(1, this.counted().length);
   }
 
   private isTooLittle(candidates: readonly FleetNode[], saving: number, least: number): boolean {

@@ -12,6 +12,12 @@ export interface ConsolidationInput extends PackingInput {
   readonly ripeBy?: number;
   /** Stop after so many commands; absent means until nothing is left to gain. */
   readonly mostCommands?: number;
+  /**
+   * What a replacement by more nodes than go must save at least, as a share of what a node of the fleet costs on average; absent
+   * means nothing. Pods that are left over when kube-scheduler places them otherwise are launched for anew: many small nodes
+   * come of small savings, and are consolidated again.
+   */
+  readonly leastSplitShare?: number;
   /** Looked at again, a decision may launch no more nodes than it was to; absent means as many as are cheapest. */
   readonly mostReplacements?: number;
   /** Nodes that stay for a reason of their own (a pause, a cool-down), by name, with why. */
