@@ -125,13 +125,13 @@ export class Company {
       if (own.some((profile) => holdsOne(this.compiled.offers.of(profile), total))) low = middle;
       else high = middle - 1;
     }
-    if (low === 0) return undefined;
-    const total = sum(base?.demand, demand, low);
+    const admitted = low === 0 ? 0 : this.admit(rules, own[0]!, low);
+    if (admitted === 0) return undefined;
+    const total = sum(base?.demand, demand, admitted);
     const fitting = own.filter((profile) => holdsOne(this.compiled.offers.of(profile), total));
     const pinnedKeys = [...new Set([...(base?.pinnedKeys ?? []), ...rules.keys])].sort();
     const profiles = this.feasibility.heaviest(fitting);
-    this.host.ledger.record(rules, low, siteOf(profiles[0]!), (key) => rules.keys.includes(key));
-    const member: Member = { podClass, level, pods: pods.slice(0, low) };
+    const member: Member = { podClass, level, pods: pods.slice(0, admitted) };
     const part: Part = {
       members: [...(base?.members ?? []), member],
       together: true,
@@ -140,7 +140,19 @@ export class Company {
       demand: total,
       count: 1,
     };
-    return { part, pods: low };
+    return { part, pods: admitted };
+  }
+
+  /** Counts pods of the class into the domains of the profile, at most `wanted` and as many as the rules let in; returns how many. */
+  private admit(rules: Rules, profile: Profile, wanted: number): number {
+    const { host } = this;
+    const site = siteOf(profile);
+    let admitted = 0;
+    while (admitted < wanted && host.allows(rules, (key) => this.valueOf(profile.values, key))) {
+      host.ledger.record(rules, 1, site, (key) => rules.keys.includes(key));
+      admitted++;
+    }
+    return admitted;
   }
 
   /** Profiles for a bundle: those of the base that also admit the pods, within one allowed cell. */

@@ -161,6 +161,14 @@ describe('spread', () => {
     expect(run('Ignore')).toEqual({ 'zone-a': 1, 'zone-b': 1 });
   });
 
+  test('pods that share a node are no more than a spread over zones lets into its zone', () => {
+    const { affinity } = affinityTo('x', labels.hostname);
+    const pods = podsOf(5, 'p', { ...x, affinity, ...spread({ maxSkew: 2 }) });
+    const result = plan(packingInput({ pods }));
+    expect(sizesOf(result)).toEqual([2]);
+    expect(result.unschedulable).toHaveLength(3);
+  });
+
   test('44: revisions spread independently by matchLabelKeys', () => {
     const revision = (hash: string, count: number) =>
       podsOf(count, hash, {
