@@ -64,6 +64,24 @@ describe('terminating a node', () => {
       spec: { selector: { matchLabels: { app } }, ...spec },
       status: { disruptionsAllowed, observedGeneration: 1, ...status },
     });
+  /** Evictions from now on: in which order, and how many were under way at a time. */
+  const evictions = (): { readonly order: readonly string[]; readonly most: () => number } => {
+    const order: string[] = [];
+    let underWay = 0;
+    let most = 0;
+    const evict = world.kube.evict.bind(world.kube);
+    Object.assign(world.kube, {
+      evict: async (pod: Parameters<typeof evict>[0]) => {
+        order.push(pod.name);
+        most = Math.max(most, ++underWay);
+        const answer = await evict(pod);
+        await new Promise((resolve) => setImmediate(resolve));
+        underWay -= 1;
+        return answer;
+      },
+    });
+    return { order, most: () => most };
+  };
   /** Lets the activity's clock run along with the machine's. */
   const running = (): (() => void) => {
     ticking = setInterval(() => (world.clock.now += 500), 50);
@@ -99,14 +117,7 @@ describe('terminating a node', () => {
   });
 
   test('95: critical pods and DaemonSets go last', async () => {
-    const order: string[] = [];
-    const evict = world.kube.evict.bind(world.kube);
-    Object.assign(world.kube, {
-      evict: async (pod: Parameters<typeof evict>[0]) => {
-        order.push(pod.name);
-        return evict(pod);
-      },
-    });
+    const { order } = evictions();
     const daemon = {
       metadata: { ownerReferences: [{ kind: 'DaemonSet', apiVersion: 'apps/v1', name: 'd', uid: 'd' }] },
     };
@@ -298,14 +309,7 @@ describe('terminating a node', () => {
   });
 
   test('within a tier whoever has the longest grace goes first', async () => {
-    const order: string[] = [];
-    const evict = world.kube.evict.bind(world.kube);
-    Object.assign(world.kube, {
-      evict: async (pod: Parameters<typeof evict>[0]) => {
-        order.push(pod.name);
-        return evict(pod);
-      },
-    });
+    const { order } = evictions();
     put('a-short', { spec: { terminationGracePeriodSeconds: 5 } });
     put('b-long', { spec: { terminationGracePeriodSeconds: 90 } });
     put('c-default', { spec: { terminationGracePeriodSeconds: undefined } });
@@ -316,20 +320,7 @@ describe('terminating a node', () => {
   });
 
   test('of equal grace whoever asks for most of the node goes first, a few at a time', async () => {
-    const order: string[] = [];
-    const evict = world.kube.evict.bind(world.kube);
-    let underWay = 0;
-    let most = 0;
-    Object.assign(world.kube, {
-      evict: async (pod: Parameters<typeof evict>[0]) => {
-        order.push(pod.name);
-        most = Math.max(most, ++underWay);
-        const answer = await evict(pod);
-        await new Promise((resolve) => setImmediate(resolve));
-        underWay -= 1;
-        return answer;
-      },
-    });
+    const { order, most } = evictions();
     const node = (await world.kube.get('Node', { name: 'n1' }))!;
     world.kube.put('Node', { ...node, status: { ...node.status, allocatable: { cpu: '8', memory: '64Gi' } } });
     const asking = (name: string, cpu: string, memory: string): Pod =>
@@ -343,7 +334,7 @@ describe('terminating a node', () => {
 
     expect(order.slice(0, 3)).toEqual(['b-memory', 'c-cpu', 'a-small']);
     expect(order).toHaveLength(12);
-    expect(most).toBe(5);
+    expect(most()).toBe(5);
   });
 
   test('before the cloud takes the instance later tiers begin in time, and a budget still holds', async () => {

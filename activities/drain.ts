@@ -1,5 +1,5 @@
 import { cancellationSignal, sleep } from '@temporalio/activity';
-import type { Pod } from '../api/kubernetes.js';
+import type { Pod, PodDisruptionBudget } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
 import {
   bindingBudgets,
@@ -43,6 +43,14 @@ function tierOf(pod: Pod): number {
   return critical + (isOwnedBy(pod, 'DaemonSet') ? 1 : 0);
 }
 
+/** One look at the node's pods. */
+interface Pass {
+  readonly now: number;
+  /** The first tier that has pods left. */
+  readonly tier: number;
+  readonly budgetsOf: ReadonlyMap<Pod, readonly PodDisruptionBudget[]>;
+}
+
 class Drain {
   private readonly backoff = new Map<string, { readonly until: number; readonly delay: number }>();
   private readonly blockers = new Blockers();
@@ -84,23 +92,25 @@ class Drain {
 
   /** Pods that a budget counts one after the other, since it may let only the first go; the others some at a time. */
   private async moveAll(waiting: readonly Pod[], now: number): Promise<void> {
-    const tier = Math.min(...waiting.map(tierOf));
     const budgets = this.deps.cache.all('PodDisruptionBudget');
-    const counted = new Set(waiting.filter((pod) => bindingBudgets(pod, budgets).length > 0));
-    for (const pod of counted) await this.move(pod, now, tier);
-    const others = waiting.filter((pod) => !counted.has(pod));
-    await inBatches(others, (pod) => this.move(pod, now, tier), { atOnce: evictionsAtOnce });
+    const budgetsOf = new Map(waiting.map((pod) => [pod, bindingBudgets(pod, budgets)]));
+    const pass: Pass = { now, tier: Math.min(...waiting.map(tierOf)), budgetsOf };
+    const isCounted = (pod: Pod): boolean => budgetsOf.get(pod)!.length > 0;
+    for (const pod of waiting.filter(isCounted)) await this.move(pod, pass);
+    const others = waiting.filter((pod) => !isCounted(pod));
+    await inBatches(others, (pod) => this.move(pod, pass), { atOnce: evictionsAtOnce });
   }
 
   /** Takes the next step with one pod: force, eviction when its tier has come, or patience. */
-  private async move(pod: Pod, now: number, tier: number): Promise<void> {
+  private async move(pod: Pod, pass: Pass): Promise<void> {
+    const { now, tier } = pass;
     if (this.isOverdue(pod, now)) return this.forceDelete(pod, now);
     if (isTerminating(pod)) {
       const late = terminatingBlocker(pod, now);
       if (late !== undefined) this.blockers.add(late, pod);
       return;
     }
-    if (tierOf(pod) === tier || this.isShortOfTime(pod, now)) await this.evict(pod, now);
+    if (tierOf(pod) === tier || this.isShortOfTime(pod, now)) await this.evict(pod, pass);
   }
 
   private async done(): Promise<DrainProgress> {
@@ -152,11 +162,11 @@ class Drain {
     }
   }
 
-  private async evict(pod: Pod, now: number): Promise<void> {
+  private async evict(pod: Pod, { now, budgetsOf }: Pass): Promise<void> {
     if (this.isProtected(pod, now)) return;
     const key = podKey(pod);
     const wait = this.backoff.get(key);
-    const blocker = evictionBlocker(pod, bindingBudgets(pod, this.deps.cache.all('PodDisruptionBudget')));
+    const blocker = evictionBlocker(pod, budgetsOf.get(pod)!);
     if (wait !== undefined && wait.until > now) {
       this.blockers.add(blocker, pod);
       return;
