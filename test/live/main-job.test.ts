@@ -8,6 +8,7 @@ import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { deploymentOf } from '../../devstack/deployment.js';
+import { nodeClassSpec } from '../../devstack/node-class.js';
 import { repositoryRoot } from '../../devstack/paths.js';
 import type { Stack } from '../../devstack/stack.js';
 import type { KubeClient } from '../../kube/port.js';
@@ -253,10 +254,8 @@ async function createBrokenPool(): Promise<void> {
       kind: 'EC2NodeClass',
       metadata: { name: 'broken' },
       spec: {
-        role: 'StowageNodeRole-stowage-local',
-        amiSelectorTerms: [{ alias: 'al2023@latest' }],
+        ...nodeClassSpec(stack.cluster),
         subnetSelectorTerms: [{ tags: { 'karpenter.sh/discovery': 'nowhere' } }],
-        securityGroupSelectorTerms: [{ tags: { 'karpenter.sh/discovery': stack.cluster } }],
       },
     },
     {
