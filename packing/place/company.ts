@@ -170,17 +170,22 @@ export class Company {
   private perNode({ podClass, rules }: Target, base: Part | undefined): number {
     let most = Infinity;
     if (podClass.shape.hostPorts.length > 0) most = 1;
-    for (const group of rules.hostSpread) if (selectsOwn(rules, group)) most = Math.min(most, group.maxSkew);
     for (const group of rules.hostAntiAffinity) if (selectsOwn(rules, group)) most = Math.min(most, 1);
-    for (const member of base?.members ?? []) {
-      const other = this.rulesOf(member);
+    const members = (base?.members ?? []).map((member) => ({ ...member, rules: this.rulesOf(member) }));
+    for (const member of members) {
+      const { rules: other } = member;
       const shun = (owner: Rules, selected: Rules): boolean =>
         owner.hostAntiAffinity.some((group) => selected.matched.includes(group));
       const clash = portsClash(member.podClass.shape.hostPorts, podClass.shape.hostPorts);
       if (clash || shun(rules, other) || shun(other, rules)) return 0;
-      for (const group of [...rules.hostSpread, ...other.hostSpread]) {
-        if (other.matched.includes(group)) most = Math.min(most, Math.max(0, group.maxSkew - member.pods.length));
-      }
+    }
+    for (const group of new Set([rules, ...members.map((member) => member.rules)].flatMap((each) => each.hostSpread))) {
+      const there = members.reduce(
+        (count, { rules: other, pods }) => count + (selectsOwn(other, group) ? pods.length : 0),
+        0,
+      );
+      if (selectsOwn(rules, group)) most = Math.min(most, Math.max(0, group.maxSkew - there));
+      else if (there > group.maxSkew) return 0;
     }
     return most;
   }

@@ -161,6 +161,26 @@ describe('spread', () => {
     expect(run('Ignore')).toEqual({ 'zone-a': 1, 'zone-b': 1 });
   });
 
+  test('pods of several kinds that share a node are together no more than a spread over hosts lets onto it', () => {
+    const { affinity } = affinityTo('leader', labels.hostname);
+    const followers = ['red', 'blue'].flatMap((team) =>
+      podsOf(3, team, {
+        labels: { app: 'x', team },
+        affinity,
+        ...spread({ topologyKey: labels.hostname, maxSkew: 4 }),
+      }),
+    );
+    const other = pod('other', {
+      labels: { team: 'red' },
+      ...spread({ labelSelector: { matchLabels: { team: 'red' } } }),
+    });
+    const leader = pod('leader', { labels: { app: 'leader' } });
+    const result = plan(packingInput({ pods: [leader, ...followers, other] }));
+    const followed = result.newNodeClaims.find(({ pods }) => pods.includes('default/leader'))!;
+    expect(followed.pods.filter((name) => /red|blue/.test(name))).toHaveLength(4);
+    expect(result.unschedulable).toHaveLength(2);
+  });
+
   test('pods that share a node are no more than a spread over zones lets into its zone', () => {
     const { affinity } = affinityTo('x', labels.hostname);
     const pods = podsOf(5, 'p', { ...x, affinity, ...spread({ maxSkew: 2 }) });
