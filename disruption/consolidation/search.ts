@@ -24,8 +24,8 @@ const singleUnits = 2_000;
 /** Savings below this are noise of the sums, dollars per hour. */
 const noise = 1e-9;
 
-/** Prices of fleets that differ by no more than this, as a share, are one. */
-const alike = 1e-6;
+/** A fleet this near, as a share, to the price that was planned is as planned: no replacement may save less of what it replaces. */
+const nearlyPlanned = 1.01;
 
 /**
  * What replacements must save of what they replace: pods are not moved for pennies. Pods that are evicted come again under other
@@ -99,7 +99,7 @@ class Search {
       // A node that is cheap for its size may be empty because nobody has moved there yet.
       this.removeEmpty(({ state }) => !plan.blueprint.filled.has(state));
       this.followTarget(plan);
-      const isReached = priceOf(this.alive()) <= plan.price * (1 + alike);
+      const isReached = priceOf(this.alive()) <= plan.price * nearlyPlanned;
       const after = this.commands.length;
       if (after === before) this.gather();
       this.polish();
