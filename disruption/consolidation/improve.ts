@@ -55,7 +55,7 @@ export function improve(
         const least = leastShare * priceOf(group.filter((node) => !launches.has(node)));
         const most = price - least;
         const outcome = simulation.attempt(group, {
-          search: { units: group.length < few ? 0 : unitsEach * group.length, near: most },
+          search: { units: group.length < few ? 0 : unitsEach * group.length, most },
           most,
           onlyForRest: group.length <= few && group.every((node) => launches.has(node)),
         });

@@ -279,7 +279,7 @@ class Search {
    */
   private evaluate(candidates: readonly FleetNode[], units: number): Decided | undefined {
     const most = priceOf(candidates);
-    const outcome = this.simulation.attempt(candidates, { search: { units }, most });
+    const outcome = this.simulation.attempt(candidates, { search: { units, most }, most });
     if (outcome === undefined) return undefined;
     const decided = this.decide(outcome);
     if (decided !== undefined) return decided;

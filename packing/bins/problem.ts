@@ -79,6 +79,6 @@ export interface BinSolution {
 /** How much work the search may do, in its own units; the clock never ends it, so equal inputs give equal results. */
 export interface Effort {
   readonly units: number;
-  /** Searches on only where what is built at first costs about this much: less will do, and much more will not come down to it. */
-  readonly near?: number;
+  /** What the packing is to cost less than: it is searched only where what is built at first comes near that. */
+  readonly most?: number;
 }

@@ -505,14 +505,14 @@ describe('solveBins on clusters', () => {
     expect(prices[2]).toBeLessThanOrEqual(prices[1]!);
   });
 
-  test('searches only near the price that is to be undercut', () => {
+  test('searches only where it may come below the price that it is to undercut', () => {
     const problem = realisticCase(2000, { apart: 0.3, seed: 11 });
     const built = solveBins(problem, { units: 0 });
     const searched = solveBins(problem, { units: 50_000 });
     expect(searched.price).toBeLessThan(built.price);
-    const near = (price: number): BinSolution => solveBins(problem, { units: 50_000, near: price });
-    expect(near(built.price * 0.99)).toEqual(searched);
-    expect(near(built.price * 0.95)).toEqual(built);
-    expect(near(built.price * 1.01)).toEqual(built);
+    const below = (most: number): BinSolution => solveBins(problem, { units: 50_000, most });
+    expect(below(built.price * 1.01)).toEqual(searched);
+    expect(below(built.price * 0.99)).toEqual(searched);
+    expect(below(built.price * 0.95)).toEqual(built);
   });
 });

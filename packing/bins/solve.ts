@@ -26,7 +26,7 @@ const farFromBound = 1.02;
 /** A packing by patterns up to this much dearer may end cheaper once it is searched. */
 const nearlyAsCheap = 1.01;
 
-/** How near, as a share, bins built one by one must come to `near` of the effort. */
+/** How near, as a share, bins built one by one must come to `most` of the effort. */
 const nearby = 1.03;
 
 /** A plan this near to its bound is not searched further. */
@@ -142,7 +142,7 @@ function pack(problem: BinProblem, compiled: Compiled, effort: Effort): Packed {
   };
   // Few large bins round less up where every size costs the same.
   if (best.price > bound * nearEnough) improve(new Builder(newMarket({ like: opener.market }), true));
-  const units = isHopeful(best, effort.near) ? effort.units : 0;
+  const units = isHopeful(best, effort.most) ? effort.units : 0;
   if (best.price > bound * nearEnough && opener.work * 4 < units) {
     improve(new Builder(newMarket({ like: opener.market })));
     const tight = tighten(problem, compiled, relaxation, units);
@@ -160,9 +160,9 @@ function pack(problem: BinProblem, compiled: Compiled, effort: Effort): Packed {
   return { stacks, filled, left, bound, units, missed, items: relaxation.items, afterOpen, worth: worth.resource };
 }
 
-/** Whether search may bring a packing below `near` that is not there yet. */
-function isHopeful({ price, missed }: Start, near: number | undefined): boolean {
-  return near === undefined || (missed === 0 && price >= near && price <= near * nearby);
+/** Whether search may bring a packing below `most`. */
+function isHopeful({ price, missed }: Start, most = Infinity): boolean {
+  return missed === 0 ? price <= most * nearby : most === Infinity;
 }
 
 interface Start {

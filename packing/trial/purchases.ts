@@ -54,7 +54,7 @@ export class Purchases {
   }
 
   private answer(parts: readonly Part[], limits: readonly PoolLimit[], search: Search): readonly Bought[] {
-    const how = search === 'one node' ? search : `${search.units} ${search.near}`;
+    const how = search === 'one node' ? search : `${search.units} ${search.most}`;
     const question = `${how} ${this.textOf(parts, limits)}`;
     let bought = this.known.get(question);
     if (bought === undefined) {
