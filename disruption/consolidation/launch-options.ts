@@ -35,6 +35,8 @@ const capacityOrder = ['reserved', 'spot', 'on-demand'];
 export class LaunchOptions {
   /** Whether some NodePool can launch spot at all. */
   readonly offersSpot: boolean;
+  /** By NodePool and requirements: the options that types are, which many claims share. */
+  private readonly known = new Map<string, (type: string) => Option | undefined>();
 
   constructor(
     private readonly launches: Launches,
@@ -71,16 +73,32 @@ export class LaunchOptions {
   private choicesFor(planned: PlannedClaim, allowsSpot: boolean): Choice {
     // Where spot runs out, a claim that is open to on-demand would become dearer: it must not be.
     const pinned = allowsSpot && this.capacityTypes(planned).includes('on-demand');
+    const optionOf = this.optionsUnder(planned, pinned);
     const options: Option[] = [];
-    for (const [name, all] of this.launches.waysOf(planned)) {
-      const ways = pinned ? all.filter(({ capacityType }) => capacityType !== 'on-demand') : all;
-      const [first] = ways;
-      if (first === undefined) continue;
-      const cheapest = ways.reduce((best, way) => (isBefore(way, best) ? way : best), first);
-      options.push({ name, cheapest, worst: worstPrice(ways) });
+    for (const type of planned.instanceTypes) {
+      const option = optionOf(type);
+      if (option !== undefined) options.push(option);
     }
     options.sort((a, b) => a.cheapest.price - b.cheapest.price || compareText(a.name, b.name));
     return { planned: pinned ? pinnedToSpot(planned) : planned, options };
+  }
+
+  private optionsUnder(
+    { nodePool, requirements }: PlannedClaim,
+    pinned: boolean,
+  ): (type: string) => Option | undefined {
+    const key = JSON.stringify([pinned, nodePool, requirements]);
+    let optionOf = this.known.get(key);
+    if (optionOf === undefined) {
+      const options = new Map<string, Option | undefined>();
+      const waysOf = this.launches.waysUnder({ nodePool, requirements });
+      optionOf = (type) => {
+        if (!options.has(type)) options.set(type, optionIn(type, waysOf(type), pinned));
+        return options.get(type);
+      };
+      this.known.set(key, optionOf);
+    }
+    return optionOf;
   }
 
   /** Whether the types left have fewer different values than the claim asks for (section 2.5). */
@@ -106,6 +124,15 @@ export class LaunchOptions {
     }
     return cut;
   }
+}
+
+/** The type as an option, of spot alone where claims are pinned to it; undefined where nothing of it is open. */
+function optionIn(name: string, all: readonly Way[], pinned: boolean): Option | undefined {
+  const ways = pinned ? all.filter(({ capacityType }) => capacityType !== 'on-demand') : all;
+  const [first] = ways;
+  if (first === undefined) return undefined;
+  const cheapest = ways.reduce((best, way) => (isBefore(way, best) ? way : best), first);
+  return { name, cheapest, worst: worstPrice(ways) };
 }
 
 const isBefore = (a: Way, b: Way): boolean => a.price < b.price || (a.price === b.price && a.zone < b.zone);

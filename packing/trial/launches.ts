@@ -39,9 +39,9 @@ export class Launches {
     return this.compiled.universe.rows.some((row) => row.capacityType === capacityType);
   }
 
-  /** By type, in the order of the list: the offerings that the claim leaves open. */
-  waysOf(claim: PlannedClaim): Map<string, readonly Way[]> {
-    const given = readRequirements(claim.requirements);
+  /** The offerings of a type that claims of this pool and these requirements leave open. */
+  waysUnder({ nodePool, requirements }: Pick<PlannedClaim, 'nodePool' | 'requirements'>): (type: string) => Way[] {
+    const given = readRequirements(requirements);
     const constraint = this.compiled.space.probe(given);
     const zone = given.get(labels.zone);
     const capacity = given.get(labels.capacityType);
@@ -51,22 +51,20 @@ export class Launches {
       if (known === undefined) open.set(profile, (known = satisfies(constraint, profile.values)));
       return known;
     };
-    const byType = this.rowsOf.get(claim.nodePool);
-    const ways = new Map<string, readonly Way[]>();
-    for (const name of claim.instanceTypes) {
-      const own: Way[] = [];
-      for (const row of byType?.get(name) ?? []) {
+    const byType = this.rowsOf.get(nodePool);
+    return (type) => {
+      const ways: Way[] = [];
+      for (const row of byType?.get(type) ?? []) {
         if (
           (zone === undefined || satisfiedBy(zone, row.zone)) &&
           (capacity === undefined || satisfiedBy(capacity, row.capacityType)) &&
           isOpen(row)
         ) {
-          own.push({ zone: row.zone, capacityType: row.capacityType, price: row.offering.price });
+          ways.push({ zone: row.zone, capacityType: row.capacityType, price: row.offering.price });
         }
       }
-      ways.set(name, own);
-    }
-    return ways;
+      return ways;
+    };
   }
 
   /** Whether these types have fewer different values than the claim's pool asks for (section 2.5). */
