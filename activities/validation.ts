@@ -1,5 +1,6 @@
 import type { Candidate, Decision } from '../workflows/messages.js';
 import type { NodeView } from '../disruption/candidates.js';
+import type { ConsolidationCommand } from '../disruption/consolidation/types.js';
 import { whyNotCandidate } from '../disruption/candidates.js';
 import { consolidatableAt, isEmpty } from '../disruption/emptiness.js';
 import { nodeViews, nameOf } from './cluster.js';
@@ -110,20 +111,25 @@ async function whyOtherwise(
     leastSavings,
     mostReplacements: most,
   };
-  const now = await deps.packer.reconsider(
-    input,
-    candidates.map(({ node }) => node),
-  );
+  const names = candidates.map(({ node }) => node);
+  const now = await deps.packer.reconsider(input, names);
   if (now === undefined) return 'taking it saves nothing any more, or its pods find no place';
   if (created.length === 0 && isOutdone(now, context)) return 'its pods would move to an empty node that may go itself';
   if (now.replacements.length > most) return `it would need ${now.replacements.length} new nodes now, not ${most}`;
   if (created.length > 0 || now.replacements.length < decision.replacements.length) return undefined;
-  const fits = decision.replacements.every(({ nodePool, types }) =>
+  if (fits(decision, now)) return undefined;
+  // By themselves they come to other nodes than as part of a larger plan.
+  const planned = await deps.packer.reconsider({ ...input, asPlanned: true }, names);
+  if (planned !== undefined && fits(decision, planned) && !isOutdone(planned, context)) return undefined;
+  return 'prices or offerings have changed: not every instance type planned would still do';
+}
+
+/** Whether the command replaces by nodes of which every type that was planned would do. */
+function fits({ replacements, typeLists }: Judged, now: ConsolidationCommand): boolean {
+  return replacements.every(({ nodePool, types }) =>
     now.replacements.some(
       (other) =>
-        other.nodePool === nodePool &&
-        (decision.typeLists[types] ?? []).every((name) => other.instanceTypes.includes(name)),
+        other.nodePool === nodePool && (typeLists[types] ?? []).every((name) => other.instanceTypes.includes(name)),
     ),
   );
-  return fits ? undefined : 'prices or offerings have changed: not every instance type planned would still do';
 }

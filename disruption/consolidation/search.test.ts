@@ -383,6 +383,22 @@ describe('a decision looked at again', () => {
     expect(again?.moves.map(({ to }) => to)).toEqual(['n1', 'n1', 'n1']);
   });
 
+  test('as planned, is what the cheapest fleet does with it', () => {
+    // Three pods fit a half, for 0.28; all nine a bulk, for 0.75.
+    const types = [type('half', 6, 24, od(0.28)), type('bulk', 18, 72, od(0.75)), huge];
+    const nodes = numbered(2, huge);
+    const pods = Array.from({ length: 9 }, (_, i) => pod(`web-${i}`, i < 3 ? 'n0' : 'n1', 2));
+    const all = { pools: [pool('default', { disruption: { budgets: [{ nodes: '1' }] } })], nodes, pods, types };
+    const [first] = run(all, { mostCommands: 1 }).commands;
+    const typesOf = (asPlanned: boolean): unknown =>
+      reconsider({ ...input(all), mostReplacements: 1, asPlanned }, first!.candidates)?.replacements.map(
+        ({ cheapest }) => cheapest.instanceType,
+      );
+    expect(first?.replacements.map(({ cheapest }) => cheapest.instanceType)).toEqual(['bulk']);
+    expect(typesOf(true)).toEqual(['bulk']);
+    expect(typesOf(false)).toEqual(['half']);
+  });
+
   test('tells of more where it cannot do with so few', () => {
     expect(launched({ mostReplacements: 0 })).toEqual(['small', 'small', 'small']);
   });

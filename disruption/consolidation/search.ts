@@ -123,7 +123,7 @@ class Search {
     const nodes = this.alive().filter(({ name, removable }) => removable && wanted.has(name));
     if (nodes.length < wanted.size) return undefined;
     this.aimBeside(nodes);
-    let outcome = this.evaluate(nodes, groupUnits);
+    let outcome = this.input.asPlanned === true ? undefined : this.evaluate(nodes, groupUnits);
     const most = this.input.mostReplacements ?? Infinity;
     if (outcome === undefined || outcome.launches.length > most) {
       if (outcome !== undefined) this.simulation.undo();
@@ -143,7 +143,9 @@ class Search {
     if (most > 0) {
       this.alive();
       const { blueprint } = makePlan(this.simulation, (outcome) => this.decide(outcome) !== undefined);
-      ways.push(() => this.simulation.follow(nodes, blueprint));
+      const follow = (): Outcome | undefined => this.simulation.follow(nodes, blueprint);
+      if (this.input.asPlanned === true) ways.unshift(follow);
+      else ways.push(follow);
       ways.push(() => this.simulation.attempt(nodes, { search: 'one node', most: priceOf(nodes) }));
     }
     for (const way of ways) {
