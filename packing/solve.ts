@@ -19,6 +19,7 @@ import { packIntoFew } from './place/few-bins.js';
 import { exclusionsOf } from './place/exclusions.js';
 import { Feasibility } from './place/feasibility.js';
 import { nodeStates, type NodeState } from './place/node-states.js';
+import { selectsOwn } from './place/host-rules.js';
 import { rebalance } from './place/rebalance.js';
 import { boundOfAll } from './place/whole-bound.js';
 import type { Member, Part } from './place/part.js';
@@ -34,11 +35,19 @@ import type { Blocker, Explanation, Plan, PlannedClaim, Unschedulable } from './
 /** Units of search after a first packing: in proportion to the pods, so that time is too. */
 const effortFor = (pods: number): Effort => ({ units: pods <= 500 ? 100_000 : Math.min(400_000, pods * 20) });
 
-/** Places everything: on nodes that exist, then on new ones. */
+/**
+ * Places everything: on nodes that exist, then on new ones. Where rules of topology left pods out of a small plan, pods that want to be
+ * with their like are tried in their turn too, not after all others, who may have taken every domain from them.
+ */
 export function solve(compiled: Compiled): Plan {
   const pass = new Pass(compiled);
   pass.run();
-  return pass.plan();
+  const plan = pass.plan();
+  if (!pass.isWorthAnother()) return plan;
+  const other = new Pass(compiled, { likeLast: false });
+  other.run();
+  const another = other.plan();
+  return another.unschedulable.length < plan.unschedulable.length ? another : plan;
 }
 
 /** The cheaper of what the search finds and of the fewest bins, which it can miss where there are few pods. */
@@ -86,7 +95,11 @@ class Pass {
   private chosen = false;
   private readonly free: readonly Float64Array[];
 
-  constructor(private readonly compiled: Compiled) {
+  constructor(
+    private readonly compiled: Compiled,
+    /** Whether pods that want to be with their like come after all others, as those do that want to be with others. */
+    private readonly order: { readonly likeLast: boolean } = { likeLast: true },
+  ) {
     this.feasibility = new Feasibility(compiled);
     this.nodes = nodeStates(compiled);
     this.free = this.nodes.map(({ free }) => Float64Array.from(free));
@@ -148,8 +161,34 @@ class Pass {
     return parts;
   }
 
-  private wantsCompany({ shape }: PodClass): boolean {
+  private wantsCompany(podClass: PodClass): boolean {
+    return this.order.likeLast ? this.wantsAnyone(podClass) : this.wantsOthers(podClass);
+  }
+
+  private wantsAnyone({ shape }: PodClass): boolean {
     return this.compiled.ladders[shape.index]!.some(({ affinity }) => affinity.length > 0);
+  }
+
+  private wantsOthers({ shape }: PodClass): boolean {
+    return this.compiled.ladders[shape.index]!.some((level) => {
+      const rules = this.book.of(shape, level);
+      return [...rules.affinity, ...rules.hostAffinity].some((group) => !selectsOwn(rules, group));
+    });
+  }
+
+  /** Whether the plan is small and leaves out pods that some type holds, while others want to be with their like. */
+  isWorthAnother(): boolean {
+    const { compiled, unplaced, feasibility } = this;
+    const isHeld = [...unplaced.keys()].some(
+      (podClass) =>
+        !compiled.invalid.has(podClass) &&
+        feasibility.holding(podClass, compiled.ladders[podClass.shape.index]!.at(-1)!).length > 0,
+    );
+    return (
+      isHeld &&
+      compiled.queue.reduce((sum, { pods }) => sum + pods.length, 0) <= mostSearched &&
+      compiled.queue.some((podClass) => this.wantsAnyone(podClass) && !this.wantsOthers(podClass))
+    );
   }
 
   /** Puts what it can of a class somewhere, relaxing rung by rung when that may be; what is left over is unplaced. */

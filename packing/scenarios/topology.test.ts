@@ -161,6 +161,19 @@ describe('spread', () => {
     expect(run('Ignore')).toEqual({ 'zone-a': 1, 'zone-b': 1 });
   });
 
+  test('pods that want to be with their like are placed though others would be everywhere before them', () => {
+    const shy = podsOf(3, 'shy', {
+      labels: { app: 'shy' },
+      ...awayFrom('x'),
+      ...spread({ labelSelector: app('shy') }),
+    });
+    const like = podsOf(4, 'like', { ...x, cpu: '2', ...affinityTo('x') });
+    const result = plan(packingInput({ pods: [...shy, ...like] }));
+    const placed = result.newNodeClaims.flatMap(({ pods }) => pods);
+    expect(placed.filter((name) => name.includes('like'))).toHaveLength(4);
+    expect(result.unschedulable.length).toBeLessThanOrEqual(1);
+  });
+
   test('pods of several kinds that share a node are together no more than a spread over hosts lets onto it', () => {
     const { affinity } = affinityTo('leader', labels.hostname);
     const followers = ['red', 'blue'].flatMap((team) =>
