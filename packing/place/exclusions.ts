@@ -2,6 +2,7 @@ import type { Cap } from '../bins/problem.js';
 import { portsClash, type HostPort } from '../compile/pod-key.js';
 import type { Group } from '../topology/groups.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
+import { selectsOwn } from './host-rules.js';
 import type { Part } from './part.js';
 
 /** How parts limit each other on one new node. */
@@ -14,6 +15,8 @@ export interface Exclusions {
 interface Reach {
   readonly owners: number[];
   readonly selected: number[];
+  /** Of parts whose pods share a node: those that are both, where there are more than one. */
+  readonly bundles: number[];
 }
 
 /** Rules of the host name and host ports, as caps on what one bin holds and as pairs that no bin holds both of. */
@@ -22,20 +25,25 @@ export function exclusionsOf(parts: readonly Part[], book: RuleBook): Exclusions
   const reaches = new Map<Group, Reach>();
   const reachOf = (group: Group): Reach => {
     let reach = reaches.get(group);
-    if (reach === undefined) reaches.set(group, (reach = { owners: [], selected: [] }));
+    if (reach === undefined) reaches.set(group, (reach = { owners: [], selected: [], bundles: [] }));
     return reach;
   };
   parts.forEach((part, item) => {
     const owned = new Set<Group>();
     const selected = new Set<Group>();
-    for (const { podClass, level } of part.members) {
+    const both = new Map<Group, number>();
+    for (const { podClass, level, pods } of part.members) {
       const rules: Rules = book.of(podClass.shape, level);
+      for (const group of rules.hostSpread) {
+        if (part.together && selectsOwn(rules, group)) both.set(group, (both.get(group) ?? 0) + pods.length);
+      }
       for (const group of rules.hostSpread) owned.add(group);
       for (const group of rules.hostAntiAffinity) owned.add(group);
       for (const group of rules.matched) if (group.hostname && group.kind !== 'affinity') selected.add(group);
     }
     for (const group of owned) reachOf(group).owners.push(item);
     for (const group of selected) reachOf(group).selected.push(item);
+    for (const [group, pods] of both) if (pods > 1) reachOf(group).bundles.push(item);
   });
   for (const [group, reach] of reaches) if (reach.owners.length > 0) addRule(exclusions, group, reach);
   addPorts(exclusions, parts);
@@ -44,12 +52,14 @@ export function exclusionsOf(parts: readonly Part[], book: RuleBook): Exclusions
 
 /**
  * Pods that a spread rule selects without having it may come last, as may pods that have it without being selected come
- * first: only those that are both limit each other. Anti-affinity holds both ways, whoever comes first.
+ * first: only those that are both limit each other. A cap counts a part whose pods share a node once, so that such a one with
+ * several of these comes with no other. Anti-affinity holds both ways, whoever comes first.
  */
-function addRule({ caps, conflicts }: Exclusions, group: Group, { owners, selected }: Reach): void {
+function addRule({ caps, conflicts }: Exclusions, group: Group, { owners, selected, bundles }: Reach): void {
   const isSelected = new Set(selected);
   const both = owners.filter((item) => isSelected.has(item));
   if (both.length > 0) caps.push({ items: Int32Array.from(both), max: group.kind === 'spread' ? group.maxSkew : 1 });
+  for (const bundle of bundles) for (const item of both) if (item !== bundle) conflicts.push([bundle, item]);
   if (group.kind === 'spread') return;
   const isBoth = new Set(both);
   for (const owner of owners) {
