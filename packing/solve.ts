@@ -19,9 +19,9 @@ import { packIntoFew } from './place/few-bins.js';
 import { exclusionsOf } from './place/exclusions.js';
 import { Feasibility } from './place/feasibility.js';
 import { nodeStates, type NodeState } from './place/node-states.js';
-import { selectsOwn } from './place/host-rules.js';
 import { rebalance } from './place/rebalance.js';
 import { boundOfAll } from './place/whole-bound.js';
+import { Wishes } from './place/wishes.js';
 import type { Member, Part } from './place/part.js';
 import { Board } from './refine/board.js';
 import { Search, type Loose } from './refine/search.js';
@@ -83,6 +83,7 @@ class Pass {
   private readonly book: RuleBook;
   private readonly ledger: Ledger;
   private readonly assigner: Assigner;
+  private readonly wishes: Wishes;
   private claims: OpenClaim[] = [];
   /** Whether pods were left over once their domains were decided. */
   private short = false;
@@ -110,6 +111,7 @@ class Pass {
     this.ledger = new Ledger(compiled, this.nodes);
     const owned = bindRunning(compiled, groups, this.book);
     countRunning(compiled, this.nodes, groups, this.ledger, owned);
+    this.wishes = new Wishes(compiled, this.book);
     this.assigner = new Assigner(compiled, this.feasibility, this.nodes, this.book, this.ledger);
   }
 
@@ -162,18 +164,7 @@ class Pass {
   }
 
   private wantsCompany(podClass: PodClass): boolean {
-    return this.order.likeLast ? this.wantsAnyone(podClass) : this.wantsOthers(podClass);
-  }
-
-  private wantsAnyone({ shape }: PodClass): boolean {
-    return this.compiled.ladders[shape.index]!.some(({ affinity }) => affinity.length > 0);
-  }
-
-  private wantsOthers({ shape }: PodClass): boolean {
-    return this.compiled.ladders[shape.index]!.some((level) => {
-      const rules = this.book.of(shape, level);
-      return [...rules.affinity, ...rules.hostAffinity].some((group) => !selectsOwn(rules, group));
-    });
+    return this.order.likeLast ? this.wishes.forAnyone(podClass) : this.wishes.forOthers(podClass);
   }
 
   /** Whether the plan is small and leaves out pods that some type holds, while others want to be with their like. */
@@ -187,7 +178,7 @@ class Pass {
     return (
       isHeld &&
       compiled.queue.reduce((sum, { pods }) => sum + pods.length, 0) <= mostSearched &&
-      compiled.queue.some((podClass) => this.wantsAnyone(podClass) && !this.wantsOthers(podClass))
+      compiled.queue.some((podClass) => this.wishes.forAnyone(podClass) && !this.wishes.forOthers(podClass))
     );
   }
 

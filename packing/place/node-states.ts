@@ -192,7 +192,7 @@ export function putDown(
   volumes: Volumes,
 ): void {
   for (let d = 0; d < demand.length; d++) node.free[d] = node.free[d]! - pods.length * demand[d]!;
-  const isRuled = rules.spread.length + rules.affinity.length > 0;
+  const isRuled = rules.spread.length + rules.affinity.length + rules.hostAffinity.length > 0;
   for (const pod of pods) {
     const landed = { podClass, rules, pod };
     node.pods.push(pod);

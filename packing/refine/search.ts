@@ -317,8 +317,8 @@ export class Search {
     const { ledger, compiled } = this.board.context;
     const found = new Map<string, number>();
     const look = (group: Group, own: boolean, domain: string | undefined): void => {
-      if (domain === undefined || group.hostname) return;
-      if (group.kind === 'affinity' && ledger.count(group, domain) === 0) found.set(`${group.index} ${domain}`, -1);
+      if (domain === undefined) return;
+      if (group.kind === 'affinity' && !ledger.hasCompany(group, domain)) found.set(`${group.index} ${domain}`, -1);
       if (group.kind === 'spread' && own && ledger.count(group, domain) - ledger.least(group) > group.maxSkew) {
         found.set(`${group.index} ${domain}`, ledger.least(group));
       }
@@ -327,19 +327,21 @@ export class Search {
     for (const draft of this.board.drafts) {
       const { values } = draft.profiles[0]!;
       for (const { rules } of draft.members) {
-        for (const group of [...rules.spread, ...rules.affinity]) {
-          const domain = values[compiled.space.find(group.key)!];
-          const text = `${group.index} ${domain ?? ''}`;
+        for (const group of [...rules.spread, ...rules.affinity, ...rules.hostAffinity]) {
+          const domain = group.hostname ? draft.host : values[compiled.space.find(group.key)!];
+          const own = selectsOwn(rules, group);
+          const text = `${group.index} ${own} ${domain ?? ''}`;
           if (seen.has(text)) continue;
           seen.add(text);
-          look(group, selectsOwn(rules, group), domain);
+          look(group, own, domain);
         }
       }
     }
-    for (const { kind, ruled } of this.board.context.nodes) {
+    for (const { kind, ruled, host } of this.board.context.nodes) {
       for (const { rules } of ruled ?? []) {
-        for (const group of [...rules.spread, ...rules.affinity]) {
-          look(group, selectsOwn(rules, group), kind.values[compiled.space.find(group.key)!]);
+        for (const group of [...rules.spread, ...rules.affinity, ...rules.hostAffinity]) {
+          const domain = group.hostname ? host : kind.values[compiled.space.find(group.key)!];
+          look(group, selectsOwn(rules, group), domain);
         }
       }
     }

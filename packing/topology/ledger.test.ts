@@ -115,6 +115,30 @@ describe('counts', () => {
     expect([ledger.count(rules.hostSpread[0]!, 'node-1'), ledger.total(rules.hostSpread[0]!)]).toEqual([2, 2]);
   });
 
+  test('say where pods with an affinity can have come to: not where those whom it selects all have it, but for the first', () => {
+    const affinity = {
+      podAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: [
+          { topologyKey: zone, labelSelector: { matchLabels: { app: 'web' } } },
+        ],
+      },
+    };
+    const follower = pod('follower', { labels: { app: 'web' }, affinity });
+    const plain = pod('plain', { labels: { app: 'web' } });
+    const { ledger, rulesOf, compiled } = topologyOf(packingInput({ pods: [follower, plain] }));
+    const [group] = rulesOf(follower).affinity;
+    const inZone = (name: string) => siteWith(compiled, { [zone]: name });
+    expect(ledger.hasCompany(group!, 'zone-a')).toBe(false);
+    ledger.record(rulesOf(follower), 2, inZone('zone-a'));
+    expect(ledger.hasCompany(group!, 'zone-a')).toBe(true);
+    ledger.record(rulesOf(plain), 1, inZone('zone-b'));
+    expect(['zone-a', 'zone-b', 'zone-c'].map((name) => ledger.hasCompany(group!, name))).toEqual([false, true, false]);
+    ledger.record(rulesOf(plain), 1, inZone('zone-a'));
+    expect(ledger.hasCompany(group!, 'zone-a')).toBe(true);
+    ledger.record(rulesOf(plain), -1, inZone('zone-a'));
+    expect(ledger.hasCompany(group!, 'zone-a')).toBe(false);
+  });
+
   test('leave out pods on nodes that the rule does not look at', () => {
     const critical = spreadPod({ nodeTaintsPolicy: 'Honor' }, { nodeSelector: { tier: 'critical' } });
     const other = pod('other', { labels: { app: 'web' } });

@@ -4,7 +4,7 @@ import { untolerated } from '../compile/tolerations.js';
 import type { Profile } from '../compile/universe.js';
 import type { NodeState } from '../place/node-states.js';
 import type { Group } from './groups.js';
-import type { Rules } from './rules.js';
+import { wants, type Rules } from './rules.js';
 
 /** How many pods there are in each domain of a rule. */
 interface Tally {
@@ -12,6 +12,8 @@ interface Tally {
   readonly selected: Map<string, number>;
   /** Pods that have the rule: who is selected keeps away from them under anti-affinity. */
   readonly owners: Map<string, number>;
+  /** Pods that an affinity selects and that do not have it themselves: they are there whoever else is. */
+  readonly anchors: Map<string, number>;
   total: number;
 }
 
@@ -47,7 +49,7 @@ export class Ledger {
   private tally(group: Group): Tally {
     let tally = this.tallies.get(group);
     if (tally === undefined) {
-      this.tallies.set(group, (tally = { selected: new Map(), owners: new Map(), total: 0 }));
+      this.tallies.set(group, (tally = { selected: new Map(), owners: new Map(), anchors: new Map(), total: 0 }));
     }
     return tally;
   }
@@ -75,6 +77,22 @@ export class Ledger {
     owners.set(domain, (owners.get(domain) ?? 0) + pods);
   }
 
+  addAnchor(group: Group, domain: string, pods: number): void {
+    const { anchors } = this.tally(group);
+    anchors.set(domain, (anchors.get(domain) ?? 0) + pods);
+  }
+
+  /**
+   * Whether pods with this affinity can have come to the domain: somebody is there who does not wait for them, or all whom it
+   * selects are there, so that one of them was the first.
+   */
+  hasCompany(group: Group, domain: string): boolean {
+    const tally = this.tallies.get(group);
+    if (tally === undefined) return false;
+    const count = tally.selected.get(domain) ?? 0;
+    return (tally.anchors.get(domain) ?? 0) > 0 || (count > 0 && count === tally.total);
+  }
+
   /**
    * Counts pods that were put on a site; negative counts take them away again. Of a node to be launched `isDecided` says
    * which topology keys do not stay open. A spread rule does not count what is on nodes that it does not look at.
@@ -82,7 +100,9 @@ export class Ledger {
   record(rules: Rules, pods: number, site: Site, isDecided: (key: string) => boolean = everyKey): void {
     for (const group of rules.matched) {
       const domain = this.domainAt(site, group, isDecided);
-      if (domain !== undefined && this.looksAt(group, site)) this.addSelected(group, domain, pods);
+      if (domain === undefined || !this.looksAt(group, site)) continue;
+      this.addSelected(group, domain, pods);
+      if (group.kind === 'affinity' && !wants(rules, group)) this.addAnchor(group, domain, pods);
     }
     for (const group of rules.keepsOff) {
       const domain = this.domainAt(site, group, isDecided);

@@ -112,3 +112,7 @@ function filterKeys({ filter }: Group): Set<string> {
   if (filter?.tolerations !== undefined) keys.add(labels.nodePool);
   return keys;
 }
+
+/** Whether pods with these rules want to be with those whom the affinity selects. */
+export const wants = ({ affinity, hostAffinity }: Rules, group: Group): boolean =>
+  affinity.includes(group) || hostAffinity.includes(group);

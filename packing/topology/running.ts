@@ -61,7 +61,9 @@ function countSelected(
 ): void {
   for (const group of groups) {
     const domain = domainIn(group);
-    if (domain !== undefined && looksAt(group, kind.values, kind.taints)) ledger.addSelected(group, domain, pods);
+    if (domain === undefined || !looksAt(group, kind.values, kind.taints)) continue;
+    ledger.addSelected(group, domain, pods);
+    if (group.kind === 'affinity') ledger.addAnchor(group, domain, pods);
   }
 }
 

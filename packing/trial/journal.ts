@@ -40,6 +40,13 @@ export class JournaledLedger extends Ledger {
     });
   }
 
+  override addAnchor(group: Group, domain: string, pods: number): void {
+    super.addAnchor(group, domain, pods);
+    this.journal?.note(() => {
+      super.addAnchor(group, domain, -pods);
+    });
+  }
+
   override addOwner(group: Group, domain: string, pods: number): void {
     super.addOwner(group, domain, pods);
     this.journal?.note(() => {

@@ -1,0 +1,39 @@
+import type { Compiled } from '../compiled.js';
+import type { PodClass } from '../compile/classes.js';
+import type { Group } from '../topology/groups.js';
+import { wants, type RuleBook } from '../topology/rules.js';
+import { selectsOwn } from './host-rules.js';
+
+/** Whom pods want to be near: required and preferred pod affinity. */
+export class Wishes {
+  private mixed: ReadonlySet<Group> | undefined;
+
+  constructor(
+    private readonly compiled: Compiled,
+    private readonly book: RuleBook,
+  ) {}
+
+  forAnyone({ shape }: PodClass): boolean {
+    return this.compiled.ladders[shape.index]!.some(({ affinity }) => affinity.length > 0);
+  }
+
+  /** Whether among those whom they want are pods that do not want the same. */
+  forOthers({ shape }: PodClass): boolean {
+    this.mixed ??= this.mixedGroups();
+    return this.compiled.ladders[shape.index]!.some((level) => {
+      const rules = this.book.of(shape, level);
+      return [...rules.affinity, ...rules.hostAffinity].some(
+        (group) => !selectsOwn(rules, group) || this.mixed!.has(group),
+      );
+    });
+  }
+
+  private mixedGroups(): Set<Group> {
+    const mixed = new Set<Group>();
+    for (const { shape } of this.compiled.queue) {
+      const rules = this.book.of(shape, this.compiled.ladders[shape.index]!.at(-1)!);
+      for (const group of rules.matched) if (group.kind === 'affinity' && !wants(rules, group)) mixed.add(group);
+    }
+    return mixed;
+  }
+}
