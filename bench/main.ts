@@ -32,6 +32,7 @@ const usualSizes: Readonly<Record<Kind, readonly number[]>> = {
   'realistic-nodes': [1000],
   preferences: [500],
   corner: [60],
+  revised: [60],
   extended: [60],
   cluster: [40, 100, 200],
   'varied-cluster': [40, 100],

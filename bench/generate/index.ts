@@ -4,6 +4,7 @@ import { clusterCase } from './cluster.js';
 import { cornerCase, extendedCase } from './corner.js';
 import { Random } from './random.js';
 import { realisticCase } from './realistic.js';
+import { revisedCase } from './revised.js';
 import { variedClusterCase } from './varied-cluster.js';
 
 export type { Case } from './case.js';
@@ -16,6 +17,8 @@ const generators = {
   'realistic-nodes': (random: Random, size: number) => realisticCase(random, size, Math.ceil(size / 2)),
   preferences: preferencesCase,
   corner: (random: Random, size: number) => cornerCase(random, size),
+  /** In the middle of rollouts. */
+  revised: revisedCase,
   /** With what Karpenter's peer does not model: `--no-peer`. */
   extended: extendedCase,
   /** For consolidation: `size` counts nodes. */

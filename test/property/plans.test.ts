@@ -34,6 +34,7 @@ const cases: readonly (readonly [kind: Kind, size: number, runs: number])[] = [
   ['realistic-nodes', 40, 6],
   ['preferences', 40, 5],
   ['corner', 40, 60],
+  ['revised', 40, 60],
   ['extended', 40, 40],
 ];
 
@@ -65,6 +66,14 @@ describe.each(cases)('plans for %s cases of %d pods', (kind, size, numRuns) => {
       { numRuns: Math.ceil(numRuns / 2) },
     );
   });
+});
+
+test.each<[rule: string, kind: Kind, size: number, seed: number]>([
+  ['a rule that some have without being selected hid those who are', 'revised', 60, 140],
+  ['pods that share a node came beside others of theirs', 'revised', 60, 285],
+])('broke a rule before: %s (%s of %d pods, seed %d)', (_, kind, size, seed) => {
+  const made = generate(kind, size, seed);
+  expect(judged(made, solved(made)).violations).toEqual([]);
 });
 
 describe('each corner trait alone', () => {
