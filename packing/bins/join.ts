@@ -60,10 +60,14 @@ class Joiner {
     const { price, offers } = this.compiled;
     const own = price[stack.offer]!;
     this.weigh([stack]);
+    const limit = this.copiesByCaps(stack.times);
+    if (limit < 2) return;
+    const ceiling = limit * own * alike;
     let most = 1;
     let best = -1;
     for (let offer = offers - 1; offer >= 0 && price[offer]! > own; offer--) {
-      const copies = this.copiesIn(offer, stack.times);
+      if (price[offer]! > ceiling) continue;
+      const copies = this.copiesIn(offer, limit);
       if (copies < 2 || copies < most || price[offer]! > copies * own * alike) continue;
       if (copies === most && price[offer]! >= price[best]!) continue;
       if (!this.admits(offer, stack.items) || !this.isAllowed(offer, [{ stack, copies }])) continue;
@@ -77,13 +81,21 @@ class Joiner {
 
   /** How many bins with what was weighed fit into one of `offer`, at most `times`. */
   private copiesIn(offer: number, times: number): number {
-    const { compiled, content, capUse } = this;
-    const { dims, capacity, capMax } = compiled;
+    const { compiled, content } = this;
+    const { dims, capacity } = compiled;
     let most = times;
     for (let d = 0; d < dims; d++) {
       const room = capacity[offer * dims + d]!;
       if (content[d]! * most > room) most = Math.floor(room / content[d]!);
     }
+    return most;
+  }
+
+  /** How many of them caps let into one bin, at most `times`. */
+  private copiesByCaps(times: number): number {
+    const { capUse } = this;
+    const { capMax } = this.compiled;
+    let most = times;
     for (let cap = 0; cap < capUse.length; cap++) {
       if (capUse[cap]! * most > capMax[cap]!) most = Math.floor(capMax[cap]! / capUse[cap]!);
     }
