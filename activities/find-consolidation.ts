@@ -156,9 +156,9 @@ async function searchInput(
   const rules = rulesByPool(context);
   const held: { nodePool: string; why: string }[] = [];
   const chains = new Map<string, string>();
-  const allowances = new Map<string, { Empty: number; Underutilized: number }>();
+  const allowances = new Map<string, Allowance>();
   // What goes next is looked for while those before are still on their way: it will have proved stable when its turn comes.
-  const limits = new Map<string, { Empty: number; Underutilized: number }>();
+  const limits = new Map<string, Allowance>();
   const leastSavings = new Map<string, { share: number; dollarsPerHour: number }>();
   for (const name of context.pools.keys()) {
     const allowed = (reason: DisruptionReason): number => allowedFor(context, name, reason).allowed;
@@ -204,11 +204,17 @@ async function searchInput(
 
 type Limits = NonNullable<ConsolidationInput['limits']>;
 
-const isClosed = (limit: { readonly Empty: number; readonly Underutilized: number } | undefined): boolean =>
+/** How many nodes of a NodePool may go, by reason. */
+interface Allowance {
+  readonly Empty: number;
+  readonly Underutilized: number;
+}
+
+const isClosed = (limit: Allowance | undefined): boolean =>
   limit !== undefined && limit.Underutilized === 0 && limit.Empty === 0;
 
 /** What the pool lets go at a time once those have gone that are on their way out. */
-function turnsOf(context: DisruptionContext, nodePool: string): { Empty: number; Underutilized: number } {
+function turnsOf(context: DisruptionContext, nodePool: string): Allowance {
   const { total, disrupting } = context.counts.get(nodePool) ?? { total: 0, disrupting: 0 };
   const count = { total: total - disrupting, disrupting: 0 };
   const of = (reason: DisruptionReason): number =>
@@ -233,10 +239,10 @@ function whyKept(
 
 function whyClosed(
   pool: string,
-  allowances: ReadonlyMap<string, { Empty: number; Underutilized: number }>,
+  allowances: ReadonlyMap<string, Allowance>,
   context: DisruptionContext,
 ): string | undefined {
-  if (!isClosed(allowances.get(pool) ?? { Empty: 1, Underutilized: 1 })) return undefined;
+  if (!isClosed(allowances.get(pool))) return undefined;
   return `${allowedFor(context, pool, 'Underutilized').ruledBy ?? 'what is disrupting already'} allows no more`;
 }
 

@@ -26,7 +26,7 @@ import type { Member, Part } from './place/part.js';
 import { Board } from './refine/board.js';
 import { Search, type Loose } from './refine/search.js';
 import { Groups } from './topology/groups.js';
-import { Ledger, siteOf } from './topology/ledger.js';
+import { Ledger } from './topology/ledger.js';
 import { RuleBook } from './topology/rules.js';
 import { bindRunning, countRunning } from './topology/running.js';
 import { Namespaces } from './topology/selectors.js';
@@ -264,7 +264,7 @@ class Pass {
         const there = waiting.get(podClass);
         if (there === undefined) waiting.set(podClass, [...rest]);
         else there.push(...rest);
-        this.forget(part, podClass, level, rest.length);
+        this.uncount(part.profiles[0]!, podClass, level, rest.length);
       }
     });
     if (full.size === 0) return [];
@@ -275,11 +275,6 @@ class Pass {
     if (this.exhausted.size > before) return list;
     for (const { podClass, pods } of list) this.giveUp(podClass, pods);
     return [];
-  }
-
-  /** Takes pods out of the counts again that found no node in the end. */
-  private forget(part: Part, podClass: PodClass, level: Level, pods: number): void {
-    this.uncount(part.profiles[0]!, podClass, level, pods);
   }
 
   plan(): Plan {
@@ -413,8 +408,7 @@ class Pass {
 
   /** Takes pods out of the counts again. Others with them may have pinned more keys than these were counted by. */
   private uncount(profile: Profile, podClass: PodClass, level: Level, pods: number): void {
-    const rules = this.book.of(podClass.shape, level);
-    this.ledger.record(rules, -pods, siteOf(profile), (key) => rules.keys.includes(key));
+    this.ledger.recordLaunch(this.book.of(podClass.shape, level), -pods, profile);
   }
 
   private giveUp(podClass: PodClass, pods: readonly Pod[]): void {

@@ -4,7 +4,7 @@ import type { PodClass } from '../compile/classes.js';
 import type { Profile } from '../compile/universe.js';
 import type { Volumes } from '../compile/volumes.js';
 import type { Group } from '../topology/groups.js';
-import { siteOf, type Ledger } from '../topology/ledger.js';
+import type { Ledger } from '../topology/ledger.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import { Cells, type Cell } from './cells.js';
 import { Company } from './company.js';
@@ -103,7 +103,7 @@ export class Assigner {
         this.putOn(node, podClass, rules, [pod]);
         continue;
       }
-      this.ledger.record(rules, 1, siteOf(cell.profiles[0]!), (key) => cell.domains.has(key));
+      this.ledger.recordLaunch(rules, 1, cell.profiles[0]!);
       const there = chosen.get(cell);
       if (there === undefined) chosen.set(cell, [pod]);
       else there.push(pod);

@@ -4,7 +4,7 @@ import { holdsOne } from '../compile/offers.js';
 import { portsClash } from '../compile/pod-key.js';
 import type { Profile } from '../compile/universe.js';
 import type { Group } from '../topology/groups.js';
-import { siteOf, type Ledger } from '../topology/ledger.js';
+import type { Ledger } from '../topology/ledger.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import type { Volumes } from '../compile/volumes.js';
 import type { Cells } from './cells.js';
@@ -146,10 +146,9 @@ export class Company {
   /** Counts pods of the class into the domains of the profile, at most `wanted` and as many as the rules let in; returns how many. */
   private admit(rules: Rules, profile: Profile, wanted: number): number {
     const { host } = this;
-    const site = siteOf(profile);
     let admitted = 0;
     while (admitted < wanted && host.allows(rules, (key) => this.valueOf(profile.values, key))) {
-      host.ledger.record(rules, 1, site, (key) => rules.keys.includes(key));
+      host.ledger.recordLaunch(rules, 1, profile);
       admitted++;
     }
     return admitted;

@@ -35,9 +35,9 @@ export function exclusionsOf(parts: readonly Part[], book: RuleBook): Exclusions
     for (const { podClass, level, pods } of part.members) {
       const rules: Rules = book.of(podClass.shape, level);
       for (const group of rules.hostSpread) {
+        owned.add(group);
         if (part.together && selectsOwn(rules, group)) both.set(group, (both.get(group) ?? 0) + pods.length);
       }
-      for (const group of rules.hostSpread) owned.add(group);
       for (const group of rules.hostAntiAffinity) owned.add(group);
       for (const group of rules.matched) if (group.hostname && group.kind !== 'affinity') selected.add(group);
     }

@@ -4,7 +4,7 @@ import type { PodClass } from '../compile/classes.js';
 import type { Universe } from '../compile/universe.js';
 import type { KeySpace } from '../compile/key-space.js';
 import type { Group } from '../topology/groups.js';
-import { siteOf, type Ledger } from '../topology/ledger.js';
+import type { Ledger } from '../topology/ledger.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import { selectsOwn } from './host-rules.js';
 import { takeOff, type NodeState } from './node-states.js';
@@ -55,7 +55,7 @@ export function rebalance(
           hostname || !rules.keys.includes(key) ? undefined : profile.values[space.find(key)!];
         while (member.pods.length > 0 && isBroken(rules, ledger, domainOf)) {
           giveUp(member.podClass, member.pods.splice(-1));
-          ledger.record(rules, -1, siteOf(profile), (key) => rules.keys.includes(key));
+          ledger.recordLaunch(rules, -1, profile);
           changed = true;
         }
       }

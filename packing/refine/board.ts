@@ -517,8 +517,7 @@ export class Board {
   }
 
   private record(draft: Draft, { rules }: Standing, pods: number): void {
-    const site = siteOf(draft.profiles[0]!, draft.host);
-    this.context.ledger.record(rules, pods, site, (key) => rules.keys.includes(key));
+    this.context.ledger.recordLaunch(rules, pods, draft.profiles[0]!, draft.host);
   }
 
   private meet(a: readonly Profile[], b: readonly Profile[]): readonly Profile[] {

@@ -29,6 +29,9 @@ export function siteOf({ values, pool }: Profile, host?: string): Site {
   return { host, kind: { values, taints: pool.taints } };
 }
 
+/** What pods count for, and whom they want to be near. */
+type Counting = Pick<Rules, 'matched' | 'keepsOff' | 'affinity' | 'hostAffinity'>;
+
 const everyKey = (): boolean => true;
 
 /**
@@ -97,7 +100,7 @@ export class Ledger {
    * Counts pods that were put on a site; negative counts take them away again. Of a node to be launched `isDecided` says
    * which topology keys do not stay open. A spread rule does not count what is on nodes that it does not look at.
    */
-  record(rules: Rules, pods: number, site: Site, isDecided: (key: string) => boolean = everyKey): void {
+  record(rules: Counting, pods: number, site: Site, isDecided: (key: string) => boolean = everyKey): void {
     for (const group of rules.matched) {
       const domain = this.domainAt(site, group, isDecided);
       if (domain === undefined || !this.looksAt(group, site)) continue;
@@ -108,6 +111,11 @@ export class Ledger {
       const domain = this.domainAt(site, group, isDecided);
       if (domain !== undefined) this.addOwner(group, domain, pods);
     }
+  }
+
+  /** Counts pods for which something is to be launched of this profile: of its keys those that the rules decide. */
+  recordLaunch(rules: Rules, pods: number, profile: Profile, host?: string): void {
+    this.record(rules, pods, siteOf(profile, host), (key) => rules.keys.includes(key));
   }
 
   private domainAt(

@@ -114,5 +114,5 @@ function filterKeys({ filter }: Group): Set<string> {
 }
 
 /** Whether pods with these rules want to be with those whom the affinity selects. */
-export const wants = ({ affinity, hostAffinity }: Rules, group: Group): boolean =>
+export const wants = ({ affinity, hostAffinity }: Pick<Rules, 'affinity' | 'hostAffinity'>, group: Group): boolean =>
   affinity.includes(group) || hostAffinity.includes(group);

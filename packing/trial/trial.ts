@@ -13,6 +13,7 @@ import { capacityOf, poolLimits } from '../place/limits.js';
 import { hostRoom } from '../place/host-rules.js';
 import { nodeStates, roomFor, type NodeState } from '../place/node-states.js';
 import type { Part } from '../place/part.js';
+import { Wishes } from '../place/wishes.js';
 import { Groups } from '../topology/groups.js';
 import { RuleBook, type Rules } from '../topology/rules.js';
 import { bindRunning, countRunning } from '../topology/running.js';
@@ -53,6 +54,7 @@ export class Trial {
   private readonly compiled: Compiled;
   private readonly feasibility: Feasibility;
   private readonly book: RuleBook;
+  private readonly wishes: Wishes;
   private readonly ledger: JournaledLedger;
   private readonly limits: PoolLimit[];
   private readonly purchases: Purchases;
@@ -79,6 +81,7 @@ export class Trial {
     const namespaces = new Set(objects.pods.map(({ metadata }) => metadata.namespace ?? 'default'));
     const groups = new Groups(this.compiled.labelKeys, new Namespaces(objects.namespaces, namespaces));
     this.book = new RuleBook(groups, this.compiled);
+    this.wishes = new Wishes(this.compiled, this.book);
     this.purchases = new Purchases(this.compiled, this.book);
     this.launches = new Launches(this.compiled);
     this.ledger = new JournaledLedger(this.compiled, states);
@@ -211,7 +214,7 @@ export class Trial {
     );
     const company: [PodClass, readonly Pod[]][] = [];
     for (const [podClass, pods] of ordered) {
-      if (this.wantsCompany(podClass)) company.push([podClass, pods]);
+      if (this.wishes.forAnyone(podClass)) company.push([podClass, pods]);
       else if (!this.placeClass(podClass, pods, launching, parts)) return false;
     }
     return company.every(([podClass, pods]) => this.placeClass(podClass, pods, launching, parts));
@@ -374,10 +377,6 @@ export class Trial {
   private pickiness(podClass: PodClass): number {
     const { hostAntiAffinity, hostSpread } = this.rulesOf(podClass);
     return hostAntiAffinity.length + hostSpread.length;
-  }
-
-  private wantsCompany({ shape }: PodClass): boolean {
-    return this.compiled.ladders[shape.index]!.some(({ affinity }) => affinity.length > 0);
   }
 
   private placeClass(podClass: PodClass, pods: readonly Pod[], launching: boolean, parts: Part[]): boolean {
