@@ -224,8 +224,15 @@ async function comeUp(path: string, attempt = 1): Promise<TestWorkflowEnvironmen
   }
 }
 
-/** Whether neither a workflow task nor an activity waits for its answer. */
-const isIdle = (history: History): boolean => isAnswered(history) && unansweredActivities(history.events ?? []) === 0;
+/**
+ * Whether neither a workflow task nor an activity waits for its answer, nor does the server for one: what was cancelled between
+ * two attempts counts there as in flight for ever, though the history says that it ended.
+ */
+const isIdle = (history: History): boolean =>
+  isAnswered(history) && unansweredActivities(history.events ?? []) === 0 && !wasCancelled(history.events ?? []);
+
+const wasCancelled = (events: NonNullable<History['events']>): boolean =>
+  events.some((event) => isThere(event.activityTaskCancelRequestedEventAttributes));
 
 /** Whether no workflow task waits for its answer. */
 function isAnswered({ events }: History): boolean {
