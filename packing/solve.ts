@@ -111,6 +111,7 @@ class Pass {
     this.ledger = new Ledger(compiled, this.nodes);
     const owned = bindRunning(compiled, groups, this.book);
     countRunning(compiled, this.nodes, groups, this.ledger, owned);
+    this.ledger.begin();
     this.wishes = new Wishes(compiled, this.book);
     this.assigner = new Assigner(compiled, this.feasibility, this.nodes, this.book, this.ledger);
   }

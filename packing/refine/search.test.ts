@@ -207,6 +207,45 @@ describe('pods on nodes that exist are placed anew where that leaves fewer out',
   });
 });
 
+describe('pods that come in turn are placed together where they could not be in any order', () => {
+  test('those who want to be together begin on a node of their own, before one that is too small for them has one of their app', () => {
+    const types = [instanceType('small', { cpu: 2, price: 0.1 }), instanceType('large', { cpu: 8, price: 0.4 })];
+    const together = {
+      podAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: [
+          { labelSelector: { matchLabels: { app: 'web' } }, topologyKey: labels.hostname },
+        ],
+      },
+    };
+    const pods = [
+      ...podsOf(3, 'together', { cpu: '1900m', labels: { app: 'web' }, affinity: together }),
+      pod('alone', { cpu: '500m', labels: { app: 'web' }, nodeSelector: { [labels.instanceType]: 'small' } }),
+    ];
+    const result = plan(packingInput({ pods }, { types }));
+    expect(result.unschedulable).toEqual([]);
+    expect(result.newNodeClaims.map(({ pods: there }) => there.length).sort()).toEqual([1, 3]);
+  });
+
+  test('those who spread go before one that their spread counts and that does not', () => {
+    const types = [instanceType('only', { cpu: 4, zones: ['zone-a', 'zone-b'] })];
+    const topologySpreadConstraints = [
+      {
+        maxSkew: 2,
+        minDomains: 3,
+        topologyKey: zone,
+        whenUnsatisfiable: 'DoNotSchedule' as const,
+        labelSelector: { matchLabels: { app: 'web' } },
+      },
+    ];
+    const pods = [
+      pod('free', { cpu: '2', labels: { app: 'web' } }),
+      ...podsOf(5, 'spread', { cpu: '1', labels: { app: 'web' }, topologySpreadConstraints }),
+    ];
+    const result = plan(packingInput({ pods }, { types }));
+    expect(result.unschedulable.map(({ pod: name }) => name)).toEqual([expect.stringMatching(/spread/)]);
+  });
+});
+
 describe('preferred anti-affinity', () => {
   test('keeps only the pods that prefer it away, though all are placed anew: the others do not leave their preferred zone', () => {
     const types = [

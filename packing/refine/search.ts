@@ -29,6 +29,9 @@ interface Guest {
 const mostGuests = 6;
 /** Pods on nodes that exist that are placed anew all together. */
 const mostMoved = 400;
+/** Rounds in which those left out go first, while none comes of it; and work for them. */
+const mostComplaints = 30;
+const complaintUnits = 100_000;
 
 /** What plans are compared by: pods left out count most, those of buffers less, then the price, then the nodes. */
 interface Score {
@@ -36,6 +39,14 @@ interface Score {
   readonly buffers: number;
   readonly price: number;
   readonly nodes: number;
+}
+
+/** Rules that do not hold as counts are. */
+interface Broken {
+  /** With the least count of each; affinity has none. */
+  readonly wrong: ReadonlyMap<string, number>;
+  /** They hold if pods come one after the other: those who have the rule before those whom it selects besides. */
+  readonly inTurn: ReadonlySet<string>;
 }
 
 interface Effort {
@@ -53,7 +64,9 @@ export class Search {
   private state = 0x9e3779b9;
   private score: Score;
   /** What did not hold after the last change that was made lasting. */
-  private brokenBefore: ReadonlyMap<string, number> | undefined;
+  private brokenBefore: Broken | undefined;
+  /** How often pods of the class were left out; they go first. */
+  private readonly complaints = new Map<PodClass, number>();
 
   constructor(
     private readonly board: Board,
@@ -148,6 +161,13 @@ export class Search {
       const nodes = board.berths.occupied();
       if (nodes.length > 0 && podsOn(nodes) <= mostMoved) this.attempt({ drafts: board.drafts, nodes }, taste, false);
     }
+    this.lookAround(end, enough);
+    while (this.favourLeft(board.work + complaintUnits)) this.lookAround(board.work + units, enough);
+  }
+
+  /** Takes few nodes at a time away until nothing has come of it for long. */
+  private lookAround(end: number, enough: () => boolean): void {
+    const { board } = this;
     let idle = 0;
     const mostIdle = 40 + 20 * (board.drafts.length + board.berths.occupied().length);
     while (board.work < end && !enough() && board.drafts.length + this.left.length > 0 && idle < mostIdle) {
@@ -155,6 +175,25 @@ export class Search {
       idle = this.attempt(this.pick(), taste, this.next() % 3 > 0) ? 0 : idle + 1;
       board.work += 20;
     }
+  }
+
+  /** Places everything anew again and again, those first that were most often left out, until nobody is. */
+  private favourLeft(end: number): boolean {
+    const { board } = this;
+    const before = this.left.length;
+    const tastes = this.tastes();
+    let left = this.left;
+    for (let idle = 0; idle < mostComplaints && this.left.length > 0 && board.work < end; idle++) {
+      for (const podClass of new Set(left.map((each) => each.podClass))) {
+        this.complaints.set(podClass, (this.complaints.get(podClass) ?? 0) + 1);
+      }
+      const nodes = board.berths.occupied();
+      const area = podsOn(nodes) <= mostMoved ? { drafts: board.drafts, nodes } : board;
+      left = this.replace(area, tastes[idle % tastes.length]!, false);
+      if (this.accept(left)) idle = -1;
+    }
+    this.complaints.clear();
+    return this.left.length < before;
   }
 
   /** Puts the pods of two drafts in one wherever that costs no more: equal prices prefer fewer nodes. */
@@ -250,8 +289,13 @@ export class Search {
     return [...chosen];
   }
 
-  /** Takes the drafts, and the pods on these nodes, away and places all that and what is left out anew; whether that is better. */
-  private attempt({ drafts = [], nodes = [] }: Area, taste: Taste, mixed: boolean): boolean {
+  /** Takes the area away and places all that and what is left out anew; whether that is better. */
+  private attempt(area: Area, taste: Taste, mixed: boolean): boolean {
+    return this.accept(this.replace(area, taste, mixed));
+  }
+
+  /** Takes the drafts, and the pods on these nodes, away and places all that and what is left out anew. Gives those left out. */
+  private replace({ drafts = [], nodes = [] }: Area, taste: Taste, mixed: boolean): Loose[] {
     const { board } = this;
     this.brokenBefore ??= this.broken();
     const loose = [...this.left];
@@ -267,17 +311,16 @@ export class Search {
         board.berths.take(node, landed);
       }
     }
-    const left = this.insertAll(this.inOrder(loose, mixed), ({ podClass, pod, mostRung }) =>
+    return this.insertAll(this.inOrder(loose, mixed), ({ podClass, pod, mostRung }) =>
       board.insert(podClass, pod, mostRung, taste),
     );
-    return this.accept(left);
   }
 
   /** Makes what was done lasting where it is better, and takes it back otherwise. */
   private accept(left: Loose[]): boolean {
     const { board, brokenBefore } = this;
     const score = this.scoreOf(left);
-    if (!isBetter(score, this.score) || this.breaksMore(brokenBefore!)) {
+    if (!isBetter(score, this.score) || this.breaksMore(brokenBefore!, isFuller(score, this.score))) {
       board.undo();
       return false;
     }
@@ -288,7 +331,7 @@ export class Search {
     return true;
   }
 
-  /** Largest first, company last; now and then smallest first, or in any order. */
+  /** Those that were left out first, then largest first, company last; now and then smallest first, or in any order. */
   private inOrder(loose: readonly Loose[], mixed: boolean): Loose[] {
     const { compiled } = this.board.context;
     const rank = new Map(compiled.queue.map((podClass, i) => [podClass, i]));
@@ -300,9 +343,10 @@ export class Search {
     };
     const later = ({ podClass: { shape } }: Loose): number =>
       compiled.ladders[shape.index]!.some(({ affinity }) => affinity.length > 0) ? 1 : 0;
+    const complaints = ({ podClass }: Loose): number => this.complaints.get(podClass) ?? 0;
     return loose
-      .map((each, i) => ({ each, i, key: key(each), later: later(each) }))
-      .sort((a, b) => a.later - b.later || a.key - b.key || a.i - b.i)
+      .map((each, i) => ({ each, i, complaints: complaints(each), key: key(each), later: later(each) }))
+      .sort((a, b) => b.complaints - a.complaints || a.later - b.later || a.key - b.key || a.i - b.i)
       .map(({ each }) => each);
   }
 
@@ -313,14 +357,20 @@ export class Search {
   }
 
   /** Spread and affinity that do not hold as counts are now, with the least count of each. */
-  private broken(): Map<string, number> {
+  private broken(): Broken {
     const { ledger, compiled } = this.board.context;
-    const found = new Map<string, number>();
+    const wrong = new Map<string, number>();
+    const inTurn = new Set<string>();
     const look = (group: Group, own: boolean, domain: string | undefined): void => {
       if (domain === undefined) return;
-      if (group.kind === 'affinity' && !ledger.hasCompany(group, domain)) found.set(`${group.index} ${domain}`, -1);
+      const text = `${group.index} ${domain}`;
+      if (group.kind === 'affinity' && !ledger.hasCompany(group, domain)) {
+        if (ledger.mayBegin(group, domain)) inTurn.add(text);
+        else wrong.set(text, -1);
+      }
       if (group.kind === 'spread' && own && ledger.count(group, domain) - ledger.least(group) > group.maxSkew) {
-        found.set(`${group.index} ${domain}`, ledger.least(group));
+        if (ledger.keepsSkewInTurn(group, domain)) inTurn.add(text);
+        else wrong.set(text, ledger.least(group));
       }
     };
     const seen = new Set<string>();
@@ -345,16 +395,17 @@ export class Search {
         }
       }
     }
-    return found;
+    return { wrong, inTurn };
   }
 
-  /** Whether something does not hold that held before, or holds less. */
-  private breaksMore(before: ReadonlyMap<string, number>): boolean {
-    for (const [text, least] of this.broken()) {
-      const known = before.get(text);
+  /** Whether something does not hold that held before, or holds less; what holds in turn is worth it where fewer pods are left out. */
+  private breaksMore(before: Broken, isWorthIt: boolean): boolean {
+    const { wrong, inTurn } = this.broken();
+    for (const [text, least] of wrong) {
+      const known = before.wrong.get(text);
       if (known === undefined || known < 0 || least < known) return true;
     }
-    return false;
+    return !isWorthIt && [...inTurn].some((text) => !before.inTurn.has(text) && !before.wrong.has(text));
   }
 
   /** Xorshift: the same numbers for the same problem. */
@@ -399,9 +450,11 @@ function guestsOf(board: Board, host: Draft | NodeState): Guest[] {
   });
 }
 
+/** Whether more pods have a place. */
+const isFuller = (a: Score, b: Score): boolean => (a.left === b.left ? a.buffers < b.buffers : a.left < b.left);
+
 function isBetter(a: Score, b: Score): boolean {
-  if (a.left !== b.left) return a.left < b.left;
-  if (a.buffers !== b.buffers) return a.buffers < b.buffers;
+  if (a.left !== b.left || a.buffers !== b.buffers) return isFuller(a, b);
   if (Math.abs(a.price - b.price) > 1e-9) return a.price < b.price;
   return a.nodes < b.nodes;
 }

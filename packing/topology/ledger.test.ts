@@ -139,6 +139,50 @@ describe('counts', () => {
     expect(ledger.hasCompany(group!, 'zone-a')).toBe(false);
   });
 
+  test('say where the first with an affinity may have been, though others came elsewhere later: nowhere where some run', () => {
+    const affinity = {
+      podAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: [
+          { topologyKey: zone, labelSelector: { matchLabels: { app: 'web' } } },
+        ],
+      },
+    };
+    const follower = pod('follower', { labels: { app: 'web' }, affinity });
+    const plain = pod('plain', { labels: { app: 'web' } });
+    const { ledger, rulesOf, compiled } = topologyOf(packingInput({ pods: [follower, plain] }));
+    const [group] = rulesOf(follower).affinity;
+    const put = (own: Pod, name: string): void => ledger.record(rulesOf(own), 1, siteWith(compiled, { [zone]: name }));
+    ledger.begin();
+    expect(ledger.mayBegin(group!, 'zone-a')).toBe(false);
+    put(plain, 'zone-b');
+    put(follower, 'zone-a');
+    expect([ledger.hasCompany(group!, 'zone-a'), ledger.mayBegin(group!, 'zone-a')]).toEqual([false, true]);
+    put(follower, 'zone-c');
+    expect(ledger.mayBegin(group!, 'zone-a')).toBe(false);
+    put(plain, 'zone-c');
+    expect(ledger.mayBegin(group!, 'zone-a')).toBe(true);
+    ledger.begin();
+    expect(ledger.mayBegin(group!, 'zone-a')).toBe(false);
+  });
+
+  test('keep a skew in turn where those without the rule come after those who have it and after those who run', () => {
+    const own = spreadPod();
+    const plain = pod('plain', { labels: { app: 'web' } });
+    const { ledger, group, compiled, rules } = ledgerFor(own, { others: [plain] });
+    const { rulesOf } = topologyOf(packingInput({ pods: [own, plain] }));
+    const matched = { ...rulesOf(plain), matched: rules.matched };
+    const inZone = siteWith(compiled, { [zone]: 'zone-a' });
+    ledger.record(rules, 1, inZone);
+    ledger.record(matched, 2, inZone);
+    expect(ledger.count(group, 'zone-a')).toBe(3);
+    expect(ledger.keepsSkewInTurn(group, 'zone-a')).toBe(true);
+    ledger.record(rules, 1, inZone);
+    expect(ledger.keepsSkewInTurn(group, 'zone-a')).toBe(false);
+    ledger.record(rules, -1, inZone);
+    ledger.begin();
+    expect(ledger.keepsSkewInTurn(group, 'zone-a')).toBe(false);
+  });
+
   test('leave out pods on nodes that the rule does not look at', () => {
     const critical = spreadPod({ nodeTaintsPolicy: 'Honor' }, { nodeSelector: { tier: 'critical' } });
     const other = pod('other', { labels: { app: 'web' } });

@@ -12,9 +12,11 @@ interface Tally {
   readonly selected: Map<string, number>;
   /** Pods that have the rule: who is selected keeps away from them under anti-affinity. */
   readonly owners: Map<string, number>;
-  /** Pods that an affinity selects and that do not have it themselves: they are there whoever else is. */
-  readonly anchors: Map<string, number>;
+  /** Pods that the rule selects and that do not have it themselves: they wait for nobody. Of a spread rule without those that run. */
+  readonly free: Map<string, number>;
   total: number;
+  /** Whether pods that run are among them. */
+  begun: boolean;
 }
 
 /** Where pods are put: a node that exists, or what is to be launched for them. */
@@ -30,7 +32,7 @@ export function siteOf({ values, pool }: Profile, host?: string): Site {
 }
 
 /** What pods count for, and whom they want to be near. */
-type Counting = Pick<Rules, 'matched' | 'keepsOff' | 'affinity' | 'hostAffinity'>;
+type Counting = Pick<Rules, 'matched' | 'keepsOff' | 'affinity' | 'hostAffinity' | 'spread' | 'hostSpread'>;
 
 const everyKey = (): boolean => true;
 
@@ -52,7 +54,10 @@ export class Ledger {
   private tally(group: Group): Tally {
     let tally = this.tallies.get(group);
     if (tally === undefined) {
-      this.tallies.set(group, (tally = { selected: new Map(), owners: new Map(), anchors: new Map(), total: 0 }));
+      this.tallies.set(
+        group,
+        (tally = { selected: new Map(), owners: new Map(), free: new Map(), total: 0, begun: false }),
+      );
     }
     return tally;
   }
@@ -80,9 +85,9 @@ export class Ledger {
     owners.set(domain, (owners.get(domain) ?? 0) + pods);
   }
 
-  addAnchor(group: Group, domain: string, pods: number): void {
-    const { anchors } = this.tally(group);
-    anchors.set(domain, (anchors.get(domain) ?? 0) + pods);
+  addFree(group: Group, domain: string, pods: number): void {
+    const { free } = this.tally(group);
+    free.set(domain, (free.get(domain) ?? 0) + pods);
   }
 
   /**
@@ -93,7 +98,34 @@ export class Ledger {
     const tally = this.tallies.get(group);
     if (tally === undefined) return false;
     const count = tally.selected.get(domain) ?? 0;
-    return (tally.anchors.get(domain) ?? 0) > 0 || (count > 0 && count === tally.total);
+    return (tally.free.get(domain) ?? 0) > 0 || (count > 0 && count === tally.total);
+  }
+
+  /**
+   * Whether the first of those with this affinity may have been in the domain, although others whom it selects are elsewhere: those
+   * came later then. It may where nobody runs and no second domain would have needed a first one.
+   */
+  mayBegin(group: Group, domain: string): boolean {
+    const tally = this.tallies.get(group);
+    if (tally === undefined || tally.begun || !tally.selected.get(domain)) return false;
+    for (const [other, count] of tally.selected) {
+      if (other !== domain && count > 0 && (tally.free.get(other) ?? 0) === 0) return false;
+    }
+    return true;
+  }
+
+  /** Whether a spread rule holds there for those who have it if other pods that it selects come after them. */
+  keepsSkewInTurn(group: Group, domain: string): boolean {
+    const free = this.tallies.get(group)?.free.get(domain) ?? 0;
+    return this.count(group, domain) - free - this.least(group) <= group.maxSkew;
+  }
+
+  /** What was counted so far runs: it was there before everybody of the pass. */
+  begin(): void {
+    for (const [group, tally] of this.tallies) {
+      tally.begun = tally.total > 0;
+      if (group.kind === 'spread') tally.free.clear();
+    }
   }
 
   /**
@@ -105,7 +137,7 @@ export class Ledger {
       const domain = this.domainAt(site, group, isDecided);
       if (domain === undefined || !this.looksAt(group, site)) continue;
       this.addSelected(group, domain, pods);
-      if (group.kind === 'affinity' && !wants(rules, group)) this.addAnchor(group, domain, pods);
+      if (group.kind !== 'antiAffinity' && !wants(rules, group)) this.addFree(group, domain, pods);
     }
     for (const group of rules.keepsOff) {
       const domain = this.domainAt(site, group, isDecided);

@@ -113,6 +113,8 @@ function filterKeys({ filter }: Group): Set<string> {
   return keys;
 }
 
-/** Whether pods with these rules want to be with those whom the affinity selects. */
-export const wants = ({ affinity, hostAffinity }: Pick<Rules, 'affinity' | 'hostAffinity'>, group: Group): boolean =>
-  affinity.includes(group) || hostAffinity.includes(group);
+type Wishes = Pick<Rules, 'affinity' | 'hostAffinity' | 'spread' | 'hostSpread'>;
+
+/** Whether the affinity or the spread rule is among these rules. */
+export const wants = ({ affinity, hostAffinity, spread, hostSpread }: Wishes, group: Group): boolean =>
+  affinity.includes(group) || hostAffinity.includes(group) || spread.includes(group) || hostSpread.includes(group);

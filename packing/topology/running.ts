@@ -46,4 +46,4 @@ export function countRunning(
 }
 
 /** Running pods are there whomever they wanted to be near. */
-const nothing = { matched: [], keepsOff: [], affinity: [], hostAffinity: [] };
+const nothing = { matched: [], keepsOff: [], affinity: [], hostAffinity: [], spread: [], hostSpread: [] };

@@ -40,10 +40,10 @@ export class JournaledLedger extends Ledger {
     });
   }
 
-  override addAnchor(group: Group, domain: string, pods: number): void {
-    super.addAnchor(group, domain, pods);
+  override addFree(group: Group, domain: string, pods: number): void {
+    super.addFree(group, domain, pods);
     this.journal?.note(() => {
-      super.addAnchor(group, domain, -pods);
+      super.addFree(group, domain, -pods);
     });
   }
 

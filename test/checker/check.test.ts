@@ -500,6 +500,18 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: [],
     },
     {
+      says: 'who wants its host begins before who wants its zone, on another host',
+      objects: [pool, app('p1', affinity(zoneKey)), app('p2', affinity(hostnameKey))],
+      plan: plan(apart(['a', 'a'])),
+      breaks: [],
+    },
+    {
+      says: 'two apps that wait for each other',
+      objects: [pool, app('p1', affinity(zoneKey, 'db')), app('p2', affinity(zoneKey), 'db')],
+      plan: plan([claim({ pods: ['p1', 'p2'] })]),
+      breaks: ['pod-affinity'],
+    },
+    {
       says: 'nobody to follow',
       objects: [pool, app('p1', affinity(zoneKey, 'db'))],
       plan: plan([claim({ pods: ['p1'] })]),

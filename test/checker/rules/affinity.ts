@@ -16,24 +16,31 @@ interface Group {
   total: number;
 }
 
-interface Unit {
+interface Spot {
   readonly podClass: PodClass;
   readonly node: FinalNode;
+}
+
+interface Unit extends Spot {
   readonly group: Group;
 }
+
+/** Ways to begin that are tried, in all. */
+const mostWays = 500;
 
 /**
  * Required pod affinity over the final placement. The scheduler lets a pod in where a selected pod is already, or, while
  * there is none anywhere, anywhere if it selects itself. So the question is whether some order of binding gets every pod
- * in: running pods first, then each group begun once, then pods without affinity. What stays out is a violation; the
- * commonest is a group begun in two domains, or on two claims whose domain is still open.
+ * in: running pods first, then each group begun once, then pods without affinity; who begins may shut another group out, so
+ * that other beginnings are tried then. What stays out is a violation; the commonest is a group begun in two domains, or on
+ * two claims whose domain is still open.
  */
 export function checkAffinity(placement: Placement): Violation[] {
   const groups = new Map<string, Group>();
   const selectedBy = new Map<PodClass, Group[]>();
-  const free: { podClass: PodClass; node: FinalNode }[] = [];
-  let waiting: Unit[] = [];
-  const running: { podClass: PodClass; node: FinalNode }[] = [];
+  const free: Spot[] = [];
+  const waiting: Unit[] = [];
+  const running: Spot[] = [];
   const spots = spotsByClass(placement);
   for (const [podClass, at] of spots) {
     const terms = podClass.spec.affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
@@ -51,45 +58,15 @@ export function checkAffinity(placement: Placement): Violation[] {
       [...groups.values()].filter((group) => group.selects(podClass)),
     );
   }
-  const admit = (unit: { podClass: PodClass; node: FinalNode }): void => {
-    for (const group of selectedBy.get(unit.podClass) ?? []) {
-      group.total++;
-      for (const key of tokens(group, unit.node)) group.there.set(key, (group.there.get(key) ?? 0) + 1);
-    }
-  };
-  const settle = (): void => {
-    for (let changed = true; changed;) {
-      const before = waiting.length;
-      waiting = waiting.filter((unit) => {
-        if (!supported(unit)) return true;
-        admit(unit);
-        return false;
-      });
-      changed = waiting.length < before;
-    }
-  };
-  const beginGroups = (): void => {
-    for (let next = beginner(waiting, free); next !== undefined; next = beginner(waiting, free)) {
-      admit(next);
-      const begun = next;
-      waiting = waiting.filter((unit) => unit !== begun);
-      settle();
-    }
-  };
-  running.forEach(admit);
-  settle();
-  beginGroups();
-  free.forEach(admit);
-  settle();
-  beginGroups();
-  return waiting.map(({ podClass, node, group }) => ({
+  const order = new Order((podClass) => selectedBy.get(podClass) ?? []);
+  running.forEach((unit) => order.admit(unit, 1));
+  return order.leastLeft(waiting, free).map(({ podClass, node, group }) => ({
     rule: 'pod-affinity',
     node: node.name,
     pod: podClass.example,
-    message:
-      group.total > 0
-        ? `the pods that its affinity wants are in another ${group.terms.map((term) => term.topologyKey).join(', ')}`
-        : 'no pod that its affinity wants is anywhere, and it does not select itself',
+    message: [...selectedBy.values()].some((selecting) => selecting.includes(group))
+      ? `the pods that its affinity wants are in another ${group.terms.map((term) => term.topologyKey).join(', ')}`
+      : 'no pod that its affinity wants is anywhere, and it does not select itself',
   }));
 }
 
@@ -129,30 +106,81 @@ function supported({ group, node }: Unit): boolean {
   });
 }
 
-/** Whom to let begin its group: where most of the group is, rather not where pods without affinity will hold it anyway. */
-function beginner(
-  waiting: readonly Unit[],
-  free: readonly { podClass: PodClass; node: FinalNode }[],
-): Unit | undefined {
-  const able = waiting.filter(
-    ({ group, podClass, node }) =>
-      group.total === 0 && group.selects(podClass) && tokens(group, node).length === group.terms.length,
-  );
-  const first = able[0];
-  if (first === undefined) return undefined;
-  const group = first.group;
-  const held = new Set(
-    free.filter(({ podClass }) => group.selects(podClass)).map(({ node }) => tokens(group, node).join()),
-  );
-  const size = new Map<string, number>();
-  const mine = able.filter((unit) => unit.group === group);
-  for (const unit of mine) {
-    const at = tokens(group, unit.node).join();
-    size.set(at, (size.get(at) ?? 0) + 1);
+/** Looks for an order in which everybody gets in. */
+class Order {
+  private ways = 0;
+
+  constructor(private readonly selectedBy: (podClass: PodClass) => readonly Group[]) {}
+
+  /** Counts the pod where it is, or with -1 no longer. */
+  admit({ podClass, node }: Spot, times: 1 | -1): void {
+    for (const group of this.selectedBy(podClass)) {
+      group.total += times;
+      for (const key of tokens(group, node)) {
+        const count = (group.there.get(key) ?? 0) + times;
+        if (count > 0) group.there.set(key, count);
+        else group.there.delete(key);
+      }
+    }
   }
-  const score = (unit: Unit): number => {
-    const at = tokens(group, unit.node).join();
-    return (size.get(at) ?? 0) - (held.has(at) ? 1e9 : 0);
-  };
-  return mine.reduce((best, unit) => (score(unit) > score(best) ? unit : best), first);
+
+  /** Who stays out in the best of the orders that were tried. */
+  leastLeft(waiting: readonly Unit[], free: readonly Spot[]): readonly Unit[] {
+    const { admitted, rest } = this.settle(waiting);
+    let best = rest;
+    const ways: (readonly Spot[])[] = beginners(rest, free).map((unit) => [unit]);
+    if (free.length > 0) ways.push(free);
+    for (const way of ways) {
+      if (best.length === 0 || this.ways++ >= mostWays) break;
+      way.forEach((spot) => this.admit(spot, 1));
+      const others = way === free ? rest : rest.filter((unit) => unit !== way[0]);
+      const left = this.leastLeft(others, way === free ? [] : free);
+      if (left.length < best.length) best = left;
+      way.forEach((spot) => this.admit(spot, -1));
+    }
+    admitted.forEach((unit) => this.admit(unit, -1));
+    return best;
+  }
+
+  /** Lets in who is supported, until nobody more is. */
+  private settle(waiting: readonly Unit[]): { admitted: readonly Unit[]; rest: readonly Unit[] } {
+    const admitted: Unit[] = [];
+    let rest = waiting;
+    for (let changed = true; changed;) {
+      const before = rest.length;
+      rest = rest.filter((unit) => {
+        if (!supported(unit)) return true;
+        this.admit(unit, 1);
+        admitted.push(unit);
+        return false;
+      });
+      changed = rest.length < before;
+    }
+    return { admitted, rest };
+  }
+}
+
+/**
+ * Who may begin a group, one for each of its domains: first where most of the group is, last where pods without affinity will
+ * hold it anyway.
+ */
+function beginners(waiting: readonly Unit[], free: readonly Spot[]): Unit[] {
+  const byGroup = new Map<Group, Map<string, { readonly unit: Unit; size: number }>>();
+  for (const unit of waiting) {
+    const { group, podClass, node } = unit;
+    const at = tokens(group, node);
+    if (group.total > 0 || !group.selects(podClass) || at.length < group.terms.length) continue;
+    const sites = byGroup.get(group) ?? new Map<string, { readonly unit: Unit; size: number }>();
+    byGroup.set(group, sites);
+    const site = sites.get(at.join()) ?? { unit, size: 0 };
+    site.size++;
+    sites.set(at.join(), site);
+  }
+  return [...byGroup].flatMap(([group, sites]) => {
+    const held = new Set(
+      free.filter(({ podClass }) => group.selects(podClass)).map(({ node }) => tokens(group, node).join()),
+    );
+    const score = ([at, { size }]: [string, { size: number }]): number => size - (held.has(at) ? 1e9 : 0);
+    return [...sites].sort((a, b) => score(b) - score(a)).map(([, { unit }]) => unit);
+  });
 }
