@@ -64,7 +64,7 @@ const nearEnough = 1.005;
 
 /** Plans of up to so many pods are searched as a whole. */
 const mostSearched = 400;
-const searchUnits = 150_000;
+const searchUnits = 600_000;
 /** Of search for pods left over, whatever the size of the plan, and for nodes that may as well be one. */
 const roomUnits = 50_000;
 /** Pods left over that are tried again one by one, in all and of one class. */
