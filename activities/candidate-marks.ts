@@ -1,11 +1,13 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { taints } from '../api/labels.js';
 import { conditionOf, isTrue, withoutCondition } from '../core/conditions.js';
-import type { Candidate, ClaimRef, RunningDisruption } from '../workflows/messages.js';
+import type { Candidate, ClaimRef } from '../workflows/messages.js';
 import { managedClaims, nodeOf } from './cluster.js';
+import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from './deps.js';
 import { identityOf } from './labels-of.js';
 import { setConditions } from './launch.js';
+import { steerPods } from './steering.js';
 import { taintNode } from './termination.js';
 import { updateClaim, updateNode } from './writes.js';
 
@@ -70,8 +72,9 @@ async function untaint(deps: ActivityDeps, claim: ClaimRef, node: string): Promi
 /** Section 4.1: a taint whose disruption nobody runs is taken off. */
 export async function releaseStrays(
   deps: ActivityDeps,
-  running: readonly RunningDisruption[],
+  { running, isSteering = false }: Parameters<DisruptionActivities['releaseStrays']>[0],
 ): Promise<{ released: string[] }> {
+  if (!isSteering) await steerPods(deps, { targets: [], steered: [] });
   const held = new Set(running.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
   const released: string[] = [];
   for (const claim of managedClaims(deps)) {

@@ -424,6 +424,20 @@ export interface DisruptionActivities {
   /** What a move has really saved by now; changes nothing but metrics, the log and an event. */
   measureMove(input: { move: FinishedMove; afterMs: number }): Promise<SavingsMeasured>;
   untaintCandidates(input: { candidates: readonly Pick<Candidate, 'claim' | 'node'>[] }): Promise<void>;
-  /** Frees nodes that a disruption left tainted when it was cut off (section 4.1). */
-  releaseStrays(input: { running: readonly RunningDisruption[] }): Promise<{ readonly released: readonly string[] }>;
+  /**
+   * Frees nodes that a disruption left tainted when it was cut off (section 4.1); of soft taints as well, unless moves are
+   * being steered.
+   */
+  releaseStrays(input: {
+    readonly running: readonly RunningDisruption[];
+    readonly isSteering?: boolean;
+  }): Promise<{ readonly released: readonly string[] }>;
+  /**
+   * Keeps new pods, softly, off nodes that are none of these (names of nodes or claims); off none when there are no targets.
+   * `steered` is what the call before gave back.
+   */
+  steerPods(input: {
+    readonly targets: readonly string[];
+    readonly steered: readonly string[];
+  }): Promise<{ readonly steered: readonly string[] }>;
 }

@@ -24,6 +24,8 @@ export interface Finding {
   readonly replacements: readonly PlannedClaim[];
   readonly moves: readonly { readonly pod: string; readonly to: string }[];
   readonly alternatives: readonly { readonly nodes: string; readonly why: string }[];
+  /** Whether evicted pods are to be steered to where they are meant to go. */
+  readonly steers?: boolean;
   /** How long the decision has still to prove stable, milliseconds; otherwise as long as its method asks. */
   readonly validationMs?: number;
 }
@@ -53,6 +55,8 @@ export function record(
   const { reason, method, candidates, replacements, moves, validationMs } = finding;
   const pools = [...new Set(candidates.map(({ nodePool }) => nodePool))];
   const asked = strictest(pools.map(rules), reason);
+  // Of more targets than the record names the others would be taken for nodes to stay away from.
+  const steers = finding.steers === true && moves.length > 0 && targetCount(moves) <= targetsKept;
   const { claims, typeLists } = claimPlans(replacements, podNamesKept);
   const priceBefore = candidates.reduce((sum, { pricePerHour }) => sum + pricePerHour, 0);
   const priceAfter = replacements.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
@@ -70,6 +74,7 @@ export function record(
     targets: targetsOf(moves, context.views),
     ...(asked.policy === undefined ? {} : { policy: asked.policy }),
     ...(asked.approval === undefined ? {} : { approval: asked.approval }),
+    ...(steers ? { steers } : {}),
   };
   const then = asked.recommendOnly
     ? `recommended alone: DisruptionPolicy ${asked.policy ?? ''} says mode: Recommend`
@@ -92,6 +97,8 @@ export function record(
     recommendOnly: asked.recommendOnly,
   };
 }
+
+const targetCount = (moves: Finding['moves']): number => new Set(moves.map(({ to }) => to)).size;
 
 /** Nodes that are there already and take pods in. */
 function targetsOf(moves: Finding['moves'], views: DisruptionContext['views']): Decision['targets'] {

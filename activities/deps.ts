@@ -22,6 +22,8 @@ export interface ActivityDeps {
   readonly now: () => number;
   /** How long a node with pods on their way is left alone, milliseconds (section 2.10). */
   readonly nominationMs: number;
+  /** Whether other nodes are softly tainted while a consolidation drains (STEER_PODS). */
+  readonly steerPods: boolean;
   /** Whether kube-scheduler is told which node the plan put a pod on (NOMINATE_PODS). */
   readonly nominatePods: boolean;
 }

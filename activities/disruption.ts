@@ -6,6 +6,7 @@ import { explainNode } from './explain-node.js';
 import { Finder } from './find-disruptions.js';
 import { measureMove } from './measure-move.js';
 import { decideSlots } from './slots.js';
+import { steerPods } from './steering.js';
 import { withFailures } from './to-failure.js';
 import { validateCandidates } from './validation.js';
 
@@ -21,6 +22,7 @@ export function createDisruptionActivities(deps: ActivityDeps): DisruptionActivi
     publishDisruption: (input) => publishDisruption(deps, input),
     taintCandidates: ({ reason, candidates }) => taintCandidates(deps, reason, candidates),
     untaintCandidates: ({ candidates }) => untaintCandidates(deps, candidates),
-    releaseStrays: ({ running }) => releaseStrays(deps, running),
+    releaseStrays: (input) => releaseStrays(deps, input),
+    steerPods: (input) => steerPods(deps, input),
   });
 }

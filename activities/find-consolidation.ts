@@ -105,6 +105,7 @@ export async function findConsolidation(
   return {
     findings: commands.map((command) => ({
       ...findingOf(command, result, context),
+      steers: deps.steerPods,
       validationMs: last.standing.restOf(command.candidates, context.now),
     })),
     held,

@@ -107,6 +107,19 @@ describe('findDisruptions', () => {
     expect(found.details?.decisions[0]?.then).toBe('carried out');
   });
 
+  test('says whether pods are steered to where they are meant to go', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    const [on] = (await find()).commands;
+    expect(on?.decision?.steers).toBe(true);
+
+    Object.assign(world.deps, { steerPods: false });
+    activities = createDisruptionActivities(world.deps);
+    const [off] = (await find()).commands;
+    expect(off?.decision?.podCount).toBeGreaterThan(0);
+    expect(off?.decision).not.toHaveProperty('steers');
+  });
+
   test('a node that pods were planned onto by its claim, while it was still to come, is none to go', async () => {
     putNode('a', []);
     const until = world.clock.now + 20_000;

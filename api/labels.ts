@@ -53,6 +53,8 @@ export const finalizers = {
 export const taints = {
   disrupted: { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' },
   unregistered: { key: 'karpenter.sh/unregistered', effect: 'NoExecute' },
+  /** Keeps nobody away: kube-scheduler takes other nodes where there are any, while pods of a drained one come anew. */
+  steer: { key: 'stowage.dev/steer', effect: 'PreferNoSchedule' },
 } as const;
 
 export const capacityTypes = ['reserved', 'spot', 'on-demand'] as const;

@@ -63,6 +63,9 @@ const fields = {
   NOMINATE_PODS: flagThat('true').describe(
     'tell kube-scheduler which new node the plan put a pod on (status.nominatedNodeName)',
   ),
+  STEER_PODS: flagThat('true').describe(
+    'while a consolidation drains nodes, taint other nodes softly (PreferNoSchedule), so that its pods go where they are meant to',
+  ),
   PREFERENCE_POLICY: z.enum(['Respect', 'Ignore']).default('Respect').describe('whether preferences count'),
   MIN_VALUES_POLICY: z.enum(['Strict', 'BestEffort']).default('Strict').describe('what unmet minValues do'),
   AWS_FEATURE_GATES: z

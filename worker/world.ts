@@ -76,6 +76,7 @@ export function createWorld(settings: Settings): World {
     now: () => Date.now(),
     nominationMs: nominationMsOf(settings),
     nominatePods: settings.NOMINATE_PODS,
+    steerPods: settings.STEER_PODS,
     identity,
     close: async () => {
       await Promise.race([events.idle(), new Promise((resolve) => setTimeout(resolve, 2000).unref())]);

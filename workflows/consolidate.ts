@@ -1,5 +1,6 @@
 import {
   CancellationScope,
+  condition,
   getExternalWorkflowHandle,
   log,
   ParentClosePolicy,
@@ -11,7 +12,7 @@ import { workflowIds } from '../core/ids.js';
 import { workflowNow } from './clock.js';
 import type { measureSavings } from './measure-savings.js';
 import type { Candidate, ConsolidateInput, ConsolidateResult, Decision } from './messages.js';
-import { disruptionFinishedSignal, nominatedSignal, searchAttributes } from './messages.js';
+import { disruptionFinishedSignal, nominatedSignal, searchAttributes, steeredSignal, steerSignal } from './messages.js';
 import { dollars, factsOf, summaryOf } from './move-text.js';
 import { isAborted, Oversight, withReason } from './oversight.js';
 import { endNode } from './node-end.js';
@@ -22,6 +23,8 @@ import { ReplacementLaunches } from './replacement-launches.js';
 
 const validationMs = 15_000;
 const minutes = 60_000;
+/** Evictions wait no longer for other nodes to be tainted: without that pods are placed as well, if less well. */
+const steeredWithinMs = 2_000;
 /** Section 4.12: how long replacements may take, by how many nodes are on their way out. */
 const launchMsPerNode = 80;
 
@@ -131,6 +134,7 @@ class Consolidation {
     if (decision !== undefined && decision.replacements.length > 0) await this.launch(decision, leaving);
     await oversight.gate({ release: () => this.release(), restore: () => this.restore(leaving) });
     oversight.passPointOfNoReturn();
+    if (decision?.steers === true) await this.steer(decision);
     return this.drain(this.marked);
   }
 
@@ -254,6 +258,17 @@ class Consolidation {
     const valid = this.input.decision === undefined ? leaving : await this.validate(names);
     await this.mark(valid);
     if (names.length > 0) await this.launches.mark(nodesOf(valid), workflowNow() + 10 * minutes);
+  }
+
+  /** Pods that are evicted come anew wherever kube-scheduler likes best: that is to be where they are meant to go. */
+  private async steer(decision: Decision): Promise<void> {
+    const { workflowId } = workflowInfo();
+    const targets = this.targets(decision).map(({ node }) => node);
+    let isSteered = false;
+    setHandler(steeredSignal, () => void (isSteered = true));
+    const disrupt = getExternalWorkflowHandle(workflowIds.disrupt(this.input.cluster));
+    const isTold = await tell(() => disrupt.signal(steerSignal, { workflowId, targets }));
+    if (isTold) await condition(() => isSteered, steeredWithinMs, { summary: 'pods to be steered' });
   }
 
   private async drain(leaving: readonly Candidate[]): Promise<ConsolidateResult> {

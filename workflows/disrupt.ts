@@ -52,6 +52,7 @@ import {
   searchAttributes,
   slotRequestSignal,
   slotReturnedSignal,
+  steerSignal,
   whyNotQuery,
   whyNotUpdate,
 } from './messages.js';
@@ -62,6 +63,7 @@ import { Progress } from './progress.js';
 import { activitiesOf } from './proxies.js';
 import { isStartedAlready, tell } from './relations.js';
 import { SlotBook, withoutSlot } from './slot-book.js';
+import { Steering } from './steering.js';
 
 const eventsPerRun = 4000;
 /** Changes come in flocks: look once for all of them. */
@@ -81,14 +83,17 @@ const chainPauseMs = 24 * 3_600_000;
 export async function disrupt(input: DisruptInput): Promise<never> {
   const run = new DisruptRun(input);
   await run.releaseStrays();
+  void run.steering.follow();
   while (!run.due()) {
     await run.pass();
   }
   if (!allHandlersFinished()) await condition(allHandlersFinished);
+  if (run.steering.isBusy) await condition(() => !run.steering.isBusy);
   return continueAsNew<typeof disrupt>({ ...input, carried: run.state() });
 }
 
 class DisruptRun {
+  readonly steering: Steering;
   private readonly activities;
   private readonly progress: Progress;
   private readonly pauses: Pauses;
@@ -107,6 +112,7 @@ class DisruptRun {
   constructor(private readonly input: DisruptInput) {
     const { cluster, carried } = input;
     this.activities = activitiesOf(cluster);
+    this.steering = new Steering(this.activities.kube, carried?.steering);
     this.nominations = carried?.nominations ?? [];
     this.pauses = new Pauses(carried?.pauses);
     this.running = carried?.running ?? [];
@@ -133,11 +139,21 @@ class DisruptRun {
 
   state(): DisruptState {
     const { nominations, running, departures, memory } = this;
-    return { nominations, pauses: this.pauses.all, running, requests: this.book.waiting, departures, memory };
+    const steering = this.steering.state;
+    return {
+      nominations,
+      pauses: this.pauses.all,
+      running,
+      requests: this.book.waiting,
+      departures,
+      memory,
+      ...(steering === undefined ? {} : { steering }),
+    };
   }
 
   async releaseStrays(): Promise<void> {
-    await this.activities.kube.releaseStrays({ running: this.running });
+    const isSteering = this.steering.state !== undefined;
+    await this.activities.kube.releaseStrays({ running: this.running, ...(isSteering ? { isSteering } : {}) });
   }
 
   /** Waits for a change, lets go who may go, looks for what else may, and starts it. */
@@ -167,6 +183,7 @@ class DisruptRun {
     setHandler(clusterChangedSignal, () => void (this.changed = true));
     setHandler(nominatedSignal, (nodes) => this.nominate(nodes));
     setHandler(disruptionFinishedSignal, (finished) => this.finish(finished));
+    setHandler(steerSignal, (move) => this.steering.begin(move));
     setHandler(slotRequestSignal, (request) => {
       this.book.take(request);
       this.changed = true;
@@ -238,6 +255,7 @@ class DisruptRun {
       if (await tell(() => getExternalWorkflowHandle(workflowId).signal(holdSignal, held))) continue;
       this.running = this.running.filter((other) => other.workflowId !== workflowId);
       this.askedAt.delete(workflowId);
+      this.steering.end(workflowId);
     }
   }
 
@@ -348,6 +366,7 @@ class DisruptRun {
 
   private finish(finished: DisruptionFinished): void {
     const { workflowId } = finished;
+    this.steering.end(workflowId);
     const ended = this.running.filter((one) => one.slot === undefined && one.workflowId === workflowId);
     this.running = this.running.filter((one) => !ended.includes(one));
     const candidates = ended.flatMap((one) => one.candidates);

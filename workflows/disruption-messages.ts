@@ -26,6 +26,24 @@ export interface DisruptState {
   readonly departures?: readonly Departure[];
   /** What moves did to nodes lately. */
   readonly memory?: readonly NodeMemory[];
+  readonly steering?: SteeringState;
+}
+
+/** A move that drains nodes, and the nodes or claims that their pods are meant for. */
+export interface MoveTargets {
+  readonly workflowId: string;
+  readonly targets: readonly string[];
+}
+
+export interface SteeredMove extends MoveTargets {
+  /** Milliseconds of the epoch: no longer than that. */
+  readonly until: number;
+}
+
+export interface SteeringState {
+  readonly moves: readonly SteeredMove[];
+  /** Nodes that have the soft taint. */
+  readonly steered: readonly string[];
 }
 
 /** What is remembered of a node that moves concerned, so that none is moved for nothing. */
@@ -167,6 +185,10 @@ export interface DisruptionFinished {
   readonly targets?: readonly { readonly node: string; readonly nodePool: string }[];
 }
 
+/** A move begins to drain; it ends with `disruptionFinished`. */
+export const steerSignal = defineSignal<[MoveTargets]>('steer');
+/** The answer to it: kube-scheduler knows by now, or soon will. */
+export const steeredSignal = defineSignal('steered');
 /** Something changed that may make a node removable. */
 export const clusterChangedSignal = defineSignal('clusterChanged');
 /** Pods were planned onto these nodes: leave them alone until then (section 2.10). */
@@ -242,6 +264,8 @@ export interface Decision {
   /** The DisruptionPolicy that rules, and what of it makes this wait for a person. */
   readonly policy?: string;
   readonly approval?: ApprovalAsked;
+  /** Whether other nodes are softly tainted while these are drained; absent from what older builds decided. */
+  readonly steers?: boolean;
 }
 
 export interface ConsolidateInput {

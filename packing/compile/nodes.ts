@@ -12,7 +12,7 @@ export interface NodeView {
   readonly node?: Node;
   readonly claim?: NodeClaim;
   readonly labels: Readonly<Record<string, string>>;
-  /** Taints that keep pods away for good: those of a start-up that is under way are left out (section 2.4). */
+  /** Taints that keep pods away for good: those of a start-up or of a drain that is under way are left out (section 2.4). */
   readonly taints: readonly Taint[];
   readonly initialized: boolean;
   /** Being deleted, or assumed gone: takes no pods, and its own pods need a place. */
@@ -127,7 +127,7 @@ const ephemeral: readonly { readonly key: string; readonly effect: string }[] = 
 const cordoned: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
 function lastingTaints(node: Node, claim: NodeClaim | undefined, initialized: boolean): readonly Taint[] {
-  const given = node.spec?.taints ?? [];
+  const given = (node.spec?.taints ?? []).filter(({ key }) => key !== knownTaints.steer.key);
   const isMarked = given.some(({ key }) => key === cordoned.key);
   const taints = node.spec?.unschedulable === true && !isMarked ? [...given, cordoned] : given;
   if (initialized) return taints;

@@ -91,6 +91,7 @@ export async function createActivityWorld(): Promise<ActivityWorld> {
       now,
       nominationMs: 20_000,
       nominatePods: true,
+      steerPods: true,
     },
     synced: () =>
       cache.until(

@@ -155,6 +155,7 @@ function depsWith(nominatePods: boolean): ActivityDeps {
     now: () => Date.now(),
     nominationMs: 20_000,
     nominatePods,
+    steerPods: true,
   } as unknown as ActivityDeps;
 }
 

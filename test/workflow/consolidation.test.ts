@@ -106,6 +106,56 @@ describe('consolidation with replacements', () => {
     expect(activities.calls.findIndex(({ name }) => name === 'beginTermination')).toBeGreaterThan(synced);
   });
 
+  describe('steering', () => {
+    const steering = { ...replacing, steers: true };
+    const steps = ['awaitNode', 'syncNode', 'steerPods', 'beginTermination', 'drainNode'];
+
+    test('other nodes are tainted before anything is evicted, and freed when all is done', async () => {
+      await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+
+      const handle = await start({ decision: steering });
+
+      const { replacements } = await handle.result();
+      expect(replacements).toHaveLength(1);
+      await rig.until(() => activities.callsOf('steerPods').length === 2);
+      expect(activities.inputsOf('steerPods')).toEqual([
+        { targets: ['node-c', ...replacements], steered: [] },
+        { targets: [], steered: ['node-beside'] },
+      ]);
+      const order = activities.callsOf().filter((name) => steps.includes(name));
+      expect(order.indexOf('steerPods')).toBeLessThan(order.indexOf('beginTermination'));
+      expect(order.lastIndexOf('steerPods')).toBeGreaterThan(order.lastIndexOf('drainNode'));
+    });
+
+    test('nobody there to do it holds nothing up', async () => {
+      const handle = await start({ decision: steering });
+
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
+      expect(activities.callsOf()).not.toContain('steerPods');
+    });
+
+    test('a `disrupt` that does not answer is waited for no longer than two seconds', async () => {
+      let answer = (): void => undefined;
+      activities.steerPods = async () => new Promise((resolve) => (answer = () => resolve({ steered: [] })));
+      await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+
+      const handle = await start({ decision: steering });
+
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
+      expect(activities.callsOf('steerPods')).toHaveLength(1);
+      answer();
+      await rig.until(() => activities.callsOf('steerPods').length === 2);
+      answer();
+    });
+
+    test('nobody is steered where that is not asked for', async () => {
+      await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+
+      await expect((await start()).result()).resolves.toMatchObject({ outcome: 'done' });
+      expect(activities.callsOf()).not.toContain('steerPods');
+    });
+  });
+
   test('says in one place which nodes, which pods, what it costs, and what else was looked at', async () => {
     const handle = await start({ decision: approved });
     await inPhase(handle, 'validating');

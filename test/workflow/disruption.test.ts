@@ -1,14 +1,17 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { WorkflowHandle } from '@temporalio/client';
 import type { DisruptionView } from '../../activities/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import {
   clusterChangedSignal,
+  disruptionFinishedSignal,
   nominatedSignal,
   pausesQuery,
   pauseSignal,
   phaseQuery,
   resumeSignal,
   runningQuery,
+  steerSignal,
 } from '../../workflows/messages.js';
 import type { Candidate, ConsolidateInput } from '../../workflows/messages.js';
 import { activityNames, FakeActivities } from './fake-activities.js';
@@ -145,6 +148,72 @@ describe('consolidate and disrupt', () => {
     await handle.signal(resumeSignal, { scope: everything, actor: 'me' });
 
     await expect(child.result()).resolves.toMatchObject({ outcome: 'done' });
+  });
+
+  describe('steering', () => {
+    const workflowId = 'consolidate-by-hand';
+    const move = { workflowId, targets: ['node-b'] };
+    const steps = (): unknown[] =>
+      activities.inputsOf<{ targets: readonly string[]; steered: readonly string[] }>('steerPods');
+    const first = { targets: ['node-b'], steered: [] };
+    const last = { targets: [], steered: ['node-beside'] };
+    const start = async (): Promise<WorkflowHandle> => {
+      const handle = await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+      await rig.until(() => activities.callsOf('findDisruptions').length === 1);
+      return handle;
+    };
+
+    test('lasts as long as the move', async () => {
+      const handle = await start();
+      expect(steps()).toEqual([]);
+
+      await handle.signal(steerSignal, move);
+      await rig.until(() => steps().length === 1);
+      await handle.signal(disruptionFinishedSignal, { workflowId });
+      await rig.until(() => steps().length === 2);
+
+      expect(steps()).toEqual([first, last]);
+    });
+
+    test('moves side by side are steered to the targets of all of them', async () => {
+      const handle = await start();
+
+      await handle.signal(steerSignal, move);
+      await rig.until(() => steps().length === 1);
+      await handle.signal(steerSignal, { workflowId: 'another', targets: ['node-b', 'node-c'] });
+      await rig.until(() => steps().length === 2);
+      await handle.signal(disruptionFinishedSignal, { workflowId });
+      await rig.until(() => steps().length === 3);
+      await handle.signal(disruptionFinishedSignal, { workflowId: 'another' });
+      await rig.until(() => steps().length === 4);
+
+      const both = { targets: ['node-b', 'node-c'], steered: ['node-beside'] };
+      expect(steps()).toEqual([first, both, both, last]);
+    });
+
+    test('ends after five minutes where a drain takes longer', async () => {
+      const handle = await start();
+
+      await handle.signal(steerSignal, move);
+      await rig.until(() => steps().length === 1);
+      await rig.env.sleep('6 minutes');
+      await rig.until(() => steps().length === 2);
+
+      expect(steps()).toEqual([first, last]);
+    });
+
+    test('goes on over continue-as-new, and what was left of it before is cleared', async () => {
+      const until = (await rig.now()) + 120_000;
+      const steering = { moves: [{ ...move, until }], steered: ['node-beside'] };
+      const carried = { nominations: [], pauses: [], running: [], steering };
+      await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster, carried });
+      await rig.until(() => steps().length === 1);
+      expect(activities.inputsOf('releaseStrays')).toEqual([{ running: [], isSteering: true }]);
+      await rig.env.sleep('3 minutes');
+      await rig.until(() => steps().length === 2);
+
+      expect(steps()).toEqual([{ ...first, steered: ['node-beside'] }, last]);
+    });
   });
 
   test('a pause with an end ends by itself', async () => {

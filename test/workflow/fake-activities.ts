@@ -397,6 +397,10 @@ export class FakeActivities
     return Promise.resolve();
   }
 
+  async steerPods({ targets }: { targets: readonly string[] }): Promise<{ steered: string[] }> {
+    return Promise.resolve({ steered: targets.length === 0 ? [] : ['node-beside'] });
+  }
+
   async releaseStrays(): Promise<{ released: string[] }> {
     return Promise.resolve({ released: [] });
   }
