@@ -1,5 +1,5 @@
 import { mix } from './bits.js';
-import type { BinProblem } from './problem.js';
+import type { BinProblem, Offers } from './problem.js';
 
 /** Orders that do not depend on how the input happens to be ordered; only what is alike in every respect may swap places. */
 export interface CanonicalOrder {
@@ -62,19 +62,58 @@ function orderItems(problem: BinProblem, setOf: Int32Array, sets: Int32Array, ha
   );
 }
 
-function orderOffers(problem: BinProblem, hash: Int32Array): Int32Array {
-  const { offers, dimensions } = problem;
-  return byFirst(offers.price, (a, b) => compareRows(offers.capacity, dimensions, b, a) || hash[a]! - hash[b]!);
+function orderOffers({ offers, dimensions }: BinProblem, hash: Int32Array): Int32Array {
+  const { order, ties } = bySize(offers, dimensions);
+  const ordered = order.slice();
+  for (let k = 0; k < ties.length; k += 2) {
+    ordered.subarray(ties[k], ties[k + 1]).sort((a, b) => hash[a]! - hash[b]! || a - b);
+  }
+  return ordered;
+}
+
+/** What is the same for every problem over the same offers. */
+interface SizedOffers {
+  /** By price, then larger ones first, then as they are. */
+  readonly order: Int32Array;
+  /** Runs of that order which are alike in both: from, to, from, to. */
+  readonly ties: readonly number[];
+  /** By offer: a hash of its price and size. */
+  readonly hash: Int32Array;
+}
+
+/** Many problems are asked over one catalogue, and its offers are one object then. Nothing but time depends on that. */
+const sized = new WeakMap<Offers, SizedOffers>();
+
+function bySize(offers: Offers, dimensions: number): SizedOffers {
+  let known = sized.get(offers);
+  if (known === undefined) {
+    const { price, capacity, count } = offers;
+    const order = byFirst(price, (a, b) => compareRows(capacity, dimensions, b, a));
+    const ties: number[] = [];
+    for (let from = 0, to = 1; from < count; from = to++) {
+      const first = order[from]!;
+      const isLike = (o: number): boolean => price[o] === price[first] && compareRows(capacity, dimensions, o, first) === 0; // prettier-ignore
+      while (to < count && isLike(order[to]!)) to++;
+      if (to - from > 1) ties.push(from, to);
+    }
+    sized.set(offers, (known = { order, ties, hash: hashSizes(offers, dimensions) }));
+  }
+  return known;
+}
+
+function hashSizes({ count, price, capacity }: Offers, dimensions: number): Int32Array {
+  const hashes = new Int32Array(count);
+  for (let o = 0; o < count; o++) {
+    let hash = coarse(7, price[o]!);
+    for (let d = 0; d < dimensions; d++) hash = coarse(hash, capacity[o * dimensions + d]!);
+    hashes[o] = hash;
+  }
+  return hashes;
 }
 
 function hashOffers(problem: BinProblem): Int32Array {
   const { offers, dimensions } = problem;
-  const hashes = new Int32Array(offers.count);
-  for (let o = 0; o < offers.count; o++) {
-    let hash = coarse(7, offers.price[o]!);
-    for (let d = 0; d < dimensions; d++) hash = coarse(hash, offers.capacity[o * dimensions + d]!);
-    hashes[o] = hash;
-  }
+  const hashes = bySize(offers, dimensions).hash.slice();
   for (const limit of problem.limits) {
     const salt = coarse(5, limit.remaining);
     for (let o = 0; o < offers.count; o++) hashes[o] = (hashes[o]! + coarse(salt, limit.use[o]!)) | 0;

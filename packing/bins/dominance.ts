@@ -130,18 +130,20 @@ class Frontier {
   /** What each uses: its capacities, then minus its use of each limit. */
   private readonly members: Float64Array[] = [];
   private readonly largest: Float64Array;
+  /** The same of the offer that is looked at. */
+  private readonly probe: Float64Array;
 
   constructor(
     private readonly problem: BinProblem,
     private readonly dimensions: readonly number[],
   ) {
     this.largest = new Float64Array(dimensions.length).fill(-1);
+    this.probe = new Float64Array(dimensions.length + problem.limits.length);
   }
 
   admit(offer: number): boolean {
-    const { problem, dimensions, largest } = this;
+    const { problem, dimensions, largest, probe: of } = this;
     const { offers, limits } = problem;
-    const of = new Float64Array(dimensions.length + limits.length);
     let record = false;
     for (let k = 0; k < dimensions.length; k++) {
       const amount = offers.capacity[offer * problem.dimensions + dimensions[k]!]!;
@@ -153,7 +155,7 @@ class Frontier {
     }
     for (let k = 0; k < limits.length; k++) of[dimensions.length + k] = -limits[k]!.use[offer]!;
     if (!record && this.isBeaten(of)) return false;
-    this.members.push(of);
+    this.members.push(of.slice());
     return true;
   }
 

@@ -17,8 +17,9 @@ export function allows(
   domainOf: DomainOf,
   begins: (group: Group, domain: string) => boolean = anywhere,
 ): boolean {
-  if (!rules.spread.every((group) => keepsSkew(ledger, group, domainOf(group.key), selectsOwn(rules, group))))
-    return false;
+  for (const group of rules.spread) {
+    if (!keepsSkew(ledger, group, domainOf(group.key), selectsOwn(rules, group))) return false;
+  }
   for (const group of rules.antiAffinity) {
     const domain = domainOf(group.key);
     if (domain !== undefined && ledger.count(group, domain) > 0) return false;

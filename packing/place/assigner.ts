@@ -26,6 +26,9 @@ export class Assigner {
   readonly outlook: Outlook;
   private readonly company: Company;
   private readonly seeds = new Map<Group, string | undefined>();
+  /** Of the cell that is looked at, and of the best so far: cells are compared pod by pod, so nothing is made for it. */
+  private rank = new Float64Array(4);
+  private leastRank = new Float64Array(4);
 
   constructor(
     private readonly compiled: Compiled,
@@ -120,15 +123,10 @@ export class Assigner {
     const best = this.bestOf(target, cells, pod);
     if (best === undefined || !this.outlook.concerns(target.rules)) return best;
     const usable = cells.filter((cell) => cell.profiles.length > 0 || this.nextNode(target, cell, pod) !== undefined);
-    const places = usable.map(
-      ({ domains }) =>
-        (key: string) =>
-          domains.get(key),
-    );
+    const places = usable.map(({ domainOf }) => domainOf);
     const shut = new Set<Cell>();
     for (let next: Cell | undefined = best; next !== undefined;) {
-      const { domains } = next;
-      if (this.outlook.staysOpen(target.rules, (key) => domains.get(key), places)) return next;
+      if (this.outlook.staysOpen(target.rules, next.domainOf, places)) return next;
       shut.add(next);
       next = this.bestOf(
         target,
@@ -141,21 +139,19 @@ export class Assigner {
 
   private bestOf(target: Target, cells: readonly Cell[], pod: Pod): Cell | undefined {
     let best: Cell | undefined;
-    let bestRank: readonly number[] = [];
     for (const cell of cells) {
-      if (!this.allows(target.rules, (key) => cell.domains.get(key))) continue;
+      if (!this.allows(target.rules, cell.domainOf)) continue;
       const node = this.nextNode(target, cell, pod);
       if (node === undefined && cell.profiles.length === 0) continue;
-      const rank = [
-        this.strain(target.rules, cell),
-        node === undefined ? 1 : 0,
-        node === undefined ? cell.price : node.index,
-        this.crowd(target.rules, cell),
-      ];
-      if (best === undefined || isLess(rank, bestRank)) {
-        best = cell;
-        bestRank = rank;
-      }
+      const { rank, leastRank } = this;
+      rank[0] = this.strain(target.rules, cell);
+      rank[1] = node === undefined ? 1 : 0;
+      rank[2] = node === undefined ? cell.price : node.index;
+      rank[3] = this.crowd(target.rules, cell);
+      if (best !== undefined && !isLess(rank, leastRank)) continue;
+      best = cell;
+      this.rank = leastRank;
+      this.leastRank = rank;
     }
     return best;
   }
@@ -194,8 +190,12 @@ export class Assigner {
   }
 
   private crowd(rules: Rules, cell: Cell): number {
+    return this.crowdOf(rules.spread, cell) + this.crowdOf(rules.matched, cell);
+  }
+
+  private crowdOf(groups: readonly Group[], cell: Cell): number {
     let crowd = 0;
-    for (const group of [...rules.spread, ...rules.matched]) {
+    for (const group of groups) {
       const domain = group.hostname ? undefined : cell.domains.get(group.key);
       if (domain !== undefined) crowd += this.ledger.count(group, domain);
     }
@@ -215,7 +215,7 @@ export class Assigner {
 
 const none: ReadonlySet<Profile> = new Set();
 
-function isLess(a: readonly number[], b: readonly number[]): boolean {
+function isLess(a: Float64Array, b: Float64Array): boolean {
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return a[i]! < b[i]!;
   return false;
 }

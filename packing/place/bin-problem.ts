@@ -3,6 +3,7 @@ import type { BinProblem, Limit, OpenBin } from '../bins/problem.js';
 import type { Profile } from '../compile/universe.js';
 import type { Exclusions } from './exclusions.js';
 import type { Part } from './part.js';
+import { offerTable, type OfferTable } from './offer-table.js';
 import { typeUse, type PoolLimit } from './pool-limit.js';
 
 export type { PoolLimit } from './pool-limit.js';
@@ -23,22 +24,7 @@ export function numberProblem(
   limits: readonly PoolLimit[],
 ): NumberedProblem {
   const dims = compiled.dimensions.count;
-  const offerRange = new Map<Profile, { from: number; to: number }>();
-  const rowOfOffer: number[] = [];
-  const capacities: Float64Array[] = [];
-  const used = new Set(parts.flatMap(({ profiles }) => profiles));
-  for (const profile of [...used].sort((a, b) => a.index - b.index)) {
-    const { rows, capacity } = compiled.offers.of(profile);
-    offerRange.set(profile, { from: rowOfOffer.length, to: rowOfOffer.length + rows.length });
-    for (const row of rows) rowOfOffer.push(row);
-    capacities.push(capacity);
-  }
-  const capacity = new Float64Array(rowOfOffer.length * dims);
-  let at = 0;
-  for (const vector of capacities) {
-    capacity.set(vector, at);
-    at += vector.length;
-  }
+  const { rowOfOffer, range, offers, perNode } = offerTable(compiled, profilesOf(parts));
   const sets = new Map<readonly Profile[], Uint32Array>();
   const demand = new Float64Array(parts.length * dims);
   const pods = new Int32Array(parts.length);
@@ -46,19 +32,12 @@ export function numberProblem(
     demand.set(part.demand, i * dims);
     pods[i] = part.count;
     let bits = sets.get(part.profiles);
-    if (bits === undefined) sets.set(part.profiles, (bits = bitsOf(part.profiles, offerRange, rowOfOffer.length)));
+    if (bits === undefined) sets.set(part.profiles, (bits = bitsOf(part.profiles, range, offers.count)));
     return bits;
   });
-  const price = Float64Array.from(rowOfOffer, (row) => compiled.universe.rows[row]!.offering.price);
-  const perNode = nodePremium(price);
-  for (let offer = 0; offer < price.length; offer++) price[offer] = price[offer]! + perNode;
   const problem: BinProblem = {
     dimensions: dims,
-    offers: {
-      count: rowOfOffer.length,
-      price,
-      capacity,
-    },
+    offers,
     items: { count: parts.length, pods, demand, allowed },
     caps,
     conflicts,
@@ -68,20 +47,16 @@ export function numberProblem(
   return { problem, rowOfOffer, perNode };
 }
 
-/** What each node counts as more than its price, so that of plans at one price the one with fewer nodes wins. */
-function nodePremium(price: Float64Array): number {
-  let least = Infinity;
-  for (const each of price) if (each > 0 && each < least) least = each;
-  return least === Infinity ? premium : least * premium;
+/** Every profile that some part may use, in their own order. Parts mostly have their lists in common. */
+function profilesOf(parts: readonly Part[]): Profile[] {
+  const lists = new Set<readonly Profile[]>();
+  for (const { profiles } of parts) lists.add(profiles);
+  const used = new Set<Profile>();
+  for (const list of lists) for (const profile of list) used.add(profile);
+  return [...used].sort((a, b) => a.index - b.index);
 }
 
-const premium = 1e-9;
-
-function bitsOf(
-  profiles: readonly Profile[],
-  ranges: ReadonlyMap<Profile, { from: number; to: number }>,
-  count: number,
-): Uint32Array {
+function bitsOf(profiles: readonly Profile[], ranges: OfferTable['range'], count: number): Uint32Array {
   const bits = new Uint32Array((count + 31) >>> 5);
   for (const profile of profiles) {
     const { from, to } = ranges.get(profile)!;

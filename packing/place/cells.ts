@@ -1,4 +1,5 @@
 import type { Compiled } from '../compiled.js';
+import type { PodClass } from '../compile/classes.js';
 import type { Level } from '../compile/ladder.js';
 import type { Profile } from '../compile/universe.js';
 import type { Feasibility } from './feasibility.js';
@@ -9,6 +10,7 @@ import type { Target } from './part.js';
 export interface Cell {
   /** Domain by topology key. */
   readonly domains: ReadonlyMap<string, string | undefined>;
+  readonly domainOf: (key: string) => string | undefined;
   /** What can be launched there for a pod of the class, in the heaviest pools that have any. */
   readonly profiles: readonly Profile[];
   /** Nodes there that admit the class, in the order in which they are tried, and how far they are used up. */
@@ -18,12 +20,12 @@ export interface Cell {
   readonly price: number;
 }
 
-interface Place {
-  readonly domains: ReadonlyMap<string, string | undefined>;
+interface Place extends Pick<Cell, 'domains' | 'domainOf'> {
   readonly profiles: readonly Profile[];
 }
 
 const noNodes: readonly NodeState[] = [];
+const noProfiles: readonly Profile[] = [];
 
 /** Sorts what classes may use into cells; what does not depend on the class is worked out once. */
 export class Cells {
@@ -41,16 +43,27 @@ export class Cells {
     const holding = this.feasibility.holding(podClass, level, without);
     const places = this.placesOf(holding, rules.keys);
     const nodes = this.nodes.length === 0 ? undefined : this.nodesByCell(level, rules.keys);
-    const texts = nodes === undefined ? [...places.keys()] : [...new Set([...places.keys(), ...nodes.keys()])];
-    return texts.sort().map((text) => {
-      const place = places.get(text);
-      const there = nodes?.get(text) ?? noNodes;
-      let price = Infinity;
-      for (const profile of place?.profiles ?? []) price = Math.min(price, this.feasibility.share(podClass, profile));
-      const domains = place?.domains ?? this.domainsOf(rules.keys, there[0]!.kind.values);
-      return { domains, profiles: place?.profiles ?? [], nodes: there, next: 0, price };
-    });
+    const cells: Cell[] = [];
+    if (nodes === undefined) {
+      for (const place of places.values()) cells.push(this.cellOf(podClass, place, noNodes));
+      return cells;
+    }
+    const texts = [...new Set([...places.keys(), ...nodes.keys()])];
+    for (const text of texts.sort()) {
+      const there = nodes.get(text) ?? noNodes;
+      const place = places.get(text) ?? { ...this.domainsOf(rules.keys, there[0]!.kind.values), profiles: noProfiles };
+      cells.push(this.cellOf(podClass, place, there));
+    }
+    return cells;
   }
+
+  private cellOf(podClass: PodClass, { domains, domainOf, profiles }: Place, nodes: readonly NodeState[]): Cell {
+    let price = Infinity;
+    for (const profile of profiles) price = Math.min(price, this.feasibility.share(podClass, profile));
+    return { domains, domainOf, profiles, nodes, next: 0, price };
+  }
+
+  /** By the text of their domains, in its order. */
 
   private placesOf(holding: readonly Profile[], keys: readonly string[]): ReadonlyMap<string, Place> {
     let byKeys = this.places.get(holding);
@@ -61,13 +74,11 @@ export class Cells {
       const grouped = new Map<string, Profile[]>();
       for (const profile of holding) push(grouped, this.textOf(keys, profile.values), profile);
       places = new Map(
-        [...grouped].map(([text, profiles]) => [
-          text,
-          {
-            domains: this.domainsOf(keys, profiles[0]!.values),
-            profiles: this.feasibility.heaviest(profiles),
-          },
-        ]),
+        [...grouped.keys()].sort().map((text) => {
+          const profiles = grouped.get(text)!;
+          const domains = this.domainsOf(keys, profiles[0]!.values);
+          return [text, { ...domains, profiles: this.feasibility.heaviest(profiles) }];
+        }),
       );
       byKeys.set(keyText, places);
     }
@@ -92,8 +103,12 @@ export class Cells {
     return text;
   }
 
-  private domainsOf(keys: readonly string[], values: readonly (string | undefined)[]): Map<string, string | undefined> {
-    return new Map(keys.map((key) => [key, values[this.compiled.space.find(key)!]]));
+  private domainsOf(
+    keys: readonly string[],
+    values: readonly (string | undefined)[],
+  ): Pick<Cell, 'domains' | 'domainOf'> {
+    const domains = new Map(keys.map((key) => [key, values[this.compiled.space.find(key)!]]));
+    return { domains, domainOf: (key) => domains.get(key) };
   }
 }
 

@@ -29,25 +29,39 @@ export function exclusionsOf(parts: readonly Part[], book: RuleBook): Exclusions
     return reach;
   };
   parts.forEach((part, item) => {
-    const owned = new Set<Group>();
-    const selected = new Set<Group>();
-    const both = new Map<Group, number>();
-    for (const { podClass, level, pods } of part.members) {
-      const rules: Rules = book.of(podClass.shape, level);
-      for (const group of rules.hostSpread) {
-        owned.add(group);
-        if (part.together && selectsOwn(rules, group)) both.set(group, (both.get(group) ?? 0) + pods.length);
-      }
-      for (const group of rules.hostAntiAffinity) owned.add(group);
-      for (const group of rules.matched) if (group.hostname && group.kind !== 'affinity') selected.add(group);
+    for (const { podClass, level } of part.members) {
+      const { hostSpread, hostAntiAffinity } = book.of(podClass.shape, level);
+      for (const group of hostSpread) note(reachOf(group).owners, item);
+      for (const group of hostAntiAffinity) note(reachOf(group).owners, item);
     }
-    for (const group of owned) reachOf(group).owners.push(item);
-    for (const group of selected) reachOf(group).selected.push(item);
-    for (const [group, pods] of both) if (pods > 1) reachOf(group).bundles.push(item);
+    for (const { podClass, level } of part.members) {
+      for (const group of book.of(podClass.shape, level).matched) {
+        if (group.hostname && group.kind !== 'affinity') note(reachOf(group).selected, item);
+      }
+    }
+    if (!part.together) return;
+    for (const [group, pods] of bundled(part, book)) if (pods > 1) reachOf(group).bundles.push(item);
   });
   for (const [group, reach] of reaches) if (reach.owners.length > 0) addRule(exclusions, group, reach);
   addPorts(exclusions, parts);
   return exclusions;
+}
+
+/** Items come in ascending order, each of them once. */
+function note(list: number[], item: number): void {
+  if (list.length === 0 || list[list.length - 1] !== item) list.push(item);
+}
+
+/** By rule of hostname spread: how many pods of those that share a node both have it and are selected by it. */
+function bundled({ members }: Part, book: RuleBook): Map<Group, number> {
+  const both = new Map<Group, number>();
+  for (const { podClass, level, pods } of members) {
+    const rules: Rules = book.of(podClass.shape, level);
+    for (const group of rules.hostSpread) {
+      if (selectsOwn(rules, group)) both.set(group, (both.get(group) ?? 0) + pods.length);
+    }
+  }
+  return both;
 }
 
 /**
@@ -72,6 +86,7 @@ function addRule({ caps, conflicts }: Exclusions, group: Group, { owners, select
 function addPorts({ caps, conflicts }: Exclusions, parts: readonly Part[]): void {
   const users = new Map<number, { item: number; ports: HostPort[] }[]>();
   parts.forEach(({ members }, item) => {
+    if (!members.some(({ podClass }) => podClass.shape.hostPorts.length > 0)) return;
     const ports = members.flatMap(({ podClass }) => [...podClass.shape.hostPorts]);
     for (const number of new Set(ports.map(({ hostPort }) => hostPort))) {
       const own = ports.filter(({ hostPort }) => hostPort === number);

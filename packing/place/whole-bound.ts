@@ -26,7 +26,7 @@ interface BoundContext {
  */
 export function boundOfAll(context: BoundContext, placed: ReadonlyMap<PodClass, number>): number {
   const { compiled, feasibility, book, nodes, free } = context;
-  const parts: Part[] = [];
+  const parts: (Part & { count: number })[] = [];
   const alike = new Map<Part['profiles'], Map<number, number>>();
   for (const [podClass, count] of placed) {
     const level = compiled.ladders[podClass.shape.index]!.at(-1)!;
@@ -37,7 +37,7 @@ export function boundOfAll(context: BoundContext, placed: ReadonlyMap<PodClass, 
       if (byDemand === undefined) alike.set(profiles, (byDemand = new Map<number, number>()));
       const known = byDemand.get(podClass.demand.index);
       if (known !== undefined) {
-        parts[known] = { ...parts[known]!, count: parts[known]!.count + count };
+        parts[known]!.count += count;
         continue;
       }
       byDemand.set(podClass.demand.index, parts.length);
