@@ -9,7 +9,9 @@ export class OneFill {
   /** Items that the bin admits, those with most worth for their size first: the first `candidates`. */
   private readonly order: Int32Array;
   private candidates = 0;
-  /** By item: its shares of the bin's resources together, and its worth for that. */
+  /** By offer and place in `items`: the shares of an empty bin's resources that a pod takes together; -1 where it is not admitted. */
+  private readonly sizes: Float64Array;
+  /** By item: that of the offer that is being filled, and its worth for that. */
   private readonly size: Float64Array;
   private readonly density: Float64Array;
   private readonly count: Int32Array;
@@ -27,6 +29,9 @@ export class OneFill {
     this.value = new Float64Array(compiled.items);
     this.left = new Int32Array(compiled.items);
     this.order = new Int32Array(items.length);
+    this.sizes = Float64Array.from({ length: compiled.offers * items.length }, (_, k) =>
+      sizeOf(compiled, Math.floor(k / items.length), items[k % items.length]!),
+    );
     this.size = new Float64Array(compiled.items);
     this.density = new Float64Array(compiled.items);
     this.count = new Int32Array(compiled.items);
@@ -44,17 +49,15 @@ export class OneFill {
 
   /** The most worth that was found for a bin of the offer, or `least` if that is no more. */
   fill(offer: number, least: number): number {
-    const { compiled, items, order, density, residual, best } = this;
+    const { compiled, order, density, residual, best } = this;
     const { dims, capacity } = compiled;
-    this.candidates = 0;
-    for (const item of items) {
-      best[item] = 0;
-      if (this.rate(offer, item)) order[this.candidates++] = item;
-    }
+    best.fill(0);
+    this.most = least;
+    // Most bins are not worth their price whatever comes into them.
+    if (this.rate(offer) * dims <= least * (1 + 1e-9)) return least;
     order.subarray(0, this.candidates).sort((a, b) => density[b]! - density[a]! || a - b);
     for (let d = 0; d < dims; d++) residual[d] = capacity[offer * dims + d]!;
     this.looksLeft = this.looks;
-    this.most = least;
     this.search(0, 0, dims);
     return this.most;
   }
@@ -65,21 +68,22 @@ export class OneFill {
     return { items, pods: items.map((item) => this.best[item]!) };
   }
 
-  /** Works out how much room of an empty bin a pod takes; false where the bin does not admit it. */
-  private rate(offer: number, item: number): boolean {
-    const { compiled, value, left } = this;
-    const { dims, capacity, demand, shapeOf, setOf, inSet, sets } = compiled;
-    const shape = shapeOf[item]!;
-    if (left[item] === 0 || value[item]! <= 0 || inSet[offer * sets + setOf[shape]!] === 0) return false;
-    let size = 0;
-    for (let d = 0; d < dims; d++) {
-      const amount = demand[shape * dims + d]!;
-      if (amount > capacity[offer * dims + d]!) return false;
-      if (amount > 0) size += amount / capacity[offer * dims + d]!;
+  /** Lists what may come into a bin of the offer; the most that any of it is worth for its size. */
+  private rate(offer: number): number {
+    const { items, order, value, left, size, density, sizes } = this;
+    const at = offer * items.length;
+    this.candidates = 0;
+    let most = 0;
+    for (let k = 0; k < items.length; k++) {
+      const item = items[k]!;
+      const own = sizes[at + k]!;
+      if (own < 0 || left[item] === 0 || value[item]! <= 0) continue;
+      size[item] = own;
+      density[item] = value[item]! / Math.max(own, 1e-12);
+      if (density[item]! > most) most = density[item]!;
+      order[this.candidates++] = item;
     }
-    this.size[item] = size;
-    this.density[item] = value[item]! / Math.max(size, 1e-12);
-    return true;
+    return most;
   }
 
   /** Adds candidates from the `from`-th on to a bin that is worth `worth` and has shares of `room` together left. */
@@ -127,4 +131,21 @@ export class OneFill {
     for (const cap of capsOf[item]!) capUse[cap] = capUse[cap]! + n;
     for (const other of conflictsOf[item]!) blocked[other] = blocked[other]! + Math.sign(n);
   }
+}
+
+/** How much of an empty bin of the offer a pod of the item takes, all resources together; -1 where the bin does not admit it. */
+function sizeOf(
+  { dims, capacity, demand, shapeOf, setOf, inSet, sets }: Compiled,
+  offer: number,
+  item: number,
+): number {
+  const shape = shapeOf[item]!;
+  if (inSet[offer * sets + setOf[shape]!] === 0) return -1;
+  let size = 0;
+  for (let d = 0; d < dims; d++) {
+    const amount = demand[shape * dims + d]!;
+    if (amount > capacity[offer * dims + d]!) return -1;
+    if (amount > 0) size += amount / capacity[offer * dims + d]!;
+  }
+  return size;
 }

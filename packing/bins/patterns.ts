@@ -29,6 +29,13 @@ interface Pattern {
   readonly pods: Int32Array;
 }
 
+/** A pattern as a column of the program: `values[k]` in row `index[k]`. */
+interface Column {
+  readonly index: Int32Array;
+  readonly values: Float64Array;
+  readonly price: number;
+}
+
 /** A limit that some offer uses. */
 interface LimitRow {
   readonly limit: number;
@@ -61,6 +68,8 @@ export function packPatterns(
 
 class PatternProgram {
   private readonly pool: Pattern[] = [];
+  /** Those of the pool, of the program that is being solved: they are offered to it again and again. */
+  private columns: Column[] = [];
   /** The patterns of the pool, as text. */
   private readonly pooled = new Set<string>();
   private readonly left: Int32Array;
@@ -104,6 +113,7 @@ class PatternProgram {
     const { compiled, pool } = this;
     this.rowOf.fill(-1);
     rows.forEach((item, row) => (this.rowOf[item] = row));
+    this.columns = [];
     const simplex = this.begin(rows);
     this.enter(simplex, 0);
     const value = new Float64Array(compiled.items);
@@ -135,33 +145,40 @@ class PatternProgram {
 
   /** Brings in the patterns of the pool from the `from`-th on that lower the cost, until none does; whether some did. */
   private enter(simplex: CoveringSimplex, from: number): boolean {
-    const { compiled, left, pool, rowOf } = this;
+    const { columns } = this;
     const rows = simplex.duals.length;
-    const index: number[] = [];
-    const values: number[] = [];
+    for (let place = columns.length; place < this.pool.length; place++) columns.push(this.columnOf(place, rows));
     let some = false;
     for (let moved = true, passes = 0; moved && passes < mostPasses; passes++) {
       moved = false;
-      for (let place = from; place < pool.length; place++) {
-        const { offer, items, pods } = pool[place]!;
-        index.length = values.length = 0;
-        for (let k = 0; k < items.length; k++) {
-          const row = rowOf[items[k]!]!;
-          if (row < 0) continue;
-          index.push(row);
-          values.push(Math.min(pods[k]!, left[items[k]!]!));
-        }
-        this.limits.forEach(({ use, unit }, l) => {
-          if (use[offer]! === 0) return;
-          index.push(rows - this.limits.length + l);
-          values.push(-use[offer]! / unit);
-        });
-        moved = simplex.enter(index, values, compiled.price[offer]!, rows + place) || moved;
+      for (let place = from; place < columns.length; place++) {
+        const { index, values, price } = columns[place]!;
+        if (!simplex.enter(index, values, price, rows + place)) continue;
+        moved = true;
         while (simplex.enterSurplus());
       }
       some ||= moved;
     }
     return some;
+  }
+
+  private columnOf(place: number, rows: number): Column {
+    const { compiled, left, rowOf, limits } = this;
+    const { offer, items, pods } = this.pool[place]!;
+    const index: number[] = [];
+    const values: number[] = [];
+    for (let k = 0; k < items.length; k++) {
+      const row = rowOf[items[k]!]!;
+      if (row < 0) continue;
+      index.push(row);
+      values.push(Math.min(pods[k]!, left[items[k]!]!));
+    }
+    limits.forEach(({ use, unit }, l) => {
+      if (use[offer]! === 0) return;
+      index.push(rows - limits.length + l);
+      values.push(-use[offer]! / unit);
+    });
+    return { index: Int32Array.from(index), values: Float64Array.from(values), price: compiled.price[offer]! };
   }
 
   /** Adds to the pool what is worth more than it costs, the best first. */
