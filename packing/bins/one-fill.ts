@@ -80,7 +80,7 @@ export class OneFill {
       if (own < 0 || left[item] === 0 || value[item]! <= 0) continue;
       size[item] = own;
       density[item] = value[item]! / Math.max(own, 1e-12);
-      if (density[item]! > most) most = density[item]!;
+      if (density[item] > most) most = density[item]!;
       order[this.candidates++] = item;
     }
     return most;

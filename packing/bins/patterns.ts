@@ -1,3 +1,4 @@
+import { Columns, type Column } from './columns.js';
 import type { Compiled } from './compile.js';
 import { LimitLedger } from './limits.js';
 import { free } from './market.js';
@@ -27,13 +28,6 @@ interface Pattern {
   readonly offer: number;
   readonly items: Int32Array;
   readonly pods: Int32Array;
-}
-
-/** A pattern as a column of the program: `values[k]` in row `index[k]`. */
-interface Column {
-  readonly index: Int32Array;
-  readonly values: Float64Array;
-  readonly price: number;
 }
 
 /** A limit that some offer uses. */
@@ -69,7 +63,7 @@ export function packPatterns(
 class PatternProgram {
   private readonly pool: Pattern[] = [];
   /** Those of the pool, of the program that is being solved: they are offered to it again and again. */
-  private columns: Column[] = [];
+  private columns = new Columns();
   /** The patterns of the pool, as text. */
   private readonly pooled = new Set<string>();
   private readonly left: Int32Array;
@@ -113,7 +107,7 @@ class PatternProgram {
     const { compiled, pool } = this;
     this.rowOf.fill(-1);
     rows.forEach((item, row) => (this.rowOf[item] = row));
-    this.columns = [];
+    this.columns = new Columns();
     const simplex = this.begin(rows);
     this.enter(simplex, 0);
     const value = new Float64Array(compiled.items);
@@ -147,13 +141,14 @@ class PatternProgram {
   private enter(simplex: CoveringSimplex, from: number): boolean {
     const { columns } = this;
     const rows = simplex.duals.length;
-    for (let place = columns.length; place < this.pool.length; place++) columns.push(this.columnOf(place, rows));
+    while (columns.count < this.pool.length) columns.add(this.columnOf(columns.count, rows));
     let some = false;
     for (let moved = true, passes = 0; moved && passes < mostPasses; passes++) {
       moved = false;
-      for (let place = from; place < columns.length; place++) {
-        const { index, values, price } = columns[place]!;
-        if (!simplex.enter(index, values, price, rows + place)) continue;
+      let place = columns.firstUnder(simplex.duals, from);
+      for (; place < columns.count; place = columns.firstUnder(simplex.duals, place + 1)) {
+        const { index, values, cost } = columns.at(place);
+        if (!simplex.enter(index, values, cost, rows + place)) continue;
         moved = true;
         while (simplex.enterSurplus());
       }
@@ -178,7 +173,7 @@ class PatternProgram {
       index.push(rows - limits.length + l);
       values.push(-use[offer]! / unit);
     });
-    return { index: Int32Array.from(index), values: Float64Array.from(values), price: compiled.price[offer]! };
+    return { index, values, cost: compiled.price[offer]! };
   }
 
   /** Adds to the pool what is worth more than it costs, the best first. */

@@ -1,5 +1,5 @@
 /** Below this a pivot or a reduced cost counts as zero; rows are scaled to about one. */
-const epsilon = 1e-9;
+export const epsilon = 1e-9;
 
 /**
  * Revised simplex with a dense inverse for `min cost·x, A x >= rhs, x >= 0`, built for column generation: columns are

@@ -3,6 +3,7 @@ import type { NodeOverlay } from '../../api/karpenter/node-overlay.js';
 import { labels } from '../../api/labels.js';
 import { instanceType, packingInput, pod, podsOf, pool } from '../../test/builders/packing-fixtures.js';
 import { compile } from '../compiled.js';
+import { offerTable } from '../place/offer-table.js';
 import { plan } from '../plan.js';
 import type { ClusterObjects, PackingInput } from '../types.js';
 
@@ -31,6 +32,16 @@ describe('what passes over one catalogue share', () => {
     const second = compile(input({ pods: podsOf(3, 'q', { cpu: '2' }) }));
     expect(second.universe).toBe(first.universe);
     expect(second.offers).toBe(first.offers);
+  });
+
+  test('and the offers of its profiles numbered', () => {
+    const first = compile(input());
+    const second = compile(input({ pods: podsOf(3, 'q', { cpu: '2' }) }));
+    const table = offerTable(first, first.universe.profiles);
+    expect(offerTable(second, second.universe.profiles)).toBe(table);
+    expect(table.rowOfOffer.map((row) => first.universe.rows[row]!.type.name)).toEqual(['m1', 'm2', 'm4', 'm8']);
+    expect([...table.offers.price].map((price) => Math.round(price * 100) / 100)).toEqual([0.04, 0.08, 0.16, 0.32]);
+    expect(offerTable(second, [])).toMatchObject({ rowOfOffer: [], offers: { count: 0 } });
   });
 
   test('equal overlays come to one catalogue', () => {
