@@ -18,6 +18,7 @@ import { considerPools, type Pool, type SkippedPool } from './compile/pools.js';
 import { Volumes } from './compile/volumes.js';
 import { overlaidCatalogues, shelfOf, storeOf } from './compile/stores.js';
 import type { Universe } from './compile/universe.js';
+import { mapped } from './lists.js';
 import { normaliseKey } from './requirements/requirements.js';
 import type { PoolLimit } from './place/pool-limit.js';
 import { poolLimits } from './place/limits.js';
@@ -85,7 +86,7 @@ export function compile(input: PackingInput): Compiled {
   const preferredTaints = [...considered.pools, ...nodes].some(({ taints }) =>
     taints.some(({ effect }) => effect === 'PreferNoSchedule'),
   );
-  const ladders = classes.shapes.map((shape) =>
+  const ladders = mapped(classes.shapes, (shape) =>
     buildLadder(shape, space, {
       ignorePreferences: settings.preferencePolicy === 'Ignore',
       preferredTaints,

@@ -1,3 +1,4 @@
+import { mapped } from '../lists.js';
 import { hasBit } from './bits.js';
 import type { CanonicalOrder } from './canonical-order.js';
 import type { BinProblem } from './problem.js';
@@ -74,9 +75,9 @@ export function mergeItems(
     of,
     members,
     pods: Int32Array.from(members, (list) => list.reduce((sum, i) => sum + items.pods[i]!, 0)),
-    capsOf: members.map((list) => share(caps[list[0]!]!)),
+    capsOf: mapped(members, (list) => share(caps[list[0]!]!)),
     capMax: Int32Array.from(capMax),
-    conflictsOf: members.map((list) => share([...new Set(conflicts[list[0]!]!.map((other) => of[other]!))])),
+    conflictsOf: mapped(members, (list) => share([...new Set(conflicts[list[0]!]!.map((other) => of[other]!))])),
   };
 }
 

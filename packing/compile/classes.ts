@@ -1,6 +1,7 @@
 import type { Affinity, Pod, PodAffinityTerm } from '../../api/kubernetes.js';
 import { QuantityError } from '../../core/quantities.js';
 import { compareText } from '../compare.js';
+import { mapped } from '../lists.js';
 import { fullName } from '../names.js';
 import { selectorKeys } from '../topology/selectors.js';
 import { isBufferPod } from './buffers.js';
@@ -124,7 +125,7 @@ export function inQueueOrder(classes: readonly PodClass[]): PodClass[] {
   entries.sort(
     (a, b) => a.isBuffer - b.isBuffer || b.cpu - a.cpu || b.memory - a.memory || compareText(a.name, b.name),
   );
-  return entries.map(({ podClass }) => podClass);
+  return mapped(entries, ({ podClass }) => podClass);
 }
 
 /** The pod label keys that some selector of these pods reads: no other label tells pods apart. */

@@ -4,6 +4,7 @@ import type {
   TopologySpreadConstraint,
   WeightedPodAffinityTerm,
 } from '../../api/kubernetes.js';
+import { filtered, joined, mapped } from '../lists.js';
 import { impossibleKey, join, noRequirements, type Requirements } from '../requirements/requirements.js';
 import type { Shape } from './classes.js';
 import type { Constraint, KeySpace } from './key-space.js';
@@ -52,16 +53,18 @@ export function buildLadder({ exemplar }: Shape, space: KeySpace, options: Ladde
   const nodeTerms = preferredTerms(spec);
   const terms = requiredTerms(spec);
   const required = alternatives(terms, options.volumeAlternatives);
-  const ownTerms = terms.filter((term) => impossibleKey(term) === undefined).map((term) => space.intern(term));
+  const intern = (possible: readonly Requirements[]): Constraint[] =>
+    mapped(
+      filtered(possible, (term) => impossibleKey(term) === undefined),
+      (term) => space.intern(term),
+    );
+  const ownTerms = intern(terms);
   const interned = new Map<Requirements, readonly Constraint[]>();
 
   const constraintsWith = (preferred: Requirements): readonly Constraint[] => {
     let known = interned.get(preferred);
     if (known === undefined) {
-      known = required
-        .map((term) => join(term, preferred))
-        .filter((term) => impossibleKey(term) === undefined)
-        .map((term) => space.intern(term));
+      known = intern(required.map((term) => join(term, preferred)));
       interned.set(preferred, known);
     }
     return known;
@@ -71,15 +74,9 @@ export function buildLadder({ exemplar }: Shape, space: KeySpace, options: Ladde
     own: ownTerms,
     tolerations: spec.tolerations ?? [],
     avoidsPreferred: drop.taints === 0 && options.preferredTaints,
-    spread: [...hard, ...soft.slice(drop.spread)],
-    affinity: [
-      ...(podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
-      ...affinity.slice(drop.affinity),
-    ],
-    antiAffinity: [
-      ...(podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
-      ...anti.slice(drop.anti),
-    ],
+    spread: joined(hard, soft.slice(drop.spread)),
+    affinity: joined(podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [], affinity.slice(drop.affinity)),
+    antiAffinity: joined(podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [], anti.slice(drop.anti)),
   });
 
   const ends: Drops = {

@@ -29,12 +29,23 @@ export function allows(
     const domain = domainOf(group.key);
     if (domain !== undefined && ledger.owners(group, domain) > 0) return false;
   }
-  return rules.affinity.every((group) => {
+  for (const group of rules.affinity) {
     const domain = domainOf(group.key);
-    if (domain === undefined) return false;
-    if (ledger.total(group) > 0) return ledger.count(group, domain) > 0;
-    return selectsOwn(rules, group) && begins(group, domain);
-  });
+    if (domain === undefined || !findsCompany(ledger, rules, group, domain, begins)) return false;
+  }
+  return true;
+}
+
+/** Whether there is somebody of those with whom the pods want to be, or they may begin there. */
+function findsCompany(
+  ledger: Ledger,
+  rules: Rules,
+  group: Group,
+  domain: string,
+  begins: (group: Group, domain: string) => boolean,
+): boolean {
+  if (ledger.total(group) > 0) return ledger.count(group, domain) > 0;
+  return selectsOwn(rules, group) && begins(group, domain);
 }
 
 /** Whether one more pod in the domain, which counts there if the rule selects it, is within the rule's skew. */

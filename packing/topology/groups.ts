@@ -2,6 +2,7 @@ import type { LabelSelector, PodAffinityTerm, TopologySpreadConstraint } from '.
 import { labels } from '../../api/labels.js';
 import { selects } from '../../core/label-selector.js';
 import type { Level } from '../compile/ladder.js';
+import { filtered } from '../lists.js';
 import { normaliseKey } from '../requirements/requirements.js';
 import { withLabelKeys, type Namespaces } from './selectors.js';
 
@@ -100,7 +101,7 @@ export class Groups {
   matching(identity: Identity): readonly Group[] {
     let groups = this.matched[identity.index];
     if (groups === undefined) {
-      const found = this.unlabelled.filter((group) => groupSelects(group, identity));
+      const found = filtered(this.unlabelled, (group) => groupSelects(group, identity));
       for (const key in identity.labels) {
         for (const group of this.byLabel.get(`${key}=${identity.labels[key]!}`) ?? []) {
           if (groupSelects(group, identity)) found.push(group);

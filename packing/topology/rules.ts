@@ -2,6 +2,7 @@ import { labels } from '../../api/labels.js';
 import type { Compiled } from '../compiled.js';
 import type { Shape } from '../compile/classes.js';
 import type { Level } from '../compile/ladder.js';
+import { filtered, joined, mapped } from '../lists.js';
 import type { Group, Groups, Identity } from './groups.js';
 
 /** The topology rules that concern pods of one shape on one rung. */
@@ -43,11 +44,11 @@ export class RuleBook {
       this.identities.push(identity);
       const levels = ladders[shape.index]!;
       for (const level of levels) {
-        const carried = [
-          ...level.spread.map((each) => groups.spread(each, level, identity)),
-          ...level.affinity.map((each) => groups.term('affinity', each, identity)),
-          ...level.antiAffinity.map((each) => groups.term('antiAffinity', each, identity)),
-        ];
+        const carried = joined(
+          mapped(level.spread, (each) => groups.spread(each, level, identity)),
+          mapped(level.affinity, (each) => groups.term('affinity', each, identity)),
+          mapped(level.antiAffinity, (each) => groups.term('antiAffinity', each, identity)),
+        );
         this.carried.set(level, carried);
         if (level !== levels.at(-1)) continue;
         this.required[shape.index] = carried;
@@ -81,7 +82,7 @@ export class RuleBook {
     const carried = this.carried.get(level)!;
     const matched = this.groups.matching(identity);
     const pick = (kind: Group['kind'], hostname: boolean): Group[] =>
-      carried.filter((group) => group.kind === kind && group.hostname === hostname);
+      filtered(carried, (group) => group.kind === kind && group.hostname === hostname);
     const keys = new Set<string>();
     for (const group of carried) if (!group.hostname) keys.add(group.key);
     for (const group of matched) {
@@ -98,7 +99,7 @@ export class RuleBook {
       hostSpread: pick('spread', true),
       hostAffinity: pick('affinity', true),
       hostAntiAffinity: pick('antiAffinity', true),
-      keepsOff: this.required[shape.index]!.filter(({ kind }) => kind === 'antiAffinity'),
+      keepsOff: filtered(this.required[shape.index]!, ({ kind }) => kind === 'antiAffinity'),
       matched,
       keys: [...keys].sort(),
     };
