@@ -22,6 +22,8 @@ export class KeySpace {
   private readonly tests: Map<string, Requirement>[] = [];
   private readonly classes: Map<string | undefined, number>[] = [];
   private readonly masks: Map<string, number>[] = [];
+  /** By key and class: what `likeness` gives. */
+  private readonly texts: string[][] = [];
   private readonly exact = new Set<number>();
   private readonly byText = new Map<string, Constraint>();
 
@@ -35,6 +37,7 @@ export class KeySpace {
       this.tests.push(new Map());
       this.classes.push(new Map());
       this.masks.push(new Map());
+      this.texts.push([]);
     }
     return index;
   }
@@ -93,9 +96,17 @@ export class KeySpace {
     if (!this.exact.has(key))
       for (const test of this.tests[key]!.values()) mask += satisfiedBy(test, value) ? '1' : '0';
     let index = masks.get(mask);
-    if (index === undefined) masks.set(mask, (index = masks.size));
+    if (index === undefined) {
+      masks.set(mask, (index = masks.size));
+      this.texts[key]!.push(mask);
+    }
     classes.set(value, index);
     return index;
+  }
+
+  /** A text equal for values of `key` that nothing tells apart; the value itself where each counts for itself. */
+  likeness(key: number, value: string | undefined): string {
+    return this.texts[key]![this.classOf(key, value)]!;
   }
 
   /**
@@ -107,7 +118,7 @@ export class KeySpace {
     const rank = new Int32Array(order.length);
     order.forEach((old, k) => (rank[old] = k));
     for (const { keys } of this.constraints) for (let i = 0; i < keys.length; i++) keys[i] = rank[keys[i]!]!;
-    for (const list of [this.keys, this.tests, this.classes, this.masks] as unknown[][]) {
+    for (const list of [this.keys, this.tests, this.classes, this.masks, this.texts] as unknown[][]) {
       const before = [...list];
       order.forEach((old, k) => (list[k] = before[old]));
     }

@@ -62,7 +62,7 @@ export class Launchables {
       (profile) =>
         profile.pool === pool &&
         profile.reservation === reservation &&
-        alike.every((key) => profile.values[key] === values[key]) &&
+        alike.every((key) => space.likeness(key, profile.values[key]) === space.likeness(key, values[key])) &&
         satisfies(constraint, profile.values),
     );
     const { found } = this;

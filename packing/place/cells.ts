@@ -98,8 +98,12 @@ export class Cells {
   }
 
   private textOf(keys: readonly string[], values: readonly (string | undefined)[]): string {
+    const { space } = this.compiled;
     let text = '';
-    for (const key of keys) text += `${values[this.compiled.space.find(key)!] ?? '\0'}\u0001`;
+    for (const key of keys) {
+      const index = space.find(key)!;
+      text += `${space.likeness(index, values[index])}\u0001`;
+    }
     return text;
   }
 

@@ -162,7 +162,9 @@ export class Board {
       ({ pool, values, reservation }) =>
         pool.weight === own.pool.weight &&
         reservation === own.reservation &&
-        keys.every((key) => values[key] === own.values[key]),
+        keys.every(
+          (key) => compiled.space.likeness(key, values[key]) === compiled.space.likeness(key, own.values[key]),
+        ),
     );
     if (alike.includes(own)) draft.profiles = feasibility.intern(alike);
     if (this.varied.has(own.pool)) this.reserve((draft.reserve = this.context.reserveOf(claimOf(draft)) ?? none), 1);
@@ -539,10 +541,11 @@ export class Board {
     const text = keys.join();
     let places = known.get(text);
     if (places === undefined) {
-      const indexes = keys.map((key) => this.context.compiled.space.find(key)!);
+      const { space } = this.context.compiled;
+      const indexes = keys.map((key) => space.find(key)!);
       const grouped = new Map<string, Profile[]>();
       for (const profile of profiles) {
-        const domains = JSON.stringify(indexes.map((index) => profile.values[index] ?? null));
+        const domains = JSON.stringify(indexes.map((index) => space.likeness(index, profile.values[index])));
         const there = grouped.get(domains);
         if (there === undefined) grouped.set(domains, [profile]);
         else there.push(profile);
