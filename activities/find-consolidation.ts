@@ -33,6 +33,8 @@ const restFactor = 4;
  * have then proved stable.
  */
 const lookAheadMs = 15_000;
+/** What could go now waits no longer than this for nodes that are to be planned with. */
+const patienceMs = 15_000;
 /** Commands of one search that may start together. */
 const mostCommands = 10;
 
@@ -48,7 +50,7 @@ export interface LastSearch {
   /** Not before then, milliseconds of the epoch: the last one took long. */
   restUntil: number;
   stays: Consolidation['held'];
-  /** Since when commands have waited for nodes to become consolidatable while none began. */
+  /** Since when nodes whose time has come have waited for others to become consolidatable while nothing began. */
   waitingSince: number | undefined;
   readonly standing: Standing;
 }
@@ -73,7 +75,7 @@ export async function findConsolidation(
   const due = Math.max(last.stamp === stamp ? last.at + lookEveryMs : 0, last.restUntil);
   if (context.now < due) return { findings: [], held: [], checks: [...checks, due] };
   // Where nodes are busy some are always to become ripe in a moment: the others do not wait for them for ever.
-  const isPatient = last.waitingSince === undefined || context.now < last.waitingSince + lookAheadMs;
+  const isPatient = last.waitingSince === undefined || context.now < last.waitingSince + patienceMs;
   const { input, allowed, held, chains, limited, closed, full } = await searchInput(
     deps,
     context,
@@ -88,13 +90,12 @@ export async function findConsolidation(
   const found = result.commands.filter((command) => !isOutdone(command, context));
   const named = new Set(found.flatMap(({ candidates }) => candidates));
   last.standing.note(context.views, { named, unasked: closed, now: context.now });
-  const { commands, blocked, waiting } = sideBySide(
-    found,
-    { limits: allowed },
-    { views: context.views, unripe: unripeOf(context) },
-  );
-  last.waitingSince = waiting && commands.length === 0 ? (last.waitingSince ?? context.now) : undefined;
-  const patience = last.waitingSince === undefined ? [] : [last.waitingSince + lookAheadMs];
+  const unripe = unripeOf(context);
+  const { commands, blocked, waiting } = sideBySide(found, { limits: allowed }, { views: context.views, unripe });
+  // While no node's time has come nobody has to wait for others.
+  const isHeldUp = waiting && commands.length === 0 && [...named].some((node) => !unripe.has(node));
+  last.waitingSince = isHeldUp ? (last.waitingSince ?? context.now) : undefined;
+  const patience = last.waitingSince === undefined ? [] : [last.waitingSince + patienceMs];
   // Budgets that were in the way may not be so the next time.
   last.stamp = commands.length === 0 && !limited && !blocked && !waiting ? stamp : '';
   deps.metrics.observe(

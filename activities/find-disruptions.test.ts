@@ -227,14 +227,18 @@ describe('findDisruptions', () => {
     putNode('a', [2]);
     putNode('b', [1]);
     putPool({ consolidateAfter: '30s', budgets: [{ nodes: '100%' }] });
-    await touch('a', 16);
-    await touch('b', 20);
-    expect(await find()).toMatchObject({ commands: [], nextCheckAt: world.clock.now + 10_000 });
-
+    await touch('a', 15);
+    await touch('b', 15);
+    expect((await find()).commands).toEqual([]);
+    // Nobody waits for others yet, however long ago they were first planned with.
     world.clock.now += 10_000;
+    await touch('b', 19);
+    expect(await find()).toMatchObject({ commands: [], nextCheckAt: world.clock.now + 5000 });
+
+    world.clock.now += 6000;
     // Alone it could go now; both go together.
-    expect(await find()).toMatchObject({ commands: [], nextCheckAt: world.clock.now + 4000 });
-    world.clock.now += 4000;
+    expect(await find()).toMatchObject({ commands: [], nextCheckAt: world.clock.now + 5000 });
+    world.clock.now += 5000;
     const [command] = (await find()).commands;
     expect(command?.candidates.map(({ node }) => node).sort()).toEqual(['node-a', 'node-b']);
     expect(command?.validationMs).toBeLessThanOrEqual(1000);
