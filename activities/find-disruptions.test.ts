@@ -566,23 +566,23 @@ describe('findDisruptions', () => {
       expect(verdict.dropped[0]?.why).toMatch(/find no place|new nodes now/);
     });
 
-    test('what its nodes by themselves would not come to holds where the plan of all nodes still has it', async () => {
+    test('what its nodes by themselves would not come to holds where it still does', async () => {
       putNode('a', [2]);
       putNode('b', [1]);
       const [command] = (await find()).commands;
       const { packer } = world.deps;
       const reconsider = packer.reconsider.bind(packer);
-      let stillPlanned = true;
+      let stillDoes = true;
       packer.reconsider = async (input, names) => {
         const now = (await reconsider(input, names))!;
         const others = now.replacements.map((each) => ({ ...each, instanceTypes: ['other'] }));
-        return input.asPlanned === true && stillPlanned ? now : { ...now, replacements: others };
+        return input.decided === undefined ? { ...now, replacements: others } : stillDoes ? now : undefined;
       };
       const { reason, candidates, decision } = command!;
       const judged = { reason, candidates, decision: decision! };
       await expect(activities.validateCandidates(judged)).resolves.toMatchObject({ dropped: [] });
 
-      stillPlanned = false;
+      stillDoes = false;
       const { valid, dropped } = await activities.validateCandidates(judged);
       expect(valid).toEqual([]);
       expect(dropped[0]?.why).toMatch(/prices or offerings have changed/);

@@ -1,6 +1,7 @@
 import type { Candidate, Decision } from '../workflows/messages.js';
 import type { NodeView } from '../disruption/candidates.js';
 import type { ConsolidationCommand } from '../disruption/consolidation/types.js';
+import type { PlannedClaim } from '../packing/types.js';
 import { whyNotCandidate } from '../disruption/candidates.js';
 import { consolidatableAt, isEmpty } from '../disruption/emptiness.js';
 import { nodeViews, nameOf } from './cluster.js';
@@ -112,17 +113,22 @@ async function whyOtherwise(
     mostReplacements: most,
   };
   const names = candidates.map(({ node }) => node);
+  if (created.length === 0 && decision.replacements.length > 0) {
+    // What nodes come to by themselves may be something else than as part of a plan; what was decided may still do as well.
+    const same = await deps.packer.reconsider({ ...input, decided: plannedOf(decision) }, names);
+    if (same !== undefined && !isOutdone(same, context)) return undefined;
+  }
   const now = await deps.packer.reconsider(input, names);
   if (now === undefined) return 'taking it saves nothing any more, or its pods find no place';
   if (created.length === 0 && isOutdone(now, context)) return 'its pods would move to an empty node that may go itself';
   if (now.replacements.length > most) return `it would need ${now.replacements.length} new nodes now, not ${most}`;
   if (created.length > 0 || now.replacements.length < decision.replacements.length) return undefined;
   if (fits(decision, now)) return undefined;
-  // By themselves they come to other nodes than as part of a larger plan.
-  const planned = await deps.packer.reconsider({ ...input, asPlanned: true }, names);
-  if (planned !== undefined && fits(decision, planned) && !isOutdone(planned, context)) return undefined;
   return 'prices or offerings have changed: not every instance type planned would still do';
 }
+
+const plannedOf = ({ replacements, typeLists }: Judged): PlannedClaim[] =>
+  replacements.map(({ types, ...claim }) => ({ ...claim, instanceTypes: typeLists[types] ?? [] }));
 
 /** Whether the command replaces by nodes of which every type that was planned would do. */
 function fits({ replacements, typeLists }: Judged, now: ConsolidationCommand): boolean {

@@ -383,20 +383,43 @@ describe('a decision looked at again', () => {
     expect(again?.moves.map(({ to }) => to)).toEqual(['n1', 'n1', 'n1']);
   });
 
-  test('as planned, is what the cheapest fleet does with it', () => {
+  describe('as it was decided', () => {
     // Three pods fit a half, for 0.28; all nine a bulk, for 0.75.
-    const types = [type('half', 6, 24, od(0.28)), type('bulk', 18, 72, od(0.75)), huge];
-    const nodes = numbered(2, huge);
+    const half = type('half', 6, 24, od(0.28));
+    const bulk = (price: number): InstanceType => type('bulk', 18, 72, od(price));
     const pods = Array.from({ length: 9 }, (_, i) => pod(`web-${i}`, i < 3 ? 'n0' : 'n1', 2));
-    const all = { pools: [pool('default', { disruption: { budgets: [{ nodes: '1' }] } })], nodes, pods, types };
-    const [first] = run(all, { mostCommands: 1 }).commands;
-    const typesOf = (asPlanned: boolean): unknown =>
-      reconsider({ ...input(all), mostReplacements: 1, asPlanned }, first!.candidates)?.replacements.map(
+    const fleet = (types: readonly InstanceType[], more: Partial<World> = {}): World => ({
+      pools: [pool('default', { disruption: { budgets: [{ nodes: '1' }] } })],
+      nodes: numbered(2, huge),
+      pods,
+      types,
+      ...more,
+    });
+    const all = fleet([half, bulk(0.75), huge]);
+    const first = run(all, { mostCommands: 1 }).commands[0]!;
+    const again = (then: World): readonly string[] | undefined =>
+      reconsider({ ...input(then), decided: first.replacements }, first.candidates)?.replacements.map(
         ({ cheapest }) => cheapest.instanceType,
       );
-    expect(first?.replacements.map(({ cheapest }) => cheapest.instanceType)).toEqual(['bulk']);
-    expect(typesOf(true)).toEqual(['bulk']);
-    expect(typesOf(false)).toEqual(['half']);
+
+    test('it is what the cheapest fleet does with the node, which by itself would come to something else', () => {
+      expect(first.replacements.map(({ cheapest }) => cheapest.instanceType)).toEqual(['bulk']);
+      expect(again(all)).toEqual(['bulk']);
+      const alone = reconsider({ ...input(all), mostReplacements: 1 }, first.candidates);
+      expect(alone?.replacements.map(({ cheapest }) => cheapest.instanceType)).toEqual(['half']);
+    });
+
+    test('it does no more where a type that was to be launched is not offered, or saves nothing', () => {
+      expect(first.replacements[0]?.instanceTypes).toContain('bulk');
+      expect(again(fleet([half, huge]))).toBeUndefined();
+      expect(again(fleet([half, bulk(0.76), huge]))).toEqual(['bulk']);
+      expect(again(fleet([half, bulk(1.1), huge]))).toBeUndefined();
+    });
+
+    test('it does no more where another pod has come that finds no place', () => {
+      const node0 = first.candidates[0]!;
+      expect(again(fleet([half, bulk(0.75), huge], { pods: [...pods, pod('late', node0, 15)] }))).toBeUndefined();
+    });
   });
 
   test('tells of more where it cannot do with so few', () => {

@@ -1,6 +1,7 @@
 import { compareText } from '../../packing/compare.js';
 import { fullName } from '../../packing/names.js';
 import { isBalanced } from './balanced.js';
+import type { PlannedClaim } from '../../packing/types.js';
 import type { Blueprint } from './blueprint.js';
 import { makePlan, type Plan } from './plan.js';
 import { Budgets } from './command-budgets.js';
@@ -123,7 +124,8 @@ class Search {
     const nodes = this.alive().filter(({ name, removable }) => removable && wanted.has(name));
     if (nodes.length < wanted.size) return undefined;
     this.aimBeside(nodes);
-    let outcome = this.input.asPlanned === true ? undefined : this.evaluate(nodes, groupUnits);
+    if (this.input.decided !== undefined) return this.takeAsDecided(nodes, this.input.decided);
+    let outcome = this.evaluate(nodes, groupUnits);
     const most = this.input.mostReplacements ?? Infinity;
     if (outcome === undefined || outcome.launches.length > most) {
       if (outcome !== undefined) this.simulation.undo();
@@ -131,6 +133,21 @@ class Search {
     }
     if (outcome === undefined) return undefined;
     this.carryOut(outcome);
+    return this.commands.at(-1);
+  }
+
+  /** The command with exactly these replacements, at the prices of now; undefined when it may not be any more, or saves too little. */
+  private takeAsDecided(
+    nodes: readonly FleetNode[],
+    decided: readonly PlannedClaim[],
+  ): ConsolidationCommand | undefined {
+    const outcome = this.simulation.repeat(nodes, decided);
+    if (outcome === undefined) return undefined;
+    const gain = priceOf(nodes);
+    const saving = gain - priceOf(outcome.launches);
+    const isTooLittle = this.isTooLittle(nodes, saving, this.leastFor(outcome)) || !this.isWorth(nodes, gain, saving);
+    if (isTooLittle || this.isSpotForSpot(outcome)) return undefined;
+    this.carryOut({ ...outcome, planned: decided });
     return this.commands.at(-1);
   }
 
@@ -143,9 +160,7 @@ class Search {
     if (most > 0) {
       this.alive();
       const { blueprint } = makePlan(this.simulation, (outcome) => this.decide(outcome) !== undefined);
-      const follow = (): Outcome | undefined => this.simulation.follow(nodes, blueprint);
-      if (this.input.asPlanned === true) ways.unshift(follow);
-      else ways.push(follow);
+      ways.push(() => this.simulation.follow(nodes, blueprint));
       ways.push(() => this.simulation.attempt(nodes, { search: 'one node', most: priceOf(nodes) }));
     }
     for (const way of ways) {
@@ -297,9 +312,7 @@ class Search {
     const { candidates, launches } = outcome;
     const gain = priceOf(candidates);
     if (launches.length === 0) return this.isWorth(candidates, gain, gain) ? { ...outcome, planned: [] } : undefined;
-    const isNew = candidates.some((node) => this.launched.has(node));
-    const share = gain * (isNew ? secondShare : leastShare(launches.length, candidates.length));
-    const least = Math.max(share, launches.length > candidates.length ? this.leastOfSplits() : 0);
+    const least = this.leastFor(outcome);
     const hoped = gain - priceOf(launches);
     if (this.isTooLittle(candidates, hoped, least) || this.isSpotForSpot(outcome)) return undefined;
     const described = this.simulation.describe(outcome);
@@ -311,6 +324,13 @@ class Search {
     const saving = gain - planned.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
     if (this.isTooLittle(candidates, saving, least) || !this.isWorth(candidates, gain, saving)) return undefined;
     return { ...outcome, planned };
+  }
+
+  /** What launching nodes in place of the candidates must save, dollars per hour. */
+  private leastFor({ candidates, launches }: Outcome): number {
+    const isNew = candidates.some((node) => this.launched.has(node));
+    const share = priceOf(candidates) * (isNew ? secondShare : leastShare(launches.length, candidates.length));
+    return Math.max(share, launches.length > candidates.length ? this.leastOfSplits() : 0);
   }
 
   private leastOfSplits(): number {

@@ -1,7 +1,17 @@
 import { labels } from '../../api/labels.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod } from '../../api/kubernetes.js';
-import { Trial, type Member, type NodeState, type Part, type PodClass, type Worth } from '../../packing/trial.js';
+import { fullName } from '../../packing/names.js';
+import {
+  Trial,
+  type Landing,
+  type Launch,
+  type Member,
+  type NodeState,
+  type Part,
+  type PodClass,
+  type Worth,
+} from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import { evictionCost } from '../costs.js';
 import { isTerminal } from '../pods.js';
@@ -139,18 +149,49 @@ export class Simulation {
       this.undo();
       return undefined;
     }
-    const temporary = new Set([...openings.values()].map(({ state }) => state));
-    const landings = trial.landingsSince(landed);
-    // Nodes to be launched are counted when they are registered.
-    for (const { node, podClass, pods } of landings) {
-      if (temporary.has(node)) trial.uncount(node, podClass, pods.length);
-    }
     return {
       candidates,
-      landings: landings.filter(({ node }) => !temporary.has(node)),
+      landings: this.landingsBeside(new Set([...openings.values()].map(({ state }) => state)), landed),
       launches: [...openings].map(([index, { members }]) => blueprint.opening(index, members)),
       route,
     };
+  }
+
+  /**
+   * Puts the pods of `candidates` where a decision has them, on what is launched for it as it may be launched now, and the others
+   * on targets; undefined when rules or prices forbid some of that.
+   */
+  repeat(candidates: readonly FleetNode[], decided: readonly PlannedClaim[]): Outcome | undefined {
+    const { trial } = this;
+    const { landed } = trial.begin();
+    for (const { state, loads } of candidates) trial.lift(state, loads);
+    const rest = loadsOf(candidates);
+    const launches: Launch[] = [];
+    const temporary = new Set<NodeState>();
+    const isThere = decided.every((planned, i) => {
+      const open = trial.launchOf(planned);
+      if (open === undefined) return false;
+      const loads = takeOut(rest, new Set(planned.pods));
+      const launch = trial.filled(open, loads);
+      const state = trial.blank(launch, `decided ${i}`);
+      launches.push(launch);
+      temporary.add(state);
+      return [...loads].every(([podClass, pods]) => trial.putAll(state, podClass, pods));
+    });
+    if (!isThere || !trial.place(rest, false, []) || !this.shift(candidates.map(({ waiting }) => waiting))) {
+      this.undo();
+      return undefined;
+    }
+    return { candidates, landings: this.landingsBeside(temporary, landed), launches };
+  }
+
+  /** Where pods were put since but for nodes to be launched, which are counted when they are registered. */
+  private landingsBeside(temporary: ReadonlySet<NodeState>, landed: number): Landing[] {
+    const landings = this.trial.landingsSince(landed);
+    for (const { node, podClass, pods } of landings) {
+      if (temporary.has(node)) this.trial.uncount(node, podClass, pods.length);
+    }
+    return landings.filter(({ node }) => !temporary.has(node));
   }
 
   /** Finds other room for pods that wait; nothing is bought for them. */
@@ -322,6 +363,20 @@ function loadsOf(nodes: readonly FleetNode[]): Map<PodClass, Pod[]> {
   const loads = new Map<PodClass, Pod[]>();
   for (const node of nodes) for (const [podClass, pods] of node.loads) addLoad(loads, podClass, pods);
   return loads;
+}
+
+/** Takes the pods of these names (`namespace/name`) out of the loads. */
+function takeOut(loads: Map<PodClass, Pod[]>, names: ReadonlySet<string>): Map<PodClass, Pod[]> {
+  const taken = new Map<PodClass, Pod[]>();
+  for (const [podClass, pods] of loads) {
+    const named = pods.filter((pod) => names.has(fullName(pod)));
+    if (named.length === 0) continue;
+    taken.set(podClass, named);
+    const others = pods.filter((pod) => !names.has(fullName(pod)));
+    if (others.length === 0) loads.delete(podClass);
+    else loads.set(podClass, others);
+  }
+  return taken;
 }
 
 const isOnlyEmpty = (pool: NodePool | undefined): boolean => pool?.spec.disruption.consolidationPolicy === 'WhenEmpty';

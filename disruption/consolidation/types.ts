@@ -20,8 +20,8 @@ export interface ConsolidationInput extends PackingInput {
   readonly leastSplitShare?: number;
   /** Looked at again, a decision may launch no more nodes than it was to; absent means as many as are cheapest. */
   readonly mostReplacements?: number;
-  /** Looked at again, as part of the cheapest fleet rather than by themselves. */
-  readonly asPlanned?: boolean;
+  /** Looked at again, exactly these replacements: as they may be launched now, with the same pods; absent means whatever is best. */
+  readonly decided?: readonly PlannedClaim[];
   /** Nodes that stay for a reason of their own (a pause, a cool-down), by name, with why. */
   readonly kept?: ReadonlyMap<string, string>;
   /** How many nodes of a NodePool one command may take, whatever its budgets say; absent means what these allow. */

@@ -40,11 +40,36 @@ export class Launches {
   }
 
   /** The offerings of a type that claims of this pool and these requirements leave open. */
-  waysUnder({ nodePool, requirements }: Pick<PlannedClaim, 'nodePool' | 'requirements'>): (type: string) => Way[] {
-    const given = readRequirements(requirements);
-    const constraint = this.compiled.space.probe(given);
-    const zone = given.get(labels.zone);
-    const capacity = given.get(labels.capacityType);
+  waysUnder(claim: Pick<PlannedClaim, 'nodePool' | 'requirements'>): (type: string) => Way[] {
+    const rowsUnder = this.rowsUnder(claim);
+    return (type) =>
+      rowsUnder(type).map(({ zone, capacityType, offering: { price } }) => ({ zone, capacityType, price }));
+  }
+
+  /** What the claim costs least as now; undefined where one of its types is not offered any more. */
+  cheapestRow(claim: Pick<PlannedClaim, 'nodePool' | 'requirements' | 'instanceTypes'>): Row | undefined {
+    const rowsUnder = this.rowsUnder(claim);
+    const { rank } = this.compiled.universe;
+    let cheapest: Row | undefined;
+    for (const type of claim.instanceTypes) {
+      const rows = rowsUnder(type);
+      if (rows.length === 0) return undefined;
+      for (const row of rows) if (cheapest === undefined || rank[row.index]! < rank[cheapest.index]!) cheapest = row;
+    }
+    return cheapest;
+  }
+
+  private rowsUnder({
+    nodePool,
+    requirements,
+  }: Pick<PlannedClaim, 'nodePool' | 'requirements'>): (type: string) => Row[] {
+    // Profiles tell zones and capacity types apart only where some pod does.
+    const others = new Map(readRequirements(requirements));
+    const zone = others.get(labels.zone);
+    const capacity = others.get(labels.capacityType);
+    others.delete(labels.zone);
+    others.delete(labels.capacityType);
+    const constraint = this.compiled.space.probe(others);
     const open = new Map<Row['profile'], boolean>();
     const isOpen = ({ profile }: Row): boolean => {
       let known = open.get(profile);
@@ -52,19 +77,13 @@ export class Launches {
       return known;
     };
     const byType = this.rowsOf.get(nodePool);
-    return (type) => {
-      const ways: Way[] = [];
-      for (const row of byType?.get(type) ?? []) {
-        if (
+    return (type) =>
+      (byType?.get(type) ?? []).filter(
+        (row) =>
           (zone === undefined || satisfiedBy(zone, row.zone)) &&
           (capacity === undefined || satisfiedBy(capacity, row.capacityType)) &&
-          isOpen(row)
-        ) {
-          ways.push({ zone: row.zone, capacityType: row.capacityType, price: row.offering.price });
-        }
-      }
-      return ways;
-    };
+          isOpen(row),
+      );
   }
 
   /** Whether these types have fewer different values than the claim's pool asks for (section 2.5). */

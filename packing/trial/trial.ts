@@ -316,6 +316,15 @@ export class Trial {
     this.keep();
   }
 
+  /** The claim as it may be launched now, with nothing on it yet; undefined where one of its types is not offered any more. */
+  launchOf(planned: PlannedClaim): Launch | undefined {
+    const row = this.launches.cheapestRow(planned);
+    if (row === undefined) return undefined;
+    const { index, type, capacityType, offering } = row;
+    const claim = { row: index, members: [], pinnedKeys: noKeys };
+    return { claim, type: type.name, capacityType, price: offering.price, counted: false };
+  }
+
   /** The launch with whatever its node holds by now. */
   filled(launch: Launch, loads: Loads): Launch {
     const levels = new Map(launch.claim.members.map(({ podClass, level }) => [podClass, level]));
