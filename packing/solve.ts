@@ -362,7 +362,10 @@ class Pass {
     search.addLeft();
     if (isSmall) search.run({ units: searchUnits, target });
     if (search.makeRoom(roomUnits) && isSmall) search.run({ units: searchUnits, target });
-    if (isSmall) search.join(roomUnits);
+    if (isSmall) {
+      search.exchange(roomUnits);
+      search.join(roomUnits);
+    }
     this.claims = board.claims();
     board.release();
     const tried = new Set(left.map(({ pod }) => pod));

@@ -115,6 +115,42 @@ describe('plans are searched as a whole where they are small', () => {
     expect(result.newNodeClaims.every(({ instanceTypes }) => instanceTypes.length >= 2)).toBe(true);
   });
 
+  test('pods are exchanged one by one where a node then costs less', () => {
+    const sold = (name: string, cpu: number, memory: number, prices: Readonly<Record<string, number>>) =>
+      instanceType(name, {
+        cpu,
+        memory,
+        offerings: Object.entries(prices).map(([at, price]) => offering(`zone-${at}`, 'on-demand', price)),
+      });
+    const types = [
+      sold('c0-4x', 3.3, 30.75, { b: 0.261, c: 0.22613 }),
+      sold('s17-4x', 3.3, 14.75, { a: 0.14018 }),
+      sold('c21-2x', 1.3, 0.75, { a: 0.07806, b: 0.03293 }),
+      sold('s30-2x', 1.3, 2.75, { a: 0.08495, c: 0.06841 }),
+      sold('s6-8x', 7.3, 6.75, { a: 0.32014, b: 0.23988 }),
+      sold('m14-16x', 15.3, 30.75, { a: 0.52199, b: 0.33747, c: 0.46722 }),
+      sold('c32-1x', 0.3, 6.75, { a: 0.04781, b: 0.0462, c: 0.04264 }),
+      sold('s25-1x', 0.3, 6.75, { a: 0.03724, b: 0.05593, c: 0.05262 }),
+    ];
+    const together = {
+      podAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: [
+          { labelSelector: { matchLabels: { app: 'web' } }, topologyKey: zone },
+        ],
+      },
+    };
+    const pods = [
+      ...podsOf(3, 'web', { cpu: '1', memory: '256Mi', labels: { app: 'web' }, affinity: together }),
+      pod('a', { cpu: '100m', memory: '2Gi' }),
+      ...podsOf(2, 'b', { cpu: '500m', memory: '128Mi' }),
+      pod('c', { cpu: '500m', memory: '4Gi' }),
+      pod('d', { cpu: '250m', memory: '4Gi' }),
+      pod('e', { cpu: '500m', memory: '2Gi' }),
+      pod('f', { cpu: '1500m', memory: '2Gi' }),
+    ];
+    expect(plan(packingInput({ pods }, { types })).pricePerHour).toBeCloseTo(0.2719, 5);
+  });
+
   test('company on one node begins where all of it fits', () => {
     const together = {
       podAffinity: {

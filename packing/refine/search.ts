@@ -29,6 +29,8 @@ interface Guest {
 const mostGuests = 6;
 /** Pods on nodes that exist that are placed anew all together. */
 const mostMoved = 400;
+/** Drafts with more pods are none that exchange a pod pays for. */
+const mostExchanged = 8;
 /** Rounds in which those left out go first, while none comes of it; and work for them. */
 const mostComplaints = 30;
 const complaintUnits = 100_000;
@@ -194,6 +196,40 @@ export class Search {
     }
     this.complaints.clear();
     return this.left.length < before;
+  }
+
+  /** Exchanges pods of drafts with few for others one by one, where a draft then costs less. */
+  exchange(units: number): void {
+    const { board } = this;
+    const end = board.work + units;
+    for (let found = true; found && board.work < end;) {
+      found = board.drafts.some((from) => from.count <= mostExchanged && this.exchangeFrom(from, end));
+    }
+  }
+
+  private exchangeFrom(from: Draft, end: number): boolean {
+    const { board } = this;
+    for (const own of guestsOf(board, from)) {
+      for (const into of board.drafts) {
+        if (into === from) continue;
+        for (const other of guestsOf(board, into)) {
+          if (board.work++ >= end) return false;
+          if (other.loose.podClass !== own.loose.podClass && this.swap(own, from, other, into)) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  private swap(own: Guest, from: Draft, other: Guest, into: Draft): boolean {
+    const { board } = this;
+    this.brokenBefore ??= this.broken();
+    const put = ({ podClass, pod, mostRung }: Loose, host: Draft): boolean =>
+      board.insertInto(host, podClass, pod, mostRung);
+    const isDone = own.take() && other.take() && put(own.loose, into) && put(other.loose, from);
+    if (isDone) return this.accept(this.left);
+    board.undo();
+    return false;
   }
 
   /** Puts the pods of two drafts in one wherever that costs no more: equal prices prefer fewer nodes. */
