@@ -145,9 +145,12 @@ async function serve(cloud: Cloud, call: Call, entry: LoggedRequest, signal: Abo
     if (!cloud.limits.admit(action, cloud.settings.rateLimits)) {
       throw new AwsError('RequestLimitExceeded', 'Request limit exceeded.', 503);
     }
-    const reply = await answer(cloud, call, signal);
-    if (fault?.kind === 'lost') throw new Cut();
-    return reply;
+    // What is to be lost takes effect, also where the caller is gone meanwhile.
+    if (fault?.kind === 'lost') {
+      await answer(cloud, call, new AbortController().signal);
+      throw new Cut();
+    }
+    return await answer(cloud, call, signal);
   } catch (error) {
     if (!(error instanceof AwsError)) throw error;
     if (fault?.kind === 'lost') throw new Cut();

@@ -311,14 +311,17 @@ describe('a consolidation outlives the process', () => {
     await kill();
     await restart();
 
+    const ofReplacement = async (): Promise<InstanceView[]> =>
+      (await instancesOf(round)).filter(({ instanceType }) => instanceType === round.after);
     await observe(
       'a launch',
-      async () => ((await cloud.faults()).length === 0 ? true : undefined),
+      async () => ((await ofReplacement()).length > 0 ? true : undefined),
       patience,
       () => Promise.resolve(state()),
     );
     await kill();
-    expect((await instancesOf(round)).filter(({ instanceType }) => instanceType === round.after)).toHaveLength(1);
+    expect(await cloud.faults()).toEqual([]);
+    expect(await ofReplacement()).toHaveLength(1);
     await restart();
 
     await seen('a replacement that is launched', () => launched(round).length > 0);
