@@ -1,6 +1,7 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { taints } from '../api/labels.js';
 import { conditionOf, isTrue, withoutCondition } from '../core/conditions.js';
+import { hasTaint, withoutTaint } from '../core/taints.js';
 import type { Candidate, ClaimRef } from '../workflows/messages.js';
 import { managedClaims, nodeOf } from './cluster.js';
 import type { DisruptionActivities } from './contract.js';
@@ -60,11 +61,9 @@ async function untaint(deps: ActivityDeps, claim: ClaimRef, node: string): Promi
     return { status: { conditions: withoutCondition(present, 'DisruptionReason') } };
   });
   if (live === undefined || live.metadata.deletionTimestamp !== undefined) return undefined;
-  await updateNode(deps.kube, node, ({ metadata, spec }) => {
-    const present = spec?.taints ?? [];
-    const kept = present.filter(({ key }) => key !== taints.disrupted.key);
-    if (metadata.deletionTimestamp !== undefined || kept.length === present.length) return undefined;
-    return { spec: { taints: kept } };
+  await updateNode(deps.kube, node, (present) => {
+    if (present.metadata.deletionTimestamp !== undefined || !hasTaint(present, taints.disrupted)) return undefined;
+    return { spec: { taints: withoutTaint(present, taints.disrupted) } };
   });
   return reason;
 }
@@ -91,7 +90,7 @@ export async function releaseStrays(
 function strayNode(deps: ActivityDeps, claim: NodeClaim): string | undefined {
   if (claim.metadata.deletionTimestamp !== undefined) return undefined;
   const node = nodeOf(deps.cache, claim);
-  if (node?.spec?.taints?.some(({ key }) => key === taints.disrupted.key) !== true) return undefined;
+  if (node === undefined || !hasTaint(node, taints.disrupted)) return undefined;
   const reason = conditionOf(claim.status?.conditions, 'DisruptionReason')?.reason;
   return isVoluntary(reason) ? node.metadata.name : undefined;
 }

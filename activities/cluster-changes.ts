@@ -1,6 +1,7 @@
-import type { Node, Pod, Taint } from '../api/kubernetes.js';
+import type { Node, Pod } from '../api/kubernetes.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { taints } from '../api/labels.js';
+import { withoutTaint } from '../core/taints.js';
 import type { ClusterCache, Kind } from '../kube/port.js';
 
 /** Kinds of which every change matters to consolidation. */
@@ -55,15 +56,11 @@ function ofNode({ metadata, spec, status }: Node): string {
     metadata.labels,
     metadata.annotations,
     metadata.deletionTimestamp,
-    { ...spec, taints: lasting(spec?.taints) },
+    // Soft taints of a drain mean nothing to a search.
+    { ...spec, taints: withoutTaint({ spec }, taints.steer) },
     status?.allocatable,
     ready,
   ]);
-}
-
-/** Soft taints of a drain mean nothing to a search. */
-function lasting(present: readonly Taint[] = []): readonly Taint[] {
-  return present.filter(({ key }) => key !== taints.steer.key);
 }
 
 function ofClaim({ metadata, status }: NodeClaim): string {

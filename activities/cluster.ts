@@ -1,9 +1,10 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Node } from '../api/kubernetes.js';
-import { labels } from '../api/labels.js';
+import { labels, taints } from '../api/labels.js';
 import type { InstanceType } from '../core/instance-type.js';
 import { pinnedValue } from '../core/launch-options.js';
+import { hasTaint } from '../core/taints.js';
 import type { NodeClass } from '../cloud/port.js';
 import type { NodeView } from '../disruption/candidates.js';
 import type { ClusterCache, Kind } from '../kube/port.js';
@@ -43,6 +44,11 @@ export function nodeClassOf(deps: Pick<ActivityDeps, 'cloud' | 'cache'>, ref: Cl
 export function poolOf(cache: ClusterCache, claim: NodeClaim): NodePool | undefined {
   const name = claim.metadata.labels?.[labels.nodePool];
   return name === undefined ? undefined : cache.get('NodePool', { name });
+}
+
+/** Whether the node is on its way out. */
+export function isGoing(node: Node): boolean {
+  return node.metadata.deletionTimestamp !== undefined || hasTaint(node, taints.disrupted);
 }
 
 /** The Node of a claim's instance. */

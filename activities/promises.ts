@@ -1,9 +1,9 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
-import type { Node, Pod } from '../api/kubernetes.js';
-import { annotations, taints } from '../api/labels.js';
+import type { Pod } from '../api/kubernetes.js';
+import { annotations } from '../api/labels.js';
 import { isTrue, transitionOf } from '../core/conditions.js';
 import { isPending, podKey } from '../disruption/pods.js';
-import { isManaged, nodeOf } from './cluster.js';
+import { isGoing, isManaged, nodeOf } from './cluster.js';
 import type { ActivityDeps } from './deps.js';
 
 type Deps = Pick<ActivityDeps, 'cache' | 'cloud' | 'now' | 'nominationMs'>;
@@ -72,11 +72,6 @@ function claimsByPod(claims: readonly NodeClaim[]): ReadonlyMap<string, NodeClai
 }
 
 const known = new WeakMap<readonly NodeClaim[], Map<string, NodeClaim>>();
-
-function isGoing({ metadata, spec }: Node): boolean {
-  if (metadata.deletionTimestamp !== undefined) return true;
-  return spec?.taints?.some(({ key }) => key === taints.disrupted.key) ?? false;
-}
 
 /** Whether nodes are launched for the pod (section 2.1): it pends for lack of one, and is on its way to none. */
 export function lacksNode(deps: Deps, pod: Pod): boolean {

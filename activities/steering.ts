@@ -1,7 +1,9 @@
 import type { Node } from '../api/kubernetes.js';
 import { taints } from '../api/labels.js';
+import { hasTaint, withoutTaint } from '../core/taints.js';
+import { compareText } from '../packing/compare.js';
 import { podRequests, QuantityReader } from '../packing/compile/pod-requests.js';
-import { managedClaims, nodeOf } from './cluster.js';
+import { isGoing, managedClaims, nodeOf } from './cluster.js';
 import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from './deps.js';
 import { inBatches } from './in-batches.js';
@@ -28,7 +30,7 @@ export async function steerPods(deps: ActivityDeps, { targets, steered }: Input)
 
 const nameOf = ({ metadata }: Node): string => metadata.name ?? '';
 
-const isSteered = ({ spec }: Node): boolean => spec?.taints?.some(({ key }) => key === taints.steer.key) ?? false;
+const isSteered = (node: Node): boolean => hasTaint(node, taints.steer);
 
 /** Nodes of ours that stay and are no target, by the name of their node or claim: the emptiest, which attract most. */
 function nodesBeside(deps: ActivityDeps, targets: ReadonlySet<string>): string[] {
@@ -38,19 +40,14 @@ function nodesBeside(deps: ActivityDeps, targets: ReadonlySet<string>): string[]
     return isGoing(node) || claim.metadata.deletionTimestamp !== undefined ? [] : [node];
   });
   if (nodes.length <= mostSteered) return nodes.map(nameOf);
-  const ranked = nodes.map((node) => ({ name: nameOf(node), free: freeShare(deps, node) }));
-  ranked.sort((a, b) => b.free - a.free || (a.name < b.name ? -1 : 1));
+  const quantities = new QuantityReader();
+  const ranked = nodes.map((node) => ({ name: nameOf(node), free: freeShare(deps, node, quantities) }));
+  ranked.sort((a, b) => b.free - a.free || compareText(a.name, b.name));
   return ranked.slice(0, mostSteered).map(({ name }) => name);
 }
 
-function isGoing({ metadata, spec }: Node): boolean {
-  const taken = spec?.taints?.some(({ key }) => key === taints.disrupted.key) ?? false;
-  return taken || metadata.deletionTimestamp !== undefined;
-}
-
 /** The mean of the shares of cpu and memory that nobody has asked for: what kube-scheduler's LeastAllocated prefers by. */
-function freeShare({ cache }: ActivityDeps, node: Node): number {
-  const quantities = new QuantityReader();
+function freeShare({ cache }: ActivityDeps, node: Node, quantities: QuantityReader): number {
   const requests = cache.podsOnNode(nameOf(node)).map(({ spec }) => podRequests(spec, quantities));
   const shares = ['cpu', 'memory'].map((resource) => {
     const total = quantities.read(resource, node.status?.allocatable?.[resource] ?? '0');
@@ -63,7 +60,7 @@ function freeShare({ cache }: ActivityDeps, node: Node): number {
 async function writeTaint(deps: ActivityDeps, name: string, isWanted: boolean): Promise<void> {
   await updateNode(deps.kube, name, (node) => {
     if (isSteered(node) === isWanted || (isWanted && isGoing(node))) return undefined;
-    const others = (node.spec?.taints ?? []).filter(({ key }) => key !== taints.steer.key);
+    const others = withoutTaint(node, taints.steer);
     return { spec: { taints: isWanted ? [...others, taints.steer] : others } };
   });
 }

@@ -1,6 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import type { Pod } from '../../api/kubernetes.js';
 import { taints } from '../../api/labels.js';
+import { hasTaint } from '../../core/taints.js';
 import { observe } from '../demo/observe.js';
 import type { Stage } from '../stage.js';
 import { apps } from './workload.js';
@@ -21,8 +22,7 @@ async function inventory({ kube, cloud }: Stage): Promise<Inventory> {
   const nodes = await kube.list('Node');
   const claims = await kube.list('NodeClaim');
   const going = nodes.filter(
-    ({ metadata, spec }) =>
-      metadata.deletionTimestamp !== undefined || spec?.taints?.some(({ key }) => key === taints.disrupted.key),
+    (node) => node.metadata.deletionTimestamp !== undefined || hasTaint(node, taints.disrupted),
   );
   return {
     pods: await kube.list('Pod', { namespace: 'default' }),

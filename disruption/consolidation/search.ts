@@ -124,31 +124,30 @@ class Search {
     const nodes = this.alive().filter(({ name, removable }) => removable && wanted.has(name));
     if (nodes.length < wanted.size) return undefined;
     this.aimBeside(nodes);
-    if (this.input.decided !== undefined) return this.takeAsDecided(nodes, this.input.decided);
-    let outcome = this.evaluate(nodes, groupUnits);
-    const most = this.input.mostReplacements ?? Infinity;
-    if (outcome === undefined || outcome.launches.length > most) {
-      if (outcome !== undefined) this.simulation.undo();
-      outcome = this.within(nodes, most) ?? (outcome && this.evaluate(nodes, groupUnits));
-    }
+    const { decided, mostReplacements = Infinity } = this.input;
+    const outcome = decided === undefined ? this.atBest(nodes, mostReplacements) : this.asDecided(nodes, decided);
     if (outcome === undefined) return undefined;
     this.carryOut(outcome);
     return this.commands.at(-1);
   }
 
-  /** The command with exactly these replacements, at the prices of now; undefined when it may not be any more, or saves too little. */
-  private takeAsDecided(
-    nodes: readonly FleetNode[],
-    decided: readonly PlannedClaim[],
-  ): ConsolidationCommand | undefined {
+  /** What is best for these nodes with at most so many launches, or with more where it cannot do with so few. */
+  private atBest(nodes: readonly FleetNode[], most: number): Decided | undefined {
+    const outcome = this.evaluate(nodes, groupUnits);
+    if (outcome !== undefined && outcome.launches.length <= most) return outcome;
+    if (outcome !== undefined) this.simulation.undo();
+    return this.within(nodes, most) ?? (outcome && this.evaluate(nodes, groupUnits));
+  }
+
+  /** Exactly these replacements, at the prices of now; undefined when that may not be any more, or saves too little. */
+  private asDecided(nodes: readonly FleetNode[], decided: readonly PlannedClaim[]): Decided | undefined {
     const outcome = this.simulation.repeat(nodes, decided);
     if (outcome === undefined) return undefined;
     const gain = priceOf(nodes);
     const saving = gain - priceOf(outcome.launches);
     const isTooLittle = this.isTooLittle(nodes, saving, this.leastFor(outcome)) || !this.isWorth(nodes, gain, saving);
     if (isTooLittle || this.isSpotForSpot(outcome)) return undefined;
-    this.carryOut({ ...outcome, planned: decided });
-    return this.commands.at(-1);
+    return { ...outcome, planned: decided };
   }
 
   /**

@@ -50,20 +50,13 @@ export class Launchables {
 
   private build(space: KeySpace, joint: Requirements, like: Row, alike: readonly number[]): readonly Launchable[] {
     const { pool, reservation, values } = like.profile;
-    // Profiles tell zones and capacity types apart only where some pod does, so these are looked up row by row.
-    const others = new Map(joint);
-    others.delete(labels.zone);
-    others.delete(labels.capacityType);
-    const inZone = valueTest(joint.get(labels.zone));
-    const ofCapacityType = valueTest(joint.get(labels.capacityType));
-    const constraint = space.probe(others);
+    const isOpen = openRows(space, joint);
     const { profiles, rows, typeRuns, rank } = this.universe;
-    const allowed = profiles.map(
+    const isLike = profiles.map(
       (profile) =>
         profile.pool === pool &&
         profile.reservation === reservation &&
-        alike.every((key) => space.likeness(key, profile.values[key]) === space.likeness(key, values[key])) &&
-        satisfies(constraint, profile.values),
+        alike.every((key) => space.likeness(key, profile.values[key]) === space.likeness(key, values[key])),
     );
     const { found } = this;
     const list: Launchable[] = [];
@@ -71,7 +64,7 @@ export class Launchables {
       found.length = 0;
       for (let index = run.from; index < run.to; index++) {
         const row = rows[index]!;
-        if (allowed[row.profile.index] && inZone(row.zone) && ofCapacityType(row.capacityType)) found.push(index);
+        if (isLike[row.profile.index] && isOpen(row)) found.push(index);
       }
       if (found.length > 0) list.push(this.launchable(run));
     }
@@ -111,6 +104,22 @@ export class Launchables {
     }
     return { type, cheapest, capacity, capacityTypes, overheads };
   }
+}
+
+/**
+ * Tells the rows that requirements leave open. Profiles tell zones and capacity types apart only where some pod does, so these are
+ * looked up row by row.
+ */
+export function openRows(space: KeySpace, requirements: Requirements): (row: Row) => boolean {
+  const others = new Map(requirements);
+  others.delete(labels.zone);
+  others.delete(labels.capacityType);
+  const inZone = valueTest(requirements.get(labels.zone));
+  const ofCapacityType = valueTest(requirements.get(labels.capacityType));
+  const constraint = space.probe(others);
+  const known: (boolean | undefined)[] = [];
+  return ({ profile, zone, capacityType }) =>
+    (known[profile.index] ??= satisfies(constraint, profile.values)) && inZone(zone) && ofCapacityType(capacityType);
 }
 
 /** Whether a value is allowed, each looked at once. */

@@ -1,6 +1,7 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Node, Pod, Taint } from '../../api/kubernetes.js';
 import { labels, taints as knownTaints } from '../../api/labels.js';
+import { withoutTaint } from '../../core/taints.js';
 import { compareText } from '../compare.js';
 import { nameOf } from '../names.js';
 import { normaliseKey } from '../requirements/requirements.js';
@@ -127,7 +128,7 @@ const ephemeral: readonly { readonly key: string; readonly effect: string }[] = 
 const cordoned: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
 function lastingTaints(node: Node, claim: NodeClaim | undefined, initialized: boolean): readonly Taint[] {
-  const given = (node.spec?.taints ?? []).filter(({ key }) => key !== knownTaints.steer.key);
+  const given = withoutTaint(node, knownTaints.steer);
   const isMarked = given.some(({ key }) => key === cordoned.key);
   const taints = node.spec?.unschedulable === true && !isMarked ? [...given, cordoned] : given;
   if (initialized) return taints;

@@ -64,7 +64,6 @@ export class Cells {
   }
 
   /** By the text of their domains, in its order. */
-
   private placesOf(holding: readonly Profile[], keys: readonly string[]): ReadonlyMap<string, Place> {
     let byKeys = this.places.get(holding);
     if (byKeys === undefined) this.places.set(holding, (byKeys = new Map<string, ReadonlyMap<string, Place>>()));

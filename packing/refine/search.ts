@@ -121,9 +121,7 @@ export class Search {
     for (const guest of guests) {
       if (!guest.take()) break;
       out.push(guest.loose);
-      const rest = this.insertAll(waiting, ({ podClass, pod, mostRung }) =>
-        board.insertInto(host, podClass, pod, mostRung),
-      );
+      const rest = this.insertAll(waiting, (loose) => this.putOn(host, loose));
       const isIn = rest.length < waiting.length;
       waiting = rest;
       if (isIn) break;
@@ -137,6 +135,10 @@ export class Search {
       board.insert(podClass, pod, mostRung, { mode: 'cheap' }),
     );
     return this.accept([...waiting, ...stay]);
+  }
+
+  private putOn(host: Draft | NodeState, { podClass, pod, mostRung }: Loose): boolean {
+    return this.board.insertInto(host, podClass, pod, mostRung);
   }
 
   private smallestFirst(loose: readonly Loose[]): Loose[] {
@@ -179,7 +181,7 @@ export class Search {
     }
   }
 
-  /** Places everything anew again and again, those first that were most often left out, until nobody is. */
+  /** Places everything anew again and again, those first that were most often left out; whether fewer are out in the end. */
   private favourLeft(end: number): boolean {
     const { board } = this;
     const before = this.left.length;
@@ -224,9 +226,7 @@ export class Search {
   private swap(own: Guest, from: Draft, other: Guest, into: Draft): boolean {
     const { board } = this;
     this.brokenBefore ??= this.broken();
-    const put = ({ podClass, pod, mostRung }: Loose, host: Draft): boolean =>
-      board.insertInto(host, podClass, pod, mostRung);
-    const isDone = own.take() && other.take() && put(own.loose, into) && put(other.loose, from);
+    const isDone = own.take() && other.take() && this.putOn(into, own.loose) && this.putOn(from, other.loose);
     if (isDone) return this.accept(this.left);
     board.undo();
     return false;

@@ -51,6 +51,23 @@ function fill(ledger: Ledger, group: Group, counts: Readonly<Record<string, numb
   for (const [domain, pods] of Object.entries(counts)) ledger.addSelected(group, domain, pods);
 }
 
+/** Pods that want to be with `web` in a zone, and one of `web` that wants nobody. */
+function companyInZones() {
+  const affinity = {
+    podAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: [
+        { topologyKey: zone, labelSelector: { matchLabels: { app: 'web' } } },
+      ],
+    },
+  };
+  const follower = pod('follower', { labels: { app: 'web' }, affinity });
+  const plain = pod('plain', { labels: { app: 'web' } });
+  const { ledger, rulesOf, compiled } = topologyOf(packingInput({ pods: [follower, plain] }));
+  const put = (own: Pod, name: string, pods = 1): void =>
+    ledger.record(rulesOf(own), pods, siteWith(compiled, { [zone]: name }));
+  return { ledger, group: rulesOf(follower).affinity[0]!, follower, plain, put };
+}
+
 describe('counts', () => {
   test('start at nothing, add up by domain, and are taken away again', () => {
     const { ledger, group } = ledgerFor(spreadPod());
@@ -116,53 +133,31 @@ describe('counts', () => {
   });
 
   test('say where pods with an affinity can have come to: not where those whom it selects all have it, but for the first', () => {
-    const affinity = {
-      podAffinity: {
-        requiredDuringSchedulingIgnoredDuringExecution: [
-          { topologyKey: zone, labelSelector: { matchLabels: { app: 'web' } } },
-        ],
-      },
-    };
-    const follower = pod('follower', { labels: { app: 'web' }, affinity });
-    const plain = pod('plain', { labels: { app: 'web' } });
-    const { ledger, rulesOf, compiled } = topologyOf(packingInput({ pods: [follower, plain] }));
-    const [group] = rulesOf(follower).affinity;
-    const inZone = (name: string) => siteWith(compiled, { [zone]: name });
-    expect(ledger.hasCompany(group!, 'zone-a')).toBe(false);
-    ledger.record(rulesOf(follower), 2, inZone('zone-a'));
-    expect(ledger.hasCompany(group!, 'zone-a')).toBe(true);
-    ledger.record(rulesOf(plain), 1, inZone('zone-b'));
-    expect(['zone-a', 'zone-b', 'zone-c'].map((name) => ledger.hasCompany(group!, name))).toEqual([false, true, false]);
-    ledger.record(rulesOf(plain), 1, inZone('zone-a'));
-    expect(ledger.hasCompany(group!, 'zone-a')).toBe(true);
-    ledger.record(rulesOf(plain), -1, inZone('zone-a'));
-    expect(ledger.hasCompany(group!, 'zone-a')).toBe(false);
+    const { ledger, group, follower, plain, put } = companyInZones();
+    expect(ledger.hasCompany(group, 'zone-a')).toBe(false);
+    put(follower, 'zone-a', 2);
+    expect(ledger.hasCompany(group, 'zone-a')).toBe(true);
+    put(plain, 'zone-b');
+    expect(['zone-a', 'zone-b', 'zone-c'].map((name) => ledger.hasCompany(group, name))).toEqual([false, true, false]);
+    put(plain, 'zone-a');
+    expect(ledger.hasCompany(group, 'zone-a')).toBe(true);
+    put(plain, 'zone-a', -1);
+    expect(ledger.hasCompany(group, 'zone-a')).toBe(false);
   });
 
   test('say where the first with an affinity may have been, though others came elsewhere later: nowhere where some run', () => {
-    const affinity = {
-      podAffinity: {
-        requiredDuringSchedulingIgnoredDuringExecution: [
-          { topologyKey: zone, labelSelector: { matchLabels: { app: 'web' } } },
-        ],
-      },
-    };
-    const follower = pod('follower', { labels: { app: 'web' }, affinity });
-    const plain = pod('plain', { labels: { app: 'web' } });
-    const { ledger, rulesOf, compiled } = topologyOf(packingInput({ pods: [follower, plain] }));
-    const [group] = rulesOf(follower).affinity;
-    const put = (own: Pod, name: string): void => ledger.record(rulesOf(own), 1, siteWith(compiled, { [zone]: name }));
+    const { ledger, group, follower, plain, put } = companyInZones();
     ledger.begin();
-    expect(ledger.mayBegin(group!, 'zone-a')).toBe(false);
+    expect(ledger.mayBegin(group, 'zone-a')).toBe(false);
     put(plain, 'zone-b');
     put(follower, 'zone-a');
-    expect([ledger.hasCompany(group!, 'zone-a'), ledger.mayBegin(group!, 'zone-a')]).toEqual([false, true]);
+    expect([ledger.hasCompany(group, 'zone-a'), ledger.mayBegin(group, 'zone-a')]).toEqual([false, true]);
     put(follower, 'zone-c');
-    expect(ledger.mayBegin(group!, 'zone-a')).toBe(false);
+    expect(ledger.mayBegin(group, 'zone-a')).toBe(false);
     put(plain, 'zone-c');
-    expect(ledger.mayBegin(group!, 'zone-a')).toBe(true);
+    expect(ledger.mayBegin(group, 'zone-a')).toBe(true);
     ledger.begin();
-    expect(ledger.mayBegin(group!, 'zone-a')).toBe(false);
+    expect(ledger.mayBegin(group, 'zone-a')).toBe(false);
   });
 
   test('keep a skew in turn where those without the rule come after those who have it and after those who run', () => {

@@ -1,13 +1,12 @@
 import { labels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { Compiled } from '../compiled.js';
-import { satisfies } from '../compile/key-space.js';
+import { openRows } from '../compile/launchables.js';
 import { valuesOf, varietiesOf } from '../compile/min-values.js';
 import type { NodeView } from '../compile/nodes.js';
 import type { Row } from '../compile/universe.js';
 import type { OpenClaim } from '../output/claims.js';
 import type { NodeState } from '../place/node-states.js';
-import { satisfiedBy } from '../requirements/requirement.js';
 import { readRequirements } from '../requirements/requirements.js';
 import type { PlannedClaim } from '../types.js';
 
@@ -63,27 +62,9 @@ export class Launches {
     nodePool,
     requirements,
   }: Pick<PlannedClaim, 'nodePool' | 'requirements'>): (type: string) => Row[] {
-    // Profiles tell zones and capacity types apart only where some pod does.
-    const others = new Map(readRequirements(requirements));
-    const zone = others.get(labels.zone);
-    const capacity = others.get(labels.capacityType);
-    others.delete(labels.zone);
-    others.delete(labels.capacityType);
-    const constraint = this.compiled.space.probe(others);
-    const open = new Map<Row['profile'], boolean>();
-    const isOpen = ({ profile }: Row): boolean => {
-      let known = open.get(profile);
-      if (known === undefined) open.set(profile, (known = satisfies(constraint, profile.values)));
-      return known;
-    };
+    const isOpen = openRows(this.compiled.space, readRequirements(requirements));
     const byType = this.rowsOf.get(nodePool);
-    return (type) =>
-      (byType?.get(type) ?? []).filter(
-        (row) =>
-          (zone === undefined || satisfiedBy(zone, row.zone)) &&
-          (capacity === undefined || satisfiedBy(capacity, row.capacityType)) &&
-          isOpen(row),
-      );
+    return (type) => (byType?.get(type) ?? []).filter(isOpen);
   }
 
   /** Whether these types have fewer different values than the claim's pool asks for (section 2.5). */
