@@ -208,6 +208,7 @@ function topologyKeys(ladders: readonly (readonly Level[])[], bound: ReadonlyMap
   for (const [level] of ladders) {
     level?.spread.forEach(note);
     level?.affinity.forEach(note);
+    level?.preferredAffinity.forEach(note);
     level?.antiAffinity.forEach(note);
   }
   for (const pods of bound.values()) {

@@ -20,9 +20,16 @@ export interface Level {
   /** Whether PreferNoSchedule taints keep the pod away. */
   readonly avoidsPreferred: boolean;
   readonly spread: readonly TopologySpreadConstraint[];
+  /** Required: all of them select the pods that count. */
   readonly affinity: readonly PodAffinityTerm[];
+  /** Preferred, and held on this rung: each counts pods by itself. */
+  readonly preferredAffinity: readonly PodAffinityTerm[];
   readonly antiAffinity: readonly PodAffinityTerm[];
 }
+
+/** Whether pods on this rung want others near them. */
+export const wantsCompany = ({ affinity, preferredAffinity }: Level): boolean =>
+  affinity.length + preferredAffinity.length > 0;
 
 export interface LadderOptions {
   readonly ignorePreferences: boolean;
@@ -75,7 +82,8 @@ export function buildLadder({ exemplar }: Shape, space: KeySpace, options: Ladde
     tolerations: spec.tolerations ?? [],
     avoidsPreferred: drop.taints === 0 && options.preferredTaints,
     spread: joined(hard, soft.slice(drop.spread)),
-    affinity: joined(podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [], affinity.slice(drop.affinity)),
+    affinity: podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [],
+    preferredAffinity: affinity.slice(drop.affinity),
     antiAffinity: joined(podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [], anti.slice(drop.anti)),
   });
 

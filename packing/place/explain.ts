@@ -13,7 +13,7 @@ export function topologyBlocker(rules: Rules, cells: readonly Cell[], ledger: Le
     if (message !== undefined) return blocker(group, message);
   }
   for (const group of rules.affinity) {
-    if (view.lonely(group)) return blocker(group, `no ${group.key} that it may use has a pod that its affinity wants`);
+    if (view.lonely(group)) return blocker(group, `no ${group.key} that it may use has a pod that ${wants(rules)}`);
   }
   for (const group of rules.antiAffinity) {
     if (view.domains(group).every((domain) => ledger.count(group, domain) > 0)) {
@@ -24,7 +24,11 @@ export function topologyBlocker(rules: Rules, cells: readonly Cell[], ledger: Le
     if (view.shunned(group)) return blocker(group, `every ${group.key} has a pod whose anti-affinity keeps it away`);
   }
   const [company] = rules.hostAffinity;
-  if (company !== undefined) return blocker(company, 'no node with the pods that its affinity wants has room for it');
+  if (company !== undefined) {
+    return view.missing(company)
+      ? blocker(company, `there is no pod that ${wants(rules)}`)
+      : blocker(company, `no node with the pods that ${wants(rules)} has room for it`);
+  }
   const [key] = rules.keys;
   if (key === undefined) return undefined;
   return { reason: 'Topology', subject: key, message: 'its topology rules allow no domain together' };
@@ -61,12 +65,20 @@ class View {
     return this.domains(group).every((domain) => ledger.count(group, domain) === 0);
   }
 
+  missing(group: Group): boolean {
+    return this.ledger.total(group) === 0 && !selectsOwn(this.rules, group);
+  }
+
   shunned(group: Group): boolean {
     if (group.kind !== 'antiAffinity' || group.hostname) return false;
     const domains = this.domains(group);
     return domains.length > 0 && domains.every((domain) => this.ledger.owners(group, domain) > 0);
   }
 }
+
+/** kube-scheduler counts only pods that every term selects, which surprises whoever thinks of the terms one by one. */
+const wants = ({ level }: Rules): string =>
+  level.affinity.length > 1 ? 'all of its affinity terms select' : 'its affinity wants';
 
 function blocker(group: Group, message: string): Blocker {
   return { reason: 'Topology', subject: group.key, message };

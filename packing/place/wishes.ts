@@ -1,5 +1,6 @@
 import type { Compiled } from '../compiled.js';
 import type { PodClass } from '../compile/classes.js';
+import { wantsCompany } from '../compile/ladder.js';
 import type { Group } from '../topology/groups.js';
 import { wants, type RuleBook } from '../topology/rules.js';
 import { selectsOwn } from './host-rules.js';
@@ -14,7 +15,7 @@ export class Wishes {
   ) {}
 
   forAnyone({ shape }: PodClass): boolean {
-    return this.compiled.ladders[shape.index]!.some(({ affinity }) => affinity.length > 0);
+    return this.compiled.ladders[shape.index]!.some(wantsCompany);
   }
 
   /** Whether among those whom they want are pods that do not want the same. */

@@ -310,6 +310,37 @@ describe('affinity', () => {
     expect(result.unschedulable[0]!.blockers[0]).toMatchObject({ reason: 'Topology', subject: labels.hostname });
   });
 
+  const toBoth = {
+    affinity: {
+      podAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: [
+          { topologyKey: labels.hostname, labelSelector: app('x') },
+          { topologyKey: labels.zone, labelSelector: { matchLabels: { tier: 'front' } } },
+        ],
+      },
+    },
+  };
+  const front = { labels: { app: 'x', tier: 'front' }, nodeSelector: { [labels.zone]: 'zone-b' } };
+
+  test('of several required terms all have to select a pod for it to count, as in kube-scheduler', () => {
+    const other = pod('other', { labels: { app: 'y', tier: 'front' } });
+    const pods = [...podsOf(2, 'p', { labels: { app: 'z' }, ...toBoth }), ...podsOf(2, 'only-app', x), other];
+    const alone = plan(packingInput({ pods }));
+    expect(alone.unschedulable.map((each) => each.pod)).toEqual(['default/p-0', 'default/p-1']);
+    expect(alone.unschedulable[0]!.blockers[0]!.message).toContain('all of its affinity terms select');
+    const result = plan(packingInput({ pods: [...pods, pod('both', front)] }));
+    expect(result.unschedulable).toEqual([]);
+    const [claim] = result.newNodeClaims.filter((each) => each.pods.includes('default/p-0'));
+    expect(claim!.pods).toEqual(expect.arrayContaining(['default/both', 'default/p-1']));
+  });
+
+  test('who is to begin is selected by all of its required terms', () => {
+    const pods = podsOf(2, 'p', { labels: front.labels, ...toBoth });
+    expect(sizesOf(plan(packingInput({ pods })))).toEqual([2]);
+    const half = podsOf(2, 'p', { labels: { app: 'x' }, ...toBoth });
+    expect(plan(packingInput({ pods: half })).newNodeClaims).toEqual([]);
+  });
+
   test('pods that want others on their host share nodes with them', () => {
     const pods = [
       ...podsOf(2, 'leader', x),

@@ -2,9 +2,9 @@ import type { LabelSelector, PodAffinityTerm, TopologySpreadConstraint } from '.
 import { labels } from '../../api/labels.js';
 import { selects } from '../../core/label-selector.js';
 import type { Level } from '../compile/ladder.js';
-import { filtered } from '../lists.js';
+import { filtered, mapped } from '../lists.js';
 import { normaliseKey } from '../requirements/requirements.js';
-import { withLabelKeys, type Namespaces } from './selectors.js';
+import { chosenByAll, withLabelKeys, type Chosen, type Namespaces } from './selectors.js';
 
 /** Pods that no selector can tell apart. */
 export interface Identity {
@@ -85,12 +85,35 @@ export class Groups {
     });
   }
 
+  /**
+   * Required affinity. Where a pod has several terms, kube-scheduler counts only pods that all of them select, for the key of
+   * each; Karpenter counts for each term by itself and plans nodes that the pods are not bound to.
+   */
+  affinity(terms: readonly PodAffinityTerm[], own: Identity): Group[] {
+    if (terms.length === 0) return [];
+    const chosen = mapped(terms, (term) => this.chosenBy(term, own));
+    const whom = chosenByAll(chosen);
+    return [...new Set(mapped(terms, ({ topologyKey }) => this.near('affinity', topologyKey, whom)))];
+  }
+
+  /** A term that counts by itself: anti-affinity, or affinity that is only preferred. */
   term(kind: 'affinity' | 'antiAffinity', term: PodAffinityTerm, own: Identity): Group {
-    return this.intern({
-      kind,
-      ...keyOf(term.topologyKey),
+    return this.near(kind, term.topologyKey, this.chosenBy(term, own));
+  }
+
+  private chosenBy(term: PodAffinityTerm, own: Identity): Chosen {
+    return {
       namespaces: this.namespaces.of(term, own.namespace),
       selector: withLabelKeys(term.labelSelector, own.labels, term.matchLabelKeys, term.mismatchLabelKeys),
+    };
+  }
+
+  private near(kind: 'affinity' | 'antiAffinity', topologyKey: string, { namespaces, selector }: Chosen): Group {
+    return this.intern({
+      kind,
+      ...keyOf(topologyKey),
+      namespaces,
+      selector,
       maxSkew: 0,
       minDomains: 0,
       filter: undefined,

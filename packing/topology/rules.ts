@@ -46,7 +46,8 @@ export class RuleBook {
       for (const level of levels) {
         const carried = joined(
           mapped(level.spread, (each) => groups.spread(each, level, identity)),
-          mapped(level.affinity, (each) => groups.term('affinity', each, identity)),
+          groups.affinity(level.affinity, identity),
+          mapped(level.preferredAffinity, (each) => groups.term('affinity', each, identity)),
           mapped(level.antiAffinity, (each) => groups.term('antiAffinity', each, identity)),
         );
         this.carried.set(level, carried);

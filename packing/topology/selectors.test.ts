@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { LabelSelector, Namespace, PodAffinityTerm } from '../../api/kubernetes.js';
-import { Namespaces, selectorKeys, withLabelKeys } from './selectors.js';
+import { chosenByAll, Namespaces, selectorKeys, withLabelKeys, type Chosen } from './selectors.js';
 
 const web: LabelSelector = { matchLabels: { app: 'web' } };
 const only = (key: string, operator: 'In' | 'NotIn', ...values: string[]) => ({ key, operator, values });
@@ -16,6 +16,56 @@ describe('the label keys that a selector reads', () => {
     const keys = new Set(['before']);
     selectorKeys(selector, keys);
     expect([...keys]).toEqual(['before', ...expected]);
+  });
+});
+
+describe('whom all of the terms select', () => {
+  const here = (selector: LabelSelector | undefined, ...namespaces: string[]): Chosen => ({
+    selector,
+    namespaces: namespaces.length === 0 ? undefined : namespaces,
+  });
+  const front: LabelSelector = { matchLabels: { tier: 'front' } };
+  test.each<[string, Chosen[], Chosen]>([
+    ['those of the only term', [here(web, 'a')], here(web, 'a')],
+    ['those of equal terms', [here(web, 'a'), here(web, 'a')], here(web, 'a')],
+    [
+      'those with the labels of both',
+      [here(web, 'a'), here(front, 'a')],
+      here({ ...web, matchExpressions: [only('tier', 'In', 'front')] }, 'a'),
+    ],
+    [
+      'those for whom the expressions of all hold',
+      [
+        here({ matchExpressions: [only('app', 'In', 'x', 'y')] }, 'a'),
+        here({ ...front, matchExpressions: [only('app', 'NotIn', 'y')] }, 'a'),
+        here(web, 'a'),
+      ],
+      here(
+        {
+          matchExpressions: [
+            only('app', 'In', 'x', 'y'),
+            only('tier', 'In', 'front'),
+            only('app', 'NotIn', 'y'),
+            only('app', 'In', 'web'),
+          ],
+        },
+        'a',
+      ),
+    ],
+    ['none where one selects none', [here(web, 'a'), here(undefined, 'a')], here(undefined, 'a')],
+    ['none where the first selects none', [here(undefined, 'a'), here(web, 'a')], here(undefined, 'a')],
+  ])('%s', (_, terms, expected) => {
+    expect(chosenByAll(terms)).toEqual(expected);
+  });
+
+  test.each<[string, Chosen[], string[] | undefined]>([
+    ['in the namespaces of both', [here(web, 'a', 'b'), here(front, 'b', 'c')], ['b']],
+    ['in no namespace where they have none in common', [here(web, 'a'), here(front, 'b')], []],
+    ['in those of one where the other is about all', [here(web), here(front, 'b')], ['b']],
+    ['in those of the first where the other is about all', [here(web, 'a'), here(front)], ['a']],
+    ['in all where all are about all', [here(web), here(front)], undefined],
+  ])('%s', (_, terms, namespaces) => {
+    expect(chosenByAll(terms).namespaces).toEqual(namespaces);
   });
 });
 

@@ -31,6 +31,39 @@ export function withLabelKeys(
   return { ...selector, matchExpressions: expressions };
 }
 
+/** Whom a pod affinity term selects. */
+export interface Chosen {
+  /** Undefined stands for every namespace. */
+  readonly namespaces: readonly string[] | undefined;
+  readonly selector: LabelSelector | undefined;
+}
+
+/** Whom all of the terms select. */
+export function chosenByAll(terms: readonly Chosen[]): Chosen {
+  const [first, ...others] = distinct(terms);
+  return others.reduce((all, each) => ({ namespaces: inBoth(all, each), selector: selectedByBoth(all, each) }), first!);
+}
+
+function distinct(terms: readonly Chosen[]): Chosen[] {
+  return [...new Map(terms.map((term) => [JSON.stringify(term), term])).values()];
+}
+
+function inBoth({ namespaces: some }: Chosen, { namespaces: others }: Chosen): Chosen['namespaces'] {
+  if (some === undefined || others === undefined) return some ?? others;
+  return some.filter((namespace) => others.includes(namespace));
+}
+
+function selectedByBoth({ selector: one }: Chosen, { selector: other }: Chosen): LabelSelector | undefined {
+  // An absent selector selects nothing.
+  if (one === undefined || other === undefined) return undefined;
+  const same = Object.entries(other.matchLabels ?? {}).map(([key, value]) => ({
+    key,
+    operator: 'In' as const,
+    values: [value],
+  }));
+  return { ...one, matchExpressions: [...(one.matchExpressions ?? []), ...same, ...(other.matchExpressions ?? [])] };
+}
+
 /** Namespaces of the cluster, for terms that select them by label. */
 export class Namespaces {
   private readonly labels = new Map<string, Labels>();
