@@ -1,10 +1,13 @@
 import type { Pod } from '../../api/kubernetes.js';
 import { isBufferPod } from '../compile/buffers.js';
 import type { PodClass } from '../compile/classes.js';
+import { wantsCompany } from '../compile/ladder.js';
 import { selectsOwn } from '../place/host-rules.js';
 import type { Landed, NodeState } from '../place/node-states.js';
 import type { Group } from '../topology/groups.js';
+import type { Rules } from '../topology/rules.js';
 import type { Board, Draft, Taste } from './board.js';
+import { Circles, type Stay } from './circles.js';
 
 /** A pod that is to be placed, and the last rung that it may fall to. */
 export interface Loose {
@@ -69,12 +72,16 @@ export class Search {
   private brokenBefore: Broken | undefined;
   /** How often pods of the class were left out; they go first. */
   private readonly complaints = new Map<PodClass, number>();
+  private readonly circles: Circles;
 
   constructor(
     private readonly board: Board,
     private left: Loose[],
   ) {
     this.score = this.scoreOf(left);
+    const { book, compiled } = board.context;
+    const last = ({ shape }: PodClass): Rules => book.of(shape, compiled.ladders[shape.index]!.at(-1)!);
+    this.circles = new Circles(compiled.queue.map(last));
   }
 
   /** Pods that found no place. */
@@ -378,7 +385,7 @@ export class Search {
       return kind === 2 ? place + (this.next() % compiled.queue.length) : place;
     };
     const later = ({ podClass: { shape } }: Loose): number =>
-      compiled.ladders[shape.index]!.some(({ affinity }) => affinity.length > 0) ? 1 : 0;
+      compiled.ladders[shape.index]!.some(wantsCompany) ? 1 : 0;
     const complaints = ({ podClass }: Loose): number => this.complaints.get(podClass) ?? 0;
     return loose
       .map((each, i) => ({ each, i, complaints: complaints(each), key: key(each), later: later(each) }))
@@ -394,7 +401,7 @@ export class Search {
 
   /** Spread and affinity that do not hold as counts are now, with the least count of each. */
   private broken(): Broken {
-    const { ledger, compiled } = this.board.context;
+    const { ledger } = this.board.context;
     const wrong = new Map<string, number>();
     const inTurn = new Set<string>();
     const look = (group: Group, own: boolean, domain: string | undefined): void => {
@@ -410,28 +417,39 @@ export class Search {
       }
     };
     const seen = new Set<string>();
-    for (const draft of this.board.drafts) {
-      const { values } = draft.profiles[0]!;
-      for (const { rules } of draft.members) {
-        for (const group of [...rules.spread, ...rules.affinity, ...rules.hostAffinity]) {
-          const domain = group.hostname ? draft.host : values[compiled.space.find(group.key)!];
-          const own = selectsOwn(rules, group);
-          const text = `${group.index} ${own} ${domain ?? ''}`;
-          if (seen.has(text)) continue;
-          seen.add(text);
-          look(group, own, domain);
-        }
+    const stays: Stay[] = [];
+    this.eachStay((rules, domainOf, pods) => {
+      if (this.circles.any) stays.push({ rules, domainOf, pods });
+      for (const group of [...rules.spread, ...rules.affinity, ...rules.hostAffinity]) {
+        const domain = domainOf(group);
+        const own = selectsOwn(rules, group);
+        const text = `${group.index} ${own} ${domain ?? ''}`;
+        if (seen.has(text)) continue;
+        seen.add(text);
+        look(group, own, domain);
       }
-    }
-    for (const { kind, ruled, host } of this.board.context.nodes) {
-      for (const { rules } of ruled ?? []) {
-        for (const group of [...rules.spread, ...rules.affinity, ...rules.hostAffinity]) {
-          const domain = group.hostname ? host : kind.values[compiled.space.find(group.key)!];
-          look(group, selectsOwn(rules, group), domain);
-        }
-      }
+    });
+    for (const { group, domain } of this.circles.stuck(stays, ledger)) {
+      wrong.set(`${group.index} ${domain ?? ''} in a circle`, -1);
     }
     return { wrong, inTurn };
+  }
+
+  /** Pods of the pass with rules about others, on nodes to launch and on those that exist. */
+  private eachStay(visit: (rules: Rules, domainOf: Stay['domainOf'], pods: number) => void): void {
+    const { nodes, compiled } = this.board.context;
+    const at =
+      (host: string, values: readonly (string | undefined)[]): Stay['domainOf'] =>
+      (group) =>
+        group.hostname ? host : values[compiled.space.find(group.key)!];
+    for (const { host, profiles, members } of this.board.drafts) {
+      const domainOf = at(host, profiles[0]!.values);
+      for (const { rules, pods } of members) visit(rules, domainOf, pods.length);
+    }
+    for (const { host, kind, ruled = [] } of nodes) {
+      const domainOf = at(host, kind.values);
+      for (const { rules } of ruled) visit(rules, domainOf, 1);
+    }
   }
 
   /** Whether something does not hold that held before, or holds less; what holds in turn is worth it where fewer pods are left out. */
