@@ -33,6 +33,7 @@ const usualSizes: Readonly<Record<Kind, readonly number[]>> = {
   preferences: [500],
   corner: [60],
   revised: [60],
+  entangled: [60],
   extended: [60],
   cluster: [40, 100, 200],
   'varied-cluster': [40, 100],

@@ -2,6 +2,7 @@ import { benchmarkMixCase, genericCase, preferencesCase } from './benchmark-mix.
 import type { Case } from './case.js';
 import { clusterCase } from './cluster.js';
 import { cornerCase, extendedCase } from './corner.js';
+import { entangledCase } from './entangled.js';
 import { Random } from './random.js';
 import { realisticCase } from './realistic.js';
 import { revisedCase } from './revised.js';
@@ -19,6 +20,8 @@ const generators = {
   corner: (random: Random, size: number) => cornerCase(random, size),
   /** In the middle of rollouts. */
   revised: revisedCase,
+  /** Where rules of one app select the pods of others. */
+  entangled: entangledCase,
   /** With what Karpenter's peer does not model: `--no-peer`. */
   extended: extendedCase,
   /** For consolidation: `size` counts nodes. */

@@ -195,3 +195,7 @@ export const inValues = (key: string, ...values: string[]): NodeSelectorRequirem
   operator: 'In',
   values,
 });
+
+export const isPending = (object: KubernetesObject): object is Pod =>
+  object.kind === 'Pod' && (object as Pod).spec.nodeName === undefined;
+export const appOf = ({ metadata }: Pod): string => metadata.labels?.['app'] ?? '';

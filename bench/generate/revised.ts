@@ -1,9 +1,7 @@
 import type {
   Affinity,
-  KubernetesObject,
   LabelSelector,
   NodeSelectorRequirement,
-  Pod,
   PodSpec,
   Taint,
   Toleration,
@@ -12,7 +10,7 @@ import type {
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Case } from './case.js';
 import { cornerCase } from './corner.js';
-import { archKey, capacityTypeKey, hostnameKey, kwok, zoneKey } from './objects.js';
+import { appOf, archKey, capacityTypeKey, hostnameKey, isPending, kwok, zoneKey } from './objects.js';
 import type { Random } from './random.js';
 import { realisticCase } from './realistic.js';
 
@@ -36,10 +34,6 @@ export function revisedCase(random: Random, size: number): Case {
 }
 
 const tracks = ['stable', 'canary'] as const;
-
-const isPending = (object: KubernetesObject): object is Pod =>
-  object.kind === 'Pod' && (object as Pod).spec.nodeName === undefined;
-const appOf = ({ metadata }: Pod): string => metadata.labels?.['app'] ?? '';
 
 /** What the cluster of a case has for pods to ask for. */
 interface Surroundings {

@@ -35,6 +35,7 @@ const cases: readonly (readonly [kind: Kind, size: number, runs: number])[] = [
   ['preferences', 40, 5],
   ['corner', 40, 60],
   ['revised', 40, 60],
+  ['entangled', 40, 60],
   ['extended', 40, 40],
 ];
 
@@ -71,6 +72,8 @@ describe.each(cases)('plans for %s cases of %d pods', (kind, size, numRuns) => {
 test.each<[rule: string, kind: Kind, size: number, seed: number]>([
   ['a rule that some have without being selected hid those who are', 'revised', 60, 140],
   ['pods that share a node came beside others of theirs', 'revised', 60, 285],
+  ['pods of two apps wanted to be near each other, and nobody could be the first', 'entangled', 60, 61],
+  ['a pod counted whom one of several affinity terms selects', 'entangled', 60, 79],
 ])('broke a rule before: %s (%s of %d pods, seed %d)', (_, kind, size, seed) => {
   const made = generate(kind, size, seed);
   expect(judged(made, solved(made)).violations).toEqual([]);
