@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { ensureToolchain } from '../../devstack/toolchain.js';
 import { searchAttributes, taskQueues } from '../../workflows/messages.js';
 import { addSearchAttributes } from '../../worker/search-attributes.js';
+import { Clock } from './clock.js';
 import { isThere, isTried, nextAttemptOf, nextTimerOf } from './due.js';
 
 export const cluster = 'test';
@@ -26,6 +27,8 @@ export class WorkflowRig {
   private seen: { readonly workflowId: string; readonly runId?: string }[] = [];
   private workers: { worker: Worker; running: Promise<void> }[] = [];
   private activities: Readonly<Record<string, (input: unknown) => Promise<unknown>>> = {};
+  /** Activities that a worker has in its hands. */
+  private inHand = 0;
 
   private constructor(
     private server: TestWorkflowEnvironment,
@@ -41,6 +44,7 @@ export class WorkflowRig {
   static async start(names: readonly string[], { forgetful = false } = {}): Promise<WorkflowRig> {
     const bundle = await bundleQuietly();
     const rig = new WorkflowRig(await startServer(), bundle, names, forgetful);
+    rig.watchClock();
     await rig.startWorkers();
     return rig;
   }
@@ -62,7 +66,7 @@ export class WorkflowRig {
 
   private async startWorkers(): Promise<void> {
     const activities = Object.fromEntries(
-      this.names.map((name) => [name, async (input: unknown) => this.activities[name]!(input)]),
+      this.names.map((name) => [name, async (input: unknown) => this.tried(name, input)]),
     );
     for (const [name, taskQueue] of Object.entries(taskQueues(cluster))) {
       const worker = await Worker.create({
@@ -75,6 +79,15 @@ export class WorkflowRig {
         ...(name === 'control' ? { workflowBundle: this.workflowBundle } : {}),
       });
       this.workers.push({ worker, running: worker.run() });
+    }
+  }
+
+  private async tried(name: string, input: unknown): Promise<unknown> {
+    this.inHand++;
+    try {
+      return await this.activities[name]!(input);
+    } finally {
+      this.inHand--;
     }
   }
 
@@ -157,7 +170,29 @@ export class WorkflowRig {
   private async renewServer(): Promise<void> {
     await this.close();
     this.server = await startServer();
+    this.watchClock();
     await this.startWorkers();
+  }
+
+  /** Whoever awaits a result or sleeps is not to wait for a clock that stands by mistake. */
+  private watchClock(): void {
+    const { env } = this;
+    const clock = new Clock(env, async () => this.isAtRest());
+    const { workflow } = env.client;
+    const result = workflow.result.bind(workflow);
+    workflow.result = async <T>(...args: Parameters<typeof result>) => clock.skipping<T>(result(...args) as Promise<T>);
+    const { sleep } = env;
+    env.sleep = async (duration) => clock.skipping(sleep(duration));
+  }
+
+  /** Whether no task is in flight, to a worker or with one: nothing goes on before time does. */
+  private async isAtRest(): Promise<boolean> {
+    for (const { workflowId, history, closed } of await this.histories()) {
+      if (closed) continue;
+      const { raw } = await this.client.workflow.getHandle(workflowId).describe();
+      if (!isAnswered(history) || (raw.pendingActivities ?? []).some(isTried)) return false;
+    }
+    return this.inHand === 0;
   }
 
   /**
