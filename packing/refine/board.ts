@@ -72,6 +72,8 @@ export interface Taste {
   readonly mode: 'fill' | 'cheap';
   /** A domain that counts as dearer or cheaper than it is. */
   readonly favour?: { readonly key: string; readonly domain: string; readonly factor: number };
+  /** Pods whose spread counts others without it come after those: these do not heed it, and it holds around them. */
+  readonly countersLast?: boolean;
   /** Where the next pod could be: a place that would shut it out of all of them is not taken. */
   readonly places?: readonly DomainOf[];
 }

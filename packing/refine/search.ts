@@ -5,7 +5,7 @@ import { wantsCompany } from '../compile/ladder.js';
 import { selectsOwn } from '../place/host-rules.js';
 import type { Landed, NodeState } from '../place/node-states.js';
 import type { Group } from '../topology/groups.js';
-import type { Rules } from '../topology/rules.js';
+import { wants, type Rules } from '../topology/rules.js';
 import type { Board, Draft, Taste } from './board.js';
 import { Circles, type Stay } from './circles.js';
 
@@ -54,6 +54,12 @@ interface Broken {
   readonly inTurn: ReadonlySet<string>;
 }
 
+/** Pods of a class with nothing preferred any more. */
+interface Standing {
+  readonly podClass: PodClass;
+  readonly rules: Rules;
+}
+
 interface Effort {
   /** Rows that may be looked at. */
   readonly units: number;
@@ -73,6 +79,8 @@ export class Search {
   /** How often pods of the class were left out; they go first. */
   private readonly complaints = new Map<PodClass, number>();
   private readonly circles: Circles;
+  /** Pods whose spread counts others that do not have it. */
+  private readonly countOthers: ReadonlySet<PodClass>;
 
   constructor(
     private readonly board: Board,
@@ -80,8 +88,12 @@ export class Search {
   ) {
     this.score = this.scoreOf(left);
     const { book, compiled } = board.context;
-    const last = ({ shape }: PodClass): Rules => book.of(shape, compiled.ladders[shape.index]!.at(-1)!);
-    this.circles = new Circles(compiled.queue.map(last));
+    const required = compiled.queue.map((podClass): Standing => {
+      const { shape } = podClass;
+      return { podClass, rules: book.of(shape, compiled.ladders[shape.index]!.at(-1)!) };
+    });
+    this.circles = new Circles(required.map(({ rules }) => rules));
+    this.countOthers = countingOthers(required);
   }
 
   /** Pods that found no place. */
@@ -279,10 +291,11 @@ export class Search {
   /** How everything may be placed anew: as Karpenter does, and with each domain in turn preferred. */
   private tastes(): Taste[] {
     const modes = ['fill', 'cheap'] as const;
-    return modes.flatMap((mode) => [
+    const tastes = modes.flatMap((mode): Taste[] => [
       { mode },
-      ...this.domains().map(({ key, domain }): Taste => ({ mode, favour: { key, domain, factor: 0.1 } })),
+      ...this.domains().map(({ key, domain }) => ({ mode, favour: { key, domain, factor: 0.1 } })),
     ]);
+    return this.countOthers.size === 0 ? tastes : [...tastes, ...modes.map((mode) => ({ mode, countersLast: true }))];
   }
 
   private known: readonly { key: string; domain: string }[] | undefined;
@@ -354,9 +367,8 @@ export class Search {
         board.berths.take(node, landed);
       }
     }
-    return this.insertAll(this.inOrder(loose, mixed), ({ podClass, pod, mostRung }) =>
-      board.insert(podClass, pod, mostRung, taste),
-    );
+    const order = this.inOrder(loose, mixed, taste.countersLast);
+    return this.insertAll(order, ({ podClass, pod, mostRung }) => board.insert(podClass, pod, mostRung, taste));
   }
 
   /** Makes what was done lasting where it is better, and takes it back otherwise. */
@@ -375,7 +387,7 @@ export class Search {
   }
 
   /** Those that were left out first, then largest first, company last; now and then smallest first, or in any order. */
-  private inOrder(loose: readonly Loose[], mixed: boolean): Loose[] {
+  private inOrder(loose: readonly Loose[], mixed: boolean, countersLast = false): Loose[] {
     const { compiled } = this.board.context;
     const rank = new Map(compiled.queue.map((podClass, i) => [podClass, i]));
     const kind = mixed ? this.next() % 3 : 0;
@@ -384,8 +396,10 @@ export class Search {
       if (kind === 1) return -place;
       return kind === 2 ? place + (this.next() % compiled.queue.length) : place;
     };
-    const later = ({ podClass: { shape } }: Loose): number =>
-      compiled.ladders[shape.index]!.some(wantsCompany) ? 1 : 0;
+    const later = ({ podClass }: Loose): number => {
+      if (countersLast && this.countOthers.has(podClass)) return 2;
+      return compiled.ladders[podClass.shape.index]!.some(wantsCompany) ? 1 : 0;
+    };
     const complaints = ({ podClass }: Loose): number => this.complaints.get(podClass) ?? 0;
     return loose
       .map((each, i) => ({ each, i, complaints: complaints(each), key: key(each), later: later(each) }))
@@ -471,6 +485,16 @@ export class Search {
     this.state = x | 0;
     return x & 0x7fffffff;
   }
+}
+
+function countingOthers(required: readonly Standing[]): Set<PodClass> {
+  const mixed = new Set<Group>();
+  for (const { rules } of required) {
+    for (const group of rules.matched) if (group.kind === 'spread' && !wants(rules, group)) mixed.add(group);
+  }
+  const counts = ({ rules }: Standing): boolean =>
+    [...rules.spread, ...rules.hostSpread].some((group) => mixed.has(group));
+  return new Set(required.filter(counts).map(({ podClass }) => podClass));
 }
 
 /** Drafts of equal text are the same but for their pods' names. */

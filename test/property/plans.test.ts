@@ -79,6 +79,14 @@ test.each<[rule: string, kind: Kind, size: number, seed: number]>([
   expect(judged(made, solved(made)).violations).toEqual([]);
 });
 
+test.each<[why: string, kind: Kind, size: number, seed: number, mostPerHour: number]>([
+  ['pods whose spread counts others came before those, who then had to heed it', 'entangled', 60, 226, 0.7301],
+])('cost more before: %s (%s of %d pods, seed %d)', (_, kind, size, seed, mostPerHour) => {
+  const result = solved(generate(kind, size, seed));
+  expect(result.unschedulable).toEqual([]);
+  expect(result.pricePerHour).toBeLessThanOrEqual(mostPerHour);
+});
+
 describe('each corner trait alone', () => {
   test.each([...cornerTraits, ...extendedTraits])('%s', (trait) => {
     fc.assert(
