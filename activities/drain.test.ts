@@ -100,6 +100,26 @@ describe('terminating a node', () => {
     expect(node?.metadata.deletionTimestamp).toBeDefined();
   });
 
+  test('a node of another instance that came up under the same name is left as it is', async () => {
+    const other = {
+      metadata: { name: 'n1', finalizers: [finalizers.termination] },
+      spec: { providerID: 'fake:///a/i-2' },
+      status: { conditions: [{ type: 'Ready', status: 'True' as const }] },
+    };
+    world.kube.remove('Node', { name: 'n1' });
+    world.kube.put('Node', other);
+    await world.synced();
+
+    expect(await begin()).not.toHaveProperty('nodeName');
+    await createTerminationActivities(world.deps).finishTermination({ claim, nodeName: 'n1', reason: 'empty' });
+
+    const node = await world.kube.get('Node', { name: 'n1' });
+    expect(node).toMatchObject({ metadata: { finalizers: [finalizers.termination] }, spec: other.spec });
+    expect(node?.spec?.taints).toBeUndefined();
+    expect(node?.metadata.labels).toBeUndefined();
+    expect(node?.metadata.deletionTimestamp).toBeUndefined();
+  });
+
   test('evicts what can go, leaves mirror and tolerating pods, and says when it is drained', async () => {
     put('web');
     put('tolerant', { spec: { tolerations: [{ key: taints.disrupted.key, operator: 'Exists' }] } });

@@ -137,8 +137,7 @@ async function leavingNode(deps: ActivityDeps, claim: NodeClaim): Promise<Node |
   if (!isTrue(conditions, 'Registered')) return undefined;
   const name = nodeName ?? nodeOf(deps.cache, claim)?.metadata.name;
   if (name === undefined) return undefined;
-  const node = await taintNode(deps, name, { [labels.excludeFromLoadBalancers]: 'karpenter' });
-  // Another instance may have come up under the same name.
+  const node = await taintNode(deps, name, { labels: { [labels.excludeFromLoadBalancers]: 'karpenter' }, providerID });
   if (node === undefined || node.spec?.providerID !== providerID) return undefined;
   if (node.metadata.deletionTimestamp === undefined) {
     await deps.kube.delete('Node', { name }, { uid: identityOf(node).uid });
@@ -151,13 +150,20 @@ async function leavingNode(deps: ActivityDeps, claim: NodeClaim): Promise<Node |
   return node;
 }
 
-/** Puts `karpenter.sh/disrupted` on a node; harmless when it is there. Undefined when the node is gone. */
+/**
+ * Puts `karpenter.sh/disrupted` on a node; harmless when it is there. Undefined when the node is gone. With a `providerID` a
+ * node of another instance that came up under the same name is left as it is.
+ */
 export async function taintNode(
   deps: Pick<ActivityDeps, 'kube'>,
   name: string,
-  more: Readonly<Record<string, string>> = {},
+  {
+    labels: more = {},
+    providerID,
+  }: { labels?: Readonly<Record<string, string>>; providerID?: string | undefined } = {},
 ): Promise<Node | undefined> {
   return updateNode(deps.kube, name, ({ metadata, spec }) => {
+    if (providerID !== undefined && spec?.providerID !== providerID) return undefined;
     const present = spec?.taints ?? [];
     const tainted = present.some(
       ({ key, effect }) => key === taints.disrupted.key && effect === taints.disrupted.effect,
@@ -186,11 +192,11 @@ async function finish(
   const nodepool = claim?.metadata.labels?.[labels.nodePool] ?? '';
   if (nodeName !== undefined) {
     const node = await updateNode(deps.kube, nodeName, ({ metadata }) =>
-      metadata.finalizers?.includes(finalizers.termination) === true
+      metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(finalizers.termination) === true
         ? { metadata: { finalizers: metadata.finalizers.filter((name) => name !== finalizers.termination) } }
         : undefined,
     );
-    if (node !== undefined) {
+    if (node?.metadata.deletionTimestamp !== undefined) {
       const zone = node.metadata.labels?.[labels.zone] ?? '';
       deps.metrics.count('nodes_terminated_total', { nodepool, zone });
       observeAge(deps, 'nodes_termination_duration_seconds', nodepool, node.metadata.deletionTimestamp);
