@@ -19,7 +19,8 @@ const order: readonly DrainCause[] = [
   'volume',
 ];
 
-type Reason = Pick<DrainBlocker, 'cause' | 'name' | 'why'>;
+/** What holds a pod up. */
+export type Reason = Pick<DrainBlocker, 'cause' | 'name' | 'why'>;
 
 /** Gathers what holds pods up: one entry a cause, with the pods that it holds. */
 export class Blockers {
@@ -63,6 +64,11 @@ export function evictionBlocker(pod: Pod, binding: readonly PodDisruptionBudget[
   const { currentHealthy = 0, desiredHealthy = 0, expectedPods = 0 } = only.status ?? {};
   const why = `allows no eviction now: ${currentHealthy} of ${expectedPods} pods are healthy, ${desiredHealthy} must be`;
   return { cause: 'pdb', name: `pdb/${budgetKey(only)}`, why };
+}
+
+/** The API server itself, or an admission webhook, refuses the eviction or deletion of this one pod. */
+export function refusalBlocker(pod: Pod, message: string): Reason {
+  return { cause: 'eviction', name: `pod/${podKey(pod)} (refused)`, why: `is not let go: ${message.slice(0, 300)}` };
 }
 
 /** `until` in milliseconds of the epoch, infinity for ever (section 1.6). */

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Pod, PodDisruptionBudget } from '../api/kubernetes.js';
 import { annotations, finalizers, labels, taints } from '../api/labels.js';
 import { conditionOf, isTrue } from '../core/conditions.js';
+import { DomainError } from '../core/failures.js';
 import { createActivityWorld, nodeClaim, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import type { DrainInput, DrainProgress } from './contract.js';
@@ -306,6 +307,64 @@ describe('terminating a node', () => {
     const drained = conditionOf((await world.kube.get('NodeClaim', { name: 'c1' }))?.status?.conditions, 'Drained');
     expect(drained).toMatchObject({ status: 'Unknown', reason: 'Draining' });
     expect(drained?.message).toContain((blocker as { name: string }).name);
+  });
+
+  describe('a pod that an admission webhook refuses to let go', () => {
+    const refuse = (name: string, error: Error): void => {
+      for (const verb of ['evict', 'delete'] as const) {
+        const real = world.kube[verb].bind(world.kube) as (...all: unknown[]) => Promise<unknown>;
+        const isIt = (all: readonly unknown[]): boolean => all.some((one) => (one as { name?: string }).name === name);
+        const mocked = (...all: unknown[]): Promise<unknown> => (isIt(all) ? Promise.reject(error) : real(...all));
+        Object.assign(world.kube, { [verb]: mocked });
+      }
+    };
+    const denied = new DomainError('Denied', 'evict Pod default/a-kafka: drains are refused', { status: 403 });
+
+    test('holds up itself alone, and says why', async () => {
+      put('a-kafka', { spec: { terminationGracePeriodSeconds: 90 } });
+      put('b-web');
+      budget('kafka', 1, {}, {}, 'a-kafka');
+      refuse('a-kafka', denied);
+      const stop = running();
+
+      const progress = await drain();
+      stop();
+
+      expect(names()).toEqual(['a-kafka']);
+      expect(progress.blockers).toEqual([
+        {
+          cause: 'eviction',
+          name: 'pod/default/a-kafka (refused)',
+          why: 'is not let go: evict Pod default/a-kafka: drains are refused',
+          pods: ['default/a-kafka'],
+          podCount: 1,
+        },
+      ]);
+      expect(world.events.filter(({ reason }) => reason === 'FailedDraining')).not.toEqual([]);
+    });
+
+    test('and the deadline forces all the others', async () => {
+      put('a-kafka');
+      put('b-holy', { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } });
+      refuse('a-kafka', denied);
+      const stop = running();
+
+      const progress = await drain({ deadline: world.clock.now });
+      stop();
+
+      expect(names()).toEqual(['a-kafka']);
+      expect(progress.blockedBy).toEqual(['pod/default/a-kafka (refused)']);
+    });
+
+    test.each([
+      ['does not answer', new DomainError('Unavailable', 'connect ECONNREFUSED')],
+      ['throttles', new DomainError('Throttled', 'slow down', { status: 429 })],
+    ])('an API server that %s is another thing: the attempt is made again', async (_name, error) => {
+      put('a-kafka');
+      refuse('a-kafka', error);
+
+      await expect(drain()).rejects.toThrow(error.message);
+    });
   });
 
   test('several pods behind one budget are one cause; what never ends comes first', async () => {

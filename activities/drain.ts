@@ -1,6 +1,7 @@
 import { cancellationSignal, sleep } from '@temporalio/activity';
 import type { Pod, PodDisruptionBudget } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
+import { isDomainError } from '../core/failures.js';
 import {
   bindingBudgets,
   doNotDisruptUntil,
@@ -13,7 +14,8 @@ import {
 } from '../disruption/pods.js';
 import type { DrainActivities, DrainBlocker, DrainInput, DrainProgress } from './contract.js';
 import type { ActivityDeps } from './deps.js';
-import { Blockers, evictionBlocker, protectionBlocker, terminatingBlocker } from './drain-blockers.js';
+import { Blockers, evictionBlocker, protectionBlocker, refusalBlocker, terminatingBlocker } from './drain-blockers.js';
+import type { Reason } from './drain-blockers.js';
 import { EvictionOrder } from './eviction-order.js';
 import { inBatches } from './in-batches.js';
 import { InstanceWatch } from './instance-watch.js';
@@ -52,7 +54,11 @@ interface Pass {
 }
 
 class Drain {
-  private readonly backoff = new Map<string, { readonly until: number; readonly delay: number }>();
+  /** By pod: when its eviction is asked for again, and what refused it if that was no budget. */
+  private readonly backoff = new Map<
+    string,
+    { readonly until: number; readonly delay: number; readonly refused?: Reason }
+  >();
   private readonly blockers = new Blockers();
   private readonly order = new EvictionOrder();
   private readonly instance: InstanceWatch;
@@ -151,11 +157,9 @@ class Drain {
   private async forceDelete(pod: Pod, now: number): Promise<void> {
     const { name = '', namespace = '', uid } = pod.metadata;
     const gracePeriodSeconds = Math.max(1, Math.floor(((this.input.deadline ?? now) - now) / 1000));
-    const outcome = await this.deps.kube.delete(
-      'Pod',
-      { name, namespace },
-      { gracePeriodSeconds, ...(uid === undefined ? {} : { uid }) },
-    );
+    const options = { gracePeriodSeconds, ...(uid === undefined ? {} : { uid }) };
+    const outcome = await this.unlessRefused(pod, () => this.deps.kube.delete('Pod', { name, namespace }, options));
+    if (typeof outcome === 'object') this.blockers.add(outcome, pod);
     if (outcome === 'deleted' && !isTerminating(pod)) {
       this.evicted += 1;
       this.publish(pod, 'Normal', 'Disrupted', 'Deleting the pod to accommodate the terminationTime of the node');
@@ -164,27 +168,52 @@ class Drain {
 
   private async evict(pod: Pod, { now, budgetsOf }: Pass): Promise<void> {
     if (this.isProtected(pod, now)) return;
-    const key = podKey(pod);
-    const wait = this.backoff.get(key);
+    const { metrics, kube } = this.deps;
+    const wait = this.backoff.get(podKey(pod));
     const blocker = evictionBlocker(pod, budgetsOf.get(pod)!);
     if (wait !== undefined && wait.until > now) {
-      this.blockers.add(blocker, pod);
+      this.blockers.add(wait.refused ?? blocker, pod);
       return;
     }
     const { name = '', namespace = '', uid = '' } = pod.metadata;
-    const answer = await this.deps.kube.evict({ namespace, name, uid });
-    this.deps.metrics.count('pods_eviction_requests_total', { code: answer.outcome === 'blocked' ? '429' : '200' });
-    if (answer.outcome === 'blocked') {
-      const delay = Math.min(10_000, (wait?.delay ?? 50) * 2);
-      this.backoff.set(key, { until: now + delay, delay });
-      this.blockers.add(blocker, pod);
-      this.publishNode(`Failed to drain node, ${key}: ${answer.message}`);
+    const answer = await this.unlessRefused(pod, () => kube.evict({ namespace, name, uid }));
+    if (!('outcome' in answer)) {
+      metrics.count('pods_eviction_requests_total', { code: '500' });
+      this.putOff(pod, now, { blocker: answer, message: answer.why, refused: answer });
       return;
     }
+    metrics.count('pods_eviction_requests_total', { code: answer.outcome === 'blocked' ? '429' : '200' });
+    if (answer.outcome === 'blocked') this.putOff(pod, now, { blocker, message: answer.message });
     if (answer.outcome === 'evicted') {
       this.evicted += 1;
-      this.deps.metrics.count('pods_drained_total', { reason: this.input.reason ?? '' });
+      metrics.count('pods_drained_total', { reason: this.input.reason ?? '' });
       this.publish(pod, 'Normal', 'Evicted', 'Evicted pod');
+    }
+  }
+
+  /** The pod is asked for again later, ever more rarely. */
+  private putOff(
+    pod: Pod,
+    now: number,
+    { blocker, message, refused }: { readonly blocker: Reason; readonly message: string; readonly refused?: Reason },
+  ): void {
+    const key = podKey(pod);
+    const delay = Math.min(10_000, (this.backoff.get(key)?.delay ?? 50) * 2);
+    this.backoff.set(key, { until: now + delay, delay, ...(refused === undefined ? {} : { refused }) });
+    this.blockers.add(blocker, pod);
+    this.publishNode(`Failed to drain node, ${key}: ${message}`);
+  }
+
+  /**
+   * What the API server answers, or that it refuses this pod: an admission webhook may, for as long as it likes, and that holds
+   * up no other pod. One that does not answer at all, or throttles, ends the attempt.
+   */
+  private async unlessRefused<T>(pod: Pod, ask: () => Promise<T>): Promise<T | Reason> {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isDomainError(error) || error.type === 'Throttled' || error.details.status === undefined) throw error;
+      return refusalBlocker(pod, error.message);
     }
   }
 
