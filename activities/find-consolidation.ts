@@ -76,7 +76,7 @@ export async function findConsolidation(
   if (context.now < due) return { findings: [], held: [], checks: [...checks, due] };
   // Where nodes are busy some are always to become ripe in a moment: the others do not wait for them for ever.
   const isPatient = last.waitingSince === undefined || context.now < last.waitingSince + patienceMs;
-  const { input, allowed, held, chains, limited, closed, full } = await searchInput(
+  const { input, allowed, held, chains, limited, closed, full, opens } = await searchInput(
     deps,
     context,
     isPatient ? soon : context.now,
@@ -110,7 +110,7 @@ export async function findConsolidation(
       validationMs: last.standing.restOf(command.candidates, context.now),
     })),
     held,
-    checks: [...checks, ...patience, context.now + lookEveryMs],
+    checks: [...checks, ...patience, ...opens, context.now + lookEveryMs],
     chains,
   };
 }
@@ -154,6 +154,8 @@ async function searchInput(
   readonly closed: ReadonlySet<string>;
   /** Nodes of pools that let none go until those have gone that are on their way out. */
   readonly full: Consolidation['held'];
+  /** When windows open of pools that let none go now, milliseconds of the epoch. */
+  readonly opens: readonly number[];
 }> {
   const rules = rulesByPool(context);
   const held: { nodePool: string; why: string }[] = [];
@@ -183,8 +185,11 @@ async function searchInput(
     else kept.set(nameOf(view), why);
     if (own === undefined) closed.add(nameOf(view));
   }
+  const opens: number[] = [];
   for (const [nodePool, { Underutilized }] of allowances) {
-    const why = Underutilized > 0 ? undefined : whyClosed(nodePool, allowances, context);
+    if (Underutilized > 0) continue;
+    opens.push(allowedFor(context, nodePool, 'Underutilized').changesAt ?? Number.POSITIVE_INFINITY);
+    const why = whyClosed(nodePool, allowances, context);
     if (why !== undefined) held.push({ nodePool, why });
   }
   const input = {
@@ -201,7 +206,7 @@ async function searchInput(
   };
   const limited = [...allowances.values()].some(({ Underutilized }) => Underutilized === 0);
   const paused = [...chains].map(([nodePool, why]) => ({ nodePool, why }));
-  return { input, allowed: allowances, held, chains: paused, limited, closed, full };
+  return { input, allowed: allowances, held, chains: paused, limited, closed, full, opens };
 }
 
 type Limits = NonNullable<ConsolidationInput['limits']>;

@@ -386,6 +386,22 @@ describe('findDisruptions', () => {
     expect(found.details?.stays[0]?.why).toMatch(/^paused for the .* by ann: release$/);
   });
 
+  test('a window that is closed to consolidation is looked at again when it opens', async () => {
+    // The clock stands at noon.
+    putPool({
+      budgets: [{ nodes: '0', reasons: ['Underutilized'], schedule: '0 11 * * *', duration: '62m' }, { nodes: '100%' }],
+    });
+    putNode('a', [1]);
+    putNode('b', [1]);
+
+    const found = await find();
+
+    expect(goingNodes(found)).toEqual([]);
+    expect(found.nextCheckAt).toBe(world.clock.now + 2 * 60_000);
+    world.clock.now += 2 * 60_000;
+    expect(goingNodes(await find())).toEqual(['node-a', 'node-b']);
+  });
+
   test('mode: Recommend decides, says so, and lets nothing go', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
