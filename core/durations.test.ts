@@ -8,11 +8,16 @@ describe('parseDuration', () => {
     ['720h', 2_592_000_000],
     ['250ms', 250],
     ['1.5h', 5_400_000],
+    ['+1h', 3_600_000],
+    ['.5m1.s', 31_000],
+    ['90000000us', 90_000],
+    ['90000000\u00b5s', 90_000],
+    ['1500000ns', 1.5],
   ])('%s is %d ms', (text, milliseconds) => {
     expect(parseDuration(text)).toBe(milliseconds);
   });
 
-  test.each(['', '10', 's', '5d', '-1s', 'Never'])('refuses "%s" and names the field', (text) => {
+  test.each(['', '10', 's', '5d', '-1s', '.s', '1h-5m', '1h ', 'Never'])('refuses "%s" and names the field', (text) => {
     expect(() => parseDuration(text, 'spec.expireAfter')).toThrow(DurationError);
     expect(() => parseDuration(text, 'spec.expireAfter')).toThrow('spec.expireAfter');
   });

@@ -9,13 +9,28 @@ export class DurationError extends Error {
   }
 }
 
-const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+const units: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  // Micro has two code points.
+  '\u00b5s': 1e-3,
+  '\u03bcs': 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+};
+const whole = /^\+?((\d+(\.\d*)?|\.\d+)(ns|us|[\u00b5\u03bc]s|ms|s|m|h))+$/;
+const parts = /(\d+(?:\.\d*)?|\.\d+)(ns|us|[\u00b5\u03bc]s|ms|s|m|h)/g;
 
-/** A Go duration such as `1h30m` in milliseconds. Throws `DurationError` naming `field`. */
+/**
+ * A Go duration such as `1h30m` in milliseconds, as time.ParseDuration reads it; negative ones are none. Throws `DurationError`
+ * naming `field`.
+ */
 export function parseDuration(duration: string, field = 'duration'): number {
-  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(duration)) throw new DurationError(duration, field);
+  if (!whole.test(duration)) throw new DurationError(duration, field);
   let total = 0;
-  for (const part of duration.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) total += Number(part[1]) * units[part[2]!]!;
+  for (const [, amount, unit] of duration.matchAll(parts)) total += Number(amount) * units[unit!]!;
   return total;
 }
 
