@@ -5,7 +5,7 @@ import { isTrue } from '../../core/conditions.js';
 import { compareText } from '../../packing/compare.js';
 import { viewNodes, type NodeView as PackedNode } from '../../packing/trial.js';
 import { blockingBudget, whyNotCandidate, type CandidateContext, type NodeView } from '../candidates.js';
-import { disruptionCost, evictionCost } from '../costs.js';
+import { disruptionCost } from '../costs.js';
 import { consolidatableAt } from '../emptiness.js';
 import { bindingBudgets, isEvictable, isMirror, isReschedulable, isTerminating, podKey } from '../pods.js';
 import { NodePrices } from './node-prices.js';
@@ -23,8 +23,6 @@ export interface ExaminedNode {
   readonly movable: readonly Pod[];
   /** RescheduleDisruptionCost (section 4.3). */
   readonly cost: number;
-  /** Whether nothing of it would have to move (section 4.5); it may go whatever the policy. */
-  readonly empty: boolean;
   /** Why it may not go, for a person; undefined when it may. */
   readonly why: string | undefined;
   /** What budgets count it as (section 4.2). */
@@ -50,7 +48,9 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
     const pool = pools.get(view.labels[labels.nodePool] ?? '');
     const price = prices.of(view.labels);
     const movable = pods.filter(isReschedulable);
-    const empty = movable.length === 0 && !pods.some(isBuffer);
+    const cost = disruptionCost(pods);
+    // Pods of cost zero or less are no reason to keep a node; capacity buffers are.
+    const empty = cost <= 1 && !pods.some(isBuffer);
     const claim = view.claim;
     let why: string | undefined = 'no NodeClaim stands for it';
     if (claim !== undefined) {
@@ -60,7 +60,8 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
         whyNotCandidate(candidate, context) ??
         guards.whyNot(pods) ??
         whyNotConsolidatable(candidate, ripeBy) ??
-        (empty ? undefined : whyKept(view, pool, price, movable));
+        (empty ? undefined : whyKept(view, pool, price)) ??
+        whyComingBack(movable);
     }
     return {
       view,
@@ -69,8 +70,7 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
       pods,
       price: price ?? 0,
       movable,
-      cost: disruptionCost(pods),
-      empty,
+      cost,
       why,
       counted: countedAs(view, context),
     };
@@ -78,11 +78,6 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
 }
 
 export const poolNameOf = ({ view }: ExaminedNode): string => view.labels[labels.nodePool] ?? '';
-
-/** Pods of cost zero or less are no reason to keep a node (section 4.5). */
-function isWeightless(pods: readonly Pod[]): boolean {
-  return pods.every((pod) => evictionCost(pod) <= 0);
-}
 
 function podsByNode(pods: readonly Pod[]): Map<string, Pod[]> {
   const byNode = new Map<string, Pod[]>();
@@ -102,7 +97,8 @@ function byPodName({ metadata: a }: Pod, { metadata: b }: Pod): number {
   return compareText(a.name ?? '', b.name ?? '') || compareText(a.namespace ?? '', b.namespace ?? '');
 }
 
-const isBuffer = ({ metadata }: Pod): boolean =>
+/** Whether a pod stands for capacity to keep free (section 1.5). */
+export const isBuffer = ({ metadata }: Pod): boolean =>
   metadata.annotations?.[annotations.capacityBufferFakePod] !== undefined;
 
 function whyNotConsolidatable(candidate: NodeView, ripeBy: number): string | undefined {
@@ -114,20 +110,22 @@ function whyNotConsolidatable(candidate: NodeView, ripeBy: number): string | und
   return Number.isFinite(at) ? `it is consolidatable from ${new Date(at).toISOString()} on` : 'it is not initialized';
 }
 
-/** Why a node that is not empty stays. */
+/** Why a node that is not empty (section 4.5) stays. */
 function whyKept(
   { labels: own }: PackedNode,
   pool: NodePool | undefined,
   price: number | undefined,
-  movable: readonly Pod[],
 ): string | undefined {
-  if (pool?.spec.disruption.consolidationPolicy === 'WhenEmpty' && !isWeightless(movable)) {
+  if (pool?.spec.disruption.consolidationPolicy === 'WhenEmpty') {
     return 'it is not empty, and consolidationPolicy: WhenEmpty holds for its NodePool';
   }
   for (const key of [labels.instanceType, labels.zone, labels.capacityType]) {
     if (own[key] === undefined) return `it has no label ${key}`;
   }
-  if (price === undefined) return 'the catalogue has no price for it';
+  return price === undefined ? 'the catalogue has no price for it' : undefined;
+}
+
+function whyComingBack(movable: readonly Pod[]): string | undefined {
   const terminating = movable.find(isTerminating);
   return terminating === undefined ? undefined : `pod ${podKey(terminating)} is terminating and will come back`;
 }

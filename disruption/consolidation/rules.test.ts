@@ -78,6 +78,24 @@ describe('pods that wait', () => {
     expect(gone(run(world))).toEqual(['n0', 'n1']);
   });
 
+  test('keep the nodes that hold what a capacity buffer keeps free (section 1.5)', () => {
+    const containers = [{ name: 'main', image: 'i', resources: { requests: { cpu: '2', memory: '2Gi' } } }];
+    const buffers = (replicas: number): World['more'] => ({
+      capacityBuffers: [
+        {
+          metadata: { name: 'spare', namespace: 'default' },
+          spec: { replicas, podTemplateRef: { name: 't' }, provisioningStrategy: 'buffer.x-k8s.io/active-capacity' },
+        },
+      ] as never,
+      podTemplates: [{ metadata: { name: 't', namespace: 'default' }, template: { spec: { containers } } }] as never,
+    });
+    // Two of them to a node.
+    const world = { nodes: ['n0', 'n1', 'n2'].map((name) => node(name, large)), types: [large] };
+    expect(gone(run({ ...world, more: buffers(1) }))).toEqual(['n1', 'n2']);
+    expect(gone(run({ ...world, more: buffers(3) }))).toEqual(['n2']);
+    expect(gone(run({ ...world, more: buffers(5) }))).toEqual([]);
+  });
+
   test('are moved by nobody, and bought nothing for', () => {
     const world = {
       nodes: [node('n0', huge), node('n1', small)],

@@ -161,6 +161,16 @@ describe('which nodes may go', () => {
     expect(command).toMatchObject({ method: 'empty', candidates: ['n0'], moves: [{ pod: 'default/web-0', to: 'n1' }] });
   });
 
+  test('nor do they where they find no other place, or where nobody knows what the node costs', () => {
+    const low = { spec: { priority: -(2 ** 31) } };
+    const pods = [pod('web-0', 'n0', 3, low), pod('web-1', 'n1', 3)];
+    const world = { nodes: [node('n0', large), node('n1', large)], pods, types: [large] };
+
+    const { commands } = run(world);
+    expect(commands).toMatchObject([{ method: 'empty', decision: 'delete', candidates: ['n0'], moves: [] }]);
+    expect(gone(run({ ...world, types: [small] }))).toEqual(['n0']);
+  });
+
   test('terminating pods of a Deployment do not count, those of a StatefulSet do', () => {
     const terminating = (kind: string): Partial<Pod> => ({
       metadata: {

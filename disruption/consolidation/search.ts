@@ -191,8 +191,10 @@ class Search {
   }
 
   private removeEmpty(which: (node: FleetNode) => boolean): void {
+    const kept = new Set<FleetNode>();
+    const isMeant = (node: FleetNode): boolean => node.removable && node.cost <= 1 && which(node) && !kept.has(node);
     while (!this.isEnough()) {
-      const empty = this.alive().filter((node) => node.removable && node.cost <= 1 && which(node));
+      const empty = this.alive().filter(isMeant);
       empty.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
       const group = this.budgets.take(this.counted(), empty, 'Empty', mostCandidates);
       if (group.length === 0) return;
@@ -201,20 +203,23 @@ class Search {
       if (outcome === undefined) {
         // Pods that only wait are nobody's reason to keep a node: they go on waiting.
         for (const node of group) this.simulation.turnAway(node);
-        outcome = this.simulation.attempt(group) ?? this.attemptEach(group);
+        outcome = this.simulation.attempt(group) ?? this.attemptEach(group, kept);
       }
-      if (outcome === undefined) return;
-      this.carryOut({ ...outcome, planned: [] }, 'empty');
+      if (outcome !== undefined) this.carryOut({ ...outcome, planned: [] }, 'empty');
     }
   }
 
-  /** Those of the group that can go together, when not all can. */
-  private attemptEach(group: readonly FleetNode[]): Outcome | undefined {
+  /**
+   * Those of the group that can go one by one, when not all can (section 4.5): pods that weigh nothing and find no place are evicted
+   * all the same, while capacity that a buffer keeps free is `kept`.
+   */
+  private attemptEach(group: readonly FleetNode[], kept: Set<FleetNode>): Outcome | undefined {
     const fine: FleetNode[] = [];
     for (const node of group) {
-      if (this.simulation.attempt([...fine, node]) === undefined) continue;
-      this.simulation.undo();
-      fine.push(node);
+      if (this.simulation.attempt([...fine, node]) !== undefined) this.simulation.undo();
+      else if (node.waiting.size === 0) this.simulation.letGo(node);
+      else kept.add(node);
+      if (!kept.has(node)) fine.push(node);
     }
     return fine.length === 0 ? undefined : this.simulation.attempt(fine);
   }

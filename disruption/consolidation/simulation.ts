@@ -16,7 +16,7 @@ import type { PlannedClaim } from '../../packing/types.js';
 import { evictionCost } from '../costs.js';
 import { isTerminal } from '../pods.js';
 import type { Blueprint } from './blueprint.js';
-import type { ExaminedNode } from './eligibility.js';
+import { isBuffer, type ExaminedNode } from './eligibility.js';
 import { addLoad, type FleetNode } from './fleet.js';
 import type { Decided, Outcome, Purchase } from './outcome.js';
 import type { ConsolidationInput } from './types.js';
@@ -207,9 +207,17 @@ export class Simulation {
     return true;
   }
 
-  /** Holds no room on the node any more for pods that wait. */
+  /** Holds no room on the node any more for pods that wait, but for capacity buffers (section 1.5). */
   turnAway(node: FleetNode): void {
-    node.waiting = new Map();
+    node.waiting = new Map([...node.waiting].filter(([, pods]) => pods.some(isBuffer)));
+  }
+
+  /** Its pods are evicted and have no place to go to; nothing is placed there any more. */
+  letGo(node: FleetNode): void {
+    this.trial.begin();
+    this.trial.lift(node.state, node.loads);
+    this.trial.keep();
+    node.loads = new Map();
   }
 
   undo(): void {
