@@ -45,7 +45,7 @@ describe('terminating a node', () => {
   const drain = async (more: Partial<DrainInput> = {}): Promise<DrainProgress> => {
     await world.synced();
     const activities = createDrainActivities(world.deps);
-    const input = { claim, nodeName: 'n1', known: [], since: world.clock.now, ...more };
+    const input = { claim, nodeName: 'n1', known: [], since: world.clock.now - 5000, ...more };
     return new MockActivityEnvironment().run<[], DrainProgress, () => Promise<DrainProgress>>(() =>
       activities.drainNode(input),
     );
@@ -504,6 +504,19 @@ describe('terminating a node', () => {
     expect(progress.state).toBe('done');
     expect(names()).toEqual([]);
     expect(graces).toEqual([50, 50, 50]);
+  });
+
+  test('100: a pod that was on its way when the node was tainted is seen within five seconds, and evicted', async () => {
+    const stop = running();
+
+    const draining = drain({ since: world.clock.now });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    put('late');
+    const progress = await draining;
+    stop();
+
+    expect(progress).toMatchObject({ state: 'done', evicted: 1 });
+    expect(names()).toEqual([]);
   });
 
   test('a pod of the same name on another node is not touched', async () => {

@@ -25,6 +25,8 @@ import { withFailures } from './to-failure.js';
 import { awaitVolumes } from './volumes.js';
 
 const lookMs = 1000;
+/** Section 4.14: pods that were on their way to the node when it was tainted are seen by then. */
+const lastsAtLeastMs = 5000;
 /** Evictions under way at a time of pods that no budget counts: kube-scheduler is to keep up with what comes in their place. */
 const evictionsAtOnce = 5;
 /** A hold-up is told once it has lasted this long. */
@@ -64,19 +66,27 @@ class Drain {
   private readonly instance: InstanceWatch;
   private blockedSince: number | undefined;
   private evicted = 0;
+  /** No node is drained before then, milliseconds of the epoch. */
+  private readonly notBefore: number;
 
   constructor(
     private readonly deps: ActivityDeps,
     private readonly input: DrainInput,
   ) {
     this.instance = new InstanceWatch(deps, input.nodeName);
+    // Its workflow may go by another clock.
+    this.notBefore = Math.min(input.since, deps.now()) + lastsAtLeastMs;
   }
 
   async run(): Promise<DrainProgress> {
     for (;;) {
       const now = this.deps.now();
       const waiting = this.waiting(now);
-      if (waiting.length === 0) return await this.done();
+      if (waiting.length === 0) {
+        if (now >= this.notBefore) return await this.done();
+        await this.untilChange();
+        continue;
+      }
       if (await this.instance.isGone()) return this.progress('done', waiting, { instanceGone: true });
       this.blockers.clear();
       await this.moveAll(waiting, now);
