@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { instanceTags } from '../api/labels.js';
 import type { CloudInstance } from '../cloud/port.js';
 import { createActivityWorld, nodeClaim } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
@@ -51,6 +52,16 @@ describe('collecting garbage', () => {
     expect(await collectInstances(world.deps)).toEqual({ terminated: [] });
 
     world.clock.now += 300_000;
+
+    expect(await collectInstances(world.deps)).toEqual({ terminated: ['i-1'] });
+  });
+
+  test('an instance of a claim that has not been told of it stays, however long the API server was away', async () => {
+    world.cloud.addOrphan({ ...orphan(3600), tags: { [instanceTags.nodeClaimUid]: 'uid-c1' } });
+    world.kube.put('NodeClaim', nodeClaim('c1'));
+    expect(await collectInstances(world.deps)).toEqual({ terminated: [] });
+
+    world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID: 'fake:///b/i-2' } }));
 
     expect(await collectInstances(world.deps)).toEqual({ terminated: ['i-1'] });
   });

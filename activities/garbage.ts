@@ -1,3 +1,4 @@
+import { instanceTags } from '../api/labels.js';
 import { isTrue } from '../core/conditions.js';
 import { managedClaims, nodeOf } from './cluster.js';
 import type { ActivityDeps } from './deps.js';
@@ -10,19 +11,22 @@ const launchTimeoutMs = 300_000;
 
 /**
  * Terminates instances of this cluster that no claim knows (section 3.7), with their Nodes. Claims are listed from the
- * API server after the instances, so that no claim of a listed instance is missed; while some claim still launches, an
- * unknown instance may be its, and has until the launch timeout.
+ * API server after the instances, so that no claim of a listed instance is missed; one whose claim is still to be told of it stays,
+ * and while some claim still launches, an unknown instance may be its, and has until the launch timeout.
  */
 export async function collectInstances(deps: ActivityDeps): Promise<{ terminated: string[] }> {
   const instances = await deps.cloud.list();
   const claims = await deps.kube.list('NodeClaim');
   const known = new Set(claims.map(({ status }) => status?.providerID));
-  const launching = claims.some(({ status }) => status?.providerID === undefined || status.providerID === '');
+  const awaiting = claims.filter(({ status }) => status?.providerID === undefined || status.providerID === '');
+  const awaitedBy = new Set(awaiting.map(({ metadata }) => metadata.uid));
   const terminated: string[] = [];
-  for (const { providerId, instanceId, launchedAt, state } of instances) {
+  for (const { providerId, instanceId, launchedAt, state, tags } of instances) {
     const age = deps.now() - launchedAt;
-    const patience = launching ? launchTimeoutMs + youngestOrphanMs : youngestOrphanMs;
+    const patience = awaiting.length > 0 ? launchTimeoutMs + youngestOrphanMs : youngestOrphanMs;
     if (known.has(providerId) || age < patience || state === 'shutting-down') continue;
+    // The API server may have been away for longer than any launch takes: its status will be written now.
+    if (awaitedBy.has(tags[instanceTags.nodeClaimUid])) continue;
     await deps.cloud.terminate(providerId);
     const node = deps.cache.nodeByProviderId(providerId);
     if (node !== undefined) await deps.kube.delete('Node', { name: node.metadata.name ?? '' });

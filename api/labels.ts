@@ -45,6 +45,12 @@ export const annotations = {
   podDeletionCost: 'controller.kubernetes.io/pod-deletion-cost',
 } as const;
 
+/** Tags of instances that Stowage reads itself. */
+export const instanceTags = {
+  /** The UID of the NodeClaim that the instance was launched for: names come back, UIDs do not. */
+  nodeClaimUid: 'stowage.dev/nodeclaim-uid',
+} as const;
+
 export const finalizers = {
   termination: 'karpenter.sh/termination',
   ec2NodeClass: 'karpenter.k8s.aws/termination',

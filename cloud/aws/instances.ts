@@ -1,12 +1,12 @@
 import type { Instance } from '@aws-sdk/client-ec2';
-import { labels } from '../../api/labels.js';
+import { instanceTags, labels } from '../../api/labels.js';
 import { DomainError, isDomainError } from '../../core/failures.js';
 import type { CloudInstance } from '../port.js';
 import { Batcher } from './batcher.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
 import { allPages } from './pages.js';
-import { claimUidTag, clusterTag, tagList, tagRecord } from './tags.js';
+import { clusterTag, tagList, tagRecord } from './tags.js';
 
 /** An instance with what drift looks at. */
 export interface Ec2Instance extends CloudInstance {
@@ -66,7 +66,7 @@ export class Instances {
 
   /** Instances that were launched for a claim, terminated ones included. */
   ofClaim(uid: string): Promise<Ec2Instance[]> {
-    return this.find([{ Name: `tag:${claimUidTag}`, Values: [uid] }]);
+    return this.find([{ Name: `tag:${instanceTags.nodeClaimUid}`, Values: [uid] }]);
   }
 
   terminate(id: string): Promise<'terminating' | 'gone'> {

@@ -1,11 +1,9 @@
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
-import { labels } from '../../api/labels.js';
+import { instanceTags, labels } from '../../api/labels.js';
 
 /** Names the NodeClaim that an instance is of; written at launch so that a lost answer can be found again. */
 const claimTag = 'karpenter.sh/nodeclaim';
-/** As `claimTag`, by UID: names come back, UIDs do not. */
-export const claimUidTag = 'stowage.dev/nodeclaim-uid';
 
 export function clusterTag(clusterName: string): string {
   return `kubernetes.io/cluster/${clusterName}`;
@@ -32,7 +30,7 @@ export function launchTags(
     ...nodeClassTags(nodeClass, clusterName),
     [labels.nodePool]: nodePool,
     [claimTag]: claim.metadata.name ?? '',
-    [claimUidTag]: claim.metadata.uid ?? '',
+    [instanceTags.nodeClaimUid]: claim.metadata.uid ?? '',
   };
 }
 
