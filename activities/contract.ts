@@ -386,6 +386,8 @@ export interface DisruptionsFound {
 export interface DisruptionDetails {
   readonly hash: string;
   readonly budgets: readonly BudgetView[];
+  /** Whether there are NodePools of which `budgets` does not tell. */
+  readonly budgetsCut?: boolean;
   /** Everything decided in this look, what is only recommended included. */
   readonly decisions: readonly DecisionSummary[];
   /** Why nodes stay, by reason, as far as there is room. */

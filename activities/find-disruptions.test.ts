@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { disruptionPolicies } from '../api/stowage/disruption-policy.js';
 import type { Condition } from '../api/kubernetes.js';
 import { annotations, labels } from '../api/labels.js';
+import type { Candidate } from '../workflows/messages.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import type { DisruptionActivities, DisruptionCommand, DisruptionsFound, DisruptionView } from './contract.js';
@@ -400,6 +401,26 @@ describe('findDisruptions', () => {
     expect(found.nextCheckAt).toBe(world.clock.now + 2 * 60_000);
     world.clock.now += 2 * 60_000;
     expect(goingNodes(await find())).toEqual(['node-a', 'node-b']);
+  });
+
+  test('no more nodes go than a payload can tell of', async () => {
+    putNode('a', []);
+    const uids = (count: number): readonly Candidate[] =>
+      Array.from(
+        { length: count },
+        (_, i) => ({ claim: { name: `c${i}`, uid: `u${i}` }, node: `n${i}`, nodePool: 'x' }) as Candidate,
+      );
+    const running = (count: number): DisruptionView['running'] => [
+      { workflowId: 'w', reason: 'Empty', candidates: uids(count), since: world.clock.now },
+    ];
+    expect(goingNodes(await find({ running: running(999) }))).toEqual(['node-a']);
+
+    const found = await find({ running: running(1000) });
+
+    expect(goingNodes(found)).toEqual([]);
+    expect(found.held).toEqual([
+      { nodePool: 'all', why: '1000 nodes are on their way out already; more go once they have' },
+    ]);
   });
 
   test('mode: Recommend decides, says so, and lets nothing go', async () => {

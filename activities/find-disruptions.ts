@@ -16,14 +16,22 @@ import { findEmpty } from './find-empty.js';
 import { findStaticDrift } from './find-static-drift.js';
 
 const heldKept = 20;
-const budgetsKept = 60;
+const poolsTold = 20;
 const staysKept = 250;
 /** The commands of one look go into one payload. */
 const commandBytes = 40_000;
 const notSyncedAgainMs = 1000;
+/** So many nodes may be on their way out at a time: `disrupt` hands them over at every look, and payloads have their limits. */
+const mostGoing = 1000;
 const budgetReasons: readonly DisruptionReason[] = disruptionReasons.filter(
   (reason) => reason === 'Empty' || reason === 'Underutilized' || reason === 'Drifted',
 );
+
+const full: Found = {
+  findings: [],
+  held: [{ nodePool: 'all', why: `${mostGoing} nodes are on their way out already; more go once they have` }],
+  checks: [],
+};
 
 /** The methods of section 4.1 on the cluster as it is, with what they keep between looks. */
 export class Finder {
@@ -40,6 +48,7 @@ export class Finder {
     const { deps } = this;
     if (!deps.cache.synced) return { commands: [], nextCheckAt: deps.now() + notSyncedAgainMs, held: [] };
     const context = await disruptionContext(deps, view);
+    if (context.going.length >= mostGoing) return this.answer(view, context, { all: [full], started: [], decided: [] });
     const methods: readonly (() => Found | Promise<Found>)[] = [
       () => findEmpty(context),
       () => findStaticDrift(deps, context),
@@ -147,13 +156,13 @@ function detailsOf(
   decisions: readonly DecisionSummary[],
   stays: readonly { readonly node: string; readonly why: string }[],
 ): DisruptionDetails {
-  const budgets = [...context.pools.keys()]
-    .sort()
-    .flatMap((nodePool) => budgetReasons.map((reason) => budgetOf(context, nodePool, reason)))
-    .slice(0, budgetsKept);
+  const names = [...context.pools.keys()].sort();
+  const told = names.slice(0, poolsTold);
+  const budgets = told.flatMap((nodePool) => budgetReasons.map((reason) => budgetOf(context, nodePool, reason)));
   const byWhy = new Map<string, string[]>();
   for (const { node, why } of stays.slice(0, staysKept)) byWhy.set(why, [...(byWhy.get(why) ?? []), node]);
-  const parts = { budgets, decisions, stays: [...byWhy].map(([why, nodes]) => ({ why, nodes })) };
+  const cut = told.length < names.length ? { budgetsCut: true } : {};
+  const parts = { budgets, ...cut, decisions, stays: [...byWhy].map(([why, nodes]) => ({ why, nodes })) };
   return { hash: hashText(JSON.stringify(parts)), ...parts };
 }
 
