@@ -4,6 +4,7 @@ import {
   continueAsNew,
   getExternalWorkflowHandle,
   ParentClosePolicy,
+  patched,
   setHandler,
   startChild,
   workflowInfo,
@@ -58,6 +59,7 @@ import {
 } from './messages.js';
 import { forgetChains, remember } from './move-memory.js';
 import { summaryOf } from './move-text.js';
+import { obey } from './orders.js';
 import { Pauses } from './pauses.js';
 import { Progress } from './progress.js';
 import { activitiesOf } from './proxies.js';
@@ -130,6 +132,7 @@ class DisruptRun {
       {},
       'watching',
     );
+    this.obeyPeople();
   }
 
   due(): boolean {
@@ -193,17 +196,37 @@ class DisruptRun {
       this.running = withoutSlot(this.running, id, nodes);
       this.changed = true;
     });
-    setHandler(pauseSignal, (pause) => void this.pause(() => this.pauses.add(pause)));
-    setHandler(resumeSignal, ({ scope }) => void this.resume(scope));
   }
 
-  private answer(): void {
+  /** Orders change what `progress` shows: one may be there before the first step. */
+  private obeyPeople(): void {
+    setHandler(pauseSignal, (order) =>
+      this.obey('pause', {
+        check: () => this.pauses.checkPause(order, this.knownPools()),
+        act: () => this.pause(() => this.pauses.add(order)),
+      }),
+    );
+    setHandler(resumeSignal, (order) =>
+      this.obey('resume', {
+        check: () => this.pauses.checkResume(order),
+        act: () => this.resume(order.scope),
+      }),
+    );
     setHandler(pauseUpdate, (order) => this.pause(() => this.pauses.add(order)), {
       validator: (order: PauseOrder) => this.pauses.checkPause(order, this.knownPools()),
     });
     setHandler(resumeUpdate, ({ scope }) => this.resume(scope), {
       validator: (order: ResumeOrder) => this.pauses.checkResume(order),
     });
+  }
+
+  /** Histories of older builds took every order as it came. */
+  private obey(name: string, { check, act }: { readonly check: () => void; readonly act: () => unknown }): void {
+    if (patched('orders-by-signal-are-checked')) obey(this.progress, name, { check, act });
+    else act();
+  }
+
+  private answer(): void {
     setHandler(whyNotUpdate, (node) =>
       this.activities.kube.explainNode.executeWithOptions({ summary: `why not ${node}?` }, [
         { node, view: this.view() },
@@ -395,10 +418,11 @@ class DisruptRun {
     }
   }
 
-  /** NodePools of the last look; undefined before the first one. */
+  /** NodePools of the last look; undefined before the first one, and where there are more than it told of. */
   private knownPools(): ReadonlySet<string> | undefined {
-    const budgets = this.details?.budgets;
-    return budgets === undefined ? undefined : new Set(budgets.map(({ nodePool }) => nodePool));
+    const { details } = this;
+    if (details === undefined || details.budgetsCut === true) return undefined;
+    return new Set(details.budgets.map(({ nodePool }) => nodePool));
   }
 
   private whyNot(node: string): NodeVerdict {

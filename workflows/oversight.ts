@@ -1,6 +1,6 @@
-import { ApplicationFailure, condition, log, setHandler } from '@temporalio/workflow';
+import { ApplicationFailure, condition, setHandler } from '@temporalio/workflow';
 import { workflowNow } from './clock.js';
-import type { ApprovalAsked, ExpediteOrder, Explanation, HoldOrder, Order, Refusal } from './messages.js';
+import type { ApprovalAsked, ExpediteOrder, Explanation, HoldOrder, Order } from './messages.js';
 import {
   abortSignal,
   abortUpdate,
@@ -17,6 +17,7 @@ import {
   retryUpdate,
   searchAttributes,
 } from './messages.js';
+import { checkActor, obey, refuse } from './orders.js';
 import type { Progress } from './progress.js';
 
 /** The answer to a question for consent. */
@@ -57,17 +58,6 @@ export function isAborted(error: unknown): error is ApplicationFailure {
   return error instanceof ApplicationFailure && error.type === aborted;
 }
 
-/** A typed refusal for validators of updates. */
-export function refuse(type: Refusal, message: string): ApplicationFailure {
-  return ApplicationFailure.create({ type, message, nonRetryable: true });
-}
-
-/** Throws unless whoever orders says who it is. */
-export function checkActor(order: Partial<Order> | undefined): void {
-  if (typeof order?.actor === 'string' && order.actor.trim() !== '') return;
-  throw refuse(refusals.invalid, 'actor is missing: say who orders this, such as {"actor":"ann","reason":"release"}');
-}
-
 /**
  * People in charge of one running disruption: `approve`, `reject`, `abort`, `expedite`, `retry` and `hold`, as signals and as
  * updates. Updates are refused with a typed reason when the order makes no sense now; signals that make none are
@@ -89,12 +79,7 @@ export class Oversight {
     this.paused = options.paused ?? false;
     setHandler(holdSignal, (hold) => {
       if (typeof hold === 'boolean') this.changeHold(() => void (this.paused = hold));
-      else
-        this.obey(
-          'hold',
-          () => this.checkHold(hold),
-          () => this.hold(hold),
-        );
+      else obey(this.progress, 'hold', { check: () => this.checkHold(hold), act: () => this.hold(hold) });
     });
     setHandler(holdUpdate, (hold) => this.hold(hold), { validator: (hold: HoldOrder) => this.checkHold(hold) });
     const checkAnswer = (order: Order): void => this.checkAnswer(order);
@@ -116,17 +101,16 @@ export class Oversight {
       check: (order) => this.checkRetry(order),
       act: (order) => this.retry(order),
     });
-    setHandler(expediteSignal, (order) => {
-      this.obey(
-        'expedite',
-        () => this.checkExpediteNow(),
-        () => this.expedite(order),
-      );
+    setHandler(expediteSignal, (order?: ExpediteOrder) => {
+      obey(this.progress, 'expedite', {
+        check: () => this.checkExpedite(order),
+        act: () => this.expedite(order ?? {}),
+      });
     });
     setHandler(expediteUpdate, (order) => this.expedite(order), {
       validator: (order: ExpediteOrder) => {
         checkActor(order);
-        this.checkExpediteNow();
+        this.checkExpedite(order);
       },
     });
   }
@@ -249,27 +233,8 @@ export class Oversight {
 
   /** An order that can be told or asked for. */
   private take({ name, signal, update, check, act }: Takable): void {
-    setHandler(signal, (order) =>
-      this.obey(
-        name,
-        () => check(order),
-        () => act(order),
-      ),
-    );
+    setHandler(signal, (order) => obey(this.progress, name, { check: () => check(order), act: () => act(order) }));
     setHandler(update, (order) => act(order), { validator: (order: Order) => check(order) });
-  }
-
-  /** A signal: obeyed, or noted where an update would be refused. */
-  private obey(name: string, check: () => void, act: () => unknown): void {
-    try {
-      check();
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      log.info('an order was not obeyed', { order: name, why: message });
-      this.progress.note({ 'last order refused': `${name}: ${message}` });
-      return;
-    }
-    act();
   }
 
   private answerWith(answer: Consent['answer'], { actor, reason }: Order): Explanation {
@@ -341,7 +306,12 @@ export class Oversight {
       throw refuse(refusals.nothingToRetry, `nothing waits to be tried again: the phase is ${this.progress.phase}`);
   }
 
-  private checkExpediteNow(): void {
+  private checkExpedite(order: ExpediteOrder | undefined): void {
+    for (const field of ['deadline', 'instanceEndsAt'] as const) {
+      const at: unknown = order?.[field];
+      if (at !== undefined && !Number.isFinite(at))
+        throw refuse(refusals.invalid, `${field} is ${JSON.stringify(at)}: give milliseconds of the epoch`);
+    }
     this.checkOpen();
     if (this.waiting === undefined && this.options.onExpedite === undefined)
       throw refuse(

@@ -2,7 +2,7 @@ import { parseDuration } from '../core/durations.js';
 import { workflowNow } from './clock.js';
 import type { GoingNode, Pause, PauseOrder, PauseScope, ResumeOrder } from './messages.js';
 import { refusals } from './messages.js';
-import { checkActor, refuse } from './oversight.js';
+import { checkActor, refuse } from './orders.js';
 
 const kinds: readonly PauseScope['kind'][] = ['cluster', 'nodePool', 'reason', 'node'];
 const reasons: readonly string[] = ['Empty', 'Underutilized', 'Drifted', 'Expired', 'Unhealthy'];

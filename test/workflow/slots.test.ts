@@ -6,13 +6,17 @@ import { workflowIds } from '../../core/ids.js';
 import {
   clusterChangedSignal,
   disruptionFinishedSignal,
+  explainQuery,
   nextWindowQuery,
+  pauseSignal,
   pausesQuery,
   pauseUpdate,
   resumeUpdate,
   runningQuery,
+  searchAttributes,
   slotRequestSignal,
   slotReturnedSignal,
+  taskQueues,
   whyNotQuery,
   whyNotUpdate,
 } from '../../workflows/messages.js';
@@ -141,6 +145,54 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     expect(await refusal(pause({ actor: '' }))).toBe('InvalidOrder');
     const resume = handle.executeUpdate(resumeUpdate, { args: [{ scope: { kind: 'cluster' }, ...ann }] });
     expect(await refusal(resume)).toBe('NotPaused');
+  });
+
+  test('the same orders as signals are noted, and `disrupt` goes on', async () => {
+    const handle = await start();
+    const send = async (name: string, ...args: unknown[]): Promise<void> => handle.signal(name, ...args);
+    await send('pause');
+    await send('pause', { scope: { kind: 'region' }, ...ann });
+    await send('pause', { scope: { kind: 'cluster' }, ...ann, ttl: 'a while' });
+    await send('resume');
+    await send('resume', { scope: { kind: 'cluster' }, ...ann });
+
+    await send('pause', { scope: { kind: 'node', name: 'node-a' }, ...ann });
+
+    const pauses = await rig.until(async () => {
+      const found = await handle.query(pausesQuery);
+      return found.length > 0 ? found : undefined;
+    });
+    expect(pauses).toMatchObject([{ scope: { kind: 'node', name: 'node-a' } }]);
+    const { facts } = await handle.query(explainQuery);
+    expect(facts['last order refused']).toBe('resume: cluster is not paused; paused: nothing');
+  });
+
+  test('a pause that is there before the workflow takes its first step holds', async () => {
+    const handle = await rig.client.workflow.signalWithStart('disrupt', {
+      workflowId: workflowIds.disrupt(cluster),
+      taskQueue: taskQueues(cluster).control,
+      args: [{ cluster }],
+      signal: pauseSignal,
+      signalArgs: [{ scope: { kind: 'cluster' }, ...ann }],
+    });
+    rig.track(handle.workflowId, handle.signaledRunId);
+
+    await rig.until(async () => (await handle.query(pausesQuery)).length === 1);
+
+    const { typedSearchAttributes } = await handle.describe();
+    expect(typedSearchAttributes.get(searchAttributes.paused)).toBe(true);
+  });
+
+  test('a NodePool of which the last look did not tell may be paused', async () => {
+    const details = { hash: 'h', budgets: [], budgetsCut: true, decisions: [], stays: [] };
+    activities.found = [{ commands: [], details }];
+    const handle = await start();
+    await rig.until(() => activities.callsOf('findDisruptions').length > 0);
+    const scope = { kind: 'nodePool', name: 'the-21st' } as const;
+
+    await handle.executeUpdate(pauseUpdate, { args: [{ scope, ...ann }] });
+
+    expect(await handle.query(pausesQuery)).toMatchObject([{ scope }]);
   });
 
   test('a pause by update ends after its time to live; resume ends it before', async () => {
