@@ -92,10 +92,15 @@ function strayNode(deps: ActivityDeps, claim: NodeClaim): string | undefined {
   const node = nodeOf(deps.cache, claim);
   if (node === undefined || !hasTaint(node, taints.disrupted)) return undefined;
   const reason = conditionOf(claim.status?.conditions, 'DisruptionReason')?.reason;
-  return isVoluntary(reason) ? node.metadata.name : undefined;
+  return isOfDisrupt(reason) ? node.metadata.name : undefined;
 }
 
-/** An interruption taints too, and releases its node itself. */
+/** Whether `disrupt` knows who marked it. An interruption taints too, asks nobody, and releases its node itself. */
+function isOfDisrupt(reason: string | undefined): boolean {
+  return isVoluntary(reason) || reason === 'Expired' || reason === 'Unhealthy';
+}
+
+/** As Karpenter's own methods (section 4.1). */
 function isVoluntary(reason: string | undefined): boolean {
   return reason === undefined || ['Empty', 'Underutilized', 'Drifted'].includes(reason);
 }

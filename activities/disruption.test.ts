@@ -127,4 +127,17 @@ describe('disruption on the cluster', () => {
     expect(await taintsOf('node-a')).toEqual([]);
     expect(await taintsOf('node-b')).toEqual([taints.disrupted]);
   });
+
+  test.each(['Drifted', 'Expired', 'Unhealthy'])(
+    'frees a node that was to be replaced (%s) likewise',
+    async (reason) => {
+      await activities.taintCandidates({
+        reason,
+        candidates: [{ claim: { name: 'b', uid: 'uid-b' }, node: 'node-b' }],
+      });
+      await world.synced();
+
+      await expect(activities.releaseStrays({ running: [] })).resolves.toEqual({ released: ['node-b'] });
+    },
+  );
 });

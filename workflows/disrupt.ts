@@ -267,9 +267,10 @@ class DisruptRun {
     };
   }
 
-  /** Whoever does not take a signal any more is over, and counts no longer. */
+  /** Whoever does not take a signal any more is over: it counts no longer, and nothing may tell of it. */
   private async askOldOnes(): Promise<void> {
     const now = workflowNow();
+    const before = this.running.length;
     for (const one of this.running) {
       const { workflowId, reason, candidates } = one;
       if (now - (this.askedAt.get(workflowId) ?? one.since) < askedEveryMs) continue;
@@ -280,6 +281,7 @@ class DisruptRun {
       this.askedAt.delete(workflowId);
       this.steering.end(workflowId);
     }
+    if (this.running.length < before && patched('what-is-lost-leaves-no-taint')) await this.releaseStrays();
   }
 
   /** Decides about the slots that wait. Gives when to look again, milliseconds of the epoch. */

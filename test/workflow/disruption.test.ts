@@ -150,6 +150,24 @@ describe('consolidate and disrupt', () => {
     await expect(child.result()).resolves.toMatchObject({ outcome: 'done' });
   });
 
+  test('a move that somebody terminated counts no longer after an hour, and its taints are taken off', async () => {
+    activities.found = [{ commands: [{ reason: 'Empty', candidates: [a, b] }] }];
+    const handle = await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+    await rig.until(async () => (await handle.query(runningQuery)).length === 1);
+    await handle.signal(pauseSignal, { scope: everything, reason: 'release', actor: 'me' });
+    const child = rig.client.workflow.getHandle(consolidateId);
+    await rig.env.sleep('20 seconds');
+    await rig.until(async () => (await child.query(phaseQuery)) === 'paused');
+    expect(activities.inputsOf('releaseStrays')).toHaveLength(1);
+
+    await child.terminate('by hand');
+    await rig.env.sleep('70 minutes');
+
+    await rig.until(async () => (await handle.query(runningQuery)).length === 0);
+    await rig.until(() => activities.inputsOf('releaseStrays').length > 1);
+    expect(activities.inputsOf('releaseStrays').at(-1)).toEqual({ running: [] });
+  });
+
   describe('steering', () => {
     const workflowId = 'consolidate-by-hand';
     const move = { workflowId, targets: ['node-b'] };
