@@ -8,6 +8,7 @@ import type {
   Decision,
   DecisionSummary,
   Departure,
+  DisruptionMethod,
   DisruptionReason,
   FinishedMove,
   LeavingNode,
@@ -421,6 +422,11 @@ export interface DisruptionActivities {
     reason: string;
     candidates: readonly Pick<Candidate, 'claim' | 'node'>[];
   }): Promise<{ readonly tainted: readonly string[] }>;
+  /** The nodes that are not to go after all, seen behind their taints (section 4.11), and why. */
+  confirmCandidates(input: {
+    readonly method: DisruptionMethod;
+    readonly candidates: readonly Pick<Candidate, 'claim' | 'node'>[];
+  }): Promise<{ readonly blocked: readonly { readonly node: string; readonly why: string }[] }>;
   /** Events on the nodes of a disruption (section 1.7). */
   publishDisruption(input: { nodes: readonly string[]; reason: string; message: string }): Promise<void>;
   /** What a move has really saved by now; changes nothing but metrics, the log and an event. */

@@ -1,4 +1,5 @@
 import { releaseStrays, taintCandidates, untaintCandidates } from './candidate-marks.js';
+import { confirmCandidates } from './confirmation.js';
 import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from './deps.js';
 import { publishDisruption } from './disruption-events.js';
@@ -18,6 +19,7 @@ export function createDisruptionActivities(deps: ActivityDeps): DisruptionActivi
     decideSlots: (input) => decideSlots(deps, input),
     explainNode: (input) => explainNode(deps, input),
     validateCandidates: (input) => validateCandidates(deps, input),
+    confirmCandidates: (input) => confirmCandidates(deps, input),
     measureMove: (input) => measureMove(deps, input),
     publishDisruption: (input) => publishDisruption(deps, input),
     taintCandidates: ({ reason, candidates }) => taintCandidates(deps, reason, candidates),

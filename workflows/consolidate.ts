@@ -4,6 +4,7 @@ import {
   getExternalWorkflowHandle,
   log,
   ParentClosePolicy,
+  patched,
   setHandler,
   startChild,
   workflowInfo,
@@ -130,9 +131,12 @@ class Consolidation {
       // Hours may have passed.
       leaving = await this.validate();
     }
-    leaving = await this.mark(leaving);
-    if (decision !== undefined && decision.replacements.length > 0) await this.launch(decision, leaving);
+    leaving = await this.confirm(await this.mark(leaving));
+    const replaces = decision !== undefined && decision.replacements.length > 0;
+    if (replaces) await this.launch(decision, leaving);
     await oversight.gate({ release: () => this.release(), restore: () => this.restore(leaving) });
+    // Minutes have passed: a pod may have been marked meanwhile.
+    if (replaces) await this.confirm(leaving);
     oversight.passPointOfNoReturn();
     if (decision?.steers === true) await this.steer(decision);
     return this.drain(this.marked);
@@ -191,6 +195,26 @@ class Consolidation {
     return leaving;
   }
 
+  /** Behind the taint nothing lands any more: what did before may keep a node after all. */
+  private async confirm(leaving: readonly Candidate[]): Promise<readonly Candidate[]> {
+    if (!patched('what-landed-before-the-taint-counts')) return leaving;
+    const { decision } = this.input;
+    const { blocked } = await this.activities.kube.confirmCandidates.executeWithOptions(
+      { summary: 'what landed before the taint?' },
+      [{ method: decision?.method ?? 'empty', candidates: leaving.map(({ claim, node }) => ({ claim, node })) }],
+    );
+    const [first] = blocked;
+    if (first === undefined) return leaving;
+    const isBlocked = ({ node }: Candidate): boolean => blocked.some((one) => one.node === node);
+    const going = leaving.filter((candidate) => !isBlocked(candidate));
+    if (going.length === 0 || (decision?.replacements.length ?? 0) > 0) {
+      throw new Given(this.abandon(`${first.node}: ${first.why}`));
+    }
+    await this.untaint(leaving.filter(isBlocked));
+    this.marked = going;
+    return going;
+  }
+
   /** Steps 3 to 5: exactly the planned replacements, and nothing goes before they are initialized. */
   private async launch(decision: Decision, leaving: readonly Candidate[]): Promise<void> {
     const { oversight, progress, launches } = this;
@@ -246,10 +270,14 @@ class Consolidation {
     const { marked } = this;
     if (marked.length === 0) return;
     this.marked = [];
-    await this.activities.kube.untaintCandidates.executeWithOptions({ summary: `untaint ${marked.length} nodes` }, [
-      { candidates: marked },
-    ]);
+    await this.untaint(marked);
     if (this.launches.names.length > 0) await this.launches.mark(nodesOf(marked), 0);
+  }
+
+  private async untaint(candidates: readonly Candidate[]): Promise<void> {
+    await this.activities.kube.untaintCandidates.executeWithOptions({ summary: `untaint ${candidates.length} nodes` }, [
+      { candidates },
+    ]);
   }
 
   /** After a hold: the cluster may have become another one. */

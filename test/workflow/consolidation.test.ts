@@ -219,6 +219,41 @@ describe('consolidation with replacements', () => {
     });
   });
 
+  describe('a pod that is not to be disrupted landed before the taint', () => {
+    const landed = [{ node: 'node-a', why: 'pod default/db has come to it, and is marked do-not-disrupt' }];
+
+    test('nothing is launched, and no taint stays', async () => {
+      activities.landed = [landed];
+
+      const result = await (await start()).result();
+
+      expect(result).toMatchObject({ outcome: 'abandoned', reason: `node-a: ${landed[0]!.why}`, terminated: [] });
+      expect(activities.callsOf('createClaims')).toEqual([]);
+      untainted();
+    });
+
+    test('or was marked while the replacement came up: nothing is drained', async () => {
+      activities.landed = [[], landed];
+
+      const result = await (await start()).result();
+
+      expect(result).toMatchObject({ outcome: 'abandoned', terminated: [] });
+      expect(result.replacements).toHaveLength(1);
+      expect(activities.callsOf('beginTermination')).toEqual([]);
+      untainted();
+    });
+
+    test('a deletion goes on with the other nodes', async () => {
+      activities.landed = [landed];
+      const decision: Decision = { ...replacing, decision: 'delete', replacements: [], priceAfter: 0 };
+
+      const result = await (await start({ decision })).result();
+
+      expect(result).toMatchObject({ outcome: 'done', terminated: ['node-b'] });
+      expect([...activities.tainted]).toEqual([input.candidates[1]!.claim.uid]);
+    });
+  });
+
   test('somebody else launches the replacement and tells nobody: it is noticed all the same', async () => {
     activities.nodeStates = ['registered'];
     const handle = await start();

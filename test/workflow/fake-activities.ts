@@ -107,6 +107,10 @@ export class FakeActivities
   restart: Awaited<ReturnType<EscalationActivities['restartOwners']>> | Error = { restarted: [], refused: [] };
   found: (Partial<DisruptionsFound> & Pick<DisruptionsFound, 'commands'>)[] = [];
   valid: (candidates: readonly Candidate[]) => readonly Candidate[] = (candidates) => candidates;
+  /** Nodes that are gone though somebody asks for their slots. */
+  readonly gone = new Set<string>();
+  /** Nodes that are not to go after all, and why, a look behind the taint after the other. */
+  landed: Awaited<ReturnType<DisruptionActivities['confirmCandidates']>>['blocked'][] = [];
   /** Whether a node gets its slot. */
   admits: (node: string) => boolean = () => true;
   slotsCheckAt: number | undefined;
@@ -313,15 +317,22 @@ export class FakeActivities
     return Promise.resolve({ held: [], ...(this.found.shift() ?? { commands: [] }) });
   }
 
+  async confirmCandidates(): ReturnType<DisruptionActivities['confirmCandidates']> {
+    return Promise.resolve({ blocked: this.landed.shift() ?? [] });
+  }
+
   async decideSlots({
+    view,
     requests,
   }: Parameters<DisruptionActivities['decideSlots']>[0]): ReturnType<DisruptionActivities['decideSlots']> {
+    const paused = view.pauses.length > 0;
     return Promise.resolve({
       decisions: requests.map(({ id, candidates }) => {
-        const granted = candidates.filter(({ node }) => this.admits(node));
+        const granted = candidates.filter(({ node }) => !paused && this.admits(node));
+        const why = paused ? { why: 'paused', paused } : { why: 'budget 0 allows no more' };
         const refused = candidates
           .filter((one) => !granted.includes(one))
-          .map(({ node }) => ({ node, why: 'budget 0 allows no more' }));
+          .map(({ node }) => ({ node, ...why, ...(this.gone.has(node) ? { gone: true } : {}) }));
         return {
           id,
           granted,
