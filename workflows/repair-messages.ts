@@ -4,6 +4,8 @@ export interface RepairNodeInput {
   readonly cluster: string;
   readonly claim: ClaimRef;
   readonly nodePool: string;
+  /** Carried over by continue-as-new: nobody has to be asked any more. */
+  readonly agreed?: boolean;
 }
 
 export interface RepairNodeResult {

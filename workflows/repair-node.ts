@@ -1,9 +1,12 @@
 import {
   CancellationScope,
   condition,
+  continueAsNew,
   getExternalWorkflowHandle,
   isCancellation,
+  patched,
   setHandler,
+  workflowInfo,
 } from '@temporalio/workflow';
 import type { RepairRung, RepairView } from '../activities/contract.js';
 import { workflowIds } from '../core/ids.js';
@@ -23,6 +26,7 @@ import type { Slot } from './slots.js';
 const blockedRetryMs = 5 * 60_000;
 /** Signals tell of a change of conditions; this poll is for what they did not. */
 const slowPollMs = 5 * 60_000;
+const eventsPerRun = 4000;
 
 type Unhealthy = Extract<RepairView, { state: 'unhealthy' }>;
 
@@ -54,9 +58,11 @@ class Repair {
   private readonly slots: Slots;
   private slot: Slot | undefined;
   private going: { done: boolean; failure?: unknown } | undefined;
+  private agreed: boolean;
 
   constructor(private readonly input: RepairNodeInput) {
     const { cluster, claim, nodePool } = input;
+    this.agreed = input.agreed ?? false;
     this.activities = activitiesOf(cluster);
     this.replacements = new Replacements(cluster);
     this.slots = new Slots(cluster);
@@ -77,8 +83,11 @@ class Repair {
   async run(): Promise<RepairNodeResult> {
     const due = await this.untilDue();
     if (due.state !== 'unhealthy') return this.endOf(due);
-    const consent = await this.oversight.consent(due.approval, `a person to approve the repair of ${due.nodeName}`);
-    if (consent.answer === 'rejected') return this.end('rejected', withReason(consent.by, consent.reason));
+    if (!this.agreed) {
+      const consent = await this.oversight.consent(due.approval, `a person to approve the repair of ${due.nodeName}`);
+      if (consent.answer === 'rejected') return this.end('rejected', withReason(consent.by, consent.reason));
+      this.agreed = true;
+    }
     const elsewhere = await this.leave(due);
     if (elsewhere !== undefined) return elsewhere;
     for (const rung of due.ladder) {
@@ -113,6 +122,7 @@ class Repair {
         this.progress.enter('blocked', { waitingFor: `other nodes to recover: ${blocked}`, until, facts });
         await this.oversight.wait(blockedRetryMs, { summary: 'look again', until: () => this.changed });
       }
+      await this.carryOn();
     }
   }
 
@@ -132,7 +142,14 @@ class Repair {
       const view = await this.look();
       if (view.state !== 'unhealthy') return this.endOf(view);
       this.progress.enter('waiting for leave', { waitingFor: this.slot.waitingFor });
+      await this.carryOn();
     }
+  }
+
+  /** Nothing was done to the node yet: who waits for weeks starts anew. */
+  private async carryOn(): Promise<void> {
+    if (workflowInfo().historyLength < eventsPerRun || !patched('a-repair-that-waits-starts-anew')) return;
+    await continueAsNew<typeof repairNode>({ ...this.input, agreed: this.agreed });
   }
 
   private async look(): Promise<RepairView> {

@@ -6,6 +6,8 @@ import { workflowIds } from '../../core/ids.js';
 import {
   abortUpdate,
   approveSignal,
+  approveUpdate,
+  clusterChangedSignal,
   explainQuery,
   holdUpdate,
   nodeChangedSignal,
@@ -236,6 +238,22 @@ describe('repairNode', () => {
       const handle = await start();
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'recovered', steps: [] });
       expect(acts()).toEqual([]);
+    });
+
+    test('refused leave for weeks its history does not grow too long, and nobody is asked twice', async () => {
+      const approval = { timeoutMs: 60 * minute, onTimeout: 'Reject' } as const;
+      activities.health = [ill({ ...own(), approval })];
+      activities.admits = () => false;
+      const handle = await start();
+      await rig.until(async () => (await handle.query(phaseQuery)) === 'awaiting approval');
+      await handle.executeUpdate(approveUpdate, { args: [{ actor: 'ann' }] });
+      await rig.until(() => activities.callsOf('decideSlots').length > 0);
+
+      await rig.lengthen(handle, nodeChangedSignal, 4000);
+
+      activities.admits = () => true;
+      await disrupt.signal(clusterChangedSignal);
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
     });
   });
 

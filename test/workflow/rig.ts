@@ -2,6 +2,7 @@ import { jest } from '@jest/globals';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { WorkflowHandle } from '@temporalio/client';
+import type { SignalDefinition } from '@temporalio/common';
 import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import { fileURLToPath } from 'node:url';
@@ -138,6 +139,17 @@ export class WorkflowRig {
       if (Date.now() >= end) throw new Error('waited in vain');
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
+  }
+
+  /** Signals a workflow until its history has `events` events; waits until it then goes on in a new run. */
+  async lengthen(handle: WorkflowHandle, signal: SignalDefinition, events: number): Promise<void> {
+    const { runId } = await handle.describe();
+    const run = this.client.workflow.getHandle(handle.workflowId, runId);
+    for (let length = 0; length < events; length = (await run.describe()).historyLength) {
+      // Signals of a closed run are refused: it has gone on already.
+      await Promise.allSettled(Array.from({ length: 200 }, async () => run.signal(signal)));
+    }
+    await this.until(async () => (await handle.describe()).runId !== runId);
   }
 
   /** Ends what a test left running, and replays all of its histories. */
