@@ -67,6 +67,18 @@ describe('disruption on the cluster', () => {
     expect((await activities.findDisruptions({ ...nothing, pauses: [pause] })).commands).toEqual([]);
   });
 
+  test('leave for a node that is being taken waits, unless a pause keeps that from going on', async () => {
+    const node = { claim: { name: 'a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
+    const running = [{ workflowId: 'w', reason: 'Underutilized' as const, candidates: [node], since: 0 }];
+    const requests = [{ id: 'x', reason: 'Expired' as const, candidates: [node] }];
+    const pause = { scope: { kind: 'reason' as const, name: 'Underutilized' }, reason: 'release', actor: 'me' };
+    const decided = async (view: object): Promise<unknown> =>
+      (await activities.decideSlots({ view: { ...nothing, running, ...view }, requests })).decisions;
+
+    expect(await decided({})).toMatchObject([{ granted: [], refused: [{ node: 'node-a' }] }]);
+    expect(await decided({ pauses: [pause] })).toMatchObject([{ granted: [node], refused: [] }]);
+  });
+
   test('a pool whose node class is broken harms no other', async () => {
     const broken = nodePool('broken');
     broken.spec.template.spec.nodeClassRef.name = 'missing';

@@ -1,6 +1,6 @@
 import { admit } from '../disruption/admission.js';
 import type { SlotDecision } from '../workflows/messages.js';
-import type { DisruptionActivities } from './contract.js';
+import type { DisruptionActivities, DisruptionView } from './contract.js';
 import type { ActivityDeps } from './deps.js';
 import { disruptionContext, whyPaused } from './disruption-context.js';
 import { isDisrupting } from '../disruption/emptiness.js';
@@ -8,6 +8,14 @@ import { isDisrupting } from '../disruption/emptiness.js';
 type Input = Parameters<DisruptionActivities['decideSlots']>[0];
 
 const notSyncedAgainMs = 1000;
+
+/** UIDs of the claims that running disruptions take; one that a pause holds has let go of its nodes. */
+function taking({ running, pauses }: DisruptionView): ReadonlySet<string> {
+  const active = running.filter(
+    ({ reason, candidates }) => !candidates.some((node) => whyPaused(pauses, reason, node) !== undefined),
+  );
+  return new Set(active.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
+}
 
 /** Section 4.2, for disruptions that `disrupt` does not start itself: whose nodes may go now. */
 export async function decideSlots(
@@ -47,6 +55,7 @@ export async function decideSlots(
     pools: context.pools,
     counts: context.counts,
     present,
+    claimed: taking(view),
     disrupting: uids(context.views.filter((each) => isDisrupting(each, context.claimed))),
     paused: (reason, candidate) => whyPaused(context.pauses, reason, candidate),
   });

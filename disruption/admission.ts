@@ -24,16 +24,28 @@ export interface AdmissionContext extends LimitsContext {
   readonly counts: ReadonlyMap<string, PoolCount>;
   /** Claims that are there and stay. */
   readonly present: ReadonlySet<string>;
+  /** Claims that a running disruption is about to take; absent means none. */
+  readonly claimed?: ReadonlySet<string>;
   /** Claims that count as disrupting already, for whatever cause. */
   readonly disrupting: ReadonlySet<string>;
   /** Why a disruption for this reason is paused, for a person. */
   readonly paused: (reason: DisruptionReason, candidate: Applicant) => string | undefined;
 }
 
+/** A node that does not get leave now, and why, for a person. */
+export interface Refused {
+  readonly node: string;
+  readonly why: string;
+  /** Whether a pause holds it, which no deadline of a policy beats. */
+  readonly paused?: true;
+  /** Whether there is no such node any more, or not for long: it never gets leave. */
+  readonly gone?: true;
+}
+
 export interface Admission<A extends Applicant = Applicant> {
   readonly id: string;
   readonly granted: readonly A[];
-  readonly refused: readonly { readonly node: string; readonly why: string }[];
+  readonly refused: readonly Refused[];
   /** Milliseconds of the epoch. */
   readonly nextCheckAt?: number;
 }
@@ -53,14 +65,14 @@ export function admit<A extends Applicant>(
   const running = { ...context, departures };
   return applications.map(({ id, reason, candidates }) => {
     const granted: A[] = [];
-    const refused: { node: string; why: string }[] = [];
+    const refused: Refused[] = [];
     const checks: number[] = [];
     for (const candidate of candidates) {
       const { uid, node, nodePool } = candidate;
       const counted = context.disrupting.has(uid) || given.has(uid);
       const why = whyRefused(candidate, reason, { counted, taken, checks, context: running });
       if (why !== undefined) {
-        refused.push({ node, why });
+        refused.push({ node, ...why });
         continue;
       }
       granted.push(candidate);
@@ -81,10 +93,14 @@ function whyRefused(
     checks,
     context,
   }: { counted: boolean; taken: ReadonlyMap<string, number>; checks: number[]; context: AdmissionContext },
-): string | undefined {
-  if (!context.present.has(candidate.uid)) return 'it is gone or going';
+): Omit<Refused, 'node'> | undefined {
+  if (!context.present.has(candidate.uid)) return { why: 'it is gone or going', gone: true };
   const paused = context.paused(reason, candidate);
-  if (paused !== undefined) return paused;
+  if (paused !== undefined) return { why: paused, paused: true };
+  // Each would take the other's taint off when it ends for nothing. A broken node is not left to what may be given up.
+  if (reason !== 'Unhealthy' && context.claimed?.has(candidate.uid) === true) {
+    return { why: 'another disruption of it is running' };
+  }
   const { nodePool } = candidate;
   const { total, disrupting } = context.counts.get(nodePool) ?? { total: 0, disrupting: 0 };
   // Its own place in the count is no reason against it.
@@ -92,7 +108,6 @@ function whyRefused(
   const limit = limitOf(context.pools.get(nodePool), reason, { total, disrupting: others }, context);
   if (limit.allowed > 0) return undefined;
   if (limit.changesAt !== undefined) checks.push(limit.changesAt);
-  return limit.ruledBy === undefined
-    ? 'as many nodes of the pool are going as it has'
-    : `${limit.ruledBy} allows no more`;
+  const rule = limit.ruledBy;
+  return { why: rule === undefined ? 'as many nodes of the pool are going as it has' : `${rule} allows no more` };
 }

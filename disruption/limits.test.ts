@@ -235,6 +235,44 @@ describe('all limits together', () => {
   });
 });
 
+test('who asks is told of a pause apart from what else refuses leave', () => {
+  const ask = (uid: string) => ({ uid, node: uid, nodePool: 'default' });
+  const [answer] = admit([{ id: 'e', reason: 'Expired', candidates: ['a', 'b', 'c'].map(ask) }], {
+    now: monday,
+    pools: new Map([['default', pool()]]),
+    counts: new Map([['default', { total: 1, disrupting: 1 }]]),
+    present: new Set(['a', 'b']),
+    disrupting: new Set(),
+    paused: (_, { node }) => (node === 'a' ? 'paused for the node a by ann: release' : undefined),
+  });
+
+  expect(answer!.granted).toEqual([]);
+  expect(answer!.refused).toEqual([
+    { node: 'a', why: 'paused for the node a by ann: release', paused: true },
+    { node: 'b', why: expect.any(String) },
+    { node: 'c', why: 'it is gone or going', gone: true },
+  ]);
+});
+
+test.each<[DisruptionReason, readonly string[]]>([
+  ['Expired', ['b']],
+  ['Drifted', ['b']],
+  ['Unhealthy', ['a', 'b']],
+])('a node that another disruption is about to take waits for what becomes of that (%s)', (reason, expected) => {
+  const candidates = ['a', 'b'].map((uid) => ({ uid, node: uid, nodePool: 'default' }));
+  const [answer] = admit([{ id: 'x', reason, candidates }], {
+    now: monday,
+    pools: new Map([['default', pool()]]),
+    counts: new Map([['default', { total: 20, disrupting: 1 }]]),
+    present: new Set(['a', 'b']),
+    claimed: new Set(['a']),
+    disrupting: new Set(['a']),
+    paused: () => undefined,
+  });
+
+  expect(answer!.granted.map(({ uid }) => uid)).toEqual(expected);
+});
+
 describe('policies', () => {
   test('the heaviest that selects the pool rules, of equals the first by name', () => {
     const teamB = policy({ nodePoolSelector: { matchLabels: { team: 'b' } }, weight: 100 }, 'b');

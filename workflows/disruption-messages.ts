@@ -227,9 +227,17 @@ export interface SlotDecision {
   readonly id: string;
   /** All that the request was granted so far and has not returned. */
   readonly granted: readonly GoingNode[];
-  readonly refused: readonly { readonly node: string; readonly why: string }[];
+  readonly refused: readonly RefusedNode[];
   /** Milliseconds of the epoch: when what refuses them may change. */
   readonly nextCheckAt?: number;
+}
+
+/** A node that waits, and for what: the end of a pause, or for nothing any more since it is gone. */
+export interface RefusedNode {
+  readonly node: string;
+  readonly why: string;
+  readonly paused?: boolean;
+  readonly gone?: boolean;
 }
 
 export const slotRequestSignal = defineSignal<[SlotRequest]>('slotRequest');

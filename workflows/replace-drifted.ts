@@ -4,6 +4,7 @@ import {
   executeChild,
   getExternalWorkflowHandle,
   ParentClosePolicy,
+  patched,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -184,13 +185,20 @@ class Rollout {
     const slot = await slots.request('Drifted', chosen, `wave-${this.state.waves}`);
     this.slot = slot;
     const going = new Map<string, Promise<readonly ClaimRef[] | undefined>>();
+    const skipsGone = patched('a-wave-goes-on-without-nodes-that-are-gone');
+    const gone = (): string[] =>
+      slot.refused.flatMap(({ node, gone: isGone }) =>
+        skipsGone && isGone === true && !going.has(node) ? [node] : [],
+      );
     while (going.size < chosen.length && !this.changed) {
+      // Whatever else took it while it waited for leave: it is not waited for.
+      for (const node of gone()) going.set(node, Promise.resolve([]));
       const fresh = slot.granted.filter(({ node }) => !going.has(node));
       for (const candidate of oversight.isHeld ? [] : fresh) going.set(candidate.node, this.replace(candidate));
       if (going.size === chosen.length) break;
       progress.enter('replacing', { waitingFor: going.size === 0 ? slot.waitingFor : `${going.size} under way` });
       const more = (): boolean =>
-        this.changed || oversight.isAborted || slot.granted.some(({ node }) => !going.has(node));
+        this.changed || oversight.isAborted || gone().length > 0 || slot.granted.some(({ node }) => !going.has(node));
       await slot.settled({ count: chosen.length, ms: hour, or: more });
       oversight.throwIfAborted();
       await oversight.gate();

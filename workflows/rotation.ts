@@ -1,4 +1,4 @@
-import { CancellationScope, continueAsNew, setHandler, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, continueAsNew, patched, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { ExpiryView } from '../activities/rotation-contract.js';
 import { workflowNow } from './clock.js';
 import type { Candidate, RotateExpiredInput, RotateExpiredResult } from './messages.js';
@@ -19,6 +19,8 @@ const lookEveryMs = 24 * hour;
 const retryMs = 10 * 60_000;
 /** How long one attempt may take: launch and registration have their own, shorter, limits. */
 const attemptMs = hour;
+/** Nobody may be there to say whether a pause holds a node whose time is up. */
+const answerWithinMs = 60_000;
 const eventsPerRun = 4000;
 
 type Live = Extract<ExpiryView, { state: 'live' }>;
@@ -26,7 +28,7 @@ type Live = Extract<ExpiryView, { state: 'live' }>;
 /**
  * The end of a node's life (section 4.13) as its pool's policy says. `ReplaceFirst` waits for leave of `disrupt` (budgets,
  * windows, rates, pauses), has the pods' new places launched, and drains only when they are up; past the policy's hard
- * deadline the node goes without, though a pause or a hold still holds it. `Forceful` deletes at expireAfter and asks nobody, as Karpenter does.
+ * deadline the node goes without, unless a pause or a hold holds it. `Forceful` deletes at expireAfter and asks nobody, as Karpenter does.
  */
 export async function rotateByPolicy(input: RotateExpiredInput): Promise<RotateExpiredResult> {
   const rotation = new Rotation(input);
@@ -123,8 +125,8 @@ class Rotation {
     for (;;) {
       const view = await this.look();
       if (view === undefined) return this.end('gone');
-      if (isOver(view)) return this.terminate('forced');
       const { candidate } = view;
+      if (isOver(view)) return this.force(candidate);
       if (candidate === undefined) return this.terminate('forced');
       if (view.leftAlone !== undefined) {
         await this.pause(view, `a change of policy: ${view.leftAlone}`, hour);
@@ -132,7 +134,10 @@ class Rotation {
       }
       const refusal = await this.consent(view);
       if (refusal !== undefined) return refusal;
-      if (!(await this.leave(view, candidate))) continue;
+      if (!(await this.leave(view, candidate))) {
+        await this.carryOnWaiting();
+        continue;
+      }
       if (view.noRoom !== undefined) return this.terminate('forced');
       const ready = await this.replace(view, candidate);
       if (ready === 'ready') return this.terminate('rotated');
@@ -154,7 +159,24 @@ class Rotation {
     if (view.mustGoAt === undefined) return this.end('rejected', why);
     await this.pause(view, `the hard deadline: ${why}`, restOf(view));
     const after = await this.look();
-    return after === undefined ? this.end('gone') : this.terminate('forced');
+    return after === undefined ? this.end('gone') : this.force(after.candidate);
+  }
+
+  /** Past the hard deadline no budget, window or approval is waited for any more; the end of a pause is. */
+  private async force(candidate: Candidate | undefined): Promise<RotateExpiredResult> {
+    if (candidate === undefined || !patched('a-pause-outlasts-the-hard-deadline')) return this.terminate('forced');
+    const slot = (this.slot ??= await this.slots.request('Expired', [candidate]));
+    await slot.settled({ ms: answerWithinMs, or: () => slot.refused.length > 0 || this.oversight.isAborted });
+    while (slot.refused.some(({ paused }) => paused === true)) {
+      this.progress.enter('waiting for leave', { waitingFor: slot.waitingFor });
+      const told = JSON.stringify(slot.refused);
+      const news = (): boolean => this.changed || this.oversight.isAborted || JSON.stringify(slot.refused) !== told;
+      await slot.settled({ ms: lookEveryMs, or: news });
+      this.oversight.throwIfAborted();
+      if ((await this.look()) === undefined) return this.end('gone');
+      await this.carryOnWaiting();
+    }
+    return this.terminate('forced');
   }
 
   /** Whether `disrupt` lets the node go; false when there is something else to look at first. */
@@ -241,6 +263,12 @@ class Rotation {
     this.progress.enter('draining', { waitingFor: claim.name });
     await endNode({ cluster, claim, nodePool, reason: 'expired' });
     return this.end(outcome);
+  }
+
+  /** The wait for leave may take months, with an answer now and then. */
+  private async carryOnWaiting(): Promise<void> {
+    if (workflowInfo().historyLength >= eventsPerRun && patched('who-waits-for-leave-starts-anew'))
+      await this.carryOn();
   }
 
   private async carryOn(): Promise<void> {

@@ -4,6 +4,7 @@ import { workflowIds } from '../../core/ids.js';
 import {
   abortUpdate,
   approveUpdate,
+  clusterChangedSignal,
   expediteSignal,
   phaseQuery,
   rejectUpdate,
@@ -152,6 +153,21 @@ describe('replaceDrifted', () => {
     expect(result).toMatchObject({ outcome: 'done', replaced: 4 });
     expect(result.failed).toBeGreaterThan(0);
     expect(activities.callsOf('untaintCandidates').length).toBe(result.failed);
+  });
+
+  test('a node that goes by another hand while it waits for leave holds up nothing', async () => {
+    more = { rules: { ...rules, canary: '2' } };
+    const [first, second] = nodes;
+    activities.admits = (node) => node !== second!.node;
+    const handle = await start();
+    await rig.until(() => terminated().includes(first!.claim.uid) || undefined);
+    expect(await handle.query(phaseQuery)).toBe('replacing');
+
+    activities.gone.add(second!.node);
+    nodes = nodes.filter((one) => one !== second);
+    await rig.client.workflow.getHandle(workflowIds.disrupt(cluster)).signal(clusterChangedSignal);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'done', replaced: 3, failed: 0 });
   });
 
   test('a newer change supersedes it, by signal or at its next look', async () => {

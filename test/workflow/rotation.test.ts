@@ -4,6 +4,7 @@ import { workflowIds } from '../../core/ids.js';
 import {
   abortUpdate,
   approveUpdate,
+  clusterChangedSignal,
   expediteSignal,
   holdUpdate,
   nodeChangedSignal,
@@ -107,6 +108,35 @@ describe('rotateExpired by policy', () => {
     const took = await rig.durationOf(handle);
     expect(took).toBeGreaterThanOrEqual(2 * hour - minute);
     expect(took).toBeLessThan(2 * hour + minute);
+  });
+
+  test('past the hard deadline a pause still holds it, and nothing else', async () => {
+    activities.expiry = [live({ mustGoAt: now + hour })];
+    activities.admits = () => false;
+    const scope = { kind: 'cluster' } as const;
+    const disrupt = rig.client.workflow.getHandle(workflowIds.disrupt(cluster));
+    await disrupt.signal(pauseSignal, { scope, ...ann });
+    const handle = await start();
+    await rig.env.sleep('5 hours');
+    await inPhase(handle, 'waiting for leave');
+    expect(acts()).toEqual([]);
+
+    await disrupt.signal(resumeSignal, { scope, ...ann });
+
+    await expect(handle.result()).resolves.toEqual({ outcome: 'forced', replacements: [] });
+  });
+
+  test('a wait for leave that lasts does not make its history too long', async () => {
+    activities.expiry = [live()];
+    activities.admits = () => false;
+    const handle = await start();
+    await inPhase(handle, 'waiting for leave');
+
+    await rig.lengthen(handle, nodeChangedSignal, 4000);
+
+    activities.admits = () => true;
+    await rig.client.workflow.getHandle(workflowIds.disrupt(cluster)).signal(clusterChangedSignal);
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
   });
 
   test('a replacement that finds no place leaves no taint, and is tried again', async () => {
