@@ -1,5 +1,5 @@
 import type { Compiled } from './compile.js';
-import { Filler } from './filler.js';
+import { Filler, type Admission } from './filler.js';
 import { blockBits, free, type Market } from './market.js';
 import type { Stack } from './plan.js';
 import type { Seed } from './stock.js';
@@ -45,6 +45,7 @@ export class Builder {
   private readonly target: Float64Array;
   private readonly importance: Float64Array;
   private readonly phase: Uint8Array;
+  private readonly admit: Admission;
   private readonly ownValue: Float64Array;
   private readonly roomValue: Float64Array;
   /** Offers dearer than this are not looked at. */
@@ -67,6 +68,7 @@ export class Builder {
     this.target = new Float64Array(compiled.dims);
     this.importance = new Float64Array(compiled.dims);
     this.phase = new Uint8Array(compiled.sets);
+    this.admit = { left: this.stock.left, sets: this.phase, rank: 0, items: undefined };
     this.ownValue = new Float64Array(compiled.supply.count * compiled.dims);
     this.roomValue = new Float64Array(compiled.supply.count * compiled.dims);
   }
@@ -319,13 +321,14 @@ export class Builder {
    * only use what these leave.
    */
   private fill(offer: number, seed: Seed): number {
-    const { compiled, filler, stock, market, phase } = this;
+    const { compiled, filler, stock, market, phase, admit } = this;
     filler.begin(compiled.capacity, offer * compiled.dims);
     this.aim(offer, seed.set);
     filler.add(seed.item, 1);
     // A rebuild may let cheaper items compete from the start.
     const hasFiller = stock.phases(offer, seed, phase, (this.bits & 16) !== 0);
-    const admit = { left: stock.left, sets: phase, rank: 1, items: undefined };
+    admit.left = stock.left;
+    admit.rank = 1;
     this.fills += filler.grow(stock.kinds, stock.live, admit);
     if (hasFiller) {
       admit.rank = 2;

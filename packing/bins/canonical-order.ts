@@ -65,11 +65,25 @@ function orderItems(problem: BinProblem, setOf: Int32Array, sets: Int32Array, ha
 function orderOffers({ offers, dimensions }: BinProblem, hash: Int32Array): Int32Array {
   const { order, ties } = bySize(offers, dimensions);
   const ordered = order.slice();
-  for (let k = 0; k < ties.length; k += 2) {
-    ordered.subarray(ties[k], ties[k + 1]).sort((a, b) => hash[a]! - hash[b]! || a - b);
-  }
+  for (let k = 0; k < ties.length; k += 2) sortByHash(ordered, ties[k]!, ties[k + 1]!, hash);
   return ordered;
 }
+
+/** Sorts `order[from]` up to `order[to]`, which ascend. Most are a few, the zones of one type: a view of them would cost more than they. */
+function sortByHash(order: Int32Array, from: number, to: number, hash: Int32Array): void {
+  if (to - from > fewTies) {
+    order.subarray(from, to).sort((a, b) => hash[a]! - hash[b]! || a - b);
+    return;
+  }
+  for (let k = from + 1; k < to; k++) {
+    const offer = order[k]!;
+    let at = k;
+    for (; at > from && hash[order[at - 1]!]! > hash[offer]!; at--) order[at] = order[at - 1]!;
+    order[at] = offer;
+  }
+}
+
+const fewTies = 16;
 
 /** What is the same for every problem over the same offers. */
 interface SizedOffers {
@@ -174,17 +188,17 @@ function compareRows(rows: Float64Array, width: number, a: number, b: number): n
 /** Places 0 up to `keys.length` by key, ties by `compare`, then as they are. The keys are sorted natively, ties are few. */
 function byFirst(keys: Float64Array, compare: (a: number, b: number) => number): Int32Array {
   const sorted = Float64Array.from(keys).sort();
-  const start = new Map<number, number>();
-  for (let k = 0; k < sorted.length; k++) if (k === 0 || sorted[k] !== sorted[k - 1]) start.set(sorted[k]!, k);
+  // Where the next place of each key goes.
+  const next = new Map<number, number>();
+  for (let k = 0; k < sorted.length; k++) if (k === 0 || sorted[k] !== sorted[k - 1]) next.set(sorted[k]!, k);
   const order = new Int32Array(keys.length);
-  const next = new Map(start);
   for (let i = 0; i < keys.length; i++) {
     const at = next.get(keys[i]!)!;
     order[at] = i;
     next.set(keys[i]!, at + 1);
   }
-  for (const [key, from] of start) {
-    const to = next.get(key)!;
+  for (let from = 0, to = 1; from < sorted.length; from = to++) {
+    while (to < sorted.length && sorted[to] === sorted[from]) to++;
     if (to - from > 1) order.subarray(from, to).sort((a, b) => compare(a, b) || a - b);
   }
   return order;

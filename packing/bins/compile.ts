@@ -1,3 +1,4 @@
+import { mapped } from '../lists.js';
 import { hasBit, numberSets } from './bits.js';
 import type { CanonicalOrder } from './canonical-order.js';
 import { canonicalOrder } from './canonical-order.js';
@@ -85,36 +86,37 @@ export function compile(problem: BinProblem, ceiling = Infinity, from?: Compiled
   const { sets, order, openSets, merged } = source;
   const kept = keepOffers(problem, dimensions, sets.offersOfSet, order, ceiling);
   const items = merged.members.length;
-  const representative = merged.members.map((list) => list[0]!);
+  const representative = mapped(merged.members, (list) => list[0]!);
   const setRank = rankOf(order.sets);
 
   const shapeOf = new Int32Array(items);
   const starts: number[] = [];
   const kindStarts: number[] = [];
-  representative.forEach((item, i) => {
-    const before = i === 0 ? -1 : representative[i - 1]!;
+  for (let i = 0, before = -1; i < items; before = representative[i++]!) {
+    const item = representative[i]!;
     const sameKind = before >= 0 && compareDemand(problem, dimensions, before, item) === 0;
     if (!sameKind) kindStarts.push(starts.length);
     if (!sameKind || sets.of[before] !== sets.of[item]) starts.push(i);
     shapeOf[i] = starts.length - 1;
-  });
+  }
   const shapes = starts.length;
-  const demand = new Float64Array(shapes * dimensions.length);
+  const dims = dimensions.length;
+  const demand = new Float64Array(shapes * dims);
   const setOf = new Int32Array(shapes);
-  starts.forEach((item, s) => {
-    const origin = representative[item]!;
-    dimensions.forEach((d, k) => {
-      demand[s * dimensions.length + k] = problem.items.demand[origin * problem.dimensions + d]!;
-    });
+  for (let s = 0; s < shapes; s++) {
+    const origin = representative[starts[s]!]!;
+    for (let d = 0; d < dims; d++) {
+      demand[s * dims + d] = problem.items.demand[origin * problem.dimensions + dimensions[d]!]!;
+    }
     setOf[s] = setRank[sets.of[origin]!]!;
-  });
+  }
 
   const kindOf = new Int32Array(shapes);
   kindStarts.forEach((start, k) => kindOf.fill(k, start, kindStarts[k + 1] ?? shapes));
 
   return {
     source,
-    dims: dimensions.length,
+    dims,
     ...kept,
     sets: sets.offersOfSet.length,
     shapes,
@@ -163,7 +165,8 @@ function usedDimensions(problem: BinProblem): number[] {
 
 function compareDemand(problem: BinProblem, dimensions: readonly number[], a: number, b: number): number {
   const { demand } = problem.items;
-  for (const d of dimensions) {
+  for (let k = 0; k < dimensions.length; k++) {
+    const d = dimensions[k]!;
     const difference = demand[b * problem.dimensions + d]! - demand[a * problem.dimensions + d]!;
     if (difference !== 0) return difference;
   }

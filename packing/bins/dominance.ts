@@ -36,69 +36,92 @@ export function keepOffers(
   const { offers, limits } = problem;
   const signature = signatures(offers.count, offersOfSet);
   const groups = new Map<number, Frontier>();
-  const kept: number[] = [];
-  for (const o of order.offers) {
+  const list = new Int32Array(offers.count);
+  let found = 0;
+  for (let k = 0; k < order.offers.length; k++) {
+    const o = order.offers[k]!;
     const id = signature[o]!;
     if (id === 0 || offers.price[o]! > ceiling || overdrawn(problem, o)) continue;
     let frontier = groups.get(id);
     if (frontier === undefined) groups.set(id, (frontier = new Frontier(problem, dimensions)));
-    if (frontier.admit(o)) kept.push(o);
+    if (frontier.admit(o)) list[found++] = o;
   }
-
-  const count = kept.length;
-  const dims = dimensions.length;
-  const capacity = new Float64Array(count * dims);
-  const limitUse = new Float64Array(count * limits.length);
-  const rank = new Int32Array(offers.count).fill(-1);
-  kept.forEach((o, k) => {
-    rank[o] = k;
-    for (let d = 0; d < dims; d++) {
-      capacity[k * dims + d] = offers.capacity[o * problem.dimensions + dimensions[d]!]!;
-    }
-    limits.forEach((limit, l) => (limitUse[l * count + k] = limit.use[o]!));
-  });
-  const sets = order.sets.length;
-  const inSet = new Uint8Array(count * sets);
-  const keptOfSet = Array.from(order.sets, (s, setRank) => {
-    const members = offersOfSet[s]!;
-    const list = new Int32Array(members.length);
-    let found = 0;
-    for (let m = 0; m < members.length; m++) {
-      const k = rank[members[m]!]!;
-      if (k < 0) continue;
-      inSet[k * sets + setRank] = 1;
-      list[found++] = k;
-    }
-    return list.slice(0, found).sort();
-  });
+  const kept = list.slice(0, found);
+  const membership = membershipOf(kept, offers.count, offersOfSet, order);
   return {
-    offers: count,
-    price: Float64Array.from(kept, (o) => offers.price[o]!),
-    capacity,
-    offerOrigin: Int32Array.from(kept),
-    limitUse,
+    offers: found,
+    ...amountsOf(problem, dimensions, kept),
+    offerOrigin: kept,
     limitRemaining: Float64Array.from(limits, (limit) => limit.remaining),
-    offersOfSet: keptOfSet,
-    inSet,
-    supply: supplies(kept, signature, inSet, sets),
+    ...membership,
+    supply: supplies(kept, signature, membership.inSet, order.sets.length),
   };
 }
 
-function supplies(kept: readonly number[], signature: Int32Array, inSet: Uint8Array, sets: number): Supplies {
+/** What the offers kept cost, have and use. */
+function amountsOf(
+  { offers, dimensions: width, limits }: BinProblem,
+  dimensions: readonly number[],
+  kept: Int32Array,
+): Pick<KeptOffers, 'price' | 'capacity' | 'limitUse'> {
+  const dims = dimensions.length;
+  const count = kept.length;
+  const price = new Float64Array(count);
+  const capacity = new Float64Array(count * dims);
+  const limitUse = new Float64Array(count * limits.length);
+  for (let k = 0; k < count; k++) {
+    const o = kept[k]!;
+    price[k] = offers.price[o]!;
+    for (let d = 0; d < dims; d++) capacity[k * dims + d] = offers.capacity[o * width + dimensions[d]!]!;
+    for (let l = 0; l < limits.length; l++) limitUse[l * count + k] = limits[l]!.use[o]!;
+  }
+  return { price, capacity, limitUse };
+}
+
+/** Which sets, in their order, have which of the offers kept. */
+function membershipOf(
+  kept: Int32Array,
+  count: number,
+  offersOfSet: readonly Int32Array[],
+  order: CanonicalOrder,
+): Pick<KeptOffers, 'inSet' | 'offersOfSet'> {
+  const sets = order.sets.length;
+  const rank = new Int32Array(count).fill(-1);
+  for (let k = 0; k < kept.length; k++) rank[kept[k]!] = k;
+  const inSet = new Uint8Array(kept.length * sets);
+  const keptOfSet: Int32Array[] = [];
+  for (let s = 0; s < sets; s++) {
+    const members = offersOfSet[order.sets[s]!]!;
+    let size = 0;
+    for (let m = 0; m < members.length; m++) {
+      const k = rank[members[m]!]!;
+      if (k < 0) continue;
+      inSet[k * sets + s] = 1;
+      size++;
+    }
+    const ranks = new Int32Array(size);
+    for (let k = 0, next = 0; next < size; k++) if (inSet[k * sets + s] === 1) ranks[next++] = k;
+    keptOfSet.push(ranks);
+  }
+  return { inSet, offersOfSet: keptOfSet };
+}
+
+function supplies(kept: Int32Array, signature: Int32Array, inSet: Uint8Array, sets: number): Supplies {
   const of = new Int32Array(kept.length);
   const lists: number[][] = [];
   const known = new Map<number, number>();
-  kept.forEach((o, k) => {
-    let id = known.get(signature[o]!);
-    if (id === undefined) {
-      id = lists.length;
-      known.set(signature[o]!, id);
+  for (let k = 0; k < kept.length; k++) {
+    const id = signature[kept[k]!]!;
+    let supply = known.get(id);
+    if (supply === undefined) {
+      supply = lists.length;
+      known.set(id, supply);
       const list: number[] = [];
       for (let s = 0; s < sets; s++) if (inSet[k * sets + s] === 1) list.push(s);
       lists.push(list);
     }
-    of[k] = id;
-  });
+    of[k] = supply;
+  }
   return { count: lists.length, of, sets: lists };
 }
 
@@ -125,10 +148,14 @@ function overdrawn(problem: BinProblem, offer: number): boolean {
   return false;
 }
 
+/** A frontier has room for so many at first. */
+const fewMembers = 64;
+
 /** The unbeaten offers of one signature; offers come in order of price. */
 class Frontier {
-  /** What each uses: its capacities, then minus its use of each limit. */
-  private readonly members: Float64Array[] = [];
+  /** What each uses, one after the other: its capacities, then minus its use of each limit. */
+  private members: Float64Array;
+  private count = 0;
   private readonly largest: Float64Array;
   /** The same of the offer that is looked at. */
   private readonly probe: Float64Array;
@@ -139,6 +166,7 @@ class Frontier {
   ) {
     this.largest = new Float64Array(dimensions.length).fill(-1);
     this.probe = new Float64Array(dimensions.length + problem.limits.length);
+    this.members = new Float64Array(fewMembers * this.probe.length);
   }
 
   admit(offer: number): boolean {
@@ -155,18 +183,29 @@ class Frontier {
     }
     for (let k = 0; k < limits.length; k++) of[dimensions.length + k] = -limits[k]!.use[offer]!;
     if (!record && this.isBeaten(of)) return false;
-    this.members.push(of.slice());
+    this.keep(of);
     return true;
+  }
+
+  private keep(of: Float64Array): void {
+    const at = this.count * of.length;
+    if (at + of.length > this.members.length) {
+      const longer = new Float64Array(2 * this.members.length);
+      longer.set(this.members);
+      this.members = longer;
+    }
+    this.members.set(of, at);
+    this.count++;
   }
 
   /** The last ones cost most and so are the likeliest to be as large. */
   private isBeaten(of: Float64Array): boolean {
     const { members } = this;
-    for (let m = members.length - 1; m >= 0; m--) {
-      const member = members[m]!;
+    const width = of.length;
+    for (let m = this.count - 1; m >= 0; m--) {
       let k = 0;
-      while (k < of.length && member[k]! >= of[k]!) k++;
-      if (k === of.length) return true;
+      while (k < width && members[m * width + k]! >= of[k]!) k++;
+      if (k === width) return true;
     }
     return false;
   }

@@ -5,6 +5,14 @@ import { priceOf } from './plan.js';
 /** Bins torn down together at most. */
 const widest = 4;
 
+/** So many bins of a stack that are torn down. */
+interface Chosen {
+  readonly stack: Stack;
+  used: number;
+}
+
+const binsOf = (chosen: readonly Chosen[]): number => chosen.reduce((sum, { used }) => sum + used, 0);
+
 /**
  * Tears down a few bins at a time, those that waste most more often, and packs their pods anew; keeps what costs less, or
  * costs the same with fewer bins. A stack of equal bins is improved all at once. Ends when `units` of work are done.
@@ -15,12 +23,17 @@ export class LocalSearch {
   private total = 0;
   private price: number;
   private readonly left: Int32Array;
+  /** Scratch space of `itemsOut`. */
+  private readonly seen: Uint8Array;
+  private readonly list: Int32Array;
 
   constructor(
     private readonly builder: Builder,
     private readonly stacks: Stack[],
   ) {
     this.left = new Int32Array(builder.compiled.items);
+    this.seen = new Uint8Array(builder.compiled.items);
+    this.list = new Int32Array(builder.compiled.items);
     for (const stack of stacks) this.track(stack);
     this.price = priceOf(builder.compiled, stacks);
   }
@@ -37,63 +50,89 @@ export class LocalSearch {
   }
 
   private attempt(): boolean {
-    const { builder, stacks } = this;
-    const chosen = new Map<number, number>();
-    const wanted = 1 + (this.next() % widest);
-    let bins = 0;
-    for (let n = 0; n < wanted; n++) {
-      const k = this.pick(n === 0);
-      const used = chosen.get(k) ?? 0;
-      if (used >= stacks[k]!.times) continue;
-      chosen.set(k, used + 1);
-      bins++;
-    }
-    const { compiled } = builder;
+    const { builder, left } = this;
+    const chosen = this.choose();
     const { ledger } = builder.market;
-    let copies = compiled.limitRemaining.length > 0 ? 1 : 0x7fffffff;
-    let before = 0;
-    const items = new Set<number>();
-    for (const [k, used] of chosen) {
-      const stack = stacks[k]!;
-      copies = Math.min(copies, Math.floor(stack.times / used));
-      before += used * builder.market.compiled.price[stack.offer]!;
-      ledger.use(stack.offer, -used);
-      stack.items.forEach((item, j) => {
-        items.add(item);
-        this.left[item] = this.left[item]! + used * stack.pods[j]!;
-      });
-    }
-    const sorted = Int32Array.from(items).sort();
+    const before = this.takeOut(chosen);
+    const items = this.itemsOut(chosen);
     const out: Stack[] = [];
-    const after = builder.rebuild(sorted, this.left, out, before, this.next());
+    const after = builder.rebuild(items, left, out, before, this.next());
     let made = 0;
     for (const stack of out) made += stack.times;
-    const better = after < before - 1e-9 || (after <= before + 1e-12 && made < bins);
-    for (const item of sorted) this.left[item] = 0;
+    const better = after < before - 1e-9 || (after <= before + 1e-12 && made < binsOf(chosen));
+    for (let k = 0; k < items.length; k++) left[items[k]!] = 0;
     if (!better) {
       for (const stack of out) ledger.use(stack.offer, -stack.times);
-      for (const [k, used] of chosen) ledger.use(stacks[k]!.offer, used);
+      for (const { stack, used } of chosen) ledger.use(stack.offer, used);
       return false;
     }
+    const copies = this.copiesOf(chosen);
     this.replace(chosen, copies, out);
     this.price -= copies * (before - after);
     return true;
   }
 
-  private replace(chosen: Map<number, number>, copies: number, out: Stack[]): void {
+  /** Some bins, at most `widest`. */
+  private choose(): Chosen[] {
     const { stacks } = this;
-    const emptied: number[] = [];
-    for (const [k, used] of chosen) {
-      stacks[k]!.times -= used * copies;
-      if (stacks[k]!.times === 0) emptied.push(k);
+    const chosen: Chosen[] = [];
+    const wanted = 1 + (this.next() % widest);
+    for (let n = 0; n < wanted; n++) {
+      const stack = stacks[this.pick(n === 0)]!;
+      const known = chosen.find((each) => each.stack === stack);
+      if (known === undefined) chosen.push({ stack, used: 1 });
+      else if (known.used < stack.times) known.used++;
     }
-    emptied.sort((a, b) => b - a);
-    for (const k of emptied) {
-      this.total -= this.waste[k]!;
+    return chosen;
+  }
+
+  /** Puts the pods of these bins into `left`; what the bins cost. */
+  private takeOut(chosen: readonly Chosen[]): number {
+    const { builder, left } = this;
+    const { compiled, ledger } = builder.market;
+    let price = 0;
+    for (const { stack, used } of chosen) {
+      const { offer, items, pods } = stack;
+      price += used * compiled.price[offer]!;
+      ledger.use(offer, -used);
+      for (let k = 0; k < items.length; k++) left[items[k]!] = left[items[k]!]! + used * pods[k]!;
+    }
+    return price;
+  }
+
+  /** What is in these bins, ascending. */
+  private itemsOut(chosen: readonly Chosen[]): Int32Array {
+    const { seen, list } = this;
+    let size = 0;
+    for (const { stack } of chosen) {
+      for (let k = 0; k < stack.items.length; k++) {
+        const item = stack.items[k]!;
+        if (seen[item] === 1) continue;
+        seen[item] = 1;
+        list[size++] = item;
+      }
+    }
+    for (let k = 0; k < size; k++) seen[list[k]!] = 0;
+    return list.slice(0, size).sort();
+  }
+
+  /** How often over these bins can be replaced. */
+  private copiesOf(chosen: readonly Chosen[]): number {
+    let copies = this.builder.compiled.limitRemaining.length > 0 ? 1 : 0x7fffffff;
+    for (const { stack, used } of chosen) copies = Math.min(copies, Math.floor(stack.times / used));
+    return copies;
+  }
+
+  private replace(chosen: readonly Chosen[], copies: number, out: Stack[]): void {
+    const { stacks, waste } = this;
+    for (const { stack, used } of chosen) stack.times -= used * copies;
+    for (let k = stacks.length - 1; k >= 0; k--) {
+      if (stacks[k]!.times > 0) continue;
+      this.total -= waste[k]!;
       const last = stacks.length - 1;
       stacks[k] = stacks[last]!;
-      this.waste[k] = this.waste[last]!;
-      stacks.length = this.waste.length = last;
+      waste[k] = waste[last]!;
+      stacks.length = waste.length = last;
     }
     for (const stack of out) {
       stack.times *= copies;

@@ -24,72 +24,103 @@ export function mergeItems(
   order: CanonicalOrder,
 ): MergedItems {
   const { items, dimensions } = problem;
-  const caps = listPerItem(items.count, problem.caps.map((cap) => cap.items)); // prettier-ignore
-  const capMax = problem.caps.map((cap) => cap.max);
-  const conflicts: number[][] = Array.from({ length: items.count }, () => []);
-  for (const [a, b] of problem.conflicts) {
-    if (a === b) {
-      caps[a]!.push(capMax.length);
-      capMax.push(1);
-    } else {
-      conflicts[a]!.push(b);
-      conflicts[b]!.push(a);
-    }
-  }
-
+  const { caps, capMax, conflicts } = exclusionsOf(problem);
   const of = new Int32Array(items.count);
   const members: number[][] = [];
   // Equal demands of one set are next to each other in the order; what else must be alike is seldom anything.
-  let known = new Map<string, number>();
-  let before = -1;
-  for (const i of order.items) {
+  const known = new Map<string, number>();
+  let plain = -1;
+  for (let k = 0, before = -1; k < order.items.length; before = order.items[k++]!) {
+    const i = order.items[k]!;
     if (before < 0 || setOf[i] !== setOf[before] || !isDemandEqual(items.demand, dimensions, before, i)) {
-      known = new Map<string, number>();
+      if (known.size > 0) known.clear();
+      plain = -1;
     }
-    before = i;
-    if (conflicts[i]!.length > 1) conflicts[i] = [...new Set(conflicts[i])].sort((a, b) => a - b);
     let key = '';
-    if (caps[i]!.length > 0) key += `|c${caps[i]!.join()}`;
-    if (conflicts[i]!.length > 0) key += `|x${conflicts[i]!.join()}`;
+    if (caps[i] !== undefined) key += `|c${caps[i].join()}`;
+    if (conflicts[i] !== undefined) key += `|x${(conflicts[i] = ascending(conflicts[i])).join()}`;
     if (openSets.length > 0) key += '|o' + openSets.map((bits) => (hasBit(bits, i) ? 1 : 0)).join('');
-    let id = known.get(key);
-    if (id === undefined) {
-      id = members.length;
-      known.set(key, id);
-      members.push([]);
-    }
-    members[id]!.push(i);
+    let id = key === '' ? plain : (known.get(key) ?? -1);
+    if (id < 0) {
+      id = members.push([i]) - 1;
+      if (key === '') plain = id;
+      else known.set(key, id);
+    } else members[id]!.push(i);
     of[i] = id;
   }
-  // Most lists are empty or alike: one array serves all of a kind.
-  const shared = new Map<string, Int32Array>();
+  const share = sharing();
+  return {
+    of,
+    members,
+    pods: podsOf(members, items.pods),
+    capsOf: mapped(members, ([first]) => share(caps[first!])),
+    capMax: Int32Array.from(capMax),
+    conflictsOf: mapped(members, ([first]) => {
+      const others = conflicts[first!];
+      return share(others === undefined ? undefined : [...new Set(others.map((other) => of[other]!))]);
+    }),
+  };
+}
+
+/** By item, where there are any: its caps, and the other items that it conflicts with. */
+interface ItemExclusions {
+  readonly caps: (number[] | undefined)[];
+  readonly capMax: number[];
+  readonly conflicts: (number[] | undefined)[];
+}
+
+function exclusionsOf({ items, caps: given, conflicts: pairs }: BinProblem): ItemExclusions {
+  const caps: (number[] | undefined)[] = [];
+  const conflicts: (number[] | undefined)[] = [];
+  for (let i = 0; i < items.count; i++) {
+    caps.push(undefined);
+    conflicts.push(undefined);
+  }
+  const capMax = given.map(({ max }) => max);
+  for (let cap = 0; cap < given.length; cap++) for (const item of given[cap]!.items) note(caps, item, cap);
+  for (const [a, b] of pairs) {
+    if (a === b) note(caps, a, capMax.push(1) - 1);
+    else {
+      note(conflicts, a, b);
+      note(conflicts, b, a);
+    }
+  }
+  return { caps, capMax, conflicts };
+}
+
+/** Adds to the list of an item what is not its last one. */
+function note(lists: (number[] | undefined)[], item: number, entry: number): void {
+  const list = lists[item];
+  if (list === undefined) lists[item] = [entry];
+  else if (list[list.length - 1] !== entry) list.push(entry);
+}
+
+const ascending = (list: readonly number[]): number[] =>
+  list.length === 1 ? [list[0]!] : [...new Set(list)].sort((a, b) => a - b);
+
+function podsOf(members: readonly (readonly number[])[], pods: Int32Array): Int32Array {
+  const sums = new Int32Array(members.length);
+  for (let m = 0; m < members.length; m++) {
+    const list = members[m]!;
+    for (let k = 0; k < list.length; k++) sums[m] = sums[m]! + pods[list[k]!]!;
+  }
+  return sums;
+}
+
+/** Most lists are empty or alike: one array serves all of a kind. */
+function sharing(): (list: readonly number[] | undefined) => Int32Array {
   const none = new Int32Array(0);
-  const share = (list: readonly number[]): Int32Array => {
-    if (list.length === 0) return none;
+  const shared = new Map<string, Int32Array>();
+  return (list) => {
+    if (list === undefined) return none;
     const text = list.join();
     let array = shared.get(text);
     if (array === undefined) shared.set(text, (array = Int32Array.from(list)));
     return array;
-  };
-  return {
-    of,
-    members,
-    pods: Int32Array.from(members, (list) => list.reduce((sum, i) => sum + items.pods[i]!, 0)),
-    capsOf: mapped(members, (list) => share(caps[list[0]!]!)),
-    capMax: Int32Array.from(capMax),
-    conflictsOf: mapped(members, (list) => share([...new Set(conflicts[list[0]!]!.map((other) => of[other]!))])),
   };
 }
 
 function isDemandEqual(demand: Float64Array, dimensions: number, a: number, b: number): boolean {
   for (let d = 0; d < dimensions; d++) if (demand[a * dimensions + d] !== demand[b * dimensions + d]) return false;
   return true;
-}
-
-function listPerItem(count: number, groups: readonly Int32Array[]): number[][] {
-  const lists: number[][] = Array.from({ length: count }, () => []);
-  groups.forEach((group, g) => {
-    for (const item of group) if (lists[item]!.at(-1) !== g) lists[item]!.push(g);
-  });
-  return lists;
 }

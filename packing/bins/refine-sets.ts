@@ -45,16 +45,25 @@ export function refineSets(problem: BinProblem): OfferSets {
 
 function itemsToRefine(problem: BinProblem): number[] {
   const { items, dimensions } = problem;
-  const all = Array.from({ length: items.count }, (_, i) => i);
-  if (items.count <= mostRefined) return all;
+  if (items.count <= mostRefined) return Array.from({ length: items.count }, (_, i) => i);
+  const scarce = scarceResources(problem);
+  const chosen: number[] = [];
+  if (scarce.length === 0) return chosen;
+  for (let i = 0; i < items.count; i++) {
+    if (scarce.some((d) => items.demand[i * dimensions + d]! > 0)) chosen.push(i);
+  }
+  return new Set(chosen.map((i) => demandKey(problem, i))).size <= mostRefined ? chosen : [];
+}
+
+/** Resources that few of the items demand. */
+function scarceResources({ items, dimensions }: BinProblem): number[] {
   const scarce: number[] = [];
   for (let d = 0; d < dimensions; d++) {
     let demanding = 0;
     for (let i = 0; i < items.count; i++) if (items.demand[i * dimensions + d]! > 0) demanding++;
     if (demanding > 0 && demanding <= scarceShare * items.count) scarce.push(d);
   }
-  const chosen = all.filter((i) => scarce.some((d) => items.demand[i * dimensions + d]! > 0));
-  return new Set(chosen.map((i) => demandKey(problem, i))).size <= mostRefined ? chosen : [];
+  return scarce;
 }
 
 function demandKey(problem: BinProblem, item: number): string {

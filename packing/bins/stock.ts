@@ -30,6 +30,8 @@ export class Stock {
   readonly setLive: Uint8Array;
   private readonly usable: Float64Array;
   private readonly usablePods: Float64Array;
+  /** Sets that have offers in common with the seed's. */
+  private readonly beside: Uint8Array;
   /** Items that may have pods left: the first `size`. */
   private readonly items: Int32Array;
   private size = 0;
@@ -49,6 +51,7 @@ export class Stock {
     this.usable = new Float64Array(compiled.sets * compiled.dims);
     this.usablePods = new Float64Array(compiled.sets);
     this.setLive = new Uint8Array(compiled.sets);
+    this.beside = new Uint8Array(compiled.sets);
     this.capLeft = new Int32Array(compiled.capMax.length);
   }
 
@@ -172,10 +175,10 @@ export class Stock {
 
   /** Worth of what is left of sets about as dear as `set` that have offers in common with it. */
   private worthBeside(set: number): number {
-    const { compiled, market, items, left } = this;
+    const { compiled, market, items, left, beside } = this;
     const { supply, setOf, shapeOf } = compiled;
     const dear = alike * market.dearness[set]!;
-    const beside = new Uint8Array(compiled.sets);
+    beside.fill(0);
     for (const sets of supply.sets) {
       if (!sets.includes(set)) continue;
       for (const other of sets) if (market.dearness[other]! >= dear) beside[other] = 1;
