@@ -5,20 +5,36 @@
  */
 
 export function mapped<T, U>(list: readonly T[], make: (each: T) => U): U[] {
-  const made: U[] = [];
-  for (let k = 0; k < list.length; k++) made.push(make(list[k]!));
+  if (list.length === 0) return [];
+  // What is pushed onto an empty list makes room for 17; most have one or two.
+  const made = [make(list[0]!)];
+  for (let k = 1; k < list.length; k++) made.push(make(list[k]!));
   return made;
 }
 
 export function filtered<T>(list: readonly T[], test: (each: T) => boolean): T[] {
-  const found: T[] = [];
-  for (let k = 0; k < list.length; k++) if (test(list[k]!)) found.push(list[k]!);
+  let k = 0;
+  while (k < list.length && !test(list[k]!)) k++;
+  if (k === list.length) return [];
+  const found = [list[k]!];
+  for (k++; k < list.length; k++) if (test(list[k]!)) found.push(list[k]!);
   return found;
 }
 
 /** The lists one after the other. */
 export function joined<T>(...lists: readonly (readonly T[])[]): T[] {
-  const all: T[] = [];
-  for (let l = 0; l < lists.length; l++) for (let k = 0; k < lists[l]!.length; k++) all.push(lists[l]![k]!);
-  return all;
+  let all: T[] | undefined;
+  for (const list of lists) {
+    for (let k = 0; k < list.length; k++) {
+      if (all === undefined) all = [list[k]!];
+      else all.push(list[k]!);
+    }
+  }
+  return all ?? [];
 }
+
+const emptied: never[] = [{} as never];
+emptied.length = 0;
+
+/** An empty list for all who have nothing to list, of the kind that lists of objects are of. */
+export const nothing: readonly never[] = emptied;

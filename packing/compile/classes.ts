@@ -60,11 +60,10 @@ export class Classes {
     const key = shape.index * 0x4000000 + demand.index;
     let found = this.classIndex.get(key);
     if (found === undefined) {
-      found = { index: this.all.length, shape, demand, pods: [] };
+      found = { index: this.all.length, shape, demand, pods: [pod] };
       this.all.push(found);
       this.classIndex.set(key, found);
-    }
-    found.pods.push(pod);
+    } else found.pods.push(pod);
     return found;
   }
 

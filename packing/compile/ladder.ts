@@ -4,7 +4,7 @@ import type {
   TopologySpreadConstraint,
   WeightedPodAffinityTerm,
 } from '../../api/kubernetes.js';
-import { filtered, joined, mapped } from '../lists.js';
+import { filtered, joined, mapped, nothing } from '../lists.js';
 import { impossibleKey, join, noRequirements, type Requirements } from '../requirements/requirements.js';
 import type { Shape } from './classes.js';
 import type { Constraint, KeySpace } from './key-space.js';
@@ -40,8 +40,14 @@ export interface LadderOptions {
   readonly volumeAlternatives: readonly Requirements[];
 }
 
-const byWeight = (terms: readonly WeightedPodAffinityTerm[] | undefined): PodAffinityTerm[] =>
-  [...(terms ?? [])].sort((a, b) => b.weight - a.weight).map(({ podAffinityTerm }) => podAffinityTerm);
+const byWeight = (terms: readonly WeightedPodAffinityTerm[] | undefined): readonly PodAffinityTerm[] =>
+  terms === undefined
+    ? nothing
+    : [...terms].sort((a, b) => b.weight - a.weight).map(({ podAffinityTerm }) => podAffinityTerm);
+
+/** What must hold, and what is preferred from the `from`-th on. */
+const withPreferred = <T>(required: readonly T[] | undefined, preferred: readonly T[], from: number): readonly T[] =>
+  from >= preferred.length ? (required ?? nothing) : joined(required ?? nothing, preferred.slice(from));
 
 /**
  * The rungs from everything preferred to nothing preferred: preferred pod affinity goes first, heaviest first, then preferred
@@ -51,10 +57,10 @@ const byWeight = (terms: readonly WeightedPodAffinityTerm[] | undefined): PodAff
 export function buildLadder({ exemplar }: Shape, space: KeySpace, options: LadderOptions): Level[] {
   const { spec } = exemplar;
   const { podAffinity, podAntiAffinity } = spec.affinity ?? {};
-  const own = spec.topologySpreadConstraints ?? [];
+  const own = spec.topologySpreadConstraints ?? nothing;
   const spread = own.length > 0 ? own : options.defaultSpread;
-  const hard = spread.filter(({ whenUnsatisfiable }) => whenUnsatisfiable !== 'ScheduleAnyway');
-  const soft = spread.filter(({ whenUnsatisfiable }) => whenUnsatisfiable === 'ScheduleAnyway');
+  const hard = spread.length === 0 ? nothing : filtered(spread, (each) => !isSoft(each));
+  const soft = spread.length === 0 ? nothing : filtered(spread, isSoft);
   const affinity = byWeight(podAffinity?.preferredDuringSchedulingIgnoredDuringExecution);
   const anti = byWeight(podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution);
   const nodeTerms = preferredTerms(spec);
@@ -79,12 +85,12 @@ export function buildLadder({ exemplar }: Shape, space: KeySpace, options: Ladde
   const level = (drop: Drops): Level => ({
     constraints: constraintsWith(nodeTerms[drop.node] ?? noRequirements),
     own: ownTerms,
-    tolerations: spec.tolerations ?? [],
+    tolerations: spec.tolerations ?? nothing,
     avoidsPreferred: drop.taints === 0 && options.preferredTaints,
-    spread: joined(hard, soft.slice(drop.spread)),
-    affinity: podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [],
-    preferredAffinity: affinity.slice(drop.affinity),
-    antiAffinity: joined(podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [], anti.slice(drop.anti)),
+    spread: withPreferred(hard, soft, drop.spread),
+    affinity: podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? nothing,
+    preferredAffinity: drop.affinity === 0 ? affinity : affinity.slice(drop.affinity),
+    antiAffinity: withPreferred(podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution, anti, drop.anti),
   });
 
   const ends: Drops = {
@@ -105,6 +111,8 @@ export function buildLadder({ exemplar }: Shape, space: KeySpace, options: Ladde
   }
   return levels;
 }
+
+const isSoft = ({ whenUnsatisfiable }: TopologySpreadConstraint): boolean => whenUnsatisfiable === 'ScheduleAnyway';
 
 type Drops = Record<'affinity' | 'anti' | 'node' | 'spread' | 'taints', number>;
 

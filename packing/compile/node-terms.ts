@@ -1,4 +1,5 @@
 import type { NodeSelectorRequirement, NodeSelectorTerm, PodSpec } from '../../api/kubernetes.js';
+import { nothing } from '../lists.js';
 import { join, noRequirements, readLabels, readRequirements, type Requirements } from '../requirements/requirements.js';
 
 /** Alternatives of which a node must satisfy one: the node selector with each required term in turn. */
@@ -15,7 +16,8 @@ export function readTerm({ matchExpressions }: NodeSelectorTerm): Requirements {
 
 /** Preferred node terms, heaviest first; equal weights keep their order. */
 export function preferredTerms(spec: PodSpec): readonly Requirements[] {
-  const preferred = spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+  const preferred = spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution;
+  if (preferred === undefined) return nothing;
   return [...preferred].sort((a, b) => b.weight - a.weight).map(({ preference }) => readTerm(preference));
 }
 

@@ -98,7 +98,8 @@ function spreadText(spread: TopologySpreadConstraint): string {
     : text + JSON.stringify([minDomains, nodeAffinityPolicy, nodeTaintsPolicy, matchLabelKeys]);
 }
 
-function selectorText(selector: LabelSelector | undefined): string {
+/** Equal for equal selectors whose labels are written in one order. */
+export function selectorText(selector: LabelSelector | undefined): string {
   if (selector === undefined) return '-';
   const { matchLabels, matchExpressions } = selector;
   const text = `{${listText(matchLabels)}}`;

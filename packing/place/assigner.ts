@@ -95,7 +95,8 @@ export class Assigner {
   private placeInCells(target: Target, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
     const { podClass, rules } = target;
     const cells = this.cells.of(target);
-    const chosen = new Map<Cell, Pod[]>();
+    /** By place in `cells`. */
+    const chosen: (Pod[] | undefined)[] = [];
     let next = 0;
     for (; next < pods.length; next++) {
       const pod = pods[next]!;
@@ -107,13 +108,14 @@ export class Assigner {
         continue;
       }
       this.ledger.recordLaunch(rules, 1, cell.profiles[0]!);
-      const there = chosen.get(cell);
-      if (there === undefined) chosen.set(cell, [pod]);
+      const at = cells.indexOf(cell);
+      const there = chosen[at];
+      if (there === undefined) chosen[at] = [pod];
       else there.push(pod);
     }
-    for (const cell of cells) {
-      const there = chosen.get(cell);
-      if (there !== undefined) parts.push(this.partOf(target, there, cell.profiles));
+    for (let at = 0; at < chosen.length; at++) {
+      const there = chosen[at];
+      if (there !== undefined) parts.push(this.partOf(target, there, cells[at]!.profiles));
     }
     return next === 0 ? pods : pods.slice(next);
   }

@@ -2,6 +2,7 @@ import type { Compiled } from '../compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import type { Level } from '../compile/ladder.js';
 import type { Profile } from '../compile/universe.js';
+import { mapped } from '../lists.js';
 import type { Feasibility } from './feasibility.js';
 import type { NodeState } from './node-states.js';
 import type { Target } from './part.js';
@@ -32,6 +33,9 @@ export class Cells {
   private readonly places = new Map<readonly Profile[], Map<string, ReadonlyMap<string, Place>>>();
   private readonly nodesOf = new Map<Level, ReadonlyMap<string, readonly NodeState[]>>();
 
+  /** Where there are no nodes: by the places, and by the amounts asked for. */
+  private readonly bare = new Map<ReadonlyMap<string, Place>, Map<number, readonly Cell[]>>();
+
   constructor(
     private readonly compiled: Compiled,
     private readonly feasibility: Feasibility,
@@ -39,20 +43,30 @@ export class Cells {
   ) {}
 
   /** The cells of a class, in the order of their domains. */
-  of({ podClass, level, rules, without }: Target): Cell[] {
+  of({ podClass, level, rules, without }: Target): readonly Cell[] {
     const holding = this.feasibility.holding(podClass, level, without);
     const places = this.placesOf(holding, rules.keys);
     const nodes = this.nodes.length === 0 ? undefined : this.nodesByCell(level, rules.keys);
+    if (nodes === undefined) return this.withoutNodes(podClass, places);
     const cells: Cell[] = [];
-    if (nodes === undefined) {
-      for (const place of places.values()) cells.push(this.cellOf(podClass, place, noNodes));
-      return cells;
-    }
     const texts = [...new Set([...places.keys(), ...nodes.keys()])];
     for (const text of texts.sort()) {
       const there = nodes.get(text) ?? noNodes;
       const place = places.get(text) ?? { ...this.domainsOf(rules.keys, there[0]!.kind.values), profiles: noProfiles };
       cells.push(this.cellOf(podClass, place, there));
+    }
+    return cells;
+  }
+
+  /** Cells without nodes are not used up: they are the same for all who ask for equal amounts. */
+  private withoutNodes(podClass: PodClass, places: ReadonlyMap<string, Place>): readonly Cell[] {
+    let byDemand = this.bare.get(places);
+    if (byDemand === undefined) this.bare.set(places, (byDemand = new Map<number, readonly Cell[]>()));
+    const { index } = podClass.demand;
+    let cells = byDemand.get(index);
+    if (cells === undefined) {
+      cells = mapped([...places.values()], (place) => this.cellOf(podClass, place, noNodes));
+      byDemand.set(index, cells);
     }
     return cells;
   }

@@ -70,16 +70,27 @@ function bundled({ members }: Part, book: RuleBook): Map<Group, number> {
  * several of these comes with no other. Anti-affinity holds both ways, whoever comes first.
  */
 function addRule({ caps, conflicts }: Exclusions, group: Group, { owners, selected, bundles }: Reach): void {
-  const isSelected = new Set(selected);
-  const both = owners.filter((item) => isSelected.has(item));
+  const both = common(owners, selected);
   if (both.length > 0) caps.push({ items: Int32Array.from(both), max: group.kind === 'spread' ? group.maxSkew : 1 });
   for (const bundle of bundles) for (const item of both) if (item !== bundle) conflicts.push([bundle, item]);
   if (group.kind === 'spread') return;
+  // The cap keeps those apart that are both.
   const isBoth = new Set(both);
+  const others = selected.filter((item) => !isBoth.has(item));
   for (const owner of owners) {
-    for (const item of selected)
-      if (owner !== item && !(isBoth.has(owner) && isBoth.has(item))) conflicts.push([owner, item]);
+    for (const item of isBoth.has(owner) ? others : selected) if (owner !== item) conflicts.push([owner, item]);
   }
+}
+
+/** What is in both of two ascending lists. */
+function common(a: readonly number[], b: readonly number[]): number[] {
+  const both: number[] = [];
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
+    if (a[i] === b[j]) both.push(a[i]!);
+    if (a[i]! <= b[j]!) i++;
+    else j++;
+  }
+  return both;
 }
 
 /** Pods that ask for one host port on clashing addresses go to different nodes. */

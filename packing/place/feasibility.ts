@@ -14,6 +14,8 @@ const none: ReadonlySet<Profile> = new Set();
 /** Which profiles and kinds of nodes admit a shape on a rung, amounts apart. Worked out once each. */
 export class Feasibility {
   private readonly profileLists = new Map<Level, readonly Profile[]>();
+  /** Of plain shapes, by what they ask for. */
+  private readonly plainLists = new Map<number, readonly Profile[]>();
   private readonly kindLists = new Map<Level, Map<NodeKind, boolean>>();
   private readonly vectors: Float64Array[] = [];
   private readonly holders = new Map<readonly Profile[], (readonly Profile[])[]>();
@@ -30,17 +32,28 @@ export class Feasibility {
   profiles(shape: Shape, level: Level): readonly Profile[] {
     let list = this.profileLists.get(level);
     if (list === undefined) {
-      const pools = new Set<Pool>(this.compiled.pools.filter((pool) => this.toleratesPool(level, pool)));
-      const admitted = this.compiled.universe.profiles.filter(
-        (profile) =>
-          pools.has(profile.pool) &&
-          this.matching(level, profile.values) !== undefined &&
-          portsFree(this.compiled.offers.of(profile), shape.hostPorts),
-      );
-      list = this.intern(this.withVariety(admitted));
+      list = isPlain(shape, level) ? this.plainProfiles(shape, level) : this.admitted(shape, level);
       this.profileLists.set(level, list);
     }
     return list;
+  }
+
+  private plainProfiles(shape: Shape, level: Level): readonly Profile[] {
+    const likeness = 2 * level.constraints[0]!.index + (level.avoidsPreferred ? 1 : 0);
+    let list = this.plainLists.get(likeness);
+    if (list === undefined) this.plainLists.set(likeness, (list = this.admitted(shape, level)));
+    return list;
+  }
+
+  private admitted(shape: Shape, level: Level): readonly Profile[] {
+    const pools = new Set<Pool>(this.compiled.pools.filter((pool) => this.toleratesPool(level, pool)));
+    const admitted = this.compiled.universe.profiles.filter(
+      (profile) =>
+        pools.has(profile.pool) &&
+        this.matching(level, profile.values) !== undefined &&
+        portsFree(this.compiled.offers.of(profile), shape.hostPorts),
+    );
+    return this.intern(this.withVariety(admitted));
   }
 
   /** Without the profiles of pools whose minValues the types that are left cannot meet (section 2.5). */
@@ -144,4 +157,9 @@ export class Feasibility {
     }
     return least;
   }
+}
+
+/** Whether one constraint, and whether preferred taints count, say which profiles the shape may have: most differ in other things. */
+function isPlain({ hostPorts }: Shape, { tolerations, constraints }: Level): boolean {
+  return tolerations.length === 0 && hostPorts.length === 0 && constraints.length === 1;
 }

@@ -46,12 +46,18 @@ export function narrow(into: Map<string, Requirement>, key: string, requirement:
 
 /** The requirements that hold where all of `sets` do. */
 export function join(...sets: readonly Requirements[]): Requirements {
-  const given = sets.filter((set) => set.size > 0);
-  const [first = noRequirements, ...rest] = given;
-  if (rest.length === 0) return first;
-  const joined = new Map(first);
-  for (const set of rest) for (const [key, requirement] of set) narrow(joined, key, requirement);
-  return joined;
+  let first = noRequirements;
+  let joined: Map<string, Requirement> | undefined;
+  for (const set of sets) {
+    if (set.size === 0) continue;
+    if (first.size === 0) {
+      first = set;
+      continue;
+    }
+    joined ??= new Map(first);
+    for (const [key, requirement] of set) narrow(joined, key, requirement);
+  }
+  return joined ?? first;
 }
 
 /** The first key on which nothing is left, if any. */
@@ -62,6 +68,7 @@ export function impossibleKey(requirements: Requirements): string | undefined {
 
 /** A text equal for equal sets, whatever the order of their keys. */
 export function canonicalText(requirements: Requirements): string {
+  if (requirements.size === 0) return '';
   const parts: string[] = [];
   for (const [key, requirement] of requirements) parts.push(`${key} ${describe(requirement)}`);
   return parts.sort().join('; ');

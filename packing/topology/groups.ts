@@ -2,6 +2,7 @@ import type { LabelSelector, PodAffinityTerm, TopologySpreadConstraint } from '.
 import { labels } from '../../api/labels.js';
 import { selects } from '../../core/label-selector.js';
 import type { Level } from '../compile/ladder.js';
+import { selectorText } from '../compile/pod-key.js';
 import { filtered, mapped } from '../lists.js';
 import { normaliseKey } from '../requirements/requirements.js';
 import { chosenByAll, withLabelKeys, type Chosen, type Namespaces } from './selectors.js';
@@ -90,7 +91,7 @@ export class Groups {
    * each; Karpenter counts for each term by itself and plans nodes that the pods are not bound to.
    */
   affinity(terms: readonly PodAffinityTerm[], own: Identity): Group[] {
-    if (terms.length === 0) return [];
+    if (terms.length <= 1) return mapped(terms, (term) => this.term('affinity', term, own));
     const chosen = mapped(terms, (term) => this.chosenBy(term, own));
     const whom = chosenByAll(chosen);
     return [...new Set(mapped(terms, ({ topologyKey }) => this.near('affinity', topologyKey, whom)))];
@@ -136,9 +137,7 @@ export class Groups {
   }
 
   private intern(group: Omit<Group, 'index'>): Group {
-    const { filter, ...rest } = group;
-    const terms = filter?.terms?.map(({ index }) => index).join() ?? '*';
-    const text = `${JSON.stringify(rest)}${terms} ${JSON.stringify(filter?.tolerations)}`;
+    const text = textOf(group);
     let known = this.byText.get(text);
     if (known === undefined) {
       known = { index: this.all.length, ...group };
@@ -156,6 +155,14 @@ export class Groups {
     }
     return known;
   }
+}
+
+/** Equal for equal rules. */
+function textOf({ kind, key, namespaces, selector, maxSkew, minDomains, filter }: Omit<Group, 'index'>): string {
+  const text = `${kind} ${key} ${maxSkew} ${minDomains} ${namespaces?.join() ?? '*'} ${selectorText(selector)}`;
+  if (filter === undefined) return text;
+  const terms = filter.terms?.map(({ index }) => index).join() ?? '*';
+  return `${text} ${terms} ${JSON.stringify(filter.tolerations)}`;
 }
 
 function keyOf(topologyKey: string): { key: string; hostname: boolean } {

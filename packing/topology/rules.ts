@@ -2,7 +2,7 @@ import { labels } from '../../api/labels.js';
 import type { Compiled } from '../compiled.js';
 import type { Shape } from '../compile/classes.js';
 import type { Level } from '../compile/ladder.js';
-import { filtered, joined, mapped } from '../lists.js';
+import { filtered, joined, mapped, nothing } from '../lists.js';
 import type { Group, Groups, Identity } from './groups.js';
 
 /** The topology rules that concern pods of one shape on one rung. */
@@ -44,12 +44,14 @@ export class RuleBook {
       this.identities.push(identity);
       const levels = ladders[shape.index]!;
       for (const level of levels) {
-        const carried = joined(
-          mapped(level.spread, (each) => groups.spread(each, level, identity)),
-          groups.affinity(level.affinity, identity),
-          mapped(level.preferredAffinity, (each) => groups.term('affinity', each, identity)),
-          mapped(level.antiAffinity, (each) => groups.term('antiAffinity', each, identity)),
-        );
+        const carried = isUnruled(level)
+          ? nothing
+          : joined(
+              mapped(level.spread, (each) => groups.spread(each, level, identity)),
+              groups.affinity(level.affinity, identity),
+              mapped(level.preferredAffinity, (each) => groups.term('affinity', each, identity)),
+              mapped(level.antiAffinity, (each) => groups.term('antiAffinity', each, identity)),
+            );
         this.carried.set(level, carried);
         if (level !== levels.at(-1)) continue;
         this.required[shape.index] = carried;
@@ -82,15 +84,8 @@ export class RuleBook {
     const identity = this.identity(shape);
     const carried = this.carried.get(level)!;
     const matched = this.groups.matching(identity);
-    const pick = (kind: Group['kind'], hostname: boolean): Group[] =>
-      filtered(carried, (group) => group.kind === kind && group.hostname === hostname);
-    const keys = new Set<string>();
-    for (const group of carried) if (!group.hostname) keys.add(group.key);
-    for (const group of matched) {
-      if (group.hostname || !this.binding.has(group)) continue;
-      keys.add(group.key);
-      if (!carried.includes(group)) for (const key of filterKeys(group)) keys.add(key);
-    }
+    const pick = (kind: Group['kind'], hostname: boolean): readonly Group[] =>
+      carried.length === 0 ? carried : filtered(carried, (group) => group.kind === kind && group.hostname === hostname);
     return {
       level,
       identity,
@@ -102,10 +97,25 @@ export class RuleBook {
       hostAntiAffinity: pick('antiAffinity', true),
       keepsOff: filtered(this.required[shape.index]!, ({ kind }) => kind === 'antiAffinity'),
       matched,
-      keys: [...keys].sort(),
+      keys: this.keysOf(carried, matched),
     };
   }
+
+  private keysOf(carried: readonly Group[], matched: readonly Group[]): readonly string[] {
+    if (carried.length + matched.length === 0) return nothing;
+    const keys = new Set<string>();
+    for (const group of carried) if (!group.hostname) keys.add(group.key);
+    for (const group of matched) {
+      if (group.hostname || !this.binding.has(group)) continue;
+      keys.add(group.key);
+      if (!carried.includes(group)) for (const key of filterKeys(group)) keys.add(key);
+    }
+    return keys.size > 1 ? [...keys].sort() : [...keys];
+  }
 }
+
+const isUnruled = ({ spread, affinity, preferredAffinity, antiAffinity }: Level): boolean =>
+  spread.length + affinity.length + preferredAffinity.length + antiAffinity.length === 0;
 
 /** Keys that decide whether a spread rule looks at a node. Those who have the rule can be nowhere else. */
 function filterKeys({ filter }: Group): Set<string> {
