@@ -1,6 +1,6 @@
 import type { Pod, TopologySpreadConstraint } from '../api/kubernetes.js';
 import { coreWellKnownLabels, labels } from '../api/labels.js';
-import { compareText } from './compare.js';
+import { compareText, sortFew } from './compare.js';
 import { bufferPods, isBufferPod } from './compile/buffers.js';
 import { Classes, inQueueOrder, selectorLabelKeys, type PodClass } from './compile/classes.js';
 import { readDaemons, type Daemon } from './compile/daemons.js';
@@ -132,7 +132,7 @@ export function compile(input: PackingInput): Compiled {
 
 /** By namespace and name; the pods of a class share the namespace. */
 function sortByName(pods: Pod[]): void {
-  pods.sort((a, b) => compareText(nameOf(a), nameOf(b)));
+  sortFew(pods, (a, b) => compareText(nameOf(a), nameOf(b)));
 }
 
 /** Pods that pend, and those that run by the name of their node; pods of leaving nodes pend. */

@@ -10,6 +10,7 @@ import type { Profile } from './compile/universe.js';
 import { blockersOf, sentence } from './output/blockers.js';
 import { withSpotRatios } from './output/spot-ratios.js';
 import { TypeExplainer } from './output/type-groups.js';
+import { Likenesses } from './output/likeness.js';
 import { describeClaim, varietyReserve, type ClaimContext, type OpenClaim } from './output/claims.js';
 import { fullName } from './names.js';
 import { Assigner } from './place/assigner.js';
@@ -238,8 +239,7 @@ class Pass {
         const from = given[item]!;
         given[item] = from + pods[k]!;
         for (const key of part.pinnedKeys) pinnedKeys.add(key);
-        if (part.together) members.push(...part.members);
-        else for (const member of part.members) members.push({ ...member, pods: member.pods.slice(from, given[item]) });
+        for (const member of part.members) members.push(part.together ? member : someOf(member, from, given[item]));
       });
       const row = rowOfOffer[offer]!;
       this.charge(row, 1);
@@ -305,7 +305,7 @@ class Pass {
         feasibility: this.feasibility,
         limits: this.limits.map((limit) => ({ ...limit })),
         candidates: new Map(),
-        described: new Map(),
+        described: new Likenesses(),
       };
       const made: PlannedClaim[] = [];
       const refused = new Set<OpenClaim>();
@@ -441,6 +441,12 @@ class Pass {
     });
     return { unschedulable, explanations: [...places.keys()] };
   }
+}
+
+/** The pods of the member from one place up to another. */
+function someOf(member: Member, from: number, to: number): Member {
+  const { podClass, level, pods } = member;
+  return from === 0 && to === pods.length ? member : { podClass, level, pods: pods.slice(from, to) };
 }
 
 function podsIn(members: readonly Member[]): number {

@@ -2,11 +2,12 @@ import { annotations, labels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { Resources } from '../../core/resources.js';
 import type { Compiled } from '../compiled.js';
-import { compareText } from '../compare.js';
+import { compareText, sortFew } from '../compare.js';
 import type { Constraint } from '../compile/key-space.js';
 import { alikeText, type Launchable } from '../compile/launchables.js';
 import { nodeClassLabel } from '../compile/pools.js';
 import { freshValue, type Row } from '../compile/universe.js';
+import { nothing } from '../lists.js';
 import { nameOf } from '../names.js';
 import { typeUse, type PoolLimit } from '../place/pool-limit.js';
 import type { Feasibility } from '../place/feasibility.js';
@@ -21,6 +22,7 @@ import {
 } from '../requirements/requirement.js';
 import { join, normaliseKey, writeRequirements, type Requirements } from '../requirements/requirements.js';
 import type { PlannedClaim } from '../types.js';
+import type { Likeness, Likenesses } from './likeness.js';
 import { listTypes, neededTypes, type Listing } from './listing.js';
 import { whyOf } from './why.js';
 
@@ -44,7 +46,7 @@ export interface ClaimContext {
   /** By the requirements of a claim: what it may launch. */
   readonly candidates: Map<string, Candidates>;
   /** Where given, claims that are alike but for their pods are described once. */
-  readonly described?: Map<string, Description | undefined>;
+  readonly described?: Likenesses<Description | undefined>;
 }
 
 /** What a claim says but for its pods. */
@@ -67,13 +69,10 @@ export function describeClaim(context: ClaimContext, claim: OpenClaim): PlannedC
   // Where a limit is near, what a claim may list depends on those before it.
   const isLimited = limits.some(({ pool }) => pool === row.profile.pool.name);
   if (described === undefined || isLimited) return withPods(describe(context, claim, row, usage), claim);
-  const text = likenessOf(context, claim, usage);
-  let description = described.get(text);
-  if (description === undefined && !described.has(text)) {
-    description = describe(context, claim, row, usage);
-    described.set(text, description);
-  }
-  return withPods(description, claim);
+  return withPods(
+    described.of(likenessOf(context, claim, usage), () => describe(context, claim, row, usage)),
+    claim,
+  );
 }
 
 function withPods(description: Description | undefined, { members }: OpenClaim): PlannedClaim | undefined {
@@ -94,17 +93,25 @@ function podNames(members: readonly Member[]): string[] {
       names.push(name);
     }
   }
-  return isSorted ? names : names.sort(compareText);
+  return isSorted ? names : sortFew(names, compareText);
 }
 
-/** A text equal for claims that would be described alike. */
-function likenessOf({ compiled, feasibility }: ClaimContext, claim: OpenClaim, usage: Float64Array): string {
-  const { values } = compiled.universe.rows[claim.row]!.profile;
-  let text = `${claim.row} ${claim.capacityType ?? ''} ${[...claim.pinnedKeys].sort().join()} ${usage.join()}`;
-  const constraints = new Set<number>();
-  for (const { level } of claim.members) constraints.add(feasibility.matching(level, values)?.index ?? -1);
-  for (const constraint of [...constraints].sort((a, b) => a - b)) text += ` ${constraint}`;
-  return text;
+function likenessOf({ compiled, feasibility }: ClaimContext, claim: OpenClaim, usage: Float64Array): Likeness {
+  const { row, members, capacityType } = claim;
+  const { values } = compiled.universe.rows[row]!.profile;
+  const constraints: number[] = [];
+  for (const { level } of members) {
+    const constraint = feasibility.matching(level, values)?.index ?? -1;
+    if (!constraints.includes(constraint)) constraints.push(constraint);
+  }
+  if (constraints.length > 1) constraints.sort((a, b) => a - b);
+  return { row, capacityType: capacityType ?? '', keys: keysOf(claim), usage, constraints };
+}
+
+/** The keys that must not stay open, in order. */
+function keysOf({ pinnedKeys }: OpenClaim): readonly string[] {
+  if (pinnedKeys.size === 0) return nothing;
+  return pinnedKeys.size === 1 ? [...pinnedKeys] : [...pinnedKeys].sort();
 }
 
 function describe(context: ClaimContext, claim: OpenClaim, row: Row, usage: Float64Array): Description | undefined {
@@ -162,7 +169,7 @@ function usageOf({ compiled, feasibility }: ClaimContext, { members }: OpenClaim
 
 /** The types for the claim; pinned to the chosen offering where a daemon of some other one would not fit beside the pods. */
 function chooseTypes(context: ClaimContext, claim: OpenClaim, row: Row, usage: Float64Array): Chosen {
-  const keys = [...claim.pinnedKeys].sort();
+  const keys = keysOf(claim);
   const open = listOn(context, claim, usage, keys);
   const price = open.listing.listed[0]?.cheapest.offering.price ?? Infinity;
   if (price <= row.offering.price || (claim.capacityType !== undefined && price < Infinity)) return open;
@@ -193,7 +200,7 @@ export function cheapestUnder(context: ClaimContext, claim: OpenClaim, capacityT
     return row.capacityType === capacityType ? row : undefined;
   }
   const pinned = { ...claim, capacityType };
-  const { listing } = listOn(context, pinned, usageOf(context, claim), [...claim.pinnedKeys].sort());
+  const { listing } = listOn(context, pinned, usageOf(context, claim), keysOf(claim));
   return listing.listed[0]?.cheapest;
 }
 
@@ -275,10 +282,11 @@ function reserved(row: Row): Requirements {
 
 /** Whether launching `type` in place of the row's own would stay within what the limits leave. */
 function withinLimits({ limits }: ClaimContext, row: Row, type: InstanceType): boolean {
-  return limits.every(
-    (limit) =>
-      limit.pool !== row.profile.pool.name || typeUse(limit, type) - typeUse(limit, row.type) <= limit.remaining,
-  );
+  for (const limit of limits) {
+    if (limit.pool !== row.profile.pool.name) continue;
+    if (typeUse(limit, type) - typeUse(limit, row.type) > limit.remaining) return false;
+  }
+  return true;
 }
 
 function reserveLimits({ limits }: ClaimContext, chosen: InstanceType, listed: readonly Launchable[]): void {

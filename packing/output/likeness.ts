@@ -1,0 +1,52 @@
+import { mix } from '../bins/bits.js';
+
+/** What decides how a claim is described: everything but which pods it is for. */
+export interface Likeness {
+  readonly row: number;
+  /** Empty where no spot ratio decided it. */
+  readonly capacityType: string;
+  /** Topology keys that must not stay open, in order. */
+  readonly keys: readonly string[];
+  /** What its pods ask for together, by dimension. */
+  readonly usage: Float64Array;
+  /** Indexes of the constraints that its pods have, ascending. */
+  readonly constraints: readonly number[];
+}
+
+/** What is worked out once for claims that are alike. Told by amounts as they are: writing these out as text takes longer. */
+export class Likenesses<T> {
+  private readonly known = new Map<number, { readonly likeness: Likeness; readonly made: T }[]>();
+
+  of(likeness: Likeness, make: () => T): T {
+    const hash = hashOf(likeness);
+    const there = this.known.get(hash);
+    if (there !== undefined) for (const each of there) if (isLike(each.likeness, likeness)) return each.made;
+    const made = make();
+    if (there === undefined) this.known.set(hash, [{ likeness, made }]);
+    else there.push({ likeness, made });
+    return made;
+  }
+}
+
+function hashOf({ row, usage }: Likeness): number {
+  let hash = row;
+  // Amounts of memory are larger than 32 bits hold.
+  for (let d = 0; d < usage.length; d++) hash = mix(mix(hash, usage[d]! | 0), (usage[d]! / 0x1_0000_0000) | 0);
+  return hash;
+}
+
+function isLike(a: Likeness, b: Likeness): boolean {
+  return (
+    a.row === b.row &&
+    a.capacityType === b.capacityType &&
+    isEqual(a.usage, b.usage) &&
+    isEqual(a.constraints, b.constraints) &&
+    isEqual(a.keys, b.keys)
+  );
+}
+
+function isEqual<T>(a: ArrayLike<T>, b: ArrayLike<T>): boolean {
+  if (a.length !== b.length) return false;
+  for (let k = 0; k < a.length; k++) if (a[k] !== b[k]) return false;
+  return true;
+}
