@@ -11,6 +11,9 @@ export interface Admission {
   items: Uint8Array | undefined;
 }
 
+/** CPU, memory and pods: mostly there is nothing else. */
+const fewDims = 3;
+
 /** One bin being filled. Scratch space is reused: read `items` and `count` before the next `begin`. */
 export class Filler {
   /** Items inside, in order of arrival: the first `size`; and how many pods of each item. */
@@ -30,19 +33,24 @@ export class Filler {
   private readonly slack: Float64Array;
   /** Twice what is free beyond the slack. */
   private readonly gap: Float64Array;
+  /** What a pod of each kind demands, in rows of `width`: those of `fewDims` at least, for these are looked at without a loop. */
+  private readonly needs: Float64Array;
+  private readonly width: number;
 
   constructor(private readonly compiled: Compiled) {
     this.items = new Int32Array(compiled.items);
     this.capsTouched = new Int32Array(compiled.capMax.length);
     this.blockers = new Int32Array(2 * compiled.items);
-    this.gap = new Float64Array(compiled.dims);
+    this.width = Math.max(compiled.dims, fewDims);
+    this.gap = new Float64Array(this.width);
+    this.needs = needsOf(compiled, this.width);
     this.count = new Int32Array(compiled.items);
-    this.residual = new Float64Array(compiled.dims);
+    this.residual = new Float64Array(this.width);
     this.capUse = new Int32Array(compiled.capMax.length);
     this.blocked = new Int32Array(compiled.items);
     this.kinds = new Int32Array(compiled.kinds);
-    this.slack = new Float64Array(compiled.dims);
-    this.weight = new Float64Array(compiled.dims);
+    this.slack = new Float64Array(this.width);
+    this.weight = new Float64Array(this.width);
   }
 
   /** Empties the bin and gives it the amounts at `capacity[at]` onwards. */
@@ -54,7 +62,8 @@ export class Filler {
     this.caps = 0;
     for (let k = 0; k < this.blocking; k++) this.block(blockers[k]!, -1);
     this.blocking = 0;
-    for (let d = 0; d < residual.length; d++) residual[d] = capacity[at + d]!;
+    const { dims } = this.compiled;
+    for (let d = 0; d < dims; d++) residual[d] = capacity[at + d]!;
   }
 
   /** Counts what an open bin holds already. */
@@ -141,8 +150,7 @@ export class Filler {
    * aim, in the weighted square norm. Large bins take several pods at a time. Returns the work done.
    */
   grow(candidates: Int32Array, candidateCount: number, admit: Admission): number {
-    const { dims, demand, kindStart } = this.compiled;
-    const { kinds, residual, weight, slack, gap } = this;
+    const { kinds, residual, weight, slack, gap, needs, width } = this;
     let live = candidateCount;
     for (let k = 0; k < live; k++) kinds[k] = candidates[k]!;
     let work = 0;
@@ -151,18 +159,32 @@ export class Filler {
       let kept = 0;
       let best = -1;
       let highest = -Infinity;
-      for (let d = 0; d < dims; d++) gap[d] = 2 * (residual[d]! - slack[d]!);
+      for (let d = 0; d < width; d++) gap[d] = 2 * (residual[d]! - slack[d]!);
+      const room0 = residual[0]!;
+      const room1 = residual[1]!;
+      const room2 = residual[2]!;
+      const weight0 = weight[0]!;
+      const weight1 = weight[1]!;
+      const weight2 = weight[2]!;
+      const gap0 = gap[0]!;
+      const gap1 = gap[1]!;
+      const gap2 = gap[2]!;
       for (let k = 0; k < live; k++) {
         const kind = kinds[k]!;
-        const at = kindStart[kind]! * dims;
-        let score = 0;
-        let d = 0;
-        for (; d < dims; d++) {
-          const amount = demand[at + d]!;
-          if (amount > residual[d]!) break;
-          score += weight[d]! * amount * (gap[d]! - amount);
+        const at = kind * width;
+        const need0 = needs[at]!;
+        const need1 = needs[at + 1]!;
+        const need2 = needs[at + 2]!;
+        if (need0 > room0 || need1 > room1 || need2 > room2) continue;
+        let score = weight0 * need0 * (gap0 - need0) + weight1 * need1 * (gap1 - need1);
+        score += weight2 * need2 * (gap2 - need2);
+        let d = fewDims;
+        for (; d < width; d++) {
+          const need = needs[at + d]!;
+          if (need > residual[d]!) break;
+          score += weight[d]! * need * (gap[d]! - need);
         }
-        if (d < dims) continue;
+        if (d < width) continue;
         if (score > highest) {
           highest = score;
           best = kept;
@@ -201,4 +223,12 @@ export class Filler {
     const conflicts = this.compiled.conflictsOf[item]!;
     for (let k = 0; k < conflicts.length; k++) this.blocked[conflicts[k]!] = this.blocked[conflicts[k]!]! + by;
   }
+}
+
+function needsOf({ dims, demand, kinds, kindStart }: Compiled, width: number): Float64Array {
+  const needs = new Float64Array(kinds * width);
+  for (let kind = 0; kind < kinds; kind++) {
+    for (let d = 0; d < dims; d++) needs[kind * width + d] = demand[kindStart[kind]! * dims + d]!;
+  }
+  return needs;
 }
