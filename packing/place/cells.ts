@@ -81,7 +81,7 @@ export class Cells {
   private placesOf(holding: readonly Profile[], keys: readonly string[]): ReadonlyMap<string, Place> {
     let byKeys = this.places.get(holding);
     if (byKeys === undefined) this.places.set(holding, (byKeys = new Map<string, ReadonlyMap<string, Place>>()));
-    const keyText = keys.join();
+    const keyText = keys.length === 1 ? keys[0]! : keys.join();
     let places = byKeys.get(keyText);
     if (places === undefined) {
       const grouped = new Map<string, Profile[]>();

@@ -208,6 +208,17 @@ describe('the emptiest domain that a spread rule looks at', () => {
     expect(ledger.least(group)).toBe(expected);
   });
 
+  test('is looked for again when somebody has come or gone', () => {
+    const { ledger, group } = ledgerFor(spreadPod());
+    const steps: Record<string, number>[] = [{ 'zone-a': 3, 'zone-b': 1 }, { 'zone-b': 4 }, { 'zone-a': -2 }];
+    const seen: number[] = [];
+    for (const counts of steps) {
+      fill(ledger, group, counts);
+      seen.push(ledger.least(group));
+    }
+    expect(seen).toEqual([1, 3, 1]);
+  });
+
   test('is always a node that could be made, for the host name', () => {
     const own = spreadPod({ topologyKey: hostname }, { nodeSelector: { [hostname]: 'old' } });
     const { ledger, group } = ledgerFor(own, { nodes: [node('old')] });

@@ -8,6 +8,7 @@ import { wants, type Rules } from './rules.js';
 
 /** How many pods there are in each domain of a rule. */
 interface Tally {
+  readonly group: Group;
   /** Pods that the rule selects. */
   readonly selected: Map<string, number>;
   /** Pods that have the rule: who is selected keeps away from them under anti-affinity. */
@@ -17,6 +18,8 @@ interface Tally {
   total: number;
   /** Whether pods that run are among them. */
   begun: boolean;
+  /** Pods in the emptiest domain, while nobody has come or gone since it was looked for. */
+  least: number | undefined;
 }
 
 /** Where pods are put: a node that exists, or what is to be launched for them. */
@@ -41,7 +44,8 @@ const everyKey = (): boolean => true;
  * alone, by the node's name.
  */
 export class Ledger {
-  private readonly tallies = new Map<Group, Tally>();
+  /** By the group's index. */
+  private readonly tallies: (Tally | undefined)[] = [];
   private readonly eligible = new Map<Group, readonly string[]>();
   /** By rule and by the labels of a kind of node, which are one object for each kind. */
   private readonly looks = new Map<Group, Map<Site['kind']['values'], boolean>>();
@@ -52,32 +56,35 @@ export class Ledger {
   ) {}
 
   private tally(group: Group): Tally {
-    let tally = this.tallies.get(group);
-    if (tally === undefined) {
-      this.tallies.set(
-        group,
-        (tally = { selected: new Map(), owners: new Map(), free: new Map(), total: 0, begun: false }),
-      );
-    }
-    return tally;
+    while (this.tallies.length <= group.index) this.tallies.push(undefined);
+    return (this.tallies[group.index] ??= {
+      group,
+      selected: new Map(),
+      owners: new Map(),
+      free: new Map(),
+      total: 0,
+      begun: false,
+      least: undefined,
+    });
   }
 
   count(group: Group, domain: string): number {
-    return this.tallies.get(group)?.selected.get(domain) ?? 0;
+    return this.tallies[group.index]?.selected.get(domain) ?? 0;
   }
 
   owners(group: Group, domain: string): number {
-    return this.tallies.get(group)?.owners.get(domain) ?? 0;
+    return this.tallies[group.index]?.owners.get(domain) ?? 0;
   }
 
   total(group: Group): number {
-    return this.tallies.get(group)?.total ?? 0;
+    return this.tallies[group.index]?.total ?? 0;
   }
 
   addSelected(group: Group, domain: string, pods: number): void {
     const tally = this.tally(group);
     tally.selected.set(domain, (tally.selected.get(domain) ?? 0) + pods);
     tally.total += pods;
+    tally.least = undefined;
   }
 
   addOwner(group: Group, domain: string, pods: number): void {
@@ -95,7 +102,7 @@ export class Ledger {
    * selects are there, so that one of them was the first.
    */
   hasCompany(group: Group, domain: string): boolean {
-    const tally = this.tallies.get(group);
+    const tally = this.tallies[group.index];
     if (tally === undefined) return false;
     const count = tally.selected.get(domain) ?? 0;
     return (tally.free.get(domain) ?? 0) > 0 || (count > 0 && count === tally.total);
@@ -106,7 +113,7 @@ export class Ledger {
    * came later then. It may where nobody runs and no second domain would have needed a first one.
    */
   mayBegin(group: Group, domain: string): boolean {
-    const tally = this.tallies.get(group);
+    const tally = this.tallies[group.index];
     if (tally === undefined || tally.begun || !tally.selected.get(domain)) return false;
     for (const [other, count] of tally.selected) {
       if (other !== domain && count > 0 && (tally.free.get(other) ?? 0) === 0) return false;
@@ -116,15 +123,16 @@ export class Ledger {
 
   /** Whether a spread rule holds there for those who have it if other pods that it selects come after them. */
   keepsSkewInTurn(group: Group, domain: string): boolean {
-    const free = this.tallies.get(group)?.free.get(domain) ?? 0;
+    const free = this.tallies[group.index]?.free.get(domain) ?? 0;
     return this.count(group, domain) - free - this.least(group) <= group.maxSkew;
   }
 
   /** What was counted so far runs: it was there before everybody of the pass. */
   begin(): void {
-    for (const [group, tally] of this.tallies) {
+    for (const tally of this.tallies) {
+      if (tally === undefined) continue;
       tally.begun = tally.total > 0;
-      if (group.kind === 'spread') tally.free.clear();
+      if (tally.group.kind === 'spread') tally.free.clear();
     }
   }
 
@@ -172,10 +180,14 @@ export class Ledger {
   /** Pods in the emptiest domain that the spread rule looks at; 0 while there are fewer than it asks for. */
   least(group: Group): number {
     if (group.hostname) return 0; // another node can always be made
+    const tally = this.tallies[group.index];
+    if (tally === undefined) return 0;
+    return (tally.least ??= this.leastOf(tally));
+  }
+
+  private leastOf({ group, selected }: Tally): number {
     const domains = this.domains(group);
     if (domains.length < group.minDomains || domains.length === 0) return 0;
-    const selected = this.tallies.get(group)?.selected;
-    if (selected === undefined) return 0;
     let least = Infinity;
     for (let i = 0; i < domains.length; i++) least = Math.min(least, selected.get(domains[i]!) ?? 0);
     return least;
