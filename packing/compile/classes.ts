@@ -6,7 +6,7 @@ import { fullName } from '../names.js';
 import { selectorKeys } from '../topology/selectors.js';
 import { isBufferPod } from './buffers.js';
 import type { Dimensions } from './dimensions.js';
-import { demandKey, hostPorts, isSameDemand, isSameShape, shapeKey, type HostPort } from './pod-key.js';
+import { demandKey, hostPorts, isSameDemand, isSameShape, plainRequests, shapeKey, type HostPort } from './pod-key.js';
 import { podRequests, type QuantityReader } from './pod-requests.js';
 
 /** Pods that differ in what they request alone. */
@@ -41,6 +41,8 @@ export class Classes {
   readonly all: PodClass[] = [];
   private readonly shapeIndex = new Map<string, Shape>();
   private readonly demandIndex = new Map<string, Demand>();
+  /** Of pods that ask for CPU and memory alone, by both as written. */
+  private readonly plainDemands = new Map<string, Map<string, Demand>>();
   private readonly classIndex = new Map<number, PodClass>();
   /** The pods that were looked at last: those of one workload come one after the other. */
   private last: { readonly pod: Pod; readonly extra: string; readonly shape: Shape } | undefined;
@@ -85,6 +87,17 @@ export class Classes {
 
   /** What a pod requests; running pods go through here too. */
   demandOf(pod: Pod): Demand {
+    const requests = plainRequests(pod);
+    if (requests === undefined) return this.anyDemandOf(pod);
+    const { cpu, memory } = requests;
+    let byMemory = this.plainDemands.get(cpu);
+    if (byMemory === undefined) this.plainDemands.set(cpu, (byMemory = new Map<string, Demand>()));
+    let demand = byMemory.get(memory);
+    if (demand === undefined) byMemory.set(memory, (demand = this.anyDemandOf(pod)));
+    return demand;
+  }
+
+  private anyDemandOf(pod: Pod): Demand {
     const { lastDemand } = this;
     if (lastDemand !== undefined && isSameDemand(pod, lastDemand.pod)) return lastDemand.demand;
     const key = demandKey(pod);

@@ -106,6 +106,22 @@ export function selectorText(selector: LabelSelector | undefined): string {
   return matchExpressions === undefined ? text : text + JSON.stringify(matchExpressions);
 }
 
+/** What the one container of a pod requests, where that is CPU and memory and nothing else counts: most pods are so. */
+export function plainRequests({ spec }: Pod): { readonly cpu: string; readonly memory: string } | undefined {
+  const { containers, initContainers, overhead, resources } = spec;
+  if (containers.length !== 1 || (initContainers ?? overhead ?? resources) !== undefined) return undefined;
+  const own = containers[0]!.resources;
+  if (own?.requests === undefined || own.limits !== undefined) return undefined;
+  let cpu: string | undefined;
+  let memory: string | undefined;
+  for (const name in own.requests) {
+    if (name === 'cpu') cpu = own.requests[name];
+    else if (name === 'memory') memory = own.requests[name];
+    else return undefined;
+  }
+  return cpu === undefined || memory === undefined ? undefined : { cpu, memory };
+}
+
 /** Whether two pods have one `demandKey`, told without making it: most pods are like the one before. */
 export function isSameDemand({ spec: a }: Pod, { spec: b }: Pod): boolean {
   const { length } = a.containers;
