@@ -8,7 +8,7 @@ import { alikeText, type Launchable } from '../compile/launchables.js';
 import { nodeClassLabel } from '../compile/pools.js';
 import { freshValue, type Row } from '../compile/universe.js';
 import { nothing } from '../lists.js';
-import { nameOf } from '../names.js';
+import { fullName, nameOf } from '../names.js';
 import { typeUse, type PoolLimit } from '../place/pool-limit.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { Member } from '../place/part.js';
@@ -81,19 +81,24 @@ function withPods(description: Description | undefined, { members }: OpenClaim):
   return { nodePool, pods: podNames(members), ...rest };
 }
 
-/** Pods of a class are in order mostly, so that there is little to sort. */
+/** In order. Pods of a class mostly are so already, and most claims are for pods of one namespace: only their own names are looked at then. */
 function podNames(members: readonly Member[]): string[] {
+  const { namespace } = members[0]!.podClass.shape;
+  if (members.some(({ podClass }) => podClass.shape.namespace !== namespace)) {
+    return members.flatMap(({ pods }) => pods.map(fullName)).sort(compareText);
+  }
   const names: string[] = [];
   let isSorted = true;
-  for (const { podClass, pods } of members) {
-    const namespace = `${podClass.shape.namespace}/`;
+  for (const { pods } of members) {
     for (const pod of pods) {
-      const name = namespace + nameOf(pod);
+      const name = nameOf(pod);
       if (isSorted && names.length > 0 && name < names[names.length - 1]!) isSorted = false;
       names.push(name);
     }
   }
-  return isSorted ? names : sortFew(names, compareText);
+  if (!isSorted) sortFew(names, compareText);
+  for (let k = 0; k < names.length; k++) names[k] = `${namespace}/${names[k]!}`;
+  return names;
 }
 
 function likenessOf({ compiled, feasibility }: ClaimContext, claim: OpenClaim, usage: Float64Array): Likeness {

@@ -547,3 +547,13 @@ describe('plans', () => {
     });
   });
 });
+
+test('a claim names its pods in order, those of several namespaces by namespace first', () => {
+  const names = ['b/x', 'a/z', 'a/y', 'c/w', 'a/yy'];
+  const pods = names.map((name, k) => {
+    const [namespace, own] = name.split('/');
+    return pod(own!, { namespace: namespace!, cpu: `${100 + k}m` });
+  });
+  const [claim] = plan(packingInput({ pods })).newNodeClaims;
+  expect(claim!.pods).toEqual([...names].sort());
+});
