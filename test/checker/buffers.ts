@@ -21,13 +21,15 @@ interface Template extends KubernetesObject {
   template: PodTemplateSpec;
 }
 
+const activeCapacity = 'buffer.x-k8s.io/active-capacity';
+
 /** The pods that stand for CapacityBuffers, as pending ones: the larger of number and share, as far as the limits go. */
 export function bufferPods(all: (kind: string) => KubernetesObject[]): Pod[] {
   const pods: Pod[] = [];
   for (const buffer of all('CapacityBuffer') as Buffer[]) {
     const { spec, metadata } = buffer;
-    if (spec.provisioningStrategy !== 'buffer.x-k8s.io/active-capacity' || metadata.deletionTimestamp !== undefined)
-      continue;
+    const strategy = spec.provisioningStrategy ?? activeCapacity;
+    if (strategy !== activeCapacity || metadata.deletionTimestamp !== undefined) continue;
     const same = (object: KubernetesObject, name: string): boolean =>
       object.metadata.name === name && (object.metadata.namespace ?? 'default') === (metadata.namespace ?? 'default');
     const { podTemplateRef: byTemplate, scalableRef: byScale } = spec;

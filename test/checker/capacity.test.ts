@@ -131,6 +131,7 @@ describe('CapacityBuffers', () => {
 
   test('stand for pods that must be placed or reported', () => {
     expect(rulesBroken(buffer({ replicas: 2 }), planOf(both))).toEqual([]);
+    expect(rulesBroken(buffer({ replicas: 2, provisioningStrategy: undefined }), planOf(both))).toEqual([]);
     expect(rulesBroken(buffer({ replicas: 3 }), planOf(both))).toEqual(['missing-pod']);
   });
 

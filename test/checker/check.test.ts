@@ -380,6 +380,15 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['taints'],
     },
     {
+      says: 'an empty operator is Equal',
+      objects: [
+        nodePool('default', { taints: [{ key: 'k', value: 'v', effect: 'NoExecute' }] }),
+        app('p1', { tolerations: [{ key: 'k', operator: '' as 'Equal', value: 'v' }] }),
+      ],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: [],
+    },
+    {
       says: 'PreferNoSchedule and startup taints keep nobody away',
       objects: [
         nodePool('default', {
@@ -688,6 +697,20 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       ],
       plan: plan([claim({ pods: ['p1'], types: ['m-2x', 'm-4x'] })]),
       breaks: ['min-values'],
+    },
+    {
+      says: 'too few, which the claim says',
+      objects: [
+        nodePool('default', { requirements: [{ key: kwok.family, operator: 'Exists', minValues: 2 }] }),
+        app('p1'),
+      ],
+      plan: plan([
+        {
+          ...claim({ pods: ['p1'], types: ['m-2x', 'm-4x'] }),
+          annotations: { 'karpenter.sh/nodeclaim-min-values-relaxed': 'true' },
+        },
+      ]),
+      breaks: [],
     },
     {
       says: 'a price that is not the cheapest',

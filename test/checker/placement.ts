@@ -83,6 +83,7 @@ export function fixedLabels(pool: Pool, claim: ClaimJson | undefined, name: stri
   labels.set(`${group}/${kind.toLowerCase()}`, [nodeClass]);
   labels.set(poolKey, [pool.metadata.name ?? '']);
   labels.set(hostnameKey, [name]);
+  for (const key of ['karpenter.sh/registered', 'karpenter.sh/initialized']) labels.set(key, ['true']);
   return labels;
 }
 

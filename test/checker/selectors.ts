@@ -108,7 +108,8 @@ export function selectorMatches(
 }
 
 function tolerates(toleration: Toleration, taint: Taint): boolean {
-  const { key = '', operator = 'Equal', value = '', effect = '' } = toleration;
+  const { key = '', value = '', effect = '' } = toleration;
+  const operator = toleration.operator || 'Equal';
   if (effect !== '' && effect !== taint.effect) return false;
   if (key !== '' && key !== taint.key) return false;
   if (operator === 'Exists') return true;

@@ -24,6 +24,7 @@ export interface ClaimJson {
   } | null;
   readonly requirements?: readonly (NodeSelectorRequirement & { minValues?: number })[] | null;
   readonly labels?: Readonly<Record<string, string>> | null;
+  readonly annotations?: Readonly<Record<string, string>> | null;
 }
 
 /** One command of a consolidation. */

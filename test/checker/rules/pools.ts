@@ -36,7 +36,9 @@ function limits(placement: Placement): Violation[] {
   return violations;
 }
 
+/** A claim that says so lists fewer, as MIN_VALUES_POLICY BestEffort allows. */
 function minValues(node: FinalNode): Violation[] {
+  if (node.claim?.annotations?.['karpenter.sh/nodeclaim-min-values-relaxed'] === 'true') return [];
   const violations: Violation[] = [];
   for (const requirement of node.claim === undefined ? [] : (node.pool?.spec.template.spec.requirements ?? [])) {
     if (requirement.minValues === undefined) continue;
