@@ -14,6 +14,7 @@ import { Likenesses } from './output/likeness.js';
 import { describeClaim, varietyReserve, type ClaimContext, type OpenClaim } from './output/claims.js';
 import { fullName } from './names.js';
 import { Assigner } from './place/assigner.js';
+import type { Cell } from './place/cells.js';
 import { limitUse, numberProblem, type PoolLimit } from './place/bin-problem.js';
 import { topologyBlocker } from './place/explain.js';
 import { packIntoFew } from './place/few-bins.js';
@@ -60,6 +61,8 @@ function buy(problem: BinProblem, pods: number): { solution: BinSolution; lowerB
   return few !== undefined && few.price < found.solution.price ? { ...found, solution: few } : found;
 }
 
+const noProfiles: ReadonlySet<Profile> = new Set();
+
 const fewPods = 600;
 const nearEnough = 1.005;
 
@@ -92,6 +95,8 @@ class Pass {
   /** Profiles of pools whose limits left pods over. */
   private readonly exhausted = new Set<Profile>();
   private readonly reasons = new Map<PodClass, Blocker>();
+  /** Classes whose topology rules leave a domain to them. */
+  private readonly admitted = new Set<PodClass>();
   private bound = 0;
   /** Whether pods were put into domains or onto nodes that they might have left to others: `bound` is of the rest then. */
   private chosen = false;
@@ -202,13 +207,14 @@ class Pass {
   private explain(podClass: PodClass, level: Level): void {
     if (this.feasibility.holding(podClass, level).length === 0) return;
     const rules = this.book.of(podClass.shape, level);
-    const target = { podClass, level, rules, without: this.exhausted };
-    const cells = this.assigner.cells.of(target);
+    const cellsWithout = (without: ReadonlySet<Profile>): Cell[] =>
+      this.assigner.cells.of({ podClass, level, rules, without });
     // What some domain would admit is kept out by limits or minValues.
-    const isOpen = cells.some(
-      ({ profiles, domains }) => profiles.length > 0 && this.assigner.allows(rules, (key) => domains.get(key)),
-    );
-    if (isOpen && rules.hostAffinity.length === 0) return;
+    const isOpen = ({ profiles, domainOf }: Cell): boolean =>
+      profiles.length > 0 && this.assigner.allows(rules, domainOf);
+    if (rules.hostAffinity.length === 0 && cellsWithout(noProfiles).some(isOpen)) this.admitted.add(podClass);
+    const cells = cellsWithout(this.exhausted);
+    if (rules.hostAffinity.length === 0 && cells.some(isOpen)) return;
     const blocker = topologyBlocker(rules, cells, this.ledger);
     if (blocker !== undefined && this.feasibility.holding(podClass, level, this.exhausted).length > 0) {
       this.reasons.set(podClass, blocker);
@@ -426,7 +432,9 @@ class Pass {
     const list: { readonly left: Unschedulable; readonly types: Explanation | undefined }[] = [];
     for (const [podClass, pods] of this.unplaced) {
       if (!this.reasons.has(podClass)) this.explain(podClass, compiled.ladders[podClass.shape.index]!.at(-1)!);
-      const blockers = blockersOf(compiled, feasibility, podClass, this.reasons.get(podClass));
+      const known = this.reasons.get(podClass);
+      const isAdmitted = this.admitted.has(podClass);
+      const blockers = blockersOf({ compiled, feasibility, limits: this.limits }, podClass, { known, isAdmitted });
       const reason = sentence(blockers);
       const types = compiled.invalid.has(podClass) ? undefined : explainer?.explain(podClass, blockers);
       for (const pod of pods) list.push({ left: { pod: fullName(pod), reason, blockers }, types });

@@ -1,5 +1,6 @@
 import type { DaemonSet, Taint } from '../../api/kubernetes.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
+import { nodePoolIssues } from '../../api/karpenter/node-pool-rules.js';
 import { labels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { compareText } from '../compare.js';
@@ -70,14 +71,20 @@ const none: readonly InstanceType[] = [];
 const nameOf = ({ metadata }: NodePool): string => metadata.name ?? '';
 
 /** Empty text for pools that are none of provisioning's business. */
-function whyNot({ metadata, spec, status }: NodePool): string | undefined {
+function whyNot(pool: NodePool): string | undefined {
+  const { metadata, spec, status } = pool;
   if (spec.replicas !== undefined) return '';
   if (metadata.deletionTimestamp !== undefined) return 'is being deleted';
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-  if (ready !== undefined && ready.status !== 'True') {
-    return `is not ready${ready.message === undefined || ready.message === '' ? '' : `: ${ready.message}`}`;
-  }
-  return undefined;
+  if (ready === undefined) return whyInvalid(pool);
+  if (ready.status === 'True') return undefined;
+  return `is not ready${ready.message === undefined || ready.message === '' ? '' : `: ${ready.message}`}`;
+}
+
+/** What a controller would find, for a pool that none has looked at. */
+function whyInvalid(pool: NodePool): string | undefined {
+  const errors = nodePoolIssues(pool).filter(({ severity }) => severity !== 'warning');
+  return errors.length === 0 ? undefined : `is not valid: ${errors.map(({ message }) => message).join('; ')}`;
 }
 
 /** The label that ties nodes to their node class, such as `karpenter.k8s.aws/ec2nodeclass`. */

@@ -1,3 +1,4 @@
+import { labels } from '../../api/labels.js';
 import { formatResource } from '../../core/quantities.js';
 import type { Compiled } from '../compiled.js';
 import type { PodClass } from '../compile/classes.js';
@@ -7,24 +8,38 @@ import { holdsOne, portsFree } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
 import { untolerated } from '../compile/tolerations.js';
 import type { Profile } from '../compile/universe.js';
+import { contradiction, limitShortfall, varietyShortfall } from './shortfalls.js';
 import { unavailableBlocker } from './unavailable.js';
 import type { Feasibility } from '../place/feasibility.js';
+import type { PoolLimit } from '../place/pool-limit.js';
 import { probableKey } from '../requirements/typo.js';
-import { describe, satisfiedBy, type Requirement } from '../requirements/requirement.js';
+import { describe, intersect, isImpossible, satisfiedBy, type Requirement } from '../requirements/requirement.js';
 import type { Blocker, Cause } from '../types.js';
 
+/** What blockers are told from. */
+export interface BlockerContext {
+  readonly compiled: Compiled;
+  readonly feasibility: Feasibility;
+  /** What the plan leaves of them. */
+  readonly limits: readonly PoolLimit[];
+}
+
+/** What placing found out about pods of a class. */
+export interface KnownTopology {
+  /** Which rule kept the last of them out, if one did. */
+  readonly known: Blocker | undefined;
+  /** Whether their rules admit a domain, so that a limit is what keeps them out of it. */
+  readonly isAdmitted: boolean;
+}
+
 /** Why no node takes pods of a class: what stops it first in each NodePool, heaviest first. Once a class, not once a pod. */
-export function blockersOf(
-  compiled: Compiled,
-  feasibility: Feasibility,
-  podClass: PodClass,
-  known: Blocker | undefined,
-): Blocker[] {
+export function blockersOf(context: BlockerContext, podClass: PodClass, topology: KnownTopology): Blocker[] {
+  const { compiled } = context;
   const invalid = compiled.invalid.get(podClass);
   if (invalid !== undefined) {
     return [{ reason: 'Invalid', subject: invalid.subject, message: `${invalid.subject}: ${invalid.message}` }];
   }
-  const blockers = compiled.pools.map((pool) => poolBlocker(compiled, feasibility, podClass, { pool, known }));
+  const blockers = compiled.pools.map((pool) => poolBlocker(context, podClass, pool, topology));
   for (const { name, message } of compiled.skippedPools) {
     blockers.push({ nodePool: name, reason: 'NotReady', message: `NodePool ${name} ${message}` });
   }
@@ -38,12 +53,8 @@ export function sentence(blockers: readonly Blocker[]): string {
     .join('; ');
 }
 
-function poolBlocker(
-  compiled: Compiled,
-  feasibility: Feasibility,
-  podClass: PodClass,
-  { pool, known }: { pool: Pool; known: Blocker | undefined },
-): Blocker {
+function poolBlocker(context: BlockerContext, podClass: PodClass, pool: Pool, topology: KnownTopology): Blocker {
+  const { compiled } = context;
   const nodePool = pool.name;
   const level = compiled.ladders[podClass.shape.index]!.at(-1)!;
   const taint = untolerated(pool.taints, level.tolerations, level.avoidsPreferred);
@@ -68,36 +79,51 @@ function poolBlocker(
   if (free.length === 0) {
     return { nodePool, reason: 'HostPorts', message: 'a DaemonSet uses a host port that the pod asks for' };
   }
-  if (!feasibility.profiles(podClass.shape, level).some((profile) => profile.pool === pool)) {
-    return { nodePool, reason: 'MinValues', message: 'too few different instance types are left for its minValues' };
-  }
+  return roomBlocker(context, podClass, free, topology);
+}
+
+/** What stops pods in a pool of which these profiles admit them, amounts apart. */
+function roomBlocker(
+  { compiled, feasibility, limits }: BlockerContext,
+  podClass: PodClass,
+  free: readonly Profile[],
+  { known, isAdmitted }: KnownTopology,
+): Blocker {
+  const { pool } = free[0]!;
+  const nodePool = pool.name;
   const demand = feasibility.demand(podClass);
-  if (!free.some((profile) => holdsOne(compiled.offers.of(profile), demand))) {
-    return resourceBlocker(compiled, pool, free, demand);
+  const level = compiled.ladders[podClass.shape.index]!.at(-1)!;
+  const isVaried = feasibility.profiles(podClass.shape, level).some((profile) => profile.pool === pool);
+  if (!isVaried || !free.some((profile) => holdsOne(compiled.offers.of(profile), demand))) {
+    const short = varietyShortfall(compiled, pool, free, demand);
+    return short === undefined ? resourceBlocker(compiled, pool, free, demand) : { nodePool, ...short };
   }
-  if (known !== undefined && (known.reason !== 'MinValues' || varietiesOf(pool.requirements).length > 0)) {
+  const short = limitShortfall(compiled, limits, free, demand);
+  const isSpent = isAdmitted && short?.subject !== undefined;
+  if (known !== undefined && !isSpent && (known.reason !== 'MinValues' || varietiesOf(pool.requirements).length > 0)) {
     return { ...known, nodePool };
   }
-  if (!compiled.limits.some((limit) => limit.pool === pool.name)) {
-    return { nodePool, reason: 'Topology', message: 'its topology rules leave no place for it beside the other pods' };
-  }
-  return { nodePool, reason: 'Limits', message: 'the limits of the NodePool leave no room for another node' };
+  if (short !== undefined) return { nodePool, ...short };
+  return { nodePool, reason: 'Topology', message: 'its topology rules leave no place for it beside the other pods' };
 }
 
 function requirementBlocker(
   compiled: Compiled,
   podClass: PodClass,
-  { name }: Pool,
+  { name, requirements }: Pool,
   profiles: readonly Profile[],
 ): Blocker {
   const constraint = compiled.ladders[podClass.shape.index]!.at(-1)!.constraints.at(-1);
-  if (constraint === undefined) {
-    return { nodePool: name, reason: 'Requirements', message: "the pod's own requirements contradict each other" };
-  }
+  if (constraint === undefined) return { nodePool: name, ...contradiction(compiled, podClass) };
   for (const [i, key] of constraint.keys.entries()) {
     const test = constraint.tests[i]!;
     if (profiles.some(({ values }) => satisfiedBy(test, values[key]))) continue;
     const label = compiled.space.keys[key]!;
+    const given = requirements.get(label);
+    if (given !== undefined && isImpossible(intersect(given, test))) {
+      const message = `the NodePool asks for ${label} ${describe(given)}, and the pod for ${label} ${describe(test)}`;
+      return { nodePool: name, reason: 'Requirements', subject: label, message };
+    }
     const isKnown = profiles.some(({ values }) => values[key] !== undefined);
     return { nodePool: name, ...labelCause(compiled, label, test, isKnown ? 'no instance type has' : undefined) };
   }
@@ -110,14 +136,17 @@ function requirementBlocker(
 
 /** A label that the pod asks for and nothing has: `lacking` begins the sentence where types have the label with other values. */
 export function labelCause(
-  { wellKnown }: Compiled,
+  { wellKnown, pools }: Compiled,
   label: string,
   asked: Requirement,
   lacking: string | undefined,
 ): Cause {
   const wanted = `${label} ${describe(asked)}`;
   if (lacking !== undefined) return { reason: 'Requirements', subject: label, message: `${lacking} ${wanted}` };
-  const meant = probableKey(label, wellKnown);
+  if (label === labels.hostname) {
+    return { reason: 'Requirements', subject: label, message: `the pod asks for a node that is there: ${wanted}` };
+  }
+  const meant = probableKey(label, [...wellKnown, ...pools.flatMap(({ requirements }) => [...requirements.keys()])]);
   const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`;
   const message = `label ${label} is not known here${hint}; the pod asks for ${wanted}`;
   return { reason: 'Requirements', subject: label, message, ...(meant === undefined ? {} : { didYouMean: meant }) };
@@ -135,13 +164,20 @@ function resourceBlocker(
     if (demand[d]! <= largest) continue;
     const type = largestType(compiled, profiles, d);
     const amount = `${resource} ${formatResource(resource, demand[d]!)}`;
+    const isThere = profiles.some(({ rows }) => rows.some((row) => allocatableOf(compiled, row)[d]! >= demand[d]!));
     const message =
-      largest <= 0
-        ? `no instance type that the pod may use has ${resource}`
-        : `${amount} exceeds what the largest type allowed leaves for pods, ${type}`;
+      largest > 0
+        ? `${amount} exceeds what the largest type allowed leaves for pods, ${type}`
+        : isThere
+          ? `DaemonSets leave no room for ${amount} on the instance types that the pod may use`
+          : `no instance type that the pod may use has ${resource}`;
     return { nodePool: name, reason: 'Resources', subject: resource, message };
   }
   return { nodePool: name, reason: 'Resources', message: 'no single instance type has enough of every resource' };
+}
+
+function allocatableOf({ universe, offers }: Compiled, row: number): Float64Array {
+  return offers.allocatable(universe.rows[row]!.type);
 }
 
 function largestType(compiled: Compiled, profiles: readonly Profile[], d: number): string {

@@ -13,6 +13,7 @@ import type { Feasibility } from '../place/feasibility.js';
 import { describe, satisfiedBy, type Requirement } from '../requirements/requirement.js';
 import type { Blocker, Cause, Explanation, TypeGroup } from '../types.js';
 import { labelCause } from './blockers.js';
+import { contradiction } from './shortfalls.js';
 import { isAllowed, offeringTest, triedAgain, valueOf, type OfferingTest } from './unavailable.js';
 
 /** Names that a group of types lists, and families that its title names. */
@@ -158,8 +159,9 @@ export class TypeExplainer {
 
   /** The first label that the pods ask for and no offering of the type has. */
   private mismatch(ask: Ask, { profiles, excluded }: Shelf): Kind {
-    const { level, mismatches } = ask;
+    const { podClass, level, mismatches } = ask;
     const tests = excluded.map(({ allows }) => allows);
+    if (level.constraints.length === 0) return fixed(contradiction(this.compiled, podClass));
     if (tests.length > 0) return fixed(this.mismatchOf(level, profiles, tests));
     let kind = mismatches.get(profiles);
     if (kind === undefined) mismatches.set(profiles, (kind = fixed(this.mismatchOf(level, profiles, tests))));
@@ -167,10 +169,7 @@ export class TypeExplainer {
   }
 
   private mismatchOf({ constraints }: Level, profiles: readonly Profile[], tests: readonly OfferingTest[]): Cause {
-    const constraint = constraints.at(-1);
-    if (constraint === undefined) {
-      return { reason: 'Requirements', message: "the pod's own requirements contradict each other" };
-    }
+    const constraint = constraints.at(-1)!;
     for (const [i, key] of constraint.keys.entries()) {
       const label = this.compiled.space.keys[key]!;
       const asked = constraint.tests[i]!;

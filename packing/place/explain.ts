@@ -54,6 +54,7 @@ class View {
       return undefined;
     }
     const known = ledger.domains(group);
+    if (known.length === 0) return `no node for it has, or could have, the label ${group.key}`;
     const few = known.length < group.minDomains ? `; minDomains asks for ${group.minDomains} domains` : '';
     const counts = known.map((domain) => `${domain}: ${ledger.count(group, domain)}`).join(', ');
     return `spreading over ${group.key} with a skew of ${group.maxSkew} has no room (${counts}${few})`;

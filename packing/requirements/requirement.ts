@@ -157,13 +157,18 @@ export function write(key: string, requirement: Requirement): WrittenRequirement
   return entries;
 }
 
+/** The empty text is a value too, and is to be seen. */
+const textOf = (value: string): string => (value === '' ? '""' : value);
+
 /** A text equal for equal requirements, and readable: `In [a b]`, `NotIn [a]`, `>= 3`. */
 export function describe(requirement: Requirement): string {
   const { gte, lte, values, complement, absent } = requirement;
   const parts: string[] = [];
   if (!complement || values.length > 0) {
     const operator = operatorOf(requirement);
-    parts.push(operator === 'DoesNotExist' ? (absent ? operator : 'nothing') : `${operator} [${values.join(' ')}]`);
+    parts.push(
+      operator === 'DoesNotExist' ? (absent ? operator : 'nothing') : `${operator} [${values.map(textOf).join(' ')}]`,
+    );
   }
   if (gte !== undefined) parts.push(`>= ${gte}`);
   if (lte !== undefined) parts.push(`<= ${lte}`);

@@ -7,6 +7,8 @@ describe('23: the key that was probably meant', () => {
     ['topology.kubernetes.io/zon', 'topology.kubernetes.io/zone'],
     ['topolgy.kubernetes.io/zone', 'topology.kubernetes.io/zone'],
     ['karpenter.sh/capacitytype', 'karpenter.sh/capacity-type'],
+    ['kubernetes.io/acrh', 'kubernetes.io/arch'],
+    ['ukbernetes.io/acrh', 'kubernetes.io/arch'],
     ['zone', 'topology.kubernetes.io/zone'],
     ['failure-domain.example.com/zone', 'topology.kubernetes.io/zone'],
     ['arch', 'kubernetes.io/arch'],

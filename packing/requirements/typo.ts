@@ -15,15 +15,19 @@ export function probableKey(key: string, known: Iterable<string>): string | unde
   return best;
 }
 
-/** Levenshtein distance. */
+/** Letters to put in, leave out or replace, and neighbours to swap, that make one word of the other. */
 function editDistance(a: string, b: string): number {
+  let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
     for (let j = 1; j <= b.length; j++) {
       const substitution = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row.push(Math.min(previous[j]! + 1, row[j - 1]! + 1, substitution));
+      const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swap = isSwapped ? before[j - 2]! + 1 : Infinity;
+      row.push(Math.min(previous[j]! + 1, row[j - 1]! + 1, substitution, swap));
     }
+    before = previous;
     previous = row;
   }
   return previous[b.length]!;

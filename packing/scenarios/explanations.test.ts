@@ -162,7 +162,7 @@ describe('each group of types is told with what stops it first', () => {
       { pool: { limits: { cpu: '16' } }, beside: 9 },
       [
         'm5 (2 types): cpu 5 exceeds what they leave for pods, at most 4 on m5.x4',
-        'c5 (2 types): the limits of the NodePool leave no room for another node',
+        'c5 (2 types): the limits of the NodePool leave no room for another node (cpu: 0 left, 8 needed)',
       ],
     ],
     [
@@ -232,7 +232,7 @@ describe('each group of types is told with what stops it first', () => {
         },
       },
       {},
-      ["c5 and m5 (4 types): the pod's own requirements contradict each other"],
+      [`c5 and m5 (4 types): the pod's own requirements on ${zone} contradict each other`],
     ],
   ])('%s', (_, options, world, expected) => {
     expect(told(groupsFor(options, world))).toEqual(expected);

@@ -1,0 +1,93 @@
+import { formatResource } from '../../core/quantities.js';
+import { compareText } from '../compare.js';
+import type { Compiled } from '../compiled.js';
+import type { PodClass } from '../compile/classes.js';
+import { valuesOf, varietiesOf } from '../compile/min-values.js';
+import { requiredTerms } from '../compile/node-terms.js';
+import type { Pool } from '../compile/pools.js';
+import type { Profile, Row } from '../compile/universe.js';
+import { typeUse, type PoolLimit } from '../place/pool-limit.js';
+import { impossibleKey } from '../requirements/requirements.js';
+import type { Cause } from '../types.js';
+
+/** What the pods ask for that no node could have: their own requirements, or those of their volumes beside them. */
+export function contradiction({ volumes }: Compiled, { shape }: PodClass): Cause {
+  const terms = requiredTerms(shape.exemplar.spec);
+  const own = terms.map(impossibleKey);
+  if (own.every((key) => key !== undefined)) {
+    const subject = own.at(-1);
+    const on = subject === undefined ? '' : ` on ${subject}`;
+    return {
+      reason: 'Requirements',
+      ...(subject !== undefined && { subject }),
+      message: `the pod's own requirements${on} contradict each other`,
+    };
+  }
+  const { alternatives } = volumes.needs(shape.exemplar);
+  const between = alternatives.map(impossibleKey);
+  if (between.every((key) => key !== undefined)) {
+    const subject = between[0]!;
+    return { reason: 'Volumes', subject, message: `the volumes of the pod ask for different values of ${subject}` };
+  }
+  const subject = [...new Set(alternatives.flatMap((each) => [...each.keys()]))].sort(compareText).join(', ');
+  return { reason: 'Volumes', subject, message: `the pod asks for other values of ${subject} than its volumes` };
+}
+
+/** Which minValues of the pool too few types meet that hold a pod of this size; undefined where that is not what stops it. */
+export function varietyShortfall(
+  compiled: Compiled,
+  pool: Pool,
+  profiles: readonly Profile[],
+  demand: Float64Array,
+): Cause | undefined {
+  const varieties = varietiesOf(pool.requirements);
+  if (varieties.length === 0) return undefined;
+  const types = new Set(rowsHolding(compiled, profiles, demand).map(({ type }) => type));
+  if (types.size === 0) return undefined;
+  for (const variety of varieties) {
+    const { size } = new Set([...types].flatMap((type) => valuesOf(type, variety)));
+    if (size >= variety.atLeast) continue;
+    const message = `the instance types that hold the pod have ${size} different ${variety.key}, and minValues asks for ${variety.atLeast}`;
+    return { reason: 'MinValues', subject: variety.key, message };
+  }
+  return undefined;
+}
+
+/** Which limit of the pool, or which capacity reservation, leaves no room for a node that holds a pod of this size. */
+export function limitShortfall(
+  compiled: Compiled,
+  limits: readonly PoolLimit[],
+  profiles: readonly Profile[],
+  demand: Float64Array,
+): Cause | undefined {
+  const rows = rowsHolding(compiled, profiles, demand);
+  const spent = limits.filter(({ reservation, remaining }) => reservation !== undefined && remaining < 1);
+  const reservations = [...new Set(rows.map(({ profile }) => profile.reservation))];
+  if (rows.length > 0 && reservations.every((id) => spent.some(({ reservation }) => reservation === id))) {
+    const subject = reservations.join(', ');
+    return { reason: 'Offerings', subject, message: `capacity reservation ${subject} has no instance left` };
+  }
+  const pool = profiles[0]!.pool.name;
+  const own = limits.filter((limit) => limit.pool === pool);
+  if (own.length === 0) return undefined;
+  const message = 'the limits of the NodePool leave no room for another node';
+  for (const limit of own) {
+    const least = rows.reduce((smallest, { type }) => Math.min(smallest, typeUse(limit, type)), Infinity);
+    if (least <= limit.remaining || least === Infinity) continue;
+    const { resource } = limit;
+    const text = (amount: number): string => formatResource(resource, Math.max(0, amount));
+    return {
+      reason: 'Limits',
+      subject: resource,
+      message: `${message} (${resource}: ${text(limit.remaining)} left, ${text(least)} needed)`,
+    };
+  }
+  return { reason: 'Limits', message };
+}
+
+/** Ways to launch a node that holds as much, minValues apart. */
+function rowsHolding({ universe, offers }: Compiled, profiles: readonly Profile[], demand: Float64Array): Row[] {
+  return profiles.flatMap(({ rows }) =>
+    rows.map((index) => universe.rows[index]!).filter((row) => offers.holds(row, demand)),
+  );
+}

@@ -1,0 +1,190 @@
+import { describe, expect, test } from '@jest/globals';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../api/kubernetes.js';
+import { labels } from '../../api/labels.js';
+import {
+  instanceType,
+  offering,
+  packingInput,
+  pod,
+  podsOf,
+  pool,
+  type PodOptions,
+  type PoolOptions,
+} from '../../test/builders/packing-fixtures.js';
+import { plan } from '../plan.js';
+import type { Blocker, ClusterObjects } from '../types.js';
+
+/** What stops the first pod that is left out, in the first NodePool. */
+function blockerOf(objects: Partial<ClusterObjects>, world: Parameters<typeof packingInput>[1] = {}): Blocker {
+  return plan(packingInput({ pods: [pod('p')], ...objects }, world)).unschedulable[0]!.blockers[0]!;
+}
+
+const team = 'example.com/team';
+
+describe('the first blocking reason of a NodePool is the true one', () => {
+  const required = (key: string, operator: 'In' | 'NotIn' | 'DoesNotExist', ...values: string[]): PodOptions => ({
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [{ matchExpressions: [{ key, operator, ...(values.length > 0 && { values }) }] }],
+        },
+      },
+    },
+  });
+
+  test.each<[string, PoolOptions, PodOptions, string]>([
+    [
+      'a requirement of the pool',
+      { requirements: [{ key: labels.capacityType, operator: 'In', values: ['spot'] }] },
+      { nodeSelector: { [labels.capacityType]: 'on-demand' } },
+      `the NodePool asks for ${labels.capacityType} In [spot], and the pod for ${labels.capacityType} In [on-demand]`,
+    ],
+    [
+      'a label of the pool that the pod refuses',
+      { labels: { [team]: 'red' } },
+      required(team, 'DoesNotExist'),
+      `the NodePool asks for ${team} In [red], and the pod for ${team} DoesNotExist`,
+    ],
+    [
+      'a label of another pool, misspelt',
+      { labels: { [team]: 'red' } },
+      { nodeSelector: { 'example.com/taem': 'red' } },
+      'label example.com/taem is not known here (did you mean example.com/team?); the pod asks for example.com/taem In [red]',
+    ],
+    [
+      'a node by its name',
+      {},
+      { nodeSelector: { [labels.hostname]: 'n1' } },
+      `the pod asks for a node that is there: ${labels.hostname} In [n1]`,
+    ],
+    ['an empty value', {}, { nodeSelector: { [team]: '' } }, `label ${team} is not known here; the pod asks for ${team} In [""]`], // prettier-ignore
+  ])('%s', (_, poolOptions, options, message) => {
+    const objects = { pods: [pod('p', options)], nodePools: [pool('default', poolOptions)] };
+    expect(blockerOf(objects)).toMatchObject({ reason: 'Requirements', message });
+  });
+
+  test('a contradiction names its label', () => {
+    const contrary = { nodeSelector: { [labels.zone]: 'zone-a' }, ...required(labels.zone, 'In', 'zone-b') };
+    expect(blockerOf({ pods: [pod('p', contrary)] })).toEqual({
+      nodePool: 'default',
+      reason: 'Requirements',
+      subject: labels.zone,
+      message: `the pod's own requirements on ${labels.zone} contradict each other`,
+    });
+  });
+
+  test('DaemonSets that leave nothing', () => {
+    const containers = [{ name: 'main', resources: { requests: { cpu: '65' } } }];
+    const template = { spec: { containers } };
+    const daemonSets = [
+      { apiVersion: 'apps/v1', kind: 'DaemonSet', metadata: { name: 'd' }, spec: { selector: {}, template } },
+    ];
+    expect(blockerOf({ daemonSets })).toMatchObject({
+      reason: 'Resources',
+      message: 'DaemonSets leave no room for cpu 1 on the instance types that the pod may use',
+    });
+  });
+
+  test('minValues that the types which hold the pod do not meet', () => {
+    const requirements = [{ key: labels.instanceType, operator: 'Exists' as const, minValues: 3 }];
+    const objects = { pods: [pod('p', { cpu: '20' })], nodePools: [pool('default', { requirements })] };
+    expect(blockerOf(objects)).toEqual({
+      nodePool: 'default',
+      reason: 'MinValues',
+      subject: labels.instanceType,
+      message: `the instance types that hold the pod have 2 different ${labels.instanceType}, and minValues asks for 3`,
+    });
+  });
+
+  test('the limit that is spent, with what is left of it', () => {
+    const objects = {
+      pods: [pod('p', { cpu: '3' })],
+      nodePools: [pool('default', { limits: { cpu: '3', memory: '1Ti' } })],
+    };
+    expect(blockerOf(objects)).toEqual({
+      nodePool: 'default',
+      reason: 'Limits',
+      subject: 'cpu',
+      message: 'the limits of the NodePool leave no room for another node (cpu: 3 left, 4 needed)',
+    });
+  });
+
+  test('the limit, where it and not the spread keeps pods out of other zones', () => {
+    const spread = [{ maxSkew: 1, topologyKey: labels.zone, whenUnsatisfiable: 'DoNotSchedule' as const, labelSelector: { matchLabels: { app: 'x' } } }]; // prettier-ignore
+    const pods = podsOf(6, 'p', { cpu: '2', labels: { app: 'x' }, topologySpreadConstraints: spread });
+    expect(blockerOf({ pods, nodePools: [pool('default', { limits: { cpu: '4' } })] })).toMatchObject({
+      reason: 'Limits',
+      subject: 'cpu',
+    });
+  });
+
+  test('a capacity reservation that is used up', () => {
+    const types = [
+      instanceType('m4', { cpu: 4, offerings: [offering('zone-a', 'reserved', 0.1, { reservationCapacity: 1 })] }),
+    ];
+    expect(blockerOf({ pods: podsOf(2, 'p', { cpu: '3' }) }, { types })).toMatchObject({
+      reason: 'Offerings',
+      message: 'capacity reservation m4/zone-a has no instance left',
+    });
+  });
+
+  test('a spread over a label that no node has', () => {
+    const spread = [{ maxSkew: 1, topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule' as const }];
+    expect(blockerOf({ pods: [pod('p', { topologySpreadConstraints: spread })] }).message).toBe(
+      'no node for it has, or could have, the label rack',
+    );
+  });
+
+  test('a NodePool that no controller has looked at and that would not pass', () => {
+    const taint = { key: 'a', effect: 'NoSchedule' as const };
+    const nodePools = [pool('default', { taints: [taint], startupTaints: [taint] })];
+    const pods = [pod('p', { tolerations: [{ operator: 'Exists' }] })];
+    expect(blockerOf({ pods, nodePools }).message).toMatch(
+      /^NodePool default is not valid: spec\.template\.spec\.startupTaints/,
+    );
+  });
+});
+
+describe('volumes in other zones', () => {
+  const volumeIn = (name: string, zone: string): [PersistentVolumeClaim, PersistentVolume] => [
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name, namespace: 'default', annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
+      spec: { volumeName: name },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name },
+      spec: {
+        nodeAffinity: {
+          required: {
+            nodeSelectorTerms: [{ matchExpressions: [{ key: labels.zone, operator: 'In', values: [zone] }] }],
+          },
+        },
+      },
+    },
+  ];
+  const volumes = [volumeIn('a', 'zone-a'), volumeIn('b', 'zone-b')];
+  const cluster = {
+    persistentVolumeClaims: volumes.map(([claim]) => claim),
+    persistentVolumes: volumes.map(([, volume]) => volume),
+  };
+  const using = (...names: string[]) => names.map((name) => ({ name, persistentVolumeClaim: { claimName: name } }));
+
+  test('than the pod are told as such', () => {
+    const pods = [pod('p', { nodeSelector: { [labels.zone]: 'zone-b' }, volumes: using('a') })];
+    expect(blockerOf({ pods, ...cluster })).toMatchObject({
+      reason: 'Volumes',
+      message: `the pod asks for other values of ${labels.zone} than its volumes`,
+    });
+  });
+
+  test('than one another too', () => {
+    expect(blockerOf({ pods: [pod('p', { volumes: using('a', 'b') })], ...cluster })).toMatchObject({
+      reason: 'Volumes',
+      message: `the volumes of the pod ask for different values of ${labels.zone}`,
+    });
+  });
+});
