@@ -69,6 +69,14 @@ export const listOf =
     for (let i = 0; i < value.length; i++) check(value[i], `${field}[${i}]`);
   };
 
+/** A list with at least one entry. */
+export const someOf =
+  (check: Check): Check =>
+  (value, field) => {
+    listOf(check)(value, field);
+    if ((value as unknown[]).length === 0) throw new FieldError(field, 'at least one entry', value);
+  };
+
 export const mapOf =
   (check: Check): Check =>
   (value, field) => {

@@ -128,6 +128,42 @@ describe('what is refused, by file, object and field', () => {
       ['requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey'],
     ],
     [
+      'required node affinity without terms',
+      pod({
+        affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } } },
+      }),
+      ['nodeSelectorTerms', 'at least one entry'],
+    ],
+    [
+      'a preference without weight',
+      pod({
+        affinity: {
+          nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 101, preference: {} }] },
+        },
+      }),
+      ['preferredDuringSchedulingIgnoredDuringExecution[0].weight', 'from 1 to 100', '101'],
+    ],
+    [
+      'a value for Exists',
+      pod({ tolerations: [{ key: 'a', operator: 'Exists', value: 'b' }] }),
+      ['spec.tolerations[0].value', 'no value for operator Exists', '"b"'],
+    ],
+    [
+      'minDomains of a spread that is only asked for',
+      pod({
+        topologySpreadConstraints: [
+          { maxSkew: 1, topologyKey: 'z', whenUnsatisfiable: 'ScheduleAnyway', minDomains: 2 },
+        ],
+      }),
+      ['spec.topologySpreadConstraints[0].minDomains', 'ScheduleAnyway'],
+    ],
+    [
+      'a restart policy',
+      pod({ initContainers: [{ name: 'i', restartPolicy: 'always' }] }),
+      ['spec.initContainers[0].restartPolicy', 'Always'],
+    ],
+    ['scheduling gates that are no list', pod({ schedulingGates: 'x' }), ['spec.schedulingGates', 'a list']],
+    [
       'a pool with a bad budget',
       pool({ disruption: { budgets: [{ nodes: '101%' }] } }),
       ['NodePool default', 'spec.disruption.budgets[0].nodes', '"101%"'],

@@ -10,6 +10,7 @@ import {
   oneOf,
   quantity,
   shape,
+  someOf,
   text,
   time,
   type Check,
@@ -64,7 +65,7 @@ const nodeRequirement = both(
   needsValues(['In', 'NotIn'], ['Gt', 'Lt', 'Gte', 'Lte']),
 );
 const nodeTerm = shape({ matchExpressions: listOf(nodeRequirement), matchFields: listOf(anything) });
-const nodeSelector = shape({ nodeSelectorTerms: listOf(nodeTerm) }, ['nodeSelectorTerms']);
+const nodeSelector = shape({ nodeSelectorTerms: someOf(nodeTerm) }, ['nodeSelectorTerms']);
 
 const labelSelector = shape({
   matchLabels: mapOf(text),
@@ -90,10 +91,15 @@ const affinityTerm = shape(
   },
   ['topologyKey'],
 );
+const weight: Check = (value, field) => {
+  if (!Number.isInteger(value) || (value as number) < 1 || (value as number) > 100)
+    throw new FieldError(field, 'a whole number from 1 to 100', value);
+};
+
 const podAffinity = shape({
   requiredDuringSchedulingIgnoredDuringExecution: listOf(affinityTerm),
   preferredDuringSchedulingIgnoredDuringExecution: listOf(
-    shape({ weight: integer, podAffinityTerm: affinityTerm }, ['weight', 'podAffinityTerm']),
+    shape({ weight, podAffinityTerm: affinityTerm }, ['weight', 'podAffinityTerm']),
   ),
 });
 
@@ -111,9 +117,43 @@ const resources = shape({ requests: mapOf(quantity), limits: mapOf(quantity) });
 const container = shape({
   name: text,
   resources,
-  restartPolicy: text,
+  restartPolicy: oneOf('Always', 'Never', 'OnFailure'),
   ports: listOf(shape({ containerPort: port, hostPort: port, hostIP: text, protocol: oneOf('TCP', 'UDP', 'SCTP') })),
 });
+
+const toleration = both(
+  shape({
+    key: text,
+    operator: oneOf('', 'Exists', 'Equal', 'Lt', 'Gt'),
+    value: text,
+    effect: oneOf('', 'NoSchedule', 'PreferNoSchedule', 'NoExecute'),
+  }),
+  (given, field) => {
+    const { operator, value } = given as { operator?: string; value?: string };
+    if (operator === 'Exists' && value) throw new FieldError(`${field}.value`, 'no value for operator Exists', value);
+  },
+);
+
+const spreadConstraint = both(
+  shape(
+    {
+      maxSkew: positive,
+      topologyKey: nonEmptyText,
+      whenUnsatisfiable: oneOf('DoNotSchedule', 'ScheduleAnyway'),
+      labelSelector,
+      minDomains: positive,
+      nodeAffinityPolicy: oneOf('Honor', 'Ignore'),
+      nodeTaintsPolicy: oneOf('Honor', 'Ignore'),
+      matchLabelKeys: listOf(text),
+    },
+    ['maxSkew', 'topologyKey', 'whenUnsatisfiable'],
+  ),
+  (given, field) => {
+    const { whenUnsatisfiable, minDomains } = given as { whenUnsatisfiable: string; minDomains?: number | null };
+    if (whenUnsatisfiable !== 'DoNotSchedule' && minDomains)
+      throw new FieldError(`${field}.minDomains`, 'none with whenUnsatisfiable ScheduleAnyway', minDomains);
+  },
+);
 
 export const podSpec = shape(
   {
@@ -123,35 +163,16 @@ export const podSpec = shape(
       nodeAffinity: shape({
         requiredDuringSchedulingIgnoredDuringExecution: nodeSelector,
         preferredDuringSchedulingIgnoredDuringExecution: listOf(
-          shape({ weight: integer, preference: nodeTerm }, ['weight', 'preference']),
+          shape({ weight, preference: nodeTerm }, ['weight', 'preference']),
         ),
       }),
       podAffinity,
       podAntiAffinity: podAffinity,
     }),
-    tolerations: listOf(
-      shape({
-        key: text,
-        operator: oneOf('', 'Exists', 'Equal', 'Lt', 'Gt'),
-        value: text,
-        effect: oneOf('', 'NoSchedule', 'PreferNoSchedule', 'NoExecute'),
-      }),
-    ),
-    topologySpreadConstraints: listOf(
-      shape(
-        {
-          maxSkew: positive,
-          topologyKey: nonEmptyText,
-          whenUnsatisfiable: oneOf('DoNotSchedule', 'ScheduleAnyway'),
-          labelSelector,
-          minDomains: positive,
-          nodeAffinityPolicy: oneOf('Honor', 'Ignore'),
-          nodeTaintsPolicy: oneOf('Honor', 'Ignore'),
-          matchLabelKeys: listOf(text),
-        },
-        ['maxSkew', 'topologyKey', 'whenUnsatisfiable'],
-      ),
-    ),
+    tolerations: listOf(toleration),
+    topologySpreadConstraints: listOf(spreadConstraint),
+    schedulingGates: listOf(shape({ name: nonEmptyText }, ['name'])),
+    hostNetwork: flag,
     containers: listOf(container),
     initContainers: listOf(container),
     overhead: mapOf(quantity),

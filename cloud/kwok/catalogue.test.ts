@@ -81,6 +81,16 @@ describe('parseCatalogue', () => {
     expect(parseCatalogue(JSON.stringify([large]), { overhead: { cpu: 100 } })[0]?.overhead).toEqual({ cpu: 100 });
   });
 
+  test('a reservation may have nothing left, and other offerings have none', () => {
+    const of = (capacityType: string) => ({
+      Price: 1,
+      ReservationCapacity: 0,
+      Requirements: [{ key: 'karpenter.sh/capacity-type', operator: 'In', values: [capacityType] }],
+    });
+    const [type] = parse({ ...large, offerings: [of('reserved'), of('spot')] });
+    expect(type!.offerings.map(({ reservationCapacity }) => reservationCapacity)).toEqual([0, undefined]);
+  });
+
   const wrongPrice = { ...large, offerings: [large.offerings[0], { ...large.offerings[1], Price: 'abc' }] };
   test.each([
     [[large, wrongPrice], '[1] "m5.large" offerings[1].Price: expected a number ≥ 0, found "abc"'],
@@ -103,6 +113,14 @@ describe('parseCatalogue', () => {
     [[{ ...large, offerings: null }], '[0] "m5.large" offerings: expected an array, found nothing'],
     [[{ ...large, resources: undefined }], '[0] "m5.large" resources: expected an object of quantities, found nothing'],
     [[{ ...large, offerings: {} }], '[0] "m5.large" offerings: expected an array, found {}'],
+    [
+      [{ ...large, offerings: [{ Price: 1, ReservationCapacity: 1.5, Requirements: [] }] }],
+      '[0] "m5.large" offerings[0].ReservationCapacity: expected a whole number ≥ 0, found 1.5',
+    ],
+    [
+      [{ ...large, offerings: [{ Price: 1, Requirements: [{ key: 'a', operator: 'In', values: [] }] }] }],
+      '[0] "m5.large" offerings[0].Requirements[0].values: expected at least one value for operator In, found []',
+    ],
   ])('names the entry and the field: %#', (entries, message) => {
     expect(() => parse(...entries)).toThrow(new CatalogueError('', '', message));
   });

@@ -132,7 +132,13 @@ function parseOffering(value: unknown, place: Place): Offering {
   );
   const offering = { requirements, price, available };
   const reserved = fields.get('reservationcapacity');
-  return typeof reserved === 'number' && reserved > 0 ? { ...offering, reservationCapacity: reserved } : offering;
+  if (reserved === undefined) return offering;
+  if (typeof reserved !== 'number' || !Number.isInteger(reserved) || reserved < 0) {
+    throw place.under('ReservationCapacity').error('a whole number ≥ 0', reserved);
+  }
+  // Go writes 0 for offerings that are no reservation.
+  const isReserved = requirements.some(({ values }) => values?.includes('reserved') === true);
+  return reserved > 0 || isReserved ? { ...offering, reservationCapacity: reserved } : offering;
 }
 
 const operators: readonly string[] = ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt', 'Gte', 'Lte'];
@@ -148,14 +154,16 @@ function parseRequirement(value: unknown, place: Place): NodeSelectorRequirement
   }
   const requirement = { key, operator } as NodeSelectorRequirement;
   if (operator === 'Exists' || operator === 'DoesNotExist') return requirement;
-  return { ...requirement, values: strings(fields.get('values'), place.under('values')) };
+  const values = strings(fields.get('values'), place.under('values'));
+  if (values.length === 0) throw place.under('values').error(`at least one value for operator ${operator}`, []);
+  return { ...requirement, values };
 }
 
 /** Whether the requirement is written as nearly all are, so that nothing need be looked at twice. */
 function isPlain(value: unknown): value is { key: string; values: string[] } {
   const { key, operator, values } = (value ?? {}) as Record<string, unknown>;
   if (typeof key !== 'string' || key === '' || operator !== 'In') return false;
-  if (!Array.isArray(values) || Object.keys(value as object).length !== 3) return false;
+  if (!Array.isArray(values) || values.length === 0 || Object.keys(value as object).length !== 3) return false;
   return values.every((each) => typeof each === 'string');
 }
 
