@@ -50,21 +50,26 @@ const specFields = [
 /** Everything but `nodeName`, in new objects down to what is taken over unchanged. */
 function slimSpec(spec: PodSpec): PodSpec {
   const slim: PodSpec = {
-    containers: spec.containers.map((container) => slimContainer(container)),
+    containers: spec.containers.map((container) => slimContainer(container, spec.hostNetwork)),
     ...copyFields(spec, specFields),
   };
   if (spec.initContainers !== undefined) {
-    slim.initContainers = spec.initContainers.map((container) => slimContainer(container));
+    slim.initContainers = spec.initContainers.map((container) => slimContainer(container, spec.hostNetwork));
   }
   const volumes = (spec.volumes ?? []).flatMap((volume) => slimVolume(volume));
   if (volumes.length > 0) slim.volumes = volumes;
   return slim;
 }
 
-function slimContainer(container: Container): Container {
+/** Of ports, those of the host: all of them on its network, as the API server writes into pods but not into templates. */
+function slimContainer(container: Container, hostNetwork: boolean | undefined): Container {
   const slim: Container = { name: container.name, ...copyFields(container, ['resources', 'restartPolicy']) };
-  const ports = container.ports?.filter(({ hostPort }) => hostPort !== undefined && hostPort !== 0) ?? [];
-  if (ports.length > 0) slim.ports = ports.map((port) => copyFields(port, ['hostPort', 'hostIP', 'protocol']));
+  const ports: NonNullable<Container['ports']> = [];
+  for (const port of container.ports ?? []) {
+    const hostPort = port.hostPort || (hostNetwork === true ? port.containerPort : undefined);
+    if (hostPort) ports.push({ ...copyFields(port, ['hostIP', 'protocol']), hostPort });
+  }
+  if (ports.length > 0) slim.ports = ports;
   return slim;
 }
 

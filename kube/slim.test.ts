@@ -62,6 +62,12 @@ const fatPod = (index: number, more: { nodeName?: string; cpu?: string } = {}): 
   }) as unknown as Pod;
 
 describe('slim pods', () => {
+  test('on the network of their host keep every port as one of the host', () => {
+    const fat = fatPod(1);
+    const slimmed = slim('Pod', { ...fat, spec: { ...fat.spec, hostNetwork: true } }, createInterner());
+    expect(slimmed.spec.containers[0]!.ports).toEqual([{ hostPort: 8080 }, { hostPort: 53, protocol: 'UDP' }]);
+  });
+
   test('keep what scheduling, draining and disruption read', () => {
     const slimmed = slim('Pod', fatPod(1, { nodeName: 'n' }), createInterner());
     expect(slimmed).toEqual({

@@ -146,13 +146,20 @@ export function isSameShape(a: Pod, b: Pod, labelKeys: readonly string[]): boole
     isEqual(spec.nodeSelector, other.nodeSelector) &&
     isEqual(spec.tolerations, other.tolerations) &&
     isEqual(spec.resourceClaims, other.resourceClaims) &&
-    hasSamePorts(spec.containers, other.containers)
+    spec.hostNetwork === other.hostNetwork &&
+    hasSamePorts(spec.containers, other.containers) &&
+    hasSamePorts(spec.initContainers ?? none, other.initContainers ?? none)
   );
 }
 
+const none: readonly never[] = [];
+
+/** Whether containers have the same ports, and restart alike: ports of sidecars count. */
 function hasSamePorts(a: readonly Container[], b: readonly Container[]): boolean {
   if (a.length !== b.length) return false;
-  for (let c = 0; c < a.length; c++) if (!isEqual(a[c]!.ports, b[c]!.ports)) return false;
+  for (let c = 0; c < a.length; c++) {
+    if (a[c]!.restartPolicy !== b[c]!.restartPolicy || !isEqual(a[c]!.ports, b[c]!.ports)) return false;
+  }
   return true;
 }
 
@@ -190,14 +197,16 @@ export interface HostPort {
   readonly hostPort: number;
 }
 
-const none: readonly HostPort[] = [];
-
-/** The host ports of a pod (section 2.4), those of its sidecars included. */
+/**
+ * The host ports of a pod (section 2.4), those of its sidecars included. On the host's network every port is one of the host, as the API
+ * server writes into pods, though not into the templates of DaemonSets.
+ */
 export function hostPorts({ spec }: Pick<Pod, 'spec'>): readonly HostPort[] {
   let found: HostPort[] | undefined;
   const take = ({ ports }: Container): void => {
     if (ports === undefined) return;
-    for (const { hostPort, hostIP, protocol } of ports) {
+    for (const { containerPort, hostPort: given, hostIP, protocol } of ports) {
+      const hostPort = spec.hostNetwork === true && !given ? containerPort : given;
       if (hostPort === undefined || hostPort === 0) continue;
       found ??= [];
       found.push({ protocol: protocol ?? 'TCP', hostIP: hostIP ?? '', hostPort });

@@ -90,4 +90,11 @@ describe('host ports of sidecars', () => {
     const once = pod('one', { initContainers: [{ name: 'start', image: 'start', ports: port }] });
     expect(plan(packingInput({ pods: [once, pods[1]!] })).newNodeClaims).toHaveLength(1);
   });
+
+  test('tell pods apart that are alike otherwise', () => {
+    const proxied = (name: string, hostPort: number) =>
+      pod(name, { initContainers: [{ name: 'proxy', restartPolicy: 'Always', ports: [{ hostPort }] }] });
+    const pods = [proxied('one', 8080), proxied('two', 9090), proxied('three', 9090)];
+    expect(plan(packingInput({ pods })).newNodeClaims).toHaveLength(2);
+  });
 });
