@@ -28,7 +28,11 @@ export function podRequests(spec: PodSpec, quantities: QuantityReader): Map<stri
   if (spec.initContainers !== undefined) addInitContainers(total, spec.initContainers, quantities);
   if (spec.resources !== undefined) {
     const { requests, limits } = spec.resources;
-    for (const [name, amount] of read({ ...limits, ...requests }, quantities)) total.set(name, amount);
+    for (const [name, amount] of read(requests, quantities)) total.set(name, amount);
+    // As the API server fills in what a pod does not request: from its containers, else from its own limits.
+    for (const [name, amount] of read(limits, quantities)) {
+      if (requests?.[name] === undefined && !total.has(name)) total.set(name, amount);
+    }
   }
   if (spec.overhead !== undefined) add(total, read(spec.overhead, quantities));
   total.set('pods', 1);
