@@ -2,13 +2,22 @@ import type { NodeSelectorRequirement, NodeSelectorTerm, PodSpec } from '../../a
 import { nothing } from '../lists.js';
 import { join, noRequirements, readLabels, readRequirements, type Requirements } from '../requirements/requirements.js';
 
-/** Alternatives of which a node must satisfy one: the node selector with each required term in turn. */
+/**
+ * Alternatives of which a node must satisfy one: the node selector with each required term in turn. An empty term matches no node,
+ * as with kube-scheduler.
+ */
 export function requiredTerms(spec: PodSpec): readonly Requirements[] {
   const selector = readLabels(spec.nodeSelector);
-  const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  const terms = termsOf(spec);
   if (terms.length === 0) return [selector];
-  return terms.map((term) => join(selector, readTerm(term)));
+  return terms.filter((term) => !isEmptyTerm(term)).map((term) => join(selector, readTerm(term)));
 }
+
+const termsOf = ({ affinity }: PodSpec): readonly NodeSelectorTerm[] =>
+  affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+
+const isEmptyTerm = ({ matchExpressions, matchFields }: NodeSelectorTerm): boolean =>
+  (matchExpressions?.length ?? 0) + (matchFields?.length ?? 0) === 0;
 
 export function readTerm({ matchExpressions }: NodeSelectorTerm): Requirements {
   return matchExpressions === undefined ? noRequirements : readRequirements(matchExpressions);
@@ -26,8 +35,11 @@ const numeric: ReadonlySet<string> = new Set(['Gt', 'Lt', 'Gte', 'Lte']);
 
 /** What is wrong with the pod's own node terms, by field, or undefined. Such a pod is rejected up front (section 2.1). */
 export function invalidTerm(spec: PodSpec): { subject: string; message: string } | undefined {
-  const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  const terms = termsOf(spec);
   const field = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
+  if (terms.length > 0 && terms.every(isEmptyTerm)) {
+    return { subject: `${field}[0]`, message: 'a term without expressions matches no node' };
+  }
   for (const [i, { matchFields, matchExpressions }] of terms.entries()) {
     if ((matchFields?.length ?? 0) > 0) {
       return { subject: `${field}[${i}].matchFields`, message: 'matchFields are not supported' };
