@@ -1,4 +1,4 @@
-import type { Pod, TopologySpreadConstraint } from '../api/kubernetes.js';
+import type { NodeSelectorTerm, Pod, TopologySpreadConstraint } from '../api/kubernetes.js';
 import { coreWellKnownLabels, labels } from '../api/labels.js';
 import { compareText, sortFew } from './compare.js';
 import { bufferPods, isBufferPod } from './compile/buffers.js';
@@ -12,6 +12,7 @@ import { isHeldBack, isReschedulable } from './compile/leaving-pods.js';
 import { invalidTerm } from './compile/node-terms.js';
 import { viewNodes, type NodeView } from './compile/nodes.js';
 import type { Launchables } from './compile/launchables.js';
+import { varietiesOf } from './compile/min-values.js';
 import type { Offers } from './compile/offers.js';
 import { isNodeBound, isTerminal, QuantityReader } from './compile/pod-requests.js';
 import { considerPools, type Pool, type SkippedPool } from './compile/pools.js';
@@ -103,8 +104,10 @@ export function compile(input: PackingInput): Compiled {
   const { pools, universe } = store;
   const limits = poolLimits({ pools, nodes, universe }, pending.length);
   const limited = new Set(limits.map(({ pool }) => pool ?? ''));
-  const bestEffort = settings.minValuesPolicy === 'BestEffort';
-  const { offers, launchables } = shelfOf(store, daemons, dimensions, { bestEffort, limited });
+  const isRelaxed =
+    settings.minValuesPolicy === 'BestEffort' && pools.some(({ requirements }) => varietiesOf(requirements).length > 0);
+  const relaxedFor = isRelaxed ? classes.demands.map(({ amounts }) => dimensions.vector(amounts)) : undefined;
+  const { offers, launchables } = shelfOf(store, daemons, dimensions, { relaxedFor, limited });
   return {
     input,
     dimensions,
@@ -168,14 +171,12 @@ function isProvisionable(pod: Pod): boolean {
   return schedulingGates.length === 0 && (pod.status?.nominatedNodeName ?? '') === '' && !shunsNodePools(pod);
 }
 
-/** Whether the pod asks for a node of no NodePool, and so is none of ours (section 2.1). */
+/** Whether the pod asks for a node of no NodePool, whatever its alternatives, and so is none of ours (section 2.1). */
 function shunsNodePools({ spec }: Pod): boolean {
-  const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
-  return (
-    terms?.some(({ matchExpressions }) =>
-      matchExpressions?.some(({ key, operator }) => key === labels.nodePool && operator === 'DoesNotExist'),
-    ) === true
-  );
+  const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  const shuns = ({ matchExpressions }: NodeSelectorTerm): boolean =>
+    matchExpressions?.some(({ key, operator }) => key === labels.nodePool && operator === 'DoesNotExist') === true;
+  return terms.length > 0 && terms.every(shuns);
 }
 
 function findInvalid(

@@ -207,7 +207,7 @@ class Pass {
   private explain(podClass: PodClass, level: Level): void {
     if (this.feasibility.holding(podClass, level).length === 0) return;
     const rules = this.book.of(podClass.shape, level);
-    const cellsWithout = (without: ReadonlySet<Profile>): Cell[] =>
+    const cellsWithout = (without: ReadonlySet<Profile>): readonly Cell[] =>
       this.assigner.cells.of({ podClass, level, rules, without });
     // What some domain would admit is kept out by limits or minValues.
     const isOpen = ({ profiles, domainOf }: Cell): boolean =>

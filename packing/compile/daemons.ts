@@ -1,6 +1,9 @@
 import type { DaemonSet } from '../../api/kubernetes.js';
+import { labels } from '../../api/labels.js';
 import { QuantityError } from '../../core/quantities.js';
 import { compareText } from '../compare.js';
+import { satisfiedBy } from '../requirements/requirement.js';
+import type { Requirements } from '../requirements/requirements.js';
 import type { Dimensions } from './dimensions.js';
 import type { Constraint, KeySpace } from './key-space.js';
 import { requiredTerms } from './node-terms.js';
@@ -16,6 +19,8 @@ export interface Daemon {
   readonly hostPorts: readonly HostPort[];
   /** Required terms, of which one must hold. */
   readonly alternatives: readonly Constraint[];
+  /** The same on nodes of NodePools, all of which are registered and initialized before long. */
+  readonly onceReady: readonly Constraint[];
 }
 
 /** Reads the DaemonSets, by name; one whose quantities do not parse is left out. */
@@ -37,10 +42,27 @@ export function readDaemons(
     const amounts = amountsOf(object, quantities);
     if (amounts === undefined) continue;
     dimensions.register(amounts);
-    const alternatives = requiredTerms(spec).map((term) => space.intern(term));
-    daemons.push({ index: daemons.length, name, object, amounts, hostPorts: hostPorts({ spec }), alternatives });
+    const terms = requiredTerms(spec);
+    const alternatives = terms.map((term) => space.intern(term));
+    const onceReady = terms.flatMap(whereReady).map((term) => space.intern(term));
+    const index = daemons.length;
+    daemons.push({ index, name, object, amounts, hostPorts: hostPorts({ spec }), alternatives, onceReady });
   }
   return daemons;
+}
+
+const readyLabels: readonly string[] = [labels.registered, labels.initialized];
+
+/** What a term asks of a node besides being registered and initialized; nothing where it asks for a node that is not. */
+function whereReady(term: Requirements): readonly Requirements[] {
+  if (!readyLabels.some((key) => term.has(key))) return [term];
+  const rest = new Map(term);
+  for (const key of readyLabels) {
+    const asked = rest.get(key);
+    if (asked !== undefined && !satisfiedBy(asked, 'true')) return [];
+    rest.delete(key);
+  }
+  return [rest];
 }
 
 function amountsOf(object: DaemonSet, quantities: QuantityReader): ReadonlyMap<string, number> | undefined {

@@ -27,6 +27,9 @@ test('types are alike in a key where nothing tells its values apart, whichever v
 
   expect(new Set(eight.map(({ profile }) => profile.values[key]))).toEqual(new Set(['8', '32']));
   for (const row of eight) {
-    expect(launchables.of(space, new Map(), row, [key]).map(({ type }) => type.name)).toEqual(['b-8x', 'a-32x']);
+    expect(launchables.of(space, new Map(), row, { alike: [key], ports: [] }).map(({ type }) => type.name)).toEqual([
+      'b-8x',
+      'a-32x',
+    ]);
   }
 });

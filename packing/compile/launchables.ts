@@ -3,7 +3,8 @@ import type { InstanceType } from '../../core/instance-type.js';
 import { accepts, type Requirement } from '../requirements/requirement.js';
 import { canonicalText, type Requirements } from '../requirements/requirements.js';
 import { satisfies, type KeySpace } from './key-space.js';
-import type { Offers } from './offers.js';
+import { portsFree, type Offers } from './offers.js';
+import type { HostPort } from './pod-key.js';
 import type { Row, TypeRun, Universe } from './universe.js';
 
 /** An instance type as claims with certain requirements may launch it. */
@@ -17,6 +18,16 @@ export interface Launchable {
   /** What each of these leaves for pods at least. */
   readonly capacity: Float64Array;
 }
+
+/** What else than requirements the types of a claim must satisfy. */
+export interface LaunchOptions {
+  /** Keys, by index, in whose values they are like the row. */
+  readonly alike: readonly number[];
+  /** Host ports that the DaemonSets of no offering left open may use (section 2.5). */
+  readonly ports: readonly HostPort[];
+}
+
+const noOptions: LaunchOptions = { alike: [], ports: [] };
 
 /** Entries of lists that are kept for later passes, at most. */
 const mostKept = 200_000;
@@ -34,13 +45,14 @@ export class Launchables {
     private readonly offers: Offers,
   ) {}
 
-  /** By price; all like the row in the values of the keys `alike`. `space` has the keys that the universe was built with. */
-  of(space: KeySpace, joint: Requirements, like: Row, alike: readonly number[] = []): readonly Launchable[] {
+  /** By price. `space` has the keys that the universe was built with. */
+  of(space: KeySpace, joint: Requirements, like: Row, options: LaunchOptions = noOptions): readonly Launchable[] {
     const { pool, reservation } = like.profile;
-    const text = `${pool.index} ${reservation ?? ''} ${canonicalText(joint)}${alikeText(alike, like.profile)}`;
+    const { alike, ports } = options;
+    const text = `${pool.index} ${reservation ?? ''} ${canonicalText(joint)}${alikeText(alike, like.profile)}${portText(ports)}`;
     let list = this.lists.get(text);
     if (list === undefined) {
-      list = this.build(space, joint, like, alike);
+      list = this.build(space, joint, like, options);
       if (this.kept + list.length > mostKept) this.lists = new Map();
       this.kept = this.lists.size === 0 ? list.length : this.kept + list.length;
       this.lists.set(text, list);
@@ -48,7 +60,12 @@ export class Launchables {
     return list;
   }
 
-  private build(space: KeySpace, joint: Requirements, like: Row, alike: readonly number[]): readonly Launchable[] {
+  private build(
+    space: KeySpace,
+    joint: Requirements,
+    like: Row,
+    { alike, ports }: LaunchOptions,
+  ): readonly Launchable[] {
     const { pool, reservation, values } = like.profile;
     const isOpen = openRows(space, joint);
     const { profiles, rows, typeRuns, rank } = this.universe;
@@ -58,15 +75,19 @@ export class Launchables {
         profile.reservation === reservation &&
         alike.every((key) => space.likeness(key, profile.values[key]) === space.likeness(key, values[key])),
     );
+    const isTaken = profiles.map((profile, i) => isLike[i]! && !portsFree(this.offers.of(profile), ports));
     const { found } = this;
     const list: Launchable[] = [];
     for (const run of typeRuns[pool.index]!) {
       found.length = 0;
+      let runsFree = true;
       for (let index = run.from; index < run.to; index++) {
         const row = rows[index]!;
-        if (isLike[row.profile.index] && isOpen(row)) found.push(index);
+        if (!isLike[row.profile.index] || !isOpen(row)) continue;
+        found.push(index);
+        if (isTaken[row.profile.index]) runsFree = false;
       }
-      if (found.length > 0) list.push(this.launchable(run));
+      if (found.length > 0 && runsFree) list.push(this.launchable(run));
     }
     return list.sort((a, b) => rank[a.cheapest.index]! - rank[b.cheapest.index]!);
   }
@@ -137,5 +158,12 @@ function valueTest(requirement: Requirement | undefined): (value: string) => boo
 export function alikeText(keys: readonly number[], { values }: Row['profile']): string {
   let text = '';
   for (const key of keys) text += ` ${key}=${values[key] ?? '\0'}`;
+  return text;
+}
+
+/** A text equal for equal lists of host ports. */
+export function portText(ports: readonly HostPort[]): string {
+  let text = '';
+  for (const { protocol, hostIP, hostPort } of ports) text += ` ${protocol}/${hostIP}/${hostPort}`;
   return text;
 }

@@ -21,6 +21,17 @@ export interface NodeView {
   readonly allocatable: Readonly<Record<string, string>>;
 }
 
+/** Whether the node is one of a NodePool. */
+export function isManaged({
+  claim,
+  labels: own,
+}: {
+  claim?: NodeClaim | undefined;
+  labels: NodeView['labels'];
+}): boolean {
+  return claim !== undefined || labels.nodePool in own;
+}
+
 /** Pods by the name of their node. */
 export type PodsByNode = ReadonlyMap<string, readonly Pod[]>;
 
@@ -51,8 +62,7 @@ function claimFinder(claims: readonly NodeClaim[]): (node: Node) => NodeClaim | 
 function nodeView(node: Node, claim: NodeClaim | undefined, without: ReadonlySet<string> | undefined): NodeView {
   const name = nameOf(node);
   const nodeLabels = normalised({ [labels.hostname]: name, ...node.metadata.labels });
-  const managed = claim !== undefined || labels.nodePool in nodeLabels;
-  const initialized = !managed || nodeLabels[labels.initialized] === 'true';
+  const initialized = !isManaged({ claim, labels: nodeLabels }) || nodeLabels[labels.initialized] === 'true';
   return {
     name,
     node,

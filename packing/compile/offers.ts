@@ -23,6 +23,13 @@ export interface ProfileOffers {
   readonly bargains: readonly number[];
 }
 
+export interface OfferOptions {
+  /** What single pods ask for, where minValues may be lowered for those that meet them nowhere; undefined where they may not. */
+  readonly relaxedFor: readonly Float64Array[] | undefined;
+  /** Pools whose limits may bind. */
+  readonly limited: ReadonlySet<string>;
+}
+
 /** Capacities, worked out when first asked for. */
 export class Offers {
   private readonly byProfile: (ProfileOffers | undefined)[] = [];
@@ -35,10 +42,7 @@ export class Offers {
     private readonly universe: Universe,
     private readonly daemons: readonly Daemon[],
     private readonly dimensions: Dimensions,
-    /** Whether minValues may be lowered where they cannot be met. */
-    private readonly bestEffort: boolean,
-    /** Pools whose limits may bind. */
-    private readonly limited: ReadonlySet<string>,
+    private readonly options: OfferOptions,
   ) {}
 
   of(profile: Profile): ProfileOffers {
@@ -69,9 +73,15 @@ export class Offers {
     return true;
   }
 
+  /** Of these host ports, those that the DaemonSets of some node may want too. */
+  contested(ports: readonly HostPort[]): readonly HostPort[] {
+    if (ports.length === 0) return ports;
+    return ports.filter((port) => this.daemons.some(({ hostPorts }) => portsClash(hostPorts, [port])));
+  }
+
   private build(profile: Profile): ProfileOffers {
-    const running = this.poolDaemons(profile.pool).filter(({ alternatives }) =>
-      alternatives.some((constraint) => satisfies(constraint, profile.values)),
+    const running = this.poolDaemons(profile.pool).filter(({ onceReady }) =>
+      onceReady.some((constraint) => satisfies(constraint, profile.values)),
     );
     const overhead = new Float64Array(this.dimensions.count);
     for (const { amounts } of running) {
@@ -90,7 +100,7 @@ export class Offers {
 
   /** The rows worth buying, with what a claim may use of them. */
   private front(profile: Profile, overhead: Float64Array): Omit<ProfileOffers, 'overhead' | 'daemonPorts'> {
-    const limited = this.limited.has(profile.pool.name);
+    const limited = this.options.limited.has(profile.pool.name);
     const dims = overhead.length;
     const kept = undominated(this.candidates(profile, overhead), dims, limited);
     const capacity = new Float64Array(kept.length * dims);
@@ -143,13 +153,13 @@ export class Offers {
     return sizes;
   }
 
-  /** Each size that some types share, on the cheapest that has it. */
+  /** Each size that some types share, on the cheapest that has it; at best effort also whole types for pods that no shared size holds. */
   private cutToShared(found: readonly Candidate[], sizes: SharedSizes): Candidate[] {
     const shared = new Set<Float64Array>();
-    for (const own of found) {
-      const ofOwn = sizes.of(own);
-      for (const capacity of ofOwn) shared.add(capacity);
-      if (ofOwn.length === 0 && this.bestEffort) shared.add(own.capacity);
+    for (const own of found) for (const capacity of sizes.of(own)) shared.add(capacity);
+    for (const demand of this.options.relaxedFor ?? []) {
+      if ([...shared].some((capacity) => covers(capacity, demand))) continue;
+      for (const { capacity } of found) if (covers(capacity, demand)) shared.add(capacity);
     }
     const { rank } = this.universe;
     return [...shared]

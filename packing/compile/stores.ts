@@ -6,7 +6,7 @@ import type { Daemon } from './daemons.js';
 import type { Dimensions } from './dimensions.js';
 import type { KeySpace } from './key-space.js';
 import { Launchables } from './launchables.js';
-import { Offers } from './offers.js';
+import { Offers, type OfferOptions } from './offers.js';
 import { applyOverlays } from './overlays.js';
 import type { Pool } from './pools.js';
 import { buildUniverse, type Universe } from './universe.js';
@@ -93,18 +93,17 @@ export function shelfOf(
   { universe, shelves }: Store,
   daemons: readonly Daemon[],
   dimensions: Dimensions,
-  options: { readonly bestEffort: boolean; readonly limited: ReadonlySet<string> },
+  options: OfferOptions,
 ): Shelf {
-  const { bestEffort, limited } = options;
   const text = [
     dimensions.names.join(),
-    String(bestEffort),
-    [...limited].sort().join(),
+    options.relaxedFor?.map((demand) => demand.join()).join(';') ?? '',
+    [...options.limited].sort().join(),
     ...daemons.map(daemonText),
   ].join('\u0003');
   let shelf = shelves.get(text);
   if (shelf === undefined) {
-    const offers = new Offers(universe, daemons, dimensions, bestEffort, limited);
+    const offers = new Offers(universe, daemons, dimensions, options);
     shelf = { offers, launchables: new Launchables(universe, offers) };
     keep(shelves, text, shelf);
   }
@@ -123,10 +122,10 @@ function keep<T>(into: Map<string, T>, text: string, value: T): void {
 const poolText = ({ object, requirements }: Pool): string =>
   `${JSON.stringify([object.metadata.name, object.metadata.labels, object.spec])}${canonicalText(requirements)}`;
 
-const daemonText = ({ object, amounts, hostPorts, alternatives }: Daemon): string =>
+const daemonText = ({ object, amounts, hostPorts, onceReady }: Daemon): string =>
   JSON.stringify([
     [...amounts],
     hostPorts,
     object.spec.template.spec.tolerations ?? [],
-    alternatives.map(({ requirements }) => canonicalText(requirements)),
+    onceReady.map(({ requirements }) => canonicalText(requirements)),
   ]);

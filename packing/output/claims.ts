@@ -4,7 +4,8 @@ import type { Resources } from '../../core/resources.js';
 import type { Compiled } from '../compiled.js';
 import { compareText, sortFew } from '../compare.js';
 import type { Constraint } from '../compile/key-space.js';
-import { alikeText, type Launchable } from '../compile/launchables.js';
+import { alikeText, portText, type Launchable } from '../compile/launchables.js';
+import type { HostPort } from '../compile/pod-key.js';
 import { nodeClassLabel } from '../compile/pools.js';
 import { freshValue, type Row } from '../compile/universe.js';
 import { nothing } from '../lists.js';
@@ -110,7 +111,8 @@ function likenessOf({ compiled, feasibility }: ClaimContext, claim: OpenClaim, u
     if (!constraints.includes(constraint)) constraints.push(constraint);
   }
   if (constraints.length > 1) constraints.sort((a, b) => a - b);
-  return { row, capacityType: capacityType ?? '', keys: keysOf(claim), usage, constraints };
+  const ports = portText(contestedPorts(compiled, claim));
+  return { row, capacityType: capacityType ?? '', keys: keysOf(claim), usage, constraints, ports };
 }
 
 /** The keys that must not stay open, in order. */
@@ -237,19 +239,21 @@ function pinsOf(compiled: Compiled, row: Row, keys: readonly string[]): Pins {
 /** The pool's requirements with those of every pod; of a pod's alternatives, the first that the chosen row satisfies. */
 function candidatesFor(
   { compiled, feasibility, candidates }: ClaimContext,
-  { members }: OpenClaim,
+  claim: OpenClaim,
   row: Row,
   pins: Pins,
 ): Candidates {
   const constraints = new Set<Constraint>();
-  for (const { level } of members) {
+  for (const { level } of claim.members) {
     const constraint = feasibility.matching(level, row.profile.values);
     if (constraint !== undefined && constraint.keys.length > 0) constraints.add(constraint);
   }
   const { pool, reservation } = row.profile;
   const ordered = [...constraints].sort((a, b) => a.index - b.index);
   const pinText = [...pins.values].map(([key, { values }]) => `${key}=${values[0]!}`).join();
-  const text = `${pool.index} ${reservation ?? ''} ${ordered.map(({ index }) => index).join()} ${pinText}${alikeText(pins.alike, row.profile)}`;
+  const { alike } = pins;
+  const ports = contestedPorts(compiled, claim);
+  const text = `${pool.index} ${reservation ?? ''} ${ordered.map(({ index }) => index).join()} ${pinText}${alikeText(alike, row.profile)}${portText(ports)}`;
   let known = candidates.get(text);
   if (known === undefined) {
     const joint = join(
@@ -260,10 +264,26 @@ function candidatesFor(
     );
     candidates.set(
       text,
-      (known = { joint, types: compiled.launchables.of(compiled.space, joint, row, pins.alike), settled: new Map() }),
+      (known = {
+        joint,
+        types: compiled.launchables.of(compiled.space, joint, row, { alike, ports }),
+        settled: new Map(),
+      }),
     );
   }
   return known;
+}
+
+const noPorts: readonly HostPort[] = [];
+
+/** The host ports of its pods that DaemonSets may want too, in the order of their text. */
+function contestedPorts({ offers }: Compiled, { members }: OpenClaim): readonly HostPort[] {
+  if (members.every(({ podClass }) => podClass.shape.hostPorts.length === 0)) return noPorts;
+  const found = new Map<string, HostPort>();
+  for (const { podClass } of members) {
+    for (const port of offers.contested(podClass.shape.hostPorts)) found.set(portText([port]), port);
+  }
+  return [...found].sort(([a], [b]) => compareText(a, b)).map(([, port]) => port);
 }
 
 function valueAt({ space }: Compiled, row: Row, key: string): string | undefined {

@@ -7,6 +7,7 @@ const base: Likeness = {
   keys: ['zone'],
   usage: Float64Array.of(500, 2 ** 33, 4),
   constraints: [1, 2],
+  ports: '',
 };
 
 /** How many descriptions are made for these claims. */
@@ -36,6 +37,7 @@ test.each<[string, Partial<Likeness>]>([
   ['capacity type', { capacityType: 'spot' }],
   ['keys', { keys: ['zone', 'host'] }],
   ['constraints', { constraints: [1] }],
+  ['host ports', { ports: ' TCP//80' }],
   ['usage', { usage: Float64Array.of(500, 2 ** 33, 5) }],
   ['usage by fractions, for which hashes are equal', { usage: Float64Array.of(500.5, 2 ** 33, 4) }],
   ['usage beyond 32 bits', { usage: Float64Array.of(500, 2 ** 34, 4) }],

@@ -11,6 +11,8 @@ export interface Likeness {
   readonly usage: Float64Array;
   /** Indexes of the constraints that its pods have, ascending. */
   readonly constraints: readonly number[];
+  /** Host ports of its pods that DaemonSets may want too, as text. */
+  readonly ports: string;
 }
 
 /** What is worked out once for claims that are alike. Told by amounts as they are: writing these out as text takes longer. */
@@ -39,6 +41,7 @@ function isLike(a: Likeness, b: Likeness): boolean {
   return (
     a.row === b.row &&
     a.capacityType === b.capacityType &&
+    a.ports === b.ports &&
     isEqual(a.usage, b.usage) &&
     isEqual(a.constraints, b.constraints) &&
     isEqual(a.keys, b.keys)

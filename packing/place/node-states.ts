@@ -4,9 +4,9 @@ import { normaliseKey } from '../requirements/requirements.js';
 import type { Compiled } from '../compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import type { Rules } from '../topology/rules.js';
-import type { Constraint } from '../compile/key-space.js';
 import { satisfies } from '../compile/key-space.js';
-import type { NodeView } from '../compile/nodes.js';
+import type { Daemon } from '../compile/daemons.js';
+import { isManaged, type NodeView } from '../compile/nodes.js';
 import { hostPorts, type HostPort } from '../compile/pod-key.js';
 import { isNodeBound } from '../compile/pod-requests.js';
 import { toleratingDaemons } from '../compile/pools.js';
@@ -46,11 +46,15 @@ export interface NodeKind {
   readonly taints: readonly Taint[];
 }
 
+interface ExpectedDaemon extends Pick<Daemon, 'alternatives' | 'onceReady'> {
+  readonly vector: Float64Array;
+}
+
 /** The nodes that take pods, in the order in which they are tried. */
 export function nodeStates(compiled: Compiled): NodeState[] {
   const { nodes, space, dimensions, bound, daemons } = compiled;
   const kinds = new Map<string, NodeKind>();
-  const daemonsOf = new Map<string, { constraint: readonly Constraint[]; vector: Float64Array }[]>();
+  const daemonsOf = new Map<string, ExpectedDaemon[]>();
   const limits = attachLimits(compiled.input.objects.csiNodes);
   const states: NodeState[] = [];
   for (const view of nodes) {
@@ -60,16 +64,17 @@ export function nodeStates(compiled: Compiled): NodeState[] {
     const taintText = JSON.stringify(view.taints);
     let expected = daemonsOf.get(taintText);
     if (expected === undefined) {
-      expected = toleratingDaemons(daemons, view.taints).map(({ alternatives, amounts }) => ({
-        constraint: alternatives,
-        vector: dimensions.vector(amounts),
+      expected = toleratingDaemons(daemons, view.taints).map((daemon) => ({
+        ...daemon,
+        vector: dimensions.vector(daemon.amounts),
       }));
       daemonsOf.set(taintText, expected);
     }
     const { values } = kind;
     const owed = new Float64Array(dimensions.count);
-    for (const { constraint, vector } of expected) {
-      if (constraint.some((each) => satisfies(each, values))) addInto(owed, vector, 1);
+    for (const { alternatives, onceReady, vector } of expected) {
+      const terms = isManaged(view) ? onceReady : alternatives;
+      if (terms.some((each) => satisfies(each, values))) addInto(owed, vector, 1);
     }
     const free = allocatableOf(view, compiled);
     const ports: HostPort[] = [];

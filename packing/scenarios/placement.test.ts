@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { DaemonSet } from '../../api/kubernetes.js';
+import type { DaemonSet, NodeSelectorTerm } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import {
   instanceType,
@@ -82,6 +82,28 @@ describe('requirements', () => {
       packingInput({ pods: [pod('a', { nodeSelector: { 'topology.kubernetes.io/zon': 'zone-a' } })] }),
     );
     expect(reasons(result)[0]).toContain('did you mean topology.kubernetes.io/zone?');
+  });
+
+  const withTerms = (...nodeSelectorTerms: NodeSelectorTerm[]) => ({
+    affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } },
+  });
+  const inZoneC = { matchExpressions: [{ key: labels.zone, operator: 'In' as const, values: ['zone-c'] }] };
+
+  test('an empty term matches no node, as with kube-scheduler', () => {
+    const result = plan(packingInput({ pods: [pod('none', withTerms({}, { matchExpressions: [] }))] }));
+    expect(result.unschedulable[0]!.reason).toMatch(
+      /nodeSelectorTerms\[0\]: a term without expressions matches no node$/,
+    );
+    const [claim] = plan(packingInput({ pods: [pod('some', withTerms({}, inZoneC))] })).newNodeClaims;
+    expect(claim!.cheapest.zone).toBe('zone-c');
+  });
+
+  test('17: a pod that wants a node of no NodePool is ignored, unless it has an alternative', () => {
+    const elsewhere = { matchExpressions: [{ key: labels.nodePool, operator: 'DoesNotExist' as const }] };
+    const alone = plan(packingInput({ pods: [pod('p', withTerms(elsewhere))] }));
+    expect([alone.newNodeClaims, alone.unschedulable]).toEqual([[], []]);
+    const [claim] = plan(packingInput({ pods: [pod('p', withTerms(elsewhere, inZoneC))] })).newNodeClaims;
+    expect(claim!.cheapest.zone).toBe('zone-c');
   });
 
   test('Exists and NotIn on one key stay in force together', () => {
@@ -264,6 +286,22 @@ describe('minValues', () => {
     expect(relaxed.newNodeClaims[0]!.annotations).toEqual({ [annotations.minValuesRelaxed]: 'true' });
     const written = relaxed.newNodeClaims[0]!.requirements.find(({ key }) => key === 'example.com/family');
     expect(written?.minValues).toBe(4);
+  });
+
+  test('38: at best effort they are lowered where a pod is held by too few types alone', () => {
+    const uneven = [...families, instanceType('e.large', { cpu: 16, labels: { 'example.com/family': 'e' } })];
+    const nodePools = [wanting(4)];
+    const [big, small] = [[pod('big', { cpu: '16' })], podsOf(8, 'small', { cpu: '2' })];
+    expect(reasons(plan(packingInput({ pods: big, nodePools }, { types: uneven })))[0]).toContain(
+      'minValues asks for 4',
+    );
+    const settings = { minValuesPolicy: 'BestEffort' } as const;
+    const marksFor = (pods: ClusterObjects['pods']) => {
+      const result = plan(packingInput({ pods, nodePools }, { types: uneven, settings }));
+      return result.newNodeClaims.map(({ annotations: own, instanceTypes }) => [own, instanceTypes.length]);
+    };
+    expect(marksFor(big)).toEqual([[{ [annotations.minValuesRelaxed]: 'true' }, 1]]);
+    expect(marksFor(small)).toEqual(Array.from({ length: 4 }, () => [{}, 5]));
   });
 
   test('enough values are listed, however many types may be', () => {
@@ -450,6 +488,12 @@ describe('requests', () => {
     ],
     ['overhead adds', { overhead: { cpu: '500m' } }, 1500],
     ['pod-level requests decide', { resources: { requests: { cpu: '7' } } }, 7000],
+    [
+      'pod-level limits stand in where no container asks',
+      { containers: [{ name: 'c' }], resources: { limits: { cpu: '7' } } },
+      7000,
+    ],
+    ['and nowhere else', { resources: { limits: { cpu: '7' } } }, 1000],
     ['limits stand in for requests', { containers: [{ name: 'c', resources: { limits: { cpu: '6' } } }] }, 6000],
   ])('32: %s', (_, spec, millicores) => {
     const result = plan(packingInput({ pods: [pod('p', { containers: [container('1')], ...spec })] }));
