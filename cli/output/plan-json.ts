@@ -30,8 +30,9 @@ export function planDocument(plan: Plan, solveMs: number): PlanDocument {
 
 /** A claim to launch, in the shape that `plan` and `consolidate` share. */
 export function claimDocument(claim: PlannedClaim): object {
-  const { nodePool, pods, instanceTypes, cheapest, requirements, labels, why } = claim;
-  return { nodePool, pods, instanceTypes, cheapest, requirements, labels, why };
+  const { nodePool, pods, instanceTypes, cheapest, requirements, labels, annotations, why } = claim;
+  const isMarked = Object.keys(annotations).length > 0;
+  return { nodePool, pods, instanceTypes, cheapest, requirements, labels, ...(isMarked && { annotations }), why };
 }
 
 /** Sums of prices carry binary noise in their last digits. */
