@@ -13,6 +13,12 @@ export interface Seed {
 /** Sets count as equally dear when they differ by less than this share. */
 const alike = 0.9;
 
+/** The same as `includes`, whose call costs more than most lists are long. */
+function holds(list: Int32Array, value: number): boolean {
+  for (let k = 0; k < list.length; k++) if (list[k] === value) return true;
+  return false;
+}
+
 /** The pods that wait for bins, and sums over them that choices need. */
 export class Stock {
   /** Kinds with pods left: the first `live` of `kinds`. */
@@ -112,7 +118,7 @@ export class Stock {
       let item = -1;
       for (let k = 0; k < this.size; k++) {
         const i = items[k]!;
-        if (left[i] === 0 || !capsOf[i]!.includes(scarcest)) continue;
+        if (left[i] === 0 || !holds(capsOf[i]!, scarcest)) continue;
         if (item < 0 || market.worth[shapeOf[i]!]! > market.worth[shapeOf[item]!]!) item = i;
       }
       const set = setOf[shapeOf[item]!]!;

@@ -69,10 +69,9 @@ function boundOf({ compiled, book }: BoundContext, parts: readonly Part[], open:
 }
 
 function isUnruled({ shape }: PodClass, { hostSpread, hostAntiAffinity, matched }: Rules): boolean {
-  return (
-    hostSpread.length + hostAntiAffinity.length + shape.hostPorts.length === 0 &&
-    !matched.some(({ hostname, kind }) => hostname && kind !== 'affinity')
-  );
+  if (hostSpread.length + hostAntiAffinity.length + shape.hostPorts.length > 0) return false;
+  for (const { hostname, kind } of matched) if (hostname && kind !== 'affinity') return false;
+  return true;
 }
 
 function bitsFor(parts: readonly Part[], feasibility: Feasibility, kind: NodeState['kind']): Uint32Array {
