@@ -12,8 +12,9 @@ export interface Launchable {
   readonly type: InstanceType;
   /** The cheapest of the offerings that the requirements allow. */
   readonly cheapest: Row;
+  /** Equal lists are mostly one object. */
   readonly capacityTypes: readonly string[];
-  /** What DaemonSets take, in one or the other of them. */
+  /** What DaemonSets take, in one or the other of them. Equal lists are mostly one object. */
   readonly overheads: readonly Float64Array[];
   /** What each of these leaves for pods at least. */
   readonly capacity: Float64Array;
@@ -39,6 +40,8 @@ export class Launchables {
   /** By the first row of a type and which of its rows are open. */
   private readonly shared = new Map<number, Map<number, Launchable>>();
   private readonly found: number[] = [];
+  /** Made last: types are mostly like the one before in what they are sold as and in what DaemonSets take. */
+  private last: Pick<Launchable, 'capacityTypes' | 'overheads'> = { capacityTypes: [], overheads: [] };
 
   constructor(
     private readonly universe: Universe,
@@ -123,8 +126,17 @@ export class Launchables {
     for (const overhead of overheads) {
       for (let d = 0; d < capacity.length; d++) capacity[d] = Math.min(capacity[d]!, allocatable[d]! - overhead[d]!);
     }
-    return { type, cheapest, capacity, capacityTypes, overheads };
+    const { last } = this;
+    this.last = {
+      capacityTypes: isSame(last.capacityTypes, capacityTypes) ? last.capacityTypes : capacityTypes,
+      overheads: isSame(last.overheads, overheads) ? last.overheads : overheads,
+    };
+    return { type, cheapest, capacity, ...this.last };
   }
+}
+
+function isSame<T>(a: readonly T[], b: readonly T[]): boolean {
+  return a.length === b.length && a.every((each, k) => each === b[k]);
 }
 
 /**

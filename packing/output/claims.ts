@@ -329,8 +329,8 @@ interface Settled {
 }
 
 function settle(compiled: Compiled, candidates: Candidates, row: Row, { listed, short }: Listing): Settled {
-  const offered = new Set<string>();
-  for (const { capacityTypes } of listed) for (const each of capacityTypes) if (each !== '') offered.add(each);
+  const offered = distinct(listed, ({ capacityTypes }) => capacityTypes);
+  offered.delete('');
   let text = `${row.profile.index}`;
   for (const each of offered) text += ` ${each}`;
   for (const [key, count] of short) text += ` ${key}=${count}`;
@@ -395,8 +395,7 @@ function marksOf(listed: readonly Launchable[], relaxed: boolean): Record<string
 }
 
 function requestsOf({ compiled }: ClaimContext, usage: Float64Array, listed: readonly Launchable[]): Resources {
-  const overheads = new Set<Float64Array>();
-  for (const { overheads: own } of listed) for (const overhead of own) overheads.add(overhead);
+  const overheads = distinct(listed, ({ overheads: own }) => own);
   const requests: Record<string, number> = {};
   for (let d = 0; d < usage.length; d++) {
     let least = Infinity;
@@ -404,4 +403,17 @@ function requestsOf({ compiled }: ClaimContext, usage: Float64Array, listed: rea
     if (usage[d]! + least > 0) requests[compiled.dimensions.names[d]!] = usage[d]! + least;
   }
   return requests;
+}
+
+/** What is in the lists of the types, in order; most have the list of the one before. */
+function distinct<T>(listed: readonly Launchable[], listOf: (one: Launchable) => readonly T[]): Set<T> {
+  const found = new Set<T>();
+  let last: readonly T[] | undefined;
+  for (const one of listed) {
+    const list = listOf(one);
+    if (list === last) continue;
+    last = list;
+    for (const each of list) found.add(each);
+  }
+  return found;
 }
