@@ -72,6 +72,8 @@ export interface Taste {
   readonly mode: 'fill' | 'cheap';
   /** A domain that counts as dearer or cheaper than it is. */
   readonly favour?: { readonly key: string; readonly domain: string; readonly factor: number };
+  /** Nodes of lighter pools are made larger as well: Karpenter fills them whatever their weight. */
+  readonly anyWeight?: boolean;
   /** Pods whose spread counts others without it come after those: these do not heed it, and it holds around them. */
   readonly countersLast?: boolean;
   /** Where the next pod could be: a place that would shut it out of all of them is not taken. */
@@ -318,7 +320,7 @@ export class Board {
     const usage = draft.usage.map((amount, d) => amount + demand[d]!);
     const move = this.best(standing, profiles, usage, taste, draft);
     // Room to spare is for all, but nothing is bought in a lighter pool than need be (section 2.3).
-    const isHeavy = draft.profiles[0]!.pool.weight >= this.heaviest(standing);
+    const isHeavy = taste.anyWeight === true || draft.profiles[0]!.pool.weight >= this.heaviest(standing);
     return isHeavy || move === undefined || move.row === draft.row ? move : undefined;
   }
 

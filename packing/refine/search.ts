@@ -28,6 +28,7 @@ interface Guest {
   readonly take: () => boolean;
 }
 
+const modes = ['fill', 'cheap'] as const;
 /** How many pods make room for others at once. */
 const mostGuests = 6;
 /** Pods on nodes that exist that are placed anew all together. */
@@ -185,6 +186,9 @@ export class Search {
       if (nodes.length > 0 && podsOn(nodes) <= mostMoved) this.attempt({ drafts: board.drafts, nodes }, taste, false);
     }
     this.lookAround(end, enough);
+    for (const taste of this.lastTastes()) {
+      if (!enough() && this.attempt(board, taste, false)) this.lookAround(board.work + units, enough);
+    }
     while (this.favourLeft(board.work + complaintUnits)) this.lookAround(board.work + units, enough);
   }
 
@@ -290,12 +294,21 @@ export class Search {
 
   /** How everything may be placed anew: as Karpenter does, and with each domain in turn preferred. */
   private tastes(): Taste[] {
-    const modes = ['fill', 'cheap'] as const;
-    const tastes = modes.flatMap((mode): Taste[] => [
+    return modes.flatMap((mode): Taste[] => [
       { mode },
       ...this.domains().map(({ key, domain }) => ({ mode, favour: { key, domain, factor: 0.1 } })),
     ]);
-    return this.countOthers.size === 0 ? tastes : [...tastes, ...modes.map((mode) => ({ mode, countersLast: true }))];
+  }
+
+  /**
+   * What is tried when nothing else helps any more: a plan made in one of these ways is improved less well, so it has to cost
+   * less than the best of the others.
+   */
+  private lastTastes(): Taste[] {
+    return [
+      { mode: 'fill', anyWeight: true },
+      ...(this.countOthers.size === 0 ? [] : modes.map((mode) => ({ mode, countersLast: true }))),
+    ];
   }
 
   private known: readonly { key: string; domain: string }[] | undefined;
