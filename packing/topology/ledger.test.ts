@@ -190,6 +190,15 @@ describe('counts', () => {
     ledger.record(rulesOf(other), 1, siteWith(compiled, place));
     expect(ledger.count(group!, 'zone-a')).toBe(1);
   });
+
+  test('of a host leave out nobody: what it comes to be while pods join is open, and whoever has the rule may be there', () => {
+    const critical = spreadPod({ topologyKey: hostname }, { nodeSelector: { tier: 'critical' } });
+    const other = pod('other', { labels: { app: 'web' } });
+    const { ledger, rulesOf, compiled } = topologyOf(packingInput({ pods: [critical, other] }));
+    const [group] = rulesOf(critical).hostSpread;
+    ledger.record(rulesOf(other), 1, { ...siteWith(compiled, {}), host: 'draft' });
+    expect(ledger.count(group!, 'draft')).toBe(1);
+  });
 });
 
 describe('the emptiest domain that a spread rule looks at', () => {

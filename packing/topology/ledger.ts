@@ -169,7 +169,8 @@ export class Ledger {
   }
 
   private looksAt(group: Group, { kind }: Site): boolean {
-    if (group.filter === undefined) return true;
+    // A node that holds pods with the rule is looked at by it, for they may be there; of the host name no other node counts.
+    if (group.filter === undefined || group.hostname) return true;
     let known = this.looks.get(group);
     if (known === undefined) this.looks.set(group, (known = new Map<Site['kind']['values'], boolean>()));
     let looks = known.get(kind.values);
