@@ -41,6 +41,9 @@ const mostCommands = 10;
 /** Of the price of a node on average: what a replacement by more nodes than go is to save. */
 const leastSplitShare = 0.2;
 
+/** Of what the fleet costs: what moving all of its pods once is to save. */
+const disruptionWeight = 0.05;
+
 const nobody: ReadonlySet<string> = new Set();
 
 /** What the last search saw, and what it came to; kept by the process, since looking again does no harm. */
@@ -198,6 +201,7 @@ async function searchInput(
     nominated: context.nominated,
     spotToSpot: deps.gates.SpotToSpotConsolidation,
     leastSplitShare,
+    disruptionWeight,
     ripeBy,
     mostCommands,
     kept,

@@ -336,17 +336,17 @@ describe('findDisruptions', () => {
     expect(goingNodes(await find({ memory }))).not.toEqual([]);
   });
 
-  test('nodes are not replaced by more of them for little', async () => {
+  test('nodes are not replaced by more of them for little, and pods are not moved for little', async () => {
     putNode('a', [2]);
     const { packer } = world.deps;
-    const asked: (number | undefined)[] = [];
+    const asked: object[] = [];
     const consolidate = packer.consolidate.bind(packer);
     packer.consolidate = async (input) => {
-      asked.push(input.leastSplitShare);
+      asked.push(input);
       return consolidate(input);
     };
     await find();
-    expect(asked).toEqual([0.2]);
+    expect(asked).toMatchObject([{ leastSplitShare: 0.2, disruptionWeight: 0.05 }]);
   });
 
   test('the search rests until something changes, or for five minutes', async () => {

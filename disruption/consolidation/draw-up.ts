@@ -30,7 +30,7 @@ const shortfall = 1.05;
 interface Drawing {
   readonly target: Ordered;
   readonly outcome: Outcome;
-  /** Of the fleet in the end, dollars per hour. */
+  /** Of the fleet in the end and of what is disrupted for it, dollars per hour. */
   readonly price: number;
   /** RescheduleDisruptionCost of what goes (section 4.3). */
   readonly cost: number;
@@ -131,6 +131,7 @@ function drawingOf(simulation: Simulation, target: Ordered, outcome: Outcome): D
   let price = 0;
   for (const node of simulation.nodes) if (!node.gone && !leaving.has(node)) price += node.price;
   for (const launch of outcome.launches) price += launch.price;
+  price += simulation.disruptionOf(target.leave);
   return { target, outcome, price, cost: target.leave.reduce((sum, { cost }) => sum + cost - 1, 0) };
 }
 
@@ -191,7 +192,7 @@ function standIns(
 function squeeze(simulation: Simulation, target: Ordered): Ordered {
   const { keep, leave } = target;
   if (attempt(simulation, target, firstUnits) === undefined) return target;
-  const optional = keep.filter((node) => !isFixed(node) && node.price > 0);
+  const optional = keep.filter((node) => !isFixed(node) && node.price > simulation.disruptionOf([node]));
   optional.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
   const more = new Set(optional.filter((node) => simulation.extend(node)));
   simulation.undo();

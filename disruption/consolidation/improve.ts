@@ -52,7 +52,8 @@ export function improve(
         looks += group.length;
         if (wasteOf(simulation, group) < leastWaste) continue;
         const price = priceOf(group);
-        const least = leastShare * priceOf(group.filter((node) => !launches.has(node)));
+        const there = group.filter((node) => !launches.has(node));
+        const least = Math.max(leastShare * priceOf(there), simulation.disruptionOf(there));
         const most = price - least;
         const outcome = simulation.attempt(group, {
           search: { units: group.length < few ? 0 : unitsEach * group.length, most },

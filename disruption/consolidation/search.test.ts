@@ -288,6 +288,37 @@ describe('replacements', () => {
     expect(commands.flatMap(({ replacements }) => replacements)).toHaveLength(expected);
   });
 
+  test.each([
+    ['the dearer one by a little, whatever runs on it', 0, 'n0'],
+    ['the one with few pods, where moving more is worth more than that', 0.1, 'n1'],
+  ])('of two nodes one goes: %s', (_, disruptionWeight, expected) => {
+    const dearer = type('dearer', 4, 16, od(0.202));
+    const world: World = {
+      nodes: [node('n0', dearer), node('n1', large)],
+      pods: [...[0, 1, 2, 3].map((i) => pod(`many-${i}`, 'n0', 0.5)), pod('one-0', 'n1', 2)],
+      types: [dearer, large],
+    };
+    expect(gone(run(world, { disruptionWeight }))).toEqual([expected]);
+  });
+
+  test('a replacement saves the share of the fleet that the pods it moves are worth', () => {
+    // 0.2 for 0.18: a tenth for all pods.
+    const leaner = type('leaner', 4, 16, od(0.18));
+    const world = { nodes: [node('n0', large)], pods: [pod('web-0', 'n0', 3)], types: [large, leaner] };
+    expect(gone(run(world, { disruptionWeight: 0.09 }))).toEqual(['n0']);
+    expect(gone(run(world, { disruptionWeight: 0.11 }))).toEqual([]);
+  });
+
+  test('a cheap node with many pods stays although others have room for them', () => {
+    const cheap = type('cheap', 4, 16, { 'a/on-demand': 0.01 });
+    const held = { annotations: { [annotations.doNotDisrupt]: 'true' } };
+    const pods = [0, 1, 2].map((i) => pod(`many-${i}`, 'n0', 0.5));
+    const world = { nodes: [node('n0', cheap), node('n1', huge, held)], pods, types: [cheap, huge] };
+    // All pods run on it, for an 81st of what the fleet costs.
+    expect(gone(run(world, { disruptionWeight: 0.01 }))).toEqual(['n0']);
+    expect(gone(run(world, { disruptionWeight: 0.02 }))).toEqual([]);
+  });
+
   test('a small node makes way for two where that is asked to save much of an average one', () => {
     // 0.4 for 0.2 saves 0.2; the two nodes cost 0.6 on average.
     const tight = type('tight', 8, 32, od(0.4));

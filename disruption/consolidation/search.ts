@@ -315,8 +315,11 @@ class Search {
   private decide(outcome: Outcome): Decided | undefined {
     const { candidates, launches } = outcome;
     const gain = priceOf(candidates);
-    if (launches.length === 0) return this.isWorth(candidates, gain, gain) ? { ...outcome, planned: [] } : undefined;
     const least = this.leastFor(outcome);
+    if (launches.length === 0) {
+      const pays = this.isWorth(candidates, gain, gain) && !this.isTooLittle(candidates, gain, least);
+      return pays ? { ...outcome, planned: [] } : undefined;
+    }
     const hoped = gain - priceOf(launches);
     if (this.isTooLittle(candidates, hoped, least) || this.isSpotForSpot(outcome)) return undefined;
     const described = this.simulation.describe(outcome);
@@ -330,11 +333,13 @@ class Search {
     return { ...outcome, planned };
   }
 
-  /** What launching nodes in place of the candidates must save, dollars per hour. */
+  /** What the outcome must save for the pods that it moves and for what it launches, dollars per hour. */
   private leastFor({ candidates, launches }: Outcome): number {
+    const disruption = this.simulation.disruptionOf(candidates);
+    if (launches.length === 0) return disruption;
     const isNew = candidates.some((node) => this.launched.has(node));
     const share = priceOf(candidates) * (isNew ? secondShare : leastShare(launches.length, candidates.length));
-    return Math.max(share, launches.length > candidates.length ? this.leastOfSplits() : 0);
+    return Math.max(share, disruption, launches.length > candidates.length ? this.leastOfSplits() : 0);
   }
 
   private leastOfSplits(): number {
@@ -424,7 +429,7 @@ class Search {
     let outcome: Outcome | undefined;
     const more: FleetNode[] = [];
     for (const node of this.bySaving()) {
-      if (node.price <= noise) continue;
+      if (node.price <= Math.max(noise, simulation.disruptionOf([node]))) continue;
       const all = [...(outcome?.candidates ?? []), ...more, node];
       if (all.length > mostCandidates) break;
       if (this.budgets.take(this.counted(), all, 'Underutilized', mostCandidates).length < all.length) continue;

@@ -17,7 +17,7 @@ import { evictionCost } from '../costs.js';
 import { isTerminal } from '../pods.js';
 import type { Blueprint } from './blueprint.js';
 import { isBuffer, type ExaminedNode } from './eligibility.js';
-import { addLoad, type FleetNode } from './fleet.js';
+import { addLoad, priceOf, type FleetNode } from './fleet.js';
 import type { Decided, Outcome, Purchase } from './outcome.js';
 import type { ConsolidationInput } from './types.js';
 
@@ -33,6 +33,8 @@ export class Simulation {
   private readonly waiting = new Set<Pod>();
   /** Where the landings of the last attempt begin. */
   private from = 0;
+  /** Dollars per hour that a unit of RescheduleDisruptionCost must save. */
+  private readonly disruptionRate: number;
 
   constructor(input: ConsolidationInput, examined: readonly ExaminedNode[]) {
     const staying = new Map<string, readonly Pod[]>();
@@ -47,6 +49,7 @@ export class Simulation {
     this.trial = new Trial(input, staying);
     this.populate(examined);
     this.reserve();
+    this.disruptionRate = rateOf(this.nodes, input.disruptionWeight ?? 0);
   }
 
   get worth(): Worth {
@@ -56,6 +59,11 @@ export class Simulation {
   /** What the node saves for what it disrupts, if its load is bought anew. */
   savingOf({ price, loads, cost }: FleetNode): number {
     return (price - this.worth.of(this.trial.loadOf(loads))) / cost;
+  }
+
+  /** What taking the nodes must save for the pods that are evicted, dollars per hour. */
+  disruptionOf(nodes: readonly FleetNode[]): number {
+    return nodes.reduce((sum, { cost }) => sum + this.disruptionRate * Math.max(0, cost - 1), 0);
   }
 
   isWaiting(pod: Pod): boolean {
@@ -361,6 +369,12 @@ export class Simulation {
 
 /** What evicting the pods costs (section 4.3). */
 const costOf = (pods: readonly Pod[]): number => pods.reduce((sum, pod) => sum + Math.max(0, evictionCost(pod)), 0);
+
+/** What each unit of disruption is worth where all of it together is worth this share of what the nodes cost. */
+function rateOf(nodes: readonly FleetNode[], weight: number): number {
+  const cost = nodes.reduce((sum, each) => sum + Math.max(0, each.cost - 1), 0);
+  return cost > 0 ? (weight * priceOf(nodes)) / cost : 0;
+}
 
 const statesOf = (nodes: readonly FleetNode[]): NodeState[] => nodes.map(({ state }) => state);
 

@@ -60,7 +60,9 @@ function rate(simulation: Simulation, node: FleetNode): Rated {
   const free = worth.of(node.state.free);
   const own = worth.of(load);
   const whole = own + free;
-  return { node, load: own, free, dearness: whole > 0 ? node.price / whole : Infinity };
+  // A node that stays disturbs nobody.
+  const price = node.price - simulation.disruptionOf([node]);
+  return { node, load: own, free, dearness: whole > 0 ? price / whole : Infinity };
 }
 
 /** What the node saves for what it disrupts, if its load is bought anew. */

@@ -18,6 +18,11 @@ export interface ConsolidationInput extends PackingInput {
    * come of small savings, and are consolidated again.
    */
   readonly leastSplitShare?: number;
+  /**
+   * What moving every pod of the fleet once is worth, as a share of what the fleet costs: whatever moves pods must save its part
+   * of that, and of plans that save about the same the one that moves less is taken. Absent means nothing.
+   */
+  readonly disruptionWeight?: number;
   /** Looked at again, a decision may launch no more nodes than it was to; absent means as many as are cheapest. */
   readonly mostReplacements?: number;
   /** Looked at again, exactly these replacements: as they may be launched now, with the same pods; absent means whatever is best. */
