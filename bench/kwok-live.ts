@@ -19,9 +19,11 @@ import type { CatalogueEntry } from '../test/checker/types.js';
 import { bare } from './report.js';
 import { deployments, kwokCatalogue, kwokPods } from './generate/kwok.js';
 import { boundOf, share } from './kwok.js';
+import { kwokPool } from './kwok-pool.js';
+import type { PoolDisruption } from './kwok-pool.js';
 
 /** Each Deployment begins with so many replicas and ends with so many: the measurement that the KWOK provider's users make. */
-const replicas = { before: 500, after: 500 * share };
+export const replicas = { before: 500, after: 500 * share };
 /** Nothing has changed for so long: consolidateAfter, a validation and a launch would have shown. */
 const quietMs = 120_000;
 const mostTries = 10;
@@ -41,12 +43,6 @@ export interface LiveScaleDown {
   readonly paid: number;
   /** Most pods not running at a time, after the scale-down. */
   readonly mostWaiting: number;
-}
-
-export interface LiveOptions {
-  readonly consolidateAfter: string;
-  /** Of the NodePool's one budget. */
-  readonly nodes: string;
 }
 
 /** An autoscaler as a process on a stack of its own. */
@@ -82,11 +78,11 @@ export const karpenterEngine = (program: string): Engine => ({
  */
 export async function measureLive(
   engine: Engine,
-  { consolidateAfter, nodes }: LiveOptions,
+  { consolidateAfter, nodes }: PoolDisruption,
   say: (line: string) => void,
 ): Promise<LiveScaleDown> {
   return onStack(engine, async ({ kube, failure }) => {
-    await kube.create('NodePool', nodePool(consolidateAfter, nodes));
+    await kube.create('NodePool', kwokPool({ consolidateAfter, nodes }));
     await deploy(kube);
     await observe('1,000 pods running', () => running(kube), { withinMs: 600_000, failure });
     const before = await fleet(kube);
@@ -114,7 +110,7 @@ export interface LiveLaunch {
  */
 export async function measureLaunch(
   engine: Engine,
-  { consolidateAfter, nodes }: LiveOptions,
+  { consolidateAfter, nodes }: PoolDisruption,
   say: (line: string) => void,
 ): Promise<LiveLaunch> {
   return onStack(engine, async ({ kube, failure }) => {
@@ -123,7 +119,7 @@ export async function measureLaunch(
       (await pods(kube)).filter(isUnschedulable).length === 2 * replicas.before ? true : undefined;
     await observe('1,000 pods pending', pending, { withinMs: 120_000, failure });
     const started = Date.now();
-    await kube.create('NodePool', nodePool(consolidateAfter, nodes));
+    await kube.create('NodePool', kwokPool({ consolidateAfter, nodes }));
     await observe('1,000 pods running', () => running(kube), { withinMs: 600_000, failure });
     const seconds = (Date.now() - started) / 1000;
     const counts = nodesByPlan(await kube.list('NodeClaim'));
@@ -337,24 +333,3 @@ const isRunning = ({ status, metadata }: Pod): boolean =>
 
 const isUnschedulable = ({ status }: Pod): boolean =>
   status?.conditions?.some(({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable') ?? false;
-
-const inValues = (key: string, value: string): object => ({ key, operator: 'In', values: [value] });
-
-const nodePool = (consolidateAfter: string, nodes: string): NewObject<Kinds['NodePool']> =>
-  ({
-    metadata: { name: 'default' },
-    spec: {
-      disruption: { consolidationPolicy: 'WhenEmptyOrUnderutilized', consolidateAfter, budgets: [{ nodes }] },
-      template: {
-        spec: {
-          expireAfter: 'Never',
-          requirements: [
-            inValues(labels.os, 'linux'),
-            inValues(labels.arch, 'amd64'),
-            inValues(labels.capacityType, 'on-demand'),
-          ],
-          nodeClassRef: { group: 'karpenter.kwok.sh', kind: 'KWOKNodeClass', name: 'default' },
-        },
-      },
-    },
-  }) as unknown as NewObject<Kinds['NodePool']>;

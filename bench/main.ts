@@ -18,10 +18,21 @@ import { mixes } from './interruption-mixes.js';
 import type { Mix } from './interruption-mixes.js';
 import { flood } from './interruptions.js';
 import { fleetBudgets, launchAtOnce } from './launches.js';
-import { measureScaleDown } from './kwok.js';
-import { karpenterEngine, launchTable, liveTable, measureLaunch, measureLive, stowageEngine } from './kwok-live.js';
+import { kwokPods } from './generate/kwok.js';
+import { boundOf, measureScaleDown } from './kwok.js';
+import {
+  karpenterEngine,
+  launchTable,
+  liveTable,
+  measureLaunch,
+  measureLive,
+  replicas,
+  stowageEngine,
+} from './kwok-live.js';
 import { karpenterOnKwok, Peer } from './peer.js';
 import { type PlanResult, measurePlans } from './plans.js';
+import { simulationTable } from './simulation/report.js';
+import { simulateScaleDown } from './simulation/scale-down.js';
 import { planTable, summaries, summaryMarkdown, summaryTable } from './report.js';
 
 /** Sizes that show growth without taking the afternoon. */
@@ -94,6 +105,8 @@ interface BenchOptions {
   kwok?: boolean;
   kwokLive?: boolean;
   kwokLaunch?: boolean;
+  kwokSimulated?: boolean;
+  stowage: boolean;
   consolidateAfter: string;
   budget: string;
   interruptions?: string | true;
@@ -134,6 +147,8 @@ const program = new Command('bench')
   .option('--launches [claims]', 'instead of plans: launch so many at once on a cloud that throttles as EC2 does')
   .option('--kwok', "instead of plans: the KWOK provider's 1,000 pods scaled down to 700, then consolidated")
   .option('--kwok-live', 'the same on a stack of its own, by both as processes: nodes come and go, pods are evicted')
+  .option('--kwok-simulated', 'the same in simulated time by the same decisions of Stowage alone: --cases of them')
+  .option('--no-stowage', 'Karpenter alone, for --kwok-live')
   .option(
     '--kwok-launch',
     'the same 1,000 pods pending before there is a NodePool, as processes: what is launched until all run',
@@ -193,6 +208,7 @@ async function bench(options: BenchOptions): Promise<number> {
     return floodStack(options.interruptions === true ? 15_000 : whole(options.interruptions), options.mix);
   }
   if (options.kwokLive === true) return scaleDownLive(options);
+  if (options.kwokSimulated === true) return scaleDownSimulated(options);
   if (options.kwokLaunch === true) return launchLive(options);
   const peer = options.peer ? await Peer.ready(say) : undefined;
   const timeouts = { timeoutMs: options.timeout * 1000, peerTimeoutMs: options.peerTimeout * 1000 };
@@ -223,10 +239,23 @@ async function bench(options: BenchOptions): Promise<number> {
   return results.some((result) => result.problems.length > 0) ? 1 : 0;
 }
 
-async function scaleDownLive({ peer, consolidateAfter, budget: nodes }: BenchOptions): Promise<number> {
-  const engines = [stowageEngine, ...(peer ? [karpenterEngine(await karpenterOnKwok(say))] : [])];
+async function scaleDownSimulated(options: BenchOptions): Promise<number> {
+  const { cases, firstSeed, consolidateAfter, budget: nodes } = options;
   const results = [];
-  for (const engine of engines) results.push(await measureLive(engine, { consolidateAfter, nodes }, say));
+  for (let seed = firstSeed; seed < firstSeed + cases; seed++) {
+    results.push(await simulateScaleDown(seed, { replicas, pool: { consolidateAfter, nodes } }, say));
+  }
+  process.stdout.write(`${simulationTable(results, boundOf(kwokPods(2 * replicas.before)))}\n`);
+  return 0;
+}
+
+async function scaleDownLive(options: BenchOptions): Promise<number> {
+  const { stowage, peer, cases, consolidateAfter, budget: nodes } = options;
+  const engines = [...(stowage ? [stowageEngine] : []), ...(peer ? [karpenterEngine(await karpenterOnKwok(say))] : [])];
+  const results = [];
+  for (const engine of engines) {
+    for (let i = 0; i < cases; i++) results.push(await measureLive(engine, { consolidateAfter, nodes }, say));
+  }
   process.stdout.write(`${liveTable(results)}\n`);
   return 0;
 }

@@ -1,0 +1,50 @@
+import { expect, test } from '@jest/globals';
+import { Bell, VirtualClock } from './clock.js';
+
+const settle = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+test('sleepers wake in the order of their time, those of the same time in the order in which they went to sleep', async () => {
+  const clock = new VirtualClock(1000);
+  const woken: string[] = [];
+  const sleep = async (name: string, milliseconds: number): Promise<void> => {
+    await clock.sleep(milliseconds);
+    woken.push(`${name} at ${clock.now}`);
+  };
+  void sleep('late', 20).then(() => sleep('later', 5));
+  void sleep('early', 10);
+  void sleep('second', 20);
+
+  await clock.run(() => false, settle);
+
+  expect(woken).toEqual(['early at 1010', 'late at 1020', 'second at 1020', 'later at 1025']);
+});
+
+test('time stands still once it is over', async () => {
+  const clock = new VirtualClock(0);
+  void clock.sleep(10);
+  void clock.sleep(20);
+  await clock.run(() => clock.now >= 10, settle);
+  expect(clock.now).toBe(10);
+});
+
+test('a ring wakes who waits, is kept for who comes later, and is forgotten when told so', async () => {
+  const clock = new VirtualClock(0);
+  const bell = new Bell();
+  const heard: number[] = [];
+  const listen = async (): Promise<void> => {
+    await bell.within(clock, 100);
+    heard.push(clock.now);
+  };
+  void listen();
+  void clock.sleep(30).then(() => bell.ring());
+  await clock.run(() => clock.now >= 30, settle);
+  expect(heard).toEqual([30]);
+
+  await listen();
+  expect(heard).toEqual([30, 30]);
+
+  bell.hush();
+  void listen();
+  await clock.run(() => clock.now >= 130, settle);
+  expect(heard).toEqual([30, 30, 130]);
+});

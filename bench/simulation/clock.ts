@@ -1,0 +1,67 @@
+/** Lets everything run that waits for no time; gives when nothing does any more. */
+type Settle = () => Promise<void>;
+
+/** A clock that goes on only when everything that is under way waits for it. */
+export class VirtualClock {
+  private sleepers: { readonly at: number; readonly order: number; readonly wake: () => void }[] = [];
+  private count = 0;
+
+  /** `now` is in milliseconds of the epoch. */
+  constructor(public now: number) {}
+
+  sleep(milliseconds: number): Promise<void> {
+    return new Promise((wake) => {
+      this.sleepers.push({ at: this.now + Math.max(0, milliseconds), order: this.count++, wake });
+    });
+  }
+
+  /** Wakes sleepers one after the other, in the order of their time, until `isOver`. */
+  async run(isOver: () => boolean, settle: Settle): Promise<void> {
+    await settle();
+    while (!isOver()) {
+      const next = this.sleepers.reduce<(typeof this.sleepers)[number] | undefined>(
+        (first, each) => (first === undefined || isBefore(each, first) ? each : first),
+        undefined,
+      );
+      if (next === undefined) return;
+      this.sleepers = this.sleepers.filter((each) => each !== next);
+      this.now = Math.max(this.now, next.at);
+      next.wake();
+      await settle();
+    }
+  }
+}
+
+function isBefore(a: { at: number; order: number }, b: { at: number; order: number }): boolean {
+  return a.at < b.at || (a.at === b.at && a.order < b.order);
+}
+
+/** Something that may happen at any time: whoever waits goes on when it is rung. A ring that nobody waited for is kept. */
+export class Bell {
+  private rung = false;
+  private waiting: (() => void)[] = [];
+
+  ring(): void {
+    this.rung = true;
+    for (const wake of this.waiting.splice(0)) wake();
+  }
+
+  /** Forgets rings until now. */
+  hush(): void {
+    this.rung = false;
+  }
+
+  get isRung(): boolean {
+    return this.rung;
+  }
+
+  /** Until it is rung, or for so long at most. */
+  async within(clock: VirtualClock, milliseconds: number): Promise<void> {
+    if (!this.rung) await Promise.race([this.next(), clock.sleep(milliseconds)]);
+  }
+
+  /** Until it is rung. */
+  async next(): Promise<void> {
+    if (!this.rung) await new Promise<void>((wake) => void this.waiting.push(wake));
+  }
+}

@@ -1,0 +1,177 @@
+import type { Node, Pod } from '../../api/kubernetes.js';
+import { labels } from '../../api/labels.js';
+import { plannedPods } from '../../activities/planned-pods.js';
+import { isTrue } from '../../core/conditions.js';
+import { parseResources } from '../../core/resources.js';
+import { podKey } from '../../disruption/pods.js';
+import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
+import { Bell } from './clock.js';
+import { latencies } from './latencies.js';
+import { favourites, fits, resourceNames } from './scheduler-scores.js';
+import type { Amounts, SchedulerNode, SchedulerPod } from './scheduler-scores.js';
+import type { World } from './world.js';
+
+/** kube-scheduler: binds one pod after the other; those that fit nowhere are tried again when something has changed. */
+export class Scheduler {
+  /** Rung when a pod was found to fit nowhere. */
+  readonly refused = new Bell();
+  private readonly quantities = new QuantityReader();
+  private readonly read = new Map<string, SchedulerPod>();
+  private queue: string[] = [];
+  private unschedulable = new Set<string>();
+  private isRetrying = false;
+  private readonly work = new Bell();
+
+  constructor(private readonly world: World) {
+    const { cache } = world;
+    cache.on('Pod', ({ type, object }) => {
+      if (type === 'deleted') this.retry();
+      else if (type === 'added' && isUnbound(object)) this.add(podKey(object));
+    });
+    cache.on('Node', () => this.retry());
+  }
+
+  /** Binds for as long as the world stands. */
+  async follow(): Promise<never> {
+    for (;;) {
+      await this.work.next();
+      const key = this.queue.shift();
+      if (key === undefined) {
+        this.work.hush();
+        continue;
+      }
+      await this.world.clock.sleep(latencies.bindMs);
+      await this.schedule(key);
+    }
+  }
+
+  private add(key: string): void {
+    this.queue.push(key);
+    this.work.ring();
+  }
+
+  /** Pods whose node has just come up are tried first. */
+  private retry(): void {
+    if (this.isRetrying || this.unschedulable.size === 0) return;
+    this.isRetrying = true;
+    void this.world.clock.sleep(latencies.retryMs).then(() => {
+      this.isRetrying = false;
+      const keys = [...this.unschedulable];
+      this.unschedulable.clear();
+      const promised = this.promises();
+      for (const key of keys.filter((each) => promised.has(each))) this.add(key);
+      for (const key of keys.filter((each) => !promised.has(each))) this.add(key);
+    });
+  }
+
+  private async schedule(key: string): Promise<void> {
+    const { cache, kube, random } = this.world;
+    const [namespace = '', name = ''] = key.split('/');
+    const found = cache.get('Pod', { namespace, name });
+    if (found === undefined || !isUnbound(found)) return;
+    const pod = this.seen(found);
+    const promises = this.promises();
+    const kept = this.keptFor(promises, key);
+    const nodes = cache.all('Node').map((node) => ({ node, seen: this.nodeOf(node, kept) }));
+    const open = nodes.filter(({ node, seen }) => isOpen(node) && fits(pod, seen)).map(({ seen }) => seen);
+    if (open.length === 0) {
+      this.unschedulable.add(key);
+      const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }];
+      await kube.patch('Pod', { namespace, name }, { status: { conditions } }, { subresource: 'status' });
+      this.refused.ring();
+      return;
+    }
+    const nominated = open.find((node) => node.name === promises.get(key));
+    const target =
+      nominated ??
+      random.pick(
+        favourites(
+          pod,
+          open,
+          nodes.map(({ seen }) => seen),
+        ),
+      );
+    await kube.patch('Pod', { namespace, name }, { spec: { nodeName: target.name } });
+    const conditions = [{ type: 'Ready', status: 'True' }];
+    await kube.patch(
+      'Pod',
+      { namespace, name },
+      { status: { phase: 'Running', conditions } },
+      { subresource: 'status' },
+    );
+  }
+
+  /** The nodes that pods which wait are nominated to, by pod: those that have come up for them. */
+  private promises(): ReadonlyMap<string, string> {
+    const { cache } = this.world;
+    const promises = new Map<string, string>();
+    for (const claim of cache.all('NodeClaim')) {
+      const node = claim.status?.nodeName;
+      if (node === undefined) continue;
+      for (const key of plannedPods(claim)) if (this.waits(key)) promises.set(key, node);
+    }
+    return promises;
+  }
+
+  private waits(key: string): boolean {
+    const [namespace = '', name = ''] = key.split('/');
+    const pod = this.world.cache.get('Pod', { namespace, name });
+    return pod !== undefined && isUnbound(pod);
+  }
+
+  /** What nominated pods other than this one count on each node. */
+  private keptFor(promises: ReadonlyMap<string, string>, own: string): ReadonlyMap<string, readonly SchedulerPod[]> {
+    const kept = new Map<string, SchedulerPod[]>();
+    for (const [key, node] of promises) {
+      if (key === own) continue;
+      const [namespace = '', name = ''] = key.split('/');
+      const pod = this.seen(this.world.cache.get('Pod', { namespace, name })!);
+      kept.set(node, [...(kept.get(node) ?? []), pod]);
+    }
+    return kept;
+  }
+
+  private seen(pod: Pod): SchedulerPod {
+    const app = pod.metadata.labels?.['app'] ?? '';
+    let seen = this.read.get(app);
+    if (seen === undefined) {
+      const requests = podRequests(pod.spec, this.quantities);
+      seen = { app, requests: { cpu: requests.get('cpu') ?? 0, memory: requests.get('memory') ?? 0, pods: 1 } };
+      this.read.set(app, seen);
+    }
+    return seen;
+  }
+
+  private nodeOf(node: Node, kept: ReadonlyMap<string, readonly SchedulerPod[]>): SchedulerNode {
+    const { metadata, spec } = node;
+    const name = metadata.name ?? '';
+    const running = this.world.cache.podsOnNode(name).map((pod) => this.seen(pod));
+    const pods = new Map<string, number>();
+    for (const { app } of running) pods.set(app, (pods.get(app) ?? 0) + 1);
+    return {
+      name,
+      zone: metadata.labels?.[labels.zone] ?? '',
+      softTaints: (spec?.taints ?? []).filter(({ effect }) => effect === 'PreferNoSchedule').length,
+      allocatable: allocatableOf(node),
+      requested: sumOf([...running, ...(kept.get(name) ?? [])]),
+      pods,
+    };
+  }
+}
+
+function allocatableOf({ status }: Node): Amounts {
+  const { cpu = 0, memory = 0, pods = 0 } = parseResources(status?.allocatable);
+  return { cpu, memory, pods };
+}
+
+function sumOf(pods: readonly SchedulerPod[]): Amounts {
+  const sum = { cpu: 0, memory: 0, pods: 0 };
+  for (const { requests } of pods) for (const name of resourceNames) sum[name] += requests[name];
+  return sum;
+}
+
+const isUnbound = ({ spec }: Pod): boolean => (spec.nodeName ?? '') === '';
+
+const isOpen = (node: Node): boolean =>
+  isTrue(node.status?.conditions, 'Ready') &&
+  (node.spec?.taints ?? []).every(({ effect }) => effect === 'PreferNoSchedule');
