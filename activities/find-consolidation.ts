@@ -32,9 +32,9 @@ const restFactor = 4;
  * moment later, and takes what is small and ripe while what saves most has to wait. Their commands wait until they are, and
  * have then proved stable.
  */
-const lookAheadMs = 15_000;
+const lookAheadMs = 30_000;
 /** What could go now waits no longer than this for nodes that are to be planned with. */
-const patienceMs = 15_000;
+const patienceMs = 30_000;
 /** Commands of one search that may start together. */
 const mostCommands = 10;
 

@@ -245,6 +245,17 @@ describe('findDisruptions', () => {
     expect(command?.validationMs).toBeLessThanOrEqual(1000);
   });
 
+  test('a node whose time has come waits for one that lost pods and goes with it', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    putPool({ consolidateAfter: '30s', budgets: [{ nodes: '100%' }] });
+    await touch('a', 60);
+    await touch('b', 5);
+    expect((await find()).commands).toEqual([]);
+    world.clock.now += 25_000;
+    expect(goingNodes(await find())).toEqual(['node-a', 'node-b']);
+  });
+
   test('nobody waits for ever for nodes that are always about to be consolidatable', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
@@ -252,10 +263,10 @@ describe('findDisruptions', () => {
     await touch('a', 60);
     await touch('b', 20);
     expect((await find()).commands).toEqual([]);
-    for (let seconds = 0; seconds < 15; seconds += 5) {
+    for (let seconds = 0; seconds < 30; seconds += 5) {
       world.clock.now += 5000;
       await touch('b', 20);
-      if (seconds < 10) expect((await find()).commands).toEqual([]);
+      if (seconds < 25) expect((await find()).commands).toEqual([]);
     }
     expect(goingNodes(await find())).toEqual(['node-a']);
   });
