@@ -2,6 +2,8 @@
 export const latencies = {
   /** kube-scheduler binds so many pods one after the other. */
   bindMs: 4,
+  /** Bound pods come to run one after the other. */
+  runMs: 8,
   /** A pod that found no node is tried again so long after something changed. */
   retryMs: 1000,
   /** From the end of a pod until its ReplicaSet has made another. */

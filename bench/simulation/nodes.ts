@@ -3,6 +3,7 @@ import type { Condition, Node } from '../../api/kubernetes.js';
 import { labels, taints } from '../../api/labels.js';
 import { EvictionOrder } from '../../activities/eviction-order.js';
 import { written } from '../../activities/launch.js';
+import { plannedPods } from '../../activities/planned-pods.js';
 import { updateNode } from '../../activities/writes.js';
 import { withCondition } from '../../core/conditions.js';
 import { hasTaint } from '../../core/taints.js';
@@ -33,8 +34,10 @@ export async function launch(world: World, name: string): Promise<void> {
   await initialise(world, name, providerId);
 }
 
-async function initialise({ clock, kube, cache }: World, name: string, providerId: string): Promise<void> {
+async function initialise(world: World, name: string, providerId: string): Promise<void> {
+  const { clock, kube, cache } = world;
   const nodeName = cache.nodeByProviderId(providerId)?.metadata.name ?? '';
+  await nominate(world, name, nodeName);
   const at = { now: clock.now };
   const ready = withCondition(undefined, { type: 'Ready', status: 'True' }, at);
   await kube.patch('Node', { name: nodeName }, { status: { conditions: ready } }, { subresource: 'status' });
@@ -45,6 +48,16 @@ async function initialise({ clock, kube, cache }: World, name: string, providerI
   await kube.patch('NodeClaim', { name }, { status: { nodeName, conditions } }, { subresource: 'status' });
   const own = { [labels.registered]: 'true', [labels.initialized]: 'true' };
   await kube.patch('Node', { name: nodeName }, { metadata: { labels: own }, spec: { taints: [] } });
+}
+
+/** Pods of the plan that still wait are nominated to the node before it takes any. */
+async function nominate({ cache, kube }: World, claim: string, nominatedNodeName: string): Promise<void> {
+  for (const key of plannedPods(cache.get('NodeClaim', { name: claim })!)) {
+    const [namespace = '', name = ''] = key.split('/');
+    const pod = cache.get('Pod', { namespace, name });
+    if (pod === undefined || (pod.spec.nodeName ?? '') !== '') continue;
+    await kube.patch('Pod', { namespace, name }, { status: { nominatedNodeName } }, { subresource: 'status' });
+  }
 }
 
 /** Keeps pods off the node from now on. */

@@ -4,6 +4,7 @@ import { kwokPool } from '../kwok-pool.js';
 import type { PoolDisruption } from '../kwok-pool.js';
 import { Disrupt } from './disrupt.js';
 import { watchPodEvents } from './idleness.js';
+import { Kubelets } from './kubelets.js';
 import { priceOf } from './nodes.js';
 import { Provision } from './provision.js';
 import { Scheduler } from './scheduler.js';
@@ -62,9 +63,9 @@ export async function simulateScaleDown(
   const provision = new Provision(world, scheduler.refused, (nodes) => disrupt.nominate(nodes));
   watchPodEvents(world, disrupt.changed);
   const sets = deployments.map(({ name: app, requests }) => new ReplicaSet(world, { app, requests }));
-  // Mostly one batch holds them all.
-  const everyMs = random.chance(0.75) ? random.int(2, 9) : random.int(12, 30);
-  for (const follower of [scheduler, provision, disrupt]) void follower.follow();
+  // One batch holds them all, or the second half comes while nodes are launched for the first.
+  const everyMs = random.int(4, 36);
+  for (const follower of [scheduler, new Kubelets(world), provision, disrupt]) void follower.follow();
   for (const set of sets) void set.scaleUp(replicas.before, everyMs);
   const isRunning = (): boolean =>
     cache.all('Pod').filter(({ status }) => status?.phase === 'Running').length === 2 * replicas.before;

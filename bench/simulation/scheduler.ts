@@ -1,6 +1,5 @@
 import type { Node, Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { plannedPods } from '../../activities/planned-pods.js';
 import { isTrue } from '../../core/conditions.js';
 import { parseResources } from '../../core/resources.js';
 import { podKey } from '../../disruption/pods.js';
@@ -50,7 +49,6 @@ export class Scheduler {
     this.work.ring();
   }
 
-  /** Pods whose node has just come up are tried first. */
   private retry(): void {
     if (this.isRetrying || this.unschedulable.size === 0) return;
     this.isRetrying = true;
@@ -58,9 +56,7 @@ export class Scheduler {
       this.isRetrying = false;
       const keys = [...this.unschedulable];
       this.unschedulable.clear();
-      const promised = this.promises();
-      for (const key of keys.filter((each) => promised.has(each))) this.add(key);
-      for (const key of keys.filter((each) => !promised.has(each))) this.add(key);
+      for (const key of keys) this.add(key);
     });
   }
 
@@ -70,9 +66,11 @@ export class Scheduler {
     const found = cache.get('Pod', { namespace, name });
     if (found === undefined || !isUnbound(found)) return;
     const pod = this.seen(found);
-    const promises = this.promises();
-    const kept = this.keptFor(promises, key);
-    const nodes = cache.all('Node').map((node) => ({ node, seen: this.nodeOf(node, kept) }));
+    const nominees = this.nominees();
+    const nodes = cache.all('Node').map((node) => {
+      const others = (nominees.get(node.metadata.name ?? '') ?? []).filter((each) => each !== found);
+      return { node, seen: this.nodeOf(node, others) };
+    });
     const open = nodes.filter(({ node, seen }) => isOpen(node) && fits(pod, seen)).map(({ seen }) => seen);
     if (open.length === 0) {
       this.unschedulable.add(key);
@@ -81,7 +79,7 @@ export class Scheduler {
       this.refused.ring();
       return;
     }
-    const nominated = open.find((node) => node.name === promises.get(key));
+    const nominated = open.find((node) => node.name === found.status?.nominatedNodeName);
     const target =
       nominated ??
       random.pick(
@@ -92,43 +90,19 @@ export class Scheduler {
         ),
       );
     await kube.patch('Pod', { namespace, name }, { spec: { nodeName: target.name } });
-    const conditions = [{ type: 'Ready', status: 'True' }];
-    await kube.patch(
-      'Pod',
-      { namespace, name },
-      { status: { phase: 'Running', conditions } },
-      { subresource: 'status' },
-    );
   }
 
-  /** The nodes that pods which wait are nominated to, by pod: those that have come up for them. */
-  private promises(): ReadonlyMap<string, string> {
-    const { cache } = this.world;
-    const promises = new Map<string, string>();
-    for (const claim of cache.all('NodeClaim')) {
-      const node = claim.status?.nodeName;
-      if (node === undefined) continue;
-      for (const key of plannedPods(claim)) if (this.waits(key)) promises.set(key, node);
+  /** Pods that wait, by the node that they are nominated to: they count there for everybody else. */
+  private nominees(): ReadonlyMap<string, readonly Pod[]> {
+    const nominees = new Map<string, Pod[]>();
+    for (const pod of this.world.cache.all('Pod')) {
+      const node = pod.status?.nominatedNodeName ?? '';
+      if (node === '' || !isUnbound(pod)) continue;
+      const there = nominees.get(node);
+      if (there === undefined) nominees.set(node, [pod]);
+      else there.push(pod);
     }
-    return promises;
-  }
-
-  private waits(key: string): boolean {
-    const [namespace = '', name = ''] = key.split('/');
-    const pod = this.world.cache.get('Pod', { namespace, name });
-    return pod !== undefined && isUnbound(pod);
-  }
-
-  /** What nominated pods other than this one count on each node. */
-  private keptFor(promises: ReadonlyMap<string, string>, own: string): ReadonlyMap<string, readonly SchedulerPod[]> {
-    const kept = new Map<string, SchedulerPod[]>();
-    for (const [key, node] of promises) {
-      if (key === own) continue;
-      const [namespace = '', name = ''] = key.split('/');
-      const pod = this.seen(this.world.cache.get('Pod', { namespace, name })!);
-      kept.set(node, [...(kept.get(node) ?? []), pod]);
-    }
-    return kept;
+    return nominees;
   }
 
   private seen(pod: Pod): SchedulerPod {
@@ -142,7 +116,7 @@ export class Scheduler {
     return seen;
   }
 
-  private nodeOf(node: Node, kept: ReadonlyMap<string, readonly SchedulerPod[]>): SchedulerNode {
+  private nodeOf(node: Node, nominees: readonly Pod[]): SchedulerNode {
     const { metadata, spec } = node;
     const name = metadata.name ?? '';
     const running = this.world.cache.podsOnNode(name).map((pod) => this.seen(pod));
@@ -153,7 +127,7 @@ export class Scheduler {
       zone: metadata.labels?.[labels.zone] ?? '',
       softTaints: (spec?.taints ?? []).filter(({ effect }) => effect === 'PreferNoSchedule').length,
       allocatable: allocatableOf(node),
-      requested: sumOf([...running, ...(kept.get(name) ?? [])]),
+      requested: sumOf([...running, ...nominees.map((pod) => this.seen(pod))]),
       pods,
     };
   }

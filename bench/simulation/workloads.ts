@@ -1,4 +1,5 @@
 import type { Pod } from '../../api/kubernetes.js';
+import { transitionOf } from '../../core/conditions.js';
 import { isTerminating } from '../../disruption/pods.js';
 import { pod } from '../generate/objects.js';
 import { latencies } from './latencies.js';
@@ -46,15 +47,18 @@ export class ReplicaSet {
     }
   }
 
-  /** Those go first whose node has most pods of this set, then any (pods of about the same age go by their UIDs). */
+  /** Those go first whose node has most pods of this set, then those that have been ready for the shortest time. */
   async scaleDown(wanted: number): Promise<void> {
-    const { cache, kube, random } = this.world;
+    const { cache, clock, kube, random } = this.world;
     this.wanted = wanted;
     const own = cache.all('Pod').filter((each) => each.metadata.labels?.['app'] === this.replicas.app);
     const onNode = new Map<string, number>();
     for (const { spec } of own) onNode.set(spec.nodeName ?? '', (onNode.get(spec.nodeName ?? '') ?? 0) + 1);
-    const ranked = own.map((each) => ({ each, rank: onNode.get(each.spec.nodeName ?? '')!, tie: random.next() }));
-    ranked.sort((a, b) => b.rank - a.rank || a.tie - b.tie);
+    const ranked = own.map((each) => {
+      const rank = onNode.get(each.spec.nodeName ?? '')!;
+      return { each, rank, age: ageRank(each, clock.now), uid: random.next() };
+    });
+    ranked.sort((a, b) => b.rank - a.rank || a.age - b.age || a.uid - b.uid);
     for (const { each } of ranked.slice(0, own.length - wanted)) {
       await kube.delete('Pod', { name: each.metadata.name ?? '', namespace: 'default' });
     }
@@ -74,6 +78,12 @@ export class ReplicaSet {
     const own = { name, namespace, labels, ownerReferences, creationTimestamp };
     kube.put('Pod', { apiVersion, kind, metadata: own, spec, status: { phase: 'Pending' } } as Pod);
   }
+}
+
+/** For how long the pod has been ready as the ReplicaSet controller compares it: the binary logarithm of nanoseconds, rounded down. */
+function ageRank({ status }: Pod, now: number): number {
+  const age = now - (transitionOf(status?.conditions, 'Ready') ?? now);
+  return age > 0 ? Math.floor(Math.log2(age * 1e6)) : -1;
 }
 
 /** Names come in no order, as the API server's do. */
