@@ -40,6 +40,8 @@ const mostCommands = 10;
 
 /** Of the price of a node on average: what a replacement by more nodes than go is to save. */
 const leastSplitShare = 0.2;
+/** The same for a replacement of nodes that moves within a day put pods on. */
+const leastAgainShare = 0.15;
 
 /** Of what the fleet costs: what moving all of its pods once is to save. */
 const disruptionWeight = 0.05;
@@ -202,6 +204,8 @@ async function searchInput(
     spotToSpot: deps.gates.SpotToSpotConsolidation,
     leastSplitShare,
     disruptionWeight,
+    leastAgainShare,
+    movedTo: new Set(context.views.filter((view) => (memoryOf(context, view)?.depth ?? 0) > 0).map(nameOf)),
     ripeBy,
     mostCommands,
     kept,

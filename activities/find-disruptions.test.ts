@@ -356,8 +356,14 @@ describe('findDisruptions', () => {
       asked.push(input);
       return consolidate(input);
     };
-    await find();
-    expect(asked).toMatchObject([{ leastSplitShare: 0.2, disruptionWeight: 0.05 }]);
+    const memory = [
+      { node: 'node-a', nodePool: 'default', at: world.clock.now, depth: 1 },
+      { node: 'node-b', nodePool: 'default', at: world.clock.now, failures: 1 },
+    ];
+    putNode('b', [2]);
+    await find({ memory });
+    const movedTo = new Set(['node-a']);
+    expect(asked).toMatchObject([{ leastSplitShare: 0.2, leastAgainShare: 0.15, disruptionWeight: 0.05, movedTo }]);
   });
 
   test('the search rests until something changes, or for five minutes', async () => {

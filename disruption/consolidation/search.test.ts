@@ -301,6 +301,24 @@ describe('replacements', () => {
     expect(gone(run(world, { disruptionWeight }))).toEqual([expected]);
   });
 
+  test('what moves put pods on lately is replaced for much of an average node alone, and deleted as ever', () => {
+    // 0.4 for 0.2 saves 0.2; the two nodes cost 0.6 on average.
+    const tight = type('tight', 8, 32, od(0.4));
+    const full = { annotations: { [annotations.doNotDisrupt]: 'true' } };
+    const world = (cpus: number): World => ({
+      nodes: [node('n0', tight), node('n1', huge, full)],
+      pods: [pod('web-0', 'n0', 4), pod('full', 'n1', cpus)],
+      types: [large, tight, huge],
+    });
+    const again = (leastAgainShare: number, movedTo: string): Partial<ConsolidationInput> => {
+      return { leastAgainShare, movedTo: new Set([movedTo]) };
+    };
+    expect(gone(run(world(16), again(0.3, 'n0')))).toEqual(['n0']);
+    expect(gone(run(world(16), again(0.4, 'n0')))).toEqual([]);
+    expect(gone(run(world(16), again(0.4, 'n1')))).toEqual(['n0']);
+    expect(gone(run(world(12), again(0.4, 'n0')))).toEqual(['n0']);
+  });
+
   test('a replacement saves the share of the fleet that the pods it moves are worth', () => {
     // 0.2 for 0.18: a tenth for all pods.
     const leaner = type('leaner', 4, 16, od(0.18));

@@ -339,12 +339,15 @@ class Search {
     if (launches.length === 0) return disruption;
     const isNew = candidates.some((node) => this.launched.has(node));
     const share = priceOf(candidates) * (isNew ? secondShare : leastShare(launches.length, candidates.length));
-    return Math.max(share, disruption, launches.length > candidates.length ? this.leastOfSplits() : 0);
+    const { leastSplitShare = 0, leastAgainShare = 0, movedTo } = this.input;
+    const splits = launches.length > candidates.length ? leastSplitShare : 0;
+    const again = candidates.some(({ name }) => movedTo?.has(name)) ? leastAgainShare : 0;
+    return Math.max(share, disruption, Math.max(splits, again) * this.averagePrice());
   }
 
-  private leastOfSplits(): number {
-    const { leastSplitShare = 0 } = this.input;
-    return (leastSplitShare * this.price) / Math.max(1, this.counted().length);
+  /** What a node of the fleet costs, dollars per hour. */
+  private averagePrice(): number {
+    return this.price / Math.max(1, this.counted().length);
   }
 
   private isTooLittle(candidates: readonly FleetNode[], saving: number, least: number): boolean {

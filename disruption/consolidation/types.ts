@@ -18,6 +18,10 @@ export interface ConsolidationInput extends PackingInput {
    * come of small savings, and are consolidated again.
    */
   readonly leastSplitShare?: number;
+  /** Names of nodes that pods were moved to lately: they do not move again for little; absent means none. */
+  readonly movedTo?: ReadonlySet<string>;
+  /** What replacing nodes of `movedTo` must save at least, as a share of what a node of the fleet costs on average; absent means nothing. */
+  readonly leastAgainShare?: number;
   /**
    * What moving every pod of the fleet once is worth, as a share of what the fleet costs: whatever moves pods must save its part
    * of that, and of plans that save about the same the one that moves less is taken. Absent means nothing.
