@@ -5,7 +5,7 @@ import { canonicalText, type Requirements } from '../requirements/requirements.j
 import { satisfies, type KeySpace } from './key-space.js';
 import { portsFree, type Offers } from './offers.js';
 import type { HostPort } from './pod-key.js';
-import type { Row, TypeRun, Universe } from './universe.js';
+import type { Profile, Row, TypeRun, Universe } from './universe.js';
 
 /** An instance type as claims with certain requirements may launch it. */
 export interface Launchable {
@@ -66,29 +66,31 @@ export class Launchables {
   private build(
     space: KeySpace,
     joint: Requirements,
-    like: Row,
+    { profile: { pool, reservation, values } }: Row,
     { alike, ports }: LaunchOptions,
   ): readonly Launchable[] {
-    const { pool, reservation, values } = like.profile;
     const isOpen = openRows(space, joint);
     const { profiles, rows, typeRuns, rank } = this.universe;
-    const isLike = profiles.map(
+    const like = profiles.filter(
       (profile) =>
         profile.pool === pool &&
         profile.reservation === reservation &&
+        isOpen.profile(profile) &&
         alike.every((key) => space.likeness(key, profile.values[key]) === space.likeness(key, values[key])),
     );
-    const isTaken = profiles.map((profile, i) => isLike[i]! && !portsFree(this.offers.of(profile), ports));
+    const taken = new Set(like.filter((profile) => !portsFree(this.offers.of(profile), ports)));
+    const open = inOrder(like);
     const { found } = this;
     const list: Launchable[] = [];
+    let next = 0;
     for (const run of typeRuns[pool.index]!) {
       found.length = 0;
       let runsFree = true;
-      for (let index = run.from; index < run.to; index++) {
-        const row = rows[index]!;
-        if (!isLike[row.profile.index] || !isOpen(row)) continue;
-        found.push(index);
-        if (isTaken[row.profile.index]) runsFree = false;
+      for (; next < open.length && open[next]! < run.to; next++) {
+        const row = rows[open[next]!]!;
+        if (!isOpen.row(row)) continue;
+        found.push(row.index);
+        if (taken.has(row.profile)) runsFree = false;
       }
       if (found.length > 0 && runsFree) list.push(this.launchable(run));
     }
@@ -143,7 +145,10 @@ function isSame<T>(a: readonly T[], b: readonly T[]): boolean {
  * Tells the rows that requirements leave open. Profiles tell zones and capacity types apart only where some pod does, so these are
  * looked up row by row.
  */
-export function openRows(space: KeySpace, requirements: Requirements): (row: Row) => boolean {
+export function openRows(
+  space: KeySpace,
+  requirements: Requirements,
+): { readonly profile: (profile: Profile) => boolean; readonly row: (row: Row) => boolean } {
   const others = new Map(requirements);
   others.delete(labels.zone);
   others.delete(labels.capacityType);
@@ -151,8 +156,18 @@ export function openRows(space: KeySpace, requirements: Requirements): (row: Row
   const ofCapacityType = valueTest(requirements.get(labels.capacityType));
   const constraint = space.probe(others);
   const known: (boolean | undefined)[] = [];
-  return ({ profile, zone, capacityType }) =>
-    (known[profile.index] ??= satisfies(constraint, profile.values)) && inZone(zone) && ofCapacityType(capacityType);
+  const isOpen = ({ index, values }: Profile): boolean => (known[index] ??= satisfies(constraint, values));
+  return {
+    profile: isOpen,
+    row: ({ profile, zone, capacityType }) => isOpen(profile) && inZone(zone) && ofCapacityType(capacityType),
+  };
+}
+
+/** The rows of some profiles, ascending. */
+function inOrder(profiles: readonly Profile[]): ArrayLike<number> {
+  const [only] = profiles;
+  if (profiles.length === 1) return only!.rows;
+  return Int32Array.from(profiles.flatMap(({ rows }) => rows)).sort();
 }
 
 /** Whether a value is allowed, each looked at once. */

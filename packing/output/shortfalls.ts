@@ -1,11 +1,13 @@
+import type { InstanceType } from '../../core/instance-type.js';
 import { formatResource } from '../../core/quantities.js';
 import { compareText } from '../compare.js';
 import type { Compiled } from '../compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import { valuesOf, varietiesOf } from '../compile/min-values.js';
 import { requiredTerms } from '../compile/node-terms.js';
+import { holdsOne } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
-import type { Profile, Row } from '../compile/universe.js';
+import type { Profile } from '../compile/universe.js';
 import { typeUse, type PoolLimit } from '../place/pool-limit.js';
 import { impossibleKey } from '../requirements/requirements.js';
 import type { Cause } from '../types.js';
@@ -42,7 +44,9 @@ export function varietyShortfall(
 ): Cause | undefined {
   const varieties = varietiesOf(pool.requirements);
   if (varieties.length === 0) return undefined;
-  const types = new Set(rowsHolding(compiled, profiles, demand).map(({ type }) => type));
+  const { universe, offers } = compiled;
+  const rows = profiles.flatMap((profile) => profile.rows.map((index) => universe.rows[index]!));
+  const types = new Set(rows.filter((row) => offers.holds(row, demand)).map(({ type }) => type));
   if (types.size === 0) return undefined;
   for (const variety of varieties) {
     const { size } = new Set([...types].flatMap((type) => valuesOf(type, variety)));
@@ -60,10 +64,10 @@ export function limitShortfall(
   profiles: readonly Profile[],
   demand: Float64Array,
 ): Cause | undefined {
-  const rows = rowsHolding(compiled, profiles, demand);
+  const holding = profiles.filter((profile) => holdsOne(compiled.offers.of(profile), demand));
   const spent = limits.filter(({ reservation, remaining }) => reservation !== undefined && remaining < 1);
-  const reservations = [...new Set(rows.map(({ profile }) => profile.reservation))];
-  if (rows.length > 0 && reservations.every((id) => spent.some(({ reservation }) => reservation === id))) {
+  const reservations = [...new Set(holding.map(({ reservation }) => reservation))];
+  if (holding.length > 0 && reservations.every((id) => spent.some(({ reservation }) => reservation === id))) {
     const subject = reservations.join(', ');
     return { reason: 'Offerings', subject, message: `capacity reservation ${subject} has no instance left` };
   }
@@ -71,8 +75,9 @@ export function limitShortfall(
   const own = limits.filter((limit) => limit.pool === pool);
   if (own.length === 0) return undefined;
   const message = 'the limits of the NodePool leave no room for another node';
+  const types = typesWorthBuying(compiled, holding, demand);
   for (const limit of own) {
-    const least = rows.reduce((smallest, { type }) => Math.min(smallest, typeUse(limit, type)), Infinity);
+    const least = types.reduce((smallest, type) => Math.min(smallest, typeUse(limit, type)), Infinity);
     if (least <= limit.remaining || least === Infinity) continue;
     const { resource } = limit;
     const text = (amount: number): string => formatResource(resource, Math.max(0, amount));
@@ -85,9 +90,14 @@ export function limitShortfall(
   return { reason: 'Limits', message };
 }
 
-/** Ways to launch a node that holds as much, minValues apart. */
-function rowsHolding({ universe, offers }: Compiled, profiles: readonly Profile[], demand: Float64Array): Row[] {
-  return profiles.flatMap(({ rows }) =>
-    rows.map((index) => universe.rows[index]!).filter((row) => offers.holds(row, demand)),
-  );
+/** Types that hold as much, one of each size at least. */
+function typesWorthBuying({ universe, offers }: Compiled, profiles: readonly Profile[], demand: Float64Array) {
+  const types = new Set<InstanceType>();
+  for (const profile of profiles) {
+    const { rows, capacity } = offers.of(profile);
+    rows.forEach((row, i) => {
+      if (demand.every((wanted, d) => wanted <= capacity[i * demand.length + d]!)) types.add(universe.rows[row]!.type);
+    });
+  }
+  return [...types];
 }

@@ -62,7 +62,7 @@ export class Launches {
     nodePool,
     requirements,
   }: Pick<PlannedClaim, 'nodePool' | 'requirements'>): (type: string) => Row[] {
-    const isOpen = openRows(this.compiled.space, readRequirements(requirements));
+    const { row: isOpen } = openRows(this.compiled.space, readRequirements(requirements));
     const byType = this.rowsOf.get(nodePool);
     return (type) => (byType?.get(type) ?? []).filter(isOpen);
   }
