@@ -51,14 +51,19 @@ function rulesOf(random: Random, app: string, apps: readonly string[]): Rules {
   };
 }
 
-const spreadOf = (random: Random, labelSelector: LabelSelector): TopologySpreadConstraint => ({
-  maxSkew: random.int(1, 3),
-  topologyKey: random.pick([zoneKey, zoneKey, hostnameKey, capacityTypeKey, archKey]),
-  whenUnsatisfiable: random.chance(0.85) ? 'DoNotSchedule' : 'ScheduleAnyway',
-  labelSelector,
-  ...(random.chance(0.15) && { nodeAffinityPolicy: 'Ignore' as const }),
-  ...(random.chance(0.15) && { minDomains: random.int(1, 3) }),
-});
+function spreadOf(random: Random, labelSelector: LabelSelector): TopologySpreadConstraint {
+  const { minDomains, ...spread } = {
+    maxSkew: random.int(1, 3),
+    topologyKey: random.pick([zoneKey, zoneKey, hostnameKey, capacityTypeKey, archKey]),
+    whenUnsatisfiable: random.chance(0.85) ? ('DoNotSchedule' as const) : ('ScheduleAnyway' as const),
+    labelSelector,
+    ...(random.chance(0.15) && { nodeAffinityPolicy: 'Ignore' as const }),
+    minDomains: random.chance(0.15) ? random.int(1, 3) : undefined,
+  };
+  // The API server takes it for required spread alone.
+  const isRequired = spread.whenUnsatisfiable === 'DoNotSchedule';
+  return { ...spread, ...(isRequired && minDomains !== undefined && { minDomains }) };
+}
 
 /** Up to three of the apps, those given among them. */
 function several(random: Random, apps: readonly string[], given: readonly string[]): string[] {
