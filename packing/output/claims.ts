@@ -366,7 +366,20 @@ function settleAnew(
   }
   for (const [key, minValues] of short) requirements.set(key, { ...requirements.get(key)!, minValues });
   requirements.delete(labels.instanceType);
+  boundByValues(requirements);
   return { written: writeRequirements(requirements), chosen };
+}
+
+/**
+ * The API server refuses minValues beyond the values of an In (section 1.2): where the pods' rules decide the zone, say, the
+ * claim is for that zone, however many the pool would choose from.
+ */
+function boundByValues(requirements: Map<string, Requirement>): void {
+  for (const [key, requirement] of requirements) {
+    const { minValues, values } = requirement;
+    if (minValues === undefined || operatorOf(requirement) !== 'In' || minValues <= values.length) continue;
+    requirements.set(key, { ...requirement, minValues: values.length });
+  }
 }
 
 function narrowTo(requirements: Map<string, Requirement>, key: string, values: readonly string[]): void {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { DaemonSet, NodeSelectorTerm } from '../../api/kubernetes.js';
+import type { DaemonSet, NodeSelectorTerm, Pod } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import {
   instanceType,
@@ -282,6 +282,29 @@ describe('minValues', () => {
   );
   const wanting = (minValues: number) =>
     pool('default', { requirements: [{ key: 'example.com/family', operator: 'Exists', minValues }] });
+
+  test('a claim whose zone the pods decide asks for no more zones than it names: the API server would refuse it', () => {
+    const zones = ['zone-a', 'zone-b', 'zone-c'];
+    const nodePools = [
+      pool('default', { requirements: [{ key: labels.zone, operator: 'In', values: zones, minValues: 2 }] }),
+    ];
+    const spread = {
+      maxSkew: 1,
+      topologyKey: labels.zone,
+      whenUnsatisfiable: 'DoNotSchedule' as const,
+      labelSelector: { matchLabels: { app: 'x' } },
+    };
+    const zoned = podsOf(3, 'zoned', { labels: { app: 'x' }, topologySpreadConstraints: [spread] });
+    const types = [instanceType('one', { cpu: 4, zones })];
+    const zoneOf = (pods: readonly Pod[]) =>
+      plan(packingInput({ pods, nodePools }, { types })).newNodeClaims.map(({ requirements }) =>
+        requirements.find(({ key }) => key === labels.zone),
+      );
+    const found = zoneOf(zoned);
+    expect(found.map((each) => each!.values![0]).sort()).toEqual(zones);
+    expect(found.map((each) => each!.minValues)).toEqual([1, 1, 1]);
+    expect(zoneOf([pod('anywhere')])).toEqual([expect.objectContaining({ values: zones, minValues: 2 })]);
+  });
 
   test('38: four families of five fail when strict and launch, marked, at best effort', () => {
     const objects = { pods: [pod('p')], nodePools: [wanting(5)] };
