@@ -2,12 +2,11 @@ import type { Pod } from '../../api/kubernetes.js';
 import { isBufferPod } from '../compile/buffers.js';
 import type { PodClass } from '../compile/classes.js';
 import { wantsCompany } from '../compile/ladder.js';
-import { selectsOwn } from '../place/host-rules.js';
 import type { Landed, NodeState } from '../place/node-states.js';
 import type { Group } from '../topology/groups.js';
 import { wants, type Rules } from '../topology/rules.js';
 import type { Board, Draft, Taste } from './board.js';
-import { Circles, type Stay } from './circles.js';
+import { RuleCheck, type Broken } from './rule-check.js';
 
 /** A pod that is to be placed, and the last rung that it may fall to. */
 export interface Loose {
@@ -47,14 +46,6 @@ interface Score {
   readonly nodes: number;
 }
 
-/** Rules that do not hold as counts are. */
-interface Broken {
-  /** With the least count of each; affinity has none. */
-  readonly wrong: ReadonlyMap<string, number>;
-  /** They hold if pods come one after the other: those who have the rule before those whom it selects besides. */
-  readonly inTurn: ReadonlySet<string>;
-}
-
 /** Pods of a class with nothing preferred any more. */
 interface Standing {
   readonly podClass: PodClass;
@@ -79,7 +70,7 @@ export class Search {
   private brokenBefore: Broken | undefined;
   /** How often pods of the class were left out; they go first. */
   private readonly complaints = new Map<PodClass, number>();
-  private readonly circles: Circles;
+  private readonly rules: RuleCheck;
   /** Pods whose spread counts others that do not have it. */
   private readonly countOthers: ReadonlySet<PodClass>;
 
@@ -93,7 +84,10 @@ export class Search {
       const { shape } = podClass;
       return { podClass, rules: book.of(shape, compiled.ladders[shape.index]!.at(-1)!) };
     });
-    this.circles = new Circles(required.map(({ rules }) => rules));
+    this.rules = new RuleCheck(
+      board,
+      required.map(({ rules }) => rules),
+    );
     this.countOthers = countingOthers(required);
   }
 
@@ -134,7 +128,7 @@ export class Search {
   /** Takes the guests off the host one by one until pods left out come in; whether fewer are out in the end. */
   private makeRoomOn(host: Draft | NodeState, guests: readonly Guest[]): boolean {
     const { board } = this;
-    this.brokenBefore ??= this.broken();
+    this.brokenBefore ??= this.rules.broken();
     const out: Loose[] = [];
     let waiting = this.smallestFirst(this.left);
     board.work += waiting.length;
@@ -248,7 +242,7 @@ export class Search {
 
   private swap(own: Guest, from: Draft, other: Guest, into: Draft): boolean {
     const { board } = this;
-    this.brokenBefore ??= this.broken();
+    this.brokenBefore ??= this.rules.broken();
     const isDone = own.take() && other.take() && this.putOn(into, own.loose) && this.putOn(from, other.loose);
     if (isDone) return this.accept(this.left);
     board.undo();
@@ -279,7 +273,7 @@ export class Search {
 
   private joinInto(into: Draft, from: Draft): boolean {
     const { board } = this;
-    this.brokenBefore ??= this.broken();
+    this.brokenBefore ??= this.rules.broken();
     const members = from.members.map(({ podClass, rung, pods }) => ({ podClass, rung, pods: [...pods] }));
     board.remove(from);
     for (const { podClass, rung, pods } of members) {
@@ -366,7 +360,7 @@ export class Search {
   /** Takes the drafts, and the pods on these nodes, away and places all that and what is left out anew. Gives those left out. */
   private replace({ drafts = [], nodes = [] }: Area, taste: Taste, mixed: boolean): Loose[] {
     const { board } = this;
-    this.brokenBefore ??= this.broken();
+    this.brokenBefore ??= this.rules.broken();
     const loose = [...this.left];
     for (const draft of [...drafts]) {
       for (const { podClass, pods, rung } of draft.members) {
@@ -388,7 +382,7 @@ export class Search {
   private accept(left: Loose[]): boolean {
     const { board, brokenBefore } = this;
     const score = this.scoreOf(left);
-    if (!isBetter(score, this.score) || this.breaksMore(brokenBefore!, isFuller(score, this.score))) {
+    if (!isBetter(score, this.score) || this.rules.breaksMore(brokenBefore!, isFuller(score, this.score))) {
       board.undo();
       return false;
     }
@@ -424,69 +418,6 @@ export class Search {
     const buffers = left.filter(({ podClass }) => isBufferPod(podClass.shape.exemplar)).length;
     const { drafts } = this.board;
     return { left: left.length - buffers, buffers, price: this.board.price(), nodes: drafts.length };
-  }
-
-  /** Spread and affinity that do not hold as counts are now, with the least count of each. */
-  private broken(): Broken {
-    const { ledger } = this.board.context;
-    const wrong = new Map<string, number>();
-    const inTurn = new Set<string>();
-    const look = (group: Group, own: boolean, domain: string | undefined): void => {
-      if (domain === undefined) return;
-      const text = `${group.index} ${domain}`;
-      if (group.kind === 'affinity' && !ledger.hasCompany(group, domain)) {
-        if (ledger.mayBegin(group, domain)) inTurn.add(text);
-        else wrong.set(text, -1);
-      }
-      if (group.kind === 'spread' && own && ledger.count(group, domain) - ledger.least(group) > group.maxSkew) {
-        if (ledger.keepsSkewInTurn(group, domain)) inTurn.add(text);
-        else wrong.set(text, ledger.least(group));
-      }
-    };
-    const seen = new Set<string>();
-    const stays: Stay[] = [];
-    this.eachStay((rules, domainOf, pods) => {
-      if (this.circles.any) stays.push({ rules, domainOf, pods });
-      for (const group of [...rules.spread, ...rules.affinity, ...rules.hostAffinity]) {
-        const domain = domainOf(group);
-        const own = selectsOwn(rules, group);
-        const text = `${group.index} ${own} ${domain ?? ''}`;
-        if (seen.has(text)) continue;
-        seen.add(text);
-        look(group, own, domain);
-      }
-    });
-    for (const { group, domain } of this.circles.stuck(stays, ledger)) {
-      wrong.set(`${group.index} ${domain ?? ''} in a circle`, -1);
-    }
-    return { wrong, inTurn };
-  }
-
-  /** Pods of the pass with rules about others, on nodes to launch and on those that exist. */
-  private eachStay(visit: (rules: Rules, domainOf: Stay['domainOf'], pods: number) => void): void {
-    const { nodes, compiled } = this.board.context;
-    const at =
-      (host: string, values: readonly (string | undefined)[]): Stay['domainOf'] =>
-      (group) =>
-        group.hostname ? host : values[compiled.space.find(group.key)!];
-    for (const { host, profiles, members } of this.board.drafts) {
-      const domainOf = at(host, profiles[0]!.values);
-      for (const { rules, pods } of members) visit(rules, domainOf, pods.length);
-    }
-    for (const { host, kind, ruled = [] } of nodes) {
-      const domainOf = at(host, kind.values);
-      for (const { rules } of ruled) visit(rules, domainOf, 1);
-    }
-  }
-
-  /** Whether something does not hold that held before, or holds less; what holds in turn is worth it where fewer pods are left out. */
-  private breaksMore(before: Broken, isWorthIt: boolean): boolean {
-    const { wrong, inTurn } = this.broken();
-    for (const [text, least] of wrong) {
-      const known = before.wrong.get(text);
-      if (known === undefined || known < 0 || least < known) return true;
-    }
-    return !isWorthIt && [...inTurn].some((text) => !before.inTurn.has(text) && !before.wrong.has(text));
   }
 
   /** Xorshift: the same numbers for the same problem. */

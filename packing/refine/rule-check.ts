@@ -1,0 +1,89 @@
+import { selectsOwn } from '../place/host-rules.js';
+import type { Group } from '../topology/groups.js';
+import type { Rules } from '../topology/rules.js';
+import type { Board } from './board.js';
+import { Circles, type Stay } from './circles.js';
+
+/** Rules that do not hold as counts are. */
+export interface Broken {
+  /** With the least count of each; affinity has none. */
+  readonly wrong: ReadonlyMap<string, number>;
+  /** They hold if pods come one after the other: those who have the rule before those whom it selects besides. */
+  readonly inTurn: ReadonlySet<string>;
+}
+
+/** Which topology rules do not hold for the pods that are placed: others may have come or gone since each was let in. */
+export class RuleCheck {
+  private readonly circles: Circles;
+
+  /** @param required the rules of every kind of pod with nothing preferred any more */
+  constructor(
+    private readonly board: Board,
+    required: readonly Rules[],
+  ) {
+    this.circles = new Circles(required);
+  }
+
+  /** Spread and affinity that do not hold as counts are now, with the least count of each. */
+  broken(): Broken {
+    const { ledger } = this.board.context;
+    const wrong = new Map<string, number>();
+    const inTurn = new Set<string>();
+    const look = (group: Group, own: boolean, domain: string | undefined): void => {
+      if (domain === undefined) return;
+      const text = `${group.index} ${domain}`;
+      if (group.kind === 'affinity' && !ledger.hasCompany(group, domain)) {
+        if (ledger.mayBegin(group, domain)) inTurn.add(text);
+        else wrong.set(text, -1);
+      }
+      if (group.kind === 'spread' && own && ledger.count(group, domain) - ledger.least(group) > group.maxSkew) {
+        if (ledger.keepsSkewInTurn(group, domain)) inTurn.add(text);
+        else wrong.set(text, ledger.least(group));
+      }
+    };
+    const seen = new Set<string>();
+    const stays: Stay[] = [];
+    this.eachStay((rules, domainOf, pods) => {
+      if (this.circles.any) stays.push({ rules, domainOf, pods });
+      for (const group of [...rules.spread, ...rules.affinity, ...rules.hostAffinity]) {
+        const domain = domainOf(group);
+        const own = selectsOwn(rules, group);
+        const text = `${group.index} ${own} ${domain ?? ''}`;
+        if (seen.has(text)) continue;
+        seen.add(text);
+        look(group, own, domain);
+      }
+    });
+    for (const { group, domain } of this.circles.stuck(stays, ledger)) {
+      wrong.set(`${group.index} ${domain ?? ''} in a circle`, -1);
+    }
+    return { wrong, inTurn };
+  }
+
+  /** Pods of the pass with rules about others, on nodes to launch and on those that exist. */
+  private eachStay(visit: (rules: Rules, domainOf: Stay['domainOf'], pods: number) => void): void {
+    const { nodes, compiled } = this.board.context;
+    const at =
+      (host: string, values: readonly (string | undefined)[]): Stay['domainOf'] =>
+      (group) =>
+        group.hostname ? host : values[compiled.space.find(group.key)!];
+    for (const { host, profiles, members } of this.board.drafts) {
+      const domainOf = at(host, profiles[0]!.values);
+      for (const { rules, pods } of members) visit(rules, domainOf, pods.length);
+    }
+    for (const { host, kind, ruled = [] } of nodes) {
+      const domainOf = at(host, kind.values);
+      for (const { rules } of ruled) visit(rules, domainOf, 1);
+    }
+  }
+
+  /** Whether something does not hold that held before, or holds less; what holds in turn is worth it where fewer pods are left out. */
+  breaksMore(before: Broken, isWorthIt: boolean): boolean {
+    const { wrong, inTurn } = this.broken();
+    for (const [text, least] of wrong) {
+      const known = before.wrong.get(text);
+      if (known === undefined || known < 0 || least < known) return true;
+    }
+    return !isWorthIt && [...inTurn].some((text) => !before.inTurn.has(text) && !before.wrong.has(text));
+  }
+}
