@@ -14,6 +14,8 @@ const stalledMs = 10_000;
 export class Clock {
   private waiting = 0;
   private looking: Promise<void> | undefined;
+  private wake: (() => void) | undefined;
+  private isStopped = false;
   private readonly service: TestService;
 
   /** @param isAtRest whether no task of any workflow is in flight, on either side */
@@ -29,7 +31,7 @@ export class Clock {
   /** Lets time be skipped until the promise is settled, as the one who made it asked of the server. */
   async skipping<T>(result: Promise<T>): Promise<T> {
     this.waiting++;
-    this.looking ??= this.look().finally(() => (this.looking = undefined));
+    if (!this.isStopped) this.looking ??= this.look().finally(() => (this.looking = undefined));
     try {
       return await result;
     } finally {
@@ -37,11 +39,18 @@ export class Clock {
     }
   }
 
+  /** Looks no more: the client throws where nobody catches it when the server goes away amid a call. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    this.wake?.();
+    await this.looking;
+  }
+
   private async look(): Promise<void> {
     let since = Date.now();
     let lead = await this.lead();
-    while (this.waiting > 0) {
-      await new Promise((resolve) => setTimeout(resolve, lookEveryMs).unref());
+    while (this.waiting > 0 && !this.isStopped) {
+      await this.pause();
       const now = await this.lead();
       const isStill = now !== undefined && lead !== undefined && Math.abs(now - lead) < lookEveryMs / 2;
       lead = now;
@@ -51,6 +60,16 @@ export class Clock {
       await this.service.unlockTimeSkipping({}).catch(() => undefined);
       since = Date.now();
     }
+  }
+
+  private async pause(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, lookEveryMs).unref();
+      this.wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   /** By how much the server is ahead of the wall, milliseconds; undefined where it does not answer. */

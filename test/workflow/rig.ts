@@ -28,6 +28,7 @@ export class WorkflowRig {
   private seen: { readonly workflowId: string; readonly runId?: string }[] = [];
   private workers: { worker: Worker; running: Promise<void> }[] = [];
   private activities: Readonly<Record<string, (input: unknown) => Promise<unknown>>> = {};
+  private clock: Clock | undefined;
   /** Activities that a worker has in its hands. */
   private inHand = 0;
 
@@ -190,6 +191,7 @@ export class WorkflowRig {
   private watchClock(): void {
     const { env } = this;
     const clock = new Clock(env, async () => this.isAtRest());
+    this.clock = clock;
     const { workflow } = env.client;
     const result = workflow.result.bind(workflow);
     workflow.result = async <T>(...args: Parameters<typeof result>) => clock.skipping<T>(result(...args) as Promise<T>);
@@ -230,6 +232,7 @@ export class WorkflowRig {
   }
 
   async close(): Promise<void> {
+    await this.clock?.stop();
     await this.stopWorkers();
     await this.env.teardown();
   }
