@@ -23,8 +23,17 @@ import { untolerated } from '../checker/selectors.js';
 fc.configureGlobal({ seed: Number(process.env['STOWAGE_SEED'] ?? 20_260_101) });
 const seeds = fc.integer({ min: 1, max: 1_000_000 });
 
-/** What the checker knows of a pool for one pod: the ways to launch a node whose labels suit it, and those that hold it. */
-function waysFor(placement: Placement, pool: Pool, spec: PodSpec): { suiting: Launch[]; holding: Launch[] } {
+/** What the checker knows of a pool for one pod. */
+interface Ways {
+  /** To launch a node whose labels suit it. */
+  readonly suiting: readonly Launch[];
+  /** Of these, on no capacity reservation that the plan has used up. */
+  readonly offered: readonly Launch[];
+  /** Of the suiting ones, those that hold the pod. */
+  readonly holding: readonly Launch[];
+}
+
+function waysFor(placement: Placement, pool: Pool, spec: PodSpec): Ways {
   const name = 'a new node';
   const { requirements = [], taints = [] } = pool.spec.template.spec;
   const launches = launchesOf([...placement.typesOf(pool).values()], fixedLabels(pool, undefined, name), requirements);
@@ -34,17 +43,20 @@ function waysFor(placement: Placement, pool: Pool, spec: PodSpec): { suiting: La
     addAmounts(needs, totalRequests(daemonsOn(placement.cluster.daemonSets, labels, taints, name)));
     return Object.entries(needs).every(([resource, amount]) => amount <= (type.resources[resource] ?? 0));
   });
-  return { suiting, holding };
+  const offered = suiting.filter(({ offer }) => !isUsedUp(placement, offer));
+  return { suiting, offered, holding };
 }
 
-interface Known {
+function isUsedUp({ nodes }: Placement, { reserved }: Launch['offer']): boolean {
+  if (reserved === undefined) return false;
+  const users = nodes.filter(({ launches }) => launches.some(({ offer }) => offer.reserved?.id === reserved.id));
+  return users.length >= reserved.free;
+}
+
+interface Known extends Ways {
   readonly pool: Pool;
   readonly spec: PodSpec;
-  readonly suiting: readonly Launch[];
-  readonly holding: readonly Launch[];
 }
-
-const isSuited = ({ suiting, spec }: Known): boolean => suiting.length > 0 && hasNoRareKeys(spec);
 
 /** By reason: when it cannot be true of the pool. */
 const isWrong: Partial<Readonly<Record<Blocker['reason'], (known: Known) => boolean>>> = {
@@ -54,8 +66,8 @@ const isWrong: Partial<Readonly<Record<Blocker['reason'], (known: Known) => bool
   Resources: ({ holding }) => holding.length > 0,
   Topology: ({ holding }) => holding.length === 0,
   HostPorts: ({ holding }) => holding.length === 0,
-  Requirements: isSuited,
-  Offerings: isSuited,
+  Requirements: ({ suiting, spec }) => suiting.length > 0 && hasNoRareKeys(spec),
+  Offerings: ({ offered, spec }) => offered.length > 0 && hasNoRareKeys(spec),
 };
 
 /** Why the reason cannot be true of the pool; undefined where it can. */
@@ -86,7 +98,8 @@ function typesToldWrong(placement: Placement, pool: Pool, spec: PodSpec, groups:
   const all = placement.typesOf(pool).size;
   if (counted !== all) return [`${counted} of ${all} are counted`];
   if (!hasNoRareKeys(spec)) return [];
-  const holding = new Set(waysFor(placement, pool, spec).holding.map(({ type }) => type.name));
+  const { holding: ways, offered } = waysFor(placement, pool, spec);
+  const holding = new Set(ways.filter((way) => offered.includes(way)).map(({ type }) => type.name));
   return groups
     .filter(({ reason }) => ofTheType.has(reason))
     .flatMap(({ instanceTypes }) => instanceTypes.filter((name) => holding.has(name)));
