@@ -4,7 +4,7 @@ import { labels } from '../../api/labels.js';
 import { packingInput, pod } from '../../test/builders/packing-fixtures.js';
 import { topologyOf } from '../../test/builders/topology.js';
 import type { Group } from './groups.js';
-import type { Rules } from './rules.js';
+import { wants, type Rules } from './rules.js';
 
 const { zone, hostname } = labels;
 const rack = 'example.com/rack';
@@ -70,6 +70,42 @@ describe('the rules that a pod has', () => {
     expect(text(last.antiAffinity)).toEqual([`antiAffinity ${zone} a`]);
     for (const rules of [first, last]) expect(text(rules.keepsOff)).toEqual([`antiAffinity ${zone} a`]);
     expect(first.antiAffinity.map((group) => book.isBinding(group))).toEqual([true, false]);
+  });
+
+  test('are its preferred affinity too, while that is not dropped', () => {
+    const own = withAffinity('own', { podAffinity: { ...required(term(zone, 'a')), ...preferred(term(zone, 'b')) } });
+    const { rulesOf } = topologyOf(packingInput({ pods: [own] }));
+    expect(text(rulesOf(own).affinity)).toEqual([`affinity ${zone} a`, `affinity ${zone} b`]);
+    expect(text(rulesOf(own, -1).affinity)).toEqual([`affinity ${zone} a`]);
+  });
+
+  test('are wanted where they are affinity or spread, of a domain or of a host', () => {
+    const own = pod('own', {
+      labels: { app: 'own' },
+      topologySpreadConstraints: [spread(zone, 'own'), spread(hostname, 'own')],
+      affinity: {
+        podAffinity: required(term(zone, 'a'), term(hostname, 'a')),
+        podAntiAffinity: required(term(zone, 'b'), term(hostname, 'b')),
+      },
+    });
+    const { rulesOf } = topologyOf(packingInput({ pods: [own] }));
+    const rules = rulesOf(own);
+    for (const list of ['spread', 'hostSpread', 'affinity', 'hostAffinity'] as const) {
+      expect([list, wants(rules, rules[list][0]!)]).toEqual([list, true]);
+    }
+    expect(wants(rules, rules.antiAffinity[0]!)).toBe(false);
+  });
+
+  test('of others decide what those look at as well, where the pod does not have them itself', () => {
+    const picky = pod('picky', {
+      labels: { app: 'own', kind: 'picky' },
+      nodeSelector: { tier: 'critical' },
+      topologySpreadConstraints: [{ ...spread(zone, 'own'), nodeTaintsPolicy: 'Honor' }],
+    });
+    const plain = pod('plain', { labels: { app: 'own' } });
+    const { rulesOf } = topologyOf(packingInput({ pods: [picky, plain] }));
+    expect(rulesOf(picky).keys).toEqual([zone]);
+    expect(rulesOf(plain).keys).toEqual([labels.nodePool, 'tier', zone].sort());
   });
 
   test('keep others off by anti-affinity alone', () => {
