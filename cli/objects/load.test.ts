@@ -184,7 +184,13 @@ describe('what is refused, by file, object and field', () => {
     for (const part of [path, ...parts]) expect(message).toContain(part);
   });
 
-  test('a file that is not there', () => {
+  test('a file that is not there, is a folder, or is empty', () => {
     expect(() => loadObjects([join(folder, 'nowhere.json')])).toThrow('nowhere.json: no such file');
+    expect(() => loadObjects([folder])).toThrow(`${folder}: it is a folder`);
+    expect(() => loadObjects([file('empty.json', ' \n')])).toThrow('empty.json: it is empty');
+  });
+
+  test('one object without a kind', () => {
+    expect(() => loadObjects([file('kind.json', { metadata: { name: 'x' } })])).toThrow(/kind\.json: kind: expected/);
   });
 });

@@ -77,10 +77,10 @@ export function loadObjects(files: readonly string[]): ClusterObjects {
 }
 
 function kindOf(found: FoundObject): string {
-  if (!isRecord(found.value)) throw new UsageError(`${where(found)}: expected a Kubernetes object`);
+  if (!isRecord(found.value)) throw new UsageError(`${placeOf(found)}: expected a Kubernetes object`);
   const kind = found.value['kind'];
   if (typeof kind !== 'string' || kind === '')
-    throw new UsageError(`${where(found)}: kind: expected the object's kind, found nothing`);
+    throw new UsageError(`${placeOf(found)}: kind: expected the object's kind, found nothing`);
   return kind;
 }
 
@@ -139,12 +139,17 @@ function isRepeated(object: KubernetesObject, found: FoundObject, seen: Map<stri
   }
   if (isDeepStrictEqual(earlier.value, found.value)) return true;
   throw new UsageError(
-    `${where(found)} ${nameOf(object.kind, object)}: differs from the object of that name at ${where(earlier)}`,
+    `${where(found)} ${nameOf(object.kind, object)}: differs from the object of that name at ${placeOf(earlier)}`,
   );
 }
 
 function where({ file, place }: FoundObject): string {
   return place === '' ? `${file}:` : `${file}: ${place}`;
+}
+
+/** The same for the end of a sentence. */
+function placeOf({ file, place }: FoundObject): string {
+  return place === '' ? file : `${file}: ${place}`;
 }
 
 function nameOf(kind: string, object: unknown): string {

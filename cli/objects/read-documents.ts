@@ -16,6 +16,8 @@ export interface FoundObject {
  */
 export function readObjects(file: string): FoundObject[] {
   const text = readText(file);
+  // What a command that failed has left: an empty cluster is an empty List.
+  if (text.trim() === '') throw new UsageError(`${file}: it is empty, expected Kubernetes objects`);
   const documents =
     text.trimStart().startsWith('{') || text.trimStart().startsWith('[')
       ? [parseJson(text, file)]
@@ -23,13 +25,19 @@ export function readObjects(file: string): FoundObject[] {
   return documents.flatMap((document, i) => unpack(document, file, documents.length > 1 ? `document ${i + 1}` : ''));
 }
 
+const unreadable: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file',
+  EISDIR: 'it is a folder, expected a file',
+  EACCES: 'it may not be read',
+};
+
 /** The text of a file, or of the standard input for `-`. Throws `UsageError` naming the file. */
 export function readText(file: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    throw new UsageError(`${file}: ${code === 'ENOENT' ? 'no such file' : (error as Error).message}`);
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    throw new UsageError(`${file}: ${unreadable[code] ?? message}`);
   }
 }
 
