@@ -2,10 +2,12 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { KubernetesObject } from '../api/kubernetes.js';
 import { offering } from '../bench/generate/catalogues.js';
 import { generate } from '../bench/generate/index.js';
 import { nodePool, pod, requestsOf, runningNode } from '../bench/generate/objects.js';
 import { nodeLabels } from '../bench/generate/realistic.js';
+import type { Consolidation } from '../disruption/consolidation/types.js';
 import { checkConsolidation, type ConsolidationJson } from '../test/checker/consolidation.js';
 import type { CatalogueEntry } from '../test/checker/types.js';
 import { consolidateOffline, type ConsolidateOptions } from './consolidate.js';
@@ -50,6 +52,61 @@ describe('stowage consolidate', () => {
     writeFileSync(file, JSON.stringify({ kind: 'List', apiVersion: 'v1', items: bare }));
     const again = JSON.parse(consolidateOffline({ ...options, objects: [file] })) as ConsolidationJson;
     expect(again.commands).toEqual(printed.commands);
+  });
+
+  /** What comes of the objects when each is changed so, and what is warned of. */
+  function changed(change: (object: KubernetesObject) => KubernetesObject | undefined, more: object[] = []) {
+    const items = [...made.objects.flatMap((object) => change(structuredClone(object)) ?? []), ...more];
+    const file = join(folder, 'changed.json');
+    writeFileSync(file, JSON.stringify({ kind: 'List', apiVersion: 'v1', items }));
+    const warnings: string[] = [];
+    const text = consolidateOffline({ ...options, objects: [file] }, (line) => warnings.push(line));
+    return { result: JSON.parse(text) as ConsolidationJson & Pick<Consolidation, 'held'>, warnings };
+  }
+  const withBudgets = (budgets: object[]) => (object: KubernetesObject) =>
+    object.kind === 'NodePool' ? { ...object, ...nodePool('default', { disruption: { budgets } }) } : object;
+
+  test('nodes have their price although their NodePool is not among the objects', () => {
+    const { result } = changed((object) => (object.kind === 'NodePool' ? undefined : object));
+    expect(result.priceBefore).toBe(printed.priceBefore);
+    expect(result.priceAfter).toBe(printed.priceBefore);
+  });
+
+  test('says that budgets keep every node, and which can have no effect', () => {
+    const closed = changed(withBudgets([{ nodes: '0' }]));
+    expect(closed.result.commands).toEqual([]);
+    expect(closed.result.held).toHaveLength(12);
+    expect(closed.result.held[0]?.why).toContain('lets none go now');
+    expect(closed.warnings).toEqual([]);
+    const never = changed(withBudgets([{ nodes: '1', schedule: '0 9 31 2 *', duration: '1h' }]));
+    expect(never.warnings).toEqual([
+      expect.stringMatching(/^NodePool default: spec.disruption.budgets\[0\].schedule: /),
+    ]);
+  });
+
+  test('a DisruptionPolicy says what moves must save, and when', () => {
+    const policy = (spec: object) => [
+      { apiVersion: 'stowage.dev/v1alpha1', kind: 'DisruptionPolicy', metadata: { name: 'p' }, spec },
+    ];
+    const dear = changed((object) => object, policy({ savings: { minimumDollarsPerHour: '1000' } }));
+    expect(dear.result.commands.every(({ method }) => method === 'empty')).toBe(true);
+    const window = { name: 'leap', schedule: '0 0 29 2 *', duration: '1m' };
+    const shut = changed((object) => object, policy({ maintenanceWindows: [window] }));
+    expect(shut.result.commands).toEqual([]);
+    const broken = changed((object) => object, policy({ maintenanceWindows: [{ ...window, schedule: '0 0 31 2 *' }] }));
+    expect(broken.warnings).toEqual([
+      expect.stringMatching(/^DisruptionPolicy p: spec.maintenanceWindows\[0\].schedule: /),
+    ]);
+  });
+
+  test('warns of a node that is called as a replacement is', () => {
+    const n = printed.commands.findIndex(({ replacements }) => replacements.length > 0);
+    const taken = printed.commands[n]!.candidates[0]!;
+    const name = `replacement-${n}-0`;
+    const rename = (object: KubernetesObject) =>
+      JSON.parse(JSON.stringify(object).replaceAll(`"${taken}"`, `"${name}"`)) as KubernetesObject;
+    expect(changed((object) => object).warnings).toEqual([]);
+    expect(changed(rename).warnings).toEqual([`Node ${name} has the name that a replacement of this plan has too`]);
   });
 
   test('shows a person the steps, and what they come to', () => {

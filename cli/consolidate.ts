@@ -1,5 +1,13 @@
 import { performance } from 'node:perf_hooks';
+import type { NodePool } from '../api/karpenter/node-pool.js';
+import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
+import { budgetProblems } from '../disruption/budget-problems.js';
 import { consolidate } from '../disruption/consolidation/search.js';
+import type { Consolidation, LeastSaving } from '../disruption/consolidation/types.js';
+import { rulingOf } from '../disruption/limits.js';
+import { policyProblems } from '../disruption/policy-problems.js';
+import { rulesOf } from '../disruption/pool-rules.js';
+import type { ClusterObjects } from '../packing/types.js';
 import { asAtRest } from './objects/complete.js';
 import { consolidationDocument } from './output/consolidation-json.js';
 import { consolidationText } from './output/consolidation-table.js';
@@ -10,14 +18,65 @@ export interface ConsolidateOptions extends Omit<PlanOptions, 'repeat'> {
   readonly spotToSpot: boolean;
 }
 
-/** `stowage consolidate` on files: the commands that would run until nothing is left to gain, as text to print. */
-export function consolidateOffline(options: ConsolidateOptions): string {
+/**
+ * `stowage consolidate` on files: the commands that would run until nothing is left to gain, as text to print. What of the
+ * objects is hardly meant as it stands is told by `warn`.
+ */
+export function consolidateOffline(options: ConsolidateOptions, warn: (line: string) => void = toStderr): string {
   const input = packingInput(options);
   const objects = asAtRest(input.objects);
   const started = performance.now();
-  const result = consolidate({ ...input, objects, spotToSpot: options.spotToSpot });
+  const result = consolidate({
+    ...input,
+    objects,
+    spotToSpot: options.spotToSpot,
+    leastSavings: leastSavingsOf(objects),
+  });
   const totalMs = performance.now() - started;
+  problemsOf(objects, input.now).forEach(warn);
+  for (const name of takenNames(result, objects))
+    warn(`Node ${name} has the name that a replacement of this plan has too`);
   return options.output === 'json'
     ? `${JSON.stringify(consolidationDocument(result, totalMs), null, 1)}\n`
     : consolidationText(result, totalMs);
+}
+
+/** What DisruptionPolicies among the objects ask a move to save. */
+function leastSavingsOf({ nodePools, disruptionPolicies = [] }: ClusterObjects): ReadonlyMap<string, LeastSaving> {
+  return new Map(
+    nodePools.flatMap((pool) => {
+      const { leastShare: share, leastDollarsPerHour: dollarsPerHour } = rulesOf(pool, disruptionPolicies);
+      return share > 0 || dollarsPerHour > 0 ? [[pool.metadata.name ?? '', { share, dollarsPerHour }] as const] : [];
+    }),
+  );
+}
+
+/** Nodes that are called as a replacement is while it comes: `moves` does not tell which of the two is meant. */
+function takenNames({ commands }: Consolidation, { nodes = [] }: ClusterObjects): readonly string[] {
+  const there = new Set(nodes.map(({ metadata }) => metadata.name ?? ''));
+  return commands.flatMap(({ candidates, replacements }, n) => {
+    const taken = replacements.map((_, i) => `replacement-${n}-${i}`).filter((name) => there.has(name));
+    for (const name of candidates) there.delete(name);
+    return taken;
+  });
+}
+
+/** What among the objects has no effect or stops everything, as conditions of a live cluster say it. */
+function problemsOf({ nodePools, disruptionPolicies = [] }: ClusterObjects, now: number): readonly string[] {
+  const ruledBy = (name: string): readonly NodePool[] =>
+    nodePools.filter((pool) => rulingOf(pool, disruptionPolicies).policy === name);
+  return [
+    ...nodePools.flatMap((pool) => budgetProblems(pool, now).map((problem) => `NodePool ${nameOf(pool)}: ${problem}`)),
+    ...disruptionPolicies.flatMap((policy) =>
+      policyProblems(policy, ruledBy(nameOf(policy)), now).map(
+        (problem) => `DisruptionPolicy ${nameOf(policy)}: ${problem}`,
+      ),
+    ),
+  ];
+}
+
+const nameOf = ({ metadata }: NodePool | DisruptionPolicy): string => metadata.name ?? '';
+
+function toStderr(line: string): void {
+  process.stderr.write(`stowage: ${line}\n`);
 }

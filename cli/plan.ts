@@ -34,9 +34,11 @@ export function planOffline(options: PlanOptions): string {
 export function packingInput(options: Omit<PlanOptions, 'output' | 'repeat'>): PackingInput {
   const catalogue = readCatalogue(options.catalogue);
   const objects = loadObjects(options.objects);
+  // Nodes have their price without any pool too.
+  const pools = objects.nodePools.length === 0 ? [''] : objects.nodePools.map(({ metadata }) => metadata.name ?? '');
   return {
     objects,
-    catalogues: new Map(objects.nodePools.map((pool) => [pool.metadata.name ?? '', catalogue])),
+    catalogues: new Map(pools.map((name) => [name, catalogue])),
     settings: {
       preferencePolicy: options.preferencePolicy,
       minValuesPolicy: options.minValuesPolicy,

@@ -1,16 +1,23 @@
-import type { BudgetReason } from '../../api/karpenter/node-pool.js';
+import type { BudgetReason, NodePool } from '../../api/karpenter/node-pool.js';
+import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import { limitNow } from '../budgets.js';
+import { limitOf } from '../limits.js';
+import { policyOf } from '../policies.js';
 import type { CountedNode, FleetNode } from './fleet.js';
 import type { ConsolidationInput } from './types.js';
 
-/** How many nodes of each NodePool one command may take (section 4.2). */
+/** How many nodes of each NodePool one command may take (section 4.2; windows and rates of its DisruptionPolicy). */
 export class Budgets {
   private readonly limits = new Map<string, (total: number) => number>();
+  private readonly now: number;
+  private readonly given: ConsolidationInput['limits'];
+  private readonly policies: readonly DisruptionPolicy[];
 
-  constructor(
-    private readonly now: number,
-    private readonly given?: ConsolidationInput['limits'],
-  ) {}
+  constructor({ now, limits, objects }: Pick<ConsolidationInput, 'now' | 'limits' | 'objects'>) {
+    this.now = now;
+    this.given = limits;
+    this.policies = objects.disruptionPolicies ?? [];
+  }
 
   /** How many more nodes may go at once, by NodePool, as the fleet is. */
   left(fleet: readonly CountedNode[], reason: BudgetReason): (node: CountedNode) => number {
@@ -46,8 +53,14 @@ export class Budgets {
     const key = `${reason} ${nodePool}`;
     let limit = this.limits.get(key);
     if (limit === undefined) {
-      this.limits.set(key, (limit = limitNow(pool?.spec.disruption.budgets, reason, this.now)));
+      this.limits.set(key, (limit = this.limitFor(pool, reason)));
     }
     return limit;
+  }
+
+  private limitFor(pool: NodePool | undefined, reason: BudgetReason): (total: number) => number {
+    const { now, policies } = this;
+    if (policyOf(pool, policies) === undefined) return limitNow(pool?.spec.disruption.budgets, reason, now);
+    return (total) => limitOf(pool, reason, { total, disrupting: 0 }, { now, policies }).allowed;
   }
 }

@@ -85,7 +85,7 @@ class Search {
     );
     this.simulation = new Simulation(input, examined);
     this.options = new LaunchOptions(this.simulation.trial.launches, input.spotToSpot === true);
-    this.budgets = new Budgets(input.now, input.limits);
+    this.budgets = new Budgets(input);
     this.price = this.fleetPrice();
   }
 
@@ -114,9 +114,18 @@ class Search {
       priceBefore,
       priceAfter: this.price,
       commands: this.commands,
-      held: this.held,
+      held: [...this.held, ...this.notLetGo()],
       rejected: this.rejections.among(this.alive()),
     };
+  }
+
+  /** Nodes that nothing but their pool's budgets keeps, whatever they are taken for. */
+  private notLetGo(): Consolidation['held'] {
+    const fleet = this.counted();
+    const [empty, underutilized] = [this.budgets.left(fleet, 'Empty'), this.budgets.left(fleet, 'Underutilized')];
+    return this.alive()
+      .filter((node) => node.removable && empty(node) === 0 && underutilized(node) === 0)
+      .map(({ name }) => ({ node: name, why: 'what bounds the disruption of its NodePool lets none go now' }));
   }
 
   take(candidates: readonly string[]): ConsolidationCommand | undefined {
