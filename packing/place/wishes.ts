@@ -2,7 +2,7 @@ import type { Compiled } from '../compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import { wantsCompany } from '../compile/ladder.js';
 import type { Group } from '../topology/groups.js';
-import { wants, type RuleBook } from '../topology/rules.js';
+import { selectingOthers, type RuleBook } from '../topology/rules.js';
 import { selectsOwn } from './host-rules.js';
 
 /** Whom pods want to be near: required and preferred pod affinity. */
@@ -30,11 +30,8 @@ export class Wishes {
   }
 
   private mixedGroups(): Set<Group> {
-    const mixed = new Set<Group>();
-    for (const { shape } of this.compiled.queue) {
-      const rules = this.book.of(shape, this.compiled.ladders[shape.index]!.at(-1)!);
-      for (const group of rules.matched) if (group.kind === 'affinity' && !wants(rules, group)) mixed.add(group);
-    }
-    return mixed;
+    const { queue, ladders } = this.compiled;
+    const required = queue.map(({ shape }) => this.book.of(shape, ladders[shape.index]!.at(-1)!));
+    return selectingOthers('affinity', required);
   }
 }

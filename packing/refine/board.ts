@@ -46,7 +46,7 @@ export interface DraftMember {
 }
 
 /** Pods of a class as they stand on one rung. */
-interface Standing {
+export interface Standing {
   readonly podClass: PodClass;
   readonly level: Level;
   readonly rung: number;

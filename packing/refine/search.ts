@@ -4,8 +4,8 @@ import type { PodClass } from '../compile/classes.js';
 import { wantsCompany } from '../compile/ladder.js';
 import type { Landed, NodeState } from '../place/node-states.js';
 import type { Group } from '../topology/groups.js';
-import { wants, type Rules } from '../topology/rules.js';
-import type { Board, Draft, Taste } from './board.js';
+import { selectingOthers } from '../topology/rules.js';
+import type { Board, Draft, Standing, Taste } from './board.js';
 import { RuleCheck, type Broken } from './rule-check.js';
 
 /** A pod that is to be placed, and the last rung that it may fall to. */
@@ -46,12 +46,6 @@ interface Score {
   readonly nodes: number;
 }
 
-/** Pods of a class with nothing preferred any more. */
-interface Standing {
-  readonly podClass: PodClass;
-  readonly rules: Rules;
-}
-
 interface Effort {
   /** Rows that may be looked at. */
   readonly units: number;
@@ -79,16 +73,11 @@ export class Search {
     private left: Loose[],
   ) {
     this.score = this.scoreOf(left);
-    const { book, compiled } = board.context;
-    const required = compiled.queue.map((podClass): Standing => {
-      const { shape } = podClass;
-      return { podClass, rules: book.of(shape, compiled.ladders[shape.index]!.at(-1)!) };
-    });
-    this.rules = new RuleCheck(
-      board,
-      required.map(({ rules }) => rules),
-    );
-    this.countOthers = countingOthers(required);
+    const { queue, ladders } = board.context.compiled;
+    const standings = queue.map((podClass) => board.standing(podClass, ladders[podClass.shape.index]!.length - 1));
+    const required = standings.map(({ rules }) => rules);
+    this.rules = new RuleCheck(board, required);
+    this.countOthers = countingAny(standings, selectingOthers('spread', required));
   }
 
   /** Pods that found no place. */
@@ -431,14 +420,11 @@ export class Search {
   }
 }
 
-function countingOthers(required: readonly Standing[]): Set<PodClass> {
-  const mixed = new Set<Group>();
-  for (const { rules } of required) {
-    for (const group of rules.matched) if (group.kind === 'spread' && !wants(rules, group)) mixed.add(group);
-  }
+/** Those whose spread is one of these rules. */
+function countingAny(standings: readonly Standing[], groups: ReadonlySet<Group>): Set<PodClass> {
   const counts = ({ rules }: Standing): boolean =>
-    [...rules.spread, ...rules.hostSpread].some((group) => mixed.has(group));
-  return new Set(required.filter(counts).map(({ podClass }) => podClass));
+    [...rules.spread, ...rules.hostSpread].some((group) => groups.has(group));
+  return new Set(standings.filter(counts).map(({ podClass }) => podClass));
 }
 
 /** Drafts of equal text are the same but for their pods' names. */

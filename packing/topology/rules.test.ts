@@ -4,7 +4,7 @@ import { labels } from '../../api/labels.js';
 import { packingInput, pod } from '../../test/builders/packing-fixtures.js';
 import { topologyOf } from '../../test/builders/topology.js';
 import type { Group } from './groups.js';
-import { wants, type Rules } from './rules.js';
+import { selectingOthers, wants, type Rules } from './rules.js';
 
 const { zone, hostname } = labels;
 const rack = 'example.com/rack';
@@ -32,17 +32,18 @@ const lists = ['spread', 'affinity', 'antiAffinity', 'hostSpread', 'hostAffinity
 const sortedOut = (rules: Rules) => Object.fromEntries(lists.map((list) => [list, text(rules[list])]));
 
 describe('the rules that a pod has', () => {
+  const everyKind = pod('own', {
+    labels: { app: 'own' },
+    topologySpreadConstraints: [spread(zone, 'own'), spread(hostname, 'own')],
+    affinity: {
+      podAffinity: required(term(zone, 'a'), term(hostname, 'a')),
+      podAntiAffinity: required(term(zone, 'b'), term(hostname, 'b')),
+    },
+  });
+
   test('are told apart by kind and by reach', () => {
-    const own = pod('own', {
-      labels: { app: 'own' },
-      topologySpreadConstraints: [spread(zone, 'own'), spread(hostname, 'own')],
-      affinity: {
-        podAffinity: required(term(zone, 'a'), term(hostname, 'a')),
-        podAntiAffinity: required(term(zone, 'b'), term(hostname, 'b')),
-      },
-    });
-    const { rulesOf, book, compiled } = topologyOf(packingInput({ pods: [own] }));
-    const rules = rulesOf(own);
+    const { rulesOf, book, compiled } = topologyOf(packingInput({ pods: [everyKind] }));
+    const rules = rulesOf(everyKind);
     expect(sortedOut(rules)).toEqual({
       spread: [`spread ${zone} own`],
       affinity: [`affinity ${zone} a`],
@@ -57,7 +58,7 @@ describe('the rules that a pod has', () => {
     expect(rules.level).toBe(compiled.ladders[0]![0]);
     expect(rules.identity).toBe(book.identity(shape!));
     expect(rules.identity).toMatchObject({ namespace: 'default', labels: { app: 'own' } });
-    expect(rulesOf(own)).toBe(rules);
+    expect(rulesOf(everyKind)).toBe(rules);
   });
 
   test('are those of the rung that it stands on; only required anti-affinity keeps others off', () => {
@@ -80,16 +81,8 @@ describe('the rules that a pod has', () => {
   });
 
   test('are wanted where they are affinity or spread, of a domain or of a host', () => {
-    const own = pod('own', {
-      labels: { app: 'own' },
-      topologySpreadConstraints: [spread(zone, 'own'), spread(hostname, 'own')],
-      affinity: {
-        podAffinity: required(term(zone, 'a'), term(hostname, 'a')),
-        podAntiAffinity: required(term(zone, 'b'), term(hostname, 'b')),
-      },
-    });
-    const { rulesOf } = topologyOf(packingInput({ pods: [own] }));
-    const rules = rulesOf(own);
+    const { rulesOf } = topologyOf(packingInput({ pods: [everyKind] }));
+    const rules = rulesOf(everyKind);
     for (const list of ['spread', 'hostSpread', 'affinity', 'hostAffinity'] as const) {
       expect([list, wants(rules, rules[list][0]!)]).toEqual([list, true]);
     }
@@ -159,5 +152,33 @@ describe('the keys on which the node of a pod must be decided', () => {
     expect(book.isBinding(group!)).toBe(true);
     expect(rulesOf(loud).keys).toEqual([zone]);
     expect(text(rulesOf(loud).matched)).toEqual([`antiAffinity ${zone} loud`]);
+  });
+});
+
+describe('the rules that select pods without them', () => {
+  const plain = pod('plain', { labels: { app: 'plain' } });
+  /** Looks at pods of the app in all ways. */
+  const looker = (name: string, app: string): Pod =>
+    pod(name, {
+      labels: { app: name },
+      topologySpreadConstraints: [spread(zone, app), spread(hostname, app)],
+      affinity: {
+        podAffinity: required(term(zone, app), term(hostname, app)),
+        podAntiAffinity: required(term(zone, app)),
+      },
+    });
+  const [other, own] = [looker('other', 'plain'), looker('own', 'own')];
+  const { rulesOf } = topologyOf(packingInput({ pods: [plain, other, own] }));
+
+  test.each(['spread', 'affinity'] as const)('are those of the kind that select a pod without them: %s', (kind) => {
+    const found = selectingOthers(
+      kind,
+      [plain, other, own].map((each) => rulesOf(each)),
+    );
+    expect(text([...found])).toEqual([`${kind} ${zone} plain`, `${kind} ${hostname} plain`]);
+  });
+
+  test('are none where each pod has those that select it', () => {
+    expect(selectingOthers('spread', [rulesOf(other), rulesOf(own)])).toEqual(new Set());
   });
 });

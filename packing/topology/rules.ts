@@ -130,3 +130,12 @@ type Wishes = Pick<Rules, 'affinity' | 'hostAffinity' | 'spread' | 'hostSpread'>
 /** Whether the affinity or the spread rule is among these rules. */
 export const wants = ({ affinity, hostAffinity, spread, hostSpread }: Wishes, group: Group): boolean =>
   affinity.includes(group) || hostAffinity.includes(group) || spread.includes(group) || hostSpread.includes(group);
+
+/** Rules of the kind that select pods which do not have the rule themselves. */
+export function selectingOthers(kind: 'spread' | 'affinity', pods: readonly Rules[]): Set<Group> {
+  const found = new Set<Group>();
+  for (const rules of pods) {
+    for (const group of rules.matched) if (group.kind === kind && !wants(rules, group)) found.add(group);
+  }
+  return found;
+}
