@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { filtered, joined, mapped } from './lists.js';
+import { filtered, isSameList, joined, mapped } from './lists.js';
 
 describe('lists', () => {
   const list = [3, 1, 2];
@@ -14,5 +14,16 @@ describe('lists', () => {
   test('are new ones', () => {
     expect(filtered(list, () => true)).not.toBe(list);
     expect(joined(list)).not.toBe(list);
+  });
+
+  test.each<[string, ArrayLike<unknown>, ArrayLike<unknown>, boolean]>([
+    ['of the same entries', [1, 'a'], [1, 'a'], true],
+    ['of amounts of two kinds', [1, 2], Float64Array.of(1, 2), true],
+    ['without entries', [], [], true],
+    ['where one goes on', [1], [1, 2], false],
+    ['in another order', [1, 2], [2, 1], false],
+    ['of objects that only look alike', [{}], [{}], false],
+  ])('are told to be the same or not: %s', (_, a, b, expected) => {
+    expect([isSameList(a, b), isSameList(b, a)]).toEqual([expected, expected]);
   });
 });

@@ -33,6 +33,13 @@ export function joined<T>(...lists: readonly (readonly T[])[]): T[] {
   return all ?? [];
 }
 
+/** Whether they have the very same entries in the same order. */
+export function isSameList<T>(a: ArrayLike<T>, b: ArrayLike<T>): boolean {
+  if (a.length !== b.length) return false;
+  for (let k = 0; k < a.length; k++) if (a[k] !== b[k]) return false;
+  return true;
+}
+
 const emptied: never[] = [{} as never];
 emptied.length = 0;
 

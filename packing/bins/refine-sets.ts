@@ -1,3 +1,4 @@
+import { isSameList } from '../lists.js';
 import { members, mix, numberSets } from './bits.js';
 import type { BinProblem } from './problem.js';
 
@@ -79,7 +80,7 @@ function fits(problem: BinProblem, demand: Float64Array, offer: number): boolean
 function numberOf(fitting: Int32Array, offersOfSet: Int32Array[], byHash: Map<number, number[]>): number {
   const hash = fitting.reduce((sum, o) => mix(sum, o), fitting.length);
   const alike = byHash.get(hash) ?? [];
-  const known = alike.find((id) => offersOfSet[id]!.length === fitting.length && offersOfSet[id]!.every((o, k) => o === fitting[k])); // prettier-ignore
+  const known = alike.find((id) => isSameList(offersOfSet[id]!, fitting));
   if (known !== undefined) return known;
   const id = offersOfSet.push(fitting) - 1;
   byHash.set(hash, [...alike, id]);

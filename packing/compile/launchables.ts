@@ -1,5 +1,6 @@
 import { labels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
+import { isSameList } from '../lists.js';
 import { accepts, type Requirement } from '../requirements/requirement.js';
 import { canonicalText, type Requirements } from '../requirements/requirements.js';
 import { satisfies, type KeySpace } from './key-space.js';
@@ -130,15 +131,11 @@ export class Launchables {
     }
     const { last } = this;
     this.last = {
-      capacityTypes: isSame(last.capacityTypes, capacityTypes) ? last.capacityTypes : capacityTypes,
-      overheads: isSame(last.overheads, overheads) ? last.overheads : overheads,
+      capacityTypes: isSameList(last.capacityTypes, capacityTypes) ? last.capacityTypes : capacityTypes,
+      overheads: isSameList(last.overheads, overheads) ? last.overheads : overheads,
     };
     return { type, cheapest, capacity, ...this.last };
   }
-}
-
-function isSame<T>(a: readonly T[], b: readonly T[]): boolean {
-  return a.length === b.length && a.every((each, k) => each === b[k]);
 }
 
 /**

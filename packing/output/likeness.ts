@@ -1,4 +1,5 @@
 import { mix } from '../bins/bits.js';
+import { isSameList } from '../lists.js';
 
 /** What decides how a claim is described: everything but which pods it is for. */
 export interface Likeness {
@@ -42,14 +43,8 @@ function isLike(a: Likeness, b: Likeness): boolean {
     a.row === b.row &&
     a.capacityType === b.capacityType &&
     a.ports === b.ports &&
-    isEqual(a.usage, b.usage) &&
-    isEqual(a.constraints, b.constraints) &&
-    isEqual(a.keys, b.keys)
+    isSameList(a.usage, b.usage) &&
+    isSameList(a.constraints, b.constraints) &&
+    isSameList(a.keys, b.keys)
   );
-}
-
-function isEqual<T>(a: ArrayLike<T>, b: ArrayLike<T>): boolean {
-  if (a.length !== b.length) return false;
-  for (let k = 0; k < a.length; k++) if (a[k] !== b[k]) return false;
-  return true;
 }
