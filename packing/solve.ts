@@ -6,7 +6,7 @@ import type { Compiled } from './compiled.js';
 import { type PodClass } from './compile/classes.js';
 import type { Level } from './compile/ladder.js';
 import { varietiesOf } from './compile/min-values.js';
-import type { Profile } from './compile/universe.js';
+import { noProfiles, type Profile } from './compile/universe.js';
 import { blockersOf, sentence } from './output/blockers.js';
 import { withSpotRatios } from './output/spot-ratios.js';
 import { TypeExplainer } from './output/type-groups.js';
@@ -60,8 +60,6 @@ function buy(problem: BinProblem, pods: number): { solution: BinSolution; lowerB
   const few = packIntoFew(problem);
   return few !== undefined && few.price < found.solution.price ? { ...found, solution: few } : found;
 }
-
-const noProfiles: ReadonlySet<Profile> = new Set();
 
 const fewPods = 600;
 const nearEnough = 1.005;

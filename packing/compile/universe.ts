@@ -25,6 +25,8 @@ export interface Profile {
   readonly rows: number[];
 }
 
+export const noProfiles: ReadonlySet<Profile> = new Set();
+
 /** An instance type in one zone under one capacity type, for one NodePool: what can be launched. */
 export interface Row {
   readonly index: number;

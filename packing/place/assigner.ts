@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/kubernetes.js';
 import type { Compiled } from '../compiled.js';
 import type { PodClass } from '../compile/classes.js';
-import type { Profile } from '../compile/universe.js';
+import { noProfiles, type Profile } from '../compile/universe.js';
 import type { Volumes } from '../compile/volumes.js';
 import type { Group } from '../topology/groups.js';
 import type { Ledger } from '../topology/ledger.js';
@@ -172,7 +172,7 @@ export class Assigner {
       for (const podClass of this.compiled.queue) {
         const level = this.compiled.ladders[podClass.shape.index]![0]!;
         const rules = this.book.of(podClass.shape, level);
-        if (rules.affinity.includes(group)) members.push({ podClass, level, rules, without: none });
+        if (rules.affinity.includes(group)) members.push({ podClass, level, rules, without: noProfiles });
       }
       this.seeds.set(group, bestSeed(this.feasibility, this.cells, group, members));
     }
@@ -214,8 +214,6 @@ export class Assigner {
     return undefined;
   }
 }
-
-const none: ReadonlySet<Profile> = new Set();
 
 function isLess(a: Float64Array, b: Float64Array): boolean {
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return a[i]! < b[i]!;

@@ -13,7 +13,7 @@ export function topologyBlocker(rules: Rules, cells: readonly Cell[], ledger: Le
     if (message !== undefined) return blocker(group, message);
   }
   for (const group of rules.affinity) {
-    if (view.lonely(group)) return blocker(group, `no ${group.key} that it may use has a pod that ${wants(rules)}`);
+    if (view.lonely(group)) return blocker(group, `no ${group.key} that it may use has a pod that ${whom(rules)}`);
   }
   for (const group of rules.antiAffinity) {
     if (view.domains(group).every((domain) => ledger.count(group, domain) > 0)) {
@@ -26,8 +26,8 @@ export function topologyBlocker(rules: Rules, cells: readonly Cell[], ledger: Le
   const [company] = rules.hostAffinity;
   if (company !== undefined) {
     return view.missing(company)
-      ? blocker(company, `there is no pod that ${wants(rules)}`)
-      : blocker(company, `no node with the pods that ${wants(rules)} has room for it`);
+      ? blocker(company, `there is no pod that ${whom(rules)}`)
+      : blocker(company, `no node with the pods that ${whom(rules)} has room for it`);
   }
   const [key] = rules.keys;
   if (key === undefined) return undefined;
@@ -78,7 +78,7 @@ class View {
 }
 
 /** kube-scheduler counts only pods that every term selects, which surprises whoever thinks of the terms one by one. */
-const wants = ({ level }: Rules): string =>
+const whom = ({ level }: Rules): string =>
   level.affinity.length > 1 ? 'all of its affinity terms select' : 'its affinity wants';
 
 function blocker(group: Group, message: string): Blocker {

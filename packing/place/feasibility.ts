@@ -6,10 +6,8 @@ import { valuesOf, varietiesOf } from '../compile/min-values.js';
 import { holdsOne, portsFree } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
 import { untolerated } from '../compile/tolerations.js';
-import type { Profile } from '../compile/universe.js';
+import { noProfiles, type Profile } from '../compile/universe.js';
 import type { NodeKind } from './node-states.js';
-
-const none: ReadonlySet<Profile> = new Set();
 
 /** Which profiles and kinds of nodes admit a shape on a rung, amounts apart. Worked out once each. */
 export class Feasibility {
@@ -98,7 +96,7 @@ export class Feasibility {
   }
 
   /** Profiles whose types hold a pod of the class, whatever the weight of their pools; equal lists are one object. */
-  holding(podClass: PodClass, level: Level, without: ReadonlySet<Profile> = none): readonly Profile[] {
+  holding(podClass: PodClass, level: Level, without: ReadonlySet<Profile> = noProfiles): readonly Profile[] {
     const all = this.profiles(podClass.shape, level);
     let byDemand = this.holders.get(all);
     if (byDemand === undefined) this.holders.set(all, (byDemand = []));

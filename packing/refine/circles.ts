@@ -53,7 +53,7 @@ export class Circles {
 
 /** Pods that are counted by the rules already though they wait themselves. */
 class Waiting {
-  private readonly pods = new Map<Group, Map<string | undefined, number>>();
+  private readonly pods = new Map<Group, Map<string, number>>();
 
   constructor(stays: readonly Stay[]) {
     for (const stay of stays) this.add(stay, 1);
@@ -64,7 +64,7 @@ class Waiting {
       const domain = domainOf(group);
       if (domain === undefined) continue;
       let counts = this.pods.get(group);
-      if (counts === undefined) this.pods.set(group, (counts = new Map<string | undefined, number>()));
+      if (counts === undefined) this.pods.set(group, (counts = new Map<string, number>()));
       counts.set(domain, (counts.get(domain) ?? 0) + times * pods);
     }
   }
