@@ -1,8 +1,9 @@
 import { createClaimActivities } from '../../activities/claims.js';
 import type { DisruptionCommand } from '../../activities/contract.js';
+import { taintNode } from '../../activities/termination.js';
 import { validateCandidates } from '../../activities/validation.js';
 import type { Candidate, DisruptionFinished, GoingNode } from '../../workflows/messages.js';
-import { beginEnd, launch, taint, terminate } from './nodes.js';
+import { beginEnd, launch, terminate } from './nodes.js';
 import type { Provision } from './provision.js';
 import type { Steering } from './steering.js';
 import type { World } from './world.js';
@@ -31,8 +32,8 @@ export async function carryOut(
     world.say(`abandoned ${command.candidates.map(({ node }) => node).join(', ')}: ${why}`);
     return { workflowId, outcome: 'abandoned', reason: why };
   }
-  for (const { node } of valid) await taint(world, node);
-  const places = command.decision?.replacements.length ?? 0;
+  for (const { node } of valid) await taintNode(world.deps, node);
+  const places = decision?.replacements.length ?? 0;
   if (places > 0) for (const { node } of valid) provision.leaving.add(node);
   const launched = await replace(world, workflowId, command);
   const targets = [...(decision?.targets ?? []), ...launched];

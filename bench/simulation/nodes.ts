@@ -1,12 +1,10 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Condition, Node } from '../../api/kubernetes.js';
-import { labels, taints } from '../../api/labels.js';
+import { labels } from '../../api/labels.js';
 import { EvictionOrder } from '../../activities/eviction-order.js';
 import { written } from '../../activities/launch.js';
 import { plannedPods } from '../../activities/planned-pods.js';
-import { updateNode } from '../../activities/writes.js';
 import { withCondition } from '../../core/conditions.js';
-import { hasTaint } from '../../core/taints.js';
 import { isDrainable } from '../../disruption/pods.js';
 import { latencies } from './latencies.js';
 import type { World } from './world.js';
@@ -60,15 +58,6 @@ async function nominate({ cache, kube }: World, claim: string, nominatedNodeName
   }
 }
 
-/** Keeps pods off the node from now on. */
-export async function taint({ deps }: World, node: string): Promise<void> {
-  await updateNode(deps.kube, node, (live) =>
-    hasTaint(live, taints.disrupted)
-      ? undefined
-      : { spec: { taints: [...(live.spec?.taints ?? []), taints.disrupted] } },
-  );
-}
-
 /** Evicts the pods of the node, as drains do, and ends it. */
 export async function terminate(world: World, claim: string, node: string): Promise<void> {
   const { clock, cache, kube, random } = world;
@@ -92,10 +81,8 @@ export async function terminate(world: World, claim: string, node: string): Prom
   await clock.sleep(0);
 }
 
-/** Says in the API server that the node and its claim are on their way out. */
+/** Says in the API server that the node, which is tainted, and its claim are on their way out. */
 export async function beginEnd({ kube }: World, claim: string, node: string): Promise<void> {
-  const finalizers = ['karpenter.sh/termination'];
-  await kube.patch('Node', { name: node }, { metadata: { finalizers } });
   await kube.delete('NodeClaim', { name: claim });
   await kube.delete('Node', { name: node });
 }
