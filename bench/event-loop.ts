@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { silentLog } from '../activities/silent.js';
 import { packingInput } from '../cli/plan.js';
 import { PackingPool } from '../worker/packing-pool.js';
 import { writeCase } from './case-files.js';
@@ -44,8 +45,7 @@ function watchTurns(): () => number {
   };
 }
 
-const nothing = (): void => undefined;
-const pool = new PackingPool(1, { debug: nothing, info: nothing, warn: nothing, error: nothing });
+const pool = new PackingPool(1, silentLog);
 const changed = { ...input, objects: { ...input.objects, pods: input.objects.pods.slice(size / 100) } };
 const passes = [
   ['the first pass', input],

@@ -1,6 +1,7 @@
 import { CreateQueueCommand, GetQueueAttributesCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { QueueAttributeName } from '@aws-sdk/client-sqs';
 import { Client, Connection } from '@temporalio/client';
+import { silentLog, silentMetrics } from '../activities/silent.js';
 import { createAwsProvider } from '../cloud/aws/provider.js';
 import { nodeClaims } from '../api/karpenter/node-claim.js';
 import { interruptionHandler } from '../operator/interruptions.js';
@@ -46,8 +47,8 @@ export async function flood(target: FloodTarget, count: number, mix: Mix): Promi
     const handle = interruptionHandler({
       cache: cacheOf(own),
       starter,
-      metrics: unmeasured,
-      log: silent,
+      metrics: silentMetrics,
+      log: silentLog,
       now: Date.now,
     });
     const stop = new AbortController();
@@ -83,10 +84,6 @@ export async function flood(target: FloodTarget, count: number, mix: Mix): Promi
     await connection.close();
   }
 }
-
-const nothing = (): void => undefined;
-const unmeasured = { count: nothing, observe: nothing, set: nothing };
-const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
 /** The claims of these instances, as the operator's cache has them. */
 function cacheOf(instanceIds: readonly string[]): Parameters<typeof interruptionHandler>[0]['cache'] {

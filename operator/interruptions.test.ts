@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { silentLog, silentMetrics } from '../activities/silent.js';
 import { nodeClaims } from '../api/karpenter/node-claim.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { interruptionHandler, isNews } from './interruptions.js';
@@ -54,12 +55,11 @@ describe('isNews', () => {
 
 test('a failed status check counts as such, a notice of the queue does not', async () => {
   const counted: unknown[] = [];
-  const silent = (): void => undefined;
   const handle = interruptionHandler({
     cache: cacheOf([]),
     starter: { interruption: () => Promise.resolve() },
-    metrics: { count: (...call) => void counted.push(call), observe: silent, set: silent },
-    log: { debug: silent, info: silent, warn: silent, error: silent },
+    metrics: { ...silentMetrics, count: (...call) => void counted.push(call) },
+    log: silentLog,
     now: () => 0,
   });
   for (const kind of ['spot_interrupted', 'system_status'] as const) {

@@ -1,10 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { silentLog } from '../activities/silent.js';
 import { WorkQueue } from './work-queue.js';
-
-const silent = { debug: noop, info: noop, warn: noop, error: noop };
-function noop(): void {
-  // Nothing to say.
-}
 
 describe('WorkQueue', () => {
   test('one at a time for a key; what comes meanwhile is done once more, not twice', async () => {
@@ -24,7 +20,7 @@ describe('WorkQueue', () => {
         finished.shift()?.();
         return undefined;
       },
-      silent,
+      silentLog,
     );
     const end = (): Promise<void> => new Promise((resolve) => finished.push(resolve));
 
@@ -54,7 +50,7 @@ describe('WorkQueue', () => {
         runs += 1;
         return runs < 3 ? Promise.reject(new Error('no')) : Promise.resolve(undefined);
       },
-      { ...silent, warn: (_facts, message) => said.push(message), info: (_facts, message) => said.push(message) },
+      { ...silentLog, warn: (_facts, message) => said.push(message), info: (_facts, message) => said.push(message) },
     );
 
     queue.add('a');

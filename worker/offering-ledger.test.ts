@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/client';
+import { silentLog } from '../activities/silent.js';
 import type { UnavailableOffering } from '../cloud/port.js';
 import type { RefusedOffering, RememberedRefusal } from '../core/unavailable-offerings.js';
 import { TemporalOfferingLedger } from './offering-ledger.js';
 
 const offering = { instanceType: 'm5.large', zone: 'a', capacityType: 'spot' };
 const refusal: RefusedOffering = { ...offering, reason: 'InsufficientInstanceCapacity' };
-const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
 function ledger(remembered: () => readonly RememberedRefusal[] | Error) {
   let now = 1_000_000;
@@ -33,7 +33,7 @@ function ledger(remembered: () => readonly RememberedRefusal[] | Error) {
   const subject = new TemporalOfferingLedger(
     'test',
     { markUnavailable: (offerings) => void marked.push(...offerings) },
-    silent,
+    silentLog,
     () => now,
   );
   subject.connect(client);

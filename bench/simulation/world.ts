@@ -1,14 +1,12 @@
-import type { ActivityDeps } from '../../activities/deps.js';
+import type { ActivityDeps, Packer } from '../../activities/deps.js';
+import { fakeDeps } from '../../activities/fake-deps.js';
 import { parseCatalogue } from '../../cloud/kwok/catalogue.js';
 import { createKwokProvider, kwokOverhead } from '../../cloud/kwok/provider.js';
-import { defaultFeatureGates } from '../../core/feature-gates.js';
-import { consolidate, reconsider } from '../../disruption/consolidation/search.js';
 import { createClusterCache } from '../../kube/cache.js';
 import { createFakeKube } from '../../kube/fake.js';
 import type { FakeKube } from '../../kube/fake.js';
 import type { ClusterCache, Kind, Kinds, KubeClient, ObjectRef } from '../../kube/port.js';
 import { bufferKinds, snapshotKinds } from '../../kube/snapshot.js';
-import { plan } from '../../packing/plan.js';
 import { kwokCatalogue } from '../generate/kwok.js';
 import { Random } from '../generate/random.js';
 import { VirtualClock } from './clock.js';
@@ -84,37 +82,12 @@ function counting(kube: FakeKube, called: () => void): FakeKube {
 
 function depsOf(kube: FakeKube, cache: ClusterCache, clock: VirtualClock): ActivityDeps {
   const now = (): number => clock.now;
-  const silent = (): void => undefined;
-  const nothing = (): Promise<void> => Promise.resolve();
   const types = parseCatalogue(JSON.stringify(kwokCatalogue()), { overhead: kwokOverhead });
-  const cloud = createKwokProvider({ kube, types, now });
-  return {
-    cluster: 'simulated',
-    kube,
-    cache,
-    cloud,
-    events: { publish: silent },
-    offerings: { refused: nothing, succeeded: nothing, refresh: nothing },
-    packer: {
-      plan: (input) => Promise.resolve(plan(input)),
-      consolidate: async (input) => {
-        await clock.sleep(latencies.searchMs);
-        return consolidate(input);
-      },
-      reconsider: (input, candidates) => Promise.resolve(reconsider(input, candidates)),
-    },
-    packing: {
-      preferencePolicy: 'Respect',
-      minValuesPolicy: 'Strict',
-      wellKnownLabels: cloud.wellKnownLabels,
-      listedTypes: 60,
-    },
-    gates: defaultFeatureGates,
-    metrics: { count: silent, observe: silent, set: silent },
-    log: { debug: silent, info: silent, warn: silent, error: silent },
-    now,
-    nominationMs: 20_000,
-    nominatePods: true,
-    steerPods: true,
+  const deps = fakeDeps({ cluster: 'simulated', kube, cache, cloud: createKwokProvider({ kube, types, now }), now });
+  const { packer } = deps;
+  const consolidate: Packer['consolidate'] = async (input) => {
+    await clock.sleep(latencies.searchMs);
+    return packer.consolidate(input);
   };
+  return { ...deps, packer: { ...packer, consolidate } };
 }

@@ -4,16 +4,14 @@ import { nodePools } from '../../api/karpenter/node-pool.js';
 import type { Kinds } from '../../kube/port.js';
 import { labels } from '../../api/labels.js';
 import type { ActivityDeps } from '../../activities/deps.js';
+import { fakeDeps } from '../../activities/fake-deps.js';
 import { FakeCloud } from '../../cloud/fake.js';
-import { defaultFeatureGates } from '../../core/feature-gates.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { createClusterCache } from '../../kube/cache.js';
 import { createFakeKube } from '../../kube/fake.js';
 import type { FakeKube } from '../../kube/fake.js';
 import type { EventToPublish, Kind } from '../../kube/port.js';
 import { bufferKinds, snapshotKinds } from '../../kube/snapshot.js';
-import { consolidate, reconsider } from '../../disruption/consolidation/search.js';
-import { plan } from '../../packing/plan.js';
 
 const gi = 2 ** 30;
 
@@ -65,34 +63,12 @@ export async function createActivityWorld(): Promise<ActivityWorld> {
   const stopping = new AbortController();
   await cache.start(stopping.signal);
   const events: EventToPublish[] = [];
-  const silent = (): void => undefined;
-  const nothing = (): Promise<void> => Promise.resolve();
   return {
     kube,
     cloud,
     events,
     clock,
-    deps: {
-      cluster: 'test',
-      kube,
-      cache,
-      cloud,
-      events: { publish: (event) => void events.push(event) },
-      offerings: { refused: nothing, succeeded: nothing, refresh: nothing },
-      packer: {
-        plan: (input) => Promise.resolve(plan(input)),
-        consolidate: (input) => Promise.resolve(consolidate(input)),
-        reconsider: (input, candidates) => Promise.resolve(reconsider(input, candidates)),
-      },
-      packing: { preferencePolicy: 'Respect', minValuesPolicy: 'Strict', wellKnownLabels: [], listedTypes: 60 },
-      gates: defaultFeatureGates,
-      metrics: { count: silent, observe: silent, set: silent },
-      log: { debug: silent, info: silent, warn: silent, error: silent },
-      now,
-      nominationMs: 20_000,
-      nominatePods: true,
-      steerPods: true,
-    },
+    deps: fakeDeps({ kube, cache, cloud, now, events: { publish: (event) => void events.push(event) } }),
     synced: () =>
       cache.until(
         () =>

@@ -4,6 +4,8 @@ import type { ActivityDeps } from '../../activities/deps.js';
 import type { DrainProgress } from '../../activities/contract.js';
 import { createDrainActivities } from '../../activities/drain.js';
 import { createEscalationActivities } from '../../activities/escalation.js';
+import { fakeDeps } from '../../activities/fake-deps.js';
+import { FakeCloud } from '../../cloud/fake.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { createClusterCache } from '../../kube/cache.js';
 import { createKubeClient } from '../../kube/client.js';
@@ -26,15 +28,7 @@ describe('draining on a real cluster', () => {
     kube = createKubeClient({ kubeconfig: stack().stowageKubeconfig ?? '', userAgent: 'drain-test-stowage' });
     const cache = createClusterCache({ client: kube, kinds: [...snapshotKinds, 'VolumeAttachment'] });
     await cache.start(stopping.signal);
-    const silent = (): void => undefined;
-    deps = {
-      kube,
-      cache,
-      events: { publish: silent },
-      metrics: { count: silent, observe: silent, set: silent },
-      log: { debug: silent, info: silent, warn: silent, error: silent },
-      now: () => Date.now(),
-    } as unknown as ActivityDeps;
+    deps = fakeDeps({ kube, cache, cloud: new FakeCloud({ types: [] }), now: () => Date.now() });
     await observe(
       'no namespace of an earlier run',
       async () => ((await admin.get('Namespace', { name: namespace })) === undefined ? true : undefined),

@@ -2,11 +2,13 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { claimPlans } from '../../activities/claim-plans.js';
 import { createClaimActivities } from '../../activities/claims.js';
 import type { ActivityDeps } from '../../activities/deps.js';
+import { fakeDeps } from '../../activities/fake-deps.js';
 import { createLaunchActivities } from '../../activities/launch.js';
 import type { Node, Pod } from '../../api/kubernetes.js';
 import { annotations, labels, taints } from '../../api/labels.js';
 import { offering } from '../../bench/generate/catalogues.js';
 import { inValues, nodePool } from '../../bench/generate/objects.js';
+import { FakeCloud } from '../../cloud/fake.js';
 import { parseResources } from '../../core/resources.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { createClusterCache } from '../../kube/cache.js';
@@ -21,7 +23,6 @@ import { useStack } from './shared-stack.js';
 // ClusterRole. Left to its own scores it spreads small pods over nodes that larger ones need whole.
 const { stack } = useStack(['controllers']);
 const within = { withinMs: 60_000 };
-const silent = (): void => undefined;
 const resources = { cpu: '4', memory: '16Gi', pods: '30' };
 /** Twelve nodes of four CPUs hold them, all of them full. */
 const sizes = [1, 1, 1, 1, 1, 1, ...new Array<number>(12).fill(2), 3, 3, 3, 3, 3, 3];
@@ -145,18 +146,7 @@ async function launchPlan(
 }
 
 function depsWith(nominatePods: boolean): ActivityDeps {
-  return {
-    kube,
-    cache,
-    cloud: { nodeClassKind: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass' } },
-    events: { publish: silent },
-    metrics: { count: silent, observe: silent, set: silent },
-    log: { debug: silent, info: silent, warn: silent, error: silent },
-    now: () => Date.now(),
-    nominationMs: 20_000,
-    nominatePods,
-    steerPods: true,
-  } as unknown as ActivityDeps;
+  return fakeDeps({ kube, cache, cloud: new FakeCloud({ types: [] }), now: () => Date.now(), nominatePods });
 }
 
 /** How many pods run where the plan put them, once kube-scheduler has bound all, or has said of the others that they do not fit. */
