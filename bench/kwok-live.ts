@@ -17,6 +17,7 @@ import { createKubeClient } from '../kube/client.js';
 import type { Kinds, KubeClient, ListOptions, NewObject } from '../kube/port.js';
 import type { CatalogueEntry } from '../test/checker/types.js';
 import { bare } from './report.js';
+import { quietMs, type ScaleDown } from './scale-down.js';
 import { deployments, kwokCatalogue, kwokPods } from './generate/kwok.js';
 import { boundOf, share } from './kwok.js';
 import { kwokPool } from './kwok-pool.js';
@@ -24,21 +25,10 @@ import type { PoolDisruption } from './kwok-pool.js';
 
 /** Each Deployment begins with so many replicas and ends with so many: the measurement that the KWOK provider's users make. */
 export const replicas = { before: 500, after: 500 * share };
-/** Nothing has changed for so long: consolidateAfter, a validation and a launch would have shown. */
-const quietMs = 120_000;
 const mostTries = 10;
 
-export interface LiveScaleDown {
+export interface LiveScaleDown extends ScaleDown {
   readonly engine: string;
-  /** Dollars an hour of the NodeClaims that there are. */
-  readonly priceBefore: number;
-  readonly priceAfter: number;
-  readonly nodesBefore: number;
-  readonly nodesAfter: number;
-  /** Pods that came anew after the scale-down, in place of others. */
-  readonly podsMoved: number;
-  /** From the scale-down to the last change of the price, seconds. */
-  readonly seconds: number;
   /** The integral of the price over the time until then, dollars. */
   readonly paid: number;
   /** Most pods not running at a time, after the scale-down. */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Bell, VirtualClock } from './clock.js';
+import { Bell, Inbox, VirtualClock } from './clock.js';
 
 const settle = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
@@ -47,4 +47,21 @@ test('a ring wakes who waits, is kept for who comes later, and is forgotten when
   void listen();
   await clock.run(() => clock.now >= 130, settle);
   expect(heard).toEqual([30, 30, 130]);
+});
+
+test('an inbox gives one after the other, and lets who takes from it wait while it is empty', async () => {
+  const inbox = new Inbox<number>();
+  const taken: number[] = [];
+  const follow = async (): Promise<never> => {
+    for (;;) taken.push(await inbox.next());
+  };
+  for (const each of [1, 2]) inbox.add(each);
+  void follow();
+  await settle();
+  expect(taken).toEqual([1, 2]);
+
+  inbox.add(3);
+  expect(taken).toEqual([1, 2]);
+  await settle();
+  expect(taken).toEqual([1, 2, 3]);
 });

@@ -65,3 +65,23 @@ export class Bell {
     if (!this.rung) await new Promise<void>((wake) => void this.waiting.push(wake));
   }
 }
+
+/** What is to be done one after the other. */
+export class Inbox<T> {
+  private readonly waiting: T[] = [];
+  private readonly filled = new Bell();
+
+  add(each: T): void {
+    this.waiting.push(each);
+    this.filled.ring();
+  }
+
+  /** The first that came and was not taken yet, once there is one. */
+  async next(): Promise<T> {
+    while (this.waiting.length === 0) {
+      this.filled.hush();
+      await this.filled.next();
+    }
+    return this.waiting.shift()!;
+  }
+}

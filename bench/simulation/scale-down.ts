@@ -2,6 +2,7 @@ import { nodePools } from '../../api/karpenter/node-pool.js';
 import { deployments } from '../generate/kwok.js';
 import { kwokPool } from '../kwok-pool.js';
 import type { PoolDisruption } from '../kwok-pool.js';
+import { quietMs, type ScaleDown } from '../scale-down.js';
 import { Disrupt } from './disrupt.js';
 import { watchPodEvents } from './idleness.js';
 import { Kubelets } from './kubelets.js';
@@ -18,20 +19,11 @@ export interface Replicas {
   readonly after: number;
 }
 
-/** As long as a live run is watched without any change. */
-const quietMs = 120_000;
 /** A run that does not come to rest within this is cut off. */
 const longestMs = 1_800_000;
 
-/** What a scale-down came to; like `LiveScaleDown` of a live run. */
-export interface SimulatedScaleDown {
+export interface SimulatedScaleDown extends ScaleDown {
   readonly seed: number;
-  readonly priceBefore: number;
-  readonly priceAfter: number;
-  readonly nodesBefore: number;
-  readonly nodesAfter: number;
-  readonly podsMoved: number;
-  readonly seconds: number;
   readonly movesDone: number;
   readonly abandoned: number;
   /** Nodes launched after the scale-down for pods that were left over. */

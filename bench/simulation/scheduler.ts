@@ -4,7 +4,7 @@ import { isTrue } from '../../core/conditions.js';
 import { parseResources } from '../../core/resources.js';
 import { podKey } from '../../disruption/pods.js';
 import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
-import { Bell } from './clock.js';
+import { Bell, Inbox } from './clock.js';
 import { latencies } from './latencies.js';
 import { favourites, fits, resourceNames } from './scheduler-scores.js';
 import type { Amounts, SchedulerNode, SchedulerPod } from './scheduler-scores.js';
@@ -16,16 +16,15 @@ export class Scheduler {
   readonly refused = new Bell();
   private readonly quantities = new QuantityReader();
   private readonly read = new Map<string, SchedulerPod>();
-  private queue: string[] = [];
+  private readonly queue = new Inbox<string>();
   private unschedulable = new Set<string>();
   private isRetrying = false;
-  private readonly work = new Bell();
 
   constructor(private readonly world: World) {
     const { cache } = world;
     cache.on('Pod', ({ type, object }) => {
       if (type === 'deleted') this.retry();
-      else if (type === 'added' && isUnbound(object)) this.add(podKey(object));
+      else if (type === 'added' && isUnbound(object)) this.queue.add(podKey(object));
     });
     cache.on('Node', () => this.retry());
   }
@@ -33,20 +32,10 @@ export class Scheduler {
   /** Binds for as long as the world stands. */
   async follow(): Promise<never> {
     for (;;) {
-      await this.work.next();
-      const key = this.queue.shift();
-      if (key === undefined) {
-        this.work.hush();
-        continue;
-      }
+      const key = await this.queue.next();
       await this.world.clock.sleep(latencies.bindMs);
       await this.schedule(key);
     }
-  }
-
-  private add(key: string): void {
-    this.queue.push(key);
-    this.work.ring();
   }
 
   private retry(): void {
@@ -56,7 +45,7 @@ export class Scheduler {
       this.isRetrying = false;
       const keys = [...this.unschedulable];
       this.unschedulable.clear();
-      for (const key of keys) this.add(key);
+      for (const key of keys) this.queue.add(key);
     });
   }
 
