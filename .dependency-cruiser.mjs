@@ -28,7 +28,7 @@ export default {
       severity: 'error',
       comment: 'Consolidation tries things through packing/trial.ts alone.',
       from: { path: '^disruption/consolidation/', pathNot: '\\.test\\.ts$' },
-      to: { path: '^packing/', pathNot: '^packing/((trial|types|compare|names)\\.ts|requirements/)' },
+      to: { path: '^packing/', pathNot: '^packing/((trial|types|names)\\.ts|requirements/)' },
     },
     {
       name: 'no-cycles',

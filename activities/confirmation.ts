@@ -1,4 +1,5 @@
 import type { Pod } from '../api/kubernetes.js';
+import { compareText } from '../core/compare-text.js';
 import type { Candidate, DisruptionMethod } from '../workflows/messages.js';
 import { disruptionCost } from '../disruption/costs.js';
 import { doNotDisruptUntil, isTerminal, isTerminating, podKey } from '../disruption/pods.js';
@@ -24,7 +25,7 @@ export async function confirmCandidates(
     const why = whyNotAfterAll(deps, pods, { method, candidate });
     if (why !== undefined) blocked.push({ node, why });
   });
-  return { blocked: blocked.sort((a, b) => (a.node < b.node ? -1 : 1)) };
+  return { blocked: blocked.sort((a, b) => compareText(a.node, b.node)) };
 }
 
 function whyNotAfterAll(

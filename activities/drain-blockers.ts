@@ -1,4 +1,5 @@
 import type { Pod, PodDisruptionBudget } from '../api/kubernetes.js';
+import { compareText } from '../core/compare-text.js';
 import { budgetKey, neverEvictable } from '../disruption/pod-budgets.js';
 import { podKey } from '../disruption/pods.js';
 import type { DrainBlocker, DrainCause } from './contract.js';
@@ -39,7 +40,7 @@ export class Blockers {
   /** The first few, in an order that depends on them alone. */
   list(): readonly DrainBlocker[] {
     return [...this.byName.values()]
-      .sort((a, b) => order.indexOf(a.cause) - order.indexOf(b.cause) || (a.name < b.name ? -1 : 1))
+      .sort((a, b) => order.indexOf(a.cause) - order.indexOf(b.cause) || compareText(a.name, b.name))
       .slice(0, blockersTold)
       .map(({ pods, ...reason }) => ({ ...reason, pods: pods.sort().slice(0, podsTold), podCount: pods.length }));
   }

@@ -1,4 +1,5 @@
 import type { Pod, ResourceList } from '../api/kubernetes.js';
+import { compareText } from '../core/compare-text.js';
 import { parseResources } from '../core/resources.js';
 import { graceOf, podKey } from '../disruption/pods.js';
 import { podRequests, QuantityReader } from '../packing/compile/pod-requests.js';
@@ -16,7 +17,7 @@ export class EvictionOrder {
     const whole = parseResources(allocatable);
     return [...pods].sort(
       (a, b) =>
-        graceOf(b) - graceOf(a) || this.shareOf(b, whole) - this.shareOf(a, whole) || (podKey(a) < podKey(b) ? -1 : 1),
+        graceOf(b) - graceOf(a) || this.shareOf(b, whole) - this.shareOf(a, whole) || compareText(podKey(a), podKey(b)),
     );
   }
 

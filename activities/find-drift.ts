@@ -1,8 +1,8 @@
 import type { NodeView } from '../disruption/candidates.js';
 import { whyNotCandidate } from '../disruption/candidates.js';
+import { compareText } from '../core/compare-text.js';
 import { conditionOf, isTrue } from '../core/conditions.js';
 import { isReschedulable, podKey } from '../disruption/pods.js';
-import { compareText } from '../packing/compare.js';
 import type { Plan } from '../packing/types.js';
 import { candidateOf, nameOf } from './cluster.js';
 import type { ActivityDeps } from './deps.js';

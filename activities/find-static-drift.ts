@@ -1,9 +1,9 @@
+import { compareText } from '../core/compare-text.js';
 import { conditionOf, isTrue } from '../core/conditions.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { NodeView } from '../disruption/candidates.js';
 import { whyNotCandidate } from '../disruption/candidates.js';
 import { isStatic, staticCounts, staticDriftRoom } from '../disruption/static-capacity.js';
-import { compareText } from '../packing/compare.js';
 import { blankClaim } from './blank-claim.js';
 import { candidateOf, nameOf } from './cluster.js';
 import type { Finding, Found } from './decision-record.js';

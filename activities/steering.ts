@@ -1,7 +1,7 @@
 import type { Node } from '../api/kubernetes.js';
 import { taints } from '../api/labels.js';
+import { compareText } from '../core/compare-text.js';
 import { hasTaint, withoutTaint } from '../core/taints.js';
-import { compareText } from '../packing/compare.js';
 import { podRequests, QuantityReader } from '../packing/compile/pod-requests.js';
 import { isGoing, managedClaims, nodeOf } from './cluster.js';
 import type { DisruptionActivities } from './contract.js';

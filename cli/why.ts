@@ -4,6 +4,7 @@ import type { Client } from '@temporalio/client';
 import type { PodExplanation } from '../activities/contract.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { labelsOf } from '../activities/labels-of.js';
+import { compareText } from '../core/compare-text.js';
 import { parseWorkflowId, workflowIds } from '../core/ids.js';
 import type { ExplainPodInput, Explanation, NodeVerdict } from '../workflows/messages.js';
 import { explainQuery, searchAttributes, taskQueues, whyNotUpdate } from '../workflows/messages.js';
@@ -156,7 +157,7 @@ async function workflowsOf({ client, cluster }: Live, claim: NodeClaim): Promise
     const one = await explained(client, workflowId, status.name.toLowerCase());
     if (one !== undefined) found.push(one);
   }
-  return found.sort((a, b) => (a.workflowId < b.workflowId ? -1 : 1));
+  return found.sort((a, b) => compareText(a.workflowId, b.workflowId));
 }
 
 /** Without a worker nobody answers: the workflow's state is told all the same. */

@@ -1,3 +1,4 @@
+import { compareText } from './compare-text.js';
 /** How long an offering that was out of capacity is left alone, in milliseconds (section 3.3). */
 export const unavailableMs = 180_000;
 
@@ -108,7 +109,7 @@ export class UnavailableOfferings {
     const now = this.now();
     return [...this.entries.values()]
       .filter((entry) => forgottenAt(entry) > now)
-      .sort((a, b) => a.until - b.until || (offeringKey(a) < offeringKey(b) ? -1 : 1));
+      .sort((a, b) => a.until - b.until || compareText(offeringKey(a), offeringKey(b)));
   }
 
   /** When the next offering may be tried again or be forgotten; undefined when nothing is remembered. */

@@ -1,5 +1,6 @@
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { annotations, labels } from '../api/labels.js';
+import { compareText } from '../core/compare-text.js';
 import { isTrue, transitionOf } from '../core/conditions.js';
 import { parseNillableDuration } from '../core/durations.js';
 import type { Allowance, PoolCount } from './budgets.js';
@@ -113,7 +114,7 @@ function byPool(views: readonly NodeView[]): [string, NodeView[]][] {
     if (members === undefined) pools.set(name, [view]);
     else members.push(view);
   }
-  return [...pools].sort(([a], [b]) => (a < b ? -1 : 1));
+  return [...pools].sort(([a], [b]) => compareText(a, b));
 }
 
 function isDynamic(pool: NodePool | undefined): boolean {
@@ -127,5 +128,5 @@ function poolOf({ claim }: NodeView): string {
 /** Price over disruption cost descending (section 4.3); equal ones by name, so that the order is always the same. */
 function bySaving(a: NodeView, b: NodeView): number {
   const difference = b.pricePerHour / disruptionCost(b.pods) - a.pricePerHour / disruptionCost(a.pods);
-  return difference === 0 ? ((a.claim.metadata.name ?? '') < (b.claim.metadata.name ?? '') ? -1 : 1) : difference;
+  return difference === 0 ? compareText(a.claim.metadata.name ?? '', b.claim.metadata.name ?? '') : difference;
 }

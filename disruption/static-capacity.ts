@@ -1,5 +1,6 @@
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { annotations } from '../api/labels.js';
+import { compareText } from '../core/compare-text.js';
 import { isTrue } from '../core/conditions.js';
 import { parseNillableDuration } from '../core/durations.js';
 import { parseResources } from '../core/resources.js';
@@ -112,7 +113,7 @@ function inOrderOfScaleDown(views: readonly NodeView[], now: number): NodeView[]
     .sort((a, b) => {
       const at = a.rank.findIndex((value, i) => value !== b.rank[i]);
       if (at >= 0) return a.rank[at]! - b.rank[at]!;
-      return a.name < b.name ? -1 : 1;
+      return compareText(a.name, b.name);
     })
     .map(({ view }) => view);
 }

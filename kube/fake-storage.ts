@@ -1,4 +1,5 @@
 import type { ObjectMeta, Pod } from '../api/kubernetes.js';
+import { compareText } from '../core/compare-text.js';
 import { canonicalJson } from '../core/hash.js';
 import { DomainError } from '../core/failures.js';
 import { compareVersions, objectKey, resources } from './kinds.js';
@@ -51,7 +52,7 @@ export class FakeStorage {
 
   /** Of one kind, ordered by key as the API server lists them. */
   all(kind: Kind): Any[] {
-    return [...this.of(kind)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
+    return [...this.of(kind)].sort(([a], [b]) => compareText(a, b)).map(([, object]) => object);
   }
 
   find(kind: Kind, ref: ObjectRef): Any | undefined {

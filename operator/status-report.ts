@@ -1,4 +1,5 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import { compareText } from '../core/compare-text.js';
 import { conditionOf, isTrue } from '../core/conditions.js';
 import { parseWorkflowId, workflowIds } from '../core/ids.js';
 import { labelsOf } from '../activities/labels-of.js';
@@ -152,7 +153,7 @@ async function claimRows({ kube, now }: { kube: Pick<KubeClient, 'list'>; now: n
         message: waiting?.message ?? '',
       };
     })
-    .sort((a, b) => (a.nodeClaim < b.nodeClaim ? -1 : 1));
+    .sort((a, b) => compareText(a.nodeClaim, b.nodeClaim));
 }
 
 function stateOf(conditions: Parameters<typeof isTrue>[0]): string {
@@ -168,7 +169,7 @@ async function workflowRows({ client, cluster }: { client: Client; cluster: stri
     if (rows.length >= workflowsShown) break;
     rows.push(rowOf(found, await explain(client, found.workflowId, found.runId)));
   }
-  return rows.sort((a, b) => (a.workflowId < b.workflowId ? -1 : 1));
+  return rows.sort((a, b) => compareText(a.workflowId, b.workflowId));
 }
 
 function rowOf(

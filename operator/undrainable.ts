@@ -4,6 +4,7 @@ import { isManaged, nodeOf } from '../activities/cluster.js';
 import { identityOf } from '../activities/labels-of.js';
 import { regardingClaim } from '../activities/launch.js';
 import { updateClaim } from '../activities/writes.js';
+import { compareText } from '../core/compare-text.js';
 import { conditionOf, isTrue, withCondition, withoutCondition } from '../core/conditions.js';
 import { undrainablePods } from '../disruption/pod-budgets.js';
 import type { OperatorContext } from './context.js';
@@ -90,7 +91,7 @@ function whyUndrainable({ cache }: OperatorContext, claim: NodeClaim): string | 
   const found = undrainablePods(cache.podsOnNode(node), cache.all('PodDisruptionBudget'));
   if (found.length === 0) return undefined;
   const told = [...found]
-    .sort((a, b) => (a.pod < b.pod ? -1 : 1))
+    .sort((a, b) => compareText(a.pod, b.pod))
     .slice(0, podsTold)
     .map(
       ({ pod, budgets, why }) => `pod ${pod} can never be evicted: PodDisruptionBudget ${budgets.join(', ')}: ${why}`,

@@ -1,6 +1,7 @@
 import type { NodeSelectorTerm, Pod, TopologySpreadConstraint } from '../api/kubernetes.js';
 import { coreWellKnownLabels, labels } from '../api/labels.js';
-import { compareText, sortFew } from './compare.js';
+import { compareText } from '../core/compare-text.js';
+import { sortFew } from './sort-few.js';
 import { bufferPods, isBufferPod } from './compile/buffers.js';
 import { Classes, inQueueOrder, selectorLabelKeys, type PodClass } from './compile/classes.js';
 import { readDaemons, type Daemon } from './compile/daemons.js';

@@ -1,7 +1,7 @@
 import type { Pod } from '../api/kubernetes.js';
+import { compareText } from '../core/compare-text.js';
 import type { BinProblem, BinSolution, Effort } from './bins/problem.js';
 import { solveWithBound } from './bins/solve.js';
-import { compareText } from './compare.js';
 import type { Compiled } from './compiled.js';
 import { type PodClass } from './compile/classes.js';
 import type { Level } from './compile/ladder.js';

@@ -10,6 +10,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { DisruptionCommand, DisruptionDetails, DisruptionsFound, DisruptionView } from '../activities/contract.js';
+import { compareText } from '../core/compare-text.js';
 import { workflowIds } from '../core/ids.js';
 import { workflowNow } from './clock.js';
 import type { consolidate } from './consolidate.js';
@@ -441,7 +442,7 @@ class DisruptRun {
   private nextWindow(): NextWindow {
     const next = [...(this.details?.budgets ?? [])]
       .filter(({ allowed, changesAt }) => allowed === 0 && changesAt !== undefined)
-      .sort((a, b) => (a.changesAt! < b.changesAt! ? -1 : 1))
+      .sort((a, b) => compareText(a.changesAt!, b.changesAt!))
       .at(0);
     if (next === undefined) return { why: 'nothing that is closed is known to open by itself' };
     const { nodePool, reason, changesAt, ruledBy } = next;

@@ -1,3 +1,4 @@
+import { compareText } from '../../core/compare-text.js';
 import { age } from './status-table.js';
 import { timeText } from './people-table.js';
 import { counted, hourly, renderTable } from './table.js';
@@ -64,7 +65,7 @@ function sums(rows: readonly DoneRow[]): string {
       longestMs: Math.max(group.longestMs, tookMs),
     });
   }
-  const lines = [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
+  const lines = [...groups].sort(([a], [b]) => compareText(a, b)).map(([, group]) => group);
   return renderTable(
     ['WHAT', 'REASON', 'OUTCOME', 'COUNT', 'LONGEST', 'SAVES PER HOUR'],
     lines.map(({ head, count, saved: sum, longestMs }) => [

@@ -1,4 +1,5 @@
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
+import { compareText } from '../../core/compare-text.js';
 import { Cached } from './cached.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
@@ -45,7 +46,7 @@ export function createMachineTypes(calls: AwsCalls, clock: Clock): Cached<Machin
       if (type === undefined || zone === undefined) continue;
       zones.set(type, (zones.get(type) ?? new Set<string>()).add(zone));
     }
-    infos.sort((a, b) => ((a.InstanceType ?? '') < (b.InstanceType ?? '') ? -1 : 1));
+    infos.sort((a, b) => compareText(a.InstanceType ?? '', b.InstanceType ?? ''));
     return { infos, zones };
   };
   return new Cached(clock, load, 12 * hour, 12 * hour);

@@ -3,6 +3,7 @@ import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
 import { allPages } from './pages.js';
 import { tagFilters } from './tag-filters.js';
+import { compareText } from '../../core/compare-text.js';
 import { unavailableMs } from '../../core/unavailable-offerings.js';
 
 /** A subnet with what a launch needs to know of it. */
@@ -32,7 +33,7 @@ export class Subnets {
       found.set(subnet.id, subnet);
       this.free.set(subnet.id, { addresses: subnet.freeAddresses, at: this.clock.now() });
     }
-    return [...found.values()].sort((a, b) => b.freeAddresses - a.freeAddresses || (a.id < b.id ? -1 : 1));
+    return [...found.values()].sort((a, b) => b.freeAddresses - a.freeAddresses || compareText(a.id, b.id));
   }
 
   /** For each zone the subnet with most free addresses; zones whose subnets are all exhausted are left out. */
@@ -134,5 +135,5 @@ export async function findSecurityGroups(
   for (const { GroupId: id, GroupName: name } of answers.flat()) {
     if (id !== undefined) groups.set(id, { id, ...(name === undefined ? {} : { name }) });
   }
-  return [...groups.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  return [...groups.values()].sort((a, b) => compareText(a.id, b.id));
 }

@@ -1,5 +1,6 @@
 import type { CapacityReservation, DescribeCapacityReservationsCommandInput } from '@aws-sdk/client-ec2';
 import type { EC2NodeClassSpec, ResolvedCapacityReservation } from '../../api/aws/ec2-node-class.js';
+import { compareText } from '../../core/compare-text.js';
 import { isDomainError } from '../../core/failures.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
@@ -38,7 +39,7 @@ export class Reservations {
       found.set(id, this.resolved(id, reservation));
       this.read(id, reservation.AvailableInstanceCount ?? 0);
     }
-    return [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+    return [...found.values()].sort((a, b) => compareText(a.id, b.id));
   }
 
   /** Counts of these reservations that are at most a minute old, for processes that did not resolve the node class. */

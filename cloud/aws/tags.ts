@@ -1,6 +1,7 @@
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { instanceTags, labels } from '../../api/labels.js';
+import { compareText } from '../../core/compare-text.js';
 
 /** Names the NodeClaim that an instance is of; written at launch so that a lost answer can be found again. */
 const claimTag = 'karpenter.sh/nodeclaim';
@@ -37,7 +38,7 @@ export function launchTags(
 /** In the form of EC2's API, by key. */
 export function tagList(tags: Readonly<Record<string, string>>): { Key: string; Value: string }[] {
   return Object.entries(tags)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .sort(([a], [b]) => compareText(a, b))
     .map(([Key, Value]) => ({ Key, Value }));
 }
 

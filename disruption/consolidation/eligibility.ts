@@ -1,8 +1,8 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
+import { compareText } from '../../core/compare-text.js';
 import { isTrue } from '../../core/conditions.js';
-import { compareText } from '../../packing/compare.js';
 import { viewNodes, type NodeView as PackedNode } from '../../packing/trial.js';
 import { blockingBudget, whyNotCandidate, type CandidateContext, type NodeView } from '../candidates.js';
 import { disruptionCost } from '../costs.js';

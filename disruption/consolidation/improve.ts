@@ -1,4 +1,4 @@
-import { compareText } from '../../packing/compare.js';
+import { compareText } from '../../core/compare-text.js';
 import type { Launch } from '../../packing/trial.js';
 import { priceOf, type FleetNode } from './fleet.js';
 import type { Outcome } from './outcome.js';

@@ -1,5 +1,5 @@
 import { annotations, labels } from '../../api/labels.js';
-import { compareText } from '../../packing/compare.js';
+import { compareText } from '../../core/compare-text.js';
 import { readRequirements } from '../../packing/requirements/requirements.js';
 import { satisfiedBy } from '../../packing/requirements/requirement.js';
 import type { Launches, Way } from '../../packing/trial.js';

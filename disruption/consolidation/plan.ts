@@ -1,5 +1,5 @@
+import { compareText } from '../../core/compare-text.js';
 import type { Landing, Launch } from '../../packing/trial.js';
-import { compareText } from '../../packing/compare.js';
 import { Blueprint } from './blueprint.js';
 import { drawUp } from './draw-up.js';
 import { priceOf, type FleetNode } from './fleet.js';

@@ -1,4 +1,4 @@
-import { compareText } from '../../packing/compare.js';
+import { compareText } from '../../core/compare-text.js';
 import type { FleetNode } from './fleet.js';
 import type { Rejection } from './types.js';
 

@@ -1,4 +1,4 @@
-import { compareText } from '../../packing/compare.js';
+import { compareText } from '../../core/compare-text.js';
 import { fullName } from '../../packing/names.js';
 import { isBalanced } from './balanced.js';
 import type { PlannedClaim } from '../../packing/types.js';

@@ -1,8 +1,8 @@
 import type { CapacityBuffer } from '../../api/autoscaling/capacity-buffer.js';
 import type { Pod, PodTemplateSpec, Workload } from '../../api/kubernetes.js';
 import { annotations } from '../../api/labels.js';
+import { compareText } from '../../core/compare-text.js';
 import { parseQuantity, QuantityError } from '../../core/quantities.js';
-import { compareText } from '../compare.js';
 import { fullName } from '../names.js';
 import type { ClusterObjects } from '../types.js';
 import { podRequests, QuantityReader } from './pod-requests.js';

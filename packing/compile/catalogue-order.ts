@@ -1,5 +1,5 @@
+import { compareText } from '../../core/compare-text.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
-import { compareText } from '../compare.js';
 
 type Catalogue = readonly InstanceType[];
 

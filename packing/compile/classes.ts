@@ -1,6 +1,6 @@
 import type { Affinity, Pod, PodAffinityTerm } from '../../api/kubernetes.js';
+import { compareText } from '../../core/compare-text.js';
 import { QuantityError } from '../../core/quantities.js';
-import { compareText } from '../compare.js';
 import { mapped } from '../lists.js';
 import { fullName } from '../names.js';
 import { selectorKeys } from '../topology/selectors.js';

@@ -1,7 +1,7 @@
 import type { DaemonSet } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
+import { compareText } from '../../core/compare-text.js';
 import { QuantityError } from '../../core/quantities.js';
-import { compareText } from '../compare.js';
 import { satisfiedBy } from '../requirements/requirement.js';
 import type { Requirements } from '../requirements/requirements.js';
 import type { Dimensions } from './dimensions.js';

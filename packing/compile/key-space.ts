@@ -1,4 +1,4 @@
-import { compareText } from '../compare.js';
+import { compareText } from '../../core/compare-text.js';
 import { describe, satisfiedBy, type Requirement } from '../requirements/requirement.js';
 import { canonicalText, type Requirements } from '../requirements/requirements.js';
 

@@ -1,8 +1,8 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Node, Pod, Taint } from '../../api/kubernetes.js';
 import { labels, taints as knownTaints } from '../../api/labels.js';
+import { compareText } from '../../core/compare-text.js';
 import { withoutTaint } from '../../core/taints.js';
-import { compareText } from '../compare.js';
 import { nameOf } from '../names.js';
 import { normaliseKey } from '../requirements/requirements.js';
 import type { ClusterObjects } from '../types.js';

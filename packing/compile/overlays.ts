@@ -1,9 +1,9 @@
 import type { NodeOverlay } from '../../api/karpenter/node-overlay.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { labels } from '../../api/labels.js';
+import { compareText } from '../../core/compare-text.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { parseResource } from '../../core/resources.js';
-import { compareText } from '../compare.js';
 import { intersect, isImpossible } from '../requirements/requirement.js';
 import { join, readLabels, readRequirements, type Requirements } from '../requirements/requirements.js';
 import { templateRequirements } from './pools.js';

@@ -1,6 +1,6 @@
 import { labelAliases, labels } from '../../api/labels.js';
+import { compareText } from '../../core/compare-text.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
-import { compareText } from '../compare.js';
 import {
   accepts,
   doesNotExist,

@@ -1,8 +1,9 @@
 import { annotations, labels } from '../../api/labels.js';
+import { compareText } from '../../core/compare-text.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { Resources } from '../../core/resources.js';
 import type { Compiled } from '../compiled.js';
-import { compareText, sortFew } from '../compare.js';
+import { sortFew } from '../sort-few.js';
 import type { Constraint } from '../compile/key-space.js';
 import { alikeText, portText, type Launchable } from '../compile/launchables.js';
 import type { HostPort } from '../compile/pod-key.js';

@@ -1,6 +1,6 @@
+import { compareText } from '../../core/compare-text.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { formatResource } from '../../core/quantities.js';
-import { compareText } from '../compare.js';
 import type { Compiled } from '../compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import { valuesOf, varietiesOf } from '../compile/min-values.js';

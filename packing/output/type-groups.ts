@@ -1,7 +1,7 @@
 import { labels } from '../../api/labels.js';
+import { compareText } from '../../core/compare-text.js';
 import { formatResource } from '../../core/quantities.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
-import { compareText } from '../compare.js';
 import type { Compiled } from '../compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import { satisfies } from '../compile/key-space.js';

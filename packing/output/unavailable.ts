@@ -1,6 +1,6 @@
 import { labels } from '../../api/labels.js';
+import { compareText } from '../../core/compare-text.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
-import { compareText } from '../compare.js';
 import type { Level } from '../compile/ladder.js';
 import type { Pool } from '../compile/pools.js';
 import { intersect, isImpossible, requirementOf, type Requirement } from '../requirements/requirement.js';

@@ -1,3 +1,4 @@
+import { compareText } from '../../core/compare-text.js';
 import type { Group } from '../topology/groups.js';
 import type { Cell, Cells } from './cells.js';
 import type { Feasibility } from './feasibility.js';
@@ -32,7 +33,7 @@ export function bestSeed(
   }
   const price = new Map([...prospects].map(([domain, prospect]) => [domain, priceOf(feasibility, prospect)]));
   const ranked = [...prospects.keys()].sort(
-    (a, b) => prospects.get(b)!.pods - prospects.get(a)!.pods || price.get(a)! - price.get(b)! || (a < b ? -1 : 1),
+    (a, b) => prospects.get(b)!.pods - prospects.get(a)!.pods || price.get(a)! - price.get(b)! || compareText(a, b),
   );
   return ranked[0];
 }

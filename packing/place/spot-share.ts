@@ -1,8 +1,8 @@
 import type { SpotRatio } from '../../api/stowage/disruption-policy.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { labels } from '../../api/labels.js';
+import { compareText } from '../../core/compare-text.js';
 import { selects } from '../../core/label-selector.js';
-import { compareText } from '../compare.js';
 import type { Compiled } from '../compiled.js';
 import { nameOf } from '../names.js';
 import { capacityOf } from './limits.js';

@@ -1,6 +1,6 @@
 import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
 import { labelAliases } from '../../api/labels.js';
-import { compareText } from '../compare.js';
+import { compareText } from '../../core/compare-text.js';
 import { describe, intersect, isImpossible, requirementOf, single, write, type Requirement } from './requirement.js';
 import type { WrittenRequirement } from './requirement.js';
 

@@ -1,7 +1,7 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { compareText } from '../compare.js';
+import { compareText } from '../../core/compare-text.js';
 import { compile, type Compiled } from '../compiled.js';
 import { fullName } from '../names.js';
 import type { PodClass } from '../compile/classes.js';

@@ -1,3 +1,4 @@
+import { compareText } from '../../../core/compare-text.js';
 import { kubeletSettings } from '../kubelet.js';
 import type { KubeletSettings } from '../kubelet.js';
 import { kubeletLabels, taintText } from './input.js';
@@ -52,7 +53,7 @@ export function kubeletArguments(input: UserDataInput): string[] {
 
 function flags(settings: KubeletSettings): string[] {
   const map = (flag: string, values: Readonly<Record<string, string>> | undefined, sign: string): string[] => {
-    const entries = Object.entries(values ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+    const entries = Object.entries(values ?? {}).sort(([a], [b]) => compareText(a, b));
     return entries.length === 0
       ? []
       : [`--${flag}="${entries.map(([key, value]) => `${key}${sign}${value}`).join(',')}"`];

@@ -1,5 +1,6 @@
 import type { AmiFamily } from '../../../api/aws/ec2-node-class.js';
 import type { Taint } from '../../../api/kubernetes.js';
+import { compareText } from '../../../core/compare-text.js';
 
 /** What a node is told when it starts (section 3.5). */
 export interface UserDataInput {
@@ -30,7 +31,7 @@ export function kubeletLabels(labels: Readonly<Record<string, string>>): [string
       const domain = key.includes('/') ? key.slice(0, key.indexOf('/')) : '';
       return !withheld.some((reserved) => domain === reserved || domain.endsWith(`.${reserved}`));
     })
-    .sort(([a], [b]) => (a < b ? -1 : 1));
+    .sort(([a], [b]) => compareText(a, b));
 }
 
 /** `key=value:effect`, as kubelet's flag has it. */

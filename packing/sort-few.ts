@@ -1,8 +1,3 @@
-/** Order by UTF-16 code units: the same on every machine, whatever its locale. */
-export function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
 /** Sorts a list in place as its own `sort` does, which makes two copies first: more work than sorting a few. */
 export function sortFew<T>(list: T[], compare: (a: T, b: T) => number): T[] {
   if (list.length > few) return list.sort(compare);

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { sortFew } from './compare.js';
+import { sortFew } from './sort-few.js';
 
 const random = (seed: number) => (n: number) => ((n + 1) * seed * 2654435761) % 7;
 
