@@ -7,6 +7,7 @@ import { updateClaim } from '../activities/writes.js';
 import { compareText } from '../core/compare-text.js';
 import { conditionOf, isTrue, withCondition, withoutCondition } from '../core/conditions.js';
 import { undrainablePods } from '../disruption/pod-budgets.js';
+import { isTerminating } from '../disruption/pods.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
@@ -39,7 +40,8 @@ export function watchUndrainable(context: OperatorContext): () => void {
     }),
     cache.on('Pod', ({ object, previous }) => {
       const nodeName = object.spec.nodeName ?? '';
-      if (nodeName === '' || (previous?.spec.nodeName === nodeName && isGoing(previous) === isGoing(object))) return;
+      const isKnown = previous?.spec.nodeName === nodeName && isTerminating(previous) === isTerminating(object);
+      if (nodeName === '' || isKnown) return;
       const name = cache.nodeClaimByProviderId(cache.get('Node', { name: nodeName })?.spec?.providerID ?? '');
       if (name !== undefined) claims.addAfter(name.metadata.name ?? '', settleMs);
     }),
@@ -51,9 +53,6 @@ export function watchUndrainable(context: OperatorContext): () => void {
     all.stop();
   };
 }
-
-const isGoing = ({ metadata }: { metadata: { deletionTimestamp?: string } }): boolean =>
-  metadata.deletionTimestamp !== undefined;
 
 /** What decides whether a budget can ever allow an eviction, without what changes all the time. */
 function bound({ spec, status }: PodDisruptionBudget): string {

@@ -1,7 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
+import { isGoing } from '../../activities/cluster.js';
 import type { Pod } from '../../api/kubernetes.js';
-import { taints } from '../../api/labels.js';
-import { hasTaint } from '../../core/taints.js';
 import { observe } from '../demo/observe.js';
 import type { Stage } from '../stage.js';
 import { apps } from './workload.js';
@@ -21,12 +20,9 @@ interface Inventory {
 async function inventory({ kube, cloud }: Stage): Promise<Inventory> {
   const nodes = await kube.list('Node');
   const claims = await kube.list('NodeClaim');
-  const going = nodes.filter(
-    (node) => node.metadata.deletionTimestamp !== undefined || hasTaint(node, taints.disrupted),
-  );
   return {
     pods: await kube.list('Pod', { namespace: 'default' }),
-    going: going.map(({ metadata }) => metadata.name ?? ''),
+    going: nodes.filter(isGoing).map(({ metadata }) => metadata.name ?? ''),
     nodes: nodes.length,
     claims: claims.map(({ metadata, status }) => status?.providerID?.split('/').at(-1) ?? metadata.name ?? '').sort(),
     instances: (await cloud.instances())
