@@ -104,6 +104,7 @@ for (const [name, description] of Object.entries({
   expedite: 'let a disruption or a drain wait no longer',
   retry: 'have it try again at once',
   hold: 'have it stay before the next step that cannot be taken back (--off: go on)',
+  rollback: 'give a NodePool its last good template again, and end its rollout',
 } as const)) {
   live(name, description, async (flags) => {
     const { order } = await import('./order.js');

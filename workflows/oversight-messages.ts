@@ -47,6 +47,8 @@ export const refusals = {
   finished: 'Finished',
   unknownScope: 'UnknownScope',
   notPaused: 'NotPaused',
+  /** No template is known to be good, or it is not the template that made the nodes drift. */
+  nothingToRollBack: 'NothingToRollBack',
 } as const;
 
 export type Refusal = (typeof refusals)[keyof typeof refusals];

@@ -148,6 +148,12 @@ export class Oversight {
   /** Asks for a person's consent where a policy wants that, and takes the policy's default when nobody answers in time. */
   async consent(approval: ApprovalAsked | undefined, what = 'a person to approve or reject'): Promise<Consent> {
     if (approval === undefined) return { answer: 'approved', by: 'policy' };
+    const consent = await this.consentUnless(() => false, approval, what);
+    return consent!;
+  }
+
+  /** As `consent`; undefined once `overtaken` holds: the question makes no sense any more. */
+  async consentUnless(overtaken: () => boolean, approval: ApprovalAsked, what: string): Promise<Consent | undefined> {
     this.throwIfAborted();
     const { timeoutMs, onTimeout } = approval;
     const { phase } = this.progress;
@@ -159,13 +165,19 @@ export class Oversight {
       until: workflowNow() + timeoutMs,
     });
     this.progress.attributes([{ key: searchAttributes.awaitingApproval, value: true }]);
-    await condition(() => this.answer !== undefined || this.abortedBy !== undefined, Math.max(1, timeoutMs), {
+    const over = (): boolean => this.answer !== undefined || this.abortedBy !== undefined || overtaken();
+    const inTime = await condition(over, Math.max(1, timeoutMs), {
       summary: `approval; ${byDefault} when nobody answers`,
     });
     this.asking = false;
     this.progress.attributes([{ key: searchAttributes.awaitingApproval, value: false }]);
     this.throwIfAborted();
-    const consent: Consent = this.given() ?? { answer: byDefault, by: 'nobody', reason: 'nobody answered in time' };
+    const given = this.given();
+    if (given === undefined && inTime) {
+      this.progress.enter(phase);
+      return undefined;
+    }
+    const consent: Consent = given ?? { answer: byDefault, by: 'nobody', reason: 'nobody answered in time' };
     this.progress.enter(phase, { facts: { consent: describe(consent) } });
     return consent;
   }
@@ -209,6 +221,11 @@ export class Oversight {
   /** From here on nothing can be taken back: orders to abort or hold are refused. */
   passPointOfNoReturn(): void {
     this.stage = 'draining';
+  }
+
+  /** Ends the run as `abort` does, where another order of a person comes to that. */
+  stopBy(order: Order): void {
+    this.abortedBy = order;
   }
 
   /** Every further order is refused. */

@@ -1,5 +1,7 @@
 import {
+  allHandlersFinished,
   CancellationScope,
+  condition,
   continueAsNew,
   executeChild,
   getExternalWorkflowHandle,
@@ -12,9 +14,28 @@ import type { RolloutRules, RolloutView } from '../activities/rollout-contract.j
 import { workflowIds } from '../core/ids.js';
 import { backOffMs, isStopped, lookAgainMs, waveSize } from '../disruption/rollout.js';
 import { workflowNow } from './clock.js';
-import type { Candidate, ClaimRef, ReplaceDriftedInput, ReplaceDriftedResult, RolloutState } from './messages.js';
-import { holdSignal, rolloutChangedSignal, searchAttributes } from './messages.js';
+import type {
+  ApprovalAsked,
+  Candidate,
+  ClaimRef,
+  Explanation,
+  Order,
+  ReplaceDriftedInput,
+  ReplaceDriftedResult,
+  RolloutState,
+} from './messages.js';
+import {
+  abortSignal,
+  holdSignal,
+  refusals,
+  rollbackSignal,
+  rollbackUpdate,
+  rolloutChangedSignal,
+  searchAttributes,
+} from './messages.js';
+import { checkActor, obey, refuse } from './orders.js';
 import { isAborted, Oversight, withReason } from './oversight.js';
+import type { Consent } from './oversight.js';
 import { Progress } from './progress.js';
 import { activitiesOf } from './proxies.js';
 import { tell } from './relations.js';
@@ -34,7 +55,7 @@ type Live = Extract<RolloutView, { state: 'live' }>;
 /**
  * Replaces the drifted nodes of one pool in waves, as its policy's `driftRollout` says: a canary, then ever larger waves,
  * each watched for a while after its last node is up. When too many of its nodes failed it stops and waits for a
- * person, or goes back to the last good template. Every node goes through a slot of `disrupt`. Ends as superseded when the
+ * person, or goes back to the last good template, which a person may order at any time. Every node goes through a slot of `disrupt`. Ends as superseded when the
  * pool's nodes are to become something else again.
  */
 export async function replaceDrifted(input: ReplaceDriftedInput): Promise<ReplaceDriftedResult> {
@@ -43,7 +64,7 @@ export async function replaceDrifted(input: ReplaceDriftedInput): Promise<Replac
     return await rollout.run();
   } catch (error) {
     if (!isAborted(error)) throw error;
-    return await rollout.stop('aborted', error.message);
+    return await rollout.stoppedBy(error.message);
   } finally {
     await CancellationScope.nonCancellable(() => rollout.release());
   }
@@ -59,6 +80,8 @@ class Rollout {
   private slot: Slot | undefined;
   /** Looks in a row at which no drifted node might go. */
   private blockedLooks = 0;
+  /** Who had the last good template written back, and why. */
+  private rolledBack: string | undefined;
   /** Workflow ids of the nodes that are being replaced. */
   private readonly replacing = new Set<string>();
 
@@ -78,6 +101,14 @@ class Rollout {
       { NodePool: nodePool, target: hash },
     );
     this.oversight = new Oversight(this.progress, { onHold: (held) => this.passOn(held) });
+    setHandler(rollbackUpdate, (order) => this.rollBack(order), { validator: checkActor });
+    setHandler(rollbackSignal, async (order) => {
+      let done: Promise<unknown> | undefined;
+      // What refuses it is noted: nobody waits for an answer.
+      const act = (): void => void (done = this.rollBack(order).catch(() => undefined));
+      obey(this.progress, 'rollback', { check: () => checkActor(order), act });
+      await done;
+    });
   }
 
   async run(): Promise<ReplaceDriftedResult> {
@@ -96,6 +127,8 @@ class Rollout {
   }
 
   async release(): Promise<void> {
+    // Whoever had it rolled back is told so before it ends.
+    if (!allHandlersFinished()) await condition(allHandlersFinished);
     this.oversight.finish();
     await this.slot?.giveBack();
     this.slot = undefined;
@@ -105,6 +138,10 @@ class Rollout {
     const { waves, replaced, failed } = this.state;
     this.progress.enter(outcome, reason === undefined ? {} : { facts: { [`${outcome} because`]: reason } });
     return { outcome, waves, replaced, failed, ...(reason === undefined ? {} : { reason }) };
+  }
+
+  async stoppedBy(message: string): Promise<ReplaceDriftedResult> {
+    return this.rolledBack === undefined ? this.stop('aborted', message) : this.end('rolledBack', this.rolledBack);
   }
 
   /** A person, or nobody for weeks, wants no more of it: it is not begun again for these nodes. */
@@ -134,7 +171,9 @@ class Rollout {
     this.blockedLooks = 0;
     if (approval === undefined || this.state.agreed) return undefined;
     const what = `a person to approve the replacement of ${drifted.length + blocked} nodes of ${this.input.nodePool}`;
-    const { answer, by, reason } = await this.oversight.consent(approval, what);
+    const consent = await this.ask(approval, what);
+    if (consent === undefined) return 'wait';
+    const { answer, by, reason } = consent;
     if (answer === 'rejected') return this.stop('rejected', `rejected by ${withReason(by, reason)}`);
     this.state = { ...this.state, agreed: true };
     return 'wait';
@@ -277,14 +316,42 @@ class Rollout {
       this.progress.note({ 'no rollback': back.why });
     }
     const asked = { timeoutMs: stoppedMs, onTimeout: 'Reject' } as const;
-    const { answer, by, reason } = await this.oversight.consent(asked, `a person to let it go on: ${why}`);
+    let consent: Consent | undefined;
+    while ((consent = await this.ask(asked, `a person to let it go on: ${why}`)) === undefined) {
+      const view = await this.look([]);
+      if (view.state === 'superseded') return this.end('superseded', view.by);
+    }
+    const { answer, by, reason } = consent;
     if (answer === 'rejected') return this.stop('stopped', `${why}; not let go on by ${withReason(by, reason)}`);
     this.state = { ...this.state, pardoned: failed, failuresInARow: 0 };
     return undefined;
   }
 
+  /** Asks a person; undefined when the pool was changed meanwhile, which may answer the question. */
+  private ask(approval: ApprovalAsked, what: string): Promise<Consent | undefined> {
+    const heeds = patched('a-rollout-that-asks-hears-of-changes');
+    return this.oversight.consentUnless(() => heeds && this.changed, approval, what);
+  }
+
+  /** As a person orders: what is on its way and can be taken back is given up, and the nodes keep the template that was good. */
+  private async rollBack(order: Order): Promise<Explanation> {
+    const { nodePool, poolUid, hash } = this.input;
+    const why = `asked for by ${withReason(order.actor, order.reason)}`;
+    const back = await this.activities.kube.rollBack({ nodePool, poolUid, hash, why });
+    if (back.outcome === 'nothing') {
+      this.progress.note({ 'no rollback': back.why });
+      throw refuse(refusals.nothingToRollBack, back.why);
+    }
+    this.rolledBack = why;
+    for (const id of this.replacing) void tell(() => getExternalWorkflowHandle(id).signal(abortSignal, order));
+    this.oversight.stopBy(order);
+    return this.progress.explanation;
+  }
+
   private async carryOn(): Promise<void> {
     if (workflowInfo().historyLength < eventsPerRun) return;
+    if (!allHandlersFinished()) await condition(allHandlersFinished);
+    this.oversight.throwIfAborted();
     await continueAsNew<typeof replaceDrifted>({ ...this.input, carried: this.state });
   }
 }

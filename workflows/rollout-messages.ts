@@ -1,5 +1,6 @@
-import { defineSignal } from '@temporalio/workflow';
+import { defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { DisruptionReason, Candidate } from './disruption-messages.js';
+import type { Explanation, Order } from './oversight-messages.js';
 
 /*
  * What `replaceDrifted` and `replaceNode` take and give; workflows/messages.ts gives it out.
@@ -38,6 +39,10 @@ export interface ReplaceDriftedResult {
 
 /** The pool's nodes are to become something else again. */
 export const rolloutChangedSignal = defineSignal('rolloutChanged');
+
+/** The pool is to have its last good template again, and the rollout to end, whatever became of its nodes so far. */
+export const rollbackSignal = defineSignal<[Order]>('rollback');
+export const rollbackUpdate = defineUpdate<Explanation, [Order]>('rollback');
 
 export interface ReplaceNodeInput {
   readonly cluster: string;

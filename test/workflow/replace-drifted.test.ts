@@ -7,12 +7,15 @@ import {
   clusterChangedSignal,
   expediteSignal,
   phaseQuery,
+  explainQuery,
   rejectUpdate,
+  rollbackSignal,
+  rollbackUpdate,
   rolloutChangedSignal,
   runningQuery,
 } from '../../workflows/messages.js';
 import type { Candidate, ClaimRef } from '../../workflows/messages.js';
-import { activityNames, emptyPlan, FakeActivities } from './fake-activities.js';
+import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
 import { cluster, WorkflowRig } from './rig.js';
 
 const minute = 60_000;
@@ -132,6 +135,85 @@ describe('replaceDrifted', () => {
       outcome: 'rolledBack',
       reason: '1 of 1 nodes failed, more than 20%',
     });
+    expect(activities.callsOf('noteStopped')).toEqual([]);
+  });
+
+  describe('on demand', () => {
+    beforeEach(() => {
+      activities.rolledBack = { outcome: 'rolledBack', why: 'as it was' };
+    });
+    const rolledBack = { outcome: 'rolledBack', reason: 'asked for by ann (release)' };
+
+    test('a person rolls it back while it soaks: no further node goes', async () => {
+      const handle = await start();
+      await inPhase(handle, 'soaking');
+
+      await handle.executeUpdate(rollbackUpdate, { args: [ann] });
+
+      await expect(handle.result()).resolves.toMatchObject({ ...rolledBack, replaced: 1 });
+      expect(terminated()).toHaveLength(1);
+      expect(activities.callsOf('noteStopped')).toEqual([]);
+      await slotsGone();
+    });
+
+    test('once it has stopped for its failures, by signal too', async () => {
+      more = { unwell: ['new-1'], rules: { ...rules, soakMs: 0 } };
+      const handle = await start();
+      await inPhase(handle, 'awaiting approval');
+
+      await handle.signal(rollbackSignal, { reason: 'nobody says so' } as never);
+      await rig.until(async () => {
+        const { facts } = await handle.query(explainQuery);
+        return String(facts['last order refused']).startsWith('rollback: actor is missing') || undefined;
+      });
+      await handle.signal(rollbackSignal, ann);
+
+      await expect(handle.result()).resolves.toMatchObject({ ...rolledBack, failed: 1 });
+    });
+
+    test('what is on its way is given up: no taint stays', async () => {
+      activities.nodeStates = ['waiting'];
+      activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
+      const handle = await start();
+      await rig.until(() => activities.tainted.size > 0 || undefined);
+
+      await handle.executeUpdate(rollbackUpdate, { args: [ann] });
+
+      await expect(handle.result()).resolves.toMatchObject({ ...rolledBack, replaced: 0 });
+      await rig.until(() => activities.tainted.size === 0 || undefined);
+      expect(terminated()).toEqual([]);
+      await slotsGone();
+    });
+
+    test('with nothing to go back to it is refused, and the rollout goes on', async () => {
+      activities.rolledBack = { outcome: 'nothing', why: 'no template of it is known to be good' };
+      const handle = await start();
+      await inPhase(handle, 'soaking');
+
+      await expect(handle.executeUpdate(rollbackUpdate, { args: [ann] })).rejects.toMatchObject({
+        cause: { type: 'NothingToRollBack', message: 'no template of it is known to be good' },
+      });
+
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'done', replaced: 4 });
+    });
+  });
+
+  test.each([
+    ['asks for approval', { approval: { timeoutMs: 24 * hour, onTimeout: 'Approve' as const } }],
+    ['has stopped', { unwell: ['new-1'], rules: { ...rules, soakMs: 0 } }],
+  ])('a newer change supersedes it while it %s', async (_name, what) => {
+    more = what;
+    const handle = await start();
+    await inPhase(handle, 'awaiting approval');
+
+    // Something else of the pool was changed: the question stands.
+    await handle.signal(rolloutChangedSignal);
+    await inPhase(handle, 'awaiting approval');
+    activities.rollout = () => ({ state: 'superseded', by: 'the nodes are to become x' });
+    await handle.signal(rolloutChangedSignal);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'superseded' });
+    expect(await rig.durationOf(handle)).toBeLessThan(hour);
     expect(activities.callsOf('noteStopped')).toEqual([]);
   });
 
