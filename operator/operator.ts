@@ -8,6 +8,7 @@ import { watchClaimConditions } from './claim-conditions.js';
 import { watchClaims } from './claims.js';
 import { watchConsistency } from './consistency.js';
 import type { OperatorContext } from './context.js';
+import { watchGoodTemplates } from './good-templates.js';
 import { watchHealth } from './health.js';
 import { watchDisruptionInputs } from './disruption-inputs.js';
 import { watchDisruptionPolicies } from './disruption-policies.js';
@@ -106,6 +107,7 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
     watchClaimConditions(context),
     watchDisruptionInputs(context),
     watchDrift(context),
+    watchGoodTemplates(context),
     watchConsistency(context),
     watchPendingPods(context),
     watchCapacityBuffers(context),
