@@ -169,7 +169,7 @@ describe('activities of replaceDrifted', () => {
     await world.synced();
     expect(await activities.rollBack(target)).toEqual({
       outcome: 'nothing',
-      why: 'its template is the last good one: the drift came from its node class',
+      why: 'its template is the last good one already',
     });
     expect(world.events).toHaveLength(1);
   });

@@ -153,7 +153,7 @@ function whyNoRollback(deps: ActivityDeps, pool: NodePool, { poolUid, hash }: Ro
   if (good === undefined) return 'no template of it is known to be good';
   const { template } = pool.spec;
   if (canonicalJson(good) === canonicalJson(template)) {
-    return 'its template is the last good one: the drift came from its node class';
+    return 'its template is the last good one already';
   }
   const present = rolloutHash(pool, nodeClassOf(deps, template.spec.nodeClassRef));
   return present === hash ? undefined : 'it was changed meanwhile';

@@ -114,7 +114,7 @@ class Rollout {
   async run(): Promise<ReplaceDriftedResult> {
     for (;;) {
       const view = await this.look([]);
-      if (view.state === 'superseded') return this.end('superseded', view.by);
+      if (view.state === 'superseded') return this.superseded(view.by);
       const ended = await this.mayGo(view);
       if (ended === 'wait') continue;
       if (ended !== undefined) return ended;
@@ -138,6 +138,12 @@ class Rollout {
     const { waves, replaced, failed } = this.state;
     this.progress.enter(outcome, reason === undefined ? {} : { facts: { [`${outcome} because`]: reason } });
     return { outcome, waves, replaced, failed, ...(reason === undefined ? {} : { reason }) };
+  }
+
+  /** A rollback changes what the nodes are to become, too. */
+  private async superseded(by: string): Promise<ReplaceDriftedResult> {
+    if (!allHandlersFinished()) await condition(allHandlersFinished);
+    return this.rolledBack === undefined ? this.end('superseded', by) : this.end('rolledBack', this.rolledBack);
   }
 
   async stoppedBy(message: string): Promise<ReplaceDriftedResult> {
@@ -297,7 +303,7 @@ class Rollout {
       await this.oversight.wait(rules.soakMs, { summary: 'soak', until: () => this.changed });
     }
     const view = await this.look(launched);
-    if (view.state === 'superseded') return this.end('superseded', view.by);
+    if (view.state === 'superseded') return this.superseded(view.by);
     const bad = Math.min(view.unwell.length, this.state.replaced);
     if (bad === 0) return undefined;
     this.state = { ...this.state, replaced: this.state.replaced - bad, failed: this.state.failed + bad };
@@ -319,7 +325,7 @@ class Rollout {
     let consent: Consent | undefined;
     while ((consent = await this.ask(asked, `a person to let it go on: ${why}`)) === undefined) {
       const view = await this.look([]);
-      if (view.state === 'superseded') return this.end('superseded', view.by);
+      if (view.state === 'superseded') return this.superseded(view.by);
     }
     const { answer, by, reason } = consent;
     if (answer === 'rejected') return this.stop('stopped', `${why}; not let go on by ${withReason(by, reason)}`);

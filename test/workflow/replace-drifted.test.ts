@@ -156,6 +156,20 @@ describe('replaceDrifted', () => {
       await slotsGone();
     });
 
+    test('although the pool is seen to have changed before the person has an answer', async () => {
+      const handle = await start();
+      await inPhase(handle, 'soaking');
+      activities.rollBack = async () => {
+        activities.rollout = () => ({ state: 'superseded', by: 'the nodes are to become what they were' });
+        await handle.signal(rolloutChangedSignal);
+        return activities.rolledBack;
+      };
+
+      await handle.executeUpdate(rollbackUpdate, { args: [ann] });
+
+      await expect(handle.result()).resolves.toMatchObject(rolledBack);
+    });
+
     test('once it has stopped for its failures, by signal too', async () => {
       more = { unwell: ['new-1'], rules: { ...rules, soakMs: 0 } };
       const handle = await start();
