@@ -33,6 +33,10 @@ export interface DisruptionContext extends CandidateContext, LimitsContext {
   readonly nominationEnds: readonly number[];
   /** NodePools whose drift goes in waves of a rollout of its own. */
   readonly rollouts: ReadonlySet<string>;
+  /** NodePools whose policy has mode Recommend. */
+  readonly recommending: ReadonlySet<string>;
+  /** Whose nodes a look may take: those of pools that act, or of those that only recommend. Never both: what is not carried out holds up nothing. */
+  readonly mode: PoolRules['mode'];
 }
 
 export async function disruptionContext(deps: ActivityDeps, view: DisruptionView): Promise<DisruptionContext> {
@@ -41,6 +45,8 @@ export async function disruptionContext(deps: ActivityDeps, view: DisruptionView
   const claimed = new Set(running.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
   const policies = deps.cache.all('DisruptionPolicy');
   const pools = managedPools(deps);
+  const poolsThat = (holds: (pool: NodePool) => boolean): ReadonlySet<string> =>
+    new Set(pools.filter(holds).map(({ metadata }) => metadata.name ?? ''));
   const { names: nominated, ends: nominationEnds } = nominatedNodes(deps, view, views);
   return {
     now: deps.now(),
@@ -57,12 +63,15 @@ export async function disruptionContext(deps: ActivityDeps, view: DisruptionView
     allowances: new Map(),
     memory: new Map(memory.map((each) => [each.node, each])),
     going: running.flatMap(({ candidates }) => candidates.map(({ node }) => node)),
-    rollouts: new Set(
-      pools
-        .filter((pool) => policyOf(pool, policies)?.spec.driftRollout !== undefined)
-        .map(({ metadata }) => metadata.name ?? ''),
-    ),
+    rollouts: poolsThat((pool) => policyOf(pool, policies)?.spec.driftRollout !== undefined),
+    recommending: poolsThat((pool) => rulesOf(pool, policies).mode === 'Recommend'),
+    mode: 'Act',
   };
+}
+
+/** Whether the look is about the nodes of this pool. */
+export function isLookedAt({ mode, recommending }: DisruptionContext, nodePool: string): boolean {
+  return recommending.has(nodePool) === (mode === 'Recommend');
 }
 
 export function poolNameOf({ claim }: NodeView): string {

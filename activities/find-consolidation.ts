@@ -11,6 +11,7 @@ import type { Finding, Found } from './decision-record.js';
 import type { DisruptionContext } from './disruption-context.js';
 import {
   allowedFor,
+  isLookedAt,
   memoryOf,
   pausableOf,
   poolNameOf,
@@ -47,6 +48,9 @@ const leastAgainShare = 0.15;
 const disruptionWeight = 0.05;
 
 const nobody: ReadonlySet<string> = new Set();
+
+/** Why nodes are kept that the look is not about. */
+const otherMode = 'its pool is looked at by itself';
 
 /** What the last search saw, and what it came to; kept by the process, since looking again does no harm. */
 export interface LastSearch {
@@ -91,7 +95,7 @@ export async function findConsolidation(
   const tookMs = deps.now() - started;
   last.at = context.now;
   last.restUntil = context.now + tookMs * restFactor;
-  last.stays = [...result.held, ...full];
+  last.stays = [...result.held, ...full].filter(({ why }) => why !== otherMode);
   const found = result.commands.filter((command) => !isOutdone(command, context));
   const named = new Set(found.flatMap(({ candidates }) => candidates));
   last.standing.note(context.views, { named, unasked: closed, now: context.now });
@@ -121,8 +125,9 @@ export async function findConsolidation(
 }
 
 /** Whether the time of the node has come (section 4.4). */
-function isRipe(view: NodeView, { now, claimed }: DisruptionContext, by = now): boolean {
-  return consolidatableAt(view) <= by && !claimed.has(view.claim.metadata.uid ?? '');
+function isRipe(view: NodeView, context: DisruptionContext, by = context.now): boolean {
+  if (!isLookedAt(context, poolNameOf(view))) return false;
+  return consolidatableAt(view) <= by && !context.claimed.has(view.claim.metadata.uid ?? '');
 }
 
 function unripeOf({ views, now }: DisruptionContext): ReadonlySet<string> {
@@ -192,7 +197,7 @@ async function searchInput(
   }
   const opens: number[] = [];
   for (const [nodePool, { Underutilized }] of allowances) {
-    if (Underutilized > 0) continue;
+    if (Underutilized > 0 || !isLookedAt(context, nodePool)) continue;
     opens.push(allowedFor(context, nodePool, 'Underutilized').changesAt ?? Number.POSITIVE_INFINITY);
     const why = whyClosed(nodePool, allowances, context);
     if (why !== undefined) held.push({ nodePool, why });
@@ -243,6 +248,7 @@ function whyKept(
   rules: PoolRules,
   chains: Map<string, string>,
 ): string | undefined {
+  if (!isLookedAt(context, poolNameOf(view))) return otherMode;
   const why = whyPaused(context.pauses, 'Underutilized', pausableOf(view)) ?? whyRested(context, view, rules);
   if (why !== undefined) return why;
   const depth = memoryOf(context, view)?.depth ?? 0;

@@ -25,9 +25,10 @@ describe('findDisruptions', () => {
   });
   afterEach(() => world.stop());
 
-  function putPool(disruption: object): void {
+  function putPool(disruption: object, name = 'default'): void {
     const spec = { disruption: { consolidateAfter: '0s', budgets: [{ nodes: '100%' }], ...disruption } };
-    world.kube.put('NodePool', ready(nodePool('default', spec)));
+    const { metadata, ...pool } = ready(nodePool(name, spec));
+    world.kube.put('NodePool', { ...pool, metadata: { ...metadata, labels: { pool: name } } });
   }
 
   function putPolicy(spec: object): void {
@@ -43,13 +44,18 @@ describe('findDisruptions', () => {
   const at = (secondsAgo: number): string => new Date(world.clock.now - secondsAgo * 1000).toISOString();
 
   /** A node with pods of this many CPUs. */
-  function putNode(name: string, cpus: readonly number[], conditions: readonly Condition[] = []): void {
+  function putNode(
+    name: string,
+    cpus: readonly number[],
+    conditions: readonly Condition[] = [],
+    pool = 'default',
+  ): void {
     const initialized: Condition = { type: 'Initialized', status: 'True', lastTransitionTime: at(600) };
     const own = nodeClaim(name, {
       status: { providerID: `fake:///a/i-${name}`, conditions: [initialized, ...conditions] },
     });
     const typeLabels = {
-      [labels.nodePool]: 'default',
+      [labels.nodePool]: pool,
       [labels.instanceType]: 'm5.xlarge',
       [labels.zone]: 'a',
       [labels.capacityType]: 'on-demand',
@@ -450,6 +456,53 @@ describe('findDisruptions', () => {
     expect(found.commands).toEqual([]);
     expect(found.details?.decisions[0]?.then).toBe('recommended alone: DisruptionPolicy careful says mode: Recommend');
     expect(world.events.map(({ reason }) => reason)).toContain('ConsolidationCandidate');
+  });
+
+  describe('a pool whose policy only recommends holds up no other', () => {
+    const drifted = (secondsAgo: number): Condition[] => [
+      { type: 'Drifted', status: 'True', reason: 'NodePoolDrifted', lastTransitionTime: at(secondsAgo) },
+    ];
+    beforeEach(() => {
+      putPool({}, 'watched');
+      putPolicy({ mode: 'Recommend', nodePoolSelector: { matchLabels: { pool: 'watched' } } });
+    });
+
+    test.each<[string, () => void]>([
+      [
+        'empty nodes',
+        () => {
+          putNode('a', []);
+          putNode('w', [], [], 'watched');
+        },
+      ],
+      [
+        'drifted nodes, of which the oldest is not to go',
+        () => {
+          putNode('a', [1], drifted(10));
+          putNode('w', [1], drifted(1000), 'watched');
+        },
+      ],
+      [
+        'nodes of both that would be replaced together',
+        () => {
+          putNode('a', [1]);
+          putNode('w', [1], [], 'watched');
+        },
+      ],
+    ])('%s', async (_name, put) => {
+      put();
+      expect(goingNodes(await find())).toEqual(['node-a']);
+    });
+
+    test('what it comes to is told once nothing else is to be done', async () => {
+      putNode('w', [], [], 'watched');
+      putNode('v', [1], [], 'watched');
+
+      const found = await find();
+
+      expect(found.commands).toEqual([]);
+      expect(found.details?.decisions.flatMap(({ nodes }) => nodes)).toEqual(['node-w', 'node-v']);
+    });
   });
 
   test('what a policy asks goes with the decision', async () => {

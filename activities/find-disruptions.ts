@@ -36,7 +36,7 @@ const full: Found = {
 /** The methods of section 4.1 on the cluster as it is, with what they keep between looks. */
 export class Finder {
   private readonly aside: DriftAside = new Map();
-  private readonly last = noSearch();
+  private readonly last = { Act: noSearch(), Recommend: noSearch() };
   private readonly changes: ClusterChanges;
 
   constructor(private readonly deps: ActivityDeps) {
@@ -49,17 +49,11 @@ export class Finder {
     if (!deps.cache.synced) return { commands: [], nextCheckAt: deps.now() + notSyncedAgainMs, held: [] };
     const context = await disruptionContext(deps, view);
     if (context.going.length >= mostGoing) return this.answer(view, context, { all: [full], started: [], decided: [] });
-    const methods: readonly (() => Found | Promise<Found>)[] = [
-      () => findEmpty(context),
-      () => findStaticDrift(deps, context),
-      () => findDrift(deps, context, this.aside),
-      () => findConsolidation(deps, context, { last: this.last, changes: this.changes }),
-    ];
     const all: Found[] = [];
     let started: readonly Recorded[] = [];
     let decided: readonly Recorded[] = [];
-    for (const method of methods) {
-      const found = await method();
+    for (const look of this.looks(context)) {
+      const found = await look();
       all.push(found);
       const recorded = recordAll(found.findings, context);
       decided = [...decided, ...recorded];
@@ -68,6 +62,19 @@ export class Finder {
     }
     announce(deps, decided);
     return this.answer(view, context, { all, started, decided });
+  }
+
+  /** Each method on what acts, then on what only recommends. */
+  private looks(context: DisruptionContext): readonly (() => Found | Promise<Found>)[] {
+    const { deps, aside, changes } = this;
+    const modes = context.recommending.size === 0 ? (['Act'] as const) : (['Act', 'Recommend'] as const);
+    const methods: readonly ((context: DisruptionContext) => Found | Promise<Found>)[] = [
+      findEmpty,
+      (own) => findStaticDrift(deps, own),
+      (own) => findDrift(deps, own, aside),
+      (own) => findConsolidation(deps, own, { last: this.last[own.mode], changes }),
+    ];
+    return methods.flatMap((method) => modes.map((mode) => () => method({ ...context, mode })));
   }
 
   private answer(
@@ -85,7 +92,7 @@ export class Finder {
     const details = detailsOf(
       context,
       decided.map(({ summary }) => summary),
-      this.last.stays,
+      [...this.last.Act.stays, ...(context.recommending.size === 0 ? [] : this.last.Recommend.stays)],
     );
     return {
       commands: started.map(({ command }) => command),

@@ -8,7 +8,7 @@ import { candidateOf, nameOf } from './cluster.js';
 import type { ActivityDeps } from './deps.js';
 import type { Finding, Found } from './decision-record.js';
 import type { DisruptionContext } from './disruption-context.js';
-import { allowedFor, pausableOf, poolNameOf, whyPaused } from './disruption-context.js';
+import { allowedFor, isLookedAt, pausableOf, poolNameOf, whyPaused } from './disruption-context.js';
 import { emptyThenOldest } from './drift-order.js';
 import { packingInput } from './packing-input.js';
 
@@ -48,6 +48,7 @@ function driftedNodes(context: DisruptionContext, aside: DriftAside): NodeView[]
   const drifted = context.views.filter(
     ({ claim, pool }) =>
       isTrue(claim.status?.conditions, 'Drifted') &&
+      isLookedAt(context, pool?.metadata.name ?? '') &&
       pool?.spec.replicas === undefined &&
       !aside.has(claim.metadata.uid ?? '') &&
       !hasRollout(context, pool?.metadata.name ?? ''),

@@ -1,24 +1,40 @@
 import { emptyNodes } from '../disruption/emptiness.js';
+import type { NodeView } from '../disruption/candidates.js';
 import { candidateOf } from './cluster.js';
 import type { DisruptionContext } from './disruption-context.js';
-import { allowedFor, pausableOf, whyPaused } from './disruption-context.js';
-import type { Found } from './decision-record.js';
+import { allowedFor, isLookedAt, pausableOf, poolNameOf, rulesByPool, whyPaused } from './disruption-context.js';
+import type { Finding, Found } from './decision-record.js';
 
 /** One payload holds this many candidates at most; the others are found in the next look. */
 const candidatesPerCommand = 100;
 
-/** Section 4.5: every empty node that budgets let go, in one command. */
+/** Section 4.5: every empty node that budgets let go, in one command for all pools that one policy rules. */
 export function findEmpty(context: DisruptionContext): Found {
-  const free = context.views.filter((view) => whyPaused(context.pauses, 'Empty', pausableOf(view)) === undefined);
+  const free = context.views.filter(
+    (view) =>
+      isLookedAt(context, poolNameOf(view)) && whyPaused(context.pauses, 'Empty', pausableOf(view)) === undefined,
+  );
   const allowed = (nodePool: string): ReturnType<typeof allowedFor> => allowedFor(context, nodePool, 'Empty');
   const decision = emptyNodes(free, allowed, context);
-  const candidates = decision.remove.slice(0, candidatesPerCommand).map(candidateOf);
   return {
-    findings:
-      candidates.length === 0
-        ? []
-        : [{ reason: 'Empty', method: 'empty', candidates, replacements: [], moves: [], alternatives: [] }],
+    findings: byPolicy(decision.remove.slice(0, candidatesPerCommand), context).map(findingOf),
     held: decision.held,
     checks: decision.nextCheckAt === undefined ? [] : [decision.nextCheckAt],
   };
+}
+
+/** What waits for a person's consent holds up no pool whose policy asks for none. */
+function byPolicy(views: readonly NodeView[], context: DisruptionContext): readonly (readonly NodeView[])[] {
+  const rules = rulesByPool(context);
+  const groups = new Map<string | undefined, NodeView[]>();
+  for (const view of views) {
+    const { policy } = rules(poolNameOf(view));
+    groups.set(policy, [...(groups.get(policy) ?? []), view]);
+  }
+  return [...groups.values()];
+}
+
+function findingOf(views: readonly NodeView[]): Finding {
+  const candidates = views.map(candidateOf);
+  return { reason: 'Empty', method: 'empty', candidates, replacements: [], moves: [], alternatives: [] };
 }

@@ -9,7 +9,7 @@ import { candidateOf, nameOf } from './cluster.js';
 import type { Finding, Found } from './decision-record.js';
 import type { ActivityDeps } from './deps.js';
 import type { DisruptionContext } from './disruption-context.js';
-import { allowedFor, pausableOf, poolNameOf, whyPaused } from './disruption-context.js';
+import { allowedFor, isLookedAt, pausableOf, poolNameOf, whyPaused } from './disruption-context.js';
 import { emptyThenOldest } from './drift-order.js';
 import { replacementsIn } from './replicas.js';
 
@@ -25,7 +25,7 @@ export async function findStaticDrift(deps: ActivityDeps, context: DisruptionCon
   const findings: Finding[] = [];
   if (!deps.gates.StaticCapacity) return { findings, held, checks };
   for (const [name, pool] of [...context.pools].sort(([a], [b]) => compareText(a, b))) {
-    if (!isStatic(pool)) continue;
+    if (!isStatic(pool) || !isLookedAt(context, name)) continue;
     const going = candidatesOf(deps, context, { name, pool }, { held, checks });
     if (going.length === 0) continue;
     const blank = await blankClaim(deps, pool);

@@ -8,7 +8,7 @@ import { nodeViews, nameOf } from './cluster.js';
 import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from './deps.js';
 import type { DisruptionContext } from './disruption-context.js';
-import { allowedFor, disruptionContext, rulesByPool } from './disruption-context.js';
+import { allowedFor, disruptionContext, isLookedAt, poolNameOf, rulesByPool } from './disruption-context.js';
 import { identityOf } from './labels-of.js';
 import { isOutdone } from './outdone.js';
 import { packingInput } from './packing-input.js';
@@ -84,6 +84,7 @@ function sift(candidates: readonly Candidate[], method: Judged['method'], contex
 }
 
 function whyNoLonger(view: NodeView, method: Judged['method'], context: DisruptionContext): string | undefined {
+  if (!isLookedAt(context, poolNameOf(view))) return 'the DisruptionPolicy of its pool has mode Recommend by now';
   if (method === 'drift') return whyNotCandidate(view, context, 'eventual');
   if (method === 'empty' && !isEmpty(view)) return 'pods have come to it';
   if (consolidatableAt(view) > context.now) return 'its pods changed a moment ago';
