@@ -1,6 +1,11 @@
 import type { DisruptionReason } from '../api/stowage/disruption-policy.js';
 import type { NodeView } from '../disruption/candidates.js';
-import type { Consolidation, ConsolidationCommand, ConsolidationInput } from '../disruption/consolidation/types.js';
+import type {
+  Consolidation,
+  ConsolidationCommand,
+  ConsolidationInput,
+  LeastSaving,
+} from '../disruption/consolidation/types.js';
 import { consolidatableAt } from '../disruption/emptiness.js';
 import { limitOf } from '../disruption/limits.js';
 import type { PoolRules } from '../disruption/pool-rules.js';
@@ -170,18 +175,7 @@ async function searchInput(
   const rules = rulesByPool(context);
   const held: { nodePool: string; why: string }[] = [];
   const chains = new Map<string, string>();
-  const allowances = new Map<string, Allowance>();
-  // What goes next is looked for while those before are still on their way: it will have proved stable when its turn comes.
-  const limits = new Map<string, Allowance>();
-  const leastSavings = new Map<string, { share: number; dollarsPerHour: number }>();
-  for (const name of context.pools.keys()) {
-    const allowed = (reason: DisruptionReason): number => allowedFor(context, name, reason).allowed;
-    const allowance = { Empty: allowed('Empty'), Underutilized: allowed('Underutilized') };
-    allowances.set(name, allowance);
-    limits.set(name, isClosed(allowance) ? turnsOf(context, name) : allowance);
-    const { leastShare: share, leastDollarsPerHour: dollarsPerHour } = rules(name);
-    if (share > 0 || dollarsPerHour > 0) leastSavings.set(name, { share, dollarsPerHour });
-  }
+  const { allowances, limits, leastSavings } = boundsOf(context, rules);
   const kept = new Map<string, string>();
   const closed = new Set<string>();
   const full: { node: string; why: string }[] = [];
@@ -220,6 +214,30 @@ async function searchInput(
   const limited = [...allowances.values()].some(({ Underutilized }) => Underutilized === 0);
   const paused = [...chains].map(([nodePool, why]) => ({ nodePool, why }));
   return { input, allowed: allowances, held, chains: paused, limited, closed, full, opens };
+}
+
+/** What bounds the search in each NodePool. */
+function boundsOf(
+  context: DisruptionContext,
+  rules: (nodePool: string) => PoolRules,
+): {
+  readonly allowances: ReadonlyMap<string, Allowance>;
+  /** What goes next is looked for while those before are still on their way: it will have proved stable when its turn comes. */
+  readonly limits: ReadonlyMap<string, Allowance>;
+  readonly leastSavings: NonNullable<ConsolidationInput['leastSavings']>;
+} {
+  const allowances = new Map<string, Allowance>();
+  const limits = new Map<string, Allowance>();
+  const leastSavings = new Map<string, LeastSaving>();
+  for (const name of context.pools.keys()) {
+    const allowed = (reason: DisruptionReason): number => allowedFor(context, name, reason).allowed;
+    const allowance = { Empty: allowed('Empty'), Underutilized: allowed('Underutilized') };
+    allowances.set(name, allowance);
+    limits.set(name, isClosed(allowance) ? turnsOf(context, name) : allowance);
+    const { leastShare: share, leastDollarsPerHour: dollarsPerHour } = rules(name);
+    if (share > 0 || dollarsPerHour > 0) leastSavings.set(name, { share, dollarsPerHour });
+  }
+  return { allowances, limits, leastSavings };
 }
 
 type Limits = NonNullable<ConsolidationInput['limits']>;

@@ -2,7 +2,6 @@ import { createKubeClient } from '../kube/client.js';
 import { parseWorkflowId, workflowIds, type WorkflowKind } from '../core/ids.js';
 import { runningQuery, searchAttributes } from '../workflows/messages.js';
 import { UsageError } from './exit.js';
-import type { OrderName } from './order.js';
 import type { Target } from './temporal.js';
 
 /** The rollout of a NodePool that runs. Throws `UsageError` when none does. */
@@ -33,14 +32,14 @@ interface Found {
   readonly asks: boolean;
 }
 
-/** The running workflow that a workflow id, node or NodeClaim stands for. Throws `UsageError` when none or several do. */
-export async function findWorkflow(target: Target, subject: string, name: OrderName): Promise<string> {
+/** The running workflow that a workflow id, node or NodeClaim stands for, of several the one that the order is for. Throws `UsageError` when none or several do. */
+export async function findWorkflow(target: Target, subject: string, order: string): Promise<string> {
   const { cluster } = target;
   for (const id of [subject, `${cluster}/${subject}`]) if (parseWorkflowId(id)?.cluster === cluster) return id;
-  if (name === 'rollback') return rolloutOf(target, subject);
+  if (order === 'rollback') return rolloutOf(target, subject);
   const found = await runningFor(target, [subject]);
   const all = found.length > 0 ? found : await runningFor(target, await claimsOf(target, subject));
-  const [only, ...others] = preferred(all, name);
+  const [only, ...others] = preferred(all, order);
   if (only === undefined) {
     throw new UsageError(
       `"${subject}" is no workflow id, and nothing is under way for a node or NodeClaim of that name`,
@@ -56,11 +55,11 @@ export async function findWorkflow(target: Target, subject: string, name: OrderN
 }
 
 /** A node's removal may be two workflows: the decision, and the drain below it. */
-function preferred(all: readonly Found[], name: OrderName): readonly Found[] {
+function preferred(all: readonly Found[], order: string): readonly Found[] {
   const wanted =
-    name === 'approve' || name === 'reject'
+    order === 'approve' || order === 'reject'
       ? all.filter(({ asks }) => asks)
-      : all.filter(({ kind }) => (kind === 'terminate') === (name === 'expedite' || name === 'retry'));
+      : all.filter(({ kind }) => (kind === 'terminate') === (order === 'expedite' || order === 'retry'));
   return wanted.length > 0 ? wanted : all;
 }
 
