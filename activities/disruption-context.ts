@@ -135,10 +135,23 @@ export function memoryOf({ memory }: DisruptionContext, view: NodeView): NodeMem
 export function whyRested(context: DisruptionContext, view: NodeView, rules: PoolRules): string | undefined {
   const memory = memoryOf(context, view);
   if (memory === undefined) return undefined;
-  if (memory.keptUntil !== undefined && memory.keptUntil > context.now)
-    return `${memory.why ?? 'the last decision about it came to nothing'}; looked at again from ${iso(memory.keptUntil)} on`;
+  const refused = whyRefused(context, view);
+  if (refused !== undefined) return refused;
   if (memory.depth === undefined || memory.at + rules.coolDownMs <= context.now) return undefined;
   return `it was moved to a while ago and cools down until ${iso(memory.at + rules.coolDownMs)}`;
+}
+
+/** Why the last decision about a node is not taken over again yet: it came to nothing; with `byPerson`, because a person said no. */
+export function whyRefused(
+  context: DisruptionContext,
+  view: NodeView,
+  { byPerson = false }: { readonly byPerson?: boolean } = {},
+): string | undefined {
+  const memory = memoryOf(context, view);
+  if (memory?.keptUntil === undefined || memory.keptUntil <= context.now) return undefined;
+  if (byPerson && memory.byPerson !== true) return undefined;
+  const { why, keptUntil } = memory;
+  return `${why ?? 'the last decision about it came to nothing'}; looked at again from ${iso(keptUntil)} on`;
 }
 
 /** When nodes that rest may be looked at again, milliseconds of the epoch. */

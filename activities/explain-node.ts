@@ -1,34 +1,90 @@
+import type { NodeView } from '../disruption/candidates.js';
 import { whyNotCandidate } from '../disruption/candidates.js';
-import { consolidatableAt } from '../disruption/emptiness.js';
+import { consolidatableAt, isEmpty } from '../disruption/emptiness.js';
 import type { NodeVerdict } from '../workflows/messages.js';
 import type { DisruptionView } from './contract.js';
 import type { ActivityDeps } from './deps.js';
-import { disruptionContext, pausableOf, whyPaused } from './disruption-context.js';
+import type { DisruptionContext } from './disruption-context.js';
+import {
+  allowedFor,
+  disruptionContext,
+  iso,
+  memoryOf,
+  pausableOf,
+  poolNameOf,
+  rulesByPool,
+  whyPaused,
+  whyRefused,
+  whyRested,
+} from './disruption-context.js';
 
-/** Whether a node may be consolidated now and if not why, as `findDisruptions` would judge it (sections 4.1, 4.4). */
+/**
+ * Whether a node may be consolidated now and if not why, as `findDisruptions` would judge it (sections 4.1, 4.2, 4.4, 4.5): all
+ * that keeps it, not the first thing alone.
+ */
 export async function explainNode(
   deps: ActivityDeps,
   { node, view }: { readonly node: string; readonly view: DisruptionView },
 ): Promise<NodeVerdict> {
   const context = await disruptionContext(deps, view);
-  const at = new Date(context.now).toISOString();
+  const at = iso(context.now);
   const own = context.views.find((each) => pausableOf(each).node === node);
   if (own === undefined) return { node, verdict: 'unknown', why: 'no NodeClaim stands for a node of that name', at };
   const running = view.running.find(({ candidates }) => candidates.some((one) => one.node === node));
   if (running !== undefined) return { node, verdict: 'going', why: `${running.reason}: ${running.workflowId}`, at };
-  const why =
-    whyPaused(context.pauses, 'Underutilized', pausableOf(own)) ??
-    whyNotCandidate(own, context) ??
-    notYet(own, context.now);
-  return why === undefined
-    ? { node, verdict: 'may go', why: 'it goes when that saves something and budgets allow', at }
-    : { node, verdict: 'stays', why, at };
+  const why = [...byPeople(own, context), ...byState(own, context), ...byMemory(own, context)];
+  return why.length === 0
+    ? { node, verdict: 'may go', why: 'it goes when that saves something', at }
+    : { node, verdict: 'stays', why: why.join('; '), at };
 }
 
-function notYet(view: Parameters<typeof consolidatableAt>[0], now: number): string | undefined {
+/** Pauses, policies and budgets. */
+function byPeople(view: NodeView, context: DisruptionContext): string[] {
+  const nodePool = poolNameOf(view);
+  const reason = isEmpty(view) ? 'Empty' : 'Underutilized';
+  const paused = whyPaused(context.pauses, reason, pausableOf(view));
+  const { policy, mode } = rulesByPool(context)(nodePool);
+  const { allowed, ruledBy, changesAt } = allowedFor(context, nodePool, reason);
+  const until = changesAt === undefined ? '' : ` until ${iso(changesAt)}`;
+  return [
+    ...(paused === undefined ? [] : [paused]),
+    ...(mode === 'Recommend' ? [`DisruptionPolicy ${policy ?? ''} has mode Recommend`] : []),
+    ...(allowed > 0 ? [] : [`${ruledBy ?? 'what is disrupting already'} allows no more for ${reason}${until}`]),
+  ];
+}
+
+/** What the node, its pods and the pool's own rules say. */
+function byState(view: NodeView, context: DisruptionContext): string[] {
+  const why = whyNotCandidate(view, context);
+  const notYet = whyNotYet(view, context.now);
+  const onlyEmpty = view.pool?.spec.disruption.consolidationPolicy === 'WhenEmpty' && !isEmpty(view);
+  return [
+    ...(why === undefined ? [] : [why]),
+    ...(notYet === undefined ? [] : [notYet]),
+    ...(onlyEmpty ? ['it is not empty, and consolidationPolicy: WhenEmpty holds for its NodePool'] : []),
+  ];
+}
+
+/** What happened to it lately: an empty node goes all the same, unless a person said no. */
+function byMemory(view: NodeView, context: DisruptionContext): string[] {
+  const refused = whyRefused(context, view, { byPerson: isEmpty(view) });
+  if (isEmpty(view) || refused !== undefined) return refused === undefined ? [] : [refused];
+  const rules = rulesByPool(context)(poolNameOf(view));
+  const rested = whyRested(context, view, rules);
+  const depth = memoryOf(context, view)?.depth ?? 0;
+  const chain = `its pods were moved ${depth} times in a row within a day, and maxMoveChain is ${rules.maxMoveChain}`;
+  return [...(rested === undefined ? [] : [rested]), ...(depth < rules.maxMoveChain ? [] : [chain])];
+}
+
+function whyNotYet(view: NodeView, now: number): string | undefined {
   const at = consolidatableAt(view);
   if (at <= now) return undefined;
-  return Number.isFinite(at)
-    ? `consolidateAfter holds until ${new Date(at).toISOString()}`
-    : 'consolidateAfter or a static NodePool keeps it';
+  return Number.isFinite(at) ? `consolidateAfter holds until ${iso(at)}` : whyNever(view);
+}
+
+function whyNever({ pool }: NodeView): string {
+  if (pool?.spec.replicas !== undefined) return 'its NodePool is static';
+  return pool?.spec.disruption.consolidateAfter === 'Never'
+    ? 'consolidateAfter: Never holds for its NodePool'
+    : 'it is not initialized';
 }

@@ -525,6 +525,67 @@ describe('findDisruptions', () => {
     expect(goingNodes(await find())).toEqual([]);
   });
 
+  test('an empty node that a person said no to is not asked about again at once; one that pods had come to goes', async () => {
+    putNode('a', []);
+    const keptUntil = world.clock.now + 60_000;
+    const known = { node: 'node-a', nodePool: 'default', at: world.clock.now, failures: 1, keptUntil };
+
+    const refused = await find({ memory: [{ ...known, byPerson: true, why: 'rejected: rejected by ann' }] });
+
+    expect(goingNodes(refused)).toEqual([]);
+    expect(refused.nextCheckAt).toBe(keptUntil);
+    expect(goingNodes(await find({ memory: [{ ...known, why: 'abandoned: pods have come to it' }] }))).toEqual([
+      'node-a',
+    ]);
+  });
+
+  describe('why not?', () => {
+    const whyNot = async (view: Partial<DisruptionView> = {}) => {
+      await world.synced();
+      return activities.explainNode({ node: 'node-a', view: { ...nothing, ...view } });
+    };
+
+    test('nothing keeps it, or nobody knows of it', async () => {
+      putNode('a', [1]);
+      expect(await whyNot()).toMatchObject({ verdict: 'may go', why: 'it goes when that saves something' });
+      world.kube.remove('NodeClaim', { name: 'a' });
+      expect(await whyNot()).toMatchObject({ verdict: 'unknown' });
+    });
+
+    test('all that keeps it is told, with when that ends', async () => {
+      putNode('a', [1]);
+      putPool({ budgets: [{ nodes: '0', schedule: '0 12 * * *', duration: '1h' }], consolidationPolicy: 'WhenEmpty' });
+      putPolicy({ mode: 'Recommend', coolDown: '10m', maxMoveChain: 2 });
+      const pauses = [{ scope: { kind: 'cluster' }, reason: 'release', actor: 'ann' }] as const;
+      const memory = [{ node: 'node-a', nodePool: 'default', at: world.clock.now, depth: 2 }];
+
+      const { verdict, why } = await whyNot({ pauses, memory });
+
+      expect(verdict).toBe('stays');
+      expect(why.split('; ')).toEqual([
+        'paused for the cluster by ann: release',
+        'DisruptionPolicy careful has mode Recommend',
+        expect.stringMatching(
+          /^budget 0 at "0 12 \* \* \*" for 1h allows no more for Underutilized until .*T13:00:00.000Z$/,
+        ),
+        'it is not empty, and consolidationPolicy: WhenEmpty holds for its NodePool',
+        expect.stringMatching(/^it was moved to a while ago and cools down until /),
+        'its pods were moved 2 times in a row within a day, and maxMoveChain is 2',
+      ]);
+    });
+
+    test('a person who said no is remembered for an empty node too; what is running is named', async () => {
+      putNode('a', []);
+      const keptUntil = world.clock.now + 60_000;
+      const known = { node: 'node-a', nodePool: 'default', at: world.clock.now, failures: 1, keptUntil };
+      const memory = [{ ...known, byPerson: true, why: 'rejected: rejected by ann' }];
+      expect((await whyNot({ memory })).why).toMatch(/^rejected: rejected by ann; looked at again from /);
+      const candidates = [{ claim: { name: 'a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' }];
+      const running = [{ workflowId: 'w', reason: 'Empty' as const, candidates, since: world.clock.now }];
+      expect(await whyNot({ running })).toMatchObject({ verdict: 'going', why: 'Empty: w' });
+    });
+  });
+
   test('a node that pods were moved to cools down; one with too long a chain pauses its pool', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
@@ -581,6 +642,21 @@ describe('findDisruptions', () => {
       const found = await find();
       expect(goingNodes(found)).toEqual(['node-b']);
       expect(world.events.filter(({ reason }) => reason === 'DisruptionBlocked')[0]?.regarding.name).toBe('node-a');
+    });
+
+    test('a node whose replacement failed rests, and keeps no other waiting meanwhile', async () => {
+      putNode('a', [1], [drifted(600)]);
+      putNode('b', [1], [drifted(60)]);
+      const keptUntil = world.clock.now + 60_000;
+      const failed = { node: 'node-a', nodePool: 'default', at: world.clock.now, failures: 3, keptUntil };
+      const memory = [{ ...failed, why: 'failed: no capacity' }];
+
+      const found = await find({ memory });
+
+      expect(goingNodes(found)).toEqual(['node-b']);
+      expect(found.held[0]?.why).toContain('node-a has drifted: failed: no capacity; looked at again from');
+      world.clock.now = keptUntil;
+      expect(goingNodes(await find({ memory }))).toEqual(['node-a']);
     });
 
     test('82: a do-not-disrupt pod and a terminationGracePeriod: drift proceeds, consolidation does not', async () => {

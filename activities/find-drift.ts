@@ -8,7 +8,7 @@ import { candidateOf, nameOf } from './cluster.js';
 import type { ActivityDeps } from './deps.js';
 import type { Finding, Found } from './decision-record.js';
 import type { DisruptionContext } from './disruption-context.js';
-import { allowedFor, isLookedAt, pausableOf, poolNameOf, whyPaused } from './disruption-context.js';
+import { allowedFor, isLookedAt, pausableOf, poolNameOf, whyPaused, whyRefused } from './disruption-context.js';
 import { emptyThenOldest } from './drift-order.js';
 import { packingInput } from './packing-input.js';
 
@@ -24,7 +24,7 @@ export type DriftAside = Map<string, number>;
 
 /**
  * Section 4.6: one command, for the node that drifted first, nodes without pods to move before others. Works whatever the
- * consolidation policy; the price counts for nothing. Pools with a rollout of their own (`driftRollout`) are not its business.
+ * consolidation policy; the price counts for nothing. A node whose replacement failed rests, so that it keeps no other waiting. Pools with a rollout of their own (`driftRollout`) are not its business.
  */
 export async function findDrift(deps: ActivityDeps, context: DisruptionContext, aside: DriftAside): Promise<Found> {
   const held: { nodePool: string; why: string }[] = [];
@@ -68,7 +68,10 @@ function isAllowed(
   { held, checks }: { held: { nodePool: string; why: string }[]; checks: number[] },
 ): boolean {
   const nodePool = poolNameOf(view);
-  const why = whyPaused(context.pauses, 'Drifted', pausableOf(view)) ?? whyNotCandidate(view, context, 'eventual');
+  const why =
+    whyPaused(context.pauses, 'Drifted', pausableOf(view)) ??
+    whyRefused(context, view) ??
+    whyNotCandidate(view, context, 'eventual');
   if (why !== undefined) {
     held.push({ nodePool, why: `${nameOf(view)} has drifted: ${why}` });
     return false;

@@ -2,7 +2,15 @@ import { emptyNodes } from '../disruption/emptiness.js';
 import type { NodeView } from '../disruption/candidates.js';
 import { candidateOf } from './cluster.js';
 import type { DisruptionContext } from './disruption-context.js';
-import { allowedFor, isLookedAt, pausableOf, poolNameOf, rulesByPool, whyPaused } from './disruption-context.js';
+import {
+  allowedFor,
+  isLookedAt,
+  pausableOf,
+  poolNameOf,
+  rulesByPool,
+  whyPaused,
+  whyRefused,
+} from './disruption-context.js';
 import type { Finding, Found } from './decision-record.js';
 
 /** One payload holds this many candidates at most; the others are found in the next look. */
@@ -10,10 +18,11 @@ const candidatesPerCommand = 100;
 
 /** Section 4.5: every empty node that budgets let go, in one command for all pools that one policy rules. */
 export function findEmpty(context: DisruptionContext): Found {
-  const free = context.views.filter(
-    (view) =>
-      isLookedAt(context, poolNameOf(view)) && whyPaused(context.pauses, 'Empty', pausableOf(view)) === undefined,
-  );
+  const isFree = (view: NodeView): boolean =>
+    isLookedAt(context, poolNameOf(view)) &&
+    whyPaused(context.pauses, 'Empty', pausableOf(view)) === undefined &&
+    whyRefused(context, view, { byPerson: true }) === undefined;
+  const free = context.views.filter(isFree);
   const allowed = (nodePool: string): ReturnType<typeof allowedFor> => allowedFor(context, nodePool, 'Empty');
   const decision = emptyNodes(free, allowed, context);
   return {

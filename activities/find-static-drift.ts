@@ -9,7 +9,7 @@ import { candidateOf, nameOf } from './cluster.js';
 import type { Finding, Found } from './decision-record.js';
 import type { ActivityDeps } from './deps.js';
 import type { DisruptionContext } from './disruption-context.js';
-import { allowedFor, isLookedAt, pausableOf, poolNameOf, whyPaused } from './disruption-context.js';
+import { allowedFor, isLookedAt, pausableOf, poolNameOf, whyPaused, whyRefused } from './disruption-context.js';
 import { emptyThenOldest } from './drift-order.js';
 import { replacementsIn } from './replicas.js';
 
@@ -61,7 +61,10 @@ function candidatesOf(
   const drifted = members
     .filter(({ claim }) => isTrue(claim.status?.conditions, 'Drifted'))
     .filter((view) => {
-      const why = whyPaused(context.pauses, 'Drifted', pausableOf(view)) ?? whyNotCandidate(view, context, 'eventual');
+      const why =
+        whyPaused(context.pauses, 'Drifted', pausableOf(view)) ??
+        whyRefused(context, view) ??
+        whyNotCandidate(view, context, 'eventual');
       if (why !== undefined) held.push({ nodePool: name, why: `${nameOf(view)} has drifted: ${why}` });
       return why === undefined;
     })

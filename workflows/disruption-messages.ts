@@ -58,6 +58,8 @@ export interface NodeMemory {
   readonly failures?: number;
   readonly keptUntil?: number;
   readonly why?: string;
+  /** A person turned the last decision down, or nobody answered in time. */
+  readonly byPerson?: boolean;
 }
 
 /** What a pause holds up. */

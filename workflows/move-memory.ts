@@ -42,6 +42,7 @@ export function remember(
         ...(known?.depth === undefined ? {} : { depth: known.depth }),
         failures,
         keptUntil: now + rest,
+        ...(restAfter[outcome] === undefined ? {} : { byPerson: true }),
         why: `${outcome}: ${reason ?? ''}`.slice(0, 160),
       });
     }
