@@ -34,20 +34,25 @@ export function remember(
     for (const { node, nodePool } of candidates) {
       const known = byNode.get(node);
       const failures = (known?.failures ?? 0) + 1;
-      const rest = restAfter[outcome] ?? Math.min(longestRestMs, shortestRestMs * 2 ** Math.min(10, failures - 1));
       renew(byNode, {
         node,
         nodePool,
         at: now,
         ...(known?.depth === undefined ? {} : { depth: known.depth }),
         failures,
-        keptUntil: now + rest,
-        ...(restAfter[outcome] === undefined ? {} : { byPerson: true }),
+        ...restOf(outcome, failures, now),
         why: `${outcome}: ${reason ?? ''}`.slice(0, 160),
       });
     }
   }
   return [...byNode.values()].slice(-mostKept);
+}
+
+/** How long a node is left alone after so many decisions in a row that came to nothing, and whether a person wants that. */
+function restOf(outcome: string, failures: number, now: number): Pick<NodeMemory, 'keptUntil' | 'byPerson'> {
+  const asked = restAfter[outcome];
+  if (asked !== undefined) return { keptUntil: now + asked, byPerson: true };
+  return { keptUntil: now + Math.min(longestRestMs, shortestRestMs * 2 ** Math.min(10, failures - 1)) };
 }
 
 /** A person lets a pool go on: its chains begin anew. */
