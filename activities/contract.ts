@@ -341,7 +341,7 @@ export type RepairView =
     };
 
 export interface RepairActivities {
-  /** The node as it is; says so on it (`NodeRepairBlocked`) when too many are unhealthy for one to be repaired. */
+  /** The node as it is; says so on it (`NodeRepairBlocked`) when too many are unhealthy, or a policy only recommends. */
   inspectRepair(input: { claim: ClaimRef }): Promise<RepairView>;
   /** Counts the repair in `karpenter_nodeclaims_unhealthy_disrupted_total`. */
   countRepair(input: { claim: ClaimRef; condition: string }): Promise<void>;

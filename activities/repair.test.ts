@@ -87,6 +87,15 @@ describe('looking at a node whose conditions say that it is broken', () => {
     expect(world.events).toMatchObject([{ reason: 'NodeRepairBlocked', regarding: { kind: 'Node', name: 'a' } }]);
   });
 
+  test('where the policy only recommends the node is left alone, and says so', async () => {
+    node('a', 31);
+    for (const name of ['b', 'c', 'd', 'e']) node(name);
+    policy({ mode: 'Recommend', repair: { ladder: [{ action: 'Force', wait: '1m' }], maximumUnhealthyPercent: 20 } });
+
+    expect(await look('a')).toMatchObject({ blocked: 'DisruptionPolicy p has mode Recommend' });
+    expect(world.events).toMatchObject([{ reason: 'NodeRepairBlocked', regarding: { kind: 'Node', name: 'a' } }]);
+  });
+
   test('the policy of the pool gives the ladder, the share and whether to ask', async () => {
     node('a', 31);
     node('b', 31);

@@ -1,7 +1,7 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node } from '../api/kubernetes.js';
 import { labels } from '../api/labels.js';
-import type { DisruptionPolicySpec } from '../api/stowage/disruption-policy.js';
+import type { DisruptionPolicy, DisruptionPolicySpec } from '../api/stowage/disruption-policy.js';
 import { parseDuration } from '../core/durations.js';
 import { policyOf } from '../disruption/policies.js';
 import type { Unhealthy } from '../disruption/repair.js';
@@ -46,8 +46,10 @@ async function inspect(deps: ActivityDeps, ref: ClaimRef): Promise<RepairView> {
   const policies = deps.cloud.repairPolicies ?? [];
   const found = unhealthyCondition(node, policies);
   if (found === undefined) return { state: 'healthy' };
-  const spec = policyOf(poolOf(deps.cache, claim), deps.cache.all('DisruptionPolicy'))?.spec;
-  const blocked = found.dueAt > deps.now() ? undefined : whyBlocked(deps, claim, spec);
+  const policy = policyOf(poolOf(deps.cache, claim), deps.cache.all('DisruptionPolicy'));
+  const spec = policy?.spec;
+  const isDue = found.dueAt <= deps.now();
+  const blocked = isDue ? (whyLeftAlone(policy) ?? whyBlocked(deps, claim, spec)) : undefined;
   if (blocked !== undefined) publishBlocked(deps, node, blocked);
   return {
     state: 'unhealthy',
@@ -71,6 +73,13 @@ function describe(
 function consentAndSteps(spec: DisruptionPolicySpec | undefined): Pick<Seen, 'ladder' | 'approval'> {
   const approval = approvalOf(spec);
   return { ladder: ladderOf(spec), ...(approval === undefined ? {} : { approval }) };
+}
+
+/** A policy that only recommends leaves broken nodes alone too. */
+function whyLeftAlone(policy: DisruptionPolicy | undefined): string | undefined {
+  return policy?.spec.mode === 'Recommend'
+    ? `DisruptionPolicy ${policy.metadata.name ?? ''} has mode Recommend`
+    : undefined;
 }
 
 function whyBlocked(deps: ActivityDeps, claim: NodeClaim, spec: DisruptionPolicySpec | undefined): string | undefined {

@@ -119,7 +119,7 @@ class Repair {
         await this.oversight.wait(rest, { summary: `${what} is borne`, until: () => this.changed });
       } else {
         const until = workflowNow() + blockedRetryMs;
-        this.progress.enter('blocked', { waitingFor: `other nodes to recover: ${blocked}`, until, facts });
+        this.progress.enter('blocked', { waitingFor: `repair to be allowed: ${blocked}`, until, facts });
         await this.oversight.wait(blockedRetryMs, { summary: 'look again', until: () => this.changed });
       }
       await this.carryOn();
