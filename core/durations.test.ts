@@ -13,6 +13,7 @@ describe('parseDuration', () => {
     ['90000000us', 90_000],
     ['90000000\u00b5s', 90_000],
     ['1500000ns', 1.5],
+    ['99999999999h', 9_223_372_036_854],
   ])('%s is %d ms', (text, milliseconds) => {
     expect(parseDuration(text)).toBe(milliseconds);
   });

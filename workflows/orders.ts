@@ -8,10 +8,28 @@ export function refuse(type: Refusal, message: string): ApplicationFailure {
   return ApplicationFailure.create({ type, message, nonRetryable: true });
 }
 
-/** Throws unless whoever orders says who it is. */
+/** Orders are kept, carried over and shown: longer words do not fit. */
+const longestText = 500;
+/** JavaScript's last date. */
+const lastTime = 8.64e15;
+
+/** Throws unless whoever orders says who it is, in as many words as fit. */
 export function checkActor(order: Partial<Order> | undefined): void {
-  if (typeof order?.actor === 'string' && order.actor.trim() !== '') return;
-  throw refuse(refusals.invalid, 'actor is missing: say who orders this, such as {"actor":"ann","reason":"release"}');
+  if (typeof order?.actor !== 'string' || order.actor.trim() === '')
+    throw refuse(refusals.invalid, 'actor is missing: say who orders this, such as {"actor":"ann","reason":"release"}');
+  for (const field of ['actor', 'reason'] as const) {
+    const text: unknown = order[field];
+    if (text !== undefined && typeof text !== 'string')
+      throw refuse(refusals.invalid, `${field} is ${JSON.stringify(text).slice(0, 60)}: give a text`);
+    if (text !== undefined && text.length > longestText)
+      throw refuse(refusals.invalid, `${field} is ${text.length} characters long: at most ${longestText} are allowed`);
+  }
+}
+
+/** Throws unless the field is absent or a time, milliseconds of the epoch. */
+export function checkTime(field: string, at: unknown): void {
+  if (at === undefined || (typeof at === 'number' && Math.abs(at) <= lastTime)) return;
+  throw refuse(refusals.invalid, `${field} is ${JSON.stringify(at)}: give milliseconds of the epoch`);
 }
 
 /**

@@ -17,7 +17,7 @@ import {
   retryUpdate,
   searchAttributes,
 } from './messages.js';
-import { checkActor, obey, refuse } from './orders.js';
+import { checkActor, checkTime, obey, refuse } from './orders.js';
 import type { Progress } from './progress.js';
 
 /** The answer to a question for consent. */
@@ -324,11 +324,7 @@ export class Oversight {
   }
 
   private checkExpedite(order: ExpediteOrder | undefined): void {
-    for (const field of ['deadline', 'instanceEndsAt'] as const) {
-      const at: unknown = order?.[field];
-      if (at !== undefined && !Number.isFinite(at))
-        throw refuse(refusals.invalid, `${field} is ${JSON.stringify(at)}: give milliseconds of the epoch`);
-    }
+    for (const field of ['deadline', 'instanceEndsAt'] as const) checkTime(field, order?.[field]);
     this.checkOpen();
     if (this.waiting === undefined && this.options.onExpedite === undefined)
       throw refuse(

@@ -2,10 +2,12 @@ import { parseDuration } from '../core/durations.js';
 import { workflowNow } from './clock.js';
 import type { GoingNode, Pause, PauseOrder, PauseScope, ResumeOrder } from './messages.js';
 import { refusals } from './messages.js';
-import { checkActor, refuse } from './orders.js';
+import { checkActor, checkTime, refuse } from './orders.js';
 
 const kinds: readonly PauseScope['kind'][] = ['cluster', 'nodePool', 'reason', 'node'];
 const reasons: readonly string[] = ['Empty', 'Underutilized', 'Drifted', 'Expired', 'Unhealthy'];
+/** Of objects of Kubernetes. */
+const longestName = 253;
 /** Pauses are carried over by continue-as-new: so many fit. */
 const most = 100;
 
@@ -96,6 +98,8 @@ function checkScope(scope: PauseScope | undefined, pools: ReadonlySet<string> | 
   if (kind === 'cluster') return;
   if (typeof name !== 'string' || name === '')
     throw refuse(refusals.unknownScope, `scope.name is missing: say which ${kind}`);
+  if (name.length > longestName)
+    throw refuse(refusals.unknownScope, `scope.name is ${name.length} characters long: no ${kind} has such a name`);
   if (kind === 'reason' && !reasons.includes(name))
     throw refuse(refusals.unknownScope, `scope.name is "${name}": the reasons are ${reasons.join(', ')}`);
   if (kind === 'nodePool' && pools !== undefined && !pools.has(name))
@@ -110,7 +114,8 @@ function checkEnd({ ttl, until }: PauseOrder): void {
       throw refuse(refusals.invalid, error instanceof Error ? error.message : String(error));
     }
   }
-  if (until !== undefined && (typeof until !== 'number' || until <= workflowNow()))
+  checkTime('until', until);
+  if (until !== undefined && until <= workflowNow())
     throw refuse(
       refusals.invalid,
       `until is ${JSON.stringify(until)}: give a later time, in milliseconds of the epoch`,

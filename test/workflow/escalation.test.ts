@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { DrainBlocker, DrainInput, DrainProgress, EscalationStep } from '../../activities/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import {
+  expediteUpdate,
   abortUpdate,
   approveUpdate,
   explainQuery,
@@ -278,6 +279,11 @@ describe('the ladder of a stuck drain', () => {
         type: refusals.tooLate,
       });
       await expect(refusal(handle.executeUpdate(retryUpdate, { args: [{ actor: '' }] }))).resolves.toMatchObject({
+        type: refusals.invalid,
+      });
+      // No date can be made of it.
+      const never = { actor: 'ann', deadline: 1e300 };
+      await expect(refusal(handle.executeUpdate(expediteUpdate, { args: [never] }))).resolves.toMatchObject({
         type: refusals.invalid,
       });
       activities.drainGate = undefined;

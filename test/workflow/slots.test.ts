@@ -143,6 +143,10 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     expect(await refusal(pause({ scope: { kind: 'node' } }))).toBe('UnknownScope');
     expect(await refusal(pause({ ttl: 'a while' }))).toBe('InvalidOrder');
     expect(await refusal(pause({ actor: '' }))).toBe('InvalidOrder');
+    expect(await refusal(pause({ until: 1e300 }))).toBe('InvalidOrder');
+    expect(await refusal(pause({ until: '2026-01-01' as never }))).toBe('InvalidOrder');
+    expect(await refusal(pause({ reason: 'x'.repeat(501) }))).toBe('InvalidOrder');
+    expect(await refusal(pause({ scope: { kind: 'node', name: 'n'.repeat(254) } }))).toBe('UnknownScope');
     const resume = handle.executeUpdate(resumeUpdate, { args: [{ scope: { kind: 'cluster' }, ...ann }] });
     expect(await refusal(resume)).toBe('NotPaused');
   });
