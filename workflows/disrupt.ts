@@ -78,6 +78,19 @@ const askedEveryMs = 3_600_000;
 /** For how long a chain of moves pauses a NodePool. */
 const chainPauseMs = 24 * 3_600_000;
 
+/** What the Temporal UI says of orders and questions, with what to send. */
+const scope = '"scope": {"kind": "cluster|nodePool|reason|node", "name"?, "reason"?}';
+const descriptions = {
+  pause: `stop voluntary disruption in a scope: {${scope}, "actor", "reason", "ttl"?}`,
+  resume: `end the pause of a scope: {${scope}, "actor"}`,
+  whyNot: 'why a node stays: "NODE"',
+  pauses: 'who paused what, why, and until when',
+  running: 'what is on its way out',
+  budgets: 'how many nodes of each NodePool may go now, and what rules that',
+  nextWindow: 'when what is closed opens next',
+  plan: 'what the last look decided, and why pools keep nodes',
+} as const;
+
 /**
  * The single writer of disruption budgets (sections 4.1, 4.2): decides which nodes may go now and starts one
  * `consolidate` for each decision; gives slots to every other voluntary disruption. What runs counts until it has
@@ -201,23 +214,25 @@ class DisruptRun {
 
   /** Orders change what `progress` shows: one may be there before the first step. */
   private obeyPeople(): void {
-    setHandler(pauseSignal, (order) =>
+    const pauseSignalled = (order: PauseOrder): void =>
       this.obey('pause', {
         check: () => this.pauses.checkPause(order, this.knownPools()),
         act: () => this.pause(() => this.pauses.add(order)),
-      }),
-    );
-    setHandler(resumeSignal, (order) =>
+      });
+    const resumeSignalled = (order: ResumeOrder): void =>
       this.obey('resume', {
         check: () => this.pauses.checkResume(order),
         act: () => this.resume(order.scope),
-      }),
-    );
+      });
+    setHandler(pauseSignal, pauseSignalled, { description: descriptions.pause });
+    setHandler(resumeSignal, resumeSignalled, { description: descriptions.resume });
     setHandler(pauseUpdate, (order) => this.pause(() => this.pauses.add(order)), {
       validator: (order: PauseOrder) => this.pauses.checkPause(order, this.knownPools()),
+      description: descriptions.pause,
     });
     setHandler(resumeUpdate, ({ scope }) => this.resume(scope), {
       validator: (order: ResumeOrder) => this.pauses.checkResume(order),
+      description: descriptions.resume,
     });
   }
 
@@ -228,17 +243,18 @@ class DisruptRun {
   }
 
   private answer(): void {
-    setHandler(whyNotUpdate, (node) =>
+    const explained = (node: string): Promise<NodeVerdict> =>
       this.activities.kube.explainNode.executeWithOptions({ summary: `why not ${node}?` }, [
         { node, view: this.view() },
-      ]),
-    );
-    setHandler(pausesQuery, () => this.pauses.all);
-    setHandler(runningQuery, () => this.running);
-    setHandler(budgetsQuery, () => this.details?.budgets ?? []);
-    setHandler(whyNotQuery, (node) => this.whyNot(node));
-    setHandler(nextWindowQuery, () => this.nextWindow());
-    setHandler(disruptionPlanQuery, () => this.lastPlan());
+      ]);
+    const { whyNot, pauses, running, budgets, nextWindow, plan } = descriptions;
+    setHandler(whyNotUpdate, explained, { description: `${whyNot} (looks anew)` });
+    setHandler(whyNotQuery, (node) => this.whyNot(node), { description: `${whyNot} (from the last look)` });
+    setHandler(pausesQuery, () => this.pauses.all, { description: pauses });
+    setHandler(runningQuery, () => this.running, { description: running });
+    setHandler(budgetsQuery, () => this.details?.budgets ?? [], { description: budgets });
+    setHandler(nextWindowQuery, () => this.nextWindow(), { description: nextWindow });
+    setHandler(disruptionPlanQuery, () => this.lastPlan(), { description: plan });
   }
 
   private async awaitChange(): Promise<void> {

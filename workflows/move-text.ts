@@ -32,7 +32,7 @@ function replacementsText(replacements: readonly ClaimPlan[]): string {
     .slice(0, nodesShown)
     .map(
       ({ cheapest: { instanceType, capacityType, zone, pricePerHour }, nodePool, podCount }) =>
-        `${instanceType} ${capacityType} in ${zone}, ${dollars(pricePerHour)}/h, for ${podCount} pods (NodePool ${nodePool})`,
+        `${instanceType} ${capacityType} in ${zone}, ${dollars(pricePerHour)}/h, for ${podCount} ${podCount === 1 ? 'pod' : 'pods'} (NodePool ${nodePool})`,
     );
   return more(shown, replacements.length);
 }

@@ -42,9 +42,19 @@ export interface OversightOptions {
   readonly onHold?: (held: boolean) => void;
 }
 
+/** What the Temporal UI says of each order, with what to send. */
+const descriptions = {
+  approve: 'say yes to what awaits approval: {"actor", "reason"?}',
+  reject: 'say no to what awaits approval: {"actor", "reason"?}',
+  abort: 'end it while it can be taken back, without a trace: {"actor", "reason"?}',
+  retry: 'try again at once what failed or waits: {"actor", "reason"?}',
+  hold: 'stay before the next step that cannot be taken back, or go on: {"actor", "on", "reason"?}',
+  expedite: 'wait no longer; of a drain, end the protection of its pods by deadline: {"actor", "deadline"?, "reason"?}',
+} as const;
+
 /** An order as signal and as update, when it makes sense, and what it does. */
 interface Takable {
-  readonly name: string;
+  readonly name: Exclude<keyof typeof descriptions, 'hold' | 'expedite'>;
   readonly signal: typeof approveSignal;
   readonly update: typeof approveUpdate;
   readonly check: (order: Order) => void;
@@ -77,11 +87,15 @@ export class Oversight {
     private readonly options: OversightOptions = {},
   ) {
     this.paused = options.paused ?? false;
-    setHandler(holdSignal, (hold) => {
+    const holdSignalled = (hold: boolean | HoldOrder): void => {
       if (typeof hold === 'boolean') this.changeHold(() => void (this.paused = hold));
       else obey(this.progress, 'hold', { check: () => this.checkHold(hold), act: () => this.hold(hold) });
+    };
+    setHandler(holdSignal, holdSignalled, { description: descriptions.hold });
+    setHandler(holdUpdate, (hold) => this.hold(hold), {
+      validator: (hold: HoldOrder) => this.checkHold(hold),
+      description: descriptions.hold,
     });
-    setHandler(holdUpdate, (hold) => this.hold(hold), { validator: (hold: HoldOrder) => this.checkHold(hold) });
     const checkAnswer = (order: Order): void => this.checkAnswer(order);
     const approve = (order: Order): Explanation => this.answerWith('approved', order);
     const reject = (order: Order): Explanation => this.answerWith('rejected', order);
@@ -101,17 +115,18 @@ export class Oversight {
       check: (order) => this.checkRetry(order),
       act: (order) => this.retry(order),
     });
-    setHandler(expediteSignal, (order?: ExpediteOrder) => {
+    const expediteSignalled = (order?: ExpediteOrder): void =>
       obey(this.progress, 'expedite', {
         check: () => this.checkExpedite(order),
         act: () => this.expedite(order ?? {}),
       });
-    });
+    setHandler(expediteSignal, expediteSignalled, { description: descriptions.expedite });
     setHandler(expediteUpdate, (order) => this.expedite(order), {
       validator: (order: ExpediteOrder) => {
         checkActor(order);
         this.checkExpedite(order);
       },
+      description: descriptions.expedite,
     });
   }
 
@@ -250,8 +265,11 @@ export class Oversight {
 
   /** An order that can be told or asked for. */
   private take({ name, signal, update, check, act }: Takable): void {
-    setHandler(signal, (order) => obey(this.progress, name, { check: () => check(order), act: () => act(order) }));
-    setHandler(update, (order) => act(order), { validator: (order: Order) => check(order) });
+    const description = descriptions[name];
+    const obeyed = (order: Order): void =>
+      obey(this.progress, name, { check: () => check(order), act: () => act(order) });
+    setHandler(signal, obeyed, { description });
+    setHandler(update, (order) => act(order), { validator: (order: Order) => check(order), description });
   }
 
   private answerWith(answer: Consent['answer'], { actor, reason }: Order): Explanation {

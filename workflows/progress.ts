@@ -1,6 +1,7 @@
 import { setCurrentDetails, setHandler, upsertSearchAttributes } from '@temporalio/workflow';
 import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import type { Explanation } from './messages.js';
+import { factsTable } from './facts-table.js';
 import { explainQuery, phaseQuery, searchAttributes } from './messages.js';
 
 /**
@@ -18,8 +19,8 @@ export class Progress {
     phase = 'starting',
   ) {
     this.current = { phase, facts };
-    setHandler(explainQuery, () => this.current);
-    setHandler(phaseQuery, () => this.current.phase);
+    setHandler(explainQuery, () => this.current, { description: 'what it does, what it waits for, and why' });
+    setHandler(phaseQuery, () => this.current.phase, { description: 'where it stands' });
     this.attributes([...attributes, { key: searchAttributes.phase, value: phase }]);
     this.describe();
   }
@@ -70,9 +71,7 @@ export class Progress {
     const lines = [`**${this.title}**`, '', `Phase: **${phase}**`];
     if (waitingFor !== undefined)
       lines.push('', `Waits for ${waitingFor}${until === undefined ? '' : ` until ${until}`}`);
-    const rows = Object.entries(facts);
-    if (rows.length > 0)
-      lines.push('', '| | |', '| --- | --- |', ...rows.map(([name, value]) => `| ${name} | ${value} |`));
+    lines.push(...factsTable(facts));
     setCurrentDetails(lines.join('\n'));
   }
 }

@@ -101,14 +101,16 @@ class Rollout {
       { NodePool: nodePool, target: hash },
     );
     this.oversight = new Oversight(this.progress, { onHold: (held) => this.passOn(held) });
-    setHandler(rollbackUpdate, (order) => this.rollBack(order), { validator: checkActor });
-    setHandler(rollbackSignal, async (order) => {
+    const description = 'end it, and give the pool its last good template again: {"actor", "reason"?}';
+    setHandler(rollbackUpdate, (order) => this.rollBack(order), { validator: checkActor, description });
+    const signalled = async (order: Order): Promise<void> => {
       let done: Promise<unknown> | undefined;
       // What refuses it is noted: nobody waits for an answer.
       const act = (): void => void (done = this.rollBack(order).catch(() => undefined));
       obey(this.progress, 'rollback', { check: () => checkActor(order), act });
       await done;
-    });
+    };
+    setHandler(rollbackSignal, signalled, { description });
   }
 
   async run(): Promise<ReplaceDriftedResult> {

@@ -1,3 +1,4 @@
+import type { temporal } from '@temporalio/proto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
@@ -149,6 +150,11 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     expect(await refusal(pause({ scope: { kind: 'node', name: 'n'.repeat(254) } }))).toBe('UnknownScope');
     const resume = handle.executeUpdate(resumeUpdate, { args: [{ scope: { kind: 'cluster' }, ...ann }] });
     expect(await refusal(resume)).toBe('NotPaused');
+    // The Temporal UI says what may be sent.
+    const { definition } = await handle.query<temporal.api.sdk.v1.IWorkflowMetadata>('__temporal_workflow_metadata');
+    for (const { name, description } of definition?.updateDefinitions ?? [])
+      expect([name, description]).toEqual([name, expect.stringContaining(name === 'whyNot' ? 'NODE' : 'actor')]);
+    expect(definition?.updateDefinitions).toHaveLength(3);
   });
 
   test('the same orders as signals are noted, and `disrupt` goes on', async () => {

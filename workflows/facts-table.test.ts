@@ -1,0 +1,13 @@
+import { expect, test } from '@jest/globals';
+import { factsTable } from './facts-table.js';
+
+test('whatever people write stays in its cell', () => {
+  expect(factsTable({ wave: 2, 'held by': 'ann (either a | b,\n  or c)' })).toEqual([
+    '',
+    '| | |',
+    '| --- | --- |',
+    '| wave | 2 |',
+    '| held by | ann (either a \\| b, or c) |',
+  ]);
+  expect(factsTable({})).toEqual([]);
+});
