@@ -26,7 +26,10 @@ import { boundOfAll } from './place/whole-bound.js';
 import { Wishes } from './place/wishes.js';
 import type { Member, Part } from './place/part.js';
 import { Board } from './refine/board.js';
-import { Search, type Loose } from './refine/search.js';
+import { Exchanges } from './refine/exchanges.js';
+import { Incumbent } from './refine/incumbent.js';
+import type { Loose } from './refine/loose.js';
+import { Search } from './refine/search.js';
 import { Groups } from './topology/groups.js';
 import { Ledger } from './topology/ledger.js';
 import { RuleBook } from './topology/rules.js';
@@ -362,13 +365,15 @@ class Pass {
     const { outlook } = this.assigner;
     const board = new Board({ compiled, feasibility, book, ledger, exhausted, nodes, outlook, limits, reserveOf });
     for (const claim of inNameOrder(compiled, this.claims)) board.adopt(claim);
-    const search = new Search(board, left);
+    const best = new Incumbent(board, left);
+    const search = new Search(best);
+    const exchanges = new Exchanges(best);
     search.addLeft();
     if (isSmall) search.run({ units: searchUnits, target });
-    if (search.makeRoom(roomUnits) && isSmall) search.run({ units: searchUnits, target });
+    if (exchanges.makeRoom(roomUnits) && isSmall) search.run({ units: searchUnits, target });
     if (isSmall) {
-      search.exchange(roomUnits);
-      search.join(roomUnits);
+      exchanges.exchange(roomUnits);
+      exchanges.join(roomUnits);
     }
     this.claims = board.claims();
     board.release();
@@ -378,7 +383,7 @@ class Pass {
       if (rest.length > 0) this.unplaced.set(podClass, rest);
       else this.unplaced.delete(podClass);
     }
-    for (const { podClass, pod } of search.unplaced) this.giveUp(podClass, [pod]);
+    for (const { podClass, pod } of best.left) this.giveUp(podClass, [pod]);
     return true;
   }
 

@@ -1,3 +1,4 @@
+import { Xorshift } from '../xorshift.js';
 import type { Builder } from './builder.js';
 import type { Stack } from './plan.js';
 import { priceOf } from './plan.js';
@@ -18,7 +19,7 @@ const binsOf = (chosen: readonly Chosen[]): number => chosen.reduce((sum, { used
  * costs the same with fewer bins. A stack of equal bins is improved all at once. Ends when `units` of work are done.
  */
 export class LocalSearch {
-  private state = 0x2545f491;
+  private readonly random = new Xorshift(0x2545f491);
   private readonly waste: number[] = [];
   private total = 0;
   private price: number;
@@ -56,7 +57,7 @@ export class LocalSearch {
     const before = this.takeOut(chosen);
     const items = this.itemsOut(chosen);
     const out: Stack[] = [];
-    const after = builder.rebuild(items, left, out, before, this.next());
+    const after = builder.rebuild(items, left, out, before, this.random.next());
     let made = 0;
     for (const stack of out) made += stack.times;
     const better = after < before - 1e-9 || (after <= before + 1e-12 && made < binsOf(chosen));
@@ -76,7 +77,7 @@ export class LocalSearch {
   private choose(): Chosen[] {
     const { stacks } = this;
     const chosen: Chosen[] = [];
-    const wanted = 1 + (this.next() % widest);
+    const wanted = 1 + (this.random.next() % widest);
     for (let n = 0; n < wanted; n++) {
       const stack = stacks[this.pick(n === 0)]!;
       const known = chosen.find((each) => each.stack === stack);
@@ -156,22 +157,12 @@ export class LocalSearch {
   /** A stack: by waste, or any. */
   private pick(byWaste: boolean): number {
     const { waste } = this;
-    if (!byWaste && this.next() % 3 === 0) return this.next() % waste.length;
-    let at = (this.next() / 0x7fffffff) * this.total;
+    if (!byWaste && this.random.next() % 3 === 0) return this.random.next() % waste.length;
+    let at = (this.random.next() / 0x7fffffff) * this.total;
     for (let k = 0; k < waste.length; k++) {
       at -= waste[k]!;
       if (at <= 0) return k;
     }
-    return this.next() % waste.length;
-  }
-
-  /** Xorshift: the same numbers for the same problem. */
-  private next(): number {
-    let x = this.state;
-    x ^= x << 13;
-    x ^= x >>> 17;
-    x ^= x << 5;
-    this.state = x | 0;
-    return x & 0x7fffffff;
+    return this.random.next() % waste.length;
   }
 }

@@ -146,6 +146,12 @@ export class Board {
     return { podClass, level, rung, rules: this.context.book.of(podClass.shape, level) };
   }
 
+  /** Every class with nothing preferred any more. */
+  required(): Standing[] {
+    const { queue, ladders } = this.context.compiled;
+    return queue.map((podClass) => this.standing(podClass, ladders[podClass.shape.index]!.length - 1));
+  }
+
   /** Takes over a claim that bins made; its limits are accounted for already, and its counts but for the host name. */
   adopt({ row, members, pinnedKeys }: OpenClaim): void {
     const { feasibility, compiled, ledger } = this.context;

@@ -1,0 +1,76 @@
+import { isBufferPod } from '../compile/buffers.js';
+import type { Board } from './board.js';
+import type { Loose } from './loose.js';
+import { RuleCheck, type Broken } from './rule-check.js';
+
+/** What plans are compared by: pods left out count most, those of buffers less, then the price, then the nodes. */
+interface Score {
+  readonly left: number;
+  readonly buffers: number;
+  readonly price: number;
+  readonly nodes: number;
+}
+
+/** The best plan so far, on a board: what is done there lasts where it makes the plan better. */
+export class Incumbent {
+  private score: Score;
+  /** What did not hold after the last change that was made lasting. */
+  private brokenBefore: Broken | undefined;
+  private readonly rules: RuleCheck;
+
+  constructor(
+    readonly board: Board,
+    private loose: readonly Loose[],
+  ) {
+    this.score = this.scoreOf(loose);
+    this.rules = new RuleCheck(
+      board,
+      board.required().map(({ rules }) => rules),
+    );
+  }
+
+  /** Pods that found no place. */
+  get left(): readonly Loose[] {
+    return this.loose;
+  }
+
+  /** Whether every pod has a place, for no more dollars per hour than that. */
+  isEnough(price: number): boolean {
+    return this.score.left + this.score.buffers === 0 && this.score.price <= price;
+  }
+
+  /** To be called before the board is changed: what does not hold by then is not held against the change. */
+  begin(): void {
+    this.brokenBefore ??= this.rules.broken();
+  }
+
+  /** Makes what was done lasting where it is better, and takes it back otherwise. `left`: who has no place now. */
+  accept(left: readonly Loose[]): boolean {
+    const { board, brokenBefore } = this;
+    const score = this.scoreOf(left);
+    if (!isBetter(score, this.score) || this.rules.breaksMore(brokenBefore!, isFuller(score, this.score))) {
+      board.undo();
+      return false;
+    }
+    board.commit();
+    this.brokenBefore = undefined;
+    this.score = score;
+    this.loose = left;
+    return true;
+  }
+
+  private scoreOf(left: readonly Loose[]): Score {
+    const buffers = left.filter(({ podClass }) => isBufferPod(podClass.shape.exemplar)).length;
+    const { drafts } = this.board;
+    return { left: left.length - buffers, buffers, price: this.board.price(), nodes: drafts.length };
+  }
+}
+
+/** Whether more pods have a place. */
+const isFuller = (a: Score, b: Score): boolean => (a.left === b.left ? a.buffers < b.buffers : a.left < b.left);
+
+function isBetter(a: Score, b: Score): boolean {
+  if (a.left !== b.left || a.buffers !== b.buffers) return isFuller(a, b);
+  if (Math.abs(a.price - b.price) > 1e-9) return a.price < b.price;
+  return a.nodes < b.nodes;
+}
