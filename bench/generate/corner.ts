@@ -1,4 +1,3 @@
-import type { KubernetesObject } from '../../api/kubernetes.js';
 import type { Case } from './case.js';
 import { smallCatalogue } from './catalogues.js';
 import { add, some, zones, type Draft, type Trait } from './corner-draft.js';
@@ -17,6 +16,7 @@ import {
   pod,
   requestsOf,
   runningNode,
+  storageClasses,
   zoneKey,
 } from './objects.js';
 import type { Random } from './random.js';
@@ -329,7 +329,7 @@ const own: Readonly<Record<string, Trait>> = {
     add(draft, name, count, {});
   },
   volumes: (draft, name, count) => {
-    draft.objects.push(...classes);
+    draft.objects.push(...storageClasses(['zone-1', 'zone-2']));
     for (let i = 0; i < Math.min(count, 8); i++) {
       const claim = `data-${name}-${i}`;
       const kind = draft.random.pick(['bound', 'unbound'] as const);
@@ -349,24 +349,6 @@ const own: Readonly<Record<string, Trait>> = {
     add(draft, name, count, {});
   },
 };
-
-const classes: KubernetesObject[] = [
-  {
-    apiVersion: 'storage.k8s.io/v1',
-    kind: 'StorageClass',
-    metadata: { name: 'gp3' },
-    provisioner: 'ebs.csi.aws.com',
-    volumeBindingMode: 'WaitForFirstConsumer',
-  } as KubernetesObject,
-  {
-    apiVersion: 'storage.k8s.io/v1',
-    kind: 'StorageClass',
-    metadata: { name: 'gp3-two-zones' },
-    provisioner: 'ebs.csi.aws.com',
-    volumeBindingMode: 'WaitForFirstConsumer',
-    allowedTopologies: [{ matchLabelExpressions: [{ key: zoneKey, values: ['zone-1', 'zone-2'] }] }],
-  } as KubernetesObject,
-];
 
 function nodeOf(draft: Draft, name: string, uninitialized: boolean): void {
   const { random } = draft;

@@ -199,3 +199,21 @@ export const inValues = (key: string, ...values: string[]): NodeSelectorRequirem
 export const isPending = (object: KubernetesObject): object is Pod =>
   object.kind === 'Pod' && (object as Pod).spec.nodeName === undefined;
 export const appOf = ({ metadata }: Pod): string => metadata.labels?.['app'] ?? '';
+
+const storageClass = (name: string, more: object = {}): KubernetesObject =>
+  ({
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'StorageClass',
+    metadata: { name },
+    provisioner: 'ebs.csi.aws.com',
+    volumeBindingMode: 'WaitForFirstConsumer',
+    ...more,
+  }) as KubernetesObject;
+
+/** Volumes of `gp3` may be in any zone, those of `gp3-two-zones` in these two. */
+export const storageClasses = (twoZones: readonly string[]): KubernetesObject[] => [
+  storageClass('gp3'),
+  storageClass('gp3-two-zones', {
+    allowedTopologies: [{ matchLabelExpressions: [{ key: zoneKey, values: [...twoZones] }] }],
+  }),
+];

@@ -16,6 +16,7 @@ import {
   pod,
   requestsOf,
   runningNode,
+  storageClasses,
   zoneKey,
 } from './objects.js';
 import type { Random } from './random.js';
@@ -158,24 +159,6 @@ function deployment(random: Random, index: number, left: number): Deployment {
   return { name, replicas: fewer, requests: requests(random), spec };
 }
 
-const storageClasses: KubernetesObject[] = [
-  {
-    apiVersion: 'storage.k8s.io/v1',
-    kind: 'StorageClass',
-    metadata: { name: 'gp3' },
-    provisioner: 'ebs.csi.aws.com',
-    volumeBindingMode: 'WaitForFirstConsumer',
-  } as KubernetesObject,
-  {
-    apiVersion: 'storage.k8s.io/v1',
-    kind: 'StorageClass',
-    metadata: { name: 'gp3-two-zones' },
-    provisioner: 'ebs.csi.aws.com',
-    volumeBindingMode: 'WaitForFirstConsumer',
-    allowedTopologies: [{ matchLabelExpressions: [{ key: zoneKey, values: ec2Zones.slice(0, 2) }] }],
-  } as KubernetesObject,
-];
-
 /** A claim for one pod, bound to a volume in one zone or waiting for its first consumer. */
 export function volumeFor(
   random: Random,
@@ -299,5 +282,8 @@ export function realisticCase(random: Random, size: number, nodes: number): Case
     others.push(...made.others);
   }
   const running = nodes === 0 ? [] : halfFullNodes(random, nodes, catalogue);
-  return { objects: [...pools(), ...daemons(), ...storageClasses, ...running, ...others, ...pods], catalogue };
+  return {
+    objects: [...pools(), ...daemons(), ...storageClasses(ec2Zones.slice(0, 2)), ...running, ...others, ...pods],
+    catalogue,
+  };
 }

@@ -3,7 +3,7 @@ import type { Cloud } from './cloud.js';
 import { describeCapacityReservations, describePlacementGroups } from './scripted-resources.js';
 import { createFleet, dryRunSucceeds } from './fleet.js';
 import { describeInstanceStatus } from './instance-status.js';
-import type { Instance } from './instances.js';
+import { stateElement, type Instance } from './instances.js';
 import { answer, paged, withoutPaging } from './ec2-answers.js';
 import { filtersOf, param, strings, struct, without, type Params } from './query.js';
 import { spotPriceHistory } from './spot-history.js';
@@ -56,18 +56,6 @@ const describeInstances: Ec2Handler = (cloud, params) => {
   );
   const bounds = { minimum: 5, maximum: 1000, standard: unlimited };
   return Promise.resolve(paged('DescribeInstances', 'reservationSet', items, params, bounds));
-};
-
-const stateElement = (name: string, state: string): XmlElement => {
-  const codes: Record<string, number> = {
-    pending: 0,
-    running: 16,
-    'shutting-down': 32,
-    terminated: 48,
-    stopping: 64,
-    stopped: 80,
-  };
-  return element(name, [element('code', codes[state] ?? 0), element('name', state)]);
 };
 
 const terminateInstances: Ec2Handler = async (cloud, params) => {

@@ -1,7 +1,7 @@
 import type { Cloud } from './cloud.js';
 import { paged } from './ec2-answers.js';
 import { passes } from './filters.js';
-import type { Instance } from './instances.js';
+import { stateElement, type Instance } from './instances.js';
 import { filtersOf, param, strings, type Params } from './query.js';
 import { element, textOf, type XmlElement } from './xml.js';
 
@@ -30,7 +30,7 @@ function statusItem(instance: Instance): XmlElement {
     element('instanceId', instance.id),
     element('availabilityZone', textOf(item, 'placement', 'availabilityZone') ?? ''),
     ...(events.length > 0 ? [element('eventsSet', events)] : []),
-    element('instanceState', [element('code', state === 'running' ? 16 : 0), element('name', state)]),
+    stateElement('instanceState', state),
     check('systemStatus', health.systemStatus ?? fallback, health.impairedSince),
     check('instanceStatus', health.instanceStatus ?? fallback, health.impairedSince),
   ]);

@@ -17,6 +17,10 @@ const stateCodes: Readonly<Record<InstanceState, number>> = {
   stopped: 80,
 };
 
+/** The state as answers give it, under the name that it has there. */
+export const stateElement = (name: string, state: InstanceState): XmlElement =>
+  element(name, [element('code', stateCodes[state]), element('name', state)]);
+
 /** What moto drops of a launch and the proxy lays over its answers. */
 export interface LaunchFacts {
   lifecycle?: 'spot' | undefined;
@@ -171,7 +175,7 @@ export class Instances {
   /** The instance's item as DescribeInstances gives it now. */
   describe(instance: Instance): XmlElement {
     const { item, state } = instance;
-    setChild(item, element('instanceState', [element('code', stateCodes[state]), element('name', state)]));
+    setChild(item, stateElement('instanceState', state));
     return item;
   }
 

@@ -2,8 +2,7 @@ import { mapped } from '../lists.js';
 import { hasBit, numberSets } from './bits.js';
 import type { CanonicalOrder } from './canonical-order.js';
 import { canonicalOrder } from './canonical-order.js';
-import type { Supplies } from './dominance.js';
-import { keepOffers } from './dominance.js';
+import { keepOffers, type KeptOffers } from './dominance.js';
 import { mergeItems, type MergedItems } from './merge-items.js';
 import type { BinProblem } from './problem.js';
 import type { OfferSets } from './refine-sets.js';
@@ -22,28 +21,13 @@ interface Source {
  * not depend on the order of the input. A shape is a demand with an allowed set, a kind is a demand; the items of one shape
  * are consecutive, and so are the shapes of one kind.
  */
-export interface Compiled {
+export interface Compiled extends KeptOffers {
   readonly source: Source;
 
   /** Dimensions that some item demands. */
   readonly dims: number;
 
-  /** Kept offers, by ascending price. */
-  readonly offers: number;
-  readonly price: Float64Array;
-  readonly capacity: Float64Array;
-  /** Index in the problem. */
-  readonly offerOrigin: Int32Array;
-  /** What one bin uses of each limit: `limitUse[limit * offers + offer]`. */
-  readonly limitUse: Float64Array;
-  readonly limitRemaining: Float64Array;
-
   readonly sets: number;
-  /** Kept offers of each set, by ascending price. */
-  readonly offersOfSet: readonly Int32Array[];
-  /** `inSet[offer * sets + set]`. */
-  readonly inSet: Uint8Array;
-  readonly supply: Supplies;
 
   readonly shapes: number;
   /** `demand[shape * dims + d]`. */

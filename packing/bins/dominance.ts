@@ -1,14 +1,19 @@
 import type { CanonicalOrder } from './canonical-order.js';
 import type { BinProblem } from './problem.js';
 
+/** By ascending price, in what dimensions and sets are used. */
 export interface KeptOffers {
   readonly offers: number;
   readonly price: Float64Array;
   readonly capacity: Float64Array;
+  /** Index in the problem. */
   readonly offerOrigin: Int32Array;
+  /** What one bin uses of each limit: `limitUse[limit * offers + offer]`. */
   readonly limitUse: Float64Array;
   readonly limitRemaining: Float64Array;
+  /** Kept offers of each set, by ascending price. */
   readonly offersOfSet: readonly Int32Array[];
+  /** `inSet[offer * sets + set]`. */
   readonly inSet: Uint8Array;
   readonly supply: Supplies;
 }
