@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
-import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { workflowIds } from '../../core/ids.js';
 import {
   abortUpdate,
@@ -17,21 +16,16 @@ import {
   savingsQuery,
 } from '../../workflows/messages.js';
 import type { Candidate, ConsolidateInput, Decision } from '../../workflows/messages.js';
+import { startDisrupt } from './entities.js';
 import { activityNames, claimPlan, FakeActivities } from './fake-activities.js';
+import { candidateOf, refusalOf } from './fixtures.js';
 import { cluster, WorkflowRig } from './rig.js';
 
 const ann = { actor: 'ann', reason: 'release day' };
 const hour = 3_600_000;
 
-const candidate = (name: string, serial: number): Candidate => ({
-  claim: { name, uid: `uid-${name}-${serial}` },
-  node: `node-${name}`,
-  nodePool: 'default',
-  instanceType: 'm5.large',
-  zone: 'a',
-  capacityType: 'on-demand',
-  pricePerHour: 0.1,
-});
+const candidate = (name: string, serial: number): Candidate =>
+  candidateOf({ name, uid: `uid-${name}-${serial}` }, { capacityType: 'on-demand' });
 
 const replacing: Decision = {
   method: 'multi',
@@ -77,15 +71,6 @@ describe('consolidation with replacements', () => {
     rig.start('consolidate', id, { ...input, ...more });
   const inPhase = async (handle: WorkflowHandle, phase: string): Promise<unknown> =>
     rig.until(async () => (await handle.query(phaseQuery)) === phase);
-  /** The type of the failure by which an update is refused. */
-  const refusal = async (update: Promise<unknown>): Promise<string> => {
-    const error = await update.then(
-      () => undefined,
-      (failure: unknown) => failure,
-    );
-    expect(error).toBeInstanceOf(WorkflowUpdateFailedError);
-    return (error as { cause?: { type?: string } }).cause?.type ?? 'none';
-  };
   const untainted = (): void => expect([...activities.tainted]).toEqual([]);
 
   test('launches exactly what was planned, and drains only when that is initialized', async () => {
@@ -111,7 +96,7 @@ describe('consolidation with replacements', () => {
     const steps = ['awaitNode', 'syncNode', 'steerPods', 'beginTermination', 'drainNode'];
 
     test('other nodes are tainted before anything is evicted, and freed when all is done', async () => {
-      await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+      await startDisrupt(rig);
 
       const handle = await start({ decision: steering });
 
@@ -137,7 +122,7 @@ describe('consolidation with replacements', () => {
     test('a `disrupt` that does not answer is waited for no longer than two seconds', async () => {
       let answer = (): void => undefined;
       activities.steerPods = async () => new Promise((resolve) => (answer = () => resolve({ steered: [] })));
-      await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+      await startDisrupt(rig);
 
       const handle = await start({ decision: steering });
 
@@ -149,7 +134,7 @@ describe('consolidation with replacements', () => {
     });
 
     test('nobody is steered where that is not asked for', async () => {
-      await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+      await startDisrupt(rig);
 
       await expect((await start()).result()).resolves.toMatchObject({ outcome: 'done' });
       expect(activities.callsOf()).not.toContain('steerPods');
@@ -349,10 +334,10 @@ describe('consolidation with replacements', () => {
     test('orders that make no sense are refused with a reason', async () => {
       const handle = await start({ decision: approved });
       await inPhase(handle, 'validating');
-      expect(await refusal(handle.executeUpdate(approveUpdate, { args: [ann] }))).toBe('NothingToApprove');
-      expect(await refusal(handle.executeUpdate(retryUpdate, { args: [ann] }))).toBe('NothingToRetry');
-      expect(await refusal(handle.executeUpdate(abortUpdate, { args: [{ actor: '' }] }))).toBe('InvalidOrder');
-      expect(await refusal(handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: false }] }))).toBe('NothingHeld');
+      expect(await refusalOf(handle.executeUpdate(approveUpdate, { args: [ann] }))).toBe('NothingToApprove');
+      expect(await refusalOf(handle.executeUpdate(retryUpdate, { args: [ann] }))).toBe('NothingToRetry');
+      expect(await refusalOf(handle.executeUpdate(abortUpdate, { args: [{ actor: '' }] }))).toBe('InvalidOrder');
+      expect(await refusalOf(handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: false }] }))).toBe('NothingHeld');
     });
   });
 
@@ -388,7 +373,7 @@ describe('consolidation with replacements', () => {
     test('held before the drain it leaves no taint; let go it looks again and goes on', async () => {
       const handle = await launching();
       await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });
-      expect(await refusal(handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] }))).toBe('HeldAlready');
+      expect(await refusalOf(handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] }))).toBe('HeldAlready');
       comesUp();
       await rig.env.sleep('2 minutes');
       await inPhase(handle, 'paused');
@@ -431,8 +416,8 @@ describe('consolidation with replacements', () => {
       await rig.env.sleep('20 seconds');
       await rig.until(() => activities.callsOf('drainNode').length === 2);
 
-      expect(await refusal(handle.executeUpdate(abortUpdate, { args: [ann] }))).toBe('TooLate');
-      expect(await refusal(handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] }))).toBe('TooLate');
+      expect(await refusalOf(handle.executeUpdate(abortUpdate, { args: [ann] }))).toBe('TooLate');
+      expect(await refusalOf(handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] }))).toBe('TooLate');
 
       drained();
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });

@@ -14,18 +14,12 @@ import {
   steerSignal,
 } from '../../workflows/messages.js';
 import type { Candidate, ConsolidateInput } from '../../workflows/messages.js';
+import { startDisrupt } from './entities.js';
 import { activityNames, FakeActivities } from './fake-activities.js';
+import { candidateOf } from './fixtures.js';
 import { cluster, WorkflowRig } from './rig.js';
 
-const candidate = (name: string, serial: number): Candidate => ({
-  claim: { name, uid: `uid-${name}-${serial}` },
-  node: `node-${name}`,
-  nodePool: 'default',
-  instanceType: 'm5.large',
-  zone: 'a',
-  capacityType: 'spot',
-  pricePerHour: 0.1,
-});
+const candidate = (name: string, serial: number): Candidate => candidateOf({ name, uid: `uid-${name}-${serial}` });
 const everything = { kind: 'cluster' } as const;
 
 describe('consolidate and disrupt', () => {
@@ -94,7 +88,7 @@ describe('consolidate and disrupt', () => {
   test('disrupt starts what may go, counts it, and forgets it when it is over', async () => {
     activities.found = [{ commands: [{ reason: 'Empty', candidates: [a, b] }] }];
 
-    const handle = await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+    const handle = await startDisrupt(rig);
     await rig.until(async () => (await handle.query(runningQuery)).length === 1);
     await rig.env.sleep('60 seconds');
     await rig.until(async () => (await handle.query(runningQuery)).length === 0);
@@ -107,7 +101,7 @@ describe('consolidate and disrupt', () => {
   });
 
   test('nodes with pods on their way are told to the decision, for as long as that holds', async () => {
-    const handle = await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+    const handle = await startDisrupt(rig);
     await rig.until(() => activities.callsOf('findDisruptions').length === 1);
     const until = (await rig.now()) + 20_000;
 
@@ -125,7 +119,7 @@ describe('consolidate and disrupt', () => {
   test('looks again when a budget window opens', async () => {
     const opensAt = (await rig.now()) + 120_000;
     activities.found = Array.from({ length: 40 }, () => ({ commands: [], nextCheckAt: opensAt }));
-    await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+    await startDisrupt(rig);
     await rig.until(() => activities.callsOf('findDisruptions').length === 1);
 
     // Sooner than the slow poll would look.
@@ -136,7 +130,7 @@ describe('consolidate and disrupt', () => {
 
   test('a pause holds a running consolidation before its next irreversible step, and resume lets it go on', async () => {
     activities.found = [{ commands: [{ reason: 'Empty', candidates: [a, b] }] }];
-    const handle = await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+    const handle = await startDisrupt(rig);
     await rig.until(async () => (await handle.query(runningQuery)).length === 1);
 
     await handle.signal(pauseSignal, { scope: everything, reason: 'release', actor: 'me' });
@@ -152,7 +146,7 @@ describe('consolidate and disrupt', () => {
 
   test('a move that somebody terminated counts no longer after an hour, and its taints are taken off', async () => {
     activities.found = [{ commands: [{ reason: 'Empty', candidates: [a, b] }] }];
-    const handle = await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+    const handle = await startDisrupt(rig);
     await rig.until(async () => (await handle.query(runningQuery)).length === 1);
     await handle.signal(pauseSignal, { scope: everything, reason: 'release', actor: 'me' });
     const child = rig.client.workflow.getHandle(consolidateId);
@@ -176,7 +170,7 @@ describe('consolidate and disrupt', () => {
     const first = { targets: ['node-b'], steered: [] };
     const last = { targets: [], steered: ['node-beside'] };
     const start = async (): Promise<WorkflowHandle> => {
-      const handle = await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+      const handle = await startDisrupt(rig);
       await rig.until(() => activities.callsOf('findDisruptions').length === 1);
       return handle;
     };
@@ -235,7 +229,7 @@ describe('consolidate and disrupt', () => {
   });
 
   test('a pause with an end ends by itself', async () => {
-    const handle = await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+    const handle = await startDisrupt(rig);
     await rig.until(() => activities.callsOf('findDisruptions').length === 1);
     const until = (await rig.now()) + 3_600_000;
 

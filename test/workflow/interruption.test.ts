@@ -3,20 +3,10 @@ import type { DrainInput } from '../../activities/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { interruptionSignal, phaseQuery, searchAttributes } from '../../workflows/messages.js';
 import type { ClaimRef } from '../../workflows/messages.js';
+import { startProvision } from './entities.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
+import { knownInstance } from './fixtures.js';
 import { cluster, WorkflowRig } from './rig.js';
-
-const known = {
-  state: 'known',
-  nodePool: 'default',
-  deleting: false,
-  nodeName: 'node-old',
-  instanceType: 'm5.large',
-  zone: 'a',
-  capacityType: 'spot',
-  longestGraceMs: 30_000,
-  podsToMove: 3,
-} as const;
 
 describe('interruptions', () => {
   let activities: FakeActivities;
@@ -33,9 +23,9 @@ describe('interruptions', () => {
     rig.use(activities.noting());
     claim = { name: 'default-old', uid: `uid-taken-${activities.serial}` };
     instanceId = `i-${activities.serial}`;
-    activities.instance = { ...known, claim, rebalance: 'Replace' };
+    activities.instance = { ...knownInstance(claim), rebalance: 'Replace' };
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
-    await rig.start('provision', workflowIds.provision(cluster), { cluster, window: { idleMs: 1000, maxMs: 10_000 } });
+    await startProvision(rig);
   });
   afterEach(async () => rig.finish());
 
@@ -68,7 +58,7 @@ describe('interruptions', () => {
   });
 
   test('without such a policy it only notes', async () => {
-    activities.instance = { ...known, claim };
+    activities.instance = knownInstance(claim);
 
     await expect((await interrupt('rebalance_recommendation')).result()).resolves.toMatchObject({ outcome: 'noted' });
     expect(activities.callsOf()).not.toContain('taintCandidates');
@@ -156,7 +146,7 @@ describe('interruptions', () => {
       deleteClaim: true,
     });
     await rig.until(() => activities.callsOf('drainNode').length > 0);
-    activities.instance = { ...known, claim, deleting: true };
+    activities.instance = { ...knownInstance(claim), deleting: true };
 
     const handle = await interrupt('spot_interrupted');
     await handle.result();

@@ -19,6 +19,7 @@ import {
   searchAttributes,
 } from '../../workflows/messages.js';
 import type { ClaimRef, Explanation } from '../../workflows/messages.js';
+import { startDisrupt, startProvision } from './entities.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
 import { cluster, WorkflowRig } from './rig.js';
 
@@ -108,10 +109,7 @@ describe('repairNode', () => {
   });
 
   test('a ladder is climbed step by step: reboot, replace first and drain, force', async () => {
-    await rig.start('provision', workflowIds.provision(cluster), {
-      cluster,
-      window: { idleMs: 1000, maxMs: 10_000 },
-    });
+    await startProvision(rig);
     activities.health = [ill({ ladder: [reboot, replace, force] }), ill()];
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
     activities.stuck = true;
@@ -195,9 +193,8 @@ describe('repairNode', () => {
     let disrupt: WorkflowHandle;
 
     beforeEach(async () => {
-      const window = { idleMs: 1000, maxMs: 10_000 };
-      await rig.start('provision', workflowIds.provision(cluster), { cluster, window });
-      disrupt = await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+      await startProvision(rig);
+      disrupt = await startDisrupt(rig);
       activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
     });
     const running = async () => disrupt.query(runningQuery);
@@ -280,7 +277,7 @@ describe('repairNode', () => {
   });
 
   test('a cancelled one leaves no taint', async () => {
-    await rig.start('provision', workflowIds.provision(cluster), { cluster, window: { idleMs: 1000, maxMs: 10_000 } });
+    await startProvision(rig);
     activities.health = [ill({ ladder: [replace] })];
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
     activities.nodeStates = ['waiting'];

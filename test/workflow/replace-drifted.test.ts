@@ -15,7 +15,9 @@ import {
   runningQuery,
 } from '../../workflows/messages.js';
 import type { Candidate, ClaimRef } from '../../workflows/messages.js';
+import { startDisrupt, startProvision } from './entities.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
+import { candidateOf } from './fixtures.js';
 import { cluster, WorkflowRig } from './rig.js';
 
 const minute = 60_000;
@@ -57,20 +59,13 @@ describe('replaceDrifted', () => {
       unwell: [],
       ...more,
     });
-    await rig.start('provision', workflowIds.provision(cluster), { cluster, window: { idleMs: 1000, maxMs: 10_000 } });
-    await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+    await startProvision(rig);
+    await startDisrupt(rig);
   });
   afterEach(async () => rig.finish());
 
-  const candidate = (i: number): Candidate => ({
-    claim: { name: `claim-${i}`, uid: `uid-drift-${activities.serial}-${i}` },
-    node: `node-${i}`,
-    nodePool: 'default',
-    instanceType: 'm5.large',
-    zone: 'a',
-    capacityType: 'spot',
-    pricePerHour: 0.1,
-  });
+  const candidate = (i: number): Candidate =>
+    candidateOf({ name: `claim-${i}`, uid: `uid-drift-${activities.serial}-${i}` }, { node: `node-${i}` });
   const terminated = (): string[] =>
     activities.inputsOf<{ claim: ClaimRef }>('beginTermination').map(({ claim }) => claim.uid);
   const start = (): ReturnType<WorkflowRig['start']> =>

@@ -3,21 +3,10 @@ import type { PlanNodesInput } from '../../activities/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { interruptionSignal, phaseQuery, podsPendingSignal } from '../../workflows/messages.js';
 import type { ClaimRef } from '../../workflows/messages.js';
+import { startProvision } from './entities.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
+import { knownInstance } from './fixtures.js';
 import { cluster, WorkflowRig } from './rig.js';
-
-const known = {
-  state: 'known',
-  nodePool: 'default',
-  deleting: false,
-  nodeName: 'node-old',
-  instanceType: 'm5.large',
-  zone: 'a',
-  capacityType: 'spot',
-  longestGraceMs: 30_000,
-  podsToMove: 3,
-} as const;
-const window = { idleMs: 1000, maxMs: 10_000 };
 
 describe('replacing nodes', () => {
   let activities: FakeActivities;
@@ -32,7 +21,7 @@ describe('replacing nodes', () => {
     activities = new FakeActivities();
     rig.use(activities.noting());
     claim = { name: 'default-old', uid: `uid-old-${activities.serial}` };
-    await rig.start('provision', workflowIds.provision(cluster), { cluster, window });
+    await startProvision(rig);
   });
   afterEach(async () => rig.finish());
 
@@ -46,7 +35,7 @@ describe('replacing nodes', () => {
   };
 
   test('a spot notice launches the replacement first, then drains, with time to spare', async () => {
-    activities.instance = { ...known, claim };
+    activities.instance = knownInstance(claim);
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
 
     const handle = await interrupt('spot_interrupted');
@@ -60,7 +49,7 @@ describe('replacing nodes', () => {
   });
 
   test('a replacement that is late does not keep the drain beyond the pods grace', async () => {
-    activities.instance = { ...known, claim };
+    activities.instance = knownInstance(claim);
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
     activities.nodeStates = ['waiting'];
 
@@ -73,7 +62,7 @@ describe('replacing nodes', () => {
   });
 
   test('a rebalance hint only notes; an unknown instance is ignored', async () => {
-    activities.instance = { ...known, claim };
+    activities.instance = knownInstance(claim);
     await expect((await interrupt('rebalance_recommendation')).result()).resolves.toMatchObject({ outcome: 'noted' });
     activities.instance = { state: 'unknown' };
     await expect((await interrupt('spot_interrupted')).result()).resolves.toMatchObject({

@@ -15,7 +15,9 @@ import {
   runningQuery,
 } from '../../workflows/messages.js';
 import type { Candidate, ClaimRef } from '../../workflows/messages.js';
+import { startDisrupt, startProvision } from './entities.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
+import { candidateOf } from './fixtures.js';
 import { cluster, WorkflowRig } from './rig.js';
 
 const minute = 60_000;
@@ -37,21 +39,13 @@ describe('rotateExpired by policy', () => {
     rig.use(activities.noting());
     claim = { name: 'default-old', uid: `uid-aged-${activities.serial}` };
     now = await rig.now();
-    await rig.start('provision', workflowIds.provision(cluster), { cluster, window: { idleMs: 1000, maxMs: 10_000 } });
-    await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+    await startProvision(rig);
+    await startDisrupt(rig);
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(2)] }];
   });
   afterEach(async () => rig.finish());
 
-  const candidate = (): Candidate => ({
-    claim,
-    node: 'node-old',
-    nodePool: 'default',
-    instanceType: 'm5.large',
-    zone: 'a',
-    capacityType: 'spot',
-    pricePerHour: 0.1,
-  });
+  const candidate = (): Candidate => candidateOf(claim, { node: 'node-old' });
   const live = (more: Partial<Extract<ExpiryView, { state: 'live' }>> = {}): ExpiryView => ({
     state: 'live',
     mode: 'ReplaceFirst',

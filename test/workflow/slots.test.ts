@@ -1,7 +1,6 @@
 import type { temporal } from '@temporalio/proto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
-import { WorkflowUpdateFailedError } from '@temporalio/client';
 import type { DisruptionView } from '../../activities/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import {
@@ -22,7 +21,9 @@ import {
   whyNotUpdate,
 } from '../../workflows/messages.js';
 import type { Candidate, GoingNode, PauseOrder, SlotRequest } from '../../workflows/messages.js';
+import { startDisrupt, startProvision } from './entities.js';
 import { activityNames, FakeActivities } from './fake-activities.js';
+import { refusalOf } from './fixtures.js';
 import { cluster, WorkflowRig } from './rig.js';
 
 const ann = { actor: 'ann', reason: 'release day' };
@@ -47,11 +48,11 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     }));
     // Whoever asks is told by signals, which any running workflow takes.
     requester = workflowIds.provision(cluster);
-    await rig.start('provision', requester, { cluster, window: { idleMs: 1000, maxMs: 10_000 } });
+    await startProvision(rig);
   });
   afterEach(async () => rig.finish());
 
-  const start = async (): Promise<WorkflowHandle> => rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+  const start = async (): Promise<WorkflowHandle> => startDisrupt(rig);
   const request = (more: Partial<SlotRequest> = {}): SlotRequest => ({
     id: 'drift#1',
     workflowId: requester,
@@ -61,14 +62,6 @@ describe('disrupt: slots, pauses and what it remembers', () => {
   });
   const running = async (handle: WorkflowHandle): Promise<string[]> =>
     (await handle.query(runningQuery)).flatMap(({ candidates }) => candidates.map(({ node }) => node));
-  const refusal = async (update: Promise<unknown>): Promise<string> => {
-    const error = await update.then(
-      () => undefined,
-      (failure: unknown) => failure,
-    );
-    expect(error).toBeInstanceOf(WorkflowUpdateFailedError);
-    return (error as { cause?: { type?: string } }).cause?.type ?? 'none';
-  };
 
   test('a slot counts from its grant until it is returned, and the next look knows of it', async () => {
     const handle = await start();
@@ -139,17 +132,17 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     const handle = await start();
     const pause = async (order: Partial<PauseOrder>): Promise<unknown> =>
       handle.executeUpdate(pauseUpdate, { args: [{ scope: { kind: 'cluster' }, ...ann, ...order }] });
-    expect(await refusal(pause({ scope: { kind: 'region' as never } }))).toBe('UnknownScope');
-    expect(await refusal(pause({ scope: { kind: 'reason', name: 'Boredom' } }))).toBe('UnknownScope');
-    expect(await refusal(pause({ scope: { kind: 'node' } }))).toBe('UnknownScope');
-    expect(await refusal(pause({ ttl: 'a while' }))).toBe('InvalidOrder');
-    expect(await refusal(pause({ actor: '' }))).toBe('InvalidOrder');
-    expect(await refusal(pause({ until: 1e300 }))).toBe('InvalidOrder');
-    expect(await refusal(pause({ until: '2026-01-01' as never }))).toBe('InvalidOrder');
-    expect(await refusal(pause({ reason: 'x'.repeat(501) }))).toBe('InvalidOrder');
-    expect(await refusal(pause({ scope: { kind: 'node', name: 'n'.repeat(254) } }))).toBe('UnknownScope');
+    expect(await refusalOf(pause({ scope: { kind: 'region' as never } }))).toBe('UnknownScope');
+    expect(await refusalOf(pause({ scope: { kind: 'reason', name: 'Boredom' } }))).toBe('UnknownScope');
+    expect(await refusalOf(pause({ scope: { kind: 'node' } }))).toBe('UnknownScope');
+    expect(await refusalOf(pause({ ttl: 'a while' }))).toBe('InvalidOrder');
+    expect(await refusalOf(pause({ actor: '' }))).toBe('InvalidOrder');
+    expect(await refusalOf(pause({ until: 1e300 }))).toBe('InvalidOrder');
+    expect(await refusalOf(pause({ until: '2026-01-01' as never }))).toBe('InvalidOrder');
+    expect(await refusalOf(pause({ reason: 'x'.repeat(501) }))).toBe('InvalidOrder');
+    expect(await refusalOf(pause({ scope: { kind: 'node', name: 'n'.repeat(254) } }))).toBe('UnknownScope');
     const resume = handle.executeUpdate(resumeUpdate, { args: [{ scope: { kind: 'cluster' }, ...ann }] });
-    expect(await refusal(resume)).toBe('NotPaused');
+    expect(await refusalOf(resume)).toBe('NotPaused');
     // The Temporal UI says what may be sent.
     const { definition } = await handle.query<temporal.api.sdk.v1.IWorkflowMetadata>('__temporal_workflow_metadata');
     for (const { name, description } of definition?.updateDefinitions ?? [])
@@ -283,7 +276,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     expect((await handle.executeUpdate(whyNotUpdate, { args: ['node-y'] })).why).toBe('it is not empty');
     expect(await handle.query(nextWindowQuery)).toMatchObject({ at: changesAt, nodePool: 'default', reason: 'Empty' });
     const pause = handle.executeUpdate(pauseUpdate, { args: [{ scope: { kind: 'nodePool', name: 'x' }, ...ann }] });
-    expect(await refusal(pause)).toBe('UnknownScope');
+    expect(await refusalOf(pause)).toBe('UnknownScope');
   });
 });
 

@@ -12,7 +12,9 @@ import {
   runningQuery,
 } from '../../workflows/messages.js';
 import type { Candidate, ClaimRef, Decision } from '../../workflows/messages.js';
+import { startDisrupt, startProvision } from './entities.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
+import { candidateOf } from './fixtures.js';
 import { cluster, WorkflowRig } from './rig.js';
 
 const hour = 3_600_000;
@@ -47,21 +49,14 @@ describe('paused and taken over in each phase', () => {
     rig.use(activities.noting());
     activities.view = { state: 'live', registered: true, initialized: false };
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(2)] }];
-    await rig.start('provision', workflowIds.provision(cluster), { cluster, window: { idleMs: 1000, maxMs: 10_000 } });
+    await startProvision(rig);
   });
   afterEach(async () => rig.finish());
 
-  const candidate = (name: string): Candidate => ({
-    claim: { name, uid: `uid-${name}-${activities.serial}` },
-    node: `node-${name}`,
-    nodePool: 'default',
-    instanceType: 'm5.large',
-    zone: 'a',
-    capacityType: 'on-demand',
-    pricePerHour: 0.1,
-  });
+  const candidate = (name: string): Candidate =>
+    candidateOf({ name, uid: `uid-${name}-${activities.serial}` }, { capacityType: 'on-demand' });
   const disrupting = async (): Promise<void> => {
-    disrupt = await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
+    disrupt = await startDisrupt(rig);
   };
   const inPhase = (handle: WorkflowHandle, phase: string): Promise<true> =>
     rig.until(async () => (await handle.query(phaseQuery).catch(() => '')) === phase || undefined);
