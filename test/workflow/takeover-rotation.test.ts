@@ -1,0 +1,52 @@
+import { expect, test } from '@jest/globals';
+import { workflowIds } from '../../core/ids.js';
+import { approveUpdate, clusterChangedSignal } from '../../workflows/messages.js';
+import { cluster } from './rig.js';
+import { ann, approval, Takeover } from './takeover.js';
+
+const hour = 3_600_000;
+
+const world = new Takeover();
+
+test.each(['waiting', 'awaiting approval', 'waiting for leave', 'replacing', 'draining'])(
+  'rotateExpired, taken over while %s, is resumed, approved and finished',
+  async (phase) => {
+    const { activities, rig } = world;
+    const own = world.candidate('old');
+    const beginAt = (await rig.now()) + hour / 6;
+    activities.expiry = [{ state: 'live', mode: 'ReplaceFirst', beginAt, candidate: own, approval }];
+    activities.admits = () => phase !== 'waiting for leave';
+    activities.stuck = phase === 'draining';
+    const disrupt = await world.startDisrupt();
+    const handle = await rig.start('rotateExpired', workflowIds.expire(cluster, own.claim.uid), {
+      cluster,
+      claim: own.claim,
+      nodePool: 'default',
+      expiresAt: beginAt + hour,
+      byPolicy: true,
+    });
+    await world.inPhase(handle, 'waiting');
+    if (phase === 'waiting') await world.pausedAWhile(handle, phase);
+    await rig.env.sleep('10 minutes');
+    await world.inPhase(handle, 'awaiting approval');
+    if (phase === 'awaiting approval') await world.pausedAWhile(handle, phase);
+    await handle.executeUpdate(approveUpdate, { args: [ann] });
+    if (phase === 'waiting for leave') {
+      await world.inPhase(handle, phase);
+      await world.pausedAWhile(handle, phase);
+      activities.admits = () => true;
+      await disrupt.signal(clusterChangedSignal);
+    }
+    await rig.env.sleep('10 seconds');
+    await world.inPhase(handle, 'replacing');
+    await rig.until(() => activities.callsOf('syncNode').length > 0 || undefined);
+    if (phase === 'replacing') await world.pausedAWhile(handle);
+    world.comesUp();
+    if (phase === 'draining') await world.takenOverDraining();
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+    expect(world.drained()).toEqual(['old']);
+    expect(activities.callsOf('launchInstance')).toHaveLength(1);
+    await world.nothingRuns();
+  },
+);

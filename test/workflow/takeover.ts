@@ -1,0 +1,98 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals';
+import type { WorkflowHandle } from '@temporalio/client';
+import { pausesQuery, pauseSignal, phaseQuery, resumeSignal, runningQuery } from '../../workflows/messages.js';
+import type { Candidate, ClaimRef } from '../../workflows/messages.js';
+import { startDisrupt, startProvision } from './entities.js';
+import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
+import { candidateOf } from './fixtures.js';
+import { WorkflowRig } from './rig.js';
+
+const hour = 3_600_000;
+export const ann = { actor: 'ann', reason: 'release day' };
+const everything = { kind: 'cluster' } as const;
+export const approval = { timeoutMs: 48 * hour, onTimeout: 'Reject' } as const;
+
+/**
+ * For disruptions that are paused on their way, taken over by another worker, resumed, approved where they must be (an hour
+ * later), and finished: a test for each phase that one goes through. Workers cache nothing here: each of the steps between is
+ * taken by one that knows the history alone.
+ */
+export class Takeover {
+  activities!: FakeActivities;
+  rig!: WorkflowRig;
+  private disrupt!: WorkflowHandle;
+
+  /** Call it at the top of a file: it sets up each of its tests. */
+  constructor() {
+    beforeAll(async () => {
+      this.rig = await WorkflowRig.start(activityNames, { forgetful: true });
+    });
+    afterAll(async () => this.rig.close());
+    beforeEach(async () => {
+      this.activities = new FakeActivities();
+      this.rig.use(this.activities.noting());
+      this.activities.view = { state: 'live', registered: true, initialized: false };
+      this.activities.plans = [{ ...emptyPlan, claims: [claimPlan(2)] }];
+      this.activities.nodeStates = ['registered'];
+      await startProvision(this.rig);
+    });
+    afterEach(async () => this.rig.finish());
+  }
+
+  candidate(name: string): Candidate {
+    return candidateOf({ name, uid: `uid-${name}-${this.activities.serial}` }, { capacityType: 'on-demand' });
+  }
+
+  async startDisrupt(): Promise<WorkflowHandle> {
+    return (this.disrupt = await startDisrupt(this.rig));
+  }
+
+  inPhase(handle: WorkflowHandle, phase: string): Promise<true> {
+    return this.rig.until(async () => (await handle.query(phaseQuery).catch(() => '')) === phase || undefined);
+  }
+
+  /** Nothing is tainted or drained meanwhile, though another worker takes over; `phase` is what it says of itself. */
+  async pausedAWhile(handle: WorkflowHandle, phase = 'paused'): Promise<void> {
+    const { activities, disrupt, rig } = this;
+    await disrupt.signal(pauseSignal, { scope: everything, ...ann });
+    await this.pauses(1);
+    await rig.until(() => activities.tainted.size === 0 || undefined);
+    const before = activities.callsOf('taintCandidates').length;
+    await rig.replaceWorkers();
+    // What comes up is polled each minute: an hour where nothing does.
+    await rig.env.sleep(phase === 'awaiting approval' ? '1 hour' : '5 minutes');
+    await this.inPhase(handle, phase);
+    expect([...activities.tainted]).toEqual([]);
+    expect(activities.callsOf('taintCandidates')).toHaveLength(before);
+    expect(activities.callsOf('beginTermination')).toEqual([]);
+    await disrupt.signal(resumeSignal, { scope: everything, ...ann });
+    await this.pauses(0);
+  }
+
+  private pauses(count: number): Promise<true> {
+    return this.rig.until(async () => (await this.disrupt.query(pausesQuery)).length === count || undefined);
+  }
+
+  /** The replacement initializes. */
+  comesUp(): void {
+    this.activities.nodeStates = ['initialized'];
+    this.activities.view = { state: 'live', registered: true, initialized: true };
+  }
+
+  drained(): string[] {
+    return this.activities.inputsOf<{ claim: ClaimRef }>('beginTermination').map(({ claim }) => claim.name);
+  }
+
+  nothingRuns(): Promise<true> {
+    return this.rig.until(async () => (await this.disrupt.query(runningQuery)).length === 0 || undefined);
+  }
+
+  /** A drain that is `stuck` from the start; another worker goes on with it. */
+  async takenOverDraining(): Promise<void> {
+    const { activities, rig } = this;
+    await rig.env.sleep('2 minutes');
+    await rig.until(() => activities.callsOf('drainNode').length > 0 || undefined);
+    await rig.replaceWorkers({ settled: false });
+    activities.stuck = false;
+  }
+}
