@@ -17,6 +17,7 @@ import type { Group } from '../topology/groups.js';
 import { siteOf, type Ledger } from '../topology/ledger.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import { Berths } from './berths.js';
+import { ProfileLists, type Place } from './profile-lists.js';
 
 /** A node to launch while pods come and go: everything that a further pod has to fit in with. */
 export interface Draft {
@@ -102,11 +103,6 @@ const noKey = (): boolean => false;
 /** What it costs, in rows looked at, to work out which types a claim may list. */
 const listingWork = 100;
 
-interface Place {
-  readonly profiles: readonly Profile[];
-  readonly values: Profile['values'];
-}
-
 /**
  * The nodes to launch, pod by pod, with every rule in force: a pod is put where it may be, and taken away again with all that
  * hangs on it. Slower than bins and exact: for what they left over, and to improve small plans.
@@ -118,15 +114,14 @@ export class Board {
   /** Rows and nodes to launch looked at so far. */
   work = 0;
   private readonly undoing: (() => void)[] = [];
-  private readonly meetings = new Map<readonly Profile[], Map<readonly Profile[], readonly Profile[]>>();
-  private readonly places = new Map<readonly Profile[], Map<string, readonly Place[]>>();
-  private readonly weights = new Map<readonly Profile[], readonly (readonly Profile[])[]>();
+  private readonly lists: ProfileLists;
   private readonly varied: ReadonlySet<Pool>;
   private hosts = 0;
 
   constructor(readonly context: BoardContext) {
     const { pools } = context.compiled;
     this.berths = new Berths(context, this.undoing);
+    this.lists = new ProfileLists(context.compiled.space, context.feasibility);
     this.varied = new Set(pools.filter(({ requirements }) => varietiesOf(requirements).length > 0));
   }
 
@@ -162,7 +157,7 @@ export class Board {
       const rung = compiled.ladders[podClass.shape.index]!.indexOf(level);
       const standing = this.standing(podClass, rung);
       const holding = feasibility.holding(podClass, level);
-      profiles = profiles === undefined ? holding : this.meet(profiles, holding);
+      profiles = profiles === undefined ? holding : this.lists.meet(profiles, holding);
       draft.members.push({ ...standing, pods: [...pods] });
       this.count(draft, standing, pods.length);
       ledger.record(standing.rules, pods.length, siteOf(own, draft.host), noKey);
@@ -241,7 +236,7 @@ export class Board {
 
   /** Wherever a pod like this could be if it were alone. */
   private allPlaces({ podClass, level, rules }: Standing): DomainOf[] {
-    const launched = this.placesOf(this.context.feasibility.holding(podClass, level), rules.keys).map(
+    const launched = this.lists.placesOf(this.context.feasibility.holding(podClass, level), rules.keys).map(
       ({ values }): DomainOf =>
         (key) =>
           this.valueAt(values, key),
@@ -320,7 +315,7 @@ export class Board {
     this.work++;
     if (hostRoom(draft, { podClass, rules, pod }, { ledger, volumes: compiled.volumes }, 1) === 0) return undefined;
     if (!hasCompany(ledger, rules, draft.host)) return undefined;
-    const profiles = this.meet(draft.profiles, feasibility.holding(podClass, level));
+    const profiles = this.lists.meet(draft.profiles, feasibility.holding(podClass, level));
     if (profiles.length === 0) return undefined;
     const demand = feasibility.demand(podClass);
     const usage = draft.usage.map((amount, d) => amount + demand[d]!);
@@ -333,7 +328,7 @@ export class Board {
   /** The weight of the pools that nodes are launched in for such pods while limits allow. */
   private heaviest({ podClass, level }: Standing): number {
     const { feasibility, exhausted } = this.context;
-    const [profiles] = this.byWeight(feasibility.holding(podClass, level, exhausted));
+    const [profiles] = this.lists.byWeight(feasibility.holding(podClass, level, exhausted));
     return profiles?.[0]?.pool.weight ?? 0;
   }
 
@@ -343,7 +338,7 @@ export class Board {
     const { podClass, level, rules } = standing;
     if (!hasCompany(ledger, rules, undefined)) return undefined;
     const demand = feasibility.demand(podClass);
-    for (const profiles of this.byWeight(feasibility.holding(podClass, level))) {
+    for (const profiles of this.lists.byWeight(feasibility.holding(podClass, level))) {
       const move = this.best(standing, profiles, demand, taste, undefined);
       if (move !== undefined) return move;
     }
@@ -359,7 +354,7 @@ export class Board {
   ): Move | undefined {
     const { ledger } = this.context;
     let best: Move | undefined;
-    for (const place of this.placesOf(profiles, standing.rules.keys)) {
+    for (const place of this.lists.placesOf(profiles, standing.rules.keys)) {
       const domainOf: DomainOf = (key) => this.valueAt(place.values, key);
       if (!allows(ledger, standing.rules, domainOf) || !this.staysOpen(standing, domainOf, taste)) continue;
       best = this.bestAt(place, standing, usage, { taste, draft, best });
@@ -530,56 +525,6 @@ export class Board {
 
   private record(draft: Draft, { rules }: Standing, pods: number): void {
     this.context.ledger.recordLaunch(rules, pods, draft.profiles[0]!, draft.host);
-  }
-
-  private meet(a: readonly Profile[], b: readonly Profile[]): readonly Profile[] {
-    if (a === b) return a;
-    let known = this.meetings.get(a);
-    if (known === undefined) this.meetings.set(a, (known = new Map<readonly Profile[], readonly Profile[]>()));
-    let both = known.get(b);
-    if (both === undefined) {
-      const others = new Set(b);
-      known.set(b, (both = this.context.feasibility.intern(a.filter((profile) => others.has(profile)))));
-    }
-    return both;
-  }
-
-  /** The profiles by their domains of the keys. */
-  private placesOf(profiles: readonly Profile[], keys: readonly string[]): readonly Place[] {
-    let known = this.places.get(profiles);
-    if (known === undefined) this.places.set(profiles, (known = new Map<string, readonly Place[]>()));
-    const text = keys.join();
-    let places = known.get(text);
-    if (places === undefined) {
-      const { space } = this.context.compiled;
-      const indexes = keys.map((key) => space.find(key)!);
-      const grouped = new Map<string, Profile[]>();
-      for (const profile of profiles) {
-        const domains = JSON.stringify(indexes.map((index) => space.likeness(index, profile.values[index])));
-        const there = grouped.get(domains);
-        if (there === undefined) grouped.set(domains, [profile]);
-        else there.push(profile);
-      }
-      places = [...grouped.keys()].sort().map((domains) => {
-        const there = this.context.feasibility.intern(grouped.get(domains)!);
-        return { profiles: there, values: there[0]!.values };
-      });
-      known.set(text, places);
-    }
-    return places;
-  }
-
-  /** The profiles by weight of their pools, the heaviest first. */
-  private byWeight(profiles: readonly Profile[]): readonly (readonly Profile[])[] {
-    let known = this.weights.get(profiles);
-    if (known === undefined) {
-      const weights = [...new Set(profiles.map(({ pool }) => pool.weight))].sort((a, b) => b - a);
-      known = weights.map((weight) =>
-        this.context.feasibility.intern(profiles.filter(({ pool }) => pool.weight === weight)),
-      );
-      this.weights.set(profiles, known);
-    }
-    return known;
   }
 }
 

@@ -1,0 +1,70 @@
+import type { KeySpace } from '../compile/key-space.js';
+import type { Profile } from '../compile/universe.js';
+import type { Feasibility } from '../place/feasibility.js';
+
+/** Profiles that topology keys do not tell apart. */
+export interface Place {
+  readonly profiles: readonly Profile[];
+  readonly values: Profile['values'];
+}
+
+/** What is made of lists of profiles again and again, once each; equal lists are one object. */
+export class ProfileLists {
+  private readonly meetings = new Map<readonly Profile[], Map<readonly Profile[], readonly Profile[]>>();
+  private readonly places = new Map<readonly Profile[], Map<string, readonly Place[]>>();
+  private readonly weights = new Map<readonly Profile[], readonly (readonly Profile[])[]>();
+
+  constructor(
+    private readonly space: KeySpace,
+    private readonly feasibility: Pick<Feasibility, 'intern'>,
+  ) {}
+
+  /** Those that both lists have, in the order of the first. */
+  meet(a: readonly Profile[], b: readonly Profile[]): readonly Profile[] {
+    if (a === b) return a;
+    let known = this.meetings.get(a);
+    if (known === undefined) this.meetings.set(a, (known = new Map<readonly Profile[], readonly Profile[]>()));
+    let both = known.get(b);
+    if (both === undefined) {
+      const others = new Set(b);
+      known.set(b, (both = this.feasibility.intern(a.filter((profile) => others.has(profile)))));
+    }
+    return both;
+  }
+
+  /** The profiles by their domains of the keys. */
+  placesOf(profiles: readonly Profile[], keys: readonly string[]): readonly Place[] {
+    let known = this.places.get(profiles);
+    if (known === undefined) this.places.set(profiles, (known = new Map<string, readonly Place[]>()));
+    const text = keys.join();
+    let places = known.get(text);
+    if (places === undefined) {
+      const { space } = this;
+      const indexes = keys.map((key) => space.find(key)!);
+      const grouped = new Map<string, Profile[]>();
+      for (const profile of profiles) {
+        const domains = JSON.stringify(indexes.map((index) => space.likeness(index, profile.values[index])));
+        const there = grouped.get(domains);
+        if (there === undefined) grouped.set(domains, [profile]);
+        else there.push(profile);
+      }
+      places = [...grouped.keys()].sort().map((domains) => {
+        const there = this.feasibility.intern(grouped.get(domains)!);
+        return { profiles: there, values: there[0]!.values };
+      });
+      known.set(text, places);
+    }
+    return places;
+  }
+
+  /** The profiles by weight of their pools, the heaviest first. */
+  byWeight(profiles: readonly Profile[]): readonly (readonly Profile[])[] {
+    let known = this.weights.get(profiles);
+    if (known === undefined) {
+      const weights = [...new Set(profiles.map(({ pool }) => pool.weight))].sort((a, b) => b - a);
+      known = weights.map((weight) => this.feasibility.intern(profiles.filter(({ pool }) => pool.weight === weight)));
+      this.weights.set(profiles, known);
+    }
+    return known;
+  }
+}
