@@ -11,7 +11,7 @@ const nonDeterministic = [
 ].map(([name, message]) => ({ name, message }));
 
 export default tseslint.config(
-  { ignores: ['dist/', 'node_modules/', 'coverage/', '.stryker-tmp/', '**/testdata/**'] },
+  { ignores: ['dist/', 'dist.*/', 'node_modules/', 'coverage/', '.stryker-tmp/', '**/testdata/**'] },
   ...tseslint.configs.strictTypeChecked.map((config) => ({ ...config, files: ['**/*.ts'] })),
   {
     files: ['**/*.ts'],
