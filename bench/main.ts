@@ -47,11 +47,12 @@ const usualSizes: Readonly<Record<Kind, readonly number[]>> = {
   entangled: [60],
   extended: [60],
   cluster: [40, 100, 200],
+  'kwok-cluster': [40, 100, 200],
   'varied-cluster': [40, 100],
 };
 
 /** For consolidation: their sizes count nodes. */
-const clusterKinds: readonly Kind[] = ['cluster', 'varied-cluster'];
+const clusterKinds: readonly Kind[] = ['cluster', 'kwok-cluster', 'varied-cluster'];
 /** Not run unless asked for. */
 const specialKinds: readonly Kind[] = [...clusterKinds, 'extended'];
 

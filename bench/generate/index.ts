@@ -3,6 +3,7 @@ import type { Case } from './case.js';
 import { clusterCase } from './cluster.js';
 import { cornerCase, extendedCase } from './corner.js';
 import { entangledCase } from './entangled.js';
+import { kwokClusterCase } from './kwok-cluster.js';
 import { Random } from './random.js';
 import { realisticCase } from './realistic.js';
 import { revisedCase } from './revised.js';
@@ -26,6 +27,8 @@ const generators = {
   extended: extendedCase,
   /** For consolidation: `size` counts nodes. */
   cluster: clusterCase,
+  /** At prices that are in proportion to what types hold. */
+  'kwok-cluster': kwokClusterCase,
   'varied-cluster': variedClusterCase,
 } as const satisfies Readonly<Record<string, (random: Random, size: number) => Case>>;
 
