@@ -16,6 +16,9 @@ import { putDown, roomFor, type NodeState } from './node-states.js';
 import { Outlook } from './outlook.js';
 import type { Part, Target } from './part.js';
 
+/** Existing nodes in the order in which pods that ask for so much try them. */
+export type NodeOrdering = (nodes: readonly NodeState[], demand: Float64Array) => readonly NodeState[];
+
 /**
  * Decides where pods go: onto which existing node, or into which topology domain of nodes to be launched. Counts are kept
  * pod by pod, so that every later decision sees the earlier ones.
@@ -24,6 +27,8 @@ export class Assigner {
   readonly volumes: Volumes;
   readonly cells: Cells;
   readonly outlook: Outlook;
+  /** Set where pods do not try existing nodes in one order. */
+  ordering: NodeOrdering | undefined;
   private readonly company: Company;
   private readonly seeds = new Map<Group, string | undefined>();
   /** Of the cell that is looked at, and of the best so far: cells are compared pod by pod, so nothing is made for it. */
@@ -71,7 +76,7 @@ export class Assigner {
   private useNodes({ podClass, level, rules }: Target, pods: readonly Pod[]): readonly Pod[] {
     const demand = this.feasibility.demand(podClass);
     let next = 0;
-    for (const node of this.nodes) {
+    for (const node of this.ordering?.(this.nodes, demand) ?? this.nodes) {
       if (next === pods.length) break;
       const fit = roomFor(node.free, demand, pods.length - next);
       if (fit === 0 || !this.feasibility.admitsKind(level, node.kind)) continue;

@@ -16,12 +16,13 @@ export interface NumberedProblem {
   readonly perNode: number;
 }
 
-/** Reduces parts to numbers: a part is an item, a row worth buying is an offer. */
+/** Reduces parts to numbers: a part is an item, a row worth buying is an offer, up to `dearest` dollars per hour. */
 export function numberProblem(
   compiled: Compiled,
   parts: readonly Part[],
   { caps, conflicts }: Exclusions,
   limits: readonly PoolLimit[],
+  dearest = Infinity,
 ): NumberedProblem {
   const dims = compiled.dimensions.count;
   const { rowOfOffer, range, offers, perNode } = offerTable(compiled, profilesOf(parts));
@@ -32,7 +33,9 @@ export function numberProblem(
     demand.set(part.demand, i * dims);
     pods[i] = part.count;
     let bits = sets.get(part.profiles);
-    if (bits === undefined) sets.set(part.profiles, (bits = bitsOf(part.profiles, range, offers.count)));
+    if (bits === undefined) {
+      sets.set(part.profiles, (bits = bitsOf(part.profiles, range, offers, dearest)));
+    }
     return bits;
   });
   const problem: BinProblem = {
@@ -56,11 +59,18 @@ function profilesOf(parts: readonly Part[]): Profile[] {
   return [...used].sort((a, b) => a.index - b.index);
 }
 
-function bitsOf(profiles: readonly Profile[], ranges: OfferTable['range'], count: number): Uint32Array {
+function bitsOf(
+  profiles: readonly Profile[],
+  ranges: OfferTable['range'],
+  { count, price }: OfferTable['offers'],
+  dearest: number,
+): Uint32Array {
   const bits = new Uint32Array((count + 31) >>> 5);
   for (const profile of profiles) {
     const { from, to } = ranges.get(profile)!;
-    for (let offer = from; offer < to; offer++) bits[offer >>> 5]! |= 1 << (offer & 31);
+    for (let offer = from; offer < to; offer++) {
+      if (price[offer]! <= dearest) bits[offer >>> 5]! |= 1 << (offer & 31);
+    }
   }
   return bits;
 }

@@ -33,9 +33,17 @@ export class Purchases {
     private readonly book: RuleBook,
   ) {}
 
-  /** The claims for these parts, or the one that holds them all; undefined when some find no node. */
-  buy(parts: readonly Part[], limits: readonly PoolLimit[], search: Search): OpenClaim[] | undefined {
-    const bought = this.answer(parts, limits, search);
+  /**
+   * The claims for these parts, each for at most `dearest` dollars per hour, or the one that holds them all; undefined when some
+   * find no node.
+   */
+  buy(
+    parts: readonly Part[],
+    limits: readonly PoolLimit[],
+    search: Search,
+    dearest = Infinity,
+  ): OpenClaim[] | undefined {
+    const bought = this.answer(parts, limits, search, dearest);
     const given = new Int32Array(parts.length);
     const claims = bought.map(({ row, items, units: counts }) => {
       const members: Member[] = [];
@@ -53,12 +61,23 @@ export class Purchases {
     return parts.some(({ count }, item) => given[item]! < count) ? undefined : claims;
   }
 
-  private answer(parts: readonly Part[], limits: readonly PoolLimit[], search: Search): readonly Bought[] {
+  private answer(
+    parts: readonly Part[],
+    limits: readonly PoolLimit[],
+    search: Search,
+    dearest: number,
+  ): readonly Bought[] {
     const how = search === 'one node' ? search : `${search.units} ${search.most}`;
-    const question = `${how} ${this.textOf(parts, limits)}`;
+    const question = `${how} ${dearest} ${this.textOf(parts, limits)}`;
     let bought = this.known.get(question);
     if (bought === undefined) {
-      const { problem, rowOfOffer } = numberProblem(this.compiled, parts, exclusionsOf(parts, this.book), limits);
+      const { problem, rowOfOffer } = numberProblem(
+        this.compiled,
+        parts,
+        exclusionsOf(parts, this.book),
+        limits,
+        dearest,
+      );
       const bins = search === 'one node' ? inOne(problem) : solveWithBound(problem, search).solution.bins;
       bought = bins.map(({ offer, items, pods }) => ({ row: rowOfOffer[offer]!, items: [...items], units: [...pods] }));
       if (this.known.size >= mostKnown) this.known.clear();

@@ -19,6 +19,7 @@ import { RuleBook, type Rules } from '../topology/rules.js';
 import { bindRunning, countRunning } from '../topology/running.js';
 import { Namespaces } from '../topology/selectors.js';
 import type { PackingInput, PlannedClaim } from '../types.js';
+import { alikeFirst, type Filling } from './filling.js';
 import { Journal, JournaledAssigner, JournaledLedger, type Landing } from './journal.js';
 import { Launches } from './launches.js';
 import { Purchases } from './purchases.js';
@@ -66,7 +67,7 @@ export class Trial {
   /** What claims of equal requirements may launch, worked out once. */
   private readonly launchable: ClaimContext['candidates'] = new Map();
   private assigner: JournaledAssigner;
-  private pickyFirst = false;
+  private filling: Filling = 'queue';
   /** Set while imagining: what was kept so far. */
   private floor: number | undefined;
 
@@ -135,13 +136,11 @@ export class Trial {
     this.assigner.landings.length = 0;
   }
 
-  /**
-   * Which nodes take pods from now on, the first ones first; and whether pods come first that must keep away from their like,
-   * not those with the most CPU as in the scheduling queue.
-   */
-  aim(targets: readonly NodeState[], pickyFirst = false): void {
-    this.pickyFirst = pickyFirst;
+  /** Which nodes take pods from now on, the first ones first, and how they are filled. */
+  aim(targets: readonly NodeState[], filling: Filling = 'queue'): void {
+    this.filling = filling;
     this.assigner = this.assignerOver(targets);
+    if (filling === 'alike') this.assigner.ordering = alikeFirst(this.worth);
   }
 
   /** Notes what is done from now on. Gives a point to go back to, and the number of landings so far. */
@@ -209,8 +208,8 @@ export class Trial {
   /** Puts pods on targets; what they have no room for becomes parts to buy nodes for. Says whether all have a place. */
   place(loads: Loads, launching: boolean, parts: Part[]): boolean {
     const ordered = [...loads].sort(
-      ([a], [b]) =>
-        (this.pickyFirst ? this.pickiness(b) - this.pickiness(a) : 0) || this.order.get(a)! - this.order.get(b)!,
+      ([a, podsA], [b, podsB]) =>
+        this.precedence(b, podsB.length) - this.precedence(a, podsA.length) || this.order.get(a)! - this.order.get(b)!,
     );
     const company: [PodClass, readonly Pod[]][] = [];
     for (const [podClass, pods] of ordered) {
@@ -251,15 +250,15 @@ export class Trial {
 
   /**
    * Nodes for the parts, with the limits that the nodes to go give back; undefined when some find none, or when the pods are
-   * worth more than `most` dollars per hour: then it could not end below.
+   * worth more than `most` dollars per hour: then it could not end below. No node costs more than `dearest`.
    */
   buy(
     parts: readonly Part[],
     going: readonly NodeState[],
-    { most, search }: { most: number; search: Search },
+    { most, search, dearest }: { most: number; search: Search; dearest?: number },
   ): Launch[] | undefined {
     if (parts.reduce((sum, { demand, count }) => sum + this.worth.of(demand) * count, 0) >= most) return undefined;
-    const claims = this.purchases.buy(parts, this.limitsWithout(going), search);
+    const claims = this.purchases.buy(parts, this.limitsWithout(going), search, dearest);
     const { rows } = this.compiled.universe;
     return claims?.map((claim) => {
       const { type, capacityType, offering } = rows[claim.row]!;
@@ -382,10 +381,14 @@ export class Trial {
     return this.book.of(shape, this.compiled.ladders[shape.index]!.at(-1)!);
   }
 
-  /** How hard it is to find the class a node. */
-  private pickiness(podClass: PodClass): number {
+  /** How much earlier than in the queue so many pods of the class are placed: how hard it is to find them nodes. */
+  private precedence(podClass: PodClass, pods: number): number {
+    if (this.filling === 'queue') return 0;
     const { hostAntiAffinity, hostSpread } = this.rulesOf(podClass);
-    return hostAntiAffinity.length + hostSpread.length;
+    const pickiness = hostAntiAffinity.length + hostSpread.length;
+    // Between 0 and 1, so that it decides among the equally picky alone.
+    const scarcity = this.filling === 'scarcest' && pickiness > 0 ? pods / (pods + 1) : 0;
+    return pickiness + scarcity;
   }
 
   private placeClass(podClass: PodClass, pods: readonly Pod[], launching: boolean, parts: Part[]): boolean {

@@ -36,6 +36,21 @@ export class Worth {
     for (let d = 0; d < this.prices.length; d++) total += this.prices[d]! * Math.max(0, amounts[d]!);
     return total;
   }
+
+  /**
+   * How differently two amounts are made up, by what their resources are worth: 0 where one is a multiple of the other, up to 2
+   * where they have nothing in common, or one of them is worth nothing.
+   */
+  unlikeness(a: Float64Array, b: Float64Array): number {
+    const wholeA = this.of(a);
+    const wholeB = this.of(b);
+    if (wholeA <= 0 || wholeB <= 0) return 2;
+    let sum = 0;
+    for (let d = 0; d < this.prices.length; d++) {
+      sum += this.prices[d]! * Math.abs(Math.max(0, a[d]!) / wholeA - Math.max(0, b[d]!) / wholeB);
+    }
+    return sum;
+  }
 }
 
 /** The mean over what is wanted, since each set of offers has prices of its own. */
