@@ -38,11 +38,15 @@ export class Blueprint {
     return this.levels[launch]!.get(podClass)!;
   }
 
-  /** Ways for these pods: to nodes that are there first, then to launches that hold most of what is left; undefined when it has none. */
+  /**
+   * Ways for these pods: to nodes that are there first, then to the launch that is to be opened `first`, then to launches that
+   * hold most of what is left; undefined when it has none.
+   */
   route(
     loads: ReadonlyMap<PodClass, readonly Pod[]>,
     worth: Worth,
     demandOf: (podClass: PodClass) => Float64Array,
+    first?: number,
   ): Leg[] | undefined {
     const legs: Leg[] = [];
     const rest = new Map<PodClass, readonly Pod[]>();
@@ -58,7 +62,8 @@ export class Blueprint {
     }
     const tried = new Set<number>();
     while (rest.size > 0) {
-      const best = this.bestLaunch(rest, tried, (podClass) => worth.of(demandOf(podClass)));
+      const isFirst = first !== undefined && tried.size === 0;
+      const best = isFirst ? first : this.bestLaunch(rest, tried, (podClass) => worth.of(demandOf(podClass)));
       if (best === undefined) return undefined;
       for (const [podClass, pods] of rest) {
         const place = this.placeAt(podClass, best);
@@ -71,6 +76,33 @@ export class Blueprint {
       tried.add(best);
     }
     return legs;
+  }
+
+  /** Launches that are still to be opened, the dearest first. */
+  unopened(): number[] {
+    const open = new Set<number>();
+    for (const places of this.places.values()) {
+      for (const { to, left } of places) if (typeof to === 'number' && left > 0) open.add(to);
+    }
+    return [...open].sort((a, b) => this.launches[b]!.price - this.launches[a]!.price || a - b);
+  }
+
+  /** Of the nodes, in their order, those whose pods can go to nodes that are there and to this launch alone. */
+  servedBy<T extends { readonly loads: ReadonlyMap<PodClass, readonly Pod[]> }>(
+    nodes: readonly T[],
+    launch: number,
+  ): T[] {
+    const left = new Map<PodClass, number>();
+    for (const [podClass, places] of this.places) {
+      let room = 0;
+      for (const place of places) if (typeof place.to !== 'number' || place.to === launch) room += place.left;
+      left.set(podClass, room);
+    }
+    return nodes.filter(({ loads }) => {
+      for (const [podClass, pods] of loads) if (pods.length > (left.get(podClass) ?? 0)) return false;
+      for (const [podClass, pods] of loads) left.set(podClass, left.get(podClass)! - pods.length);
+      return true;
+    });
   }
 
   private placeAt(podClass: PodClass, launch: number): Place | undefined {

@@ -21,10 +21,9 @@ export class Budgets {
 
   /** How many more nodes may go at once, by NodePool, as the fleet is. */
   left(fleet: readonly CountedNode[], reason: BudgetReason): (node: CountedNode) => number {
-    const totals = new Map<string, number>();
+    const totals = totalsOf(fleet);
     const disrupting = new Map<string, number>();
     for (const { nodePool, counted } of fleet) {
-      if (counted !== 'no') totals.set(nodePool, (totals.get(nodePool) ?? 0) + 1);
       if (counted === 'disrupting') disrupting.set(nodePool, (disrupting.get(nodePool) ?? 0) + 1);
     }
     return (node) => {
@@ -33,6 +32,12 @@ export class Budgets {
       const most = this.limitOf(node, reason)(totals.get(node.nodePool) ?? 0);
       return Math.max(0, most - (disrupting.get(node.nodePool) ?? 0));
     };
+  }
+
+  /** How many nodes of each NodePool one command may take where nothing else is under way. */
+  atMost(fleet: readonly CountedNode[], reason: BudgetReason): (node: CountedNode) => number {
+    const totals = totalsOf(fleet);
+    return (node) => this.limitOf(node, reason)(totals.get(node.nodePool) ?? 0);
   }
 
   /** The first of `wanted` that may go at once for the reason, at most `most`. */
@@ -63,4 +68,13 @@ export class Budgets {
     if (policyOf(pool, policies) === undefined) return limitNow(pool?.spec.disruption.budgets, reason, now);
     return (total) => limitOf(pool, reason, { total, disrupting: 0 }, { now, policies }).allowed;
   }
+}
+
+/** How many nodes budgets count, by NodePool. */
+function totalsOf(fleet: readonly CountedNode[]): Map<string, number> {
+  const totals = new Map<string, number>();
+  for (const { nodePool, counted } of fleet) {
+    if (counted !== 'no') totals.set(nodePool, (totals.get(nodePool) ?? 0) + 1);
+  }
+  return totals;
 }

@@ -1,5 +1,5 @@
 import { compareText } from '../../core/compare-text.js';
-import type { Launch, Worth } from '../../packing/trial.js';
+import type { Filling, Launch, Worth } from '../../packing/trial.js';
 import { priceOf, type FleetNode } from './fleet.js';
 import type { Outcome } from './outcome.js';
 import type { Simulation } from './simulation.js';
@@ -15,9 +15,9 @@ const looks = 8;
 /** A node that exists is kept in place of one to launch up to this much dearer: nothing has to move for it. */
 const keptUpTo = 1.02;
 
-/** A target, and whether pods that must keep away from their like are placed first. */
+/** A target, and how its nodes that stay are filled. */
 interface Ordered extends Target {
-  readonly pickyFirst: boolean;
+  readonly filling: Filling;
 }
 
 /** Prices this near to each other count as equal: fewer evictions decide. */
@@ -37,13 +37,17 @@ interface Drawing {
 }
 
 /**
- * The outcome of taking every node that the cheapest fleet does without, worked out at length: estimates of `chooseTarget`
- * corrected by trying them. `pays` says whether an outcome would be allowed. It stays in place; undefined, with nothing in
- * place, when no node is to go.
+ * The outcome of taking every node that the cheapest fleet does without, worked out at length: estimates of `chooseTarget`, or
+ * the target that is `given`, corrected by trying them. `pays` says whether an outcome would be allowed. It stays in place;
+ * undefined, with nothing in place, when no node is to go.
  */
-export function drawUp(simulation: Simulation, pays: (outcome: Outcome) => boolean): Outcome | undefined {
+export function drawUp(
+  simulation: Simulation,
+  pays: (outcome: Outcome) => boolean,
+  given?: Target,
+): Outcome | undefined {
   const drawings: Drawing[] = [];
-  for (const target of targets(simulation)) {
+  for (const target of targets(simulation, given)) {
     const outcome = target.leave.length === 0 ? undefined : attempt(simulation, target, firstUnits);
     if (outcome === undefined) continue;
     simulation.undo();
@@ -80,8 +84,7 @@ interface Way {
   readonly estimate: Estimate;
   /** In which order nodes that stay are filled. */
   readonly order: (simulation: Simulation, nodes: readonly FleetNode[]) => readonly FleetNode[];
-  /** Whether pods come first that must keep away from their like. */
-  readonly pickyFirst: boolean;
+  readonly filling: Filling;
   /** How many nodes are kept in place of one to launch, at most. */
   readonly keptEach: number;
 }
@@ -95,26 +98,31 @@ const cautious: Estimate = { usable: 0, dearest: 1.001 };
 
 /** Which of them ends cheapest depends on the cluster; those that come to the same target are drawn up once. */
 const ways: readonly Way[] = [
-  { estimate: likely, order: asEstimated, pickyFirst: true, keptEach: 0 },
-  { estimate: likely, order: fullestFirst, pickyFirst: true, keptEach: 0 },
-  { estimate: likely, order: fullestFirst, pickyFirst: true, keptEach: 1 },
-  { estimate: cautious, order: asEstimated, pickyFirst: true, keptEach: 0 },
+  { estimate: likely, order: asEstimated, filling: 'pickiest', keptEach: 0 },
+  { estimate: likely, order: fullestFirst, filling: 'pickiest', keptEach: 0 },
+  { estimate: likely, order: fullestFirst, filling: 'pickiest', keptEach: 1 },
+  { estimate: cautious, order: asEstimated, filling: 'pickiest', keptEach: 0 },
+  { estimate: likely, order: fullestFirst, filling: 'scarcest', keptEach: 0 },
+  { estimate: cautious, order: asEstimated, filling: 'scarcest', keptEach: 0 },
+  { estimate: likely, order: asEstimated, filling: 'alike', keptEach: 0 },
 ];
 
 /** From how many nodes on the first way must do. */
 const largeFleet = 2000;
 
+/** Whether a fleet has so many nodes that it is planned in one way only. */
+export const isLarge = ({ nodes }: Simulation): boolean => nodes.length > largeFleet;
+
 /** What to try: no target twice. */
-function* targets(simulation: Simulation): Generator<Ordered> {
-  const large = simulation.nodes.length > largeFleet;
+function* targets(simulation: Simulation, given: Target | undefined): Generator<Ordered> {
   const estimated = new Map<Estimate, Target>();
   const seen = new Set<string>();
-  for (const { estimate, order, pickyFirst, keptEach } of large ? ways.slice(0, 1) : ways) {
-    let target = estimated.get(estimate);
+  for (const { estimate, order, filling, keptEach } of isLarge(simulation) ? ways.slice(0, 1) : ways) {
+    let target = given ?? estimated.get(estimate);
     if (target === undefined) estimated.set(estimate, (target = chooseTarget(simulation, estimate)));
-    const ordered = { ...target, keep: order(simulation, target.keep), pickyFirst };
+    const ordered = { ...target, keep: order(simulation, target.keep), filling };
     const kept = keptEach === 0 ? ordered : keepInsteadOfBuying(simulation, ordered, keptEach);
-    const text = [kept.keep, kept.leave].map((nodes) => nodes.map(({ name }) => name).join()).join(' ');
+    const text = [filling, ...[kept.keep, kept.leave].map((nodes) => nodes.map(({ name }) => name).join())].join(' ');
     if (seen.has(text)) continue;
     seen.add(text);
     yield squeeze(simulation, kept);
@@ -135,8 +143,8 @@ function drawingOf(simulation: Simulation, target: Ordered, outcome: Outcome): D
   return { target, outcome, price, cost: target.leave.reduce((sum, { cost }) => sum + cost - 1, 0) };
 }
 
-function attempt(simulation: Simulation, { keep, leave, pickyFirst }: Ordered, units: number): Outcome | undefined {
-  simulation.aim(keep, pickyFirst);
+function attempt(simulation: Simulation, { keep, leave, filling }: Ordered, units: number): Outcome | undefined {
+  simulation.aim(keep, filling);
   return simulation.attempt(leave, { search: { units }, most: leave.reduce((sum, { price }) => sum + price, 0) });
 }
 

@@ -23,7 +23,7 @@ const few = 5;
 /** Nodes looked at in all, so that time stays in proportion. */
 const mostLooks = 1500;
 
-/** How much of the price of the fleet nodes must cost more than new capacity for their pods to be looked at. */
+/** How much of the price of nodes that may go some of these must cost more than new capacity for their pods to be looked at. */
 const leastWasteShare = 0.004;
 
 /** What must be saved of the price of nodes that exist before their pods are moved for it. */
@@ -39,7 +39,7 @@ export function improve(
   { settle, pays }: { settle: (outcome: Outcome) => void; pays: (outcome: Outcome) => boolean },
 ): void {
   let looks = 0;
-  const leastWaste = leastWasteShare * priceOf(simulation.nodes.filter(({ gone }) => !gone));
+  const leastWaste = leastWasteShare * priceOf(simulation.nodes.filter((node) => !node.gone && !isFixed(node)));
   for (let round = 0; round < rounds; round++) {
     let improved = false;
     for (const size of sizes) {

@@ -47,10 +47,11 @@ export class LaunchOptions {
 
   /**
    * The claims cut to types whose worst launch price keeps their sum below what goes, pinned to spot where both capacity types
-   * are open; undefined when that leaves a claim nothing.
+   * are open; undefined when that leaves a claim nothing. Nodes that go alone are not spot only where they are to be `isAccompanied`
+   * by others on demand.
    */
-  decide(claims: readonly PlannedClaim[], going: readonly Going[]): PlannedClaim[] | undefined {
-    const spotOnly = going.every(({ capacityType }) => capacityType === 'spot');
+  decide(claims: readonly PlannedClaim[], going: readonly Going[], isAccompanied = false): PlannedClaim[] | undefined {
+    const spotOnly = !isAccompanied && going.every(({ capacityType }) => capacityType === 'spot');
     const choices: Choice[] = [];
     for (const planned of claims) {
       const allowsSpot = this.capacityTypes(planned).includes('spot');

@@ -3,8 +3,9 @@ import { fullName } from '../../packing/names.js';
 import { isBalanced } from './balanced.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import type { Blueprint } from './blueprint.js';
-import { makePlan, type Plan } from './plan.js';
+import { makePlan, type Pays, type Plan } from './plan.js';
 import { Budgets } from './command-budgets.js';
+import { hasCompany, sparing } from './company.js';
 import { examineNodes, poolNameOf } from './eligibility.js';
 import { priceOf, type CountedNode, type FleetNode } from './fleet.js';
 import { LaunchOptions } from './launch-options.js';
@@ -21,6 +22,12 @@ const mostCandidates = 100;
 /** Units of search for what stands in for a group of nodes, and for one node. */
 const groupUnits = 4_000;
 const singleUnits = 2_000;
+
+/** How much of the price of the nodes that may go at once a launch for them may take: not all of them serve it. */
+const paidWith = 0.8;
+
+/** Launches of a plan that are looked at one by one where a command could not pay for several. */
+const mostLaunchesTried = 8;
 
 /** Savings below this are noise of the sums, dollars per hour. */
 const noise = 1e-9;
@@ -96,7 +103,7 @@ class Search {
       const before = this.commands.length;
       this.removeEmpty(({ onlyEmpty }) => onlyEmpty);
       this.alive(); // as it is, not as it is imagined
-      const plan = makePlan(this.simulation, (outcome) => this.decide(outcome) !== undefined);
+      const plan = this.plan();
       // A node that is cheap for its size may be empty because nobody has moved there yet.
       this.removeEmpty(({ state }) => !plan.blueprint.filled.has(state));
       this.followTarget(plan);
@@ -167,7 +174,7 @@ class Search {
     const ways: (() => Outcome | undefined)[] = [() => this.simulation.attempt(nodes)];
     if (most > 0) {
       this.alive();
-      const { blueprint } = makePlan(this.simulation, (outcome) => this.decide(outcome) !== undefined);
+      const { blueprint } = this.plan();
       ways.push(() => this.simulation.follow(nodes, blueprint));
       ways.push(() => this.simulation.attempt(nodes, { search: 'one node', most: priceOf(nodes) }));
     }
@@ -180,6 +187,24 @@ class Search {
       this.simulation.undo();
     }
     return undefined;
+  }
+
+  private plan(): Plan {
+    return makePlan(this.simulation, this.pays, this.affordable());
+  }
+
+  /** What the nodes cost at most that budgets let go at once, dollars per hour: a launch that costs more never pays. */
+  private affordable(): number {
+    const most = this.budgets.atMost(this.counted(), 'Underutilized');
+    const taken = new Map<string, number>();
+    const dearest = this.alive().filter((node) => !isFixed(node));
+    dearest.sort((a, b) => b.price - a.price);
+    const together = dearest.filter((node) => {
+      const count = (taken.get(node.nodePool) ?? 0) + 1;
+      taken.set(node.nodePool, count);
+      return count <= most(node);
+    });
+    return Math.max(together[0]?.price ?? 0, paidWith * priceOf(together.slice(0, mostCandidates)));
   }
 
   private isEnough(): boolean {
@@ -234,7 +259,8 @@ class Search {
   }
 
   /** Takes the nodes that the cheapest fleet does without, as many at a time as budgets let go. */
-  private followTarget({ keep, leave, blueprint }: Plan): void {
+  private followTarget(plan: Plan): void {
+    const { keep, leave, blueprint } = plan;
     let waiting = leave.filter(({ gone }) => !gone);
     let targets = keep.filter(({ gone }) => !gone);
     // What does not pay yet may do so once other steps have launched what it needs.
@@ -245,7 +271,8 @@ class Search {
         const group = this.budgets.take(this.counted(), waiting, 'Underutilized', mostCandidates);
         if (group.length === 0) return;
         this.simulation.aim(targets);
-        const done = this.tryGroup(group, blueprint);
+        const done =
+          this.tryEarly(group, waiting, plan) ?? this.tryOneLaunch(waiting, plan) ?? this.tryGroup(group, blueprint);
         if (done === undefined) postponed.push(...group);
         else {
           targets = [...targets, ...done.launched];
@@ -258,8 +285,8 @@ class Search {
     }
   }
 
-  private tryBlueprint(group: readonly FleetNode[], blueprint: Blueprint): Done | undefined {
-    const followed = this.simulation.follow(group, blueprint);
+  private tryBlueprint(group: readonly FleetNode[], blueprint: Blueprint, first?: number): Done | undefined {
+    const followed = this.simulation.follow(group, blueprint, first);
     if (followed === undefined) return undefined;
     const outcome = this.decide(followed);
     if (outcome === undefined) {
@@ -273,15 +300,47 @@ class Search {
     return { candidates: group, launched };
   }
 
+  /** As planned: at first those alone that nothing of what is launched is too like to be launched for, then all of the group. */
+  private tryEarly(
+    group: readonly FleetNode[],
+    waiting: readonly FleetNode[],
+    { late, blueprint }: Plan,
+  ): Done | undefined {
+    const early = sparing(
+      group.filter((node) => !late.has(node)),
+      waiting,
+      blueprint.launches,
+    );
+    const isMixed = early.length > 0 && early.length < group.length;
+    return (isMixed ? this.tryBlueprint(early, blueprint) : undefined) ?? this.tryBlueprint(group, blueprint);
+  }
+
+  /**
+   * As many as may go at once of those that one launch is enough for, the dearest first: budgets may let too few go to pay for
+   * several.
+   */
+  private tryOneLaunch(waiting: readonly FleetNode[], { late, blueprint }: Plan): Done | undefined {
+    const early = waiting.filter((node) => !late.has(node)).sort((a, b) => b.price - a.price);
+    for (const launch of blueprint.unopened().slice(0, mostLaunchesTried)) {
+      const served = blueprint.servedBy(early, launch);
+      const all = this.budgets.take(this.counted(), served, 'Underutilized', mostCandidates);
+      const group = sparing(all, waiting, blueprint.launches);
+      if (priceOf(group) <= blueprint.launches[launch]!.price) continue;
+      const done = this.tryBlueprint(group, blueprint, launch);
+      if (done !== undefined) return done;
+    }
+    return undefined;
+  }
+
   /** Carries the group out, or the largest first part of it that saves. */
-  private tryGroup(group: readonly FleetNode[], blueprint: Blueprint | undefined): Done | undefined {
+  private tryGroup(group: readonly FleetNode[], blueprint: Blueprint): Done | undefined {
     for (let size = group.length; size >= 1; size = size >> 1) {
       const candidates = group.slice(0, size);
-      const done = blueprint && this.tryBlueprint(candidates, blueprint);
+      const done = size === group.length ? undefined : this.tryBlueprint(candidates, blueprint);
       if (done !== undefined) return done;
       const outcome = this.evaluate(candidates, groupUnits);
       if (outcome !== undefined) return { candidates, launched: this.carryOut(outcome) };
-      const parts = size === group.length ? blueprint && this.tryParts(group, blueprint) : undefined;
+      const parts = size === group.length ? this.tryParts(group, blueprint) : undefined;
       if (parts !== undefined) return parts;
     }
     return undefined;
@@ -321,7 +380,10 @@ class Search {
     return allowed;
   }
 
-  private decide(outcome: Outcome): Decided | undefined {
+  private readonly pays: Pays = (outcome, isAccompanied) => this.decide(outcome, isAccompanied) !== undefined;
+
+  /** The outcome as it would be carried out; `isAccompanied` where nodes on demand go with it, so that spot may be launched. */
+  private decide(outcome: Outcome, isAccompanied = false): Decided | undefined {
     const { candidates, launches } = outcome;
     const gain = priceOf(candidates);
     const least = this.leastFor(outcome);
@@ -330,9 +392,10 @@ class Search {
       return pays ? { ...outcome, planned: [] } : undefined;
     }
     const hoped = gain - priceOf(launches);
-    if (this.isTooLittle(candidates, hoped, least) || this.isSpotForSpot(outcome)) return undefined;
+    const isForbidden = !isAccompanied && this.isSpotForSpot(outcome);
+    if (this.isTooLittle(candidates, hoped, least) || isForbidden) return undefined;
     const described = this.simulation.describe(outcome);
-    const planned = described && this.options.decide(described, candidates);
+    const planned = described && this.options.decide(described, candidates, isAccompanied);
     if (planned === undefined) {
       this.rejections.note(candidates, hoped, () => 'no instance type is sure to be cheaper however the launch goes');
       return undefined;
@@ -387,7 +450,7 @@ class Search {
 
   private isSpotForSpot({ candidates, launches }: Outcome): boolean {
     if (this.input.spotToSpot === true || !launches.some(isSpot)) return false;
-    return candidates.every(isSpot);
+    return !hasCompany(candidates);
   }
 
   /**

@@ -4,6 +4,7 @@ import type { Pod } from '../../api/kubernetes.js';
 import { fullName } from '../../packing/names.js';
 import {
   Trial,
+  type Filling,
   type Landing,
   type Launch,
   type Member,
@@ -33,6 +34,8 @@ export class Simulation {
   private readonly waiting = new Set<Pod>();
   /** Where the landings of the last attempt begin. */
   private from = 0;
+  /** No node is bought that costs more, dollars per hour. */
+  private dearest = Infinity;
   /** Dollars per hour that a unit of RescheduleDisruptionCost must save. */
   private readonly disruptionRate: number;
 
@@ -70,11 +73,11 @@ export class Simulation {
     return this.waiting.has(pod);
   }
 
-  /** Which nodes take pods from now on, the first ones first. */
-  aim(targets: readonly FleetNode[], pickyFirst = false): void {
+  /** Which nodes take pods from now on, the first ones first, and how they are filled. */
+  aim(targets: readonly FleetNode[], filling?: Filling): void {
     this.trial.aim(
       targets.map(({ state }) => state),
-      pickyFirst,
+      filling,
     );
     this.from = 0;
   }
@@ -88,7 +91,8 @@ export class Simulation {
     const placed = trial.place(loadsOf(candidates), purchase !== undefined, parts);
     const isKnown = purchase?.onlyForRest === true && parts.length > 0 && trial.landingsSince(landed).length === 0;
     const isFine = placed && !isKnown && this.shift(candidates.map(({ waiting }) => waiting));
-    const launches = isFine && parts.length > 0 ? trial.buy(parts, statesOf(candidates), purchase!) : [];
+    const launches =
+      isFine && parts.length > 0 ? trial.buy(parts, statesOf(candidates), { ...purchase!, dearest: this.dearest }) : [];
     if (!isFine || launches === undefined) {
       this.undo();
       return undefined;
@@ -129,12 +133,15 @@ export class Simulation {
     return false;
   }
 
-  /** Puts the pods of `candidates` where the blueprint has them, opening its nodes as they are needed; undefined when rules forbid some step of that. */
-  follow(candidates: readonly FleetNode[], blueprint: Blueprint): Outcome | undefined {
+  /**
+   * Puts the pods of `candidates` where the blueprint has them, opening its nodes as they are needed, this one `first`; undefined
+   * when rules forbid some step of that.
+   */
+  follow(candidates: readonly FleetNode[], blueprint: Blueprint, first?: number): Outcome | undefined {
     const { trial } = this;
     const { landed } = trial.begin();
     for (const { state, loads } of candidates) trial.lift(state, loads);
-    const route = blueprint.route(loadsOf(candidates), trial.worth, trial.demandOf);
+    const route = blueprint.route(loadsOf(candidates), trial.worth, trial.demandOf, first);
     const openings = new Map<number, { readonly state: NodeState; readonly members: Member[] }>();
     for (const { podClass, pods, to } of route ?? []) {
       let state: NodeState;
@@ -237,13 +244,15 @@ export class Simulation {
     return launches.length === 0 ? [] : this.trial.describe(launches, statesOf(candidates));
   }
 
-  /** Lets outcomes be settled for as long as `run` takes, and takes them back then. */
-  imagine<T>(run: () => T): T {
+  /** Lets outcomes be settled, with no node that costs more than `dearest`, for as long as `run` takes, and takes them back then. */
+  imagine<T>(dearest: number, run: () => T): T {
     const count = this.nodes.length;
     const before = this.nodes.map(({ loads, waiting, cost, gone }) => {
       return { loads: copyOf(loads), waiting: copyOf(waiting), cost, gone };
     });
+    this.dearest = dearest;
     const result = this.trial.imagine(run);
+    this.dearest = Infinity;
     for (const { state } of this.nodes.splice(count)) this.byState.delete(state);
     this.nodes.forEach((node, i) => Object.assign(node, before[i]!));
     return result;

@@ -6,6 +6,7 @@ import { consolidate } from '../../disruption/consolidation/search.js';
 import type { Consolidation } from '../../disruption/consolidation/types.js';
 import { packingInputOf } from '../builders/packing-input.js';
 import { checkConsolidation } from '../checker/consolidation.js';
+import { fleetBound } from '../checker/fleet-bound.js';
 
 const consolidated = (made: Case): Consolidation => consolidate(packingInputOf(made));
 const judged = (made: Case, result: Consolidation) =>
@@ -23,6 +24,7 @@ const seeds = fc.integer({ min: 1, max: 1_000_000 });
 const cases: readonly (readonly [kind: Kind, size: number, runs: number])[] = [
   ['cluster', 12, 8],
   ['cluster', 40, 2],
+  ['kwok-cluster', 30, 6],
   ['varied-cluster', 30, 8],
   ['realistic-nodes', 60, 3],
   ['corner', 40, 20],
@@ -56,4 +58,13 @@ describe.each(cases)('consolidations of %s cases of size %d', (kind, size, numRu
       { numRuns: Math.ceil(numRuns / 2) },
     );
   });
+});
+
+test('under any budget, and where spot is replaced beside on-demand alone, fleets end near what none can cost less than', () => {
+  const over = Array.from({ length: 12 }, (_, i) => {
+    const made = generate('kwok-cluster', 60, i + 1);
+    return consolidated(made).priceAfter / fleetBound({ items: made.objects }, made.catalogue) - 1;
+  });
+  expect(over.reduce((sum, each) => sum + each, 0) / over.length).toBeLessThan(0.02);
+  expect(Math.max(...over)).toBeLessThan(0.05);
 });
