@@ -96,15 +96,18 @@ const likely: Estimate = { usable: 0.9, dearest: 0.999 };
 /** Lets nodes stay until others are seen to take them in. */
 const cautious: Estimate = { usable: 0, dearest: 1.001 };
 
-/** Which of them ends cheapest depends on the cluster; those that come to the same target are drawn up once. */
+/**
+ * Which of them ends cheapest depends on the cluster; those that come to the same target are drawn up once. In large fleets it is
+ * nearly always the first.
+ */
 const ways: readonly Way[] = [
+  { estimate: likely, order: asEstimated, filling: 'alike', keptEach: 0 },
   { estimate: likely, order: asEstimated, filling: 'pickiest', keptEach: 0 },
   { estimate: likely, order: fullestFirst, filling: 'pickiest', keptEach: 0 },
   { estimate: likely, order: fullestFirst, filling: 'pickiest', keptEach: 1 },
   { estimate: cautious, order: asEstimated, filling: 'pickiest', keptEach: 0 },
   { estimate: likely, order: fullestFirst, filling: 'scarcest', keptEach: 0 },
   { estimate: cautious, order: asEstimated, filling: 'scarcest', keptEach: 0 },
-  { estimate: likely, order: asEstimated, filling: 'alike', keptEach: 0 },
 ];
 
 /** From how many nodes on the first way must do. */

@@ -1,5 +1,5 @@
 import type { NodeOrdering } from '../place/assigner.js';
-import type { NodeState } from '../place/node-states.js';
+import { roomFor, type NodeState } from '../place/node-states.js';
 import type { Worth } from './worth.js';
 
 /**
@@ -13,14 +13,17 @@ import type { Worth } from './worth.js';
  */
 export type Filling = 'queue' | 'pickiest' | 'scarcest' | 'alike';
 
-/** Nodes whose likeness differs by less keep their order. */
-const likenessStep = 1 / 8;
+/** Nodes whose unlikeness, 0 to 2, differs by less keep their order. */
+const step = 1 / 8;
 
-/** Nodes with room that is made up like the demand first. */
+/** Those of the nodes that have room for the demand, those first whose room is made up like it. */
 export function alikeFirst(worth: Worth): NodeOrdering {
   return (nodes, demand) => {
-    const rank = new Map<NodeState, number>();
-    for (const node of nodes) rank.set(node, Math.round(worth.unlikeness(demand, node.free) / likenessStep));
-    return [...nodes].sort((a, b) => rank.get(a)! - rank.get(b)!);
+    const ranked: NodeState[][] = Array.from({ length: 2 / step + 1 }, () => []);
+    for (const node of nodes) {
+      if (roomFor(node.free, demand, 1) === 0) continue;
+      ranked[Math.round(worth.unlikeness(demand, node.free) / step)]!.push(node);
+    }
+    return ranked.flat();
   };
 }
