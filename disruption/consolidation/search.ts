@@ -2,15 +2,14 @@ import { compareText } from '../../core/compare-text.js';
 import { fullName } from '../../packing/names.js';
 import { isBalanced } from './balanced.js';
 import type { PlannedClaim } from '../../packing/types.js';
-import type { Blueprint } from './blueprint.js';
 import { makePlan, type Pays, type Plan } from './plan.js';
+import { Pursuit, type Means } from './pursuit.js';
 import { Budgets } from './command-budgets.js';
-import { hasCompany, sparing } from './company.js';
+import { hasCompany } from './company.js';
 import { examineNodes, poolNameOf } from './eligibility.js';
 import { priceOf, type CountedNode, type FleetNode } from './fleet.js';
 import { LaunchOptions } from './launch-options.js';
 import type { Decided, Outcome } from './outcome.js';
-import { partsOf } from './parts.js';
 import { Rejections } from './rejections.js';
 import { Simulation } from './simulation.js';
 import { isFixed } from './target.js';
@@ -25,9 +24,6 @@ const singleUnits = 2_000;
 
 /** How much of the price of the nodes that may go at once a launch for them may take: not all of them serve it. */
 const paidWith = 0.8;
-
-/** Launches of a plan that are looked at one by one where a command could not pay for several. */
-const mostLaunchesTried = 8;
 
 /** Savings below this are noise of the sums, dollars per hour. */
 const noise = 1e-9;
@@ -62,12 +58,6 @@ export function consolidate(input: ConsolidationInput): Consolidation {
  */
 export function reconsider(input: ConsolidationInput, candidates: readonly string[]): ConsolidationCommand | undefined {
   return new Search(input).take(candidates);
-}
-
-/** What a command took, and the nodes that it launched. */
-interface Done {
-  readonly candidates: readonly FleetNode[];
-  readonly launched: readonly FleetNode[];
 }
 
 class Search {
@@ -106,7 +96,7 @@ class Search {
       const plan = this.plan();
       // A node that is cheap for its size may be empty because nobody has moved there yet.
       this.removeEmpty(({ state }) => !plan.blueprint.filled.has(state));
-      this.followTarget(plan);
+      new Pursuit(this.means, plan).run();
       const isReached = priceOf(this.alive()) <= plan.price * nearlyPlanned;
       const after = this.commands.length;
       if (after === before) this.gather();
@@ -258,110 +248,6 @@ class Search {
     return fine.length === 0 ? undefined : this.simulation.attempt(fine);
   }
 
-  /** Takes the nodes that the cheapest fleet does without, as many at a time as budgets let go. */
-  private followTarget(plan: Plan): void {
-    const { keep, leave, blueprint } = plan;
-    let waiting = leave.filter(({ gone }) => !gone);
-    let targets = keep.filter(({ gone }) => !gone);
-    // What does not pay yet may do so once other steps have launched what it needs.
-    for (let progress = true; progress && waiting.length > 0;) {
-      progress = false;
-      const postponed: FleetNode[] = [];
-      while (waiting.length > 0 && !this.isEnough()) {
-        const group = this.budgets.take(this.counted(), waiting, 'Underutilized', mostCandidates);
-        if (group.length === 0) return;
-        this.simulation.aim(targets);
-        const done =
-          this.tryEarly(group, waiting, plan) ?? this.tryOneLaunch(waiting, plan) ?? this.tryGroup(group, blueprint);
-        if (done === undefined) postponed.push(...group);
-        else {
-          targets = [...targets, ...done.launched];
-          progress = true;
-        }
-        const tried = new Set(done?.candidates ?? group);
-        waiting = waiting.filter((node) => !tried.has(node));
-      }
-      waiting = postponed;
-    }
-  }
-
-  private tryBlueprint(group: readonly FleetNode[], blueprint: Blueprint, first?: number): Done | undefined {
-    const followed = this.simulation.follow(group, blueprint, first);
-    if (followed === undefined) return undefined;
-    const outcome = this.decide(followed);
-    if (outcome === undefined) {
-      this.simulation.undo();
-      return undefined;
-    }
-    const launched = this.carryOut(outcome);
-    const route = followed.route ?? [];
-    const openings = [...new Set(route.flatMap(({ to }) => (typeof to === 'number' ? [to] : [])))];
-    blueprint.done(route, (index) => launched[openings.indexOf(index)]!.state);
-    return { candidates: group, launched };
-  }
-
-  /** As planned: at first those alone that nothing of what is launched is too like to be launched for, then all of the group. */
-  private tryEarly(
-    group: readonly FleetNode[],
-    waiting: readonly FleetNode[],
-    { late, blueprint }: Plan,
-  ): Done | undefined {
-    const early = sparing(
-      group.filter((node) => !late.has(node)),
-      waiting,
-      blueprint.launches,
-    );
-    const isMixed = early.length > 0 && early.length < group.length;
-    return (isMixed ? this.tryBlueprint(early, blueprint) : undefined) ?? this.tryBlueprint(group, blueprint);
-  }
-
-  /**
-   * As many as may go at once of those that one launch is enough for, the dearest first: budgets may let too few go to pay for
-   * several.
-   */
-  private tryOneLaunch(waiting: readonly FleetNode[], { late, blueprint }: Plan): Done | undefined {
-    const early = waiting.filter((node) => !late.has(node)).sort((a, b) => b.price - a.price);
-    for (const launch of blueprint.unopened().slice(0, mostLaunchesTried)) {
-      const served = blueprint.servedBy(early, launch);
-      const all = this.budgets.take(this.counted(), served, 'Underutilized', mostCandidates);
-      const group = sparing(all, waiting, blueprint.launches);
-      if (priceOf(group) <= blueprint.launches[launch]!.price) continue;
-      const done = this.tryBlueprint(group, blueprint, launch);
-      if (done !== undefined) return done;
-    }
-    return undefined;
-  }
-
-  /** Carries the group out, or the largest first part of it that saves. */
-  private tryGroup(group: readonly FleetNode[], blueprint: Blueprint): Done | undefined {
-    for (let size = group.length; size >= 1; size = size >> 1) {
-      const candidates = group.slice(0, size);
-      const done = size === group.length ? undefined : this.tryBlueprint(candidates, blueprint);
-      if (done !== undefined) return done;
-      const outcome = this.evaluate(candidates, groupUnits);
-      if (outcome !== undefined) return { candidates, launched: this.carryOut(outcome) };
-      const parts = size === group.length ? this.tryParts(group, blueprint) : undefined;
-      if (parts !== undefined) return parts;
-    }
-    return undefined;
-  }
-
-  /** Where a group as a whole may not go: those that have nothing to do with each other one by one, if they save. */
-  private tryParts(group: readonly FleetNode[], blueprint: Blueprint): Done | undefined {
-    const followed = group.length > 1 ? this.simulation.follow(group, blueprint) : undefined;
-    if (followed === undefined) return undefined;
-    this.simulation.undo();
-    const candidates: FleetNode[] = [];
-    const launched: FleetNode[] = [];
-    for (const { nodes, saving } of partsOf(followed)) {
-      if (saving <= noise || nodes.length === group.length || this.isEnough()) continue;
-      const done = this.tryBlueprint(nodes, blueprint);
-      candidates.push(...(done?.candidates ?? []));
-      launched.push(...(done?.launched ?? []));
-    }
-    return candidates.length === 0 ? undefined : { candidates, launched };
-  }
-
   /**
    * What comes of taking these nodes, when that is allowed and saves; it stays in place until it is undone or carried out.
    * Where several replacements are not allowed (section 4.8), or pay too little, one for all of them may be.
@@ -378,6 +264,17 @@ class Search {
     const allowed = single && this.decide(single);
     if (single !== undefined && allowed === undefined) this.simulation.undo();
     return allowed;
+  }
+
+  private get means(): Means {
+    return {
+      simulation: this.simulation,
+      letGo: (wanted) => this.budgets.take(this.counted(), wanted, 'Underutilized', mostCandidates),
+      decide: (outcome) => this.decide(outcome),
+      evaluate: (candidates) => this.evaluate(candidates, groupUnits),
+      carryOut: (outcome) => this.carryOut(outcome),
+      isEnough: () => this.isEnough(),
+    };
   }
 
   private readonly pays: Pays = (outcome, isAccompanied) => this.decide(outcome, isAccompanied) !== undefined;
