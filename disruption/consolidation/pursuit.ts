@@ -18,6 +18,8 @@ export interface Means {
   readonly carryOut: (outcome: Decided) => FleetNode[];
   /** Whether there are as many commands as are wanted. */
   readonly isEnough: () => boolean;
+  /** Whether spot is launched for spot beside nodes on demand alone (section 4.7). */
+  readonly needsCompany: boolean;
 }
 
 /** What a command took, and the nodes that it launched. */
@@ -70,11 +72,10 @@ export class Pursuit {
 
   /** At first those alone that nothing of what is launched is too like to be launched for, then all of the group. */
   private asPlanned(group: readonly FleetNode[], waiting: readonly FleetNode[]): Done | undefined {
-    const { late, blueprint } = this.plan;
-    const early = sparing(
+    const { late } = this.plan;
+    const early = this.sparing(
       group.filter((node) => !late.has(node)),
       waiting,
-      blueprint.launches,
     );
     const isMixed = early.length > 0 && early.length < group.length;
     return (isMixed ? this.follow(early) : undefined) ?? this.follow(group);
@@ -89,12 +90,17 @@ export class Pursuit {
     const early = waiting.filter((node) => !late.has(node)).sort((a, b) => b.price - a.price);
     for (const launch of blueprint.unopened().slice(0, mostLaunchesTried)) {
       const served = this.means.letGo(blueprint.servedBy(early, launch));
-      const group = sparing(served, waiting, blueprint.launches);
+      const group = this.sparing(served, waiting);
       if (priceOf(group) <= blueprint.launches[launch]!.price) continue;
       const done = this.follow(group, launch);
       if (done !== undefined) return done;
     }
     return undefined;
+  }
+
+  /** The group without what later commands need in their company. */
+  private sparing(group: readonly FleetNode[], waiting: readonly FleetNode[]): readonly FleetNode[] {
+    return this.means.needsCompany ? sparing(group, waiting, this.plan.blueprint.launches) : group;
   }
 
   /** The group, or the largest first part of it that saves, whatever is best for it now. */

@@ -266,6 +266,11 @@ class Search {
     return allowed;
   }
 
+  /** Whether spot is launched for spot beside nodes on demand alone. */
+  private get needsCompany(): boolean {
+    return this.input.spotToSpot !== true;
+  }
+
   private get means(): Means {
     return {
       simulation: this.simulation,
@@ -274,10 +279,12 @@ class Search {
       evaluate: (candidates) => this.evaluate(candidates, groupUnits),
       carryOut: (outcome) => this.carryOut(outcome),
       isEnough: () => this.isEnough(),
+      needsCompany: this.needsCompany,
     };
   }
 
-  private readonly pays: Pays = (outcome, isAccompanied) => this.decide(outcome, isAccompanied) !== undefined;
+  private readonly pays: Pays = (outcome, isAccompanied) =>
+    this.decide(outcome, isAccompanied === true && this.needsCompany) !== undefined;
 
   /** The outcome as it would be carried out; `isAccompanied` where nodes on demand go with it, so that spot may be launched. */
   private decide(outcome: Outcome, isAccompanied = false): Decided | undefined {
@@ -346,7 +353,7 @@ class Search {
   }
 
   private isSpotForSpot({ candidates, launches }: Outcome): boolean {
-    if (this.input.spotToSpot === true || !launches.some(isSpot)) return false;
+    if (!this.needsCompany || !launches.some(isSpot)) return false;
     return !hasCompany(candidates);
   }
 
