@@ -45,7 +45,7 @@ const steps = [
   // One at a time: they script the faults of one cloud.
   { name: 'integration', run: jest('integration', '--runInBand') },
   // Each file has a stack of its own and waits for half of its time: three keep two processors busy.
-  { name: 'live', run: jest('live', '--maxWorkers=3') },
+  { name: 'live', run: jest('live', '--maxWorkers=2') },
 ];
 
 function packagesAreCurrent() {

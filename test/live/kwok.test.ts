@@ -50,6 +50,13 @@ const within = {
     stowage.exitCode === null ? undefined : new Error(`Stowage ended:\n${readFileSync(log, 'utf8').slice(-3000)}`),
 };
 
+/** What is left, and what Stowage said last. */
+async function lastSeen(): Promise<string> {
+  const left = [...(await kube.list('NodeClaim')), ...(await kube.list('Pod', { namespace: 'default' }))];
+  const names = left.map(({ kind, metadata }) => `${kind} ${metadata.name ?? ''} ${metadata.deletionTimestamp ?? ''}`);
+  return `${names.join(', ')}\n${readFileSync(log, 'utf8').slice(-6000)}`;
+}
+
 async function apply(...items: readonly object[]): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const kubectl = ['--kubeconfig', stack.adminKubeconfig ?? '', 'apply', '-f', '-'];
@@ -109,5 +116,6 @@ test('pods run on simulated nodes, and the nodes go with them', async () => {
     'The end of every node',
     async () => ((await kube.list('NodeClaim')).length + (await kube.list('Node')).length === 0 ? true : undefined),
     within,
+    lastSeen,
   );
 }, 400_000);
