@@ -1,23 +1,39 @@
-# The stowage image: dist/ and the packages it runs with. The same image plays the local cloud's parts in docker-compose.yml.
-FROM node:20-bookworm-slim AS build
-WORKDIR /stowage
+# The stowage image: bundles of what runs (scripts/image.mjs), Node, and nothing else. docs/image.md says how it is built and pinned.
+#
+#   docker build --tag stowage:local .
+#
+# Releases give both images by digest: --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:...
+ARG BUILD_IMAGE=node:24-bookworm
+ARG NODE_IMAGE=node:24-bookworm-slim
+
+FROM ${BUILD_IMAGE} AS build
+WORKDIR /source
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY . .
-RUN npm run -s build && npm prune --omit=dev --ignore-scripts
+ARG VERSION=
+RUN node scripts/image.mjs /stowage --version "${VERSION}"
 
-FROM node:20-bookworm-slim
-RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates && rm -rf /var/lib/apt/lists/*
-WORKDIR /stowage
-ENV NODE_ENV=production
-COPY --from=build /stowage/package.json /stowage/LICENSE ./
-COPY --from=build /stowage/node_modules ./node_modules
-COPY --from=build /stowage/bin ./bin
-COPY --from=build /stowage/dist ./dist
-COPY --from=build /stowage/workflows ./workflows
-COPY --from=build /stowage/core ./core
-COPY --from=build /stowage/disruption ./disruption
-COPY --from=build /stowage/examples ./examples
-USER node
-ENTRYPOINT ["node", "bin/stowage"]
+FROM ${NODE_IMAGE}
+ARG VERSION=
+ARG REVISION=
+ARG CREATED=
+LABEL org.opencontainers.image.title="Stowage" \
+      org.opencontainers.image.description="A Kubernetes node autoscaler whose every node action is a durable Temporal workflow" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.created="${CREATED}"
+# Temporal's client trusts what the system trusts; the slim image has no certificates.
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+COPY --from=build /stowage /stowage
+RUN ln -s /stowage/stowage /usr/local/bin/stowage
+# Both keep memory at rest small (docs/image.md); a large cluster gives V8's young generation more room.
+ENV NODE_ENV=production \
+    NODE_OPTIONS=--max-semi-space-size=2 \
+    MALLOC_ARENA_MAX=2
+# By number, so that a cluster can see that it is not root: the user `node`. Nothing is written anywhere.
+USER 1000:1000
+# Node itself is PID 1: it gets SIGTERM and stops in order. It starts no processes.
+ENTRYPOINT ["stowage"]
 CMD ["run"]

@@ -1,0 +1,126 @@
+// node scripts/image.mjs FOLDER [--version VERSION]: writes all that the stowage image holds, ready to run with Node alone:
+//
+//   main.js                     the stowage command, with its chunks: operator, worker and CLI
+//   packing-thread.js           what packing threads run
+//   workflow-worker-thread.js   what Temporal's workflow threads run
+//   workflow-bundle.js          the workflows, bundled as Temporal's SDK does it: nothing is bundled at start
+//   releases/, mappings.wasm    the SDK's native library, for this architecture alone, and its reader of source maps
+//   sbom.cdx.json, licenses.txt what of which package is in it
+//
+// The same sources and packages give the same bytes.
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { packagesIn } from './image/packages.mjs';
+import { licenceTexts, sbom } from './image/sbom.mjs';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const require = createRequire(import.meta.url);
+const mapComment = '//# sourceMappingURL=data:';
+
+/** Packages read these of CommonJS; modules have none. */
+const commonJs = [
+  "import { createRequire as _createRequire } from 'node:module';",
+  "import { fileURLToPath as _fileURLToPath } from 'node:url';",
+  'const require = _createRequire(import.meta.url);',
+  'const __filename = _fileURLToPath(import.meta.url);',
+  'const __dirname = import.meta.dirname;',
+].join('\n');
+
+/** The SDK loads webpack to bundle workflows; here they are bundled already. */
+const withoutBundler = {
+  name: 'without-bundler',
+  setup({ onLoad }) {
+    onLoad({ filter: /@temporalio\/worker\/lib\/workflow\/bundler\.js$/ }, () => ({ contents: withoutBundlerCode }));
+  },
+};
+const withoutBundlerCode = `
+exports.defaultWorkflowInterceptorModules = [];
+exports.WorkflowCodeBundler = class {
+  createBundle() { return exports.bundleWorkflowCode(); }
+};
+exports.bundleWorkflowCode = async () => {
+  throw new Error('workflow-bundle.js is missing: an image cannot bundle workflows');
+};`;
+
+async function bundlePrograms(folder) {
+  const { build } = await import('esbuild');
+  const { metafile } = await build({
+    entryPoints: {
+      main: join(root, 'cli/main.ts'),
+      'packing-thread': join(root, 'worker/packing-thread.ts'),
+      // The SDK asks for it by this name, beside its own code.
+      'workflow-worker-thread': require.resolve('@temporalio/worker/lib/workflow/workflow-worker-thread.js'),
+    },
+    outdir: folder,
+    absWorkingDir: root,
+    bundle: true,
+    splitting: true,
+    chunkNames: 'chunk-[hash]',
+    format: 'esm',
+    platform: 'node',
+    target: 'node22',
+    banner: { js: commonJs },
+    // Names stay: they are in messages, and SDKs go by them.
+    minifyWhitespace: true,
+    minifySyntax: true,
+    legalComments: 'none',
+    metafile: true,
+    logLevel: 'error',
+    // Node's own is deprecated and says so at each start.
+    alias: { punycode: require.resolve('punycode/') },
+    plugins: [withoutBundler],
+  });
+  return Object.keys(metafile.inputs);
+}
+
+/** Gives the files that went in. */
+async function bundleWorkflows(folder) {
+  const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker');
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: join(root, 'workflows/index.ts'),
+    payloadConverterPath: join(root, 'workflows/payload-converter.ts'),
+    logger: new DefaultLogger('ERROR'),
+  });
+  const at = code.lastIndexOf(mapComment);
+  const map = JSON.parse(Buffer.from(code.slice(at).split(',')[1], 'base64').toString('utf8'));
+  // Stack traces need lines. Every workflow thread would hold the sources' text besides.
+  const slim = Buffer.from(JSON.stringify({ ...map, sourcesContent: undefined })).toString('base64');
+  writeFileSync(join(folder, 'workflow-bundle.js'), `${code.slice(0, at)}${mapComment}application/json;base64,${slim}`);
+  return map.sources.map((source) => source.replace(/^webpack:\/\/[^/]*\//, ''));
+}
+
+/** What packages read from files beside their code. */
+function copyNative(folder) {
+  const worker = createRequire(require.resolve('@temporalio/worker/package.json'));
+  copyFileSync(worker.resolve('source-map/lib/mappings.wasm'), join(folder, 'mappings.wasm'));
+  const bridge = dirname(require.resolve('@temporalio/core-bridge/package.json'));
+  const { getPrebuiltTargetName } = require('@temporalio/core-bridge/common.js');
+  const target = join('releases', getPrebuiltTargetName());
+  if (!existsSync(join(bridge, target))) throw new Error(`@temporalio/core-bridge has no library for ${target}.`);
+  cpSync(join(bridge, target), join(folder, target), { recursive: true });
+}
+
+/** Writes the folder anew. */
+async function image(folder, version) {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const inputs = [...(await bundlePrograms(folder)), ...(await bundleWorkflows(folder))];
+  copyNative(folder);
+  const packages = packagesIn(root, inputs);
+  writeFileSync(join(folder, 'sbom.cdx.json'), sbom({ name: 'stowage', version }, packages));
+  writeFileSync(join(folder, 'licenses.txt'), licenceTexts(packages));
+  writeFileSync(
+    join(folder, 'package.json'),
+    `${JSON.stringify({ name: 'stowage', version, private: true, type: 'module' }, null, 2)}\n`,
+  );
+  writeFileSync(join(folder, 'stowage'), "#!/usr/bin/env node\nawait import('./main.js');\n", { mode: 0o755 });
+  copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
+}
+
+const [folder, ...rest] = process.argv.slice(2);
+if (folder === undefined) throw new Error('Usage: node scripts/image.mjs FOLDER [--version VERSION]');
+const given = rest[rest.indexOf('--version') + 1];
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+await image(resolve(folder), rest.includes('--version') && given !== '' ? given : version);

@@ -1,0 +1,175 @@
+import { readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { parse, parseAllDocuments } from 'yaml';
+import type { KubernetesObject, PodSpec, TopologySpreadConstraint } from '../../api/kubernetes.js';
+import { repositoryRoot } from '../../devstack/paths.js';
+import { ensureToolchain } from '../../devstack/toolchain.js';
+import { run } from './run.js';
+import { sets } from './world.js';
+
+// The chart as Helm renders it, without a cluster.
+type Rendered = KubernetesObject & {
+  spec: { template: { spec: PodSpec }; replicas?: number };
+  rules?: object[];
+  data?: Record<string, string>;
+};
+
+let helm = '';
+beforeAll(async () => {
+  helm = (await ensureToolchain(['helm'])).helm ?? '';
+}, 600_000);
+
+const usual = { clusterName: 'c', 'temporal.address': 'temporal:7233' };
+
+async function render(values: Record<string, string> = {}): Promise<Rendered[]> {
+  const args = ['template', 'stowage', 'deploy/chart', '--namespace', 'own', '--kube-version', '1.36.1'];
+  const text = await run(helm, [...args, ...sets({ ...usual, ...values })], { cwd: repositoryRoot() });
+  return parseAllDocuments(text).flatMap((document) => (document.toJS() as Rendered | null) ?? []);
+}
+
+const named = (objects: readonly Rendered[], kind: string, name: string): Rendered => {
+  const found = objects.find((each) => each.kind === kind && each.metadata.name === name);
+  if (found === undefined) throw new Error(`no ${kind} ${name} among ${objects.map(({ kind: k }) => k).join(', ')}`);
+  return found;
+};
+
+const environmentOf = ({ spec }: Rendered): Record<string, string | undefined> => {
+  const [container] = spec.template.spec.containers as { env?: { name: string; value?: string }[] }[];
+  return Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]));
+};
+
+describe('the chart', () => {
+  test('runs two operators and two workers, or both in one', async () => {
+    const split = (await render()).filter(({ kind }) => kind === 'Deployment');
+    const single = (await render({ mode: 'single' })).filter(({ kind }) => kind === 'Deployment');
+
+    expect(split.map(({ metadata, spec }) => [metadata.name, spec.replicas])).toEqual([
+      ['stowage-operator', 2],
+      ['stowage-worker', 2],
+    ]);
+    expect(single.map(({ metadata, spec }) => [metadata.name, spec.replicas])).toEqual([['stowage-stowage', 2]]);
+  });
+
+  test('never on nodes that Stowage manages, whatever else is wanted', async () => {
+    const wanted = 'affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]';
+    const rendered = await render({
+      [`${wanted}.matchExpressions[0].key`]: 'team',
+      [`${wanted}.matchExpressions[0].operator`]: 'Exists',
+    });
+    const pods = rendered.filter(({ kind }) => kind === 'Deployment' || kind === 'Job');
+    expect(pods.length).toBe(4);
+    for (const { spec } of pods) {
+      const { nodeAffinity } = spec.template.spec.affinity!;
+      expect(nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms).toEqual([
+        {
+          matchExpressions: [
+            { key: 'team', operator: 'Exists' },
+            { key: 'karpenter.sh/nodepool', operator: 'DoesNotExist' },
+          ],
+        },
+      ]);
+    }
+  });
+
+  test('survives the loss of a node or a zone', async () => {
+    const rendered = await render();
+    const { spec } = named(rendered, 'Deployment', 'stowage-worker').spec.template;
+    const keys = (spec.topologySpreadConstraints as TopologySpreadConstraint[]).map(({ topologyKey }) => topologyKey);
+
+    expect(keys.sort()).toEqual(['kubernetes.io/hostname', 'topology.kubernetes.io/zone']);
+    expect(spec.priorityClassName).toBe('system-cluster-critical');
+    expect(named(rendered, 'PodDisruptionBudget', 'stowage-worker').spec).toMatchObject({ maxUnavailable: 1 });
+  });
+
+  test('its containers may do nothing but run', async () => {
+    for (const { kind, spec } of await render({ 'temporal.trial.enabled': 'true', 'temporal.address': '' })) {
+      if (!['Deployment', 'Job', 'StatefulSet'].includes(kind)) continue;
+      const { securityContext, containers } = spec.template.spec as unknown as {
+        securityContext: object;
+        containers: { securityContext: object }[];
+      };
+      expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+      for (const container of containers) {
+        expect(container.securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
+      }
+    }
+  });
+
+  test('gives the rights of deploy/rbac.yaml, under its own names', async () => {
+    const rendered = await render();
+    const source = parseAllDocuments(readFileSync('deploy/rbac.yaml', 'utf8')).map((each) => each.toJS() as Rendered);
+
+    for (const { kind, metadata, rules } of source.filter((each) => each.rules !== undefined)) {
+      expect(named(rendered, kind, metadata.name ?? '').rules).toEqual(rules);
+    }
+    expect(named(rendered, 'Role', 'stowage').metadata.namespace).toBe('own');
+    expect(named(rendered, 'Role', 'stowage-karpenter-lease').metadata.namespace).toBe('kube-system');
+  });
+
+  test('has the alerts of deploy/alerts.yaml', async () => {
+    const rendered = await render({ 'metrics.prometheusRule.enabled': 'true' });
+
+    expect(named(rendered, 'PrometheusRule', 'stowage').spec).toEqual(
+      parse(readFileSync('deploy/alerts.yaml', 'utf8')),
+    );
+  });
+
+  test('has its dashboards as ConfigMaps where they are asked for', async () => {
+    const dashboardsOf = (rendered: Rendered[]) => rendered.filter(({ kind }) => kind === 'ConfigMap');
+    const found = dashboardsOf(await render({ 'dashboards.enabled': 'true' }));
+
+    expect(dashboardsOf(await render())).toEqual([]);
+    expect(found.map(({ metadata }) => metadata.name).sort()).toEqual(
+      ['capacity', 'disruption', 'launches', 'temporal'].map((name) => `stowage-dashboard-${name}`),
+    );
+    for (const { metadata, data = {} } of found) {
+      expect(metadata.labels).toMatchObject({ grafana_dashboard: '1' });
+      for (const [file, text] of Object.entries(data)) {
+        expect(JSON.parse(text)).toEqual(JSON.parse(readFileSync(`deploy/chart/files/dashboards/${file}`, 'utf8')));
+      }
+      expect(Object.keys(data)).toHaveLength(1);
+    }
+  });
+
+  test('lets only metrics and probes in', async () => {
+    const { spec } = named(await render(), 'NetworkPolicy', 'stowage');
+
+    expect(spec).toMatchObject({
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [{ ports: [{ port: 'metrics' }, { port: 'probes' }] }],
+    });
+  });
+
+  test('reaches Temporal by mutual TLS with files of a Secret', async () => {
+    const values = { 'temporal.tls.secretName': 'temporal-client', 'temporal.tls.ca': 'true' };
+    const deployment = named(await render(values), 'Deployment', 'stowage-operator');
+
+    expect(environmentOf(deployment)).toMatchObject({
+      TEMPORAL_TLS: 'true',
+      TEMPORAL_TLS_CA: '/etc/stowage/temporal-tls/ca.crt',
+      TEMPORAL_TLS_CERT: '/etc/stowage/temporal-tls/tls.crt',
+      TEMPORAL_TLS_KEY: '/etc/stowage/temporal-tls/tls.key',
+    });
+    expect(deployment.spec.template.spec).toMatchObject({
+      volumes: [{ name: 'temporal-tls', secret: { secretName: 'temporal-client' } }],
+    });
+  });
+
+  test.each([
+    [{ clusterName: '' }, /clusterName/],
+    [{ mode: 'both' }, /mode.*'split', 'single'/s],
+    [{ 'temporal.address': '' }, /temporal\.address is missing/],
+    [{ 'temporal.trial.enabled': 'true' }, /temporal\.address and temporal\.trial\.enabled are both given/],
+    [{ 'temporal.adress': 'temporal:7233' }, /adress/],
+    [{ 'worker.replicas': '0' }, /replicas/],
+    [{ 'image.digest': 'latest' }, /digest/],
+    [{ 'settings.TEMPORAL_API_KEY': 'secret' }, /TEMPORAL_API_KEY/],
+    [{ 'serviceAccount.create': 'false' }, /serviceAccount\.name is empty/],
+  ])('refuses %o', async (values, message) => {
+    await expect(render(values as Record<string, string>)).rejects.toThrow(message);
+  });
+});

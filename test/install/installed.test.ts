@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Node, Pod } from '../../api/kubernetes.js';
+import { observe } from '../../devstack/demo/observe.js';
+import { deploymentOf } from '../../devstack/deployment.js';
+import { createDefaultPool, isRunning, within } from '../live/world.js';
+import { versions } from './images.js';
+import { nodeName } from './node.js';
+import { cluster, namespace, sets, startInstallWorld, type InstallWorld } from './world.js';
+
+// Stowage as a user installs it: images of the project's Dockerfile, its chart, pods of a real kubelet, under its own rights.
+const lacks = process.env.STOWAGE_INSTALL_LACKS ?? 'it is started by npm run test:install';
+const suite = lacks === '' ? describe : describe.skip;
+const minutes = (count: number): number => count * 60_000;
+
+let world: InstallWorld;
+let stop = (): Promise<void> => Promise.resolve();
+const say = (line: string): void => void process.stderr.write(`  ${line}\n`);
+
+const podsOf = (component: string): Promise<Pod[]> =>
+  world.kube.list('Pod', {
+    namespace,
+    labelSelector: `app.kubernetes.io/name=stowage,app.kubernetes.io/component=${component}`,
+  });
+
+const isReady = ({ status }: Pod): boolean =>
+  status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
+
+async function ready(component: string, replicas: number): Promise<Pod[] | undefined> {
+  const pods = await podsOf(component);
+  return pods.length === replicas && pods.every(isReady) ? pods : undefined;
+}
+
+const whyNot = async (): Promise<string> => world.kubectl(['-n', namespace, 'describe', 'pods']);
+
+async function launchFor(name: string): Promise<Node> {
+  await world.kube.create('Deployment', deploymentOf(name, 1, { cpu: '3', memory: '4Gi' }));
+  return observe(
+    `a node for ${name}`,
+    async () => {
+      const pods = await world.kube.list('Pod', { namespace: 'default', labelSelector: `app=${name}` });
+      const node = pods.find(isRunning)?.spec.nodeName;
+      return node === undefined ? undefined : world.kube.get('Node', { name: node });
+    },
+    within(120),
+  );
+}
+
+async function install(verb: 'install' | 'upgrade', values: Readonly<Record<string, string>>): Promise<void> {
+  const args = ['--namespace', namespace, '--wait', '--timeout', '5m', ...sets(values)];
+  try {
+    await world.helm([verb, 'stowage', 'deploy/chart', ...args]);
+  } catch (error) {
+    throw new Error(`${String(error)}\n${await whyNot()}`, { cause: error });
+  }
+}
+
+suite(`installed by its chart${lacks === '' ? '' : ` (skipped: ${lacks})`}`, () => {
+  let began = 0;
+  let values: Record<string, string> = {};
+
+  beforeAll(async () => {
+    world = await startInstallWorld(say);
+    ({ stop } = world);
+    values = { ...world.values, 'temporal.address': world.temporalAddress };
+  }, minutes(20));
+
+  afterAll(async () => {
+    await stop();
+  }, minutes(3));
+
+  test(
+    'operators and workers become ready, two of each, on the node that Stowage does not manage',
+    async () => {
+      began = Date.now();
+      await world.kubectl(['create', 'namespace', namespace]);
+      await install('install', values);
+      const pods = [...((await ready('operator', 2)) ?? []), ...((await ready('worker', 2)) ?? [])];
+
+      expect(pods.map(({ spec }) => spec.nodeName)).toEqual([nodeName, nodeName, nodeName, nodeName]);
+      say(`ready ${Math.round((Date.now() - began) / 1000)} s after helm install began`);
+    },
+    minutes(6),
+  );
+
+  test(
+    'a pending pod gets its first node',
+    async () => {
+      await createDefaultPool(world);
+      const node = await launchFor('web');
+
+      expect(node.metadata.labels).toMatchObject({ 'karpenter.sh/nodepool': 'default' });
+      say(`first node ${Math.round((Date.now() - began) / 1000)} s after helm install began`);
+      say(await world.kubectl(['get', 'pods', '-A', '-o', 'wide']));
+    },
+    minutes(4),
+  );
+
+  test(
+    'all of its pods are killed at once: they come back, and nodes are launched again',
+    async () => {
+      const before = new Set((await world.kube.list('Pod', { namespace })).map(({ metadata }) => metadata.uid));
+      await world.kubectl(['-n', namespace, 'delete', 'pods', '--all', '--grace-period=0', '--force']);
+      await observe(
+        'new pods',
+        async () => {
+          const pods = [...((await ready('operator', 2)) ?? []), ...((await ready('worker', 2)) ?? [])];
+          return pods.length === 4 && pods.every(({ metadata }) => !before.has(metadata.uid)) ? true : undefined;
+        },
+        within(120),
+        whyNot,
+      );
+      const node = await launchFor('after-the-kill');
+
+      expect(node.metadata.name).not.toBe(nodeName);
+    },
+    minutes(5),
+  );
+
+  test(
+    'an upgrade with a disruption in flight: the same workflow goes on in the new version',
+    async () => {
+      const { kube, client } = world;
+      const held = await launchFor('held');
+      await kube.create('PodDisruptionBudget', {
+        metadata: { name: 'held', namespace: 'default' },
+        spec: { maxUnavailable: 0, selector: { matchLabels: { app: 'held' } } },
+      });
+      const claim = (await kube.list('NodeClaim')).find(({ status }) => status?.nodeName === held.metadata.name)!;
+      const workflowId = `${cluster}/terminate/${claim.metadata.uid ?? ''}`;
+      await kube.delete('NodeClaim', { name: claim.metadata.name ?? '' });
+      const running = await observe(
+        'the drain of its node',
+        () =>
+          client.workflow
+            .getHandle(workflowId)
+            .describe()
+            .then(
+              ({ runId }) => runId,
+              () => undefined,
+            ),
+        within(60),
+      );
+
+      await install('upgrade', { ...values, 'image.tag': versions[1] });
+      const pods = [...(await podsOf('operator')), ...(await podsOf('worker'))].filter(
+        ({ metadata }) => metadata.deletionTimestamp === undefined,
+      );
+      const images = new Set(pods.flatMap(({ spec }) => spec.containers.map(({ image }) => image)));
+      expect([...images]).toEqual([`stowage:${versions[1]}`]);
+      expect(await kube.get('NodeClaim', { name: claim.metadata.name ?? '' })).toBeDefined();
+
+      await kube.delete('PodDisruptionBudget', { name: 'held', namespace: 'default' });
+      await observe(
+        'the end of the drained node',
+        async () =>
+          (await kube.get('NodeClaim', { name: claim.metadata.name ?? '' })) === undefined ? true : undefined,
+        within(180),
+      );
+      const ended = await client.workflow.getHandle(workflowId, running).describe();
+      expect(ended.status.name).toBe('COMPLETED');
+    },
+    minutes(8),
+  );
+
+  test(
+    'uninstalling leaves no Schedule, workflow, finalizer or taint, and says that the nodes stay',
+    async () => {
+      const { kube, client } = world;
+      const managed = await kube.list('Node', { labelSelector: 'karpenter.sh/nodepool' });
+      expect(managed.length).toBeGreaterThan(0);
+      const disrupted = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' } as const;
+      await kube.patch('Node', { name: managed[0]!.metadata.name ?? '' }, { spec: { taints: [disrupted] } });
+
+      await world.helm(['uninstall', 'stowage', '--namespace', namespace, '--wait', '--timeout', '5m']);
+
+      const said = await world.kubectl([
+        '-n',
+        namespace,
+        'logs',
+        '--selector',
+        'job-name=stowage-uninstall',
+        '--tail=-1',
+      ]);
+      say(said);
+      expect(said).toContain(`Left on purpose: ${managed.length} nodes`);
+      const schedules: string[] = [];
+      for await (const { scheduleId } of client.schedule.list()) schedules.push(scheduleId);
+      expect(schedules).toEqual([]);
+      const query = `ExecutionStatus = 'Running'`;
+      const workflows: string[] = [];
+      for await (const { workflowId } of client.workflow.list({ query })) workflows.push(workflowId);
+      expect(workflows).toEqual([]);
+      const nodes = await kube.list('Node', { labelSelector: 'karpenter.sh/nodepool' });
+      const objects = [...nodes, ...(await kube.list('NodeClaim')), ...(await kube.list('EC2NodeClass'))];
+      expect(objects.flatMap(({ metadata }) => metadata.finalizers ?? [])).toEqual([]);
+      expect(nodes.flatMap(({ spec }) => (spec?.taints ?? []).map(({ key }) => key))).toEqual([]);
+      expect(nodes.length).toBe(managed.length);
+    },
+    minutes(8),
+  );
+
+  test(
+    'for a trial: one process a pod with a Temporal of its own',
+    async () => {
+      const trial = { ...world.values, mode: 'single', 'temporal.trial.enabled': 'true', 'worker.replicas': '1' };
+      await install('install', { ...trial, clusterName: 'trial', 'temporal.trial.persistence.enabled': 'false' });
+
+      expect(await ready('stowage', 1)).toHaveLength(1);
+      await world.helm(['uninstall', 'stowage', '--namespace', namespace, '--wait', '--timeout', '5m']);
+    },
+    minutes(8),
+  );
+});

@@ -1,0 +1,26 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+const longestMs = 15 * 60_000;
+
+/** Runs a program; gives what it printed, or rejects with what it said. */
+export async function run(
+  command: string,
+  args: readonly string[],
+  options: { readonly env?: Record<string, string>; readonly cwd?: string } = {},
+): Promise<string> {
+  try {
+    const { stdout } = await promisify(execFile)(command, args, {
+      ...options,
+      env: { ...process.env, ...options.env },
+      encoding: 'utf8',
+      maxBuffer: 64 << 20,
+      timeout: longestMs,
+    });
+    return stdout;
+  } catch (error) {
+    const { stderr = '', stdout = '' } = error as { stderr?: string; stdout?: string };
+    const said = `${stdout}\n${stderr}`.trim().split('\n').slice(-25).join('\n');
+    throw new Error(`${[command, ...args].join(' ').slice(0, 300)} failed:\n${said}`, { cause: error });
+  }
+}
