@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import proto from '@temporalio/proto';
 import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { workflowSources } from '../../worker/bundle.js';
 
 jest.setTimeout(120_000);
 
@@ -22,8 +23,7 @@ describe('recorded histories', () => {
   beforeAll(async () => {
     const logger = new DefaultLogger('ERROR');
     Runtime.install({ logger });
-    const workflowsPath = fileURLToPath(new URL('../../workflows/index.ts', import.meta.url));
-    workflowBundle = await bundleWorkflowCode({ workflowsPath, logger });
+    workflowBundle = await bundleWorkflowCode({ ...workflowSources(), logger });
   });
 
   test.each(Object.entries(expected))('%s: %d histories replay', async (type, count) => {
