@@ -1,6 +1,6 @@
 // The import table of docs/architecture.md. Each rule says what to do instead.
 const folders =
-  'api|core|packing|disruption|cloud|kube|workflows|activities|worker|operator|cli|ui|devstack|bench|test';
+  'api|core|packing|disruption|cloud|kube|cluster|workflows|activities|worker|operator|process|cli|devstack|bench|cases|checker|simulation|test';
 const test = '\\.test\\.ts$';
 
 /** A folder's code may import only what matches `allowed`; type-only edges may also reach `types`. */
@@ -19,6 +19,14 @@ const only = (name, from, allowed, comment, types) => {
     rule('-types', { pathNot: `^(${allowed}|${types})` }),
   ];
 };
+/** Nobody in `from`, its tests aside, may import what matches `to`. */
+const never = (name, from, to, comment) => ({
+  name,
+  severity: 'error',
+  comment,
+  from: { path: from, pathNot: test },
+  to: typeof to === 'string' ? { path: to } : to,
+});
 const npm = (...names) => names.map((name) => `node_modules/${name}/`).join('|');
 
 export default {
@@ -28,7 +36,7 @@ export default {
       severity: 'error',
       comment: 'Consolidation tries things through packing/trial.ts alone.',
       from: { path: '^disruption/consolidation/', pathNot: '\\.test\\.ts$' },
-      to: { path: '^packing/', pathNot: '^packing/((trial|types|names)\\.ts|requirements/)' },
+      to: { path: '^packing/', pathNot: '^packing/((trial|types|names|set-aside)\\.ts|requirements/)' },
     },
     {
       name: 'no-cycles',
@@ -37,7 +45,12 @@ export default {
       from: {},
       to: { circular: true },
     },
-    ...only('api', '^api/', `api/|${npm('zod')}`, 'api holds schemas alone: move logic to core.'),
+    ...only(
+      'api',
+      '^api/',
+      `api/|core/own\\.ts|${npm('zod')}`,
+      'api holds schemas alone: move logic to core. Only the safe look-up by foreign keys is shared.',
+    ),
     ...only('core', '^core/', 'core/', 'core is clock-free and free of I/O.', 'api/'),
     ...only('packing', '^packing/', 'packing/|core/|api/', 'packing is pure: pass data in.'),
     ...only(
@@ -51,7 +64,7 @@ export default {
     ...only(
       'cloud-aws',
       '^cloud/aws/',
-      `cloud/aws/|cloud/port\\.ts|core/|api/|${npm('@aws-sdk', '@smithy', 'yaml', 'smol-toml')}|crypto|node:|zlib|fs|path|url`,
+      `cloud/aws/|cloud/port\\.ts|core/|api/|${npm('@aws-sdk', '@smithy', 'yaml', 'smol-toml')}|crypto|node:|zlib|fs|path|url|https?$|net$|tls$`,
       'cloud/aws meets the rest at cloud/port.ts.',
       'packing/',
     ),
@@ -71,6 +84,13 @@ export default {
     },
     ...only('kube', '^kube/(?!port|client)', 'kube/|core/|api/', 'kube meets the rest at kube/port.ts.'),
     ...only(
+      'cluster',
+      '^cluster/',
+      'cluster/|core/|disruption/|packing/compile/|api/',
+      'The observed cluster is read through the ports.',
+      'cloud/port\\.ts|kube/port\\.ts|packing/|workflows/messages\\.ts',
+    ),
+    ...only(
       'workflows',
       '^workflows/',
       `workflows/|core/|disruption/|${npm('@temporalio/(workflow|common)')}`,
@@ -80,26 +100,74 @@ export default {
     ...only(
       'activities',
       '^activities/',
-      `activities/|core/|packing/|disruption/|api/|workflows/messages\\.ts|${npm('@temporalio/(activity|common)')}|crypto|worker_threads|url|path|node:`,
+      `activities/|cluster/|core/|packing/|disruption/|api/|workflows/messages\\.ts|${npm('@temporalio/(activity|common)')}|crypto|worker_threads|url|path|node:`,
       'Activities take what they need as dependencies.',
       'cloud/port\\.ts|kube/',
     ),
+    ...only(
+      'operator',
+      '^operator/',
+      `operator/|cluster/|core/|disruption/|packing/compile/|api/|kube/|workflows/messages\\.ts|${npm('@temporalio/(client|common|proto)')}|crypto|timers|node:`,
+      'The operator decides nothing: it takes messages and types from workflows, and the cluster from cluster/.',
+      'activities/|cloud/port\\.ts|packing/|workflows/',
+    ),
+    ...only(
+      'worker',
+      '^worker/',
+      `worker/|activities/|core/|packing/|disruption/|api/|workflows/messages\\.ts|${npm('@temporalio/[a-z]+')}|crypto|worker_threads|async_hooks|timers|vm|url|path|fs|os|v8|node:`,
+      'The worker runs workflows and activities: what they are made of is wired in process/.',
+      `cluster/|cloud/port\\.ts|kube/|process/settings\\.ts|${npm('pino')}`,
+    ),
+    never(
+      'process-is-the-top',
+      '^(api|core|packing|disruption|cloud|kube|cluster|workflows|activities|operator|worker)/',
+      { path: '^(process|cli)/', dependencyTypesNot: ['type-only'] },
+      'Nobody imports the composition but the command line and tests.',
+    ),
+    never(
+      'cli-is-imported-by-nobody',
+      '^process/',
+      '^cli/',
+      'What others need too belongs in core, disruption or process.',
+    ),
+    ...only(
+      'checker',
+      '^checker/',
+      'checker/|core/|node:',
+      'The judge shares nothing with packing or disruption but quantities and the shapes of objects.',
+      'api/',
+    ),
+    ...only(
+      'cases',
+      '^cases/',
+      'cases/|core/|api/|crypto|node:|fs|path',
+      'Cases know no engine.',
+      'api/|checker/types\\.ts|kube/port\\.ts',
+    ),
+    never(
+      'simulation-meets-no-inside',
+      '^simulation/',
+      '^(devstack|test|bench|cli|process)/',
+      'The simulation runs the product by its entries, and is part of no test bed.',
+    ),
+    never(
+      'product-without-devstack',
+      '^(api|core|packing|disruption|cloud|kube|cluster|workflows|activities|worker|operator|process|cli)/',
+      '^(devstack|test|bench|cases|checker|simulation)/',
+      'The product knows nothing of its test bed.',
+    ),
+    never(
+      'test-beds-apart',
+      '^(devstack|bench|checker|cases|simulation)/',
+      '^test/',
+      'Shared parts are in cases, checker, simulation or devstack.',
+    ),
     {
-      name: 'operator-decides-nothing',
+      name: 'devstack-is-a-base',
       severity: 'error',
-      comment: 'The operator takes messages and types from workflows, nothing else.',
-      from: { path: '^operator/', pathNot: test },
-      to: { path: '^workflows/(?!messages\\.ts)', dependencyTypesNot: ['type-only'] },
-    },
-    {
-      name: 'product-without-devstack',
-      severity: 'error',
-      comment: 'The product knows nothing of its test bed.',
-      from: {
-        path: '^(api|core|packing|disruption|cloud|kube|workflows|activities|worker|operator|ui|cli)/',
-        pathNot: test,
-      },
-      to: { path: '^(devstack|test|bench)/' },
+      comment: 'Bench and tests use the stack; the stack uses neither.',
+      from: { path: '^devstack/' },
+      to: { path: '^(bench|test)/' },
     },
   ],
   options: {

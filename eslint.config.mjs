@@ -1,5 +1,21 @@
 import tseslint from 'typescript-eslint';
+import ownLookups from './scripts/lint/own-lookups.mjs';
 
+const product = [
+  'api',
+  'core',
+  'packing',
+  'disruption',
+  'cloud',
+  'kube',
+  'workflows',
+  'activities',
+  'operator',
+  'worker',
+  'cluster',
+  'process',
+  'cli',
+].map((folder) => `${folder}/**/*.ts`);
 const pureFolders = ['core/**/*.ts', 'packing/**/*.ts', 'disruption/**/*.ts', 'workflows/**/*.ts', 'api/**/*.ts'];
 const nonDeterministic = [
   ['process', 'Pure code takes its settings as arguments.'],
@@ -30,6 +46,28 @@ export default tseslint.config(
       '@typescript-eslint/no-unnecessary-condition': ['error', { allowConstantLoopConditions: true }],
       '@typescript-eslint/no-non-null-assertion': 'off',
       '@typescript-eslint/prefer-for-of': 'off',
+    },
+  },
+  {
+    // Keys that users write must not find what every object inherits.
+    files: product,
+    ignores: ['**/*.test.ts', 'core/own.ts'],
+    plugins: { stowage: { rules: { 'own-lookups': ownLookups } } },
+    rules: { 'stowage/own-lookups': 'error' },
+  },
+  {
+    // One way to say what a failure says.
+    files: ['**/*.ts'],
+    ignores: ['core/error-message.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            "ConditionalExpression[test.operator='instanceof'][test.right.name='Error'][consequent.property.name='message'][alternate.callee.name='String']",
+          message: 'Use messageOf of core/error-message.ts.',
+        },
+      ],
     },
   },
   {

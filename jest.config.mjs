@@ -23,7 +23,7 @@ const suite = (displayName, testMatch, extra = {}) => ({
 });
 
 const source =
-  '(api|core|packing|disruption|cloud|kube|workflows|activities|worker|operator|cli|ui|devstack|bench|test/checker)';
+  '(api|core|packing|disruption|cloud|kube|cluster|workflows|activities|worker|operator|process|cli|devstack|bench|cases|checker|simulation|scripts)';
 
 export default {
   projects: [
@@ -36,6 +36,10 @@ export default {
       globalTeardown: '<rootDir>/test/integration/global-teardown.mjs',
     }),
     // Stowage as a process, each file with a stack of its own.
-    suite('live', ['<rootDir>/test/live/**/*.test.ts']),
+    suite('live', ['<rootDir>/test/live/**/*.test.ts', '<rootDir>/test/containment/**/*.test.ts']),
+    // Needs root and containers: `npm run test:install` gets what is missing, and no part of npm test.
+    suite('install', ['<rootDir>/test/install/**/*.test.ts']),
+    // Not part of npm test yet: it finds what is still to be mended.
+    suite('hostile', ['<rootDir>/test/hostile/**/*.test.ts']),
   ],
 };

@@ -1,4 +1,5 @@
 import type { LaunchedInstance } from '../cloud/port.js';
+import type { Resume } from '../packing/types.js';
 import type {
   BudgetView,
   CacheMark,
@@ -7,14 +8,21 @@ import type {
   ClaimRef,
   Decision,
   DecisionSummary,
-  Departure,
+  PastDisruption,
   DisruptionMethod,
   DisruptionReason,
-  FinishedMove,
-  LeavingNode,
+  FinishedCommand,
+  MootQuestion,
+  NodeUntil,
   NodeMemory,
+  OpenQuestion,
+  Refused,
+  NodeRef,
   NodeVerdict,
   Pause,
+  PauseScope,
+  PoolCapacity,
+  RestingPool,
   RunningDisruption,
   SavingsMeasured,
   SlotDecision,
@@ -35,6 +43,10 @@ export interface PlanNodesInput {
   readonly marks: readonly CacheMark[];
   /** Nodes whose pods are to be placed elsewhere. */
   readonly without: readonly string[];
+  /** Where the pass before ended that left pods for this one. */
+  readonly resume?: Resume;
+  /** NodePools that rest, of which the cache may not know yet. */
+  readonly resting?: readonly RestingPool[];
 }
 
 export type PlanNodesResult =
@@ -52,10 +64,14 @@ export type PlanNodesResult =
       readonly onExistingNodes: number;
       readonly unschedulable: number;
       readonly firstReason?: string;
-      /** Pods of leaving nodes that found no place. */
-      readonly unplacedLeaving: number;
+      /** Pods that this pass did not look at. */
+      readonly deferred: number;
+      /** Where the next pass is to go on, at once; absent where every pod has had its turn. */
+      readonly resume?: Resume;
+      /** Pods of deleting nodes that found no place. */
+      readonly unplacedOfDeletingNodes: number;
       /** Where the pods of each node in `without` go, as far as they wait for something; absent: every claim counts for each. */
-      readonly leaving?: readonly LeavingPlan[];
+      readonly deleting?: readonly DeletingNodePlan[];
       readonly pricePerHour: number;
       readonly lowerBoundPerHour: number;
       /** The plan was larger than one pass creates: plan again at once. */
@@ -63,8 +79,8 @@ export type PlanNodesResult =
       readonly nominationMs: number;
     };
 
-/** What the pods of one leaving node wait for. */
-export interface LeavingPlan {
+/** What the pods of one deleting node wait for. */
+export interface DeletingNodePlan {
   readonly node: string;
   /** Indices of the plan's claims that they go to. */
   readonly claims: readonly number[];
@@ -79,6 +95,18 @@ export interface CreatedClaim extends ClaimRef {
   readonly nodePool: string;
   readonly resourceVersion: string;
   readonly index: number;
+}
+
+export interface RefusedClaim {
+  readonly index: number;
+  readonly reason: string;
+}
+
+export interface ClaimsCreated {
+  readonly created: readonly CreatedClaim[];
+  readonly refused: readonly RefusedClaim[];
+  /** NodePools of which the API server refused a claim: nothing is planned for them for a while. */
+  readonly resting: readonly RestingPool[];
 }
 
 export interface CreateClaimsInput {
@@ -106,10 +134,18 @@ export interface PlanningActivities {
 }
 
 export interface ClaimActivities {
-  createClaims(input: CreateClaimsInput): Promise<{
-    readonly created: readonly CreatedClaim[];
-    readonly refused: readonly { readonly index: number; readonly reason: string }[];
-  }>;
+  /** Fails for outages alone: what the API server refuses is an outcome of that one claim. */
+  createClaims(input: CreateClaimsInput): Promise<ClaimsCreated>;
+}
+
+// --- entities ---
+
+/** Workflows of which a cluster has one each, for good. */
+export type Entity = 'provision' | 'disrupt';
+
+export interface EntityActivities {
+  /** Starts an entity workflow that does not run. */
+  ensureEntity(input: { readonly entity: Entity }): Promise<void>;
 }
 
 // --- launchNode ---
@@ -134,7 +170,12 @@ export type LaunchInstanceResult =
       readonly reason: 'insufficient_capacity' | 'nodeclass_not_ready';
       readonly message: string;
     }
+  /** This attempt came to nothing, which says nothing of the next; it took `tookMs` of a worker's time. */
+  | { readonly state: 'failed'; readonly message: string; readonly tookMs: number }
   | { readonly state: 'gone' };
+
+export type TagInstanceResult =
+  { readonly state: 'tagged' | 'gone' } | { readonly state: 'failed'; readonly message: string };
 
 export type NodeSync =
   | { readonly state: 'gone' | 'deleting' }
@@ -148,22 +189,25 @@ export type NodeSync =
     };
 
 export interface LaunchActivities {
-  /** Puts the finalizer on before anything is launched (section 3.1). */
+  /** Puts the finalizer on before anything is launched (launch/finalizer-first). */
   prepareClaim(input: { claim: ClaimRef }): Promise<ClaimView>;
   /** The claim as it is; changes nothing. */
   viewClaim(input: { claim: ClaimRef }): Promise<ClaimView>;
   /** Writes what was launched into the claim; harmless on a deleting claim, which keeps its provider id. */
   recordLaunch(input: { claim: ClaimRef; instance: LaunchedInstance }): Promise<void>;
-  /** Registration, then initialization, as far as the node allows (section 3.1). */
-  syncNode(input: { claim: ClaimRef }): Promise<NodeSync>;
+  /** Registration, then initialization, as far as the node allows. `live` looks for the Node past the cache. */
+  syncNode(input: { claim: ClaimRef; live?: boolean }): Promise<NodeSync>;
   /** Deletes a claim that cannot become a node, with its event. */
   failClaim(input: { claim: ClaimRef; reason: string; message: string }): Promise<void>;
 }
 
 export interface CloudActivities {
-  /** At most one instance for a claim's UID, however often it is called (invariant 1). */
-  launchInstance(input: { claim: ClaimRef }): Promise<LaunchInstanceResult>;
-  tagInstance(input: { claim: ClaimRef; providerId: string; nodeName: string }): Promise<void>;
+  /** At most one instance for a claim's UID, however often it is called (invariants/one-instance). `attempt` counts from 1. */
+  launchInstance(input: { claim: ClaimRef; attempt?: number }): Promise<LaunchInstanceResult>;
+  /** Tags that need the Node's name, once; what the cloud refuses is told on the claim. */
+  tagInstance(input: { claim: ClaimRef; providerId: string; nodeName: string }): Promise<TagInstanceResult>;
+  /** As `tagInstance`, for nodes whose launch did not manage to; ends at the first refusal. Gives how many it tagged. */
+  tagUntagged(): Promise<{ readonly tagged: number; readonly failed?: string }>;
   terminateInstance(input: { claim: ClaimRef; providerId: string }): Promise<{ state: 'terminating' | 'gone' }>;
   /** Restarts the machine; `unsupported` where the provider cannot. */
   rebootInstance(input: {
@@ -172,19 +216,47 @@ export interface CloudActivities {
   }): Promise<{ state: 'rebooting' | 'gone' | 'unsupported' }>;
   /** Whether the instance is gone; changes nothing. */
   findInstance(input: { providerId: string }): Promise<{ state: 'there' | 'gone' }>;
-  /** Heartbeats until the cloud knows the instance no longer. */
-  awaitInstanceGone(input: { providerId: string }): Promise<void>;
-  inspectInstance(input: { instanceId: string; kind: string; at: number }): Promise<InstanceView>;
-  /** Reads instance types and prices again (section 5.2). */
+  /** Whose instance it is. With `cordonFor`, the id of the workflow that will own the taint, a node with pods to move is tainted in the same breath: a notice gives little time. */
+  inspectInstance(input: { instanceId: string; kind: string; at: number; cordonFor?: string }): Promise<InstanceView>;
+  /** Reads instance types and prices again (instance-types/catalogue-age). */
   refreshCatalogue(): Promise<void>;
-  /** Removes launch templates and instance profiles that nothing uses any more (sections 1.4, 3.4). */
+  /** Removes launch templates and instance profiles that nothing uses any more (launch-templates/unused-go, node-classes/instance-profiles). */
   sweepCloud(): Promise<void>;
-  collectInstances(): Promise<{ terminated: string[] }>;
-  collectClaims(): Promise<{ deleted: string[] }>;
+  /** Terminates instances without a claim. */
+  collectInstances(): Promise<CollectedInstances>;
+  /** One look at what seems to have lost its instance or its claim; changes nothing. */
+  findLost(): Promise<LostObjects>;
+  /** A second look, some time later: what is still lost goes. */
+  collectLost(lost: LostObjects): Promise<CollectedObjects>;
+}
+
+export interface LostObjects {
+  readonly claims: readonly ClaimRef[];
+  /** Nodes that are being deleted and have no claim. */
+  readonly nodes: readonly NodeRef[];
+}
+
+/** What could not be collected: the next collection tries again. */
+export interface GarbageFailure {
+  readonly object: string;
+  readonly error: string;
+}
+
+export interface CollectedInstances {
+  readonly terminated: readonly string[];
+  readonly failed: readonly GarbageFailure[];
+}
+
+export interface CollectedObjects {
+  /** Names of what was deleted or let go. */
+  readonly claims: readonly string[];
+  readonly nodes: readonly string[];
+  readonly failed: readonly GarbageFailure[];
 }
 
 export type InstanceView =
-  | { readonly state: 'unknown' }
+  /** `mayBeLaunching`: some claim is still to be told of its instance, which this may be. */
+  | { readonly state: 'unknown'; readonly mayBeLaunching?: boolean }
   | {
       readonly state: 'known';
       readonly claim: ClaimRef;
@@ -197,6 +269,8 @@ export type InstanceView =
       /** The longest termination grace of the pods to move, milliseconds. */
       readonly longestGraceMs: number;
       readonly podsToMove: number;
+      /** The node has been tainted for this notice. */
+      readonly cordoned?: boolean;
       /** The pool's policy wants the node replaced on a rebalance recommendation. */
       readonly rebalance?: 'Replace';
     };
@@ -218,7 +292,7 @@ export type TerminationStart =
       readonly escalation?: readonly EscalationStep[];
     };
 
-/** One rung of `drainEscalation` in a DisruptionPolicy. */
+/** One step of `drainEscalation` in a DisruptionPolicy. */
 export interface EscalationStep {
   /** How long the drain has been stuck when it is taken, milliseconds. */
   readonly afterMs: number;
@@ -245,7 +319,8 @@ export interface DrainBlocker {
  * `pod/ns/name (do-not-disrupt)`, `pod/ns/name (finalizers)`, `pod/ns/name (terminating)`, `volume/name`.
  */
 export interface DrainProgress {
-  readonly state: 'done' | 'blocked';
+  /** `blocked`: what holds it up is other than the workflow knows; `waiting`: nothing new, there is to be another look. */
+  readonly state: 'done' | 'blocked' | 'waiting';
   readonly blockedBy: readonly string[];
   readonly remaining: number;
   readonly evicted: number;
@@ -255,15 +330,21 @@ export interface DrainProgress {
   readonly longestGraceMs?: number;
   /** The node is not Ready and its instance is gone: there is nothing left to drain or detach. */
   readonly instanceGone?: boolean;
+  /** Since when something holds it up, as the next look is told; milliseconds of the epoch. */
+  readonly blockedSince?: number;
+  /** When the next step is due at the latest, milliseconds of the epoch. */
+  readonly dueAt?: number;
 }
 
 export interface DrainInput {
   readonly claim: ClaimRef;
   readonly nodeName: string;
   readonly deadline?: number;
-  /** What the workflow knows already: the activity returns once that is no longer so. */
+  /** What the workflow knows already. */
   readonly known: readonly string[];
-  /** When draining began, milliseconds of the epoch (section 4.14, at least five seconds). */
+  /** What the look before said. */
+  readonly blockedSince?: number;
+  /** When draining began, milliseconds of the epoch (termination/five-seconds). */
   readonly since: number;
   /** Why the node goes, for metrics. */
   readonly reason?: string;
@@ -285,7 +366,7 @@ export interface TerminationActivities {
   finishTermination(input: { claim: ClaimRef; nodeName?: string; reason: string }): Promise<void>;
 }
 
-/** What the ladder of a stuck drain does (DisruptionPolicy, `drainEscalation`). */
+/** What the steps of a stuck drain do (DisruptionPolicy, `drainEscalation`). */
 export interface EscalationActivities {
   /** Says on Node and NodeClaim that the drain is stuck, and on what. */
   notifyStuckDrain(input: {
@@ -306,15 +387,16 @@ export interface EscalationActivities {
 }
 
 export interface DrainActivities {
-  /** Evicts tier by tier, heartbeating, until the node is empty or something new blocks it. */
+  /** One look at the node's pods: evicts those whose turn it is, and says what is left. */
   drainNode(input: DrainInput): Promise<DrainProgress>;
+  /** One look at the volumes that are still attached. */
   awaitVolumesDetached(input: DrainInput): Promise<DrainProgress>;
 }
 
 // --- repairNode ---
 
-/** One rung of `repair.ladder` in a DisruptionPolicy. */
-export interface RepairRung {
+/** One step of `repair.steps` in a DisruptionPolicy. */
+export interface ResolvedRepairStep {
   readonly action: 'Reboot' | 'Replace' | 'Force';
   /** How long the node has to recover, or its drain to end, before the next one; milliseconds. */
   readonly waitMs: number;
@@ -333,8 +415,8 @@ export type RepairView =
       readonly dueAt: number;
       /** Why nothing is repaired now, though it is due. */
       readonly blocked?: string;
-      readonly ladder: readonly RepairRung[];
-      /** What leave is asked for (section 4.2); absent from what older builds answered, which asked for none. */
+      readonly steps: readonly ResolvedRepairStep[];
+      /** What a disruption slot is asked for (budgets/every-disruption-asks). */
       readonly candidate?: Candidate;
       /** Where the policy asks a person first. */
       readonly approval?: { readonly timeoutMs: number; readonly onTimeout: 'Approve' | 'Reject' };
@@ -353,21 +435,33 @@ export interface DisruptionCommand {
   readonly reason: DisruptionReason;
   readonly candidates: readonly Candidate[];
   readonly decision?: Decision;
-  /** How long the decision has still to prove stable, milliseconds; otherwise as long as its method asks (section 4.11). */
+  /** How long the decision has still to prove stable, milliseconds; otherwise as long as its method asks (commands/validation-delay). */
   readonly validationMs?: number;
 }
 
 /** What `disrupt` knows that the cluster does not. */
 export interface DisruptionView {
-  readonly nominations: readonly LeavingNode[];
+  readonly nominations: readonly NodeUntil[];
   readonly pauses: readonly Pause[];
   readonly running: readonly RunningDisruption[];
   /** What went lately, for rates and quotas. */
-  readonly departures?: readonly Departure[];
+  readonly pastDisruptions?: readonly PastDisruption[];
   /** What moves did to nodes lately. */
   readonly memory?: readonly NodeMemory[];
+  /** Commands that wait for consent: they take no slot. */
+  readonly questions?: readonly OpenQuestion[];
+  /** What people turned down. */
+  readonly refused?: readonly Refused[];
   /** The `details` that `disrupt` has: the same ones need not be sent again. */
   readonly knownDetails?: string;
+  /** It has just started and remembers nothing: what NodePools keep for it counts, too. */
+  readonly isNew?: true;
+}
+
+/** What `disrupt` remembers and NodePools keep for it (budgets/records). */
+export interface DisruptionRecords {
+  readonly pastDisruptions: readonly PastDisruption[];
+  readonly refused: readonly Refused[];
 }
 
 export interface DisruptionsFound {
@@ -376,17 +470,23 @@ export interface DisruptionsFound {
   readonly nextCheckAt?: number;
   /** Why pools with removable nodes keep them. */
   readonly held: readonly { readonly nodePool: string; readonly why: string }[];
-  /** Something was started: other methods may find more at once (section 4.1). */
+  /** Questions whose cause is gone. */
+  readonly moot?: readonly MootQuestion[];
+  /** Something was started: other methods may find more at once (candidates/methods-in-order). */
   readonly again?: boolean;
   /** NodePools whose consolidation pauses by itself, and why. */
   readonly chains?: readonly { readonly nodePool: string; readonly why: string }[];
   /** What people ask `disrupt` for; absent when nothing of it has changed. */
   readonly details?: DisruptionDetails;
+  /** For a new `disrupt`: what NodePools kept for it, where they did. */
+  readonly recorded?: DisruptionRecords;
 }
 
 export interface DisruptionDetails {
   readonly hash: string;
   readonly budgets: readonly BudgetView[];
+  /** What the nodes of each NodePool cost. */
+  readonly capacity?: readonly PoolCapacity[];
   /** Whether there are NodePools of which `budgets` does not tell. */
   readonly budgetsCut?: boolean;
   /** Everything decided in this look, what is only recommended included. */
@@ -395,17 +495,28 @@ export interface DisruptionDetails {
   readonly stays: readonly { readonly why: string; readonly nodes: readonly string[] }[];
 }
 
+export interface PauseActivities {
+  /**
+   * Writes and deletes DisruptionPauses, then gives all that are in effect. `undefined` where the cluster has no such kind:
+   * then what the workflow knows is all there is.
+   */
+  syncPauses(input: {
+    readonly write: readonly Pause[];
+    readonly remove: readonly PauseScope[];
+  }): Promise<{ readonly pauses: readonly Pause[] | undefined }>;
+}
+
 export interface DisruptionActivities {
   /** What may go now, within budgets, and when to look again should nothing change. */
   findDisruptions(input: DisruptionView): Promise<DisruptionsFound>;
-  /** Which of the nodes that others want to disrupt may go now (section 4.2), in the order of the requests. */
+  /** Which of the nodes that others want to disrupt may go now (budgets/every-disruption-asks), in the order of the requests. */
   decideSlots(input: {
     readonly view: DisruptionView;
-    readonly requests: readonly Pick<SlotRequest, 'id' | 'reason' | 'candidates'>[];
+    readonly requests: readonly Pick<SlotRequest, 'id' | 'reason' | 'candidates' | 'together'>[];
   }): Promise<{ readonly decisions: readonly SlotDecision[] }>;
   /** Whether one node may go now, and if not why; changes nothing. */
   explainNode(input: { readonly node: string; readonly view: DisruptionView }): Promise<NodeVerdict>;
-  /** The candidates that may still go (section 4.11), and why the others may not. */
+  /** The candidates that may still go (commands/validation), and why the others may not. */
   validateCandidates(input: {
     reason: DisruptionReason;
     candidates: readonly Candidate[];
@@ -420,20 +531,23 @@ export interface DisruptionActivities {
   /** Taints, and sets DisruptionReason; gives back those that were marked. */
   taintCandidates(input: {
     reason: string;
+    /** The id of the workflow that will take the taints off, if the nodes stay. */
+    owner?: string;
     candidates: readonly Pick<Candidate, 'claim' | 'node'>[];
   }): Promise<{ readonly tainted: readonly string[] }>;
-  /** The nodes that are not to go after all, seen behind their taints (section 4.11), and why. */
+  /** The nodes that are not to go after all, seen behind their taints (commands/confirmed-behind-the-taint), and why. */
   confirmCandidates(input: {
     readonly method: DisruptionMethod;
     readonly candidates: readonly Pick<Candidate, 'claim' | 'node'>[];
   }): Promise<{ readonly blocked: readonly { readonly node: string; readonly why: string }[] }>;
-  /** Events on the nodes of a disruption (section 1.7). */
+  /** Events on the nodes of a disruption (events/of-a-disruption). */
   publishDisruption(input: { nodes: readonly string[]; reason: string; message: string }): Promise<void>;
-  /** What a move has really saved by now; changes nothing but metrics, the log and an event. */
-  measureMove(input: { move: FinishedMove; afterMs: number }): Promise<SavingsMeasured>;
-  untaintCandidates(input: { candidates: readonly Pick<Candidate, 'claim' | 'node'>[] }): Promise<void>;
+  /** What a command has really saved by now; changes nothing but metrics, the log and an event. */
+  measureCommand(input: { command: FinishedCommand; afterMs: number }): Promise<SavingsMeasured>;
+  /** Frees nodes that stay. Those that another than `owner` has tainted meanwhile are left alone. */
+  untaintCandidates(input: { candidates: readonly Pick<Candidate, 'claim' | 'node'>[]; owner?: string }): Promise<void>;
   /**
-   * Frees nodes that a disruption left tainted when it was cut off (section 4.1); of soft taints as well, unless moves are
+   * Frees nodes that a disruption left tainted when it was cut off (candidates/left-over-taints); of soft taints as well, unless moves are
    * being steered.
    */
   releaseStrays(input: {

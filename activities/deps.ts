@@ -1,31 +1,21 @@
+import type { UnavailableOffering } from '../cloud/port.js';
+import type { ClusterDeps } from '../cluster/deps.js';
+import type { Metrics } from '../core/telemetry.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput } from '../disruption/consolidation/types.js';
-import type { Plan, PackingInput, PackingSettings } from '../packing/types.js';
-import type { CloudProvider, UnavailableOffering } from '../cloud/port.js';
-import type { FeatureGates } from '../core/feature-gates.js';
-import type { ClusterCache, EventRecorder, KubeClient } from '../kube/port.js';
+import type { EventRecorder } from '../kube/port.js';
+import type { PackingInput, Plan } from '../packing/types.js';
+import type { Entity } from './contract.js';
 
 /** What activities need of the world; the worker's composition root builds it, tests give fakes. */
-export interface ActivityDeps {
-  readonly cluster: string;
-  readonly kube: KubeClient;
-  readonly cache: ClusterCache;
-  readonly cloud: CloudProvider;
+export interface ActivityDeps extends ClusterDeps {
   readonly events: EventRecorder;
   readonly offerings: OfferingLedger;
+  readonly entities: EntityStarter;
   /** Packs away from the event loop, so that heartbeats go on. */
   readonly packer: Packer;
-  readonly packing: PackingSettings;
-  readonly gates: FeatureGates;
   readonly metrics: Metrics;
-  readonly log: Log;
-  /** Milliseconds of the epoch. */
-  readonly now: () => number;
-  /** How long a node with pods on their way is left alone, milliseconds (section 2.10). */
-  readonly nominationMs: number;
   /** Whether other nodes are softly tainted while a consolidation drains (STEER_PODS). */
   readonly steerPods: boolean;
-  /** Whether kube-scheduler is told which node the plan put a pod on (NOMINATE_PODS). */
-  readonly nominatePods: boolean;
 }
 
 /**
@@ -39,69 +29,26 @@ export interface OfferingLedger {
   refresh(): Promise<void>;
 }
 
+/** Starts entity workflows with what the settings say, one that runs already is left alone; and says what runs. */
+export interface EntityStarter {
+  ensure(entity: Entity): Promise<void>;
+  /** Whether a workflow of this id runs. */
+  isOpen(workflowId: string): Promise<boolean>;
+}
+
+/** What whoever gives a packer something to do hears of it. */
+export interface PackingOptions {
+  /** Called when it is taken up, which may be long after it was asked for. */
+  readonly onBegin?: () => void;
+}
+
+/**
+ * Rejects when a thread dies, and when the attempt of the activity that asks is over: then it is not begun, or ended soon.
+ */
 export interface Packer {
   plan(input: PackingInput): Promise<Plan>;
-  /** What would save money or goes for nothing, on the same input (section 4.7). */
-  consolidate(input: ConsolidationInput): Promise<Consolidation>;
-  /** What comes of taking exactly these nodes; undefined when they may not all go (section 4.11). */
+  /** What would save money or goes for nothing, on the same input (consolidation/when-it-looks). */
+  consolidate(input: ConsolidationInput, options?: PackingOptions): Promise<Consolidation>;
+  /** What comes of taking exactly these nodes; undefined when they may not all go (commands/validation). */
   reconsider(input: ConsolidationInput, candidates: readonly string[]): Promise<ConsolidationCommand | undefined>;
 }
-
-export interface Log {
-  debug(facts: object, message: string): void;
-  info(facts: object, message: string): void;
-  warn(facts: object, message: string): void;
-  error(facts: object, message: string): void;
-}
-
-/** Metrics by their Prometheus names without the `karpenter_` prefix (section 1.8). */
-export interface Metrics {
-  count(name: CounterName, labels: Readonly<Record<string, string>>, by?: number): void;
-  observe(name: HistogramName, labels: Readonly<Record<string, string>>, value: number): void;
-  /** Of what only the process that does the work knows; what the cache tells is in worker/gauges/. */
-  set(name: GaugeName, labels: Readonly<Record<string, string>>, value: number): void;
-}
-
-export type GaugeName = 'scheduler_unschedulable_pods_count';
-
-type Reported = 'nodeclaim' | 'nodepool' | 'node' | 'ec2nodeclass';
-
-export type CounterName =
-  | 'nodeclaims_created_total'
-  | 'nodeclaims_terminated_total'
-  | 'nodeclaims_disrupted_total'
-  | 'nodeclaims_unhealthy_disrupted_total'
-  | 'nodes_created_total'
-  | 'nodes_terminated_total'
-  | 'nodes_drained_total'
-  | 'pods_drained_total'
-  | 'pods_eviction_requests_total'
-  | 'pods_disruption_initiated_total'
-  | 'voluntary_disruption_decisions_total'
-  | 'voluntary_disruption_failed_validations_total'
-  | 'interruption_received_messages_total'
-  | 'voluntary_disruption_decisions_by_nodepool_total'
-  | 'voluntary_disruption_queue_failures_total'
-  | 'cloudprovider_errors_total'
-  | 'cloudprovider_instance_launch_failures_total'
-  | 'cloudprovider_instance_termination_failures_total'
-  | 'interruption_instance_status_unhealthy_total'
-  | 'interruption_deleted_messages_total'
-  | 'stowage_pod_nominations_total'
-  | `operator_${Reported}_status_condition_transitions_total`;
-
-export type HistogramName =
-  | 'nodeclaims_termination_duration_seconds'
-  | 'nodeclaims_instance_termination_duration_seconds'
-  | 'nodes_termination_duration_seconds'
-  | 'nodes_lifetime_duration_seconds'
-  | 'scheduler_scheduling_duration_seconds'
-  | 'voluntary_disruption_decision_evaluation_duration_seconds'
-  | 'stowage_move_savings_promised_dollars_per_hour'
-  | 'stowage_move_savings_realised_dollars_per_hour'
-  | 'interruption_message_queue_duration_seconds'
-  | 'cloudprovider_duration_seconds'
-  | 'pods_bound_duration_seconds'
-  | 'pods_startup_duration_seconds'
-  | `operator_${Reported}_status_condition_transition_seconds`
-  | `operator_${Reported}_termination_duration_seconds`;

@@ -1,39 +1,44 @@
-import { createClaimActivities } from './claims.js';
-import { createCloudActivities } from './cloud.js';
+import type { TaskQueue } from '../workflows/messages.js';
+import { createClaimActivities } from './provisioning/claims.js';
+import { createCloudActivities } from './launch/cloud.js';
 import type { ActivityDeps } from './deps.js';
-import { createDisruptionActivities } from './disruption.js';
-import { createDrainActivities } from './drain.js';
-import { createEscalationActivities } from './escalation.js';
-import { createLaunchActivities } from './launch.js';
-import { createPlanningActivities } from './planning.js';
-import { createRepairActivities } from './repair.js';
-import { createReplicasActivities } from './replicas.js';
-import { createRolloutActivities } from './rollout.js';
-import { createRotationActivities } from './rotation.js';
-import { createTerminationActivities } from './termination.js';
+import { createDisruptionActivities } from './disruption/disruption.js';
+import { createDrainActivities } from './termination/drain.js';
+import { createEntityActivities } from './entities.js';
+import { createEscalationActivities } from './termination/escalation.js';
+import { createLaunchActivities } from './launch/launch.js';
+import { createPauseActivities } from './people/pauses.js';
+import { createPlanningActivities } from './provisioning/planning.js';
+import { createRepairActivities } from './repair/repair.js';
+import { createReplicasActivities } from './static-capacity/replicas.js';
+import { createRolloutActivities } from './drift/rollout.js';
+import { createRotationActivities } from './expiration/rotation.js';
+import { createTerminationActivities } from './termination/termination.js';
 import { withHeartbeats } from './with-heartbeats.js';
 
 /** All activities by the task queue that serves them (workflows/messages.ts, `taskQueues`). */
-export function createActivities(deps: ActivityDeps): {
-  readonly control: object;
-  readonly packing: object;
-  readonly cloud: object;
-  readonly drain: object;
-} {
+export function createActivities(deps: ActivityDeps): Readonly<Record<TaskQueue, object>> {
+  const control = {
+    ...createEntityActivities(deps),
+    ...createPauseActivities(deps),
+    ...createClaimActivities(deps),
+    ...createLaunchActivities(deps),
+    ...createTerminationActivities(deps),
+    ...createDisruptionActivities(deps),
+    ...createEscalationActivities(deps),
+    ...createRepairActivities(deps),
+    ...createReplicasActivities(deps),
+    ...createRolloutActivities(deps),
+    ...createRotationActivities(deps),
+  };
+  const cloud = createCloudActivities(deps);
+  // A node that ends needs all three: Kubernetes, the cloud, and evictions.
+  const ending = withHeartbeats({ ...control, ...cloud, ...createDrainActivities(deps) });
   return {
-    control: withHeartbeats({
-      ...createClaimActivities(deps),
-      ...createLaunchActivities(deps),
-      ...createTerminationActivities(deps),
-      ...createDisruptionActivities(deps),
-      ...createEscalationActivities(deps),
-      ...createRepairActivities(deps),
-      ...createReplicasActivities(deps),
-      ...createRolloutActivities(deps),
-      ...createRotationActivities(deps),
-    }),
+    control: withHeartbeats(control),
     packing: withHeartbeats(createPlanningActivities(deps)),
-    cloud: withHeartbeats(createCloudActivities(deps)),
-    drain: withHeartbeats(createDrainActivities(deps)),
+    cloud: withHeartbeats(cloud),
+    drain: ending,
+    urgent: ending,
   };
 }

@@ -1,4 +1,5 @@
 import { Context } from '@temporalio/activity';
+import { progressOf } from './attempt.js';
 
 const beatMs = 2500;
 
@@ -13,7 +14,7 @@ export function withHeartbeats<T extends object>(activities: T): T {
         name,
         async (input: unknown): Promise<unknown> => {
           const context = Context.current();
-          const beats = setInterval(() => context.heartbeat(), beatMs);
+          const beats = setInterval(() => context.heartbeat(progressOf(context)), beatMs);
           try {
             return await activity(input);
           } finally {

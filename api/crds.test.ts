@@ -136,6 +136,7 @@ test('deploy/crds holds nothing else', () => {
   );
 });
 
+// Rule `labels/names`.
 test('the names are those of Karpenter', () => {
   expect(crdManifests().map(({ metadata }) => metadata.name)).toEqual([
     'nodepools.karpenter.sh',
@@ -144,6 +145,7 @@ test('the names are those of Karpenter', () => {
     'ec2nodeclasses.karpenter.k8s.aws',
     'kwoknodeclasses.karpenter.kwok.sh',
     'disruptionpolicies.stowage.dev',
+    'disruptionpauses.stowage.dev',
     'capacitybuffers.autoscaling.x-k8s.io',
   ]);
 });

@@ -6,6 +6,7 @@ import { nodePools } from './karpenter/node-pool.js';
 import type { KubernetesObject } from './kubernetes.js';
 import { kwokNodeClasses } from './kwok/kwok-node-class.js';
 import type { CustomResourceDefinition, Resource } from './schema/resource.js';
+import { disruptionPauses } from './stowage/disruption-pause.js';
 import { disruptionPolicies } from './stowage/disruption-policy.js';
 
 export type { CustomResourceDefinition } from './schema/resource.js';
@@ -18,6 +19,7 @@ export const customResources: readonly Resource<KubernetesObject>[] = [
   ec2NodeClasses,
   kwokNodeClasses,
   disruptionPolicies,
+  disruptionPauses,
   capacityBuffers,
 ];
 

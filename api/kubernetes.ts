@@ -220,7 +220,7 @@ export interface ReplicationController extends KubernetesObject {
 }
 
 export interface Service extends KubernetesObject {
-  spec: { selector?: Record<string, string> };
+  spec: { selector?: Record<string, string>; clusterIP?: string };
 }
 
 export interface PodDisruptionBudget extends KubernetesObject {

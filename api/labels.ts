@@ -1,4 +1,4 @@
-/** Labels, annotations, taints and finalizers by name; `karpenter-behaviour.md` section 1.6. */
+/** Labels, annotations, taints and finalizers by name (labels/names). */
 export const labels = {
   nodePool: 'karpenter.sh/nodepool',
   capacityType: 'karpenter.sh/capacity-type',
@@ -42,6 +42,14 @@ export const annotations = {
   plannedPods: 'stowage.dev/planned-pods',
   lastGoodTemplate: 'stowage.dev/last-good-template',
   driftStopped: 'stowage.dev/drift-stopped',
+  /** Of a NodePool: what went lately, where rates and quotas count it, and what people turned down (budgets/records), as JSON. */
+  disruptionRecords: 'stowage.dev/disruption-records',
+  /** That the API server refused NodeClaims of a NodePool, and until when it rests (JSON of core/claim-refusals.ts). */
+  claimsRefused: 'stowage.dev/claims-refused',
+  /** The id of the workflow that tainted a NodeClaim's node: it alone takes the taint off, or `disrupt` once it is closed. */
+  disruptionOwner: 'stowage.dev/disruption-owner',
+  /** Who declined the expiry of a NodeClaim, and why: nothing ends its node for its age while this is there. */
+  expiryDeclined: 'stowage.dev/expiry-declined',
   podDeletionCost: 'controller.kubernetes.io/pod-deletion-cost',
 } as const;
 

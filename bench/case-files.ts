@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CatalogueEntry, ObjectList } from '../test/checker/types.js';
-import { type Case, type Kind, generate } from './generate/index.js';
+import type { CatalogueEntry, ObjectList } from '../checker/types.js';
+import { type Case, type Kind, generate } from '../cases/index.js';
 
 export interface CaseFiles {
   readonly kind: string;

@@ -1,10 +1,6 @@
 import Table from 'cli-table3';
-import {
-  type ConsolidationJson,
-  type ConsolidationVerdict,
-  checkConsolidation,
-} from '../test/checker/consolidation.js';
-import { fleetBound } from '../test/checker/fleet-bound.js';
+import { type ConsolidationJson, type ConsolidationVerdict, checkConsolidation } from '../checker/consolidation.js';
+import { fleetBound } from '../checker/fleet-bound.js';
 import type { CaseFiles } from './case-files.js';
 import type { Peer } from './peer.js';
 import { bare } from './report.js';

@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
-import { silentLog } from '../activities/silent.js';
+import { silentLog, silentMetrics } from '../simulation/silent.js';
 import { packingInput } from '../cli/plan.js';
 import { PackingPool } from '../worker/packing-pool.js';
 import { writeCase } from './case-files.js';
-import { generate } from './generate/index.js';
+import { generate } from '../cases/index.js';
 
 // How long packing in a thread holds up the event loop of the worker: node dist/bench/event-loop.js [pods]
 
@@ -45,7 +45,7 @@ function watchTurns(): () => number {
   };
 }
 
-const pool = new PackingPool(1, silentLog);
+const pool = new PackingPool(1, silentLog, silentMetrics);
 const changed = { ...input, objects: { ...input.objects, pods: input.objects.pods.slice(size / 100) } };
 const passes = [
   ['the first pass', input],

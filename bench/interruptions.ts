@@ -1,13 +1,14 @@
 import { CreateQueueCommand, GetQueueAttributesCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { QueueAttributeName } from '@aws-sdk/client-sqs';
 import { Client, Connection } from '@temporalio/client';
-import { silentLog, silentMetrics } from '../activities/silent.js';
+import { silentLog, silentMetrics } from '../simulation/silent.js';
 import { createAwsProvider } from '../cloud/aws/provider.js';
 import { nodeClaims } from '../api/karpenter/node-claim.js';
 import { interruptionHandler } from '../operator/interruptions.js';
 import { Starter } from '../operator/starter.js';
-import type { Mix } from './interruption-mixes.js';
-import { floodOf } from './interruption-mixes.js';
+import type { Mix } from '../cases/interruption-mixes.js';
+import { floodOf } from '../cases/interruption-mixes.js';
+import { placeOf } from '../workflows/messages.js';
 
 /** Where the flood goes and where it ends up. */
 export interface FloodTarget {
@@ -96,7 +97,7 @@ function cacheOf(instanceIds: readonly string[]): Parameters<typeof interruption
       status: { providerID: `aws:///us-west-2a/${id}` },
     }),
   );
-  return { synced: true, connected: true, all: () => claims };
+  return { synced: true, connected: true, isFresh: () => Promise.resolve(true), all: () => claims };
 }
 
 /** A queue of the flood's own: nobody else's notices come in between. */
@@ -140,7 +141,7 @@ async function fill(target: FloodTarget, bodies: readonly string[]): Promise<voi
 
 /** Visibility lags behind: asks until it has as many as there should be, or gives up and says what there is. */
 async function counted(client: Client, cluster: string, expected: number): Promise<number> {
-  const query = `WorkflowType = 'handleInterruption' AND TaskQueue = '${cluster}/control'`;
+  const query = `WorkflowType = 'handleInterruption' AND TaskQueue = '${placeOf(cluster, 'handleInterruption').taskQueue}'`;
   const end = Date.now() + 60_000;
   for (;;) {
     const { count } = await client.workflow.count(query);

@@ -15,13 +15,13 @@ import { freePorts } from '../devstack/ports.js';
 import { startStack, type Stack } from '../devstack/stack.js';
 import { createKubeClient } from '../kube/client.js';
 import type { Kinds, KubeClient, ListOptions, NewObject } from '../kube/port.js';
-import type { CatalogueEntry } from '../test/checker/types.js';
+import type { CatalogueEntry } from '../checker/types.js';
 import { bare } from './report.js';
-import { quietMs, type ScaleDown } from './scale-down.js';
-import { deployments, kwokCatalogue, kwokPods } from './generate/kwok.js';
+import { quietMs, type ScaleDown } from '../simulation/scale-down/result.js';
+import { deployments, kwokCatalogue, kwokPods } from '../cases/kwok.js';
 import { boundOf, share } from './kwok.js';
-import { kwokPool } from './kwok-pool.js';
-import type { PoolDisruption } from './kwok-pool.js';
+import { kwokPool } from '../cases/kwok-pool.js';
+import type { PoolDisruption } from '../cases/kwok-pool.js';
 
 /** Each Deployment begins with so many replicas and ends with so many: the measurement that the KWOK provider's users make. */
 export const replicas = { before: 500, after: 500 * share };

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { checkPlan } from '../test/checker/check.js';
-import type { PlanJson } from '../test/checker/types.js';
+import { checkPlan } from '../checker/check.js';
+import type { PlanJson } from '../checker/types.js';
 import { writeCase } from './case-files.js';
 import { type ConsolidationResult, measureConsolidations } from './consolidations.js';
-import type { Case } from './generate/index.js';
-import { kwokPods, scaledDown } from './generate/kwok.js';
+import type { Case } from '../cases/index.js';
+import { kwokPods, scaledDown } from '../cases/kwok.js';
 import type { Peer } from './peer.js';
 import { stowagePlan } from './stowage.js';
 

@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { checkPlan } from '../test/checker/check.js';
-import type { CatalogueEntry, ObjectList, PlanJson } from '../test/checker/types.js';
+import { checkPlan } from '../checker/check.js';
+import type { CatalogueEntry, ObjectList, PlanJson } from '../checker/types.js';
 import { type CaseFiles, caseName, makeCase, writeCase } from './case-files.js';
-import { type Kind, generate, generateCorner, kinds } from './generate/index.js';
-import { Random } from './generate/random.js';
+import { type Kind, generate, generateCorner, kinds } from '../cases/index.js';
+import { Random } from '../cases/random.js';
 import {
   type ConsolidationResult,
   consolidationSummary,
@@ -14,11 +14,13 @@ import {
   measureConsolidations,
 } from './consolidations.js';
 import { startStack } from '../devstack/stack.js';
-import { mixes } from './interruption-mixes.js';
-import type { Mix } from './interruption-mixes.js';
+import { mixes } from '../cases/interruption-mixes.js';
+import type { Mix } from '../cases/interruption-mixes.js';
+import { hostileTable, measureHostile } from './hostile.js';
+import { interruptAll } from './interrupted.js';
 import { flood } from './interruptions.js';
 import { fleetBudgets, launchAtOnce } from './launches.js';
-import { kwokPods } from './generate/kwok.js';
+import { kwokPods } from '../cases/kwok.js';
 import { boundOf, measureScaleDown } from './kwok.js';
 import {
   karpenterEngine,
@@ -31,8 +33,8 @@ import {
 } from './kwok-live.js';
 import { karpenterOnKwok, Peer } from './peer.js';
 import { type PlanResult, measurePlans } from './plans.js';
-import { simulationTable } from './simulation/report.js';
-import { simulateScaleDown } from './simulation/scale-down.js';
+import { simulationTable } from './scale-down-report.js';
+import { simulateScaleDown } from '../simulation/scale-down/scale-down.js';
 import { planTable, summaries, summaryMarkdown, summaryTable } from './report.js';
 
 /** Sizes that show growth without taking the afternoon. */
@@ -111,8 +113,11 @@ interface BenchOptions {
   consolidateAfter: string;
   budget: string;
   interruptions?: string | true;
+  interrupted?: string | true;
+  ending: number;
   mix: Mix;
   launches?: string | true;
+  hostile?: string | true;
 }
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -140,12 +145,15 @@ const program = new Command('bench')
   .option('--markdown <file>', 'write the summary there')
   .option('--consolidate', 'instead of plans: consolidate under-used clusters until nothing is left to gain')
   .option('--interruptions [messages]', 'instead of plans: take in so many interruption notices on a stack of its own')
+  .option('--interrupted [nodes]', 'instead of plans: so many nodes are interrupted at once; until each is tainted')
+  .option('--ending <nodes>', 'nodes whose instances take their time to end meanwhile, for --interrupted', whole, 150)
   .addOption(
     new Option('--mix <name>', "of the notices: an account's instances over their lives, or each another instance")
       .choices(mixes)
       .default('account'),
   )
   .option('--launches [claims]', 'instead of plans: launch so many at once on a cloud that throttles as EC2 does')
+  .option('--hostile [objects]', 'instead of plans: ordinary pods without and with so many hostile objects beside them')
   .option('--kwok', "instead of plans: the KWOK provider's 1,000 pods scaled down to 700, then consolidated")
   .option('--kwok-live', 'the same on a stack of its own, by both as processes: nodes come and go, pods are evicted')
   .option('--kwok-simulated', 'the same in simulated time by the same decisions of Stowage alone: --cases of them')
@@ -181,6 +189,25 @@ async function floodStack(count: number, mix: Mix): Promise<number> {
   }
 }
 
+/** Interrupts so many nodes at once, on a Temporal server of its own, and says how long each waited until it was tainted. */
+async function interruptOnStack(count: number, ending: number): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'stowage-interrupted-'));
+  const stack = await startStack({ folder, name: 'interrupted', parts: ['temporal'] });
+  try {
+    const { tainted, cpuSeconds } = await interruptAll(stack.temporalAddress ?? '', count, ending);
+    const at = (share: number): string =>
+      `${((tainted[Math.floor(share * (tainted.length - 1))] ?? 0) / 1000).toFixed(1)} s`;
+    process.stdout.write(
+      `${tainted.length} of ${count} nodes tainted while ${ending} instances end: first after ${at(0)}, half after ${at(0.5)}, ` +
+        `the last after ${at(1)} (${cpuSeconds.toFixed(1)} s of CPU)\n`,
+    );
+    return tainted.length === count ? 0 : 1;
+  } finally {
+    await stack.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 /** Launches so many claims at once, first under the request budget that Stowage counts on, then under half of it. */
 async function launchOnStack(count: number): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'stowage-launches-'));
@@ -203,11 +230,20 @@ async function launchOnStack(count: number): Promise<number> {
   return wrong === 0 ? 0 : 1;
 }
 
+/** Many of something at once, where that is asked for. */
+function loadOf(options: BenchOptions): (() => Promise<number>) | undefined {
+  const { launches, interruptions, interrupted, mix, ending } = options;
+  const many = (count: string | true, usual: number): number => (count === true ? usual : whole(count));
+  if (launches !== undefined) return () => launchOnStack(many(launches, 500));
+  if (interruptions !== undefined) return () => floodStack(many(interruptions, 15_000), mix);
+  if (interrupted !== undefined) return () => interruptOnStack(many(interrupted, 1000), ending);
+  return undefined;
+}
+
 async function bench(options: BenchOptions): Promise<number> {
-  if (options.launches !== undefined) return launchOnStack(options.launches === true ? 500 : whole(options.launches));
-  if (options.interruptions !== undefined) {
-    return floodStack(options.interruptions === true ? 15_000 : whole(options.interruptions), options.mix);
-  }
+  const underLoad = loadOf(options);
+  if (underLoad !== undefined) return underLoad();
+  if (options.hostile !== undefined) return besideHostile(options);
   if (options.kwokLive === true) return scaleDownLive(options);
   if (options.kwokSimulated === true) return scaleDownSimulated(options);
   if (options.kwokLaunch === true) return launchLive(options);
@@ -238,6 +274,22 @@ async function bench(options: BenchOptions): Promise<number> {
     writeFileSync(options.json, `${JSON.stringify({ summaries: all, results }, null, 1)}\n`);
   if (options.markdown !== undefined) writeFileSync(options.markdown, `${summaryMarkdown(all)}\n`);
   return results.some((result) => result.problems.length > 0) ? 1 : 0;
+}
+
+function besideHostile({
+  hostile,
+  kinds: chosen = ['benchmark-mix'],
+  sizes,
+  firstSeed,
+  repeats,
+}: BenchOptions): number {
+  const objects = hostile === true ? 100 : whole(hostile ?? '');
+  const pods = sizes?.each?.[0] ?? 1000;
+  const results = measureHostile(chosen[0]!, { pods, objects, seed: firstSeed, repeats }, ({ beside }) =>
+    say(`${beside}: done`),
+  );
+  process.stdout.write(`${hostileTable(results)}\n`);
+  return results.some(({ lost }) => lost > 0) ? 1 : 0;
 }
 
 async function scaleDownSimulated(options: BenchOptions): Promise<number> {

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import type { PlanJson } from '../test/checker/types.js';
-import type { ConsolidationJson } from '../test/checker/consolidation.js';
+import type { PlanJson } from '../checker/types.js';
+import type { ConsolidationJson } from '../checker/consolidation.js';
 import { complaint, run } from './processes.js';
 import { repositoryRoot } from './repository.js';
 

@@ -1,5 +1,5 @@
-import { checkPlan } from '../test/checker/check.js';
-import type { PlanJson, Violation } from '../test/checker/types.js';
+import { checkPlan } from '../checker/check.js';
+import type { PlanJson, Violation } from '../checker/types.js';
 import type { CaseFiles } from './case-files.js';
 import type { Peer } from './peer.js';
 import { stowagePlan } from './stowage.js';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { ConsolidationJson } from '../test/checker/consolidation.js';
-import type { PlanJson } from '../test/checker/types.js';
+import type { ConsolidationJson } from '../checker/consolidation.js';
+import type { PlanJson } from '../checker/types.js';
 import { median } from './median.js';
 import { complaint, runNode } from './processes.js';
 import { repositoryRoot } from './repository.js';

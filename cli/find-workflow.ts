@@ -1,12 +1,21 @@
 import { createKubeClient } from '../kube/client.js';
 import { parseWorkflowId, workflowIds, type WorkflowKind } from '../core/ids.js';
-import { runningQuery, searchAttributes } from '../workflows/messages.js';
+import type { TypedSearchAttributes } from '@temporalio/common';
+import {
+  openWorkflowsQuery,
+  questionsQuery,
+  quotedForQuery,
+  runningQuery,
+  searchAttributes,
+} from '../workflows/messages.js';
+import type { Found, NodeOrder } from './choose-workflow.js';
+import { chooseWorkflow } from './choose-workflow.js';
 import { UsageError } from './exit.js';
 import type { Target } from './temporal.js';
 
 /** The rollout of a NodePool that runs. Throws `UsageError` when none does. */
 async function rolloutOf({ client, cluster }: Target, nodePool: string): Promise<string> {
-  const query = `${running(cluster)} AND StowageNodePool = ${quoted(nodePool)} AND WorkflowType = 'replaceDrifted'`;
+  const query = `${openWorkflowsQuery(cluster)} AND StowageNodePool = ${quotedForQuery(nodePool)} AND WorkflowType = 'replaceDrifted'`;
   const found: string[] = [];
   for await (const { workflowId } of client.workflow.list({ query })) found.push(workflowId);
   const [only, ...others] = found;
@@ -18,53 +27,24 @@ async function rolloutOf({ client, cluster }: Target, nodePool: string): Promise
   return only;
 }
 
-const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
-const running = (cluster: string): string => `StowageCluster = ${quoted(cluster)} AND ExecutionStatus = 'Running'`;
-
 function severalFor(subject: string, ids: readonly string[]): UsageError {
   const lines = ids.map((id) => `  ${id}`).join('\n');
   return new UsageError(`several workflows are about "${subject}"; name one of them:\n${lines}`);
 }
 
-interface Found {
-  readonly workflowId: string;
-  readonly kind: WorkflowKind | undefined;
-  readonly asks: boolean;
-}
-
-/** The running workflow that a workflow id, node or NodeClaim stands for, of several the one that the order is for. Throws `UsageError` when none or several do. */
-export async function findWorkflow(target: Target, subject: string, order: string): Promise<string> {
+/** The running workflow that a workflow id, node or NodeClaim stands for: of several the one that can obey the order. Throws `UsageError` when there is none, or several could. */
+export async function findWorkflow(target: Target, subject: string, order: NodeOrder | 'rollback'): Promise<string> {
   const { cluster } = target;
   for (const id of [subject, `${cluster}/${subject}`]) if (parseWorkflowId(id)?.cluster === cluster) return id;
   if (order === 'rollback') return rolloutOf(target, subject);
   const found = await runningFor(target, [subject]);
   const all = found.length > 0 ? found : await runningFor(target, await claimsOf(target, subject));
-  const [only, ...others] = preferred(all, order);
-  if (only === undefined) {
-    throw new UsageError(
-      `"${subject}" is no workflow id, and nothing is under way for a node or NodeClaim of that name`,
-    );
-  }
-  if (others.length > 0) {
-    throw severalFor(
-      subject,
-      [only, ...others].map(({ workflowId }) => workflowId),
-    );
-  }
-  return only.workflowId;
-}
-
-/** A node's removal may be two workflows: the decision, and the drain below it. */
-function preferred(all: readonly Found[], order: string): readonly Found[] {
-  const wanted =
-    order === 'approve' || order === 'reject'
-      ? all.filter(({ asks }) => asks)
-      : all.filter(({ kind }) => (kind === 'terminate') === (order === 'expedite' || order === 'retry'));
-  return wanted.length > 0 ? wanted : all;
+  return chooseWorkflow(subject, order, all);
 }
 
 const steerable: ReadonlySet<WorkflowKind | undefined> = new Set([
   'consolidate',
+  'replace',
   'terminate',
   'repair',
   'expire',
@@ -74,24 +54,32 @@ const steerable: ReadonlySet<WorkflowKind | undefined> = new Set([
 async function runningFor({ client, cluster }: Target, names: readonly string[]): Promise<readonly Found[]> {
   const found = new Map<string, Found>();
   for (const name of names) {
-    const query = `${running(cluster)} AND StowageNodeClaim = ${quoted(name)}`;
+    const query = `${openWorkflowsQuery(cluster)} AND StowageNodeClaim = ${quotedForQuery(name)}`;
     for await (const { workflowId, typedSearchAttributes } of client.workflow.list({ query })) {
-      const asks = typedSearchAttributes.get(searchAttributes.awaitingApproval) === true;
-      found.set(workflowId, { workflowId, kind: parseWorkflowId(workflowId)?.kind, asks });
+      found.set(workflowId, foundOf(workflowId, typedSearchAttributes));
     }
   }
-  const moves = await client.workflow
-    .getHandle(workflowIds.disrupt(cluster))
-    .query(runningQuery)
-    .catch(() => []);
-  for (const { workflowId, candidates } of moves) {
+  const disrupt = client.workflow.getHandle(workflowIds.disrupt(cluster));
+  const disruptions = [
+    ...(await disrupt.query(runningQuery).catch(() => [])),
+    ...(await disrupt.query(questionsQuery).catch(() => [])),
+  ];
+  for (const { workflowId, candidates } of disruptions) {
     if (found.has(workflowId)) continue;
     if (!candidates.some(({ node, claim }) => names.includes(node) || names.includes(claim.name))) continue;
     const { typedSearchAttributes } = await client.workflow.getHandle(workflowId).describe();
-    const asks = typedSearchAttributes.get(searchAttributes.awaitingApproval) === true;
-    found.set(workflowId, { workflowId, kind: parseWorkflowId(workflowId)?.kind, asks });
+    found.set(workflowId, foundOf(workflowId, typedSearchAttributes));
   }
   return [...found.values()].filter(({ kind }) => steerable.has(kind));
+}
+
+function foundOf(workflowId: string, attributes: TypedSearchAttributes): Found {
+  return {
+    workflowId,
+    kind: parseWorkflowId(workflowId)?.kind,
+    asks: attributes.get(searchAttributes.awaitingApproval) === true,
+    phase: attributes.get(searchAttributes.phase) ?? '',
+  };
 }
 
 /** Names of the NodeClaims behind a node, where the API server can be asked. */

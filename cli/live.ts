@@ -1,8 +1,8 @@
 import { Client, Connection } from '@temporalio/client';
 import { createKubeClient } from '../kube/client.js';
 import type { KubeClient } from '../kube/port.js';
-import { readSettings, SettingsError, type Settings } from '../worker/settings.js';
-import { connectOptions } from '../worker/temporal.js';
+import { readSettings, SettingsError, type Settings } from '../process/settings.js';
+import { connectOptions } from '../process/temporal-options.js';
 import { UsageError } from './exit.js';
 
 const connectTimeoutMs = 5000;
@@ -17,7 +17,9 @@ export interface Live {
 /** Settings of a command on a live cluster. Throws `UsageError` where they do not work. */
 export function liveSettings(flags: Record<string, string>): Settings {
   try {
-    return readSettings(process.env, flags);
+    const settings = readSettings(process.env, flags);
+    connectOptions(settings);
+    return settings;
   } catch (error) {
     if (error instanceof SettingsError) throw new UsageError(error.message);
     throw error;

@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import type { SignalDefinition, UpdateDefinition } from '@temporalio/common';
 import { DurationError, parseDuration } from '../core/durations.js';
 import type { ExpediteOrder, Explanation, HoldOrder, Order } from '../workflows/messages.js';
@@ -19,40 +20,39 @@ import {
 } from '../workflows/messages.js';
 import { UsageError } from './exit.js';
 import { findWorkflow } from './find-workflow.js';
+import { orForced } from './force.js';
 import { settingsCommand, steeringSettings } from './settings-command.js';
 import { defaultActor, ordered, withTemporal } from './temporal.js';
 
-/** Orders to one running disruption, and what each does. */
-export const orders = {
-  approve: 'let a disruption that waits for approval go on',
-  reject: 'answer no to a disruption that waits for approval',
-  abort: 'end a disruption that can still be taken back; it leaves no taint',
-  expedite: 'do not wait any longer; for a drain: end the protection of its pods',
-  retry: 'try again at once what failed or waits',
-  hold: 'stay before the next step that cannot be taken back; --off lets it go on',
-  rollback: 'end the rollout of a NodePool, and give the pool its last good template again',
-} as const;
-
-export type OrderName = keyof typeof orders;
+/** Orders to one running disruption. */
+export type OrderName = 'approve' | 'reject' | 'abort' | 'expedite' | 'retry' | 'hold' | 'rollback';
 
 interface OrderOptions {
   readonly because?: string;
   readonly as: string;
   readonly within?: string;
   readonly off?: boolean;
+  readonly force?: boolean;
   readonly wait: boolean;
 }
 
-/** `stowage approve|reject|abort|expedite|retry|hold WORKFLOW_OR_NODE`, `stowage rollback WORKFLOW_OR_NODEPOOL`. */
-export async function order(name: OrderName, args: readonly string[]): Promise<string> {
+export function orderCommand(name: OrderName): Command {
   const subject = subjects[name === 'rollback' ? 'pool' : 'node'];
-  const command = settingsCommand(`stowage ${name}`, orders[name], steeringSettings)
+  const command = settingsCommand(name, { only: steeringSettings })
     .argument(subject.name, subject.description)
     .option('--because <text>', 'why')
     .option('--as <name>', 'who you are', defaultActor())
     .option('--no-wait', 'do not wait for the answer: the order takes effect once a worker runs');
   if (name === 'expedite') command.option('--within <duration>', 'the end at the latest, such as 5m; default now');
+  if (name === 'expedite' || name === 'approve')
+    command.option('--force', 'even if pods lose the protection of a PodDisruptionBudget or of do-not-disrupt');
   if (name === 'hold') command.option('--off', 'let it go on');
+  return command;
+}
+
+/** `stowage approve|reject|abort|expedite|retry|hold WORKFLOW_OR_NODE`, `stowage rollback WORKFLOW_OR_NODEPOOL`. */
+export async function order(name: OrderName, args: readonly string[]): Promise<string> {
+  const command = orderCommand(name);
   command.parse(args, { from: 'user' });
   const options = command.opts<OrderOptions>();
   const [given = ''] = command.args;
@@ -64,8 +64,10 @@ export async function order(name: OrderName, args: readonly string[]): Promise<s
       await ordered(target, workflowId, () => handle.signal(signals[name], input));
       return `The order was sent to ${workflowId}.\n`;
     }
-    const answer = await ordered(target, workflowId, () => handle.executeUpdate(updates[name], { args: [input] }));
-    return `${said[name]} ${workflowId}\n${stateLine(answer)}\n`;
+    const send = (order: Input): Promise<Explanation> =>
+      ordered(target, workflowId, () => handle.executeUpdate(updates[name], { args: [order] }));
+    const answer = await orForced(given, (force) => send(force ? { ...input, force } : input));
+    return `${saidOf(name, input)} ${workflowId}\n${stateLine(answer)}\n`;
   });
 }
 
@@ -106,19 +108,22 @@ const said: Readonly<Record<OrderName, string>> = {
   approve: 'Approved',
   reject: 'Rejected',
   abort: 'Aborted',
-  expedite: 'Hurried',
+  expedite: 'Expedited',
   retry: 'Tries again:',
-  hold: 'Told',
+  hold: 'Holds',
   rollback: 'Rolled back',
 };
 
-function inputOf(name: OrderName, { as: actor, because, within, off }: OrderOptions): Input {
+const saidOf = (name: OrderName, { on }: Input): string => (on === false ? 'Let go on:' : said[name]);
+
+function inputOf(name: OrderName, { as: actor, because, within, off, force }: OrderOptions): Input {
   const deadline = within === undefined ? undefined : Date.now() + lengthOf(within);
   return {
     actor,
     ...(because === undefined ? {} : { reason: because }),
     ...(name === 'hold' ? { on: off !== true } : {}),
     ...(deadline === undefined ? {} : { deadline }),
+    ...(force === true ? { force } : {}),
   };
 }
 
@@ -131,8 +136,10 @@ function lengthOf(text: string): number {
   }
 }
 
-function stateLine({ phase, waitingFor, until }: Explanation): string {
+/** Where an order leaves the workflow. */
+export function stateLine({ phase, waitingFor, until, facts }: Explanation): string {
   const wait =
     waitingFor === undefined ? '' : `, waits for ${waitingFor}${until === undefined ? '' : ` until ${until}`}`;
-  return `Phase: ${phase}${wait}`;
+  const forced = facts['forced by'];
+  return `Now: ${phase}${wait}${forced === undefined ? '' : `\nForced by ${forced}`}`;
 }

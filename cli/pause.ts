@@ -22,11 +22,19 @@ interface ScopeOptions {
   readonly wait: boolean;
 }
 
-/** `stowage pause`: nothing in the scope is disrupted by choice until it is resumed, or its time is over. */
-export async function pause(args: readonly string[]): Promise<string> {
-  const command = scoped(settingsCommand('stowage pause', 'stop voluntary disruption in a scope', steeringSettings))
+export function pauseCommand(): Command {
+  return scoped(settingsCommand('pause', { only: steeringSettings }))
     .requiredOption('--because <text>', 'why, for whoever finds it paused')
     .option('--for <duration>', 'ends by itself after that, such as 2h; without it: when resumed');
+}
+
+export function resumeCommand(): Command {
+  return scoped(settingsCommand('resume', { only: steeringSettings })).option('--because <text>', 'why');
+}
+
+/** `stowage pause`: nothing in the scope is disrupted by choice until it is resumed, or its time is over. */
+export async function pause(args: readonly string[]): Promise<string> {
+  const command = pauseCommand();
   command.parse(args, { from: 'user' });
   const options = command.opts<ScopeOptions>();
   const scope = scopeOf(options);
@@ -46,10 +54,7 @@ export async function pause(args: readonly string[]): Promise<string> {
 
 /** `stowage resume`: ends a pause of exactly that scope. */
 export async function resume(args: readonly string[]): Promise<string> {
-  const command = scoped(settingsCommand('stowage resume', 'end the pause of a scope', steeringSettings)).option(
-    '--because <text>',
-    'why',
-  );
+  const command = resumeCommand();
   command.parse(args, { from: 'user' });
   const options = command.opts<ScopeOptions>();
   const scope = scopeOf(options);
@@ -104,7 +109,7 @@ function durationOf(text: string | undefined): string | undefined {
     if (error instanceof DurationError) throw new UsageError(error.message);
     throw error;
   }
-  throw new UsageError(`--for: "${text}" is no time at all`);
+  throw new UsageError(`--for: "${text}" is not allowed: give more than 0s, such as 2h`);
 }
 
 function named(pauses: readonly Pause[], scope: PauseScope): string {

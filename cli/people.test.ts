@@ -1,12 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
-import type { StatusReport, WorkflowRow } from '../operator/status-report.js';
+import type { StatusReport, WorkflowRow } from './status-rows.js';
 import type { DoneRow } from './output/report-table.js';
 import { reportText } from './output/report-table.js';
 import { statusText } from './output/status-table.js';
 import { pauseTable } from './output/people-table.js';
 import { pause, scopeOf } from './pause.js';
 import { order } from './order.js';
+import { history } from './history.js';
 import { report } from './report.js';
+import { watch } from './status.js';
 
 describe('the scope of a pause', () => {
   test('is one thing, and of a NodePool a reason may be meant alone', () => {
@@ -39,7 +41,11 @@ describe('mistakes are told before anything is sent', () => {
       [...cluster, '--cluster', '--because', 'x', '--for', 'soon'],
       /--for: "soon" is no duration/,
     ],
-    ['no time', [...cluster, '--cluster', '--because', 'x', '--for', '0s'], /--for: "0s" is no time at all/],
+    [
+      'no time',
+      [...cluster, '--cluster', '--because', 'x', '--for', '0s'],
+      /--for: "0s" is not allowed: give more than 0s/,
+    ],
     ['no cluster name', ['--cluster', '--because', 'x'], /CLUSTER_NAME \(--cluster-name\) is missing/],
     ['Temporal away', [...cluster, '--cluster', '--because', 'x'], /Temporal cannot be reached at 127\.0\.0\.1:1/],
   ])(
@@ -51,6 +57,9 @@ describe('mistakes are told before anything is sent', () => {
   );
 
   test('the other commands too', async () => {
+    await expect(history([...cluster, 'pod', 'a'])).rejects.toThrow(
+      /'pod' is invalid for argument 'kind'. Allowed choices are node/,
+    );
     await expect(report([...cluster, '--since', 'yesterday'])).rejects.toThrow(/--since: "yesterday" is no duration/);
     await expect(order('expedite', [...cluster, 'n1', '--within', 'x'])).rejects.toThrow(
       /--within: "x" is no duration/,
@@ -77,12 +86,47 @@ const state = (workflows: WorkflowRow[], more: Partial<StatusReport> = {}): Stat
   claims: [],
   workflows,
   pauses: [],
+  stuck: [],
   unavailable: [],
+  refused: [],
+  declined: [],
+  problems: [],
+  unplaced: [],
+  drift: [],
   ...more,
 });
 
 describe('the status', () => {
-  test('begins with what waits for a person: questions, blocked drains with their causes, pauses', () => {
+  test('says before all else that Stowage stands still, and for whom', () => {
+    const karpenter = { holder: 'karpenter-7c9_1', lease: 'kube-system/karpenter-leader-election' };
+    expect(statusText(state([], { karpenter }))).toMatch(
+      /^Karpenter is running\n {2}karpenter-7c9_1 holds the lease kube-system\/karpenter-leader-election: Stowage does nothing/,
+    );
+  });
+
+  test('what is stuck is wrong: what, since when, why, and what to do', () => {
+    const since = Date.parse('2026-01-05T12:00:00Z');
+    const stuck = [
+      {
+        kind: 'failing' as const,
+        subject: 'prod/provision',
+        since,
+        why: 'planNodes fails: no',
+        attempts: 3,
+        then: 'mend',
+      },
+      { kind: 'missing' as const, subject: 'prod/disrupt', why: 'it does not run', then: 'see the log' },
+    ];
+    expect(statusText(state([], { stuck })).split('\n\n')[0]?.split('\n')).toEqual([
+      'Wrong',
+      '  prod/provision: planNodes fails: no (since 2026-01-05T12:00:00Z, after 3 failures)',
+      '    mend',
+      '  prod/disrupt: it does not run',
+      '    see the log',
+    ]);
+  });
+
+  test('answers in this order: what needs you, what is wrong, what is under way, what there is, what is held back, what is next', () => {
     const text = statusText(
       state(
         [
@@ -92,6 +136,7 @@ describe('the status', () => {
               'pods left': 2,
               'blocked by':
                 'pdb/shop/web (never) can never allow an eviction; pod/shop/db-0 (do-not-disrupt) is marked',
+              'active step': 'none',
               'next step': 'Force at 2026-01-05T14:00:00.000Z',
             },
           }),
@@ -101,52 +146,118 @@ describe('the status', () => {
             reason: 'underutilized',
             phase: 'awaiting approval',
             awaitingApproval: true,
-            waitingFor: 'a person to approve or reject (rejected when nobody answers)',
+            waitingFor: 'approval to disrupt node-1, Underutilized: yes evicts 1 pod and terminates 1 node',
             until: '2026-01-06T12:00:00.000Z',
+            facts: { 'pods that move': '1: shop/web-1 → node-2' },
           }),
           row({ workflowId: 'prod/disrupt', kind: 'disrupt' }),
+          row({ workflowId: 'prod/expire/1', kind: 'expire', phase: 'not due' }),
+          row({
+            workflowId: 'prod/expire/2',
+            kind: 'expire',
+            phase: 'replacing',
+            waitingFor: 'the replacement to be up',
+          }),
         ],
         {
+          pools: [{ nodePool: 'default', ready: 'True', message: '', nodes: 4, pricePerHour: 0.8 }],
+          problems: [{ object: 'DisruptionPolicy careful', message: 'spec.maintenanceWindows[0]: no such zone' }],
+          unplaced: [{ why: 'default: limits.cpu of 8 is reached', pods: ['shop/web-7', 'shop/web-8'] }],
+          drift: [{ nodePool: 'default', drifted: 2, going: 1, nodes: 4 }],
+          unavailable: ['m5.large', 'm5.xlarge', 'c5.large', 'r5.large'].map((instanceType) => ({
+            ...{ instanceType, zone: 'a', capacityType: 'spot', reason: 'InsufficientInstanceCapacity' },
+            until: '2026-01-05T12:03:00.000Z',
+          })),
           pauses: [
             { scope: { kind: 'nodePool', name: 'gpu' }, reason: 'launch week', actor: 'ann', until: 1767632400000 },
           ],
+          refused: [
+            {
+              reason: 'Underutilized',
+              nodes: [{ claim: { name: 'default-abc', uid: '1' }, node: 'node-9', nodePool: 'default' }],
+              saves: 0.1,
+              why: 'rejected by ann (release)',
+              at: 0,
+              until: 1767632400000,
+            },
+          ],
+          declined: [{ object: 'node node-8', message: 'does not expire: rejected by ann' }],
           nextWindow: { at: '2026-01-05T22:00:00.000Z', why: 'window night opens', nodePool: 'default' },
         },
       ),
     );
 
-    expect(text).toBe(`Wait for approval
-  default-abc (underutilized): a person to approve or reject (rejected when nobody answers), until 2026-01-06T12:00:00Z
+    expect(text).toBe(`Needs you
+  default-abc (underutilized) waits for approval to disrupt node-1, Underutilized: yes evicts 1 pod and terminates 1 node, until 2026-01-06T12:00:00Z
+    pods: 1: shop/web-1 → node-2
     stowage approve prod/consolidate/2
-
-Blocked drains
-  default-abc (drifted), draining since 2026-01-05T12:00:00Z, 2 pods left
+    stowage reject prod/consolidate/2
+  default-abc (drifted) is blocked, draining since 2026-01-05T12:00:00Z, 2 pods left
     pdb/shop/web (never) can never allow an eviction
     pod/shop/db-0 (do-not-disrupt) is marked
     next: Force at 2026-01-05T14:00:00.000Z
+  DisruptionPolicy careful: spec.maintenanceWindows[0]: no such zone
+
+Wrong
+  2 pods without a place: shop/web-7, shop/web-8
+    default: limits.cpu of 8 is reached
+    stowage why pod/web-7 -n shop
+  out of capacity: spot in a (InsufficientInstanceCapacity): c5.large, m5.large, m5.xlarge and 1 more; tried again from 2026-01-05T12:03:00Z
+
+Under way
+  drift of NodePool default: 2 of 4 nodes left, 1 on the way out
+WORKFLOW   NODECLAIM     REASON    PHASE       WAITS FOR                  UNTIL
+expire/2   default-abc   drifted   replacing   the replacement to be up
+
+NodePools
+NODEPOOL   READY   NODES   PRICE PER HOUR   MESSAGE
+default    True        4   $0.8000
 
 Paused
 PAUSED         UNTIL                  BY    BECAUSE
 NodePool gpu   2026-01-05T17:00:00Z   ann   launch week
 
-NodePools
-none
-
-NodeClaims
-none
-
-Under way
-WORKFLOW        NODECLAIM     REASON          PHASE               WAITS FOR                                                      UNTIL
-terminate/1     default-abc   drifted         draining            pdb/shop/web (never)
-consolidate/2   default-abc   underutilized   awaiting approval   a person to approve or reject (rejected when nobody answers)   2026-01-06T12:00:00Z
+Turned down (stowage reconsider undoes it)
+NODES    REASON          UNTIL                  BECAUSE
+node-9   Underutilized   2026-01-05T17:00:00Z   rejected by ann (release)
+  node node-8: does not expire: rejected by ann
 
 Next
   2026-01-05T22:00:00Z: window night opens (default)
 `);
   });
 
+  test('a question that breaks protection says so, and how to answer it', () => {
+    const facts = { question: 'force the drain of node-1? yes deletes the pods shop/db-0; no ends the escalation' };
+    const text = statusText(state([row({ awaitingApproval: true, facts })]));
+    expect(text).toContain('default-abc (drifted) asks: force the drain of node-1? yes deletes the pods shop/db-0');
+    expect(text).toContain('stowage approve prod/terminate/1 --force');
+  });
+
+  test('thousands of offerings without capacity are a few lines', () => {
+    const unavailable = Array.from({ length: 2153 }, (_, i) => ({
+      ...{ instanceType: `t${i}`, zone: `z${i % 3}`, capacityType: 'spot', reason: 'x' },
+      until: '2026-01-05T12:03:00.000Z',
+    }));
+    expect(statusText(state([], { unavailable })).split('\n').length).toBeLessThan(12);
+  });
+
   test('of a quiet cluster is short', () => {
-    expect(statusText(state([]))).toBe('NodePools\nnone\n\nNodeClaims\nnone\n\nUnder way\nnothing\n');
+    expect(statusText(state([]))).toBe('Under way\n  nothing\n\nNodePools\n  none\n');
+  });
+
+  test('is printed over and over until it is interrupted; a look that fails is told', async () => {
+    const controller = new AbortController();
+    const written: string[] = [];
+    const looks = [async () => Promise.resolve('one\n'), async () => Promise.reject(new Error('away'))];
+    const look = async (): Promise<string> => {
+      const next = looks.shift();
+      if (looks.length === 0) controller.abort();
+      return next!();
+    };
+    const write = (text: string): void => void written.push(text);
+    await watch(look, { write, isTerminal: false }, { everyMs: 1, signal: controller.signal });
+    expect(written).toEqual(['one\n\n', 'away\n\n']);
   });
 
   test('a pause without an end says so', () => {

@@ -57,7 +57,7 @@ describe('stowage plan on a live cluster', () => {
     expect((await planNow(world.deps)).notes).toEqual(['NodePool general has no instance types']);
   });
 
-  test('says that pods on their way to a node without an instance are planned for once more', async () => {
+  test('says what a node without an instance counts as', async () => {
     inCluster();
     world.kube.put('NodeClaim', {
       metadata: { name: 'general-1', labels: { 'karpenter.sh/nodepool': 'general' } },
@@ -69,7 +69,9 @@ describe('stowage plan on a live cluster', () => {
     await world.synced();
 
     const { notes } = await planNow(world.deps);
-    expect(notes).toEqual(['NodeClaim general-1 has no instance yet: its pods are planned for once more']);
+    expect(notes).toEqual([
+      'NodeClaim general-1 has no instance yet: it counts as a node with room for what it requests',
+    ]);
   });
 });
 

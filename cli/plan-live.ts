@@ -1,12 +1,13 @@
 import { setMaxListeners } from 'node:events';
 import { performance } from 'node:perf_hooks';
+import type { Command } from 'commander';
 import { Option } from 'commander';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
-import { managedPools, unlaunchedClaim } from '../activities/cluster.js';
-import { learnMemory } from '../activities/learn-memory.js';
-import { packingInput } from '../activities/packing-input.js';
-import type { PackingDeps } from '../activities/packing-input.js';
+import { managedPools, unlaunchedClaims } from '../cluster/cluster.js';
+import { learnMemory } from '../cluster/learn-memory.js';
+import { packingInput } from '../cluster/packing-input.js';
+import type { PackingDeps } from '../cluster/packing-input.js';
 import type { CloudProvider } from '../cloud/port.js';
 import { createClusterCache } from '../kube/cache.js';
 import { createKubeClient } from '../kube/client.js';
@@ -14,15 +15,17 @@ import type { ClusterCache, Kind, KubeClient } from '../kube/port.js';
 import { bufferKinds, optionalKinds, snapshotKinds } from '../kube/snapshot.js';
 import { plan } from '../packing/plan.js';
 import type { Plan } from '../packing/types.js';
-import { createCloud } from '../worker/cloud.js';
+import { createCloud } from '../process/cloud.js';
 import { unavailableOfferings } from '../worker/offering-ledger.js';
-import { packingSettings } from '../worker/packing-settings.js';
-import { nominationMsOf, SettingsError, type Settings } from '../worker/settings.js';
+import { packingSettings } from '../process/packing-settings.js';
+import { withRegion } from '../process/region.js';
+import { nominationMsOf, SettingsError, type Settings } from '../process/settings.js';
 import { UsageError } from './exit.js';
 import { liveSettings, withClient } from './live.js';
 import { planDocument } from './output/plan-json.js';
 import { planText } from './output/plan-table.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
+import { messageOf } from '../core/error-message.js';
 
 /** Settings that have a say in what would be launched, and where that is asked. */
 const planningSettings =
@@ -32,16 +35,19 @@ const readMs = 60_000;
 
 type Connected = ReturnType<typeof createKubeClient>;
 
+/** Its options; its help is that of a plan for files, in cli/program.ts. */
+export function planLiveCommand(): Command {
+  return settingsCommand('plan', { only: planningSettings }).addOption(
+    new Option('-o, --output <form>', 'how to print').choices(['table', 'json']).default('table'),
+  );
+}
+
 /** `stowage plan` on a live cluster: what would be launched now, as text to print. What limits the answer goes to the standard error. */
 export async function planLive(args: readonly string[]): Promise<string> {
-  const command = settingsCommand(
-    'stowage plan',
-    'show which nodes would be launched now for the pending pods of a live cluster; launches nothing',
-    planningSettings,
-  ).addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json']).default('table'));
+  const command = planLiveCommand();
   command.parse(args, { from: 'user' });
   const { output, ...flags } = givenFlags(command);
-  const settings = liveSettings(flags);
+  const settings = await withRegion(liveSettings(flags));
   const log = pino({ level: 'warn', base: undefined }, pino.destination({ dest: 2, sync: true }));
   const kube = createKubeClient({
     userAgent: 'stowage-plan',
@@ -87,8 +93,11 @@ export async function planNow(deps: PackingDeps): Promise<{ plan: Plan; solveMs:
     const name = metadata.name ?? '';
     if ((input.catalogues.get(name)?.length ?? 0) === 0) notes.push(`NodePool ${name} has no instance types`);
   }
-  const claim = unlaunchedClaim(deps);
-  if (claim !== undefined) notes.push(`NodeClaim ${claim} has no instance yet: its pods are planned for once more`);
+  for (const { metadata } of unlaunchedClaims(deps)) {
+    notes.push(
+      `NodeClaim ${metadata.name ?? ''} has no instance yet: it counts as a node with room for what it requests`,
+    );
+  }
   return { plan: result, solveMs, notes };
 }
 
@@ -141,7 +150,7 @@ async function withoutRefused(settings: Settings, cloud: CloudProvider): Promise
     cloud.markUnavailable(refusals.filter(({ until }) => until > Date.now()));
     return [];
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return [`every offering counts as available, for what ran out lately is not known (${why})`];
   }
 }

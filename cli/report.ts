@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { Option } from 'commander';
 import { DurationError, parseDuration } from '../core/durations.js';
 import { parseWorkflowId } from '../core/ids.js';
@@ -13,11 +14,15 @@ const told: ReadonlySet<string> = new Set(['COMPLETED', 'FAILED', 'CANCELLED', '
 /** More workflows than this are counted as far as the list goes. */
 const mostRead = 5000;
 
-/** `stowage report`: what was done lately, and what it saves, as Temporal's visibility store has it. */
-export async function report(args: readonly string[]): Promise<string> {
-  const command = settingsCommand('stowage report', 'show what was done lately and what it saves', steeringSettings)
+export function reportCommand(): Command {
+  return settingsCommand('report', { only: steeringSettings })
     .option('--since <duration>', 'how far back', '24h')
     .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json']).default('table'));
+}
+
+/** `stowage report`: what was done lately, and what it saves, as Temporal's visibility store has it. */
+export async function report(args: readonly string[]): Promise<string> {
+  const command = reportCommand();
   command.parse(args, { from: 'user' });
   const { since, output } = command.opts<{ since: string; output: 'table' | 'json' }>();
   const sinceMs = lengthOf(since);
@@ -49,7 +54,7 @@ async function readDone({ client, cluster }: Target, since: number): Promise<Act
       break;
     }
     const kind = parseWorkflowId(workflowId)?.kind;
-    if (kind === undefined || !told.has(status.name)) continue;
+    if (kind === undefined || kind === 'explainPod' || !told.has(status.name)) continue;
     rows.push({
       workflowId,
       kind,

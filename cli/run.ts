@@ -1,12 +1,17 @@
+import type { Command } from 'commander';
 import { Option } from 'commander';
-import { runAll } from '../worker/run-all.js';
+import { runAll } from '../process/run-all.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
+
+export function runCommand(): Command {
+  return settingsCommand('run', { showsAll: true }).addOption(
+    new Option('--role <role>', 'which part of it to run').choices(['all', 'operator', 'worker']).default('all'),
+  );
+}
 
 /** `stowage run`: operator and worker, until told to stop. Gives the exit status. */
 export async function run(args: readonly string[]): Promise<number> {
-  const command = settingsCommand('stowage run', 'run the operator and the worker until SIGTERM or SIGINT').addOption(
-    new Option('--role <role>', 'which part of it to run').choices(['all', 'operator', 'worker']).default('all'),
-  );
+  const command = runCommand();
   command.parse(args, { from: 'user' });
   const { role, ...flags } = givenFlags(command);
   return runAll({ role: role as 'all' | 'operator' | 'worker', flags });

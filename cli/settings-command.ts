@@ -1,18 +1,48 @@
-import { Command, Option } from 'commander';
-import { describeSettings } from '../worker/settings.js';
+import { Command, Help, Option } from 'commander';
+import { describeSettings } from '../process/settings.js';
+import { commandTexts, exampleText, type CommandName } from './command-texts.js';
+
+interface SettingsOptions {
+  /** The variables that the command takes; absent: all. */
+  readonly only?: RegExp;
+  /** Whether its help has every setting with its meaning; otherwise it names them and refers to `stowage settings`. */
+  readonly showsAll?: boolean;
+}
+
+const heading = 'Settings:';
 
 /**
  * A command that takes the settings of the process as flags, all of them or those whose variables match `only`; the
- * environment gives those that are left out.
+ * environment gives those that are left out. Its help has its own options first.
  */
-export function settingsCommand(name: string, description: string, only?: RegExp): Command {
-  const command = new Command(name).description(description).exitOverride();
+export function settingsCommand(name: CommandName, { only, showsAll = false }: SettingsOptions = {}): Command {
+  const { description } = commandTexts[name];
+  const command = new Command(`stowage ${name}`).description(description).exitOverride().configureHelp({ groupItems });
+  const flags: string[] = [];
   for (const { name: variable, flag, default: fallback, description: meaning } of describeSettings()) {
-    if (only?.test(variable) === false) continue;
+    if (flag === undefined || only?.test(variable) === false) continue;
     const text = `${meaning} (env ${variable}${fallback === undefined || fallback === '' ? '' : `, default ${fallback}`})`;
-    command.addOption(new Option(`${flag} <value>`, text));
+    const option = new Option(`${flag} <value>`, text).helpGroup(heading);
+    command.addOption(showsAll ? option : option.hideHelp());
+    flags.push(flag);
   }
-  return command;
+  if (!showsAll) command.addHelpText('after', `\n${settingsText(only === undefined ? undefined : flags)}`);
+  return command.addHelpText('after', exampleText(name));
+}
+
+/** The settings come last: they were added first. */
+const groupItems: Help['groupItems'] = (all, visible, groupOf) => {
+  const groups = [...new Help().groupItems(all, visible, groupOf)];
+  return new Map(groups.sort(([a], [b]) => Number(a === heading) - Number(b === heading)));
+};
+
+const perLine = 4;
+
+/** The settings of a command by their flags; all of them are too many for its help. */
+function settingsText(flags: readonly string[] | undefined): string {
+  if (flags === undefined) return `${heading}\n  each flag that stowage settings lists`;
+  const lines = flags.flatMap((_, i) => (i % perLine === 0 ? [`  ${flags.slice(i, i + perLine).join(' ')}`] : []));
+  return `${heading.slice(0, -1)} (stowage settings says what they mean):\n${lines.join('\n')}`;
 }
 
 /** The flags that were given, by their kebab-case names. */

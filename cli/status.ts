@@ -1,16 +1,64 @@
+import { setTimeout } from 'node:timers/promises';
+import type { Command } from 'commander';
 import { Option } from 'commander';
-import { statusReport } from '../operator/status-report.js';
+import { statusReport } from './status-report.js';
+import { karpenterLease } from '../process/settings.js';
 import { liveSettings, withLive } from './live.js';
+import { printable } from './output/printable.js';
 import { statusText } from './output/status-table.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
+import { messageOf } from '../core/error-message.js';
+
+export function statusCommand(): Command {
+  return settingsCommand('status')
+    .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json']).default('table'))
+    .option('-w, --watch', 'print it anew every few seconds, until interrupted');
+}
 
 /** `stowage status`: pools, claims and what is under way, as text to print. */
 export async function status(args: readonly string[]): Promise<string> {
-  const command = settingsCommand('stowage status', 'show pools, NodeClaims and what is under way').addOption(
-    new Option('-o, --output <form>', 'how to print').choices(['table', 'json']).default('table'),
-  );
+  const command = statusCommand();
   command.parse(args, { from: 'user' });
   const { output, ...flags } = givenFlags(command);
-  const report = await withLive(liveSettings(flags), 'status', (live) => statusReport({ ...live, now: Date.now() }));
-  return output === 'json' ? `${JSON.stringify(report, null, 1)}\n` : statusText(report);
+  const settings = liveSettings(flags);
+  return withLive(settings, 'status', async (live) => {
+    const look = async (): Promise<string> => {
+      const report = await statusReport({ ...live, karpenterLease: karpenterLease(settings), now: Date.now() });
+      return output === 'json' ? `${JSON.stringify(report, null, 1)}\n` : statusText(report);
+    };
+    if (command.opts<{ watch?: boolean }>().watch !== true) return look();
+    return watch(look, {
+      write: (text) => void process.stdout.write(printable(text)),
+      isTerminal: process.stdout.isTTY,
+    });
+  });
+}
+
+interface Screen {
+  readonly write: (text: string) => void;
+  readonly isTerminal: boolean;
+}
+
+/** Prints what `look` gives, over and over; a look that fails is told, and the next one is tried. Ends with `signal`. */
+export async function watch(
+  look: () => Promise<string>,
+  { write, isTerminal }: Screen,
+  { everyMs = watchEveryMs, signal = interrupted() }: { readonly everyMs?: number; readonly signal?: AbortSignal } = {},
+): Promise<string> {
+  while (!signal.aborted) {
+    const text = await look().catch((error: unknown) => `${messageOf(error)}\n`);
+    write(`${isTerminal ? clearScreen : ''}${text}${isTerminal ? '' : '\n'}`);
+    await setTimeout(everyMs, undefined, { signal }).catch(() => undefined);
+  }
+  return '';
+}
+
+const watchEveryMs = 5000;
+/** Home, and clear to the end. */
+const clearScreen = '\u001b[H\u001b[2J';
+
+function interrupted(): AbortSignal {
+  const controller = new AbortController();
+  process.once('SIGINT', () => controller.abort());
+  return controller.signal;
 }

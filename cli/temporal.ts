@@ -2,7 +2,7 @@ import { hostname, userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError, type Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import type { Settings } from '../worker/settings.js';
+import type { Settings } from '../process/settings.js';
 import { UsageError } from './exit.js';
 import { liveSettings, withClient } from './live.js';
 import { givenFlags } from './settings-command.js';
@@ -28,9 +28,19 @@ export function defaultActor(): string {
   return `${userInfo().username}@${hostname()}`;
 }
 
+/** A workflow refused an order: `type` is one of `refusals`. */
+export class RefusedError extends UsageError {
+  constructor(
+    readonly type: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
 /** Runs one request to a workflow; what refuses it becomes a message for a person. */
 export async function ordered<T>(
-  { client, cluster }: Target,
+  { client, cluster }: Pick<Target, 'client' | 'cluster'>,
   workflowId: string,
   request: () => Promise<T>,
 ): Promise<T> {
@@ -41,7 +51,7 @@ export async function ordered<T>(
       throw new UsageError(`${workflowId}: no such workflow is running (stowage status shows what is under way)`);
     }
     if (error instanceof WorkflowUpdateFailedError && error.cause instanceof ApplicationFailure) {
-      throw new UsageError(`${workflowId} refused (${error.cause.type ?? 'no type'}): ${error.cause.message}`);
+      throw new RefusedError(error.cause.type ?? 'no type', `${workflowId} refused: ${error.cause.message}`);
     }
     if (isTimeout(error)) {
       throw new UsageError(

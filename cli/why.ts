@@ -1,9 +1,10 @@
+import type { Command } from 'commander';
 import { Option } from 'commander';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import type { PodExplanation } from '../activities/contract.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
-import { labelsOf } from '../activities/labels-of.js';
+import { labelsOf } from '../cluster/labels-of.js';
 import { compareText } from '../core/compare-text.js';
 import { parseWorkflowId, workflowIds } from '../core/ids.js';
 import type { ExplainPodInput, Explanation, NodeVerdict } from '../workflows/messages.js';
@@ -12,6 +13,7 @@ import { UsageError } from './exit.js';
 import { liveSettings, withLive } from './live.js';
 import type { Live } from './live.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
+import { messageOf } from '../core/error-message.js';
 
 /** What `stowage why` found out, for `-o json`. */
 export interface Why {
@@ -33,12 +35,16 @@ interface WhyWorkflow {
 const patienceMs = 5000;
 const workflowsShown = 20;
 
-/** `stowage why pod/NAME | node/NAME | nodeclaim/NAME`: why it is where it is, and what is under way for it, as text. */
-export async function why(args: readonly string[]): Promise<string> {
-  const command = settingsCommand('stowage why', 'say why a pod, node or NodeClaim is where it is')
+export function whyCommand(): Command {
+  return settingsCommand('why')
     .argument('<subject>', 'pod/NAME, node/NAME or nodeclaim/NAME')
     .option('-n, --namespace <name>', 'namespace of the pod', 'default')
     .addOption(new Option('-o, --output <form>', 'how to print').choices(['text', 'json']).default('text'));
+}
+
+/** `stowage why pod/NAME | node/NAME | nodeclaim/NAME`: why it is where it is, and what is under way for it, as text. */
+export async function why(args: readonly string[]): Promise<string> {
+  const command = whyCommand();
   command.parse(args, { from: 'user' });
   const { output, namespace = 'default', ...flags } = givenFlags(command);
   const { kind, name } = subjectOf(command.args[0] ?? '');
@@ -70,25 +76,31 @@ async function whyPod(live: Live, namespace: string, name: string): Promise<Why>
     }),
   );
   const { state, node, why: answer, details } = explanation;
+  if (state === 'unknown') throw new UsageError(answer);
   const claim = node === undefined ? undefined : await claimOfNode(live, node);
   if (claim === undefined) return { subject, answer, details, workflows: [] };
   const launch = await explained(client, workflowIds.launch(cluster, claim.metadata.uid ?? ''), 'launch');
-  const facts = Object.entries(launch?.facts ?? {}).map(([fact, value]) => `the node's launch: ${fact} ${value}`);
   return {
     subject,
     answer: state === 'bound' ? `${answer}, ${describe(claim)}` : answer,
-    details: [...details, ...facts],
-    workflows: launch === undefined ? [] : [launch],
+    // Where it runs and why that node was launched is told once.
+    details: [...details, ...launchText(launch)],
+    workflows: [],
   };
+}
+
+function launchText(launch: WhyWorkflow | undefined): string[] {
+  const why = launch?.facts['why'];
+  return why === undefined ? [] : [`the node was launched as ${String(why)}`];
 }
 
 async function whyNode(live: Live, name: string): Promise<Why> {
   const claim = await claimOfNode(live, name);
-  const verdict = await disruptVerdict(live, name);
   if (claim === undefined) {
+    if ((await live.kube.get('Node', { name })) === undefined) throw new UsageError(`node ${name} does not exist`);
     return {
       subject: `node ${name}`,
-      answer: 'no NodeClaim stands for it: it is none of ours',
+      answer: 'no NodeClaim stands for it: Stowage does not manage it',
       details: [],
       workflows: [],
     };
@@ -96,7 +108,7 @@ async function whyNode(live: Live, name: string): Promise<Why> {
   return {
     subject: `node ${name}`,
     answer: describe(claim),
-    details: [`disruption: ${verdict}`, ...waiting(claim)],
+    details: [`disruption: ${await disruptVerdict(live, name)}`, ...waiting(claim)],
     workflows: await workflowsOf(live, claim),
   };
 }
@@ -141,7 +153,7 @@ async function disruptVerdict({ client, cluster }: Live, node: string): Promise<
     return `${verdict.verdict}: ${verdict.why}`;
   } catch (error) {
     const cause = error instanceof Error ? (error.cause ?? error) : error;
-    return `not known (${cause instanceof Error ? cause.message : String(cause)})`;
+    return `not known (${messageOf(cause)})`;
   }
 }
 

@@ -1,6 +1,8 @@
 import type { KubernetesObject, NodeSelectorRequirement } from '../api/kubernetes.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
+import type { ConditionChange } from '../core/conditions.js';
+import type { DomainError } from '../core/failures.js';
 import type { InstanceType } from '../core/instance-type.js';
 import type { Result } from '../core/result.js';
 import type { Resources } from '../core/resources.js';
@@ -17,10 +19,10 @@ export interface CloudProvider {
   /** Label keys that this provider's instance types define besides the core ones. */
   readonly wellKnownLabels: readonly string[];
 
-  /** The catalogue for a pool under its node class, with current prices and availability (sections 3.6, 5.2). */
+  /** The catalogue for a pool under its node class, with current prices and availability (instance-types/offerings). */
   instanceTypes(pool: NodePool, nodeClass: NodeClass): Promise<readonly InstanceType[]>;
 
-  /** Launches the one instance that the claim may have. The same claim UID never gets two (invariant 1). */
+  /** Launches the one instance that the claim may have. The same claim UID never gets two (invariants/one-instance). */
   launch(request: LaunchRequest): Promise<Result<LaunchedInstance, LaunchRefusal>>;
 
   /** The instance of a provider id; undefined once it is terminated or unknown. */
@@ -29,16 +31,19 @@ export interface CloudProvider {
   /** Every instance of this cluster that is not terminated. */
   list(): Promise<readonly CloudInstance[]>;
 
-  /** Begins termination; `gone` when the instance no longer exists. */
-  terminate(providerId: string): Promise<'terminating' | 'gone'>;
+  /**
+   * Begins termination; `gone` when the instance no longer exists. `launchedAt` is when its claim says that it was launched, milliseconds of the
+   * epoch: a cloud that lags behind itself may not know it yet.
+   */
+  terminate(providerId: string, launchedAt?: number): Promise<'terminating' | 'gone'>;
 
   /** Restarts the machine under a node that stays the same instance; `gone` when it no longer exists. */
   rebootInstance?(providerId: string): Promise<'rebooting' | 'gone'>;
 
-  /** Node conditions by which this provider's machines say that they are broken; absent where none do (section 4.16). */
+  /** Node conditions by which this provider's machines say that they are broken; absent where none do (repair/policies). */
   readonly repairPolicies?: readonly RepairPolicy[];
 
-  /** Completes the tags that need the node's and claim's names (section 3.3). */
+  /** Completes the tags that need the node's and claim's names (launch/tags-after-registration); those that are there stay as they are. */
   tag(providerId: string, tags: Readonly<Record<string, string>>): Promise<void>;
 
   /** Resolves a node class against the cloud: its new status with conditions. Never throws for bad input. */
@@ -47,7 +52,7 @@ export interface CloudProvider {
   /** Removes what the cloud holds for a node class that is being deleted (instance profiles, launch templates). */
   cleanUpNodeClass(nodeClass: NodeClass): Promise<void>;
 
-  /** The provider's own reasons why a launched claim no longer matches its node class (section 4.6). */
+  /** The provider's own reasons why a launched claim no longer matches its node class (drift/node-class). */
   drift(claim: NodeClaim, pool: NodePool, nodeClass: NodeClass): Promise<string | undefined>;
 
   /** Remembers that offerings are out of capacity; the caller keeps the durable timer. */
@@ -55,11 +60,11 @@ export interface CloudProvider {
 
   /**
    * Takes in what a registered node really has, in bytes: later estimates for its type and image shrink to it
-   * (section 3.6, scenario 70). Any number of times, in any order.
+   * (instance-types/known-memory). Any number of times, in any order.
    */
   learnMemory?(observed: { readonly instanceType: string; readonly imageId: string; readonly memory: number }): void;
 
-  /** Reads catalogue and prices again where they are kept (the schedule of section 5.2). */
+  /** Reads catalogue and prices again where they are kept (instance-types/catalogue-age). */
   refresh?(): Promise<void>;
 
   /** Removes what earlier launches left in the cloud and nothing uses any more. */
@@ -68,8 +73,35 @@ export interface CloudProvider {
   /** Size of the largest user data rendered lately, in bytes before encoding, by the node class's name. */
   readonly userDataBytes?: ReadonlyMap<string, number>;
 
+  /** Where on-demand prices come from and when the cloud had them, milliseconds of the epoch; undefined before they were read. */
+  readonly priceList?: { readonly source: string; readonly at: number } | undefined;
+
+  /** What there is to see of the account; absent where the provider has none. */
+  readonly account?: CloudAccount;
+
   /** Interruption notices; absent where the provider has none or no queue is configured. */
   readonly interruptions?: InterruptionSource;
+}
+
+/** A look into the account that a provider works in, for people who set it up. Nothing is changed by it. */
+export interface CloudAccount {
+  /** Where it is, for a person, such as `region us-west-2`. */
+  readonly place: string;
+  /** The cloud's clock, milliseconds of the epoch; undefined where its answer names no time. */
+  time(): Promise<number | undefined>;
+  /** Resolves where the cloud takes the credentials, whatever they allow. Throws what it says otherwise. */
+  authenticate(): Promise<void>;
+  /** Every reading call that the provider makes, tried out: by permission, what refused it; undefined for those that are allowed. */
+  permissions(): Promise<ReadonlyMap<string, DomainError | undefined>>;
+  /** Tries a launch from a resolved node class out, as `resolveNodeClass` does. */
+  tryOut(nodeClass: NodeClass): Promise<ConditionChange>;
+  /** The interruption queue; undefined where none is configured. */
+  readonly queue?: { readonly name: string; look(): Promise<QueueLook> };
+}
+
+export interface QueueLook {
+  /** Messages that nobody has received yet, about; undefined where nobody let the provider read the queue's attributes. */
+  readonly waiting: number | undefined;
 }
 
 /** A node condition that means that the machine is broken, and how long that is borne. */
@@ -109,7 +141,7 @@ export interface LaunchRequest {
   readonly clientToken: string;
   /** True only when nothing can have been launched for the claim before; spares looking for it. */
   readonly firstAttempt?: boolean;
-  /** What the NodeOverlays make of the provider's instance types for the pool; absent where there are none (section 1.3). */
+  /** What the NodeOverlays make of the provider's instance types for the pool; absent where there are none (node-overlays/at-launch). */
   readonly overlaid?: (types: readonly InstanceType[]) => readonly InstanceType[];
 }
 
@@ -120,14 +152,23 @@ export interface LaunchedInstance {
   readonly zone: string;
   readonly capacityType: string;
   readonly imageId?: string;
-  /** Labels that this instance's node will have (section 3.1, Launch). */
+  /** Labels that this instance's node will have (launch/labels). */
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly capacity: Resources;
   readonly allocatable: Resources;
   readonly pricePerHour?: number;
-  /** Offerings that refused although the launch succeeded (scenario 59). */
+  /** Offerings that refused although the launch succeeded (launch/unavailable-offerings). */
   readonly unavailable: readonly UnavailableOffering[];
+  /** What the owner of the claim should know all the same. */
+  readonly events?: readonly LaunchEvent[];
+}
+
+/** An event to publish on the claim. */
+export interface LaunchEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
 }
 
 export interface LaunchRefusal {
@@ -135,6 +176,7 @@ export interface LaunchRefusal {
   /** For the condition and the event. */
   readonly message: string;
   readonly unavailable: readonly UnavailableOffering[];
+  readonly events?: readonly LaunchEvent[];
 }
 
 export interface UnavailableOffering {

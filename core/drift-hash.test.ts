@@ -13,6 +13,7 @@ const taints = [
   { key: 'b', value: 'x', effect: 'NoSchedule' },
 ];
 
+// Rule `node-pools/template-hash`.
 describe('nodePoolHash', () => {
   test.each<[string, Patch]>([
     ['labels', { 'spec.template.metadata.labels': { team: 'red' } }],
@@ -59,6 +60,7 @@ function classHash(patch: Patch, caBundle?: string): string {
   return ec2NodeClassHash(parsed, { amiFamily: resolvedAmiFamily(parsed), caBundle });
 }
 
+// Rule `node-classes/hash`.
 describe('ec2NodeClassHash', () => {
   test.each<[string, Patch]>([
     ['role', { 'spec.role': 'other' }],
@@ -80,7 +82,7 @@ describe('ec2NodeClassHash', () => {
     ['capacityReservationSelectorTerms', { 'spec.capacityReservationSelectorTerms': [{ id: 'cr-1' }] }],
     ['the version of the alias', { 'spec.amiSelectorTerms': [{ alias: 'al2023@v20240625' }] }],
     ['ipPrefixCount', { 'spec.ipPrefixCount': 2 }],
-    ['amiFamily naming what the alias implies (scenario 11)', { 'spec.amiFamily': 'AL2023' }],
+    ['amiFamily naming what the alias implies (node-classes/family-in-effect)', { 'spec.amiFamily': 'AL2023' }],
     ['no tags', { 'spec.tags': {} }],
     ['defaults written out', { 'spec.metadataOptions': { httpTokens: 'required' } }],
   ])('does not change with %s', (_what, patch) => {
@@ -106,6 +108,7 @@ describe('ec2NodeClassHash', () => {
   });
 });
 
+// Rule `drift/hashes`.
 describe('hashDrifted', () => {
   const current = { hash: 'b', version: 'v2' };
 
@@ -124,6 +127,7 @@ describe('hashDrifted', () => {
   });
 });
 
+// Rule `node-pools/hash-version`.
 describe('migratedStamp', () => {
   const current = { hash: 'b', version: 'stowage-v1' };
 

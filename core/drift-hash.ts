@@ -6,7 +6,7 @@ import { canonicalJson, hashText } from './hash.js';
 /**
  * The version that stands beside each hash. It differs from Karpenter's own (`v3`, `v6`) because the algorithm does:
  * on adoption, and on going back, the foreign version makes the hash be rewritten instead of compared, so that no
- * node drifts for it (sections 1.1 and 1.4).
+ * node drifts for it (node-pools/hash-version).
  */
 export const nodePoolHashVersion = 'stowage-v1';
 export const ec2NodeClassHashVersion = 'stowage-v1';
@@ -35,7 +35,7 @@ function milliseconds(duration: string | undefined): number | string | undefined
 }
 
 /**
- * The hash of what a NodePool's nodes are made from, for annotation `karpenter.sh/nodepool-hash` (section 1.1): the
+ * The hash of what a NodePool's nodes are made from, for annotation `karpenter.sh/nodepool-hash` (node-pools/template-hash): the
  * whole template but its requirements. Lists are sets, empty values count as absent.
  */
 export function nodePoolHash(template: NodePoolTemplate): string {
@@ -53,15 +53,15 @@ export function nodePoolHash(template: NodePoolTemplate): string {
 }
 
 export interface NodeClassHashInputs {
-  /** The image family in effect: naming the alias's own family changes nothing (scenario 11). */
+  /** The image family in effect: naming the alias's own family changes nothing (node-classes/family-in-effect). */
   readonly amiFamily: AmiFamily;
   /** The cluster's CA bundle, which user data carries. */
   readonly caBundle?: string | undefined;
 }
 
 /**
- * The hash of what an EC2NodeClass makes nodes from, for annotation `karpenter.k8s.aws/ec2nodeclass-hash` (section
- * 1.4): the spec but for what is found by selectors, which drifts by its own rules, and `ipPrefixCount`.
+ * The hash of what an EC2NodeClass makes nodes from, for annotation `karpenter.k8s.aws/ec2nodeclass-hash` (node-classes/hash):
+ * the spec but for what is found by selectors, which drifts by its own rules, and `ipPrefixCount`.
  */
 export function ec2NodeClassHash(spec: EC2NodeClassSpec, inputs: NodeClassHashInputs): string {
   const { kubelet, blockDeviceMappings } = spec;
@@ -90,14 +90,14 @@ export interface HashStamp {
   readonly version: string | undefined;
 }
 
-/** Whether a claim drifted from its pool or node class: both hashes are there, of one version, and differ (section 4.6). */
+/** Whether a claim drifted from its pool or node class: both hashes are there, of one version, and differ (drift/hashes). */
 export function hashDrifted(claim: HashStamp, current: HashStamp): boolean {
   if (claim.hash === undefined || current.hash === undefined) return false;
   return claim.version !== undefined && claim.version === current.version && claim.hash !== current.hash;
 }
 
 /**
- * What a claim's hash annotations must become when `current` is of another version (section 1.1): the version always,
+ * What a claim's hash annotations must become when `current` is of another version (node-pools/hash-version): the version always,
  * the hash unless the claim already carries a Drifted condition; undefined when the versions agree.
  */
 export function migratedStamp(claim: HashStamp, current: HashStamp, drifted: boolean): HashStamp | undefined {

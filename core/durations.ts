@@ -1,3 +1,4 @@
+import { lookUp } from './own.js';
 /** A Go duration that does not parse. */
 export class DurationError extends Error {
   override readonly name = 'DurationError';
@@ -33,7 +34,7 @@ const longest = 9_223_372_036_854;
 export function parseDuration(duration: string, field = 'duration'): number {
   if (!whole.test(duration)) throw new DurationError(duration, field);
   let total = 0;
-  for (const [, amount, unit] of duration.matchAll(parts)) total += Number(amount) * units[unit!]!;
+  for (const [, amount, unit] of duration.matchAll(parts)) total += Number(amount) * lookUp(units, unit!)!;
   return Math.min(total, longest);
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { defaultFeatureGates, parseFeatureGates } from './feature-gates.js';
 
+// Rule `settings/feature-gates`.
 describe('parseFeatureGates', () => {
   test('keeps the defaults of what is not named', () => {
     expect(parseFeatureGates('').gates).toEqual(defaultFeatureGates);

@@ -1,4 +1,5 @@
-/** Karpenter's feature gates with their defaults (section 5.1, FEATURE_GATES). */
+import { hasOwn } from './own.js';
+/** Karpenter's feature gates with their defaults (settings/feature-gates). */
 export const defaultFeatureGates = {
   NodeRepair: false,
   ReservedCapacity: true,
@@ -27,7 +28,7 @@ export function parseFeatureGates(text: string): {
     if (pair === '') continue;
     const [, name, value] = /^(\w+)=(true|false)$/i.exec(pair) ?? [];
     if (name === undefined) broken.push(pair);
-    else if (name in gates) gates[name as FeatureGate] = value?.toLowerCase() === 'true';
+    else if (hasOwn(gates, name)) gates[name as FeatureGate] = value?.toLowerCase() === 'true';
     else unknown.push(name);
   }
   return { gates, unknown, broken };

@@ -1,4 +1,5 @@
 import { hashText } from './hash.js';
+import { lookUp } from './own.js';
 
 /**
  * Workflow ids. An id is the idempotency key of what it names, so it holds no time and nothing random; each is
@@ -8,6 +9,8 @@ export const workflowIds = {
   provision: (cluster: string) => `${cluster}/provision`,
   disrupt: (cluster: string) => `${cluster}/disrupt`,
   launch: (cluster: string, nodeClaimUid: string) => `${cluster}/launch/${nodeClaimUid}`,
+  /** `part` numbers the pieces of one plan. */
+  launchBatch: (cluster: string, planId: string, part: number) => `${cluster}/launch-batch/${planId}/${part}`,
   terminate: (cluster: string, nodeClaimUid: string) => `${cluster}/terminate/${nodeClaimUid}`,
   expire: (cluster: string, nodeClaimUid: string) => `${cluster}/expire/${nodeClaimUid}`,
   replicas: (cluster: string, nodePoolUid: string) => `${cluster}/replicas/${nodePoolUid}`,
@@ -27,12 +30,16 @@ export const workflowIds = {
   sweepCloud: (cluster: string) => `${cluster}/sweep-cloud`,
 } as const;
 
+/** The Schedule that says which Kubernetes cluster the name stands for. */
+export const identityScheduleId = (cluster: string): string => `${cluster}/identity`;
+
 export type WorkflowKind = keyof typeof workflowIds;
 
 const segments: Readonly<Record<string, WorkflowKind>> = {
   provision: 'provision',
   disrupt: 'disrupt',
   launch: 'launch',
+  'launch-batch': 'launchBatch',
   terminate: 'terminate',
   expire: 'expire',
   replicas: 'replicas',
@@ -55,7 +62,7 @@ export function parseWorkflowId(
   id: string,
 ): { readonly cluster: string; readonly kind: WorkflowKind; readonly subject: readonly string[] } | undefined {
   const [cluster, segment, ...subject] = id.split('/');
-  const kind = segments[segment ?? ''];
+  const kind = lookUp(segments, segment ?? '');
   return cluster === undefined || kind === undefined ? undefined : { cluster, kind, subject };
 }
 

@@ -10,7 +10,7 @@ export interface Offering {
   readonly available: boolean;
   /** Why an unavailable offering is so, in a person's words ("out of capacity"). */
   readonly unavailableReason?: string;
-  /** Set where only a price is missing: a NodeOverlay can give one (section 1.3). */
+  /** Set where only a price is missing: a NodeOverlay can give one (node-overlays/price-for-the-unpriced). */
   readonly unpriced?: boolean;
   /** When an unavailable offering will be tried again, in milliseconds of the epoch. */
   readonly unavailableUntil?: number;

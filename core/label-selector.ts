@@ -1,4 +1,5 @@
 import type { LabelSelector } from '../api/kubernetes.js';
+import { lookUp } from './own.js';
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
@@ -7,11 +8,11 @@ export function selects(selector: LabelSelector | undefined, labels: Labels): bo
   if (selector === undefined) return false;
   const { matchLabels, matchExpressions } = selector;
   if (matchLabels !== undefined) {
-    for (const key in matchLabels) if (labels?.[key] !== matchLabels[key]) return false;
+    for (const key in matchLabels) if (lookUp(labels, key) !== lookUp(matchLabels, key)) return false;
   }
   if (matchExpressions === undefined) return true;
   return matchExpressions.every(({ key, operator, values }) => {
-    const value = labels?.[key];
+    const value = lookUp(labels, key);
     switch (operator) {
       case 'In':
         return value !== undefined && (values ?? []).includes(value);

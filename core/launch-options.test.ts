@@ -28,6 +28,7 @@ test.each([
   expect(admits(requirement, value)).toBe(expected);
 });
 
+// Rule `requirements/shared-keys`.
 describe('intersects', () => {
   test('one value must satisfy every requirement of its key', () => {
     const wanted = [need('zone', 'In', 'a', 'b'), need('zone', 'NotIn', 'b')];
@@ -51,10 +52,12 @@ const type = (name: string, cpu: number, ...offers: [string, number, boolean][])
   overhead: { cpu: 100, memory: 50 },
 });
 
+// Rule `scheduling/allocatable`.
 test('allocatable is capacity less overhead, memory less huge pages', () => {
   expect(allocatableOf(type('a', 2000))).toEqual({ cpu: 1900, memory: 850, 'hugepages-2Mi': 100 });
 });
 
+// Rule `launch/options`.
 test('options are cheapest first, fitting, available and allowed', () => {
   const types = [
     type('b', 2000, ['x', 2, true], ['y', 1, true]),

@@ -1,6 +1,7 @@
 import type { NodeSelectorRequirement } from '../api/kubernetes.js';
 import type { InstanceType, Offering } from './instance-type.js';
 import type { Resources } from './resources.js';
+import { lookUp } from './own.js';
 
 /** Something that a claim may be launched as: a type with one of its offerings. */
 export interface LaunchOption {
@@ -35,7 +36,7 @@ function withinBound(operator: 'Gt' | 'Lt' | 'Gte' | 'Lte', value: string, bound
 
 /**
  * Whether a node with labels as `offered` can satisfy `wanted`: for each key that both name some value satisfies all
- * (section 2.2; keys that only one side names pass). `offered` holds `In` and `DoesNotExist` entries.
+ * (requirements/shared-keys; keys that only one side names pass). `offered` holds `In` and `DoesNotExist` entries.
  */
 export function intersects(
   wanted: readonly NodeSelectorRequirement[],
@@ -49,11 +50,11 @@ export function intersects(
   });
 }
 
-/** What pods can use of a node of this type: capacity − overhead, memory less huge pages (section 2.5). */
+/** What pods can use of a node of this type: capacity − overhead, memory less huge pages (scheduling/allocatable). */
 export function allocatableOf(type: InstanceType): Resources {
   const allocatable: Record<string, number> = {};
   for (const [name, amount] of Object.entries(type.capacity)) {
-    allocatable[name] = Math.max(0, amount - (type.overhead[name] ?? 0));
+    allocatable[name] = Math.max(0, amount - (lookUp(type.overhead, name) ?? 0));
   }
   for (const [name, amount] of Object.entries(type.capacity)) {
     if (name.startsWith('hugepages-') && allocatable.memory !== undefined) {
@@ -65,12 +66,12 @@ export function allocatableOf(type: InstanceType): Resources {
 
 /** Whether every request is met; a resource that is not there is 0. */
 export function fits(requests: Resources, available: Resources): boolean {
-  return Object.entries(requests).every(([name, amount]) => amount <= (available[name] ?? 0));
+  return Object.entries(requests).every(([name, amount]) => amount <= (lookUp(available, name) ?? 0));
 }
 
 /**
  * Every available offering that a claim with these requirements and requests may be launched as, cheapest first;
- * equal prices are ordered by type name, then by their place in the catalogue (section 3.2, filter 1).
+ * equal prices are ordered by type name, then by their place in the catalogue (launch/options).
  */
 export function launchOptions(
   types: readonly InstanceType[],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { shortfalls } from './node-shape.js';
 
-describe('shortfalls (section 3.1, consistency check)', () => {
+describe('shortfalls (registration/consistency)', () => {
   test.each<[string, string, string, boolean]>([
     ['as promised', '4', '4', false],
     ['a tenth less', '4', '3600m', false],

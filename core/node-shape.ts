@@ -1,6 +1,7 @@
 import { parseResources } from './resources.js';
+import { lookUp } from './own.js';
 
-/** A node that has less than this share of what its instance type promised is not what was bought (section 3.1). */
+/** A node that has less than this share of what its instance type promised is not what was bought (registration/consistency). */
 const leastShare = 0.9;
 
 /** A resource of which a node has less than it should. Amounts are in the units of core/resources.ts. */
@@ -11,7 +12,7 @@ export interface Shortfall {
 }
 
 /**
- * What of the requested resources a node's capacity falls short of (section 3.1, consistency check). Resources that
+ * What of the requested resources a node's capacity falls short of (registration/consistency). Resources that
  * nobody asked for and those that the type was not known to have are left out.
  */
 export function shortfalls(
@@ -23,6 +24,6 @@ export function shortfalls(
   const there = parseResources(found);
   return Object.entries(parseResources(requested))
     .filter(([, amount]) => amount > 0)
-    .map(([resource]) => ({ resource, expected: promised[resource] ?? 0, found: there[resource] ?? 0 }))
+    .map(([resource]) => ({ resource, expected: lookUp(promised, resource) ?? 0, found: lookUp(there, resource) ?? 0 }))
     .filter((each) => each.expected > 0 && each.found < each.expected * leastShare);
 }

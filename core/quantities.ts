@@ -1,3 +1,4 @@
+import { lookUp } from './own.js';
 /** A Kubernetes quantity that does not parse. */
 export class QuantityError extends Error {
   override readonly name = 'QuantityError';
@@ -41,7 +42,7 @@ export function parseQuantity(quantity: string | number, field = 'quantity'): nu
   }
   const match = form.exec(quantity);
   if (match === null) throw new QuantityError(quantity, field);
-  const scale = match[2] === undefined ? suffixes[match[3] ?? '']! : 10 ** Number(match[2]);
+  const scale = match[2] === undefined ? lookUp(suffixes, match[3] ?? '')! : 10 ** Number(match[2]);
   return Number(match[1]) * scale;
 }
 

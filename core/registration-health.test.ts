@@ -10,7 +10,7 @@ function ringOf(...outcomes: readonly boolean[]): string | undefined {
   );
 }
 
-describe('NodeRegistrationHealthy (section 1.1, scenario 72)', () => {
+describe('NodeRegistrationHealthy (node-pools/registration-health)', () => {
   test.each<[string, readonly boolean[], string]>([
     ['nothing happened', [], 'Unknown'],
     ['one node registered', [true], 'True'],

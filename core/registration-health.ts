@@ -1,6 +1,6 @@
 import type { ConditionChange } from './conditions.js';
 
-/** Karpenter's ring holds this many outcomes, and half of them failed means unhealthy (section 1.1). */
+/** Karpenter's ring holds this many outcomes, and half of them failed means unhealthy (node-pools/registration-health). */
 const slots = 4;
 const tooManyFailures = 2;
 const longestMessage = 300;
@@ -47,7 +47,7 @@ export function withRegistration(
   return JSON.stringify(ring);
 }
 
-/** NodeRegistrationHealthy of a NodePool (section 1.1, scenario 72): two failures of the last four make it False. */
+/** NodeRegistrationHealthy of a NodePool (node-pools/registration-health): two failures of the last four make it False. */
 export function registrationHealth(text: string | undefined, subject: RegistrationSubject): ConditionChange {
   const type = 'NodeRegistrationHealthy';
   const outcomes = outcomesOf(text, nameOf(subject));

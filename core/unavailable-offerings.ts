@@ -1,5 +1,5 @@
 import { compareText } from './compare-text.js';
-/** How long an offering that was out of capacity is left alone, in milliseconds (section 3.3). */
+/** How long an offering that was out of capacity is left alone, in milliseconds (launch/unavailable-offerings). */
 export const unavailableMs = 180_000;
 
 /** An offering that refused; `*` stands for any type or zone. */

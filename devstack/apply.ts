@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { tool, type StackContext } from './components.js';
 import { asAdmin, kubernetesPaths } from './kubernetes.js';
 import { repositoryRoot } from './paths.js';
+import { messageOf } from '../core/error-message.js';
 
 /** Runs a program with `input`, and resolves to its output or rejects with what it wrote on stderr. */
 function run(command: string, args: readonly string[], input?: string): Promise<string> {
@@ -37,9 +38,7 @@ export async function applyManifests(context: StackContext, progress: (line: str
   try {
     manifests = await run(process.execPath, [join(root, 'bin/stowage'), 'crds']);
   } catch (error) {
-    progress(
-      `no CRDs were applied: \`stowage crds\` failed: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    progress(`no CRDs were applied: \`stowage crds\` failed: ${messageOf(error)}`);
     return;
   }
   await run(tool(context, 'kubectl'), [...kubectl, '--filename=-'], manifests);

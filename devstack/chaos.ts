@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import Table from 'cli-table3';
 import { CloudProxyControl, type Fault, type SettingsPatch } from './cloud-proxy/control.js';
 import type { CapacityKind } from './cloud-proxy/pools.js';
+import { addStrangers } from './strangers.js';
 import type { StackState } from './stack-state.js';
 
 interface Located {
@@ -31,6 +32,7 @@ function fault(name: string, action: string, options: Record<string, string | un
   };
 }
 
+type StateOf = (options: Located) => StackState | undefined;
 type Adder = (name: string) => Command;
 
 function addFaultCommands(add: Adder, on: (options: Located) => CloudProxyControl): void {
@@ -114,6 +116,56 @@ function addSettingCommands(add: Adder, on: (options: Located) => CloudProxyCont
     });
 }
 
+function addAccountCommands(add: Adder, on: (options: Located) => CloudProxyControl, stateOf: StateOf): void {
+  add('protect')
+    .argument('<instance-id>')
+    .description('let termination protection keep an instance')
+    .option('--stop', 'stop protection instead')
+    .action(async (id: string, options: Located & { stop?: boolean }) => {
+      const control = on(options);
+      const { protectedInstances } = await control.settings();
+      const kind = options.stop === true ? 'stop' : 'termination';
+      await control.configure({ protectedInstances: { ...protectedInstances, [id]: kind } });
+      print(`${id} is under ${kind} protection`);
+    });
+  add('slow')
+    .description('let every answer take its time')
+    .option('--from <seconds>', 'at least; 0 with --to 0 ends it', '3')
+    .option('--to <seconds>', 'at most', '7')
+    .action(async (options: Located & { from: string; to: string }) => {
+      const [from, to] = [number(options.from) * 1000, number(options.to) * 1000];
+      await on(options).configure({ latencyMs: to > 0 ? { from, to } : null });
+      print(to > 0 ? `answers take ${options.from} to ${options.to} s` : 'answers take no time of their own');
+    });
+  add('no-prices')
+    .description('take the Pricing API away, as in an isolated VPC')
+    .action(async (options: Located) => {
+      await on(options).configure({ pricing: false });
+      print('the Pricing API cannot be reached');
+    });
+  add('terminations')
+    .argument('<seconds>')
+    .description('how long instances take to end')
+    .action(async (seconds: string, options: Located) => {
+      await on(options).configure({ shuttingDownMs: number(seconds) * 1000 });
+      print(`instances take ${seconds} s to end`);
+    });
+  add('strangers')
+    .description(
+      'fill the account with what is not Stowage’s: a managed node group of the cluster, and another cluster',
+    )
+    .action(async (options: Located) => {
+      const { cluster, region, endpoints } = stateOf(options)!;
+      const cloud = { cluster, region, endpoint: endpoints.awsEndpoint! };
+      print(JSON.stringify(await addStrangers(cloud, Date.now().toString(36)), null, 2));
+    });
+  add('permissions')
+    .description('show what IAM allowed, by principal and action, and what it denied')
+    .action(async (options: Located) => {
+      print(JSON.stringify(await on(options).permissions(), null, 2));
+    });
+}
+
 function addInstanceCommands(add: Adder, on: (options: Located) => CloudProxyControl): void {
   add('instances')
     .description('list the cloud’s instances')
@@ -149,11 +201,7 @@ function addInstanceCommands(add: Adder, on: (options: Located) => CloudProxyCon
 }
 
 /** `stack chaos ...`: the control API for people. */
-export function addChaosCommands(
-  program: Command,
-  located: (command: Command) => Command,
-  stateOf: (options: Located) => StackState | undefined,
-): void {
+export function addChaosCommands(program: Command, located: (command: Command) => Command, stateOf: StateOf): void {
   const chaos = program.command('chaos').description('make the local cloud misbehave');
   const on = (options: Located): CloudProxyControl => {
     const endpoint = stateOf(options)?.endpoints.awsEndpoint;
@@ -165,6 +213,7 @@ export function addChaosCommands(
   addFaultCommands(add, on);
   addCapacityCommands(add, on);
   addInstanceCommands(add, on);
+  addAccountCommands(add, on, stateOf);
   addSettingCommands(add, on);
   add('list')
     .description('show the armed faults and capacity rules')

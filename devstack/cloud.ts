@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { tool, type Component, type StackContext } from './components.js';
 import { machineImages } from './cloud-proxy/images.js';
 import { answers } from './http.js';
+import { nodeRole } from './node-class.js';
+import { repositoryRoot } from './paths.js';
 import { programPath } from './programs.js';
 export { seedCloud } from './seed.js';
 
@@ -53,6 +55,8 @@ async function proxy(context: StackContext): Promise<Component> {
       `--cluster-endpoint=https://127.0.0.1:${ports.apiserver}`,
       `--cluster-certificate=${join(folder, 'data/certificates/apiserver.crt')}`,
       `--answers=${tool(context, 'motoAnswers')}`,
+      `--policy=${join(repositoryRoot(), 'deploy/iam-policy.json')}`,
+      `--node-role=${nodeRole(cluster)}`,
     ],
     ready: () => answers(`${url}/_stowage/health`),
     graceMs: 3000,

@@ -44,6 +44,8 @@ export interface StackContext {
   region: string;
   ports: Ports;
   tools: Partial<Toolchain>;
+  /** Pods run in containers, and get tokens of their ServiceAccounts; what is installed in the cluster brings its own manifests. */
+  containers?: boolean;
 }
 
 /** One process of the stack. */

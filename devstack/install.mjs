@@ -1,7 +1,7 @@
 // Installs the parts of the local stack once into the user's cache folder, from Go, PyPI and Maven packages.
 // Plain JavaScript on Node's built-ins alone: it runs on a fresh clone before `npm ci`.
 //
-//   node devstack/install.mjs [--tests] [--json] [kubernetes|temporal|moto|temporal-test-server ...]
+//   node devstack/install.mjs [--tests] [--json] [kubernetes|temporal|moto|temporal-test-server|kubelet|helm|node-image ...]
 //
 // Progress goes to stderr; with --json the paths go to stdout. Each component is built beside its final folder
 // and renamed into place, so a half-finished install is never taken for whole.
@@ -23,6 +23,7 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { containerParts } from './container-parts.mjs';
 import { archiveClasses, testServerScript } from './temporal/test-server.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -90,6 +91,12 @@ const requirements = {
     what: 'Maven',
     find: () => versionOf('mvn', ['--version'], /Apache Maven (\d+(?:\.\d+)+)/),
     get: 'your system’s packages (on Debian and Ubuntu: apt install maven)',
+  },
+  debootstrap: {
+    wanted: '1',
+    what: 'debootstrap',
+    find: () => versionOf('debootstrap', ['--version'], /debootstrap (\d+(?:\.\d+)+)/),
+    get: 'your system’s packages (on Debian and Ubuntu: apt install debootstrap)',
   },
 };
 
@@ -160,6 +167,14 @@ const goHint =
   'If a download failed, check the network (and GOPROXY, if you set it) and run the same command again: finished parts are kept.';
 const goEnv = { CGO_ENABLED: '0', GOTOOLCHAIN: 'local', GOWORK: 'off', GOFLAGS: '' };
 
+/** kubectl refuses a version string that nobody stamped. */
+function kubernetesFlags() {
+  const [major, minor] = kubernetesVersion.slice(1).split('.');
+  const stamps = { gitVersion: kubernetesVersion, gitMajor: major, gitMinor: minor };
+  const flags = Object.entries(stamps).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`);
+  return `-s -w ${flags.join(' ')}`;
+}
+
 const components = {
   kubernetes: {
     needs: ['go'],
@@ -168,11 +183,7 @@ const components = {
     async install(folder, { step }) {
       const cwd = join(here, 'kubernetes');
       const options = { cwd, env: goEnv, hint: goHint };
-      const [major, minor] = kubernetesVersion.slice(1).split('.');
-      // kubectl refuses a version string that nobody stamped.
-      const stamps = { gitVersion: kubernetesVersion, gitMajor: major, gitMinor: minor };
-      const flags = Object.entries(stamps).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`);
-      const ldflags = `-s -w ${flags.join(' ')}`;
+      const ldflags = kubernetesFlags();
       const bin = `${join(folder, 'bin')}/`;
       mkdirSync(bin, { recursive: true });
       const groups = [
@@ -285,6 +296,14 @@ const components = {
     },
     paths: (folder) => ({ temporalTestServer: join(folder, 'temporal-test-server') }),
   },
+
+  ...containerParts({
+    run,
+    stamp,
+    platform,
+    go: { env: goEnv, hint: goHint },
+    kubernetes: { version: kubernetesVersion, ldflags: kubernetesFlags(), module: join(here, 'kubernetes') },
+  }),
 };
 
 const stackComponents = ['kubernetes', 'temporal', 'moto'];

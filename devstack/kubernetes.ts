@@ -111,7 +111,9 @@ function apiserver(context: StackContext): Component {
       `--service-account-signing-key-file=${join(paths.data, 'service-account.key')}`,
       `--service-account-key-file=${join(paths.data, 'service-account.pub')}`,
       // Pods would need a token volume that no kubelet mounts.
-      '--disable-admission-plugins=ServiceAccount',
+      ...(context.containers === true
+        ? ['--kubelet-preferred-address-types=InternalIP']
+        : ['--disable-admission-plugins=ServiceAccount']),
       '--service-cluster-ip-range=10.100.0.0/16',
       '--allow-privileged=true',
       '--profiling=false',
@@ -148,7 +150,7 @@ function scheduler(context: StackContext): Component {
 
 function controllerManager(context: StackContext): Component {
   const port = context.ports.controllerManager;
-  const { adminKubeconfig, certificates, data } = kubernetesPaths(context);
+  const { adminKubeconfig, certificate, certificates, data } = kubernetesPaths(context);
   const cloud = [
     'cloud-node-lifecycle-controller',
     'node-route-controller',
@@ -171,6 +173,8 @@ function controllerManager(context: StackContext): Component {
       '--kube-api-qps=500',
       '--kube-api-burst=1000',
       '--concurrent-replicaset-syncs=20',
+      // What pods trust the API server by.
+      ...(context.containers === true ? [`--root-ca-file=${certificate}`] : []),
     ],
     ready: () => answers(`https://127.0.0.1:${port}/healthz`, { ca: false }),
     graceMs: 3000,

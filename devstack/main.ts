@@ -7,6 +7,7 @@ import { stackFolder } from './paths.js';
 import { isRunning, tailOf } from './processes.js';
 import { environmentOf, startStack, stopStack } from './stack.js';
 import { readState, type StackState } from './stack-state.js';
+import { messageOf } from '../core/error-message.js';
 
 interface Located {
   name: string;
@@ -117,6 +118,6 @@ addChaosCommands(program, located, (options: Located) => readState(folderOf(opti
 try {
   await program.parseAsync();
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${messageOf(error)}\n`);
   process.exitCode = 1;
 }

@@ -33,6 +33,8 @@ export interface StackState {
   folder: string;
   cluster: string;
   region: string;
+  /** As StackContext says. */
+  containers?: boolean;
   ports: Ports;
   parts: StackPart[];
   components: StartedComponent[];

@@ -40,6 +40,8 @@ export interface StackOptions {
   cluster?: string;
   /** Default `us-west-2`. */
   region?: string;
+  /** Whether pods will run in containers, of kubelets that somebody else starts. Nothing is applied to the cluster then. */
+  containers?: boolean;
   /** Hears one line per step. */
   progress?: (line: string) => void;
 }
@@ -83,8 +85,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
         ? await resumedState(previous, alive, options)
         : await freshState(name, folder, options);
     const tools = await ensureToolchain(toolchainFor(state.parts));
-    const { cluster, region, ports } = state;
-    const context: StackContext = { name: state.name, folder, cluster, region, ports, tools };
+    const { cluster, region, ports, containers = false } = state;
+    const context: StackContext = { name: state.name, folder, cluster, region, ports, tools, containers };
     writeState(state);
     await bringUp(context, state, progress);
     return handle(context, state);
@@ -114,6 +116,7 @@ async function freshState(name: string, folder: string, options: StackOptions): 
     folder,
     cluster,
     region,
+    containers: options.containers ?? false,
     ports: await choosePorts(),
     parts: withDependencies(parts),
     components: [],
@@ -153,7 +156,7 @@ async function bringUp(context: StackContext, state: StackState, progress: (line
     for (const component of apiserverComponents(context)) await up(component);
     writeKubeconfigs(context);
     publish(context, state);
-    await applyManifests(context, progress);
+    if (context.containers !== true) await applyManifests(context, progress);
     if (has('controllers')) await Promise.all(controllerComponents(context).map(up));
   };
   const cloud = async (): Promise<void> => {
@@ -221,7 +224,7 @@ export function environmentOf(state: Pick<StackState, 'cluster' | 'region' | 'en
     ...(endpoints.awsEndpoint !== undefined && {
       AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
       AWS_ENDPOINT_URL: endpoints.awsEndpoint,
-      AWS_ACCESS_KEY_ID: 'local',
+      AWS_ACCESS_KEY_ID: 'stowage',
       AWS_SECRET_ACCESS_KEY: 'local',
       AWS_REGION: state.region,
     }),

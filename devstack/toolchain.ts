@@ -17,9 +17,16 @@ export interface Toolchain {
   /** A folder for answers that never change between runs of the same moto. */
   motoAnswers: string;
   temporalTestServer: string;
+  kubelet: string;
+  /** A static program that sleeps, for the pods' sandboxes. */
+  pause: string;
+  helm: string;
+  /** An archive for `docker import`: Debian with Node and npm. */
+  nodeImage: string;
 }
 
-export type ToolchainComponent = 'kubernetes' | 'temporal' | 'moto' | 'temporal-test-server';
+export type ToolchainComponent =
+  'kubernetes' | 'temporal' | 'moto' | 'temporal-test-server' | 'kubelet' | 'helm' | 'node-image';
 
 /**
  * Makes sure that the components are installed (`install.mjs`, which narrates on stderr) and returns their paths.

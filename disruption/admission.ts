@@ -3,9 +3,9 @@ import type { DisruptionReason } from '../api/stowage/disruption-policy.js';
 import type { PoolCount } from './budgets.js';
 import { limitOf } from './limits.js';
 import type { LimitsContext } from './limits.js';
-import type { Departure } from './limits/departures.js';
+import type { PastDisruption } from './limits/past-disruptions.js';
 
-/** A node that somebody asks leave for. */
+/** A node that somebody asks a disruption slot for. */
 export interface Applicant {
   readonly uid: string;
   readonly node: string;
@@ -16,11 +16,13 @@ export interface Application<A extends Applicant = Applicant> {
   readonly id: string;
   readonly reason: DisruptionReason;
   readonly candidates: readonly A[];
+  /** Whether they may go only all together: then all get leave, or none. */
+  readonly together?: boolean;
 }
 
 export interface AdmissionContext extends LimitsContext {
   readonly pools: ReadonlyMap<string, NodePool>;
-  /** What budgets are counted against (section 4.2); claimed nodes count as disrupting. */
+  /** What budgets are counted against (budgets/counted-nodes); claimed nodes count as disrupting. */
   readonly counts: ReadonlyMap<string, PoolCount>;
   /** Claims that are there and stay. */
   readonly present: ReadonlySet<string>;
@@ -59,29 +61,54 @@ export function admit<A extends Applicant>(
   applications: readonly Application<A>[],
   context: AdmissionContext,
 ): readonly Admission<A>[] {
-  const taken = new Map<string, number>();
-  const given = new Set<string>();
-  const departures = [...(context.departures ?? [])];
-  const running = { ...context, departures };
-  return applications.map(({ id, reason, candidates }) => {
-    const granted: A[] = [];
-    const refused: Refused[] = [];
-    const checks: number[] = [];
-    for (const candidate of candidates) {
-      const { uid, node, nodePool } = candidate;
-      const counted = context.disrupting.has(uid) || given.has(uid);
-      const why = whyRefused(candidate, reason, { counted, taken, checks, context: running });
-      if (why !== undefined) {
-        refused.push({ node, ...why });
-        continue;
-      }
-      granted.push(candidate);
-      given.add(uid);
-      departures.push({ nodePool, reason, at: context.now, nodes: 1 } satisfies Departure);
-      if (!counted) taken.set(nodePool, (taken.get(nodePool) ?? 0) + 1);
+  let account: Account = { taken: new Map(), given: new Set(), pastDisruptions: context.pastDisruptions ?? [] };
+  return applications.map((application) => {
+    const { admission, after } = judge(application, account, context);
+    const isPart = admission.granted.length > 0 && admission.refused.length > 0;
+    if (application.together !== true || !isPart) {
+      account = after;
+      return admission;
     }
-    return { id, granted, refused, ...(checks.length === 0 ? {} : { nextCheckAt: Math.min(...checks) }) };
+    const why = `it goes only together with others: ${admission.refused[0]!.node}: ${admission.refused[0]!.why}`;
+    const others = admission.granted.map(({ node }) => ({ node, why }));
+    return { ...admission, granted: [], refused: [...admission.refused, ...others] };
   });
+}
+
+/** What earlier applications took. */
+interface Account {
+  readonly taken: ReadonlyMap<string, number>;
+  readonly given: ReadonlySet<string>;
+  readonly pastDisruptions: readonly PastDisruption[];
+}
+
+function judge<A extends Applicant>(
+  { id, reason, candidates }: Application<A>,
+  before: Account,
+  context: AdmissionContext,
+): { readonly admission: Admission<A>; readonly after: Account } {
+  const taken = new Map(before.taken);
+  const given = new Set(before.given);
+  const pastDisruptions = [...before.pastDisruptions];
+  const running = { ...context, pastDisruptions };
+  const granted: A[] = [];
+  const refused: Refused[] = [];
+  const checks: number[] = [];
+  for (const candidate of candidates) {
+    const { uid, node, nodePool } = candidate;
+    const counted = context.disrupting.has(uid) || given.has(uid);
+    const why = whyRefused(candidate, reason, { counted, taken, checks, context: running });
+    if (why !== undefined) {
+      refused.push({ node, ...why });
+      continue;
+    }
+    granted.push(candidate);
+    given.add(uid);
+    pastDisruptions.push({ nodePool, reason, at: context.now, nodes: 1 } satisfies PastDisruption);
+    if (!counted) taken.set(nodePool, (taken.get(nodePool) ?? 0) + 1);
+  }
+  const admission = { id, granted, refused, ...(checks.length === 0 ? {} : { nextCheckAt: Math.min(...checks) }) };
+  return { admission, after: { taken, given, pastDisruptions } };
 }
 
 function whyRefused(

@@ -7,6 +7,7 @@ const nightly = { schedule: '0 2 * * *', duration: '2h' };
 const problems = (...budgets: object[]): readonly string[] =>
   budgetProblems(nodePool('default', { disruption: { budgets } }), now);
 
+// Rule `budgets/without-effect`.
 describe('budgets without effect', () => {
   test('a window beside a budget of none that is always open opens nothing', () => {
     expect(problems({ nodes: '0' }, { nodes: '10%', ...nightly })).toEqual([

@@ -4,7 +4,7 @@ import { formatPath } from '../api/schema/issues.js';
 import { readSchedule } from './limits/schedule.js';
 
 /**
- * Budgets of a NodePool that can have no effect, each as a sentence that names the field (section 4.2: of all budgets that
+ * Budgets of a NodePool that can have no effect, each as a sentence that names the field (budgets/without-effect: of all budgets that
  * are open the least holds). That is a schedule whose dates never come, and a budget beside another one that is always
  * open and lets fewer nodes go for the same reasons: what was meant to open a window opens none.
  */

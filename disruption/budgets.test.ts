@@ -8,6 +8,7 @@ const at = (hours: number): number => monday + hours * hour;
 const officeHours: Budget = { nodes: '0', schedule: '0 9 * * mon-fri', duration: '8h' };
 
 describe('allowance', () => {
+  // Rules `budgets/rounding`, `budgets/not-ready-nodes-count`.
   test.each([
     // 76: Given 10 nodes and budget 30%, then 3 empty nodes go; with one NotReady, then 2.
     ['30%', 10, 0, 3],
@@ -27,6 +28,7 @@ describe('allowance', () => {
     expect(allowance([], 'Empty', { total: 4, disrupting: 1 }, monday)).toEqual({ allowed: 3 });
   });
 
+  // Rule `budgets/allowed-now`.
   test('the tightest budget that names the reason rules', () => {
     const budgets: Budget[] = [
       { nodes: '50%' },
@@ -41,6 +43,7 @@ describe('allowance', () => {
   });
 
   // 78: Given a cron window closed, then the budget does not bind.
+  // Rule `budgets/schedule`.
   test.each([
     ['before it opens', at(8.99), 10, at(9)],
     ['as it opens', at(9), 0, at(17)],
@@ -60,6 +63,7 @@ describe('allowance', () => {
     expect(changesAt).toBeGreaterThan(at(60));
   });
 
+  // Rule `budgets/unreadable-schedule`.
   test('a schedule that does not parse allows nothing', () => {
     const broken: Budget = { nodes: '100%', schedule: 'when it suits', duration: '1h' };
 

@@ -2,10 +2,10 @@ import type { Budget } from '../api/karpenter/node-pool.js';
 import type { DisruptionReason } from '../api/stowage/disruption-policy.js';
 import { parseDuration } from '../core/durations.js';
 import { closingOf, openingAt, readSchedule } from './limits/schedule.js';
-import { nodesOf } from './limits/departures.js';
-import type { Bound } from './limits/departures.js';
+import { nodesOf } from './limits/past-disruptions.js';
+import type { Bound } from './limits/past-disruptions.js';
 
-/** What budgets are counted against: the managed, initialized nodes of one pool (section 4.2). */
+/** What budgets are counted against: the managed, initialized nodes of one pool (budgets/counted-nodes). */
 export interface PoolCount {
   readonly total: number;
   /** Of these: NotReady, deleting, or claimed by a running disruption. */
@@ -22,7 +22,7 @@ export interface Allowance {
 }
 
 /**
- * How many nodes of a pool may be disrupted now for `reason` (section 4.2): the least of the open budgets that name the
+ * How many nodes of a pool may be disrupted now for `reason` (budgets/allowed-now): the least of the open budgets that name the
  * reason, less those already going. A budget whose schedule does not parse allows nothing. `now` in milliseconds.
  */
 export function allowance(
@@ -68,7 +68,7 @@ export function budgetBounds(
 
 /**
  * The same for many looks at one moment: how many of `total` nodes the open budgets that name `reason` let go, whatever is
- * going already (section 4.2).
+ * going already (budgets/allowed-now).
  */
 export function limitNow(
   budgets: readonly Budget[] | undefined,

@@ -20,13 +20,13 @@ export interface CandidateContext {
   readonly now: number;
   /** Claim UIDs that a running disruption holds. */
   readonly claimed: ReadonlySet<string>;
-  /** Nodes with pods on their way (section 2.10). */
+  /** Nodes with pods on their way (provisioning/nominated-nodes). */
   readonly nominated: ReadonlySet<string>;
   readonly podDisruptionBudgets: readonly PodDisruptionBudget[];
 }
 
 /**
- * Why a node is no candidate for a voluntary disruption now (section 4.1), in a person's words; undefined when it is
+ * Why a node is no candidate for a voluntary disruption now (candidates/who-may-go), in a person's words; undefined when it is
  * one. `eventual` waives what its pods ask for, where a terminationGracePeriod bounds the drain (drift).
  */
 export function whyNotCandidate(

@@ -24,6 +24,7 @@ const pool = (metadata: object, requirements: readonly object[] = []) => {
   return { ...base, metadata: { ...base.metadata, ...metadata } };
 };
 
+// Rule `drift/template`.
 describe('templateDrift', () => {
   // 90: hash versions differing, then no NodePoolDrifted.
   test.each([
@@ -49,6 +50,7 @@ describe('templateDrift', () => {
   });
 });
 
+// Rule `drift/type-not-found`.
 describe('typeDrift', () => {
   const type = (
     name: string,

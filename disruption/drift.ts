@@ -7,15 +7,16 @@ import type { InstanceType, Offering } from '../core/instance-type.js';
 import { admits } from '../core/launch-options.js';
 import { satisfiedBy } from '../packing/requirements/requirement.js';
 import { readRequirements } from '../packing/requirements/requirements.js';
+import { lookUp } from '../core/own.js';
 
-/** A type that left the catalogue counts from this age of the claim on (section 4.6). */
+/** A type that left the catalogue counts from this age of the claim on (drift/type-not-found). */
 const typeMayMissForMs = 3_600_000;
 
-/** Why a launched claim no longer is what its pool's template asks for (section 4.6). */
+/** Why a launched claim no longer is what its pool's template asks for (drift/hashes, drift/template). */
 export function templateDrift(claim: NodeClaim, pool: NodePool): 'NodePoolDrifted' | 'RequirementsDrifted' | undefined {
   if (hashDrifted(poolStamp(claim), poolStamp(pool))) return 'NodePoolDrifted';
   for (const [key, requirement] of readRequirements(pool.spec.template.spec.requirements)) {
-    if (!satisfiedBy(requirement, claim.metadata.labels?.[key])) return 'RequirementsDrifted';
+    if (!satisfiedBy(requirement, lookUp(claim.metadata.labels, key))) return 'RequirementsDrifted';
   }
   return undefined;
 }
@@ -29,7 +30,7 @@ export function poolStamp({ metadata }: Pick<NodeClaim | NodePool, 'metadata'>):
 /**
  * Whether the catalogue no longer has what the claim was launched as: its type, or no offering of it in the claim's zone
  * and capacity type, be it out of capacity or not. Young claims pass; a reserved one may be had on demand as
- * well (section 4.6).
+ * well (drift/type-not-found).
  */
 export function typeDrift(
   claim: NodeClaim,
@@ -47,7 +48,7 @@ export function typeDrift(
 function isLaunchedAs({ requirements }: Offering, own: Readonly<Record<string, string>>): boolean {
   return requirements.every((requirement) => {
     const { key } = requirement;
-    const value = own[key];
+    const value = lookUp(own, key);
     if (key !== labels.zone && key !== labels.capacityType) return true;
     const reserved = key === labels.capacityType && value === 'reserved';
     return value === undefined || admits(requirement, value) || (reserved && admits(requirement, 'on-demand'));

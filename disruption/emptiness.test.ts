@@ -64,6 +64,7 @@ const removed = (views: NodeView[], over: Partial<CandidateContext> = {}): (stri
   decide(views, over).remove.map(({ claim }) => claim.metadata.name);
 
 describe('emptyNodes', () => {
+  // Rule `consolidation/empty-nodes`.
   test.each([
     ['no pod', [], true],
     ['a DaemonSet pod', [pod('d', { metadata: owned('DaemonSet') })], true],
@@ -80,6 +81,7 @@ describe('emptyNodes', () => {
   });
 
   // 81: Given a pod bound 5s ago and consolidateAfter 30s, then not consolidatable.
+  // Rules `consolidation/consolidate-after`, `consolidation/last-pod-event`.
   test('waits for consolidateAfter since the last pod event, and says until when', () => {
     const decision = decide([view('a', { idle: 5 })]);
 
@@ -94,6 +96,7 @@ describe('emptyNodes', () => {
     expect(removed([view('a', { pool: never }), view('b', { pool: fixed })])).toEqual([]);
   });
 
+  // Rule `disruption-cost/order`.
   test('best saving first, within the budget, and says which budget held the rest', () => {
     const tight = nodePool('default', { disruption: { consolidateAfter: '0s', budgets: [{ nodes: '2' }] } });
     const views = [1, 3, 2].map((price) => view(`p${price}`, { price, pool: tight }));
@@ -104,6 +107,7 @@ describe('emptyNodes', () => {
     expect(decision.held).toEqual([{ nodePool: 'default', why: '3 empty, 2 more allowed by budget 2' }]);
   });
 
+  // Rule `budgets/not-ready-nodes-count`.
   test('nodes that run a disruption count against the budget', () => {
     const tight = nodePool('default', { disruption: { consolidateAfter: '0s', budgets: [{ nodes: '1' }] } });
     const views = [view('a', { pool: tight }), view('b', { pool: tight })];
@@ -111,6 +115,7 @@ describe('emptyNodes', () => {
     expect(removed(views, { claimed: new Set(['uid-a']) })).toEqual([]);
   });
 
+  // Rules `candidates/who-may-go`, `candidates/do-not-disrupt-nodes`.
   test.each([
     ['nominated', { nominated: new Set(['node-a']) }, {}],
     ['do-not-disrupt', {}, { node: { annotations: { [annotations.doNotDisrupt]: 'true' } } }],
@@ -140,6 +145,7 @@ describe('emptyNodes', () => {
     expect(whyNotCandidate(view('a', marked), context)).toContain('do-not-consolidate');
   });
 
+  // Rule `candidates/pod-disruption-budgets`.
   test('a DaemonSet pod behind an exhausted PDB keeps the node', () => {
     const guarded = pod('d', { metadata: { ...owned('DaemonSet'), labels: { app: 'd' } } });
     const budget = {

@@ -1,8 +1,9 @@
 import type { NodePool } from '../api/karpenter/node-pool.js';
-import { annotations, labels } from '../api/labels.js';
+import { annotations, labels, taints } from '../api/labels.js';
 import { compareText } from '../core/compare-text.js';
 import { isTrue, transitionOf } from '../core/conditions.js';
 import { parseNillableDuration } from '../core/durations.js';
+import { hasTaint } from '../core/taints.js';
 import type { Allowance, PoolCount } from './budgets.js';
 import { whyNotCandidate } from './candidates.js';
 import type { CandidateContext, NodeView } from './candidates.js';
@@ -17,20 +18,28 @@ export interface EmptinessDecision {
   readonly nextCheckAt?: number;
 }
 
-/** Whether nothing that needs another home runs on the node (section 4.5). */
+/** Whether nothing that needs another home runs on the node (consolidation/empty-nodes). */
 export function isEmpty({ pods }: NodeView): boolean {
   if (pods.some((pod) => pod.metadata.annotations?.[annotations.capacityBufferFakePod] !== undefined)) return false;
   return disruptionCost(pods) <= 1;
 }
 
-/** Since when consolidateAfter counts (section 4.4): the last pod event, or initialization. */
-export function idleSince({ claim }: NodeView): number | undefined {
+/** Since when consolidateAfter counts (consolidation/consolidate-after): the last pod event, or initialization. */
+export function idleSince({ claim }: Pick<NodeView, 'claim'>): number | undefined {
   const { lastPodEventTime, conditions } = claim.status ?? {};
   if (!isTrue(conditions, 'Initialized')) return undefined;
   return lastPodEventTime === undefined ? transitionOf(conditions, 'Initialized') : Date.parse(lastPodEventTime);
 }
 
-/** From when on the node is Consolidatable (section 4.4); infinity for never. */
+/** Until when its NodePool's consolidateAfter lets no pods be moved to the node (consolidation/consolidate-after); nothing holds minus infinity. */
+export function settlesAt(view: Pick<NodeView, 'claim' | 'pool'>): number {
+  const after = view.pool?.spec.disruption.consolidateAfter ?? 'Never';
+  const since = idleSince(view);
+  if (after === 'Never' || since === undefined) return Number.NEGATIVE_INFINITY;
+  return since + parseNillableDuration(after, 'consolidateAfter');
+}
+
+/** From when on the node is Consolidatable (consolidation/consolidate-after); infinity for never. */
 export function consolidatableAt(view: NodeView): number {
   const { pool } = view;
   const since = idleSince(view);
@@ -38,7 +47,7 @@ export function consolidatableAt(view: NodeView): number {
   return since + parseNillableDuration(pool.spec.disruption.consolidateAfter, 'consolidateAfter');
 }
 
-/** Sections 4.2, 4.5: the empty nodes of every dynamic pool that may go within what `allowedFor` says of each. */
+/** Rule `consolidation/empty-nodes`: the empty nodes of every dynamic pool that may go within what `allowedFor` says of each. */
 export function emptyNodes(
   views: readonly NodeView[],
   allowedFor: (nodePool: string) => Allowance,
@@ -83,25 +92,36 @@ function sift(
   return { empty, why, later };
 }
 
-/** Section 4.2: what budgets of each pool are counted against. */
-export function countPools(views: readonly NodeView[], claimed: ReadonlySet<string>): ReadonlyMap<string, PoolCount> {
+const none: ReadonlySet<string> = new Set();
+
+/** Rule `budgets/counted-nodes`: what budgets of each pool are counted against. */
+export function countPools(
+  views: readonly NodeView[],
+  claimed: ReadonlySet<string>,
+  judged: ReadonlySet<string> = none,
+): ReadonlyMap<string, PoolCount> {
   const counts = new Map<string, PoolCount>();
   for (const view of views) {
     const { conditions } = view.claim.status ?? {};
     if (!isTrue(conditions, 'Initialized') || isTrue(conditions, 'InstanceTerminating')) continue;
     const name = poolOf(view);
     const { total, disrupting } = counts.get(name) ?? { total: 0, disrupting: 0 };
-    counts.set(name, { total: total + 1, disrupting: disrupting + (isDisrupting(view, claimed) ? 1 : 0) });
+    counts.set(name, { total: total + 1, disrupting: disrupting + (isDisrupting(view, claimed, judged) ? 1 : 0) });
   }
   return counts;
 }
 
-/** Whether budgets count a node as going (section 4.2). */
-export function isDisrupting({ claim, node }: NodeView, claimed: ReadonlySet<string>): boolean {
+/** Whether budgets count a node as going (budgets/not-ready-nodes-count). */
+export function isDisrupting(
+  { claim, node }: NodeView,
+  claimed: ReadonlySet<string>,
+  judged: ReadonlySet<string> = none,
+): boolean {
   if (claimed.has(claim.metadata.uid ?? '') || claim.metadata.deletionTimestamp !== undefined) return true;
-  return (
-    node === undefined || node.metadata.deletionTimestamp !== undefined || !isTrue(node.status?.conditions, 'Ready')
-  );
+  if (node === undefined || node.metadata.deletionTimestamp !== undefined) return true;
+  // Tainted by a disruption that is under way, whoever remembers it.
+  const isTainted = hasTaint(node, taints.disrupted) && !judged.has(claim.metadata.uid ?? '');
+  return isTainted || !isTrue(node.status?.conditions, 'Ready');
 }
 
 function byPool(views: readonly NodeView[]): [string, NodeView[]][] {
@@ -125,7 +145,7 @@ function poolOf({ claim }: NodeView): string {
   return claim.metadata.labels?.[labels.nodePool] ?? '';
 }
 
-/** Price over disruption cost descending (section 4.3); equal ones by name, so that the order is always the same. */
+/** Price over disruption cost descending (disruption-cost/order); equal ones by name, so that the order is always the same. */
 function bySaving(a: NodeView, b: NodeView): number {
   const difference = b.pricePerHour / disruptionCost(b.pods) - a.pricePerHour / disruptionCost(a.pods);
   return difference === 0 ? compareText(a.claim.metadata.name ?? '', b.claim.metadata.name ?? '') : difference;

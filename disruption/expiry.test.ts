@@ -9,6 +9,7 @@ const expiresAt = createdAt + 720 * hour;
 const times = (expiry: object, uid = 'uid-1', lives = 720): RotationTimes =>
   rotationTimes(disruptionPolicySpec.parse({ expiry }).expiry, { uid, createdAt, expiresAt: createdAt + lives * hour });
 
+// Rule `expiration/begins-early`.
 describe('rotationTimes', () => {
   test.each([
     ['by default a quarter of an hour ahead', {}, { beginAt: expiresAt - hour / 4 }],

@@ -11,7 +11,7 @@ export interface RotationTimes {
 }
 
 /**
- * When the rotation of a node begins and must end (section 4.13): `lead` before expireAfter, spread
+ * When the rotation of a node begins and must end (expiration/begins-early): `lead` before expireAfter, spread
  * over the nodes by up to `jitter` before that. The spread is a hash of the claim's UID, the same whoever asks. A lead longer than
  * half of the node's life counts as that: a node that begins to go as it comes up would be replaced for ever.
  */

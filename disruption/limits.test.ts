@@ -5,8 +5,8 @@ import type { Budget, NodePool } from '../api/karpenter/node-pool.js';
 import { admit } from './admission.js';
 import type { Allowance } from './budgets.js';
 import { limitOf, memoryOf, rulingOf } from './limits.js';
-import { departedSince, remember } from './limits/departures.js';
-import type { Departure } from './limits/departures.js';
+import { disruptedSince, remember } from './limits/past-disruptions.js';
+import type { PastDisruption } from './limits/past-disruptions.js';
 import { closingOf, openingAt, readSchedule } from './limits/schedule.js';
 
 const minute = 60_000;
@@ -22,7 +22,7 @@ const policy = (spec: object, name = 'p'): DisruptionPolicy => ({
 });
 const pool = (budgets: readonly Budget[] = [{ nodes: '100%' }], name = 'default'): NodePool =>
   ({ metadata: { name, labels: { team: 'a' } }, spec: { disruption: { budgets } } }) as unknown as NodePool;
-const gone = (at: number, nodes = 1, reason: DisruptionReason = 'Drifted', nodePool = 'default'): Departure => ({
+const gone = (at: number, nodes = 1, reason: DisruptionReason = 'Drifted', nodePool = 'default'): PastDisruption => ({
   at,
   nodePool,
   reason,
@@ -35,12 +35,12 @@ const limit = (
   reason: DisruptionReason,
   now: number,
   {
-    departures = [],
+    pastDisruptions = [],
     budgets,
     disrupting = 0,
-  }: { departures?: Departure[]; budgets?: Budget[]; disrupting?: number } = {},
+  }: { pastDisruptions?: PastDisruption[]; budgets?: Budget[]; disrupting?: number } = {},
 ): Allowance =>
-  limitOf(pool(budgets), reason, { total: 20, disrupting }, { now, policies: [policy(spec)], departures });
+  limitOf(pool(budgets), reason, { total: 20, disrupting }, { now, policies: [policy(spec)], pastDisruptions });
 
 describe('schedules', () => {
   test.each([
@@ -100,7 +100,8 @@ describe('maintenance windows', () => {
     const windows = { maintenanceWindows: [{ ...nights, quota: '15%', reasons: ['Drifted', 'Empty'] }] };
     const past = [gone(monday + 21 * hour, 9), gone(monday + 22 * hour, 9, 'Underutilized')];
     const at = monday + 23 * hour;
-    const ask = (...departures: Departure[]) => limit(windows, 'Drifted', at, { departures: [...past, ...departures] });
+    const ask = (...pastDisruptions: PastDisruption[]) =>
+      limit(windows, 'Drifted', at, { pastDisruptions: [...past, ...pastDisruptions] });
 
     expect(ask().allowed).toBe(3);
     expect(ask(gone(monday + 22 * hour, 2)).allowed).toBe(1);
@@ -122,8 +123,8 @@ describe('maintenance windows', () => {
 
 describe('rates', () => {
   test('count the stretch that ends now', () => {
-    const departures = [gone(monday, 1), gone(monday + 2 * minute, 1)];
-    const ask = (at: number) => limit({ rates: [{ nodes: '10%', per: '5m' }] }, 'Empty', at, { departures });
+    const pastDisruptions = [gone(monday, 1), gone(monday + 2 * minute, 1)];
+    const ask = (at: number) => limit({ rates: [{ nodes: '10%', per: '5m' }] }, 'Empty', at, { pastDisruptions });
 
     expect(ask(monday + 3 * minute)).toMatchObject({ allowed: 0, changesAt: monday + 5 * minute });
     expect(ask(monday + 5 * minute - 1).allowed).toBe(0);
@@ -138,10 +139,10 @@ describe('rates', () => {
         { nodes: '3', per: '1h', reasons: ['Drifted'] },
       ],
     };
-    const departures = [0, 10, 20].map((at) => gone(monday + at * minute));
+    const pastDisruptions = [0, 10, 20].map((at) => gone(monday + at * minute));
 
-    expect(limit(both, 'Drifted', monday + 25 * minute, { departures }).changesAt).toBe(monday + 60 * minute);
-    expect(limit(both, 'Empty', monday + 25 * minute, { departures }).changesAt).toBe(monday + 30 * minute);
+    expect(limit(both, 'Drifted', monday + 25 * minute, { pastDisruptions }).changesAt).toBe(monday + 60 * minute);
+    expect(limit(both, 'Empty', monday + 25 * minute, { pastDisruptions }).changesAt).toBe(monday + 30 * minute);
   });
 
   test('of none have no next time', () => {
@@ -152,8 +153,8 @@ describe('rates', () => {
   });
 
   test('do not count other pools', () => {
-    const departures = [gone(monday, 9, 'Drifted', 'other')];
-    expect(limit({ rates: [{ nodes: '2', per: '5m' }] }, 'Empty', monday, { departures }).allowed).toBe(2);
+    const pastDisruptions = [gone(monday, 9, 'Drifted', 'other')];
+    expect(limit({ rates: [{ nodes: '2', per: '5m' }] }, 'Empty', monday, { pastDisruptions }).allowed).toBe(2);
   });
 });
 
@@ -161,10 +162,12 @@ describe('all limits together', () => {
   test('the next time is when the last of them gives way', () => {
     const window = { name: 'days', schedule: '0 9 * * *', duration: '8h' };
     const budgets = [{ nodes: '50%' }, { nodes: '0', schedule: '0 9 * * *', duration: '1h' }];
-    const departures = [gone(monday + 8 * hour)];
+    const pastDisruptions = [gone(monday + 8 * hour)];
     const spec = { maintenanceWindows: [window], rates: [{ nodes: '1', per: '3h' }] };
 
-    expect(iso(limit(spec, 'Empty', monday + 8 * hour, { departures, budgets }).changesAt)).toBe('2026-01-05T11:00Z');
+    expect(iso(limit(spec, 'Empty', monday + 8 * hour, { pastDisruptions, budgets }).changesAt)).toBe(
+      '2026-01-05T11:00Z',
+    );
   });
 
   test('a pool that is full of disruptions waits for one to end, not for a time', () => {
@@ -181,7 +184,7 @@ describe('all limits together', () => {
     expect(limit({}, 'Drifted', monday, { budgets }).allowed).toBe(0);
   });
 
-  test('what is broken waits for no budget, and for windows and rates alone that name it (section 4.16)', () => {
+  test('what is broken waits for no budget, and for windows and rates alone that name it (budgets/reasons, repair/forced)', () => {
     const closed = { name: 'w', schedule: '0 3 * * *', duration: '1h', timeZone: 'UTC' };
     const budgets: Budget[] = [{ nodes: '0' }];
     expect(limit({}, 'Unhealthy', monday, { budgets }).allowed).toBe(Number.POSITIVE_INFINITY);
@@ -205,6 +208,7 @@ describe('all limits together', () => {
     expect(ruledBy).toContain('DisruptionPolicy p is not valid: spec.maintenanceWindows[0].timeZone');
   });
 
+  // Rule `budgets/every-disruption-asks`.
   test('what is admitted counts against the rates of what comes after, of any reason', () => {
     const uids = ['a1', 'a2', 'a3'];
     const ask = (id: string, reason: DisruptionReason) => ({
@@ -217,7 +221,7 @@ describe('all limits together', () => {
     const [empty, drifted] = admit([ask('e', 'Empty'), ask('d', 'Drifted')], {
       now: monday,
       policies: [policy({ rates: [{ nodes: '4', per: '1h' }] })],
-      departures: [],
+      pastDisruptions: [],
       pools: new Map([['default', pool()]]),
       counts: new Map([['default', { total: 20, disrupting: 0 }]]),
       present,
@@ -287,7 +291,7 @@ describe('policies', () => {
   });
 });
 
-describe('the memory of departures', () => {
+describe('the memory of pastDisruptions', () => {
   test('is as long as the longest rate, or window with a quota', () => {
     const window = { name: 'days', schedule: '0 9 * * *', duration: '8h' };
     const { spec } = policy({
@@ -308,9 +312,9 @@ describe('the memory of departures', () => {
 
     expect(kept.length).toBeLessThanOrEqual(256);
     for (const ago of [minute, hour, 7 * hour, 22 * hour]) {
-      const real = departedSince(many, monday - ago);
-      expect(departedSince(kept, monday - ago)).toBeGreaterThanOrEqual(real);
+      const real = disruptedSince(many, monday - ago);
+      expect(disruptedSince(kept, monday - ago)).toBeGreaterThanOrEqual(real);
     }
-    expect(departedSince(kept, monday - minute)).toBeLessThanOrEqual(departedSince(many, monday - 2 * minute));
+    expect(disruptedSince(kept, monday - minute)).toBeLessThanOrEqual(disruptedSince(many, monday - 2 * minute));
   });
 });

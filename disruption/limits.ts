@@ -5,7 +5,7 @@ import type { DisruptionPolicy, DisruptionPolicySpec, DisruptionReason } from '.
 import { parseDuration } from '../core/durations.js';
 import { budgetBounds } from './budgets.js';
 import type { Allowance, PoolCount } from './budgets.js';
-import type { Bound, Departure } from './limits/departures.js';
+import type { Bound, PastDisruption } from './limits/past-disruptions.js';
 import { rateBound } from './limits/rates.js';
 import { windowBound } from './limits/windows.js';
 import { policyOf } from './policies.js';
@@ -17,7 +17,7 @@ export interface LimitsContext {
   /** Every DisruptionPolicy; which one rules a pool is found here. */
   readonly policies?: readonly DisruptionPolicy[] | undefined;
   /** What went lately, of any pool: rates and quotas count it. */
-  readonly departures?: readonly Departure[] | undefined;
+  readonly pastDisruptions?: readonly PastDisruption[] | undefined;
 }
 
 /** The policy that rules a NodePool. */
@@ -57,9 +57,9 @@ const lookAheadMs = 35 * 24 * 3_600_000;
 const changesLooked = 64;
 
 /**
- * How many nodes of a pool may go now for a reason, everything that bounds it together: the pool's budgets (section
- * 4.2), and the maintenance windows, quotas and rates of the DisruptionPolicy that rules it. `Expired`, which budgets cannot
- * name, is bound by the budgets that name none. `Unhealthy` is bound by no budget (section 4.16), and by windows and
+ * How many nodes of a pool may go now for a reason, everything that bounds it together: the pool's budgets (budgets/allowed-now),
+ * and the maintenance windows, quotas and rates of the DisruptionPolicy that rules it. `Expired`, which budgets cannot
+ * name, is bound by the budgets that name none. `Unhealthy` is bound by no budget (budgets/reasons, repair/forced), and by windows and
  * rates only where they name it: a broken node does not wait for what was meant for sound ones. Where nothing may go, `changesAt` is when something
  * may by the passing of time alone; it is absent when that waits for something to happen. Every way to disrupt a
  * node by choice asks here. Time zone tables differ between releases of Node, so workflow code must not.
@@ -68,7 +68,7 @@ export function limitOf(
   pool: NodePool | undefined,
   reason: DisruptionReason,
   count: PoolCount,
-  { now, policies, departures = [] }: LimitsContext,
+  { now, policies, pastDisruptions = [] }: LimitsContext,
 ): Allowance {
   const name = pool?.metadata.name ?? '';
   const asked: Asked = {
@@ -76,7 +76,7 @@ export function limitOf(
     reason,
     count,
     ruling: rulingOf(pool, policies),
-    departures: departures.filter(({ nodePool }) => nodePool === name),
+    pastDisruptions: pastDisruptions.filter(({ nodePool }) => nodePool === name),
   };
   const present = boundsOf(asked, now);
   const allowed = Math.min(...present.map((bound) => bound.allowed));
@@ -94,7 +94,7 @@ interface Asked {
   readonly reason: DisruptionReason;
   readonly count: PoolCount;
   readonly ruling: Ruling;
-  readonly departures: readonly Departure[];
+  readonly pastDisruptions: readonly PastDisruption[];
 }
 
 /** Goes from change to change of what holds it up until nothing does. */
@@ -109,10 +109,10 @@ function opensAt(asked: Asked, present: readonly Bound[], now: number): number {
   return never;
 }
 
-function boundsOf({ pool, reason, count, ruling, departures }: Asked, now: number): readonly Bound[] {
-  if (reason === 'Unhealthy') return repairBounds(ruling, { departures, total: count.total }, now);
+function boundsOf({ pool, reason, count, ruling, pastDisruptions }: Asked, now: number): readonly Bound[] {
+  if (reason === 'Unhealthy') return repairBounds(ruling, { pastDisruptions, total: count.total }, now);
   if (ruling.broken !== undefined) return [{ allowed: 0, what: ruling.broken, changesAt: never }];
-  const counted = { departures, total: count.total };
+  const counted = { pastDisruptions, total: count.total };
   return [
     windowBound(ruling.spec.maintenanceWindows, reason, counted, now),
     rateBound(ruling.spec.rates, reason, counted, now),
@@ -123,7 +123,7 @@ function boundsOf({ pool, reason, count, ruling, departures }: Asked, now: numbe
 
 function repairBounds(
   { spec, broken }: Ruling,
-  counted: { readonly departures: readonly Departure[]; readonly total: number },
+  counted: { readonly pastDisruptions: readonly PastDisruption[]; readonly total: number },
   now: number,
 ): readonly Bound[] {
   const naming = <T extends { readonly reasons?: readonly DisruptionReason[] | undefined }>(
@@ -136,9 +136,12 @@ function repairBounds(
   ];
 }
 
-/** For how long the departures of a pool must be remembered, milliseconds: its longest rate, or window with a quota. */
-export function memoryOf({ spec, broken }: Ruling): number {
-  if (broken !== undefined) return 0;
+/**
+ * For how long the past disruptions of a pool must be remembered, milliseconds: its longest rate, or window with a quota. Infinity
+ * where the policy is not valid: nobody knows what it will ask once it is mended.
+ */
+export function memoryOf({ spec, broken }: Pick<Ruling, 'spec' | 'broken'>): number {
+  if (broken !== undefined) return Number.POSITIVE_INFINITY;
   const rates = (spec.rates ?? []).map(({ per }) => parseDuration(per, 'per'));
   const quotas = (spec.maintenanceWindows ?? []).filter(({ quota }) => quota !== undefined);
   return Math.max(0, ...rates, ...quotas.map(({ duration }) => parseDuration(duration, 'duration')));

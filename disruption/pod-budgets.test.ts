@@ -69,6 +69,7 @@ describe('budgets that can never allow an eviction', () => {
     expect(neverEvictable([budget('pdb', { minAvailable: 1 }, status, 2)])).toBeUndefined();
   });
 
+  // Rule `candidates/pod-disruption-budgets`.
   test('two budgets on one pod', () => {
     const two = [budget('a', { maxUnavailable: 1 }), budget('b', { maxUnavailable: 1 })];
     expect(neverEvictable(two)).toMatchObject({ kind: 'several', budgets: ['shop/a', 'shop/b'] });
@@ -86,6 +87,7 @@ describe('pods that would block a drain for ever', () => {
     ]);
   });
 
+  // Rule `candidates/evictable-pods`.
   test('pods that no drain waits for are none of them', () => {
     const tolerations = [{ key: taints.disrupted.key, operator: 'Exists' as const }];
     const going = { metadata: { ...pod('b').metadata, deletionTimestamp: '2026-01-05T12:00:00Z' } };

@@ -4,7 +4,7 @@ import { parseDuration } from '../core/durations.js';
 import { selects } from '../core/label-selector.js';
 import { tolerates } from '../packing/compile/tolerations.js';
 
-/** A pod stuck in termination this long past its deletion no longer holds up a drain (section 4.14). */
+/** A pod stuck in termination this long past its deletion no longer holds up a drain (termination/drained-pods). */
 const stuckTerminatingMs = 60_000;
 
 export function isTerminal({ status }: Pod): boolean {
@@ -28,12 +28,12 @@ export function toleratesDisruption({ spec }: Pod): boolean {
   return spec.tolerations?.some((toleration) => tolerates(toleration, taints.disrupted)) ?? false;
 }
 
-/** Waits for a node that nobody has promised it (section 2.1). */
+/** Pends without a node that is on its way for it (provisioning/pending-pods). */
 export function isProvisionable(pod: Pod): boolean {
   return (pod.status?.nominatedNodeName ?? '') === '' && isPending(pod);
 }
 
-/** Pends for lack of a node, whichever it has been promised. */
+/** Pends for lack of a node, whether or not one is on its way for it. */
 export function isPending(pod: Pod): boolean {
   if (pod.spec.nodeName !== undefined && pod.spec.nodeName !== '') return false;
   if (isTerminal(pod) || isTerminating(pod)) return false;
@@ -49,12 +49,12 @@ export function isReschedulable(pod: Pod): boolean {
   return !isTerminating(pod) || isOwnedBy(pod, 'StatefulSet');
 }
 
-/** May the eviction API be asked at all (section 4.1)? */
+/** May the eviction API be asked at all (candidates/evictable-pods)? */
 export function isEvictable(pod: Pod): boolean {
   return !isTerminal(pod) && !isTerminating(pod) && !isMirror(pod) && !toleratesDisruption(pod);
 }
 
-/** Does a drain wait for it (section 4.14)? `now` in milliseconds of the epoch. */
+/** Does a drain wait for it (termination/drained-pods)? `now` in milliseconds of the epoch. */
 export function isDrainable(pod: Pod, now: number): boolean {
   if (isTerminal(pod) || isMirror(pod) || toleratesDisruption(pod)) return false;
   const { deletionTimestamp } = pod.metadata;
@@ -69,7 +69,7 @@ export function graceOf({ spec }: Pod): number {
 }
 
 /**
- * The pod's own wish not to be disrupted (section 1.6): `true`, or a duration from its start. Gives until when it holds,
+ * The pod's own wish not to be disrupted (candidates/do-not-disrupt-pods): `true`, or a duration from its start. Gives until when it holds,
  * infinity for ever, undefined when it does not hold. A value that is neither is ignored. The older `do-not-evict` on
  * pods means the same.
  */
@@ -101,7 +101,7 @@ function positiveDuration(text: string): number | undefined {
   }
 }
 
-/** The budgets that bind an eviction of `pod` now (section 4.1); with AlwaysAllow an unready pod is free. */
+/** The budgets that bind an eviction of `pod` now (candidates/pod-disruption-budgets); with AlwaysAllow an unready pod is free. */
 export function bindingBudgets(pod: Pod, budgets: readonly PodDisruptionBudget[]): readonly PodDisruptionBudget[] {
   const ready = pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
   return budgets.filter(

@@ -21,6 +21,7 @@ const node = (...conditions: [string, Status, number?][]) => ({
 });
 
 describe('unhealthy nodes', () => {
+  // Rule `repair/policies`.
   test('a healthy node, one without conditions, and conditions of no policy ask for nothing', () => {
     expect(unhealthyCondition(node(['Ready', 'True'], ['Sunny', 'False']), policies)).toBeUndefined();
     expect(unhealthyCondition({ status: {} }, policies)).toBeUndefined();
@@ -37,6 +38,7 @@ describe('unhealthy nodes', () => {
     });
   });
 
+  // Rule `repair/earliest-rules`.
   test('of several the one whose toleration ends first rules', () => {
     const both = node(['Ready', 'False', 0], ['AcceleratedHardwareReady', 'False', 15]);
     expect(unhealthyCondition(both, policies)?.type).toBe('AcceleratedHardwareReady');
@@ -45,6 +47,7 @@ describe('unhealthy nodes', () => {
   });
 
   // 104: Given Ready False for 30m and 1 of 3 nodes unhealthy, then repaired; 2 of 3, then blocked.
+  // Rule `repair/at-most-a-fifth`.
   test('at most a fifth of a pool, rounded up, is repaired at a time', () => {
     const [well, ill] = [node(['Ready', 'True']), node(['Ready', 'False'])];
     expect(tooManyUnhealthy([ill, well, well], policies, 20)).toBeUndefined();

@@ -18,7 +18,7 @@ export interface Unhealthy {
   readonly dueAt: number;
 }
 
-/** The condition whose toleration ends first (section 4.16); undefined when every policy is content with the node. */
+/** The condition whose toleration ends first (repair/earliest-rules); undefined when every policy is content with the node. */
 export function unhealthyCondition(
   node: Pick<Node, 'status'> | undefined,
   policies: readonly RepairPolicy[],
@@ -38,7 +38,7 @@ export function unhealthyCondition(
 }
 
 /**
- * Why no node of `group` may be repaired (section 4.16): more of them than the share, rounded up, match a policy,
+ * Why no node of `group` may be repaired (repair/at-most-a-fifth): more of them than the share, rounded up, match a policy,
  * for however short a time. A cause that breaks many nodes at once is not mended by removing them.
  */
 export function tooManyUnhealthy(

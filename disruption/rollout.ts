@@ -1,5 +1,5 @@
 import type { DriftRollout } from '../api/stowage/disruption-policy.js';
-import { nodesOf } from './limits/departures.js';
+import { nodesOf } from './limits/past-disruptions.js';
 
 /** What became of the nodes of a rollout so far. */
 export interface RolloutTally {

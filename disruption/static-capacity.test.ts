@@ -66,7 +66,7 @@ const pool = (replicas: number, limit?: number) =>
   nodePool('static', { replicas, ...(limit === undefined ? {} : { limits: { nodes: String(limit) } }) });
 
 const context = (more: Partial<StaticContext> = {}): StaticContext => ({
-  leaving: new Set(),
+  deleting: new Set(),
   claimed: new Set(),
   isReplaced: () => false,
   ...more,
@@ -83,7 +83,7 @@ function planOf(
   return { create: plan.create, remove, held: plan.heldByLimit };
 }
 
-describe('a static pool keeps its replicas (section 4.17)', () => {
+describe('a static pool keeps its replicas (static-capacity/keeps-replicas)', () => {
   test('what is missing is created, whatever state the others are in', () => {
     expect(planOf({ replicas: 3 }, [])).toEqual({ create: 3, remove: [], held: 0 });
     expect(planOf({ replicas: 3 }, [member('a'), member('b', { bare: true })]).create).toBe(1);
@@ -93,9 +93,10 @@ describe('a static pool keeps its replicas (section 4.17)', () => {
   test('nodes on their way out do not count, told or seen', () => {
     const members = [member('a'), member('b', { deleting: true }), member('c')];
     expect(planOf({ replicas: 3 }, members).create).toBe(1);
-    expect(planOf({ replicas: 3 }, members, { leaving: new Set(['uid-c']) }).create).toBe(2);
+    expect(planOf({ replicas: 3 }, members, { deleting: new Set(['uid-c']) }).create).toBe(2);
   });
 
+  // Rule `static-capacity/node-limit`.
   test('limits.nodes bounds all claims, those on their way out included', () => {
     const members = [member('a'), member('b', { deleting: true })];
     expect(planOf({ replicas: 3, limit: 3 }, members)).toEqual({ create: 1, remove: [], held: 1 });
@@ -119,6 +120,7 @@ describe('a static pool keeps its replicas (section 4.17)', () => {
     expect(planOf({ replicas: 3, limit: 4 }, members)).toMatchObject({ create: 1, held: 0 });
   });
 
+  // Rules `static-capacity/scale-down-order`, `disruption-cost/over-lifetime`.
   test('too many: no instance first, then bare nodes, then the cheapest to disturb, protected ones last', () => {
     const members = [
       member('kept', { kept: true }),
@@ -145,12 +147,12 @@ describe('a static pool keeps its replicas (section 4.17)', () => {
   });
 });
 
-describe('drift of a static pool (section 4.6, scenario 92)', () => {
+describe('drift of a static pool (drift/static-pools, static-capacity/drift-room)', () => {
   const roomOf = (replicas: number, limit: number | undefined, members: readonly NodeView[]): number =>
     staticDriftRoom(pool(replicas, limit), staticCounts(members, context({ isReplaced: (uid) => uid === 'uid-old' })));
   const three = [member('a'), member('b'), member('c')];
 
-  test('92: limits.nodes equal to replicas leaves no room, one higher leaves room for one', () => {
+  test('limits.nodes equal to replicas leaves no room, one higher leaves room for one (static-capacity/drift-room)', () => {
     expect(roomOf(3, 3, three)).toBe(0);
     expect(roomOf(3, 4, three)).toBe(1);
     expect(roomOf(3, undefined, three)).toBe(Number.POSITIVE_INFINITY);

@@ -8,7 +8,7 @@ import type { NodeView } from './candidates.js';
 import { evictionCost } from './costs.js';
 import { doNotDisruptUntil, isMirror, isOwnedBy, isTerminal } from './pods.js';
 
-/** The claims of a static pool by what is to become of them (section 4.17). */
+/** The claims of a static pool by what is to become of them (static-capacity/keeps-replicas). */
 export interface StaticCounts {
   /** Claims that stay, whether their nodes are up yet or not. */
   readonly running: readonly NodeView[];
@@ -16,14 +16,14 @@ export interface StaticCounts {
   readonly unreplaced: readonly NodeView[];
   /** As before, but the replacement is there; it counts as running itself. */
   readonly replaced: readonly NodeView[];
-  readonly leaving: readonly NodeView[];
+  readonly deleting: readonly NodeView[];
   /** All of them: what `limits.nodes` bounds. */
   readonly total: number;
 }
 
 export interface StaticContext {
   /** UIDs of claims that are on their way out though nothing tells from outside yet. */
-  readonly leaving: ReadonlySet<string>;
+  readonly deleting: ReadonlySet<string>;
   /** UIDs of claims that a running disruption is about to replace. */
   readonly claimed: ReadonlySet<string>;
   /** Whether the replacement of a claim exists. */
@@ -51,20 +51,20 @@ export function staticCounts(members: readonly NodeView[], context: StaticContex
   const running: NodeView[] = [];
   const unreplaced: NodeView[] = [];
   const replaced: NodeView[] = [];
-  const leaving: NodeView[] = [];
+  const deleting: NodeView[] = [];
   for (const view of members) {
     const uid = view.claim.metadata.uid ?? '';
     const isGoing = context.claimed.has(uid) || isTrue(view.claim.status?.conditions, 'DisruptionReason');
-    if (view.claim.metadata.deletionTimestamp !== undefined || context.leaving.has(uid)) leaving.push(view);
+    if (view.claim.metadata.deletionTimestamp !== undefined || context.deleting.has(uid)) deleting.push(view);
     else if (!isGoing) running.push(view);
     else if (context.isReplaced(uid)) replaced.push(view);
     else unreplaced.push(view);
   }
-  return { running, unreplaced, replaced, leaving, total: members.length };
+  return { running, unreplaced, replaced, deleting, total: members.length };
 }
 
 /**
- * Section 4.17. What is missing is created as far as `limits.nodes` has room, with room kept for replacements that are still
+ * Rules `static-capacity/keeps-replicas`, `static-capacity/node-limit`. What is missing is created as far as `limits.nodes` has room, with room kept for replacements that are still
  * to come; what is too many goes at once, without budgets. Nodes that a disruption is replacing count once, they or
  * their replacement.
  */
@@ -82,7 +82,7 @@ export function staticPlan(pool: Pick<NodePool, 'spec'>, counts: StaticCounts, n
 }
 
 /**
- * How many drifted nodes of a static pool may be replaced now (section 4.6, StaticDrift): none while it has too many, and
+ * How many drifted nodes of a static pool may be replaced now (static-capacity/drift-room): none while it has too many, and
  * only as many as `limits.nodes` lets be there besides, missing ones included.
  */
 export function staticDriftRoom(pool: Pick<NodePool, 'spec'>, counts: StaticCounts): number {
@@ -104,8 +104,8 @@ interface Ranked {
 }
 
 /**
- * Section 4.17: claims without an instance, then nodes with nothing but DaemonSet pods, then the others by the older cost
- * (section 4.3); what is marked do-not-disrupt last. Among equals those that are not up or have drifted go first.
+ * Rule `static-capacity/scale-down-order`: claims without an instance, then nodes with nothing but DaemonSet pods, then the others by the older cost
+ * (disruption-cost/over-lifetime); what is marked do-not-disrupt last. Among equals those that are not up or have drifted go first.
  */
 function inOrderOfScaleDown(views: readonly NodeView[], now: number): NodeView[] {
   return views
@@ -141,7 +141,7 @@ function isProtected({ node, pods }: NodeView, now: number): boolean {
   return pods.some((pod) => !isTerminal(pod) && doNotDisruptUntil(pod, now) !== undefined);
 }
 
-/** The older cost (section 4.3): of all pods, by how much of its life the node has before it. */
+/** The older cost (disruption-cost/over-lifetime): of all pods, by how much of its life the node has before it. */
 function lifetimeCost({ claim, pods }: NodeView, now: number): number {
   const life = parseNillableDuration(claim.spec.expireAfter, 'expireAfter');
   const age = now - Date.parse(claim.metadata.creationTimestamp ?? '');

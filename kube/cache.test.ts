@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Pod } from '../api/kubernetes.js';
 import { DomainError } from '../core/failures.js';
+import { createManualClock } from '../test/builders/manual-clock.js';
 import { createClusterCache } from './cache.js';
 import type { ClusterCacheOptions } from './cache.js';
-import { createFakeKube } from './fake.js';
-import type { FakeKube } from './fake.js';
+import { createFakeKube } from '../simulation/kube/fake.js';
+import type { FakeKube } from '../simulation/kube/fake.js';
 import type { ClusterCache } from './port.js';
 
 const timeout = (): AbortSignal => AbortSignal.timeout(5000);
@@ -303,6 +304,161 @@ describe('the cluster cache', () => {
   test('a kind that it was not asked to watch is a mistake', () => {
     const cache = createClusterCache({ client: kube, kinds: ['Node'] });
     expect(() => cache.all('Pod')).toThrow('the cache was not asked to watch Pod');
+  });
+
+  describe('a watch that says nothing', () => {
+    const probe = { silentMs: 10, answerMs: 100, graceMs: 10 };
+    const ref = (name: string) => ({ namespace: 'default', name });
+    /** Counts the checks of silent watches, by kind. */
+    const counting = (
+      checks: string[],
+      watch: FakeKube['watch'] = kube.watch.bind(kube),
+    ): Pick<FakeKube, 'listForWatch' | 'watch'> => ({
+      listForWatch: kube.listForWatch.bind(kube),
+      watch: async (kind, options, onEvent) => {
+        if (options.timeoutSeconds !== undefined) checks.push(kind);
+        return watch(kind, options, onEvent);
+      },
+    });
+    const checked = async (checks: readonly string[], kind: string, times: number): Promise<void> => {
+      await eventually(() => checks.filter((one) => one === kind).length >= times);
+    };
+
+    test('is begun anew where it has missed something, and only that one', async () => {
+      kube.put('Pod', pod('a'));
+      const silent: string[] = [];
+      const cache = await started({ probe, onSilentWatch: (kind) => silent.push(kind) });
+
+      kube.silenceWatches();
+      kube.put('Pod', pod('b'));
+      kube.remove('Pod', ref('a'));
+      await cache.until(() => cache.get('Pod', ref('b')) !== undefined, timeout());
+      await cache.until(() => cache.get('Pod', ref('a')) === undefined, timeout());
+
+      expect(silent).toEqual(['Pod']);
+      kube.put('Pod', pod('c'));
+      await cache.until(() => cache.get('Pod', ref('c')) !== undefined, timeout());
+      expect(silent).toEqual(['Pod']);
+    });
+
+    test('is listed anew where the history of what it has missed is gone', async () => {
+      const cache = await started({ probe });
+
+      kube.silenceWatches();
+      kube.put('Pod', pod('b'));
+      kube.compact();
+
+      await cache.until(() => cache.get('Pod', ref('b')) !== undefined, timeout());
+    });
+
+    test('goes on where nothing has happened that it is to tell of', async () => {
+      const silent: string[] = [];
+      const checks: string[] = [];
+      await started({
+        client: counting(checks),
+        probe,
+        selectors: { Pod: { labelSelector: 'app=other' } },
+        onSilentWatch: (kind) => silent.push(kind),
+      });
+
+      kube.put('Pod', pod('a'));
+      const before = checks.filter((kind) => kind === 'Pod').length;
+      await checked(checks, 'Pod', before + 3);
+
+      expect(silent).toEqual([]);
+    });
+
+    test('tells of an API server that takes no check, and of its return', async () => {
+      const checks: string[] = [];
+      const said: boolean[] = [];
+      let isFrozen = false;
+      const watch = kube.watch.bind(kube);
+      const client = counting(checks, async (kind, options, onEvent) => {
+        if (!isFrozen || options.timeoutSeconds === undefined) return watch(kind, options, onEvent);
+        await new Promise((resolve) => options.signal.addEventListener('abort', resolve, { once: true }));
+        return 'ended';
+      });
+      const cache = await started({ client, probe, onConnectivity: ({ connected }) => said.push(connected) });
+
+      isFrozen = true;
+      await eventually(() => !cache.connected);
+      isFrozen = false;
+      await eventually(() => cache.connected);
+
+      expect(said).toEqual([false, true]);
+    });
+
+    test('makes the cache stale until the API server says otherwise', async () => {
+      const clock = createManualClock();
+      const checks: string[] = [];
+      const cache = await started({ client: counting(checks), kinds: ['Node'], clock });
+      expect(await cache.isFresh('Node', clock.now())).toBe(true);
+      expect(checks).toEqual([]);
+
+      await clock.advance(5000);
+      expect(await cache.isFresh('Node', clock.now())).toBe(true);
+      expect(checks).toEqual(['Node']);
+
+      await clock.advance(4000);
+      kube.silenceWatches();
+      kube.put('Node', { metadata: { name: 'n' } });
+      expect(await cache.isFresh('Node', clock.now())).toBe(false);
+      expect(await cache.isFresh('Node', clock.now() - 4000)).toBe(true);
+
+      await clock.advance(20_000);
+      expect(cache.get('Node', { name: 'n' })).toBeDefined();
+      expect(await cache.isFresh('Node', clock.now())).toBe(true);
+
+      await clock.advance(1000);
+      kube.fail(new DomainError('Unavailable', 'down'));
+      expect(await cache.isFresh('Node', clock.now())).toBe(false);
+    });
+
+    test('is asked about once for all who ask at a time', async () => {
+      const clock = createManualClock();
+      const checks: string[] = [];
+      const cache = await started({ client: counting(checks), kinds: ['Node'], clock });
+      await clock.advance(5000);
+
+      const answers = await Promise.all(Array.from({ length: 20 }, () => cache.isFresh('Node', clock.now())));
+
+      expect(new Set(answers)).toEqual(new Set([true]));
+      expect(checks).toEqual(['Node']);
+    });
+
+    test('is checked no more once the cache stops', async () => {
+      const clock = createManualClock();
+      const checks: string[] = [];
+      await started({ client: counting(checks), kinds: ['Node'], clock, probe: { silentMs: 10_000 } });
+      await clock.advance(10_000);
+      expect(checks).toEqual(['Node']);
+      stop.abort();
+
+      await clock.advance(60_000);
+
+      expect(checks).toEqual(['Node']);
+    });
+
+    test('gets what was on its way to it, and goes on', async () => {
+      const clock = createManualClock();
+      const checks: string[] = [];
+      const silent: string[] = [];
+      let deliver: () => void = () => undefined;
+      const watch = kube.watch.bind(kube);
+      const client = counting(checks, async (kind, options, onEvent) => {
+        if (options.timeoutSeconds !== undefined) return watch(kind, options, onEvent);
+        return watch(kind, options, (event) => (deliver = () => onEvent(event)));
+      });
+      await started({ client, kinds: ['Node'], clock, onSilentWatch: (kind) => silent.push(kind) });
+      kube.put('Node', { metadata: { name: 'n' } });
+      await clock.advance(10_000);
+      expect(checks).toEqual(['Node']);
+      deliver();
+
+      await clock.advance(5000);
+
+      expect(silent).toEqual([]);
+    });
   });
 });
 

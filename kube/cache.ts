@@ -10,6 +10,8 @@ import type { ClusterCache, Kind, Kinds, KubeClient, ListOptions, ObjectRef } fr
 import { slim } from './slim.js';
 import { Store } from './store.js';
 import type { Change } from './store.js';
+import { isLeftBehind, isNewer, newestSince, probeDefaults } from './watch-probe.js';
+import type { WatchProbeOptions } from './watch-probe.js';
 
 export interface ClusterCacheOptions {
   readonly client: Pick<KubeClient, 'listForWatch' | 'watch'>;
@@ -23,6 +25,10 @@ export interface ClusterCacheOptions {
   readonly onConnectivity?: (state: { readonly connected: boolean; readonly error?: Error }) => void;
   /** A kind that cannot be listed or watched though the server answers (denied, not served), or a handler that threw. */
   readonly onProblem?: (kind: Kind, error: Error) => void;
+  /** A watch was silent though there was news of its kind: it is begun anew. */
+  readonly onSilentWatch?: (kind: Kind) => void;
+  /** When a watch counts as silent. */
+  readonly probe?: Partial<WatchProbeOptions>;
   /** 0 to 1, spreads retries. Default Math.random. */
   readonly random?: () => number;
   readonly clock?: Clock;
@@ -53,6 +59,9 @@ class WatchedCluster implements ClusterCache {
   private readonly problems = new Map<Kind, string>();
   private readonly indices = new Indices();
   private readonly failing = new Set<Kind>();
+  /** By kind: everything until then is here, milliseconds of the epoch. */
+  private readonly freshAt = new Map<Kind, number>();
+  private readonly checks = new Map<Kind, Promise<boolean>>();
   private readonly clock: Clock;
   private readonly random: () => number;
 
@@ -127,6 +136,18 @@ class WatchedCluster implements ClusterCache {
     await this.until(seen, signal ?? new AbortController().signal);
   }
 
+  async isFresh(kind: Kind, since: number): Promise<boolean> {
+    if ((this.freshAt.get(kind) ?? Number.NEGATIVE_INFINITY) >= since) return true;
+    // One that runs already may have begun too early.
+    for (let check = 0; check < 2; check++) {
+      const running = this.checks.get(kind) ?? this.check(kind).finally(() => this.checks.delete(kind));
+      this.checks.set(kind, running);
+      if (!(await running)) return false;
+      if ((this.freshAt.get(kind) ?? Number.NEGATIVE_INFINITY) >= since) return true;
+    }
+    return false;
+  }
+
   until(condition: () => boolean, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (act: () => void): void => {
@@ -192,7 +213,25 @@ class WatchedCluster implements ClusterCache {
     }
   }
 
+  /** Asks the API server whether the cache lacks anything of the kind. */
+  private async check(kind: Kind): Promise<boolean> {
+    const beganAt = this.clock.now();
+    const selectors = this.options.selectors?.[kind];
+    const version = (): string => this.store(kind).version;
+    const { answerMs } = { ...probeDefaults, ...this.options.probe };
+    try {
+      const never = new AbortController().signal;
+      const newest = await newestSince(this.options.client, this.clock, { kind, selectors, version }, answerMs, never);
+      if (this.pending.has(kind) || isNewer(newest, version())) return false;
+      this.freshAt.set(kind, Math.max(beganAt, this.freshAt.get(kind) ?? beganAt));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   private async list(kind: Kind, signal: AbortSignal): Promise<void> {
+    const beganAt = this.clock.now();
     const { items, resourceVersion } = await this.options.client.listForWatch(kind, {
       ...this.options.selectors?.[kind],
       signal,
@@ -200,6 +239,7 @@ class WatchedCluster implements ClusterCache {
     });
     this.reached(kind);
     this.takeList(kind, items, resourceVersion);
+    this.freshAt.set(kind, beganAt);
   }
 
   private takeList(kind: Kind, items: readonly Kinds[Kind][], resourceVersion: string): void {
@@ -218,25 +258,59 @@ class WatchedCluster implements ClusterCache {
   private async watch(kind: Kind, signal: AbortSignal): Promise<{ outcome: 'ended' | 'expired'; lively: boolean }> {
     const store = this.store(kind);
     const startedAt = this.clock.now();
-    let events = 0;
+    let heardAt: number | undefined;
+    const attempt = new AbortController();
+    const stop = (): void => attempt.abort(reasonOf(signal));
+    signal.addEventListener('abort', stop, { once: true });
     const options = {
       ...this.options.selectors?.[kind],
       resourceVersion: store.version,
-      signal,
+      signal: attempt.signal,
       onOpen: () => {
         this.reached(kind);
+        void this.probe(kind, () => heardAt ?? startedAt, attempt);
       },
     };
-    const outcome = await this.options.client.watch(kind, options, ({ type, object }) => {
-      events++;
-      if (type === 'BOOKMARK') store.advance(object.metadata.resourceVersion);
-      else {
-        const own = slim(kind, object, this.interner);
-        this.take(kind, type === 'DELETED' ? store.remove(own) : store.put(own));
-      }
-      this.wake();
-    });
-    return { outcome, lively: events > 0 || this.clock.now() - startedAt >= shortestWatchMs };
+    try {
+      const outcome = await this.options.client.watch(kind, options, ({ type, object }) => {
+        // What a dead connection gives up late has been brought by the next one.
+        if (attempt.signal.aborted) return;
+        heardAt = this.clock.now();
+        this.freshAt.set(kind, heardAt);
+        if (type === 'BOOKMARK') store.advance(object.metadata.resourceVersion);
+        else {
+          const own = slim(kind, object, this.interner);
+          this.take(kind, type === 'DELETED' ? store.remove(own) : store.put(own));
+        }
+        this.wake();
+      });
+      return { outcome, lively: heardAt !== undefined || this.clock.now() - startedAt >= shortestWatchMs };
+    } finally {
+      signal.removeEventListener('abort', stop);
+      attempt.abort();
+    }
+  }
+
+  /** Ends a watch that is silent although there is news; the next one begins where it stood. */
+  private async probe(kind: Kind, heardAt: () => number, attempt: AbortController): Promise<void> {
+    const watched = {
+      kind,
+      selectors: this.options.selectors?.[kind],
+      version: () => this.store(kind).version,
+      heardAt,
+      onAnswer: (beganAt: number, isBehind: boolean) => {
+        this.answered(kind);
+        if (!isBehind) this.freshAt.set(kind, beganAt);
+      },
+      onFailure: (error: Error) => {
+        if (isDomainError(error, 'Unavailable')) this.report(kind, error, 1);
+      },
+    };
+    const { client } = this.options;
+    const options = { ...probeDefaults, ...this.options.probe };
+    if (!(await isLeftBehind(client, this.clock, watched, options, attempt.signal))) return;
+    this.options.onSilentWatch?.(kind);
+    attempt.abort();
   }
 
   private notify(kind: Kind, { type, object, previous }: Change<Kinds[Kind]>): void {

@@ -68,6 +68,33 @@ describe('the client, when the API server', () => {
 
   const node = (name: string): object => ({ metadata: { name, resourceVersion: '7' } });
 
+  test('answers, tells the time by its own clock, and none where it names none', async () => {
+    answer = (_request, response) => {
+      response.setHeader('date', 'Mon, 05 Jan 2026 12:00:00 GMT');
+      json(response, { gitVersion: 'v1.36.1' });
+    };
+    expect(await client.serverTime?.()).toBe(Date.parse('2026-01-05T12:00:00Z'));
+
+    answer = (_request, response) => {
+      response.sendDate = false;
+      json(response, { gitVersion: 'v1.36.1' });
+    };
+    expect(await client.serverTime?.()).toBeUndefined();
+  });
+
+  test('is asked for a review, keeps nothing: there is no name', async () => {
+    answer = (request, response) => {
+      response.writeHead(201);
+      response.end(JSON.stringify({ ...(JSON.parse(request.body) as object), status: { allowed: false } }));
+    };
+    const resourceAttributes = { group: '', resource: 'pods', subresource: 'eviction', verb: 'create' };
+    const { object } = await client.create('SelfSubjectAccessReview', { metadata: {}, spec: { resourceAttributes } });
+
+    expect(object).toMatchObject({ kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } });
+    expect(object.status).toEqual({ allowed: false });
+    expect(asked).toEqual(['POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews']);
+  });
+
   test('pages, follows to the end', async () => {
     answer = (request, response) => {
       const token = new URL(request.url!, 'http://x').searchParams.get('continue');
@@ -241,6 +268,24 @@ describe('the client, when the API server', () => {
       expect(asked).toEqual([
         'GET /api/v1/nodes?watch=true&allowWatchBookmarks=true&resourceVersion=5&timeoutSeconds=300',
       ]);
+    });
+
+    test('for a second only, ends by itself and leaves its connection to the next', async () => {
+      const sockets = new Set<unknown>();
+      answer = (request, response) => {
+        sockets.add(request.socket);
+        response.end(event('ADDED', 'a'));
+      };
+      const options = { resourceVersion: '5', timeoutSeconds: 1, signal: new AbortController().signal };
+
+      const names: unknown[] = [];
+      for (let time = 0; time < 3; time++) {
+        expect(await client.watch('Node', options, ({ object }) => names.push(object.metadata.name))).toBe('ended');
+      }
+
+      expect(names).toEqual(['a', 'a', 'a']);
+      expect(asked[0]).toMatch(/&timeoutSeconds=1$/);
+      expect(sockets.size).toBe(1);
     });
 
     test.each(['at once', 'in the stream'])('has forgotten the version, says so %s', async (when) => {

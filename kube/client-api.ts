@@ -19,6 +19,11 @@ const mergePatch = 'application/merge-patch+json';
 const mostRetries = 3;
 const longestRetryAfter = 10;
 
+interface Accepted {
+  readonly object: unknown;
+  readonly date: number | undefined;
+}
+
 interface Refused {
   readonly code: number;
   readonly status: Status;
@@ -33,7 +38,7 @@ export function createApi(deps: ApiDeps): KubeClient {
 
 interface Requests {
   /** The answer's object, or how it was refused. A call that the server wants again later is repeated, three times. */
-  readonly call: (call: Call) => Promise<{ readonly object: unknown } | Refused>;
+  readonly call: (call: Call) => Promise<Accepted | Refused>;
 }
 
 function createRequests({ transport, limiter, clock }: ApiDeps): Requests {
@@ -45,7 +50,9 @@ function createRequests({ transport, limiter, clock }: ApiDeps): Requests {
     call: async (call) => {
       for (let attempt = 0; ; attempt++) {
         const answer = await once(call);
-        if (answer.status >= 200 && answer.status < 300) return { object: JSON.parse(answer.text) as unknown };
+        if (answer.status >= 200 && answer.status < 300) {
+          return { object: JSON.parse(answer.text) as unknown, date: answer.date };
+        }
         const status = statusOf(answer);
         const wait = attempt < mostRetries ? waitFor(call, answer, status) : undefined;
         if (wait === undefined) return { code: answer.status, status, retryAfter: answer.retryAfter };
@@ -66,7 +73,7 @@ function waitFor({ method }: Call, { status: code, retryAfter }: Answer, status:
 function createReads(
   { pageSize }: ApiDeps,
   { call }: Requests,
-): Pick<KubeClient, 'get' | 'list' | 'listForWatch' | 'serverVersion'> {
+): Pick<KubeClient, 'get' | 'list' | 'listForWatch' | 'serverVersion' | 'serverTime'> {
   const get = async <K extends Kind>(kind: K, ref: ObjectRef): Promise<Kinds[K] | undefined> => {
     const answer = await call({ method: 'GET', path: pathOf(kind, ref) });
     if ('object' in answer) return answer.object as Kinds[K];
@@ -108,15 +115,18 @@ function createReads(
     throw new DomainError('Unavailable', `list ${kind}: its pages expired three times before they were read`);
   };
 
+  const version = async (): Promise<Accepted> => {
+    const answer = await call({ method: 'GET', path: '/version' });
+    if (!('object' in answer)) throw refused('get the server version', answer);
+    return answer;
+  };
+
   return {
     get,
     listForWatch,
     list: async (kind, options) => (await listForWatch(kind, options)).items,
-    serverVersion: async () => {
-      const answer = await call({ method: 'GET', path: '/version' });
-      if (!('object' in answer)) throw refused('get the server version', answer);
-      return (answer.object as { gitVersion: string }).gitVersion;
-    },
+    serverVersion: async () => ((await version()).object as { gitVersion: string }).gitVersion,
+    serverTime: async () => (await version()).date,
   };
 }
 
@@ -199,10 +209,11 @@ function createWatch({ transport, limiter, random }: ApiDeps): KubeClient['watch
       allowWatchBookmarks: 'true',
       resourceVersion: options.resourceVersion,
       // Five to ten minutes, as client-go: replicas move on to new API servers, and not all at once.
-      timeoutSeconds: String(300 + Math.floor(random() * 300)),
+      timeoutSeconds: String(options.timeoutSeconds ?? 300 + Math.floor(random() * 300)),
     });
     const seen = { expired: false };
-    const call: Call = { method: 'GET', path, signal: options.signal, onOpen: options.onOpen };
+    const isShort = options.timeoutSeconds !== undefined;
+    const call: Call = { method: 'GET', path, signal: options.signal, onOpen: options.onOpen, isShort };
     const answer = await transport.stream(call, (line) => {
       if (options.signal.aborted) return;
       const event = JSON.parse(line) as { type: string; object: unknown };

@@ -26,12 +26,16 @@ export interface Call {
   readonly signal?: AbortSignal;
   /** For streams: a 200 has arrived. */
   readonly onOpen?: () => void;
+  /** For streams: it ends soon, and takes a kept-alive connection as requests do. */
+  readonly isShort?: boolean;
 }
 
 export interface Answer {
   readonly status: number;
   /** Seconds, as the server asks in Retry-After. */
   readonly retryAfter: number | undefined;
+  /** When the server answered by its own clock, milliseconds of the epoch. */
+  readonly date: number | undefined;
   readonly text: string;
 }
 
@@ -59,7 +63,8 @@ interface Agents {
   readonly streams: http.Agent;
 }
 
-const keepAliveProbeMs = 15_000;
+/** A peer that is gone is noticed ten seconds after this: Node.js probes every second from then on, ten times. */
+const keepAliveProbeMs = 10_000;
 
 /** HTTP/1.1 with kept-alive connections to one API server. */
 export function createTransport(connection: Connection, options: TransportOptions): Transport {
@@ -93,7 +98,7 @@ export function createTransport(connection: Connection, options: TransportOption
   const stream = async (call: Call, onLine: (line: string) => void): Promise<Answer | undefined> => {
     let response: http.IncomingMessage;
     try {
-      response = await open(call, 'streams');
+      response = await open(call, call.isShort === true ? 'requests' : 'streams');
       if (response.statusCode !== 200) return await readAnswer(response);
     } catch (error) {
       if (call.signal?.aborted === true) return undefined;
@@ -176,9 +181,11 @@ async function readAnswer(response: http.IncomingMessage): Promise<Answer> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
   const retryAfter = Number(response.headers['retry-after']);
+  const date = Date.parse(response.headers.date ?? '');
   return {
     status: response.statusCode ?? 0,
     retryAfter: Number.isFinite(retryAfter) ? retryAfter : undefined,
+    date: Number.isFinite(date) ? date : undefined,
     text: Buffer.concat(chunks).toString('utf8'),
   };
 }

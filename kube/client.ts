@@ -16,6 +16,8 @@ export interface KubeClientOptions {
   readonly qps?: number;
   /** KUBE_CLIENT_BURST, default 300. */
   readonly burst?: number;
+  /** Whether the request at hand goes before others that wait for their turn. */
+  readonly isUrgent?: () => boolean;
   /** Default 30 s. */
   readonly requestTimeoutMs?: number;
   /** A watch that is silent for this long is taken for dead; default 150 s (servers send a bookmark each minute). */
@@ -45,12 +47,22 @@ export function createKubeClient(options: KubeClientOptions = {}): KubeClient & 
   });
   const api = createApi({
     transport,
-    limiter: createRateLimiter(options.qps ?? 200, options.burst ?? 300, systemClock),
+    limiter: createRateLimiter(options.qps ?? 200, options.burst ?? 300, systemClock, options.isUrgent),
     clock: systemClock,
     random: Math.random,
     pageSize: options.pageSize ?? 500,
   });
-  return { ...api, server: connection.server, close: () => transport.close() };
+  return {
+    ...api,
+    certificateAuthority: () => certificateAuthority(connection),
+    server: connection.server,
+    close: () => transport.close(),
+  };
+}
+
+async function certificateAuthority(connection: Connection): Promise<string | undefined> {
+  const { ca } = (await connection.credentials(false)).tls;
+  return typeof ca === 'string' || Buffer.isBuffer(ca) ? Buffer.from(ca).toString('base64') : undefined;
 }
 
 function loadConfig(kubeconfig: string | undefined): KubeConfig {

@@ -4,8 +4,8 @@ import { createManualClock } from '../test/builders/manual-clock.js';
 import type { ManualClock } from '../test/builders/manual-clock.js';
 import { createEventRecorder } from './events.js';
 import type { EventRecorderOptions } from './events.js';
-import { createFakeKube } from './fake.js';
-import type { FakeKube } from './fake.js';
+import { createFakeKube } from '../simulation/kube/fake.js';
+import type { FakeKube } from '../simulation/kube/fake.js';
 import type { EventToPublish } from './port.js';
 
 describe('the event recorder', () => {
@@ -48,6 +48,7 @@ describe('the event recorder', () => {
     ]);
   });
 
+  // Rule `events/repeats`.
   test('says the same once in two minutes, then counts it up', async () => {
     const events = recorder();
     for (const pause of [0, 119_999, 1]) {
@@ -89,6 +90,7 @@ describe('the event recorder', () => {
     expect(kube.objects('Event')).toMatchObject([{ count: 2 }]);
   });
 
+  // Rule `events/nominations-limited`.
   test('nominates five a second after a burst of ten, and holds back nothing else', async () => {
     const events = recorder();
     const nominate = (from: number, to: number): void => {

@@ -3,6 +3,7 @@ import { hashText } from '../core/hash.js';
 import { systemClock } from './limiter.js';
 import type { Clock } from './limiter.js';
 import type { EventRecorder, EventToPublish, KubeClient, KubernetesEvent } from './port.js';
+import { lookUp } from '../core/own.js';
 
 export interface EventRecorderOptions {
   readonly client: Pick<KubeClient, 'create' | 'patch'>;
@@ -11,7 +12,7 @@ export interface EventRecorderOptions {
   /** `reportingInstance`: the pod's name. */
   readonly instance?: string;
   readonly clock?: Clock;
-  /** Events a second by reason; default that of section 1.7. Those above are dropped. */
+  /** Events a second by reason; default Karpenter's (events/nominations-limited). Those above are dropped. */
   readonly rates?: Readonly<Record<string, { readonly qps: number; readonly burst: number }>>;
   /** Hears of events that could not be published; default nobody. */
   readonly onFailure?: (event: EventToPublish, error: Error) => void;
@@ -32,7 +33,7 @@ interface Series {
 }
 
 /**
- * Publishes core/v1 Events as Karpenter does (section 1.7): the same reason and values once in two minutes, `Nominated`
+ * Publishes core/v1 Events as Karpenter does (events/repeats, events/nominations-limited): the same reason and values once in two minutes, `Nominated`
  * at most five a second. What repeats after that counts its first Event up, as client-go does. Publishing never
  * throws and never waits; `idle` resolves when nothing waits to be sent, for an orderly end.
  */
@@ -78,7 +79,7 @@ function createBuckets(
 ): (reason: string) => boolean {
   const buckets = new Map<string, { tokens: number; at: number }>();
   return (reason) => {
-    const rate = rates[reason];
+    const rate = lookUp(rates, reason);
     if (rate === undefined) return true;
     const now = clock.now();
     const { tokens, at } = buckets.get(reason) ?? { tokens: rate.burst, at: now };

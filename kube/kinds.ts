@@ -47,8 +47,12 @@ export const resources: Readonly<Record<Kind, Resource>> = {
   EC2NodeClass: clusterScoped('karpenter.k8s.aws/v1', 'ec2nodeclasses', true),
   KWOKNodeClass: clusterScoped('karpenter.kwok.sh/v1alpha1', 'kwoknodeclasses', true),
   DisruptionPolicy: clusterScoped('stowage.dev/v1alpha1', 'disruptionpolicies', true),
+  DisruptionPause: clusterScoped('stowage.dev/v1alpha1', 'disruptionpauses', true),
   CapacityBuffer: namespaced('autoscaling.x-k8s.io/v1beta1', 'capacitybuffers', true),
   Event: namespaced('v1', 'events'),
+  CustomResourceDefinition: clusterScoped('apiextensions.k8s.io/v1', 'customresourcedefinitions', true),
+  SelfSubjectAccessReview: clusterScoped('authorization.k8s.io/v1', 'selfsubjectaccessreviews'),
+  SelfSubjectReview: clusterScoped('authentication.k8s.io/v1', 'selfsubjectreviews'),
 };
 
 /** The key of an object within its kind: `namespace/name`, or the name alone. */

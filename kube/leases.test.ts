@@ -2,9 +2,9 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { DomainError } from '../core/failures.js';
 import { createManualClock } from '../test/builders/manual-clock.js';
 import type { ManualClock } from '../test/builders/manual-clock.js';
-import { createFakeKube } from './fake.js';
-import type { FakeKube } from './fake.js';
-import { isLeaseHeld, runAsLeader } from './leases.js';
+import { createFakeKube } from '../simulation/kube/fake.js';
+import type { FakeKube } from '../simulation/kube/fake.js';
+import { leaseHolder, runAsLeader } from './leases.js';
 import type { LeaderElectionOptions } from './leases.js';
 
 const ref = { namespace: 'kube-system', name: 'stowage' };
@@ -170,46 +170,43 @@ describe('leader election', () => {
 });
 
 describe('another holder of a lease', () => {
-  const put = (renewed: string, holderIdentity = 'karpenter-1', namespace = 'karpenter'): void => {
+  const put = (renewed: string, holderIdentity = 'karpenter-1', namespace = 'kube-system'): void => {
     kube.put('Lease', {
       metadata: { namespace, name: 'karpenter-leader-election' },
       spec: { holderIdentity, leaseDurationSeconds: 15, renewTime: renewed },
     });
   };
-  const query = () => ({ client: kube, name: 'karpenter-leader-election', clock });
+  const query = () => ({ client: kube, namespace: 'kube-system', name: 'karpenter-leader-election', clock });
 
   test('there is none', async () => {
-    expect(await isLeaseHeld(query())).toEqual({ held: false });
+    expect(await leaseHolder(query())).toBeUndefined();
     put('2026-01-01T00:00:00.000000Z', '');
-    expect(await isLeaseHeld(query())).toEqual({ held: false });
+    expect(await leaseHolder(query())).toBeUndefined();
   });
 
-  test('is alive while its lease has not run out, in any namespace', async () => {
+  test('is alive while its lease has not run out, in the one namespace that is asked', async () => {
+    put('2025-12-31T23:59:50.000000Z', 'karpenter-1', 'elsewhere');
+    expect(await leaseHolder(query())).toBeUndefined();
     put('2025-12-31T23:59:50.000000Z');
-    expect(await isLeaseHeld(query())).toEqual({ held: true, namespace: 'karpenter', holder: 'karpenter-1' });
-    expect(await isLeaseHeld({ ...query(), namespace: 'elsewhere' })).toEqual({ held: false });
+    expect(await leaseHolder(query())).toBe('karpenter-1');
   });
 
-  test('is dead when it ran out and nothing moves', async () => {
-    put('2025-12-31T23:00:00.000000Z');
-    const answer = isLeaseHeld(query());
-    await clock.advance(5 * seconds);
-    expect(await answer).toEqual({ held: false });
-  });
+  test.each(['2025-12-31T23:00:00.000000Z', '2099-01-01T00:00:00.000000Z'])(
+    'is dead when its time, %s, is no time of now and nothing moves',
+    async (renewTime) => {
+      put(renewTime);
+      const answer = leaseHolder(query());
+      await clock.advance(5 * seconds);
+      expect(await answer).toBeUndefined();
+    },
+  );
 
   test('is alive, its clock being slow, when it renews before our eyes', async () => {
     put('2025-12-31T23:00:00.000000Z');
-    const answer = isLeaseHeld(query());
+    const answer = leaseHolder(query());
     await clock.advance(2 * seconds);
     put('2025-12-31T23:00:02.000000Z');
     await clock.advance(3 * seconds);
-    expect(await answer).toMatchObject({ held: true });
-  });
-
-  test('does not count when it is one of ours', async () => {
-    put('2026-01-01T00:00:00.000000Z', 'stowage-1');
-    expect(await isLeaseHeld({ ...query(), isOurs: (holder) => holder.startsWith('stowage') })).toEqual({
-      held: false,
-    });
+    expect(await answer).toBe('karpenter-1');
   });
 });

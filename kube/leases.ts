@@ -1,4 +1,6 @@
 import type { Lease } from '../api/kubernetes.js';
+import { looked, unseen } from './lease-sight.js';
+import type { LeaseSight } from './lease-sight.js';
 import { systemClock } from './limiter.js';
 import type { Clock } from './limiter.js';
 import type { KubeClient } from './port.js';
@@ -195,49 +197,29 @@ class Elector {
 }
 
 export interface LeaseQuery {
-  readonly client: Pick<KubeClient, 'list'>;
+  readonly client: Pick<KubeClient, 'get'>;
+  readonly namespace: string;
   /** Such as `karpenter-leader-election`. */
   readonly name: string;
-  /** Default: any namespace. */
-  readonly namespace?: string;
-  /** Holders that do not count, such as Stowage's own replicas. */
-  readonly isOurs?: (holder: string) => boolean;
-  /** How long a lease that looks expired is watched for a renewal; default 5 s, 0 trusts the clocks. */
+  /** How long a lease that seems dead is watched for a renewal, milliseconds; default 5 s. */
   readonly observeMs?: number;
   readonly clock?: Clock;
-  readonly signal?: AbortSignal;
 }
 
 /**
- * Whether someone else holds a Lease of that name and is alive: renewed within its duration, or, should the clocks
- * disagree, renewed before our eyes. Stowage must not act while Karpenter's leader does (`karpenter-leader-election`).
+ * Who holds that Lease and is alive, by the rules of `looked`; undefined for nobody. For somebody who asks once: who
+ * must not act beside the holder goes on looking. Rejects when the API server is away or refuses.
  */
-export async function isLeaseHeld(
-  query: LeaseQuery,
-): Promise<{ readonly held: false } | { readonly held: true; readonly namespace: string; readonly holder: string }> {
-  const { client, name, namespace, isOurs = () => false, observeMs = 5000, clock = systemClock, signal } = query;
-  const read = async (): Promise<Lease[]> => {
-    const leases = await client.list('Lease', { namespace, fieldSelector: `metadata.name=${name}` });
-    return leases.filter(({ spec }) => (spec?.holderIdentity ?? '') !== '' && !isOurs(spec!.holderIdentity!));
-  };
-  const answer = (lease: Lease): { held: true; namespace: string; holder: string } => ({
-    held: true,
-    namespace: lease.metadata.namespace ?? '',
-    holder: lease.spec?.holderIdentity ?? '',
-  });
-  const before = await read();
-  const live = before.find(({ spec }) => {
-    const expires = Date.parse(spec?.renewTime ?? '') + (spec?.leaseDurationSeconds ?? 0) * 1000;
-    return expires > clock.now();
-  });
-  if (live !== undefined) return answer(live);
-  if (before.length === 0 || observeMs <= 0) return { held: false };
-  await clock.sleep(observeMs, signal);
-  const versions = new Set(before.map(({ metadata }) => `${metadata.uid ?? ''} ${metadata.resourceVersion ?? ''}`));
-  const moved = (await read()).find(
-    ({ metadata }) => !versions.has(`${metadata.uid ?? ''} ${metadata.resourceVersion ?? ''}`),
-  );
-  return moved === undefined ? { held: false } : answer(moved);
+export async function leaseHolder(query: LeaseQuery): Promise<string | undefined> {
+  const { client, namespace, name, observeMs = 5000, clock = systemClock } = query;
+  const look = async (before: LeaseSight): Promise<LeaseSight> =>
+    looked(before, await client.get('Lease', { namespace, name }), clock.now());
+  let sight = await look(unseen);
+  if (sight.verdict === 'unknown') {
+    await clock.sleep(observeMs);
+    sight = await look(sight);
+  }
+  return sight.verdict === 'held' ? sight.holder : undefined;
 }
 
 /** Leases count microseconds, and the API server insists on all six digits. */

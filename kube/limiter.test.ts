@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { backoff, createRateLimiter } from './limiter.js';
 
+// Rule `settings/client-rate`.
 describe('the rate limiter', () => {
   test('lets a burst through, then one at a time, and fills up again', async () => {
     let now = 0;
@@ -9,15 +10,37 @@ describe('the rate limiter', () => {
       now: () => now,
       sleep: (milliseconds: number) => {
         slept.push(milliseconds);
+        now += milliseconds;
         return Promise.resolve();
       },
     };
     const limiter = createRateLimiter(10, 3, clock);
     for (let i = 0; i < 5; i++) await limiter.take();
-    expect(slept).toEqual([100, 200]);
+    expect(slept).toEqual([100, 100]);
     now = 10_000;
     for (let i = 0; i < 4; i++) await limiter.take();
-    expect(slept).toEqual([100, 200, 100]);
+    expect(slept).toEqual([100, 100, 100]);
+  });
+
+  test('lets urgent callers go before those that wait, and the others still have a share', async () => {
+    let now = 0;
+    const clock = {
+      now: () => now,
+      sleep: (milliseconds: number) => {
+        now += milliseconds;
+        return Promise.resolve();
+      },
+    };
+    let urgent = false;
+    const limiter = createRateLimiter(10, 1, clock, () => urgent);
+    await limiter.take();
+    const order: string[] = [];
+    const take = (name: string): Promise<void> => limiter.take().then(() => void order.push(name));
+    const launches = ['a', 'b', 'c'].map(take);
+    urgent = true;
+    const drains = ['1', '2', '3', '4', '5'].map(take);
+    await Promise.all([...launches, ...drains]);
+    expect(order).toEqual(['1', '2', '3', 'a', '4', '5', 'b', 'c']);
   });
 
   test('with no rate never waits', async () => {

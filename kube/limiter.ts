@@ -1,4 +1,4 @@
-/** Waits for a slot; callers are served in the order they came. */
+/** Waits for a slot; callers are served in the order they came, urgent ones first. */
 export interface RateLimiter {
   take(): Promise<void>;
 }
@@ -6,14 +6,14 @@ export interface RateLimiter {
 export interface Clock {
   /** Milliseconds of the epoch. */
   now(): number;
-  /** Rejects with the signal's reason when it aborts. */
-  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
+  /** Rejects with the signal's reason when it aborts. `inBackground`: the process need not stay for it. */
+  sleep(milliseconds: number, signal?: AbortSignal, options?: { readonly inBackground?: boolean }): Promise<void>;
 }
 
 /** The machine's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  sleep: (milliseconds, signal) =>
+  sleep: (milliseconds, signal, { inBackground = false } = {}) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted === true) {
         reject(reasonOf(signal));
@@ -27,6 +27,7 @@ export const systemClock: Clock = {
         signal?.removeEventListener('abort', onAbort);
         resolve();
       }, milliseconds);
+      if (inBackground) timer.unref();
       signal?.addEventListener('abort', onAbort, { once: true });
     }),
 };
@@ -36,23 +37,90 @@ export function reasonOf(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason));
 }
 
+/** Of callers that wait, so many urgent ones go before one of the others: neither kind uses up what there is. */
+const urgentInARow = 3;
+
 /**
- * A token bucket of `burst` tokens that refills at `qps` a second (KUBE_CLIENT_QPS and KUBE_CLIENT_BURST, section
- * 5.1). A `qps` of 0 or less never limits.
+ * A token bucket of `burst` tokens that refills at `qps` a second (KUBE_CLIENT_QPS and KUBE_CLIENT_BURST;
+ * settings/client-rate). A `qps` of 0 or less never limits. Callers for which `isUrgent` holds go before others that wait.
  */
-export function createRateLimiter(qps: number, burst: number, clock: Clock): RateLimiter {
-  let tokens = burst;
-  let filledAt = clock.now();
+export function createRateLimiter(
+  qps: number,
+  burst: number,
+  clock: Clock,
+  isUrgent: () => boolean = () => false,
+): RateLimiter {
+  const bucket = new Bucket(qps, burst, clock);
+  const waiting = new Waiting();
+  let serving = false;
+  const serve = async (): Promise<void> => {
+    serving = true;
+    for (let next = waiting.next(); next !== undefined; next = waiting.next()) {
+      while (!bucket.take()) await clock.sleep(bucket.untilNextMs());
+      // Whoever came meanwhile may be more urgent.
+      waiting.shift(waiting.next() ?? next)();
+    }
+    serving = false;
+  };
   const take = async (): Promise<void> => {
-    if (qps <= 0) return;
-    const now = clock.now();
-    tokens = Math.min(burst, tokens + (Math.max(0, now - filledAt) * qps) / 1000);
-    filledAt = now;
-    // Who comes early borrows from the future, and so queues behind those that borrowed before.
-    tokens -= 1;
-    if (tokens < 0) await clock.sleep(Math.ceil((-tokens * 1000) / qps));
+    if (qps <= 0 || (!serving && bucket.take())) return;
+    await new Promise<void>((resolve) => {
+      waiting.push(isUrgent() ? 'urgent' : 'other', resolve);
+      if (!serving) void serve();
+    });
   };
   return { take };
+}
+
+class Bucket {
+  private tokens: number;
+  private filledAt: number;
+
+  constructor(
+    private readonly qps: number,
+    private readonly burst: number,
+    private readonly clock: Clock,
+  ) {
+    this.tokens = burst;
+    this.filledAt = clock.now();
+  }
+
+  take(): boolean {
+    const now = this.clock.now();
+    this.tokens = Math.min(this.burst, this.tokens + (Math.max(0, now - this.filledAt) * this.qps) / 1000);
+    this.filledAt = now;
+    if (this.tokens < 1) return false;
+    this.tokens -= 1;
+    return true;
+  }
+
+  untilNextMs(): number {
+    return Math.max(1, Math.ceil(((1 - this.tokens) * 1000) / this.qps));
+  }
+}
+
+type Lane = 'urgent' | 'other';
+
+/** Two queues, each in the order of coming. */
+class Waiting {
+  private readonly lanes: Readonly<Record<Lane, (() => void)[]>> = { urgent: [], other: [] };
+  private inARow = 0;
+
+  push(lane: Lane, go: () => void): void {
+    this.lanes[lane].push(go);
+  }
+
+  /** Whose turn it is; undefined when nobody waits. */
+  next(): Lane | undefined {
+    const { urgent, other } = this.lanes;
+    if (urgent.length > 0 && (this.inARow < urgentInARow || other.length === 0)) return 'urgent';
+    return other.length > 0 ? 'other' : undefined;
+  }
+
+  shift(lane: Lane): () => void {
+    this.inARow = lane === 'urgent' ? this.inARow + 1 : 0;
+    return this.lanes[lane].shift()!;
+  }
 }
 
 /** Exponential back-off: `base` milliseconds, doubling up to `max`, spread over the upper half by `random` (0 to 1). */

@@ -1,3 +1,4 @@
+import { lookUp } from '../core/own.js';
 /** Applies a JSON merge patch (RFC 7386) to a JSON value; neither is changed, the result may share parts of both. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
@@ -6,7 +7,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
     // As in JSON, where an absent value cannot be told from one that was never written.
     if (value === undefined) continue;
     if (value === null) Reflect.deleteProperty(merged, key);
-    else merged[key] = mergePatch(merged[key], value);
+    else merged[key] = mergePatch(lookUp(merged, key), value);
   }
   return merged;
 }

@@ -1,4 +1,5 @@
 import type {
+  Condition,
   CSINode,
   DaemonSet,
   KubernetesObject,
@@ -22,6 +23,7 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodeOverlay } from '../api/karpenter/node-overlay.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { KWOKNodeClass } from '../api/kwok/kwok-node-class.js';
+import type { DisruptionPause } from '../api/stowage/disruption-pause.js';
 import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
 
 /** Every kind that Stowage reads or writes. */
@@ -49,8 +51,39 @@ export interface Kinds {
   EC2NodeClass: EC2NodeClass;
   KWOKNodeClass: KWOKNodeClass;
   DisruptionPolicy: DisruptionPolicy;
+  DisruptionPause: DisruptionPause;
   CapacityBuffer: CapacityBuffer;
   Event: KubernetesEvent;
+  CustomResourceDefinition: CustomResourceDefinitionObject;
+  SelfSubjectAccessReview: SelfSubjectAccessReview;
+  SelfSubjectReview: SelfSubjectReview;
+}
+
+/** An apiextensions.k8s.io/v1 CustomResourceDefinition, as far as Stowage looks into it. */
+export interface CustomResourceDefinitionObject extends KubernetesObject {
+  spec: object;
+  status?: { conditions?: Condition[] };
+}
+
+/** An authorization.k8s.io/v1 SelfSubjectAccessReview: whether the caller may do something. It is answered, not kept. */
+export interface SelfSubjectAccessReview extends KubernetesObject {
+  spec: { resourceAttributes: ResourceAttributes };
+  status?: { allowed: boolean; reason?: string };
+}
+
+/** One verb on one resource; without a namespace on those of the whole cluster. */
+export interface ResourceAttributes {
+  readonly group: string;
+  readonly resource: string;
+  readonly verb: string;
+  readonly subresource?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+}
+
+/** An authentication.k8s.io/v1 SelfSubjectReview: who the caller is. It is answered, not kept. */
+export interface SelfSubjectReview extends KubernetesObject {
+  status?: { userInfo?: { username?: string } };
 }
 
 /** A core/v1 Event. */
@@ -110,7 +143,7 @@ export interface KubeClient {
     ref: ObjectRef,
     options?: { uid?: string; gracePeriodSeconds?: number },
   ): Promise<'deleted' | 'gone'>;
-  /** The eviction API with a UID precondition (section 4.14). `blocked` carries the API server's message (PDB). */
+  /** The eviction API with a UID precondition (termination/eviction). `blocked` carries the API server's message (PDB). */
   evict(pod: {
     namespace: string;
     name: string;
@@ -123,6 +156,8 @@ export interface KubeClient {
     options: {
       resourceVersion: string;
       signal: AbortSignal;
+      /** Ends by itself after so long; default five to ten minutes. */
+      timeoutSeconds?: number;
       /** Called when the server has accepted the watch, before any event. */
       onOpen?: () => void;
     } & ListOptions,
@@ -139,6 +174,10 @@ export interface KubeClient {
   ): Promise<{ items: Kinds[K][]; resourceVersion: string }>;
   /** The server's version, such as `v1.36.1`. */
   serverVersion(): Promise<string>;
+  /** The server's clock in whole seconds, as milliseconds of the epoch; undefined where its answer names no time. */
+  serverTime?(): Promise<number | undefined>;
+  /** Base64 of the PEM certificates that the server is known by; undefined where any that the system trusts will do. */
+  certificateAuthority?(): Promise<string | undefined>;
 }
 
 /** What `create` takes: the client fills in apiVersion and kind. */
@@ -155,7 +194,7 @@ export interface WatchEvent<T> {
   readonly object: T;
 }
 
-/** Publishes Kubernetes Events, deduplicated by reason and values (section 1.7). Losing one is harmless. */
+/** Publishes Kubernetes Events, deduplicated by reason and values (events/repeats). Losing one is harmless. */
 export interface EventRecorder {
   publish(event: EventToPublish): void;
 }
@@ -195,6 +234,11 @@ export interface ClusterCache {
   ): () => void;
   /** Resolves once the cache holds an object at least as new as a write that was answered with `resourceVersion`. */
   caughtUp(kind: Kind, ref: ObjectRef, resourceVersion: string, signal?: AbortSignal): Promise<void>;
+  /**
+   * Whether the cache holds what the API server had of the kind at `since` (milliseconds of the epoch); asks the API server where
+   * the watch has not told. What is not in a cache that is not fresh may be there all the same.
+   */
+  isFresh(kind: Kind, since: number): Promise<boolean>;
   /** Resolves when `condition` holds, checked after every change; rejects when `signal` aborts. */
   until(condition: () => boolean, signal: AbortSignal): Promise<void>;
 }

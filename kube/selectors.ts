@@ -1,4 +1,5 @@
 import type { LabelSelector } from '../api/kubernetes.js';
+import { lookUp } from '../core/own.js';
 
 /** Reads the text form of label selectors: `a=b,c!=d,e in (f,g),h notin (i),j,!k`. */
 export function parseLabelSelector(text: string): LabelSelector {
@@ -26,7 +27,7 @@ export function matchesFields(selector: string, object: object): boolean {
     const match = /^([\w.]+)\s*(==|=|!=)\s*(.*)$/.exec(term.trim());
     if (match === null) return term.trim() === '';
     let value: unknown = object;
-    for (const field of match[1]!.split('.')) value = (value as Record<string, unknown> | undefined)?.[field];
+    for (const field of match[1]!.split('.')) value = lookUp(value as Record<string, unknown> | undefined, field);
     return ((value ?? '') === match[3]) === (match[2] !== '!=');
   });
 }

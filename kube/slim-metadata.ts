@@ -30,6 +30,7 @@ const keepsAnnotations: ReadonlySet<Kind> = new Set<Kind>([
   'EC2NodeClass',
   'KWOKNodeClass',
   'DisruptionPolicy',
+  'DisruptionPause',
   'CapacityBuffer',
 ]);
 const neverKept = new Set([

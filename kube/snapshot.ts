@@ -31,7 +31,7 @@ export const snapshotKinds: readonly Kind[] = Object.values(fields);
 export const bufferKinds: readonly Kind[] = ['Deployment', 'PodTemplate'];
 
 /** Of those, the ones whose CustomResourceDefinition a cluster may do without. */
-export const optionalKinds: readonly Kind[] = ['NodeOverlay', 'CapacityBuffer', 'DisruptionPolicy'];
+export const optionalKinds: readonly Kind[] = ['NodeOverlay', 'CapacityBuffer', 'DisruptionPolicy', 'DisruptionPause'];
 
 /**
  * The cluster as the cache has it now, in the shape of packing's `ClusterObjects`. The arrays are the cache's own and

@@ -1,5 +1,6 @@
 import { compareVersions, objectKey } from './kinds.js';
 import type { Kind, Kinds, ObjectRef } from './port.js';
+import { hasOwn, lookUp } from '../core/own.js';
 
 /** `refreshed` is an object with a new resource version and otherwise, as far as it is kept, the same. */
 export interface Change<T> {
@@ -91,6 +92,7 @@ function same(a: unknown, b: unknown): boolean {
   const keys = Object.keys(a);
   if (keys.length !== Object.keys(b).length) return false;
   return keys.every(
-    (key) => key in b && same((a as Record<string, unknown>)[key], (b as Record<string, unknown>)[key]),
+    (key) =>
+      hasOwn(b, key) && same(lookUp(a as Record<string, unknown>, key), lookUp(b as Record<string, unknown>, key)),
   );
 }

@@ -2,21 +2,17 @@ import { isActive } from '../packing/compile/buffers.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
-/** Workloads that buffers refer to change without the buffers (section 1.5). */
+/** Workloads that buffers refer to change without the buffers (capacity-buffers/looked-at-again). */
 const againMs = 30_000;
 
-/** Has `provision` plan for CapacityBuffers as it does for pending pods (section 1.5), when they change and every 30 seconds. */
+/** Has `provision` plan for CapacityBuffers as it does for pending pods (capacity-buffers/looked-at-again), when they change and every 30 seconds. */
 export function watchCapacityBuffers(context: OperatorContext): () => void {
   const { cache, gates, log, starter } = context;
   if (!gates.CapacityBuffer) return () => undefined;
   const queue = new WorkQueue(
     'telling provision of capacity buffers',
     async () => {
-      const uids = cache
-        .all('CapacityBuffer')
-        .filter(isActive)
-        .map(({ metadata }) => metadata.uid ?? '');
-      if (uids.length > 0) await starter.podsPending(uids);
+      if (cache.all('CapacityBuffer').some(isActive)) await starter.podsPending({ again: true });
       return { afterMs: againMs };
     },
     log,

@@ -1,12 +1,13 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Pod } from '../api/kubernetes.js';
-import { isManaged, nodeOf, poolOf } from '../activities/cluster.js';
-import { identityOf } from '../activities/labels-of.js';
-import { updateClaim } from '../activities/writes.js';
+import { isManaged, nodeOf, poolOf } from '../cluster/cluster.js';
+import { identityOf } from '../cluster/labels-of.js';
+import { updateClaim } from '../cluster/writes.js';
 import { conditionOf, isTrue, timestamp, withCondition, withoutCondition } from '../core/conditions.js';
 import { consolidatableAt } from '../disruption/emptiness.js';
 import { isOwnedBy, isTerminal, isTerminating } from '../disruption/pods.js';
 import type { OperatorContext } from './context.js';
+import { DisruptNews } from './disrupt-news.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
 
@@ -14,11 +15,23 @@ const podEventDedupeMs = 10_000;
 /** Timers beyond this overflow; the claim is looked at again by then anyway. */
 const longestWaitMs = 3_600_000;
 
-/** Writes lastPodEventTime and Consolidatable (section 4.4), and tells `disrupt` what has changed. */
+/**
+ * Writes lastPodEventTime and Consolidatable (consolidation/last-pod-event, consolidation/consolidate-after). `disrupt` is told whenever a node has become consolidatable since
+ * the last pod event: the condition alone does not tell, for with a short consolidateAfter it stays as it is.
+ */
 export function watchClaimConditions(context: OperatorContext): () => void {
   const { cache, log } = context;
   const pods = new WorkQueue('writing lastPodEventTime', (name) => podEvent(context, name), log);
-  const idle = new WorkQueue('writing Consolidatable', (name) => consolidatable(context, name), log);
+  const news = new DisruptNews(context, 'a consolidatable node');
+  /** By NodeClaim, what `disrupt` was told of. */
+  const told = new Map<string, string>();
+  const became = (claim: NodeClaim): void => {
+    const { name = '' } = claim.metadata;
+    if (told.get(name) === idleText(claim)) return;
+    told.set(name, idleText(claim));
+    news.tell();
+  };
+  const idle = new WorkQueue('writing Consolidatable', (name) => consolidatable(context, name, became), log);
   const all = (queue: WorkQueue): void =>
     cache.all('NodeClaim').forEach(({ metadata }) => queue.add(metadata.name ?? ''));
   const stops = [
@@ -27,8 +40,11 @@ export function watchClaimConditions(context: OperatorContext): () => void {
       if (claim !== undefined) pods.add(claim);
     }),
     cache.on('NodeClaim', ({ type, object, previous }) => {
-      if (type === 'deleted') return;
       const name = object.metadata.name ?? '';
+      if (type === 'deleted') {
+        told.delete(name);
+        return;
+      }
       if (previous === undefined || idleText(previous) !== idleText(object)) idle.add(name);
     }),
     cache.on('NodePool', ({ type, object, previous }) => {
@@ -39,11 +55,11 @@ export function watchClaimConditions(context: OperatorContext): () => void {
   all(idle);
   return () => {
     for (const stop of stops) stop();
-    for (const queue of [pods, idle]) queue.stop();
+    for (const queue of [pods, idle, news]) queue.stop();
   };
 }
 
-/** The claim on whose node a pod came, ended or began to end (section 4.4); DaemonSet pods do not count. */
+/** The claim on whose node a pod came, ended or began to end (consolidation/last-pod-event); DaemonSet pods do not count. */
 function claimOfEvent(
   { cache }: OperatorContext,
   type: 'added' | 'modified' | 'deleted',
@@ -77,8 +93,12 @@ async function podEvent(context: OperatorContext, name: string): Promise<Requeue
   return undefined;
 }
 
-/** Section 4.4: True once nothing happened for consolidateAfter; gone inside the window. */
-async function consolidatable(context: OperatorContext, name: string): Promise<Requeue | undefined> {
+/** Rule `consolidation/consolidate-after`: True once nothing happened for consolidateAfter; gone inside the window. */
+async function consolidatable(
+  context: OperatorContext,
+  name: string,
+  became: (claim: NodeClaim) => void,
+): Promise<Requeue | undefined> {
   const claim = context.cache.get('NodeClaim', { name });
   if (claim === undefined || !isManaged(context, claim.spec.nodeClassRef)) return undefined;
   if (claim.metadata.deletionTimestamp !== undefined) return undefined;
@@ -100,8 +120,8 @@ async function consolidatable(context: OperatorContext, name: string): Promise<R
           : withoutCondition(status?.conditions, 'Consolidatable'),
       },
     }));
-    if (wanted) await context.starter.disrupt();
   }
+  if (wanted) became(claim);
   return wanted || !Number.isFinite(at) ? undefined : { afterMs: Math.min(longestWaitMs, at - context.now() + 50) };
 }
 

@@ -5,7 +5,10 @@ import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { watchClaims } from './claims.js';
 import type { OperatorContext } from './context.js';
 import { watchPendingPods } from './pending-pods.js';
+import type { ObservedCluster, WorkflowStart } from './desired-workflows.js';
 import type { Starter } from './starter.js';
+import { observedCluster } from './watch-workflows.js';
+import { WorkflowReconciler } from './workflow-reconciler.js';
 
 const initialized = (): { type: string; status: 'True' }[] =>
   ['Launched', 'Registered', 'Initialized'].map((type) => ({ type, status: 'True' }));
@@ -32,16 +35,27 @@ describe('operator', () => {
         calls.push(`${name} ${key(...args)}`);
         return Promise.resolve('started');
       };
+    const started = ({ type, input }: WorkflowStart): string => {
+      const { claim, expiresAt } = input as { claim: { name: string }; expiresAt?: number };
+      return [type, claim.name, ...(expiresAt === undefined ? [] : [expiresAt])].join(' ');
+    };
     const starter = {
-      launch: note('launch', (claim: { name: string }) => claim.name),
-      terminate: note('terminate', (claim: { name: string }) => claim.name),
-      expire: note('expire', (claim: { name: string }, _pool: string, at: number) => `${claim.name} ${at}`),
+      start: (workflow: WorkflowStart) => {
+        calls.push(started(workflow));
+        return Promise.resolve('started');
+      },
       claimChanged: note('claimChanged', (uid: string) => uid),
       nodeChanged: note('nodeChanged', (uid: string) => uid),
       disrupt: note('disrupt', () => ''),
-      podsPending: note('podsPending', (uids: string[]) => uids.join()),
+      podsPending: note('podsPending', ({ again }: { again: boolean }) => `again=${again}`),
     };
-    return { ...world.deps, starter: starter as unknown as Starter, window: { idleMs: 1000, maxMs: 10_000 } };
+    const own = {
+      ...world.deps,
+      starter: starter as unknown as Starter,
+      window: { idleMs: 1000, maxMs: 10_000 },
+    };
+    const observe = (): ObservedCluster => observedCluster(own);
+    return { ...own, workflows: new WorkflowReconciler(own.starter, observe, world.deps.log, world.deps.metrics) };
   };
   const seen = async (call: string): Promise<void> => {
     const end = Date.now() + 5000;
@@ -66,53 +80,22 @@ describe('operator', () => {
     );
     world.kube.put(
       'NodeClaim',
-      claim('leaving', { metadata: { deletionTimestamp: created, finalizers: [finalizers.termination] } }),
+      claim('deleting', { metadata: { deletionTimestamp: created, finalizers: [finalizers.termination] } }),
     );
     await world.synced();
 
     stops.push(watchClaims(context()));
-    await seen('claimChanged');
+    for (const call of ['claimChanged', 'launchNode', 'rotateExpired', 'terminateNode']) await seen(call);
 
     expect(calls.sort()).toEqual([
-      'claimChanged uid-leaving',
-      `expire up ${Date.parse('2026-01-05T13:00:00Z')}`,
-      'launch unlaunched',
-      'terminate leaving',
+      'claimChanged uid-deleting',
+      'launchNode unlaunched',
+      `rotateExpired up ${Date.parse('2026-01-05T13:00:00Z')}`,
+      'terminateNode deleting',
     ]);
   });
 
-  test('a drain that was stopped is begun again, as long as the claim is there', async () => {
-    const leaving = claim('leaving', {
-      metadata: { deletionTimestamp: created, finalizers: [finalizers.termination] },
-    });
-    world.kube.put('NodeClaim', leaving);
-    await world.synced();
-    stops.push(watchClaims(context(), 20));
-    const times = (call: string): number => calls.filter((one) => one === call).length;
-    const until = async (holds: () => boolean): Promise<void> => {
-      const end = Date.now() + 5000;
-      while (!holds()) {
-        if (Date.now() > end) throw new Error(`never came: ${calls.join('; ')}`);
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
-    };
-
-    await until(() => times('terminate leaving') >= 1);
-    // Whatever changes of the claim: before its time it is not asked for again.
-    world.kube.put('NodeClaim', { ...leaving, metadata: { ...leaving.metadata, annotations: { a: 'b' } } });
-    await world.synced();
-    await until(() => times('claimChanged uid-leaving') === 1);
-    expect(times('terminate leaving')).toBe(1);
-    world.clock.now += 21;
-    await until(() => times('terminate leaving') === 2);
-    world.clock.now += 21;
-    await until(() => times('terminate leaving') === 3);
-
-    expect(times('claimChanged uid-leaving')).toBe(1);
-    world.kube.put('NodeClaim', { ...leaving, metadata: { ...leaving.metadata, finalizers: [] } });
-    await world.synced();
-  });
-
+  // Rule `node-claims/managed`.
   test('a claim of another provider is none of ours', async () => {
     const foreign = claim('foreign');
     foreign.spec = { ...foreign.spec, nodeClassRef: { group: 'other.example', kind: 'OtherClass', name: 'x' } };
@@ -121,18 +104,19 @@ describe('operator', () => {
     await world.synced();
 
     stops.push(watchClaims(context()));
-    await seen('launch ours');
+    await seen('launchNode ours');
 
-    expect(calls).toEqual(['launch ours']);
+    expect(calls).toEqual(['launchNode ours']);
   });
 
-  test('deleting a Node deletes its claim', async () => {
+  // Rule `termination/deleted-node`.
+  test.each([
+    ['', { finalizers: [finalizers.termination] }],
+    [', which gets back the finalizer that it has lost', {}],
+  ])('deleting a Node deletes its claim%s', async (_, metadata) => {
     world.kube.put(
       'NodeClaim',
-      claim('c1', {
-        status: { conditions: initialized(), providerID: 'fake:///a/i-1' },
-        metadata: { finalizers: [finalizers.termination] },
-      }),
+      claim('c1', { status: { conditions: initialized(), providerID: 'fake:///a/i-1' }, metadata }),
     );
     world.kube.put('Node', {
       metadata: { name: 'n1', finalizers: [finalizers.termination] },
@@ -143,7 +127,7 @@ describe('operator', () => {
 
     await world.kube.delete('Node', { name: 'n1' });
 
-    await seen('terminate c1');
+    await seen('terminateNode c1');
   });
 
   test('a node that joined while nobody watched wakes its launch at the start; one that is initialized does not', async () => {
@@ -167,7 +151,7 @@ describe('operator', () => {
     world.kube.put('NodeClaim', claim('c1'));
     await world.synced();
     stops.push(watchClaims(context()));
-    await seen('launch c1');
+    await seen('launchNode c1');
     expect(calls).not.toContain('nodeChanged uid-c1');
 
     world.kube.put('NodeClaim', claim('c1', { status: { providerID: 'fake:///a/i-1' } }));
@@ -193,6 +177,7 @@ describe('operator', () => {
     await seen('nodeChanged uid-c1');
   });
 
+  // Rule `provisioning/pending-pods`.
   test('pods that pend for lack of a node are told in one signal; others are not', async () => {
     world.kube.put('NodePool', nodePool('default'));
     const pod = (name: string, reason: string, owner?: string): void =>
@@ -215,7 +200,7 @@ describe('operator', () => {
     pod('daemon', 'Unschedulable', 'DaemonSet');
     pod('b', 'Unschedulable');
 
-    await seen('podsPending');
-    expect(calls).toEqual(['podsPending a,b']);
+    await seen('podsPending again=false');
+    expect(calls).toEqual(['podsPending again=false']);
   });
 });

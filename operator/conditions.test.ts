@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { annotations } from '../api/labels.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
-import { registrationSubject } from '../activities/registration-health.js';
+import { registrationSubject } from '../cluster/registration-subject.js';
 import { conditionOf } from '../core/conditions.js';
 import { withRegistration } from '../core/registration-health.js';
 import type { Kind } from '../kube/port.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
+import { idleWorkflows } from '../test/builders/idle-workflows.js';
 import { watchConsistency } from './consistency.js';
 import type { OperatorContext } from './context.js';
 import { watchNodePools } from './node-pools.js';
@@ -31,6 +32,7 @@ describe('conditions that the operator writes', () => {
     ...world.deps,
     starter: { podsPending: () => Promise.resolve() } as unknown as Starter,
     window: { idleMs: 1000, maxMs: 10_000 },
+    workflows: idleWorkflows,
   });
 
   /** Resolves once the cache sees the condition with that status. */
@@ -43,7 +45,7 @@ describe('conditions that the operator writes', () => {
     return read()?.message ?? '';
   };
 
-  test('NodeRegistrationHealthy follows what is noted on the NodePool, and informs only (section 1.1)', async () => {
+  test('NodeRegistrationHealthy follows what is noted on the NodePool, and informs only (node-pools/registration-health)', async () => {
     const klass = nodeClass('default');
     const status = { conditions: [{ type: 'Ready', status: 'True' as const }] };
     world.kube.put('EC2NodeClass', { ...klass, status });
@@ -68,6 +70,7 @@ describe('conditions that the operator writes', () => {
     await becomes('NodePool', 'default', 'Ready', 'True');
   });
 
+  // Rule `budgets/without-effect`.
   test('budgets of which one has no effect are told by condition and event, naming the field, and hold nothing up', async () => {
     const status = { conditions: [{ type: 'Ready', status: 'True' as const }] };
     world.kube.put('EC2NodeClass', { ...nodeClass('default'), status });
@@ -93,7 +96,7 @@ describe('conditions that the operator writes', () => {
     await world.deps.cache.until(gone, AbortSignal.timeout(5000));
   });
 
-  test('a node with less than it should have is not consistent (section 3.1)', async () => {
+  test('a node with less than it should have is not consistent (registration/consistency)', async () => {
     const status = { conditions: initialized, providerID: 'fake:///a/i-1', capacity: { cpu: '4', memory: '16Gi' } };
     const requests = { resources: { requests: { cpu: '1', memory: '1Gi' } } };
     world.kube.put('NodeClaim', nodeClaim('short', { status, spec: requests }));

@@ -1,9 +1,8 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node } from '../api/kubernetes.js';
-import { isManaged, nodeOf } from '../activities/cluster.js';
-import { identityOf } from '../activities/labels-of.js';
-import { regardingClaim } from '../activities/launch.js';
-import { updateClaim } from '../activities/writes.js';
+import { isManaged, nodeOf } from '../cluster/cluster.js';
+import { identityOf } from '../cluster/labels-of.js';
+import { updateClaim } from '../cluster/writes.js';
 import { conditionOf, isTrue, withCondition } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';
 import { shortfalls } from '../core/node-shape.js';
@@ -11,10 +10,11 @@ import { formatResource } from '../core/quantities.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
+import { regarding } from '../core/regarding.js';
 
 const everyMs = 600_000;
 
-/** Writes ConsistentStateFound (section 3.1): once a node is initialized and every ten minutes from then on. */
+/** Writes ConsistentStateFound (registration/consistency): once a node is initialized and every ten minutes from then on. */
 export function watchConsistency(context: OperatorContext): () => void {
   const { cache, log } = context;
   const queue = new WorkQueue('checking a node against its NodeClaim', (name) => check(context, name), log);
@@ -52,7 +52,7 @@ async function check(context: OperatorContext, name: string): Promise<Requeue | 
   }
   if (change.status === 'False') {
     const event = { type: 'Warning', reason: 'FailedConsistencyCheck', message: change.message ?? '' } as const;
-    context.events.publish({ ...event, regarding: regardingClaim(claim) });
+    context.events.publish({ ...event, regarding: regarding('NodeClaim', claim.metadata) });
   }
   return { afterMs: everyMs };
 }

@@ -1,6 +1,8 @@
 import type { ActivityDeps } from '../activities/deps.js';
 import type { BatchWindow } from '../workflows/messages.js';
 import type { Starter } from './starter.js';
+import type { Finding } from './stuck/findings.js';
+import type { WorkflowReconciler } from './workflow-reconciler.js';
 
 /** What every part of the operator works with. */
 export interface OperatorContext extends Pick<
@@ -8,5 +10,9 @@ export interface OperatorContext extends Pick<
   'cluster' | 'kube' | 'cache' | 'cloud' | 'events' | 'log' | 'metrics' | 'gates' | 'now' | 'nominationMs'
 > {
   readonly starter: Starter;
+  /** Starts the workflows that Kubernetes says have to run. */
+  readonly workflows: Pick<WorkflowReconciler, 'claimChanged' | 'poolChanged'>;
   readonly window: BatchWindow;
+  /** Knows what keeps nodes from being planned, if anything does. */
+  readonly stuck?: { readonly planning: Finding | undefined };
 }

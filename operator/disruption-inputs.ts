@@ -2,22 +2,24 @@ import type { Node, PodDisruptionBudget } from '../api/kubernetes.js';
 import { isTrue } from '../core/conditions.js';
 import type { Kinds } from '../kube/port.js';
 import type { OperatorContext } from './context.js';
+import { DisruptNews } from './disrupt-news.js';
 import { WorkQueue } from './work-queue.js';
 
 /**
  * Tells `disrupt` of what people and controllers change that lets nodes go, or no longer: pools, policies, overlays, budgets
- * of pods, marks on nodes. What pods do is told by the claims' conditions (section 4.4); without news it looks every
+ * of pods, marks on nodes. What pods do is told by the claims' conditions (consolidation/last-pod-event); without news it looks every
  * five minutes.
  */
 export function watchDisruptionInputs(context: OperatorContext): () => void {
   const { cache, log } = context;
-  const queue = new WorkQueue(
-    'telling disrupt of a change',
-    () => context.starter.disrupt().then(() => undefined),
+  const news = new DisruptNews(context, 'a change');
+  const tell = (): void => news.tell();
+  const pauses = new WorkQueue(
+    'telling disrupt of a pause',
+    () => context.starter.pausesChanged().then(() => undefined),
     log,
     1,
   );
-  const tell = (): void => queue.add('cluster');
   const stops = [
     cache.on('NodePool', ({ object, previous }) => {
       if (previous === undefined || ofPool(object) !== ofPool(previous)) tell();
@@ -28,6 +30,13 @@ export function watchDisruptionInputs(context: OperatorContext): () => void {
     cache.on('Node', ({ type, object, previous }) => {
       if (type === 'deleted' || (previous !== undefined && ofNode(object) !== ofNode(previous))) tell();
     }),
+    ...(cache.kinds.includes('DisruptionPause')
+      ? [
+          cache.on('DisruptionPause', ({ object, previous }) => {
+            if (previous?.metadata.generation !== object.metadata.generation) pauses.add('cluster');
+          }),
+        ]
+      : []),
     ...(['DisruptionPolicy', 'NodeOverlay'] as const)
       .filter((kind) => cache.kinds.includes(kind))
       .map((kind) =>
@@ -38,7 +47,8 @@ export function watchDisruptionInputs(context: OperatorContext): () => void {
   ];
   return () => {
     for (const stop of stops) stop();
-    queue.stop();
+    news.stop();
+    pauses.stop();
   };
 }
 

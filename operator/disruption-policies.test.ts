@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { disruptionPolicies } from '../api/stowage/disruption-policy.js';
 import { createActivityWorld, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
+import { idleWorkflows } from '../test/builders/idle-workflows.js';
 import { watchDisruptionPolicies } from './disruption-policies.js';
 import type { Starter } from './starter.js';
 
@@ -22,6 +23,7 @@ describe('the status of a DisruptionPolicy', () => {
         },
       } as unknown as Starter,
       window: { idleMs: 1000, maxMs: 10_000 },
+      workflows: idleWorkflows,
     });
   });
   afterEach(() => {

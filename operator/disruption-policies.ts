@@ -1,12 +1,13 @@
 import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
-import { managedPools } from '../activities/cluster.js';
-import { updateObject } from '../activities/writes.js';
+import { managedPools } from '../cluster/cluster.js';
+import { updateObject } from '../cluster/writes.js';
 import { conditionOf, withCondition } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';
 import { canonicalJson } from '../core/hash.js';
 import { rulingOf } from '../disruption/limits.js';
 import { policyProblems } from '../disruption/policy-problems.js';
 import type { OperatorContext } from './context.js';
+import { DisruptNews } from './disrupt-news.js';
 import { WorkQueue } from './work-queue.js';
 
 const policyType = { apiVersion: 'stowage.dev/v1alpha1', kind: 'DisruptionPolicy' } as const;
@@ -19,13 +20,12 @@ const failed = 'DisruptionPolicyValidationFailed';
 export function watchDisruptionPolicies(context: OperatorContext): () => void {
   const { cache, log } = context;
   const queue = new WorkQueue('writing the status of a DisruptionPolicy', (name) => reconcile(context, name), log);
+  const news = new DisruptNews(context, 'a policy');
   const all = (): void => cache.all('DisruptionPolicy').forEach(({ metadata }) => queue.add(metadata.name ?? ''));
   const changed = (before: number | undefined, after: number | undefined): void => {
     if (before !== undefined && before === after) return;
     all();
-    context.starter
-      .disrupt()
-      .catch((error: unknown) => log.debug({ error: String(error) }, 'could not signal disrupt'));
+    news.tell();
   };
   const stops = [
     cache.on('DisruptionPolicy', ({ type, object, previous }) =>
@@ -40,6 +40,7 @@ export function watchDisruptionPolicies(context: OperatorContext): () => void {
   return () => {
     for (const stop of stops) stop();
     queue.stop();
+    news.stop();
   };
 }
 

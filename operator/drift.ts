@@ -2,20 +2,21 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { annotations } from '../api/labels.js';
 import type { NodeClass } from '../cloud/port.js';
-import { isManaged, nodeClassOf, poolOf } from '../activities/cluster.js';
-import { identityOf } from '../activities/labels-of.js';
-import { rolloutHash } from '../activities/rollout.js';
-import { updateClaim } from '../activities/writes.js';
+import { isManaged, nodeClassOf, poolOf } from '../cluster/cluster.js';
+import { identityOf } from '../cluster/labels-of.js';
+import { rolloutHash } from '../cluster/rollout-hash.js';
+import { updateClaim } from '../cluster/writes.js';
 import { conditionOf, isTrue, withCondition, withoutCondition } from '../core/conditions.js';
 import { migratedStamp } from '../core/drift-hash.js';
 import { canonicalJson } from '../core/hash.js';
 import { templateDrift, typeDrift } from '../disruption/drift.js';
-import { rulingOf } from '../disruption/limits.js';
 import type { OperatorContext } from './context.js';
+import { DisruptNews } from './disrupt-news.js';
+import { hasRollouts } from './desired-workflows.js';
 import { WorkQueue } from './work-queue.js';
 
 const driftEveryMs = 300_000;
-/** A type that was found is looked for again this much later (section 4.6). */
+/** A type that was found is looked for again this much later (drift/type-not-found). */
 const typeEveryMs = 1_800_000;
 
 const hashes = [
@@ -24,14 +25,16 @@ const hashes = [
 ] as const;
 
 /**
- * Writes condition Drifted with Karpenter's reasons, and takes it off what has not drifted any more (section 4.6): every
+ * Writes condition Drifted with Karpenter's reasons, and takes it off what has not drifted any more (drift/when-it-is-looked-for): every
  * five minutes, and when a claim is launched or its pool or node class changes. `disrupt` is told.
  */
 export function watchDrift(context: OperatorContext): () => void {
   const { cache, cloud, log } = context;
   const types = new Map<string, number>();
   const rollouts = new Map<string, string>();
-  const queue = new WorkQueue('looking for drift', (name) => reconcile(context, name, types, rollouts), log, 4);
+  const news = new DisruptNews(context, 'drift');
+  const known = { types, rollouts, changed: () => news.tell() };
+  const queue = new WorkQueue('looking for drift', (name) => reconcile(context, name, known), log, 4);
   const all = (): void => cache.all('NodeClaim').forEach(({ metadata }) => queue.add(metadata.name ?? ''));
   const stops = [
     cache.on('NodeClaim', ({ type, object, previous }) => {
@@ -49,6 +52,7 @@ export function watchDrift(context: OperatorContext): () => void {
   all();
   return () => {
     clearInterval(timer);
+    news.stop();
     for (const stop of stops) stop();
     queue.stop();
   };
@@ -74,11 +78,17 @@ function resolvedOf(nodeClass: NodeClass): string {
   return contentOf(nodeClass) + canonicalJson({ ...nodeClass.status, conditions: undefined });
 }
 
+/** What is kept between looks, and who hears of changes. */
+interface Known {
+  readonly types: Map<string, number>;
+  readonly rollouts: Map<string, string>;
+  readonly changed: () => void;
+}
+
 async function reconcile(
   context: OperatorContext,
   name: string,
-  types: Map<string, number>,
-  rollouts: Map<string, string>,
+  { types, rollouts, changed }: Known,
 ): Promise<undefined> {
   const claim = context.cache.get('NodeClaim', { name });
   if (claim === undefined || !isManaged(context, claim.spec.nodeClassRef)) return undefined;
@@ -92,8 +102,11 @@ async function reconcile(
     (await missingType(context, { claim, pool, nodeClass }, types)) ??
     (await context.cloud.drift(claim, pool, nodeClass));
   const known = conditionOf(claim.status?.conditions, 'Drifted');
-  if (known?.reason !== reason) await write(context, claim, reason);
-  if (reason !== undefined) await rollOut(context, pool, nodeClass, rollouts);
+  if (known?.reason !== reason) {
+    await write(context, claim, reason);
+    changed();
+  }
+  if (reason !== undefined) await tellOlderRollout(context, pool, nodeClass, rollouts);
   return undefined;
 }
 
@@ -108,25 +121,21 @@ async function write(context: OperatorContext, claim: NodeClaim, reason: string 
     },
   }));
   context.log.info({ nodeClaim: claim.metadata.name, reason: reason ?? 'none' }, 'drift changed');
-  await context.starter.disrupt();
 }
 
-/** Pools whose policy wants waves have a workflow for them; one that a person has stopped is not begun again. */
-async function rollOut(
+/** The rollout of what the pool's nodes were to become before learns that it is something else by now. */
+async function tellOlderRollout(
   context: OperatorContext,
   pool: NodePool,
   nodeClass: NodeClass,
   rollouts: Map<string, string>,
 ): Promise<void> {
-  const { spec, broken } = rulingOf(pool, context.cache.all('DisruptionPolicy'));
-  if (spec.driftRollout === undefined || broken !== undefined || pool.spec.replicas !== undefined) return;
-  const { name: nodePool, uid: poolUid } = identityOf(pool);
+  if (!hasRollouts(pool, context.cache.all('DisruptionPolicy'))) return;
+  const { uid } = identityOf(pool);
   const hash = rolloutHash(pool, nodeClass);
-  if (pool.metadata.annotations?.[annotations.driftStopped] === hash) return;
-  const before = rollouts.get(poolUid);
-  rollouts.set(poolUid, hash);
-  if (before !== undefined && before !== hash) await context.starter.rolloutChanged(poolUid, before);
-  await context.starter.rollOut({ nodePool, poolUid, hash });
+  const before = rollouts.get(uid);
+  if (before !== undefined && before !== hash) await context.starter.rolloutChanged(uid, before);
+  rollouts.set(uid, hash);
 }
 
 /** A catalogue that cannot be had says nothing. */
@@ -147,7 +156,7 @@ async function missingType(
   }
 }
 
-/** A hash of another version says nothing: it is written anew, unless the claim had drifted (section 1.1). */
+/** A hash of another version says nothing: it is written anew, unless the claim had drifted (node-pools/hash-version). */
 async function migrated(
   context: OperatorContext,
   claim: NodeClaim,

@@ -6,6 +6,7 @@ import { disruptionPolicies } from '../api/stowage/disruption-policy.js';
 import { nodePoolHash } from '../core/drift-hash.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
+import { idleWorkflows } from '../test/builders/idle-workflows.js';
 import { watchGoodTemplates } from './good-templates.js';
 import type { Starter } from './starter.js';
 
@@ -21,6 +22,7 @@ describe('the first good template of a NodePool', () => {
       ...world.deps,
       starter: {} as unknown as Starter,
       window: { idleMs: 1000, maxMs: 10_000 },
+      workflows: idleWorkflows,
     });
   });
   afterEach(() => {

@@ -1,9 +1,9 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { annotations } from '../api/labels.js';
-import { isManaged } from '../activities/cluster.js';
-import { labelsOf } from '../activities/labels-of.js';
-import { updateObject } from '../activities/writes.js';
+import { isManaged } from '../cluster/cluster.js';
+import { labelsOf } from '../cluster/labels-of.js';
+import { updateObject } from '../cluster/writes.js';
 import { isTrue } from '../core/conditions.js';
 import { nodePoolHash } from '../core/drift-hash.js';
 import { canonicalJson } from '../core/hash.js';

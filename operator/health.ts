@@ -1,13 +1,13 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
-import { isManaged, nodeOf } from '../activities/cluster.js';
-import { identityOf, labelsOf } from '../activities/labels-of.js';
+import { isManaged, nodeOf } from '../cluster/cluster.js';
+import { identityOf, labelsOf } from '../cluster/labels-of.js';
 import { isTrue } from '../core/conditions.js';
 import { unhealthyCondition } from '../disruption/repair.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
 /**
- * Starts `repairNode` for nodes whose conditions say that they are broken, and tells it when they change (section 4.16,
+ * Starts `repairNode` for nodes whose conditions say that they are broken, and tells it when they change (repair/policies,
  * gate NodeRepair). What is the matter now is what the conditions say, so at start every node is looked at.
  */
 export function watchHealth(context: OperatorContext): () => void {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { silentLog, silentMetrics } from '../activities/silent.js';
+import { silentLog, silentMetrics } from '../simulation/silent.js';
 import { nodeClaims } from '../api/karpenter/node-claim.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { interruptionHandler, isNews } from './interruptions.js';
@@ -19,8 +19,14 @@ const going = claim({ deletionTimestamp: '2026-01-01T00:00:00Z' });
 
 const cacheOf = (
   claims: readonly NodeClaim[],
-  over: { synced?: boolean; connected?: boolean } = {},
-): Parameters<typeof isNews>[1] => ({ synced: true, connected: true, ...over, all: () => claims });
+  over: { synced?: boolean; connected?: boolean; isFresh?: () => Promise<boolean> } = {},
+): Parameters<typeof interruptionHandler>[0]['cache'] => ({
+  synced: true,
+  connected: true,
+  isFresh: () => Promise.resolve(true),
+  ...over,
+  all: () => claims,
+});
 
 describe('isNews', () => {
   const ended = { kind: 'instance_terminated', instanceId: 'i-1' } as const;
@@ -50,6 +56,50 @@ describe('isNews', () => {
     expect(isNews(warned, cacheOf([claim({ providerID: '' })]))).toBe(true);
     expect(isNews(warned, cacheOf([], { connected: false }))).toBe(true);
     expect(isNews(warned, cacheOf([], { synced: false }))).toBe(true);
+  });
+});
+
+describe('a notice of an instance that no claim in the cache has', () => {
+  const handled = async (cache: ReturnType<typeof cacheOf>, kind = 'spot_interrupted'): Promise<string[]> => {
+    const started: string[] = [];
+    const handle = interruptionHandler({
+      cache,
+      starter: { interruption: ({ instanceId }) => Promise.resolve(void started.push(instanceId)) },
+      metrics: silentMetrics,
+      log: silentLog,
+      now: () => 60_000,
+    });
+    await handle({ kind: kind as 'spot_interrupted', instanceId: 'i-1', at: 50_000, messageId: 'm' });
+    return started;
+  };
+
+  test.each(['spot_interrupted', 'instance_terminated'])('is dropped (%s) where the cache is fresh', async (kind) => {
+    const asked: unknown[] = [];
+    const isFresh = (...since: unknown[]): Promise<boolean> => Promise.resolve(asked.push(...since) > 0);
+
+    expect(await handled(cacheOf([], { isFresh }), kind)).toEqual([]);
+
+    expect(asked).toEqual(['NodeClaim', 55_000]);
+  });
+
+  test.each(['spot_interrupted', 'instance_terminated'])('is looked into (%s) where it is not', async (kind) => {
+    expect(await handled(cacheOf([], { isFresh: () => Promise.resolve(false) }), kind)).toEqual(['i-1']);
+  });
+
+  test('is looked into where the claim comes meanwhile', async () => {
+    const cache = cacheOf([]);
+    const isFresh = (): Promise<boolean> => {
+      Object.assign(cache, { all: () => [claim()] });
+      return Promise.resolve(true);
+    };
+
+    expect(await handled(Object.assign(cache, { isFresh }))).toEqual(['i-1']);
+  });
+
+  test('an echo of an end that Stowage made needs no question', async () => {
+    const isFresh = (): Promise<boolean> => Promise.reject(new Error('asked'));
+
+    expect(await handled(cacheOf([going], { isFresh }), 'instance_terminated')).toEqual([]);
   });
 });
 

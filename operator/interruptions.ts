@@ -8,7 +8,7 @@ const retryMs = 5000;
 /** What EC2's status checks say, as against messages of the queue. */
 const unhealthy: ReadonlySet<Interruption['kind']> = new Set(['instance_status', 'system_status', 'event_status']);
 
-/** Hands interruption notices to `handleInterruption`; a message is deleted once its workflow has it (section 4.15). */
+/** Hands interruption notices to `handleInterruption`; a message is deleted once its workflow has it (interruption/reading-the-queue). */
 export async function watchInterruptions(context: OperatorContext, signal: AbortSignal): Promise<void> {
   const { cloud, log } = context;
   const source = cloud.interruptions;
@@ -47,7 +47,7 @@ export function interruptionHandler({
     metrics.count('interruption_received_messages_total', { message_type: kind });
     metrics.observe('interruption_message_queue_duration_seconds', {}, (now() - at) / 1000);
     if (unhealthy.has(kind)) metrics.count('interruption_instance_status_unhealthy_total', { category: kind });
-    if (isNews(notice, cache)) {
+    if (await needsWorkflow(notice, cache, now())) {
       log.info({ kind, instanceId }, 'an instance is to be interrupted');
       await starter.interruption(notice);
     }
@@ -57,6 +57,18 @@ export function interruptionHandler({
 
 interface ClaimCache extends Pick<ClusterCache, 'synced' | 'connected'> {
   all(kind: 'NodeClaim'): readonly NodeClaim[];
+  isFresh(kind: 'NodeClaim', since: number): Promise<boolean>;
+}
+
+/** The clocks of the cloud and of this machine differ by less. */
+const clockSkewMs = 5000;
+
+/** A notice is dropped only where the cache is known to hold what the API server had when the notice was given. */
+async function needsWorkflow(notice: Interruption, cache: ClaimCache, now: number): Promise<boolean> {
+  if (isNews(notice, cache)) return true;
+  if (claimsOf(cache.all('NodeClaim')).byInstance.has(notice.instanceId)) return false;
+  const isFresh = await cache.isFresh('NodeClaim', Math.min(now, notice.at + clockSkewMs));
+  return !isFresh || isNews(notice, cache);
 }
 
 /**
@@ -64,7 +76,10 @@ interface ClaimCache extends Pick<ClusterCache, 'synced' | 'connected'> {
  * itself: an end whose claim is going or gone is an echo, and an instance of no claim is somebody else's. As long as that
  * cannot be told for sure — a claim waits for its instance, or the API server does not answer — a warning is news.
  */
-export function isNews({ kind, instanceId }: Pick<Interruption, 'kind' | 'instanceId'>, cache: ClaimCache): boolean {
+export function isNews(
+  { kind, instanceId }: Pick<Interruption, 'kind' | 'instanceId'>,
+  cache: Omit<ClaimCache, 'isFresh'>,
+): boolean {
   const known = claimsOf(cache.all('NodeClaim'));
   const claim = known.byInstance.get(instanceId);
   if (kind === 'instance_terminated' || kind === 'instance_stopped') {

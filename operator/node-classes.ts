@@ -1,17 +1,18 @@
 import type { KubernetesObject } from '../api/kubernetes.js';
 import { finalizers } from '../api/labels.js';
 import type { NodeClass } from '../cloud/port.js';
-import { updateObject } from '../activities/writes.js';
+import { updateObject } from '../cluster/writes.js';
 import { canonicalJson } from '../core/hash.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
+import { hasOwn, lookUp } from '../core/own.js';
 
 type NodeClassKind = 'EC2NodeClass' | 'KWOKNodeClass';
 
 const waitsForClaimsMs = 600_000;
 
-/** Resolves node classes against the cloud and writes their status, hashes and finalizer (section 1.4). */
+/** Resolves node classes against the cloud and writes their status, hashes and finalizer (node-classes/ready). */
 export function watchNodeClasses(context: OperatorContext): () => void {
   const { cache, log } = context;
   const kind = context.cloud.nodeClassKind.kind as NodeClassKind;
@@ -49,7 +50,7 @@ async function reconcile(context: OperatorContext, kind: NodeClassKind, name: st
   const resolution = await context.cloud.resolveNodeClass(owned);
   for (const event of resolution.events) context.events.publish({ ...event, regarding: regarding(kind, nodeClass) });
   const wanted = resolution.annotations;
-  if (Object.entries(wanted).some(([key, value]) => owned.metadata.annotations?.[key] !== value)) {
+  if (Object.entries(wanted).some(([key, value]) => lookUp(owned.metadata.annotations, key) !== value)) {
     await updateObject(context.kube, kind, name, () => ({ metadata: { annotations: wanted } }));
   }
   if (canonicalJson(owned.status ?? {}) !== canonicalJson(resolution.status)) {
@@ -66,11 +67,11 @@ async function reconcile(context: OperatorContext, kind: NodeClassKind, name: st
 
 /** A merge patch that leaves nothing of the old status that the new one has not. */
 function replacing(before: object | undefined, after: object): object {
-  const gone = Object.keys(before ?? {}).filter((key) => !(key in after));
+  const gone = Object.keys(before ?? {}).filter((key) => !hasOwn(after, key));
   return { ...Object.fromEntries(gone.map((key) => [key, null])), ...after };
 }
 
-/** Section 1.4: goes once no NodeClaim refers to it, and takes what the cloud held for it along. */
+/** Rule `node-classes/deletion`: goes once no NodeClaim refers to it, and takes what the cloud held for it along. */
 async function remove(
   context: OperatorContext,
   kind: NodeClassKind,

@@ -3,10 +3,11 @@ import { nodeOverlays } from '../api/karpenter/node-overlay.js';
 import { conditionOf } from '../core/conditions.js';
 import { createActivityWorld, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
+import { idleWorkflows } from '../test/builders/idle-workflows.js';
 import { watchNodeOverlays } from './node-overlays.js';
 import type { Starter } from './starter.js';
 
-describe('the conditions of NodeOverlays (section 1.3)', () => {
+describe('the conditions of NodeOverlays (node-overlays/conditions)', () => {
   let world: ActivityWorld;
   let stop: () => void;
 
@@ -28,6 +29,7 @@ describe('the conditions of NodeOverlays (section 1.3)', () => {
       gates: { ...world.deps.gates, NodeOverlay },
       starter: {} as unknown as Starter,
       window: { idleMs: 1000, maxMs: 10_000 },
+      workflows: idleWorkflows,
     });
   const put = (name: string, spec: object, generation = 1): void => {
     const raw = { apiVersion: 'karpenter.sh/v1alpha1', kind: 'NodeOverlay', metadata: { name, uid: name } };

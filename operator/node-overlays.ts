@@ -1,8 +1,8 @@
 import type { NodeOverlay } from '../api/karpenter/node-overlay.js';
 import { nodeOverlayIssues } from '../api/karpenter/node-overlay-rules.js';
-import { cataloguesOf, managedPools } from '../activities/cluster.js';
-import { overlaysInEffect } from '../activities/overlays.js';
-import { updateObject } from '../activities/writes.js';
+import { cataloguesOf, managedPools } from '../cluster/cluster.js';
+import { overlaysInEffect } from '../cluster/overlays.js';
+import { updateObject } from '../cluster/writes.js';
 import { conditionOf, withCondition, withReady } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';
 import { applyOverlays } from '../packing/compile/overlays.js';
@@ -15,7 +15,7 @@ const everyMs = 6 * 3_600_000;
 const all = 'all';
 
 /**
- * Writes the conditions of NodeOverlays (section 1.3): when one of them, a NodePool or a node class changes, and every six
+ * Writes the conditions of NodeOverlays (node-overlays/conditions): when one of them, a NodePool or a node class changes, and every six
  * hours. Nothing with the gate off.
  */
 export function watchNodeOverlays(context: OperatorContext): () => void {

@@ -2,25 +2,28 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import { nodePoolIssues } from '../api/karpenter/node-pool-rules.js';
 import type { Condition } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
-import { isManaged, managedClaims, nodeClassOf } from '../activities/cluster.js';
-import { labelsOf } from '../activities/labels-of.js';
-import { registrationSubject } from '../activities/registration-health.js';
-import { updateObject } from '../activities/writes.js';
+import { isManaged, managedClaims, nodeClassOf } from '../cluster/cluster.js';
+import { labelsOf } from '../cluster/labels-of.js';
+import { registrationSubject } from '../cluster/registration-subject.js';
+import { updateObject } from '../cluster/writes.js';
+import { refusalOf } from '../core/claim-refusals.js';
 import { conditionOf, withCondition, withoutCondition, withReady } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';
 import { formatResource } from '../core/quantities.js';
 import { parseResources } from '../core/resources.js';
 import { registrationHealth } from '../core/registration-health.js';
 import { budgetProblems } from '../disruption/budget-problems.js';
-import { nodePoolHash, nodePoolHashVersion } from '../disruption/node-pool-hash.js';
+import { nodePoolHash, nodePoolHashVersion } from '../core/drift-hash.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
+import { lookUp } from '../core/own.js';
+import { regarding } from '../core/regarding.js';
 
 const everyMs = 5000;
-/** Always shown, zero or not (section 1.1). */
+/** Always shown, zero or not (node-pools/status). */
 const always = ['cpu', 'memory', 'pods', 'ephemeral-storage', 'nodes'];
 
-/** Writes status and hashes of NodePools (section 1.1): on changes, and its resources every five seconds. */
+/** Writes status and hashes of NodePools (node-pools/status): on changes, and its resources every five seconds. */
 export function watchNodePools(context: OperatorContext): () => void {
   const { cache, log } = context;
   const queue = new WorkQueue('writing the status of a NodePool', (name) => reconcile(context, name), log);
@@ -41,7 +44,7 @@ export function watchNodePools(context: OperatorContext): () => void {
 async function reconcile(context: OperatorContext, name: string): Promise<undefined> {
   const pool = context.cache.get('NodePool', { name });
   if (pool === undefined || !isManaged(context, pool.spec.template.spec.nodeClassRef)) return undefined;
-  const hash = nodePoolHash(pool);
+  const hash = nodePoolHash(pool.spec.template);
   const own = pool.metadata.annotations ?? {};
   if (own[annotations.nodePoolHash] !== hash || own[annotations.nodePoolHashVersion] !== nodePoolHashVersion) {
     await updateObject(context.kube, 'NodePool', name, () => ({
@@ -73,7 +76,7 @@ async function reconcile(context: OperatorContext, name: string): Promise<undefi
 
 /** Pods that pended for want of this pool are planned at once. */
 async function tellPending({ cache, starter }: OperatorContext): Promise<void> {
-  if (cache.all('Pod').some(({ spec }) => (spec.nodeName ?? '') === '')) await starter.podsPending(['nodepool-ready']);
+  if (cache.all('Pod').some(({ spec }) => (spec.nodeName ?? '') === '')) await starter.podsPending();
 }
 
 type Status = Pick<
@@ -94,7 +97,7 @@ function comparable({ status }: NodePool): Status {
 
 /** A merge patch drops a resource only when told so. */
 function removing(live: NodePool, wanted: Status): object {
-  const gone = Object.keys(live.status?.resources ?? {}).filter((name) => wanted.resources?.[name] === undefined);
+  const gone = Object.keys(live.status?.resources ?? {}).filter((name) => lookUp(wanted.resources, name) === undefined);
   return { ...wanted, resources: { ...wanted.resources, ...Object.fromEntries(gone.map((name) => [name, null])) } };
 }
 
@@ -108,6 +111,8 @@ function statusOf(context: OperatorContext, pool: NodePool): (live: NodePool) =>
       conditions = withCondition(conditions, change, at);
     }
     conditions = withBudgetProblems(conditions, live, at);
+    conditions = withRefusal(conditions, live, at);
+    conditions = withPlanning(conditions, context, at);
     const generation = nodeClass?.metadata.generation;
     return {
       resources: inOrderOf(live.status?.resources, resources),
@@ -138,6 +143,43 @@ function withBudgetProblems(
   );
 }
 
+const claimsAccepted = 'NodeClaimsAccepted';
+
+/** Stands on pools alone of which the API server refused a NodeClaim, until one is created. */
+function withRefusal(
+  conditions: readonly Condition[],
+  { metadata }: NodePool,
+  at: { readonly now: number; readonly generation: number | undefined },
+): Condition[] {
+  const refusal = refusalOf(metadata.annotations?.[annotations.claimsRefused], metadata.generation, at.now);
+  if (refusal === undefined) return withoutCondition(conditions, claimsAccepted);
+  const { message, until } = refusal;
+  return withCondition(
+    conditions,
+    {
+      type: claimsAccepted,
+      status: 'False',
+      reason: 'NodeClaimRefused',
+      message: `${message} (no NodeClaim is created before ${new Date(until).toISOString()})`,
+    },
+    at,
+  );
+}
+
+const podsPlanned = 'PodsPlanned';
+
+/** Stands on pools while no nodes are planned at all, for a reason that is no pool's. */
+function withPlanning(
+  conditions: readonly Condition[],
+  { stuck }: Pick<OperatorContext, 'stuck'>,
+  at: { readonly now: number; readonly generation: number | undefined },
+): Condition[] {
+  const found = stuck?.planning;
+  if (found === undefined) return withoutCondition(conditions, podsPlanned);
+  const message = `${found.subject}: ${found.why}`;
+  return withCondition(conditions, { type: podsPlanned, status: 'False', reason: 'PlanningStuck', message }, at);
+}
+
 const problemsKnown = new WeakMap<NodePool['spec'], readonly string[]>();
 
 function tellBudgetProblems({ events }: OperatorContext, before: NodePool, after: NodePool | undefined): void {
@@ -145,7 +187,7 @@ function tellBudgetProblems({ events }: OperatorContext, before: NodePool, after
   if (message === undefined || message === conditionOf(before.status?.conditions, budgetsEffective)?.message) return;
   const { name = '', uid } = before.metadata;
   events.publish({
-    regarding: { apiVersion: 'karpenter.sh/v1', kind: 'NodePool', name, ...(uid === undefined ? {} : { uid }) },
+    regarding: regarding('NodePool', { name, uid }),
     type: 'Warning',
     reason: reason ?? '',
     message,
@@ -157,9 +199,9 @@ function inOrderOf(
   before: Readonly<Record<string, string>> | undefined,
   now: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const kept = Object.keys(before ?? {}).filter((name) => now[name] !== undefined);
-  const added = Object.keys(now).filter((name) => before?.[name] === undefined);
-  return Object.fromEntries([...kept, ...added].map((name) => [name, now[name] ?? '0']));
+  const kept = Object.keys(before ?? {}).filter((name) => lookUp(now, name) !== undefined);
+  const added = Object.keys(now).filter((name) => lookUp(before, name) === undefined);
+  return Object.fromEntries([...kept, ...added].map((name) => [name, lookUp(now, name) ?? '0']));
 }
 
 function usage(context: OperatorContext, pool: string): { resources: Record<string, string>; nodes: number } {
@@ -167,7 +209,7 @@ function usage(context: OperatorContext, pool: string): { resources: Record<stri
   const sums: Record<string, number> = Object.fromEntries(always.map((name) => [name, 0]));
   for (const { status } of claims) {
     for (const [name, amount] of Object.entries(parseResources(status?.capacity))) {
-      sums[name] = (sums[name] ?? 0) + amount;
+      sums[name] = (lookUp(sums, name) ?? 0) + amount;
     }
   }
   const nodes = claims.filter(({ status }) => (status?.nodeName ?? '') !== '').length;

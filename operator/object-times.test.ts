@@ -3,7 +3,7 @@ import { createActivityWorld, nodeClaim } from '../test/builders/activity-world.
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { watchObjectTimes } from './object-times.js';
 
-describe('how long things take (section 1.8)', () => {
+describe('how long things take (metrics/durations)', () => {
   let world: ActivityWorld;
   let stop: () => void;
   let seen: [string, object, number][];

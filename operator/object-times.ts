@@ -1,6 +1,6 @@
 import type { Condition, KubernetesObject, Pod } from '../api/kubernetes.js';
 import { conditionOf, isTrue } from '../core/conditions.js';
-import type { Metrics } from '../activities/deps.js';
+import type { Metrics } from '../core/telemetry.js';
 import type { ClusterCache } from '../kube/port.js';
 
 type Watched = Pick<ClusterCache, 'all' | 'on'>;
@@ -19,7 +19,7 @@ interface Change {
   readonly previous?: Conditioned;
 }
 
-/** Measures how long pods wait and conditions last, as they change (section 1.8). */
+/** Measures how long pods wait and conditions last, as they change (metrics/durations). */
 export function watchObjectTimes(context: Context): () => void {
   const { cache, cloud } = context;
   const stops = [

@@ -2,6 +2,7 @@ import type { KubernetesObject } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
 import type { EventToPublish } from '../kube/port.js';
 import type { OperatorContext } from './context.js';
+import { regarding } from '../core/regarding.js';
 
 const toldAgainMs = 3_600_000;
 
@@ -32,13 +33,7 @@ export function watchOldAnnotations({ cache, events }: OperatorContext): () => v
 function deprecation(kind: 'Pod' | 'Node', { metadata }: KubernetesObject, message: string): EventToPublish {
   const { name = '', namespace, uid, ownerReferences } = metadata;
   return {
-    regarding: {
-      apiVersion: 'v1',
-      kind,
-      name,
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(uid === undefined ? {} : { uid }),
-    },
+    regarding: regarding(kind, { name, namespace, uid }),
     type: 'Warning',
     reason: 'DeprecatedAnnotation',
     message: `${message}; write ${annotations.doNotDisrupt}: "true" instead`,

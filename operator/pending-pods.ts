@@ -1,33 +1,30 @@
-import type { Pod } from '../api/kubernetes.js';
-import { lacksNode } from '../activities/promises.js';
+import { lacksNode } from '../cluster/awaited-nodes.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
 /** Pods of one `kubectl apply` come within this; they are told in one signal. */
 const collectMs = 100;
-/** Pods that still pend are told again this often (section 2.1), at most so many at once. */
+/** That pods still pend is told again this often (provisioning/told-again). */
 const againMs = 10_000;
-const uidsInSignal = 5000;
 
-/** Tells `provision` of pods that pend for lack of a node (section 2.1). */
+const newPods = 'new';
+const stillPending = 'still';
+
+/** Tells `provision` of pods that pend for lack of a node (provisioning/pending-pods). */
 export function watchPendingPods(context: OperatorContext): () => void {
-  const fresh = new Set<string>();
-  const queue = new WorkQueue('telling provision of pending pods', () => tell(context, fresh), context.log, 1);
-  const note = (pod: Pod): void => {
-    if (!lacksNode(context, pod)) return;
-    fresh.add(pod.metadata.uid ?? '');
-    queue.addAfter('pods', collectMs);
+  const queue = new WorkQueue('telling provision of pending pods', (key) => tell(context, key), context.log, 1);
+  const noteAll = (): void => {
+    if (context.cache.all('Pod').some((pod) => lacksNode(context, pod))) queue.add(stillPending);
   };
-  const noteAll = (): void => context.cache.all('Pod').forEach(note);
   const stopWatching = context.cache.on('Pod', ({ type, object, previous }) => {
-    if (type !== 'deleted' && (previous === undefined || !lacksNode(context, previous))) note(object);
+    if (type === 'deleted' || !lacksNode(context, object)) return;
+    if (previous === undefined || !lacksNode(context, previous)) queue.addAfter(newPods, collectMs);
   });
-  // The pods of a node that goes need a place before they are evicted (section 2.1).
+  // The pods of a node that goes need a place before they are evicted (provisioning/leaving-pods).
   const stopNodes = context.cache.on('Node', ({ type, object, previous }) => {
     if (type === 'deleted' || object.metadata.deletionTimestamp === undefined) return;
     if (previous?.metadata.deletionTimestamp !== undefined) return;
-    fresh.add(object.metadata.uid ?? '');
-    queue.addAfter('pods', collectMs);
+    queue.addAfter(newPods, collectMs);
   });
   const timer = setInterval(noteAll, againMs);
   noteAll();
@@ -39,10 +36,8 @@ export function watchPendingPods(context: OperatorContext): () => void {
   };
 }
 
-async function tell({ starter }: OperatorContext, fresh: Set<string>): Promise<undefined> {
-  const uids = [...fresh].slice(0, uidsInSignal);
-  if (uids.length === 0) return undefined;
-  await starter.podsPending(uids);
-  for (const uid of uids) fresh.delete(uid);
+/** Which pods they are is read when they are planned for. */
+async function tell({ starter }: OperatorContext, key: string): Promise<undefined> {
+  await starter.podsPending({ again: key === stillPending });
   return undefined;
 }

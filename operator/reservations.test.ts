@@ -29,7 +29,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.stop());
 
-const context = (capacityType: string): Omit<OperatorContext, 'window'> => ({
+const context = (capacityType: string): Omit<OperatorContext, 'window' | 'workflows'> => ({
   ...world.deps,
   cloud: Object.assign(Object.create(world.cloud) as typeof world.cloud, {
     get: () => Promise.resolve({ capacityType } as CloudInstance),
@@ -40,7 +40,7 @@ const context = (capacityType: string): Omit<OperatorContext, 'window'> => ({
 const labelsOf = async (kind: 'NodeClaim' | 'Node', name: string) =>
   (await world.kube.get(kind, { name }))?.metadata.labels;
 
-test('scenario 56: a reserved instance that runs on demand now is labelled so, claim and node', async () => {
+test('a reserved instance that runs on demand now is labelled so, claim and node (reserved-capacity/turned-on-demand)', async () => {
   await reconcile(context('reserved'), 'a');
   expect(await labelsOf('NodeClaim', 'a')).toMatchObject(reserved);
   await reconcile(context('on-demand'), 'a');
@@ -50,7 +50,7 @@ test('scenario 56: a reserved instance that runs on demand now is labelled so, c
   expect(terminated).toEqual([]);
 });
 
-test('scenario 57: a node in a capacity block that is about to end is terminated', async () => {
+test('a node in a capacity block that is about to end is terminated (reserved-capacity/block-ends)', async () => {
   world.kube.put('EC2NodeClass', {
     metadata: { name: 'default' },
     spec: {} as never,
@@ -58,5 +58,5 @@ test('scenario 57: a node in a capacity block that is about to end is terminated
   });
   await world.synced();
   await reconcile(context('reserved'), 'a');
-  expect(terminated).toMatchObject([[{ name: 'a' }, 'default', 'capacity_block_expiring', true]]);
+  expect(terminated).toMatchObject([[{ name: 'a' }, 'default', 'capacity_block_expiring']]);
 });

@@ -1,8 +1,8 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { labels } from '../api/labels.js';
-import { managedClaims, nodeClassOf, nodeOf } from '../activities/cluster.js';
-import { identityOf, labelsOf } from '../activities/labels-of.js';
-import { updateClaim, updateNode } from '../activities/writes.js';
+import { managedClaims, nodeClassOf, nodeOf } from '../cluster/cluster.js';
+import { identityOf, labelsOf } from '../cluster/labels-of.js';
+import { updateClaim, updateNode } from '../cluster/writes.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
@@ -15,7 +15,7 @@ const reservationLabels = [
 ];
 
 /**
- * Follows nodes in capacity reservations, every minute (section 3.7): one whose instance runs on demand now is labelled
+ * Follows nodes in capacity reservations, every minute (reserved-capacity/turned-on-demand, reserved-capacity/block-ends): one whose instance runs on demand now is labelled
  * so, one in a capacity block that is about to end is terminated.
  */
 export function watchReservations(context: OperatorContext): () => void {
@@ -35,13 +35,16 @@ export function watchReservations(context: OperatorContext): () => void {
 }
 
 /** One reserved claim. Rejects when the cloud or the API server is away. */
-export async function reconcile(context: Omit<OperatorContext, 'window'>, name: string): Promise<undefined> {
+export async function reconcile(
+  context: Omit<OperatorContext, 'window' | 'workflows'>,
+  name: string,
+): Promise<undefined> {
   const claim = context.cache.get('NodeClaim', { name });
   const providerId = claim?.status?.providerID ?? '';
   if (claim === undefined || providerId === '' || claim.metadata.deletionTimestamp !== undefined) return undefined;
   if (isEnding(context, claim)) {
     context.log.info({ nodeClaim: name }, 'its capacity block ends soon: terminating the node');
-    await context.starter.terminate(identityOf(claim), labelsOf(claim).nodePool, 'capacity_block_expiring', true);
+    await context.starter.terminate(identityOf(claim), labelsOf(claim).nodePool, 'capacity_block_expiring');
     return undefined;
   }
   const instance = await context.cloud.get(providerId);
@@ -50,14 +53,14 @@ export async function reconcile(context: Omit<OperatorContext, 'window'>, name: 
 }
 
 /** Whether the node class' status says that the claim's reservation is about to end. */
-function isEnding(context: Omit<OperatorContext, 'window'>, claim: NodeClaim): boolean {
+function isEnding(context: Omit<OperatorContext, 'window' | 'workflows'>, claim: NodeClaim): boolean {
   const id = claim.metadata.labels?.[reservationId];
   const status = nodeClassOf(context, claim.spec.nodeClassRef)?.status as
     { readonly capacityReservations?: readonly { readonly id: string; readonly state?: string }[] } | undefined;
   return status?.capacityReservations?.some((each) => each.id === id && each.state === 'expiring') ?? false;
 }
 
-async function relabel(context: Omit<OperatorContext, 'window'>, claim: NodeClaim): Promise<void> {
+async function relabel(context: Omit<OperatorContext, 'window' | 'workflows'>, claim: NodeClaim): Promise<void> {
   const change = {
     [labels.capacityType]: 'on-demand',
     ...Object.fromEntries(reservationLabels.map((key) => [key, null])),

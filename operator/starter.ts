@@ -1,25 +1,22 @@
 import type { Client } from '@temporalio/client';
 import {
   ScheduleAlreadyRunning,
+  ScheduleNotFoundError,
   ScheduleOverlapPolicy,
   WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import type { SignalDefinition } from '@temporalio/common';
-import { workflowIds } from '../core/ids.js';
+import { describeWorkflow } from './describe-workflow.js';
+import { canonicalJson } from '../core/hash.js';
+import { parseWorkflowId, workflowIds } from '../core/ids.js';
 import type {
   BatchWindow,
   ClaimRef,
-  CloudUpkeepInput,
-  DisruptInput,
   HandleInterruptionInput,
   InterruptionNotice,
   KeepReplicasInput,
-  LaunchNodeInput,
-  ProvisionInput,
   RepairNodeInput,
-  ReplaceDriftedInput,
-  RotateExpiredInput,
   TerminateNodeInput,
 } from '../workflows/messages.js';
 import {
@@ -27,23 +24,23 @@ import {
   configureSignal,
   interruptionSignal,
   nodeChangedSignal,
+  pausesChangedSignal,
+  placeOf,
   podsPendingSignal,
   replicasChangedSignal,
   rolloutChangedSignal,
+  openWorkflowsQuery,
   taskQueues,
 } from '../workflows/messages.js';
-
-const garbageEveryMs = 120_000;
-/** Section 5.2. */
-const catalogueEveryMs = 12 * 3_600_000;
-/** Section 1.4: instance profiles out of use. */
-const sweepEveryMs = 30 * 60_000;
+import { desiredSchedules, entityStart } from './desired-workflows.js';
+import type { ScheduleStart, WorkflowStart } from './desired-workflows.js';
+import type { WorkflowEngine } from './workflow-reconciler.js';
 
 /**
  * The operator's only way to act: it starts workflows and signals them. Ids make every call repeatable; a workflow that
- * runs already, or is over, is as good.
+ * runs already is as good.
  */
-export class Starter {
+export class Starter implements WorkflowEngine {
   private readonly taskQueue: string;
 
   constructor(
@@ -54,15 +51,18 @@ export class Starter {
     this.taskQueue = taskQueues(cluster).control;
   }
 
-  async podsPending(uids: readonly string[]): Promise<void> {
-    const input: ProvisionInput = { cluster: this.cluster, window: this.window };
-    await this.client.workflow.signalWithStart('provision', {
-      workflowId: workflowIds.provision(this.cluster),
+  async podsPending(told: { readonly again: boolean } = { again: false }): Promise<void> {
+    const { type, workflowId, input, summary } = entityStart(
+      { cluster: this.cluster, window: this.window },
+      'provision',
+    );
+    await this.client.workflow.signalWithStart(type, {
+      workflowId,
       taskQueue: this.taskQueue,
       args: [input],
       signal: podsPendingSignal,
-      signalArgs: [uids],
-      staticSummary: 'pending pods become nodes',
+      signalArgs: [told],
+      staticSummary: summary,
     });
   }
 
@@ -71,46 +71,37 @@ export class Starter {
     await this.signal(workflowIds.provision(this.cluster), configureSignal, { window: this.window });
   }
 
+  /** Something changed that decides which nodes may go. */
   async disrupt(): Promise<void> {
-    const input: DisruptInput = { cluster: this.cluster };
-    await this.client.workflow.signalWithStart('disrupt', {
-      workflowId: workflowIds.disrupt(this.cluster),
+    const { type, workflowId, input, summary } = entityStart({ cluster: this.cluster, window: this.window }, 'disrupt');
+    await this.client.workflow.signalWithStart(type, {
+      workflowId,
       taskQueue: this.taskQueue,
       args: [input],
       signal: clusterChangedSignal,
-      staticSummary: 'nodes go away when they are not needed',
+      staticSummary: summary,
     });
   }
 
-  /** `known` when the claim has or had its launch. */
-  async launch(claim: ClaimRef, nodePool: string): Promise<'started' | 'known'> {
-    const input: LaunchNodeInput = { cluster: this.cluster, claim, nodePool };
-    return this.start('launchNode', workflowIds.launch(this.cluster, claim.uid), claim.name, input);
+  /** DisruptionPauses were written or deleted. */
+  async pausesChanged(): Promise<void> {
+    await this.signal(workflowIds.disrupt(this.cluster), pausesChangedSignal);
   }
 
   async nodeChanged(uid: string): Promise<void> {
     await this.signal(workflowIds.launch(this.cluster, uid), nodeChangedSignal);
   }
 
-  /** `deleteClaim` where nobody has deleted the claim yet. */
-  async terminate(
-    claim: ClaimRef,
-    nodePool: string,
-    reason: string,
-    deleteClaim = false,
-  ): Promise<'started' | 'known'> {
-    const input: TerminateNodeInput = { cluster: this.cluster, claim, nodePool, reason, deleteClaim };
-    return this.start(
-      'terminateNode',
-      workflowIds.terminate(this.cluster, claim.uid),
-      `${claim.name}: ${reason}`,
+  /** Deletes the claim and has its node drained and ended. */
+  async terminate(claim: ClaimRef, nodePool: string, reason: string): Promise<void> {
+    const input: TerminateNodeInput = { cluster: this.cluster, claim, nodePool, reason, deleteClaim: true };
+    await this.start({
+      workflowId: workflowIds.terminate(this.cluster, claim.uid),
+      type: 'terminateNode',
       input,
-    );
-  }
-
-  async expire(claim: ClaimRef, nodePool: string, expiresAt: number): Promise<'started' | 'known'> {
-    const input: RotateExpiredInput = { cluster: this.cluster, claim, nodePool, expiresAt, byPolicy: true };
-    return this.start('rotateExpired', workflowIds.expire(this.cluster, claim.uid), `${claim.name}: expiry`, input);
+      summary: `${claim.name}: ${reason}`,
+      afterCompletion: 'startAgain',
+    });
   }
 
   /** A static pool, or one of its claims, changed. */
@@ -123,20 +114,6 @@ export class Starter {
       signal: replicasChangedSignal,
       signalArgs: [],
       staticSummary: `${nodePool}: as many nodes as its replicas say`,
-    });
-  }
-
-  /** Waves for the drifted nodes of a pool; `known` while they run. */
-  async rollOut(target: { readonly nodePool: string; readonly poolUid: string; readonly hash: string }): Promise<void> {
-    const { nodePool, poolUid, hash } = target;
-    const input: ReplaceDriftedInput = { cluster: this.cluster, nodePool, poolUid, hash };
-    await this.client.workflow.start('replaceDrifted', {
-      workflowId: workflowIds.drift(this.cluster, poolUid, hash),
-      taskQueue: this.taskQueue,
-      args: [input],
-      staticSummary: `${nodePool}: drifted nodes in waves`,
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
     });
   }
 
@@ -171,7 +148,7 @@ export class Starter {
     const input: HandleInterruptionInput = { cluster: this.cluster, instanceId: notice.instanceId };
     await this.client.workflow.signalWithStart('handleInterruption', {
       workflowId: workflowIds.interrupt(this.cluster, notice.instanceId),
-      taskQueue: this.taskQueue,
+      ...placeOf(this.cluster, 'handleInterruption'),
       args: [input],
       signal: interruptionSignal,
       signalArgs: [notice],
@@ -179,52 +156,73 @@ export class Starter {
     });
   }
 
-  /** What is done over and over runs by Schedules: it goes on whoever leads. */
-  async ensureSchedules(): Promise<void> {
-    await this.schedule(workflowIds.collectGarbage(this.cluster), 'collectGarbage', garbageEveryMs);
-    await this.schedule(workflowIds.refreshCatalogue(this.cluster), 'refreshCatalogue', catalogueEveryMs);
-    await this.schedule(workflowIds.sweepCloud(this.cluster), 'sweepCloud', sweepEveryMs);
-  }
-
-  private async schedule(scheduleId: string, workflowType: string, every: number): Promise<void> {
-    const input: CloudUpkeepInput = { cluster: this.cluster };
-    try {
-      await this.client.schedule.create({
-        scheduleId,
-        spec: { intervals: [{ every }] },
-        policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
-        action: {
-          type: 'startWorkflow',
-          workflowType,
-          workflowId: scheduleId,
-          taskQueue: this.taskQueue,
-          args: [input],
-        },
-      });
-    } catch (error) {
-      if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    }
-  }
-
-  private async start(
-    type: string,
-    workflowId: string,
-    staticSummary: string,
-    input: object,
-  ): Promise<'started' | 'known'> {
+  /** Starts what is missing; a run that is open is left alone. */
+  async start({ workflowId, type, input, summary, afterCompletion }: WorkflowStart): Promise<'started' | 'known'> {
     try {
       await this.client.workflow.start(type, {
         workflowId,
-        taskQueue: this.taskQueue,
+        ...placeOf(this.cluster, type),
         args: [input],
-        staticSummary,
-        workflowIdConflictPolicy: 'USE_EXISTING',
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
+        staticSummary: summary,
+        workflowIdConflictPolicy: 'FAIL',
+        workflowIdReusePolicy: afterCompletion === 'startAgain' ? 'ALLOW_DUPLICATE' : 'ALLOW_DUPLICATE_FAILED_ONLY',
       });
       return 'started';
     } catch (error) {
       if (error instanceof WorkflowExecutionAlreadyStartedError) return 'known';
       throw error;
+    }
+  }
+
+  /** Open workflows of the cluster, by the visibility store of Temporal: it lags behind by a moment. */
+  async running(): Promise<ReadonlySet<string>> {
+    const query = openWorkflowsQuery(this.cluster);
+    const ids = new Set<string>();
+    for await (const { workflowId } of this.client.workflow.list({ query, pageSize: 1000 })) ids.add(workflowId);
+    return ids;
+  }
+
+  async isOpen(workflowId: string): Promise<boolean> {
+    const description = await describeWorkflow(this.client, workflowId);
+    return description?.status.name === 'RUNNING';
+  }
+
+  async wake(workflowId: string): Promise<void> {
+    const kind = parseWorkflowId(workflowId)?.kind;
+    const signal =
+      kind === 'replicas' ? replicasChangedSignal : kind === 'drift' ? rolloutChangedSignal : nodeChangedSignal;
+    await this.signal(workflowId, signal);
+  }
+
+  /** Schedules with today's intervals and inputs: one that is missing is created, one that differs is changed. */
+  async ensureSchedules(): Promise<void> {
+    for (const schedule of desiredSchedules(this.cluster)) await this.ensureSchedule(schedule);
+  }
+
+  private async ensureSchedule({ scheduleId, type, input, everyMs }: ScheduleStart): Promise<void> {
+    const handle = this.client.schedule.getHandle(scheduleId);
+    const spec = { intervals: [{ every: everyMs }] };
+    const action = {
+      type: 'startWorkflow',
+      workflowType: type,
+      workflowId: scheduleId,
+      taskQueue: this.taskQueue,
+      args: [input],
+    } as const;
+    try {
+      const { spec: present, action: started } = await handle.describe();
+      const isCurrent =
+        started.workflowType === type &&
+        started.taskQueue === this.taskQueue &&
+        canonicalJson(started.args) === canonicalJson([input]) &&
+        canonicalJson(present.intervals?.map(({ every }) => every)) === canonicalJson([everyMs]);
+      if (!isCurrent) await handle.update((previous) => ({ ...previous, spec, action }));
+    } catch (error) {
+      if (!(error instanceof ScheduleNotFoundError)) throw error;
+      const policies = { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' } as const;
+      await this.client.schedule.create({ scheduleId, spec, policies, action }).catch((failure: unknown) => {
+        if (!(failure instanceof ScheduleAlreadyRunning)) throw failure;
+      });
     }
   }
 

@@ -3,6 +3,7 @@ import { labels } from '../api/labels.js';
 import { defaultFeatureGates } from '../core/feature-gates.js';
 import { createActivityWorld, nodeClaim, nodePool, ready } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
+import { idleWorkflows } from '../test/builders/idle-workflows.js';
 import type { Starter } from './starter.js';
 import { watchStaticPools } from './static-pools.js';
 
@@ -33,6 +34,7 @@ describe('operator, static pools', () => {
       gates: { ...defaultFeatureGates, StaticCapacity },
       starter: starter as unknown as Starter,
       window: { idleMs: 1000, maxMs: 10_000 },
+      workflows: idleWorkflows,
     });
   }
   const until = async (holds: () => boolean): Promise<void> => {

@@ -1,16 +1,17 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
-import { isManaged } from '../activities/cluster.js';
-import { identityOf, labelsOf } from '../activities/labels-of.js';
+import { isManaged } from '../cluster/cluster.js';
+import { identityOf, labelsOf } from '../cluster/labels-of.js';
 import { isTrue } from '../core/conditions.js';
 import { isStatic } from '../disruption/static-capacity.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
+import { regarding } from '../core/regarding.js';
 
 const toldAgainMs = 3_600_000;
 
 /**
- * Starts and wakes `keepReplicas` for each static pool (section 4.17) when its spec or readiness, or a claim of it,
+ * Starts and wakes `keepReplicas` for each static pool (static-capacity/keeps-replicas) when its spec or readiness, or a claim of it,
  * changes. Without feature gate StaticCapacity it says on the pool that nothing keeps its replicas.
  */
 export function watchStaticPools(context: OperatorContext): () => void {
@@ -51,7 +52,7 @@ function tellGate({ events }: OperatorContext, pool: NodePool): void {
   const { name, uid } = identityOf(pool);
   const replicas = pool.spec.replicas ?? 0;
   events.publish({
-    regarding: { apiVersion: 'karpenter.sh/v1', kind: 'NodePool', name, uid },
+    regarding: regarding('NodePool', { name, uid }),
     type: 'Warning',
     reason: 'StaticCapacityDisabled',
     message: `spec.replicas: found ${replicas}, but feature gate StaticCapacity is off: no node is kept; set FEATURE_GATES=StaticCapacity=true`,

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { conditionOf } from '../core/conditions.js';
 import { createActivityWorld, nodeClaim } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
+import { idleWorkflows } from '../test/builders/idle-workflows.js';
 import type { OperatorContext } from './context.js';
 import type { Starter } from './starter.js';
 import { watchHealth } from './health.js';
@@ -43,6 +44,7 @@ describe('what the operator says and starts for nodes that cannot go, or should'
       recovered: (uid: string) => Promise.resolve(void calls.push(`recovered ${uid}`)),
     } as unknown as Starter,
     window: { idleMs: 1000, maxMs: 10_000 },
+    workflows: idleWorkflows,
     ...more,
   });
   const blocked = () => {

@@ -1,15 +1,15 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { PodDisruptionBudget } from '../api/kubernetes.js';
-import { isManaged, nodeOf } from '../activities/cluster.js';
-import { identityOf } from '../activities/labels-of.js';
-import { regardingClaim } from '../activities/launch.js';
-import { updateClaim } from '../activities/writes.js';
+import { isManaged, nodeOf } from '../cluster/cluster.js';
+import { identityOf } from '../cluster/labels-of.js';
+import { updateClaim } from '../cluster/writes.js';
 import { compareText } from '../core/compare-text.js';
 import { conditionOf, isTrue, withCondition, withoutCondition } from '../core/conditions.js';
 import { undrainablePods } from '../disruption/pod-budgets.js';
 import { isTerminating } from '../disruption/pods.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
+import { regarding } from '../core/regarding.js';
 
 /** What of a NodeClaim would hold up every disruption of it for ever, while nobody changes it. */
 const type = 'DisruptionBlocked';
@@ -101,7 +101,7 @@ function whyUndrainable({ cache }: OperatorContext, claim: NodeClaim): string | 
 
 function publish({ cache, events }: OperatorContext, claim: NodeClaim, message: string): void {
   const event = { type: 'Normal', reason: 'DisruptionBlocked', message } as const;
-  events.publish({ ...event, regarding: regardingClaim(claim) });
+  events.publish({ ...event, regarding: regarding('NodeClaim', claim.metadata) });
   const name = nodeOf(cache, claim)?.metadata.name;
-  if (name !== undefined) events.publish({ ...event, regarding: { apiVersion: 'v1', kind: 'Node', name } });
+  if (name !== undefined) events.publish({ ...event, regarding: regarding('Node', { name }) });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { silentLog } from '../activities/silent.js';
+import { silentLog } from '../simulation/silent.js';
 import { WorkQueue } from './work-queue.js';
 
 describe('WorkQueue', () => {

@@ -1,7 +1,7 @@
-import type { Log } from '../activities/deps.js';
+import { backOffMs } from '../core/back-off.js';
+import type { Log } from '../core/telemetry.js';
 
-const firstRetryMs = 500;
-const longestRetryMs = 30_000;
+const backOff = { firstMs: 500, longestMs: 30_000 };
 
 /** When to look at a key again though nothing changed, milliseconds. */
 export interface Requeue {
@@ -70,7 +70,7 @@ export class WorkQueue {
       if (failures === 0 && !this.stopped) {
         this.log.warn({ key, error: String(error) }, `${this.name} failed, trying again`);
       }
-      this.addAfter(key, Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures, 7)));
+      this.addAfter(key, backOffMs(failures + 1, backOff));
     } finally {
       this.active.delete(key);
       this.pump();

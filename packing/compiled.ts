@@ -2,14 +2,24 @@ import type { NodeSelectorTerm, Pod, TopologySpreadConstraint } from '../api/kub
 import { coreWellKnownLabels, labels } from '../api/labels.js';
 import { compareText } from '../core/compare-text.js';
 import { sortFew } from './sort-few.js';
+import { admit, termsPerPass, type Resume } from './compile/budget.js';
 import { bufferPods, isBufferPod } from './compile/buffers.js';
-import { Classes, inQueueOrder, selectorLabelKeys, type PodClass } from './compile/classes.js';
+import { Classes, inQueueOrder, selectorLabelKeys, type PodClass, type Shape } from './compile/classes.js';
 import { readDaemons, type Daemon } from './compile/daemons.js';
+import { openingsOf } from './compile/crowded-keys.js';
+import {
+  highCardinalityKeys,
+  runningAntiAffinityOf,
+  mayKeepAway,
+  newNodeKeys,
+  undecidedKeys,
+  type HighCardinalityTopology,
+} from './compile/high-cardinality-keys.js';
 import { DefaultSpread } from './compile/default-spread.js';
 import { Dimensions } from './compile/dimensions.js';
-import { KeySpace } from './compile/key-space.js';
-import { buildLadder, type Level } from './compile/ladder.js';
-import { isHeldBack, isReschedulable } from './compile/leaving-pods.js';
+import { KeySpace, mostDomains } from './compile/key-space.js';
+import { relaxationLevels, type Level } from './compile/relaxation-levels.js';
+import { isHeldBack, isReschedulable } from './compile/pods-of-deleting-nodes.js';
 import { invalidTerm } from './compile/node-terms.js';
 import { viewNodes, type NodeView } from './compile/nodes.js';
 import type { Launchables } from './compile/launchables.js';
@@ -19,6 +29,7 @@ import { isNodeBound, isTerminal, QuantityReader } from './compile/pod-requests.
 import { considerPools, type Pool, type SkippedPool } from './compile/pools.js';
 import { Volumes } from './compile/volumes.js';
 import { overlaidCatalogues, shelfOf, storeOf } from './compile/stores.js';
+import { unusedPools } from './compile/unused-pools.js';
 import type { Universe } from './compile/universe.js';
 import { mapped } from './lists.js';
 import { normaliseKey } from './requirements/requirements.js';
@@ -26,6 +37,7 @@ import type { PoolLimit } from './place/pool-limit.js';
 import { poolLimits } from './place/limits.js';
 import { nameOf } from './names.js';
 import type { PackingInput } from './types.js';
+import { lookUp } from '../core/own.js';
 
 /** A pass's input, sorted into classes, profiles and offers: what placing works on. */
 export interface Compiled {
@@ -42,8 +54,8 @@ export interface Compiled {
   readonly classes: Classes;
   /** Classes of pods that need a place, largest first. */
   readonly queue: readonly PodClass[];
-  /** By shape: the rungs of its relaxation ladder. */
-  readonly ladders: readonly (readonly Level[])[];
+  /** By shape: the levels of its relaxation levels. */
+  readonly levelsByShape: readonly (readonly Level[])[];
   /** Pods refused up front, by class. */
   readonly invalid: ReadonlyMap<PodClass, { readonly subject: string; readonly message: string }>;
   readonly nodes: readonly NodeView[];
@@ -53,26 +65,36 @@ export interface Compiled {
   readonly volumes: Volumes;
   /** What NodePools and reservations may still be given, where that may run short. */
   readonly limits: readonly PoolLimit[];
+  /** Pods that are left for the next pass, and where that goes on. */
+  readonly deferred: readonly Pod[];
+  /** Pods that wait for a node of no NodePool. */
+  readonly ignored: readonly Pod[];
+  readonly resume: Resume | undefined;
   /** Labels that some selector reads. */
   readonly labelKeys: readonly string[];
   /** Orders rows of the universe by price, then by name. */
   readonly compareRows: (a: number, b: number) => number;
 }
 
-export function compile(input: PackingInput): Compiled {
+/** `budgets`: what pods with many terms share; the others are left for the next pass. */
+export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
   const { objects, settings } = input;
   const dimensions = new Dimensions();
   const quantities = new QuantityReader();
   const space = new KeySpace();
   const nodes = viewNodes(objects, input.withoutNodes);
-  const { pending, bound } = splitPods(input, nodes);
+  const { pending: waiting, bound, ignored } = splitPods(input, nodes);
   const buffers = bufferPods(objects);
-  for (const pod of buffers) pending.push(pod);
+  for (const pod of buffers) waiting.push(pod);
+  const considered = consideredIn(input);
+  const highCardinality = highCardinalityOf(considered.pools, bound);
+  const wellKnown = new Set([...coreWellKnownLabels, ...settings.wellKnownLabels]);
+  const openings = openingsOf(considered.pools, undecidedKeys(wellKnown, considered.pools));
+  const options = { resume: resumeOf(input), budgets, openings, highCardinality };
+  const { admitted: pending, deferred, resume } = admit(waiting, options);
   const defaults = new DefaultSpread(settings.defaultTopologySpread ?? [], objects);
   const volumes = new Volumes(objects);
-  const labelKeys = [
-    ...new Set([...selectorLabelKeys(buffers), ...selectorLabelKeys(objects.pods), ...defaults.labelKeys(pending)]),
-  ].sort();
+  const labelKeys = keysRead([buffers, without(objects.pods, deferred)], defaults.labelKeys(pending));
   const classes = new Classes(
     dimensions,
     quantities,
@@ -81,27 +103,24 @@ export function compile(input: PackingInput): Compiled {
   );
   for (const pod of pending) classes.classify(pod);
   for (const { pods } of classes.all) if (pods.length > 1) sortByName(pods);
-  const daemons = readDaemons(objects.daemonSets, space, dimensions, quantities);
-  const catalogues = overlaidCatalogues(objects.nodePools, input.catalogues, objects.nodeOverlays);
-  const considered = considerPools(objects.nodePools, catalogues);
-  const wellKnown = new Set([...coreWellKnownLabels, ...settings.wellKnownLabels]);
-  const preferredTaints = [...considered.pools, ...nodes].some(({ taints }) =>
-    taints.some(({ effect }) => effect === 'PreferNoSchedule'),
-  );
-  const ladders = mapped(classes.shapes, (shape) =>
-    buildLadder(shape, space, {
+  const daemons = readDaemons(objects, space, dimensions, quantities);
+  const taints = [...considered.pools, ...nodes].flatMap((each) => each.taints);
+  const levelsByShape = mapped(classes.shapes, (shape) =>
+    relaxationLevels(shape, space, {
       ignorePreferences: settings.preferencePolicy === 'Ignore',
-      preferredTaints,
+      preferredTaints: taints.some(({ effect }) => effect === 'PreferNoSchedule'),
       defaultSpread: defaults.of(shape.exemplar),
       volumeAlternatives: volumes.needs(shape.exemplar).alternatives,
     }),
   );
-  for (const key of topologyKeys(ladders, bound)) space.keepValues(key);
-  for (const pool of considered.pools) for (const key of pool.requirements.keys()) space.key(key);
-  space.key(labels.zone);
-  space.key(labels.capacityType);
+  noteKeys(space, considered.pools, {
+    topology: topologyKeys(levelsByShape, bound, { highCardinality, shapes: classes.shapes }),
+    nodes,
+  });
   dimensions.seal();
-  const store = storeOf(considered.pools, space, space.seal(), wellKnown);
+  const unused = unusedPools(considered.pools, levelsByShape);
+  const labelsText = space.seal(newNodeKeys(wellKnown, considered.pools));
+  const store = storeOf(considered.pools, space, labelsText, { wellKnown, unused });
   const { pools, universe } = store;
   const limits = poolLimits({ pools, nodes, universe }, pending.length);
   const limited = new Set(limits.map(({ pool }) => pool ?? ''));
@@ -122,7 +141,7 @@ export function compile(input: PackingInput): Compiled {
     launchables,
     classes,
     queue: inQueueOrder(classes.all),
-    ladders,
+    levelsByShape,
     invalid: findInvalid(classes.all, volumes),
     nodes,
     bound,
@@ -130,8 +149,61 @@ export function compile(input: PackingInput): Compiled {
     labelKeys,
     volumes,
     limits,
+    deferred,
+    ignored,
+    resume,
     compareRows: (a, b) => universe.rank[a]! - universe.rank[b]!,
   };
+}
+
+/** The NodePools with their instance types at the prices that count. */
+function consideredIn({ objects, catalogues, now }: PackingInput): ReturnType<typeof considerPools> {
+  const { nodePools, nodeOverlays, disruptionPolicies } = objects;
+  return considerPools(nodePools, overlaidCatalogues(nodePools, catalogues, nodeOverlays, disruptionPolicies), now);
+}
+
+/** Topology keys with very many values, and the running pods whose rules are about them. */
+function highCardinalityOf(pools: readonly Pool[], bound: Compiled['bound']) {
+  const keys = highCardinalityKeys(
+    pools.map(({ types }) => types),
+    pools,
+  );
+  return { keys, runningAntiAffinity: runningAntiAffinityOf(bound.values(), keys) };
+}
+
+/** Keys besides those that pods ask for: topology keys, whose values are told apart, and what NodePools decide. */
+function noteKeys(
+  space: KeySpace,
+  pools: readonly Pool[],
+  { topology, nodes }: { readonly topology: ReadonlySet<string>; readonly nodes: readonly NodeView[] },
+): void {
+  for (const key of topology) {
+    space.keepValues(key);
+    if (!pools.some(({ requirements }) => (requirements.get(key)?.values.length ?? 0) > mostDomains)) continue;
+    for (const { labels: own } of nodes) {
+      const value = lookUp(own, key);
+      if (value !== undefined) space.noteOnNode(space.key(key), value);
+    }
+  }
+  for (const { requirements } of pools) for (const key of requirements.keys()) space.key(key);
+  space.key(labels.zone);
+  space.key(labels.capacityType);
+}
+
+const resumeOf = ({ about, resume }: PackingInput): Resume | undefined =>
+  about === undefined ? resume : { demanding: about, heavy: about, apart: about, turn: 'about' };
+
+/** The label keys that selectors of these pods read, and those given, sorted. */
+function keysRead(lists: readonly (readonly Pod[])[], more: Iterable<string>): string[] {
+  const keys = new Set(more);
+  for (const pods of lists) for (const key of selectorLabelKeys(pods)) keys.add(key);
+  return [...keys].sort();
+}
+
+function without(pods: readonly Pod[], left: readonly Pod[]): readonly Pod[] {
+  if (left.length === 0) return pods;
+  const out = new Set(left);
+  return pods.filter((pod) => !out.has(pod));
 }
 
 /** By namespace and name; the pods of a class share the namespace. */
@@ -139,21 +211,22 @@ function sortByName(pods: Pod[]): void {
   sortFew(pods, (a, b) => compareText(nameOf(a), nameOf(b)));
 }
 
-/** Pods that pend, and those that run by the name of their node; pods of leaving nodes pend. */
+/** Pods that pend, and those that run by the name of their node; pods of deleting nodes pend. */
 function splitPods(
   { objects, withoutNodes, now }: PackingInput,
   nodes: readonly NodeView[],
-): { pending: Pod[]; bound: Map<string, Pod[]> } {
-  const leaving = new Set(nodes.filter((node) => node.leaving).map(({ name }) => name));
+): { pending: Pod[]; bound: Map<string, Pod[]>; ignored: Pod[] } {
+  const deleting = new Set(nodes.filter((node) => node.deleting).map(({ name }) => name));
   const budgets = objects.podDisruptionBudgets ?? [];
   const pending: Pod[] = [];
+  const ignored: Pod[] = [];
   const bound = new Map<string, Pod[]>();
   for (const pod of objects.pods) {
     if (isTerminal(pod)) continue;
     const { nodeName = '' } = pod.spec;
     if (nodeName === '') {
-      if (isProvisionable(pod)) pending.push(pod);
-    } else if (leaving.has(nodeName)) {
+      if (isProvisionable(pod)) (shunsNodePools(pod) ? ignored : pending).push(pod);
+    } else if (deleting.has(nodeName)) {
       const goes = withoutNodes?.has(nodeName) === true || !isHeldBack(pod, budgets, now);
       if (goes && isReschedulable(pod)) pending.push(pod);
     } else {
@@ -162,17 +235,17 @@ function splitPods(
       else there.push(pod);
     }
   }
-  return { pending, bound };
+  return { pending, bound, ignored };
 }
 
-/** Whether nodes are launched for the pod while it has none (section 2.1). */
+/** Whether nodes are launched for the pod while it has none (provisioning/pending-pods). */
 function isProvisionable(pod: Pod): boolean {
   if (pod.metadata.deletionTimestamp !== undefined || isNodeBound(pod)) return false;
   const { schedulingGates = [] } = pod.spec;
-  return schedulingGates.length === 0 && (pod.status?.nominatedNodeName ?? '') === '' && !shunsNodePools(pod);
+  return schedulingGates.length === 0 && (pod.status?.nominatedNodeName ?? '') === '';
 }
 
-/** Whether the pod asks for a node of no NodePool, whatever its alternatives, and so is none of ours (section 2.1). */
+/** Whether the pod asks for a node of no NodePool, whatever its alternatives, and so is none of ours (provisioning/pods-of-no-node-pool). */
 function shunsNodePools({ spec }: Pod): boolean {
   const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
   const shuns = ({ matchExpressions }: NodeSelectorTerm): boolean =>
@@ -200,14 +273,21 @@ function findInvalid(
   return invalid;
 }
 
-/** Topology keys, the host name apart, that some rung refers to. */
-function topologyKeys(ladders: readonly (readonly Level[])[], bound: ReadonlyMap<string, readonly Pod[]>): Set<string> {
+/**
+ * Topology keys, the host name apart, that some level refers to, or a running pod that keeps others away: about a high-cardinality key, where
+ * it keeps some of these shapes away.
+ */
+function topologyKeys(
+  levelsByShape: readonly (readonly Level[])[],
+  bound: ReadonlyMap<string, readonly Pod[]>,
+  { highCardinality, shapes }: { readonly highCardinality: HighCardinalityTopology; readonly shapes: readonly Shape[] },
+): Set<string> {
   const keys = new Set<string>();
   const note = ({ topologyKey }: Pick<TopologySpreadConstraint, 'topologyKey'>): void => {
     const key = normaliseKey(topologyKey);
     if (key !== labels.hostname) keys.add(key);
   };
-  for (const [level] of ladders) {
+  for (const [level] of levelsByShape) {
     level?.spread.forEach(note);
     level?.affinity.forEach(note);
     level?.preferredAffinity.forEach(note);
@@ -215,8 +295,12 @@ function topologyKeys(ladders: readonly (readonly Level[])[], bound: ReadonlyMap
   }
   for (const pods of bound.values()) {
     for (const { spec } of pods) {
-      spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.forEach(note);
+      spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.forEach((term) => {
+        if (!highCardinality.keys.has(normaliseKey(term.topologyKey))) note(term);
+      });
     }
   }
+  for (const running of highCardinality.runningAntiAffinity)
+    if (shapes.some(({ exemplar }) => mayKeepAway(running, exemplar))) note(running.term);
   return keys;
 }

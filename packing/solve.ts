@@ -4,12 +4,14 @@ import type { BinProblem, BinSolution, Effort } from './bins/problem.js';
 import { solveWithBound } from './bins/solve.js';
 import type { Compiled } from './compiled.js';
 import { type PodClass } from './compile/classes.js';
-import type { Level } from './compile/ladder.js';
+import type { Level } from './compile/relaxation-levels.js';
 import { varietiesOf } from './compile/min-values.js';
 import { noProfiles, type Profile } from './compile/universe.js';
 import { blockersOf, sentence } from './output/blockers.js';
+import { Explaining, notExplained } from './output/explaining.js';
 import { withSpotRatios } from './output/spot-ratios.js';
 import { TypeExplainer } from './output/type-groups.js';
+import { leftOutOf } from './output/left-out.js';
 import { Likenesses } from './output/likeness.js';
 import { describeClaim, varietyReserve, type ClaimContext, type OpenClaim } from './output/claims.js';
 import { fullName } from './names.js';
@@ -21,15 +23,15 @@ import { packIntoFew } from './place/few-bins.js';
 import { exclusionsOf } from './place/exclusions.js';
 import { Feasibility } from './place/feasibility.js';
 import { nodeStates, type NodeState } from './place/node-states.js';
+import { LevelFeasibility } from './place/level-feasibility.js';
 import { rebalance } from './place/rebalance.js';
 import { boundOfAll } from './place/whole-bound.js';
-import { Wishes } from './place/wishes.js';
-import type { Member, Part } from './place/part.js';
+import { PodAffinities } from './place/pod-affinities.js';
+import { podsIn, someOf, type Member, type Part } from './place/part.js';
 import { Board } from './refine/board.js';
-import { Exchanges } from './refine/exchanges.js';
 import { Incumbent } from './refine/incumbent.js';
-import type { Loose } from './refine/loose.js';
-import { Search } from './refine/search.js';
+import type { UnplacedPod } from './refine/unplaced-pods.js';
+import { searchWhole } from './refine/whole-search.js';
 import { Groups } from './topology/groups.js';
 import { Ledger } from './topology/ledger.js';
 import { RuleBook } from './topology/rules.js';
@@ -37,8 +39,14 @@ import { bindRunning, countRunning } from './topology/running.js';
 import { Namespaces } from './topology/selectors.js';
 import type { Blocker, Explanation, Plan, PlannedClaim, Unschedulable } from './types.js';
 
-/** Units of search after a first packing: in proportion to the pods, so that time is too. */
-const effortFor = (pods: number): Effort => ({ units: pods <= 500 ? 100_000 : Math.min(400_000, pods * 20) });
+/** Plans of up to so many pods are searched as a whole. */
+const mostSearched = 400;
+
+/** Units of search after a first packing: in proportion to the pods, so that time is too. Few pods are searched as a whole afterwards. */
+const effortFor = (pods: number): Effort => ({
+  units: pods <= 500 ? 100_000 : Math.min(400_000, pods * 20),
+  fewest: pods > mostSearched,
+});
 
 /**
  * Places everything: on nodes that exist, then on new ones. Where rules of topology left pods out of a small plan, pods that want to be
@@ -67,14 +75,9 @@ function buy(problem: BinProblem, pods: number): { solution: BinSolution; lowerB
 const fewPods = 600;
 const nearEnough = 1.005;
 
-/** Plans of up to so many pods are searched as a whole. */
-const mostSearched = 400;
-const searchUnits = 600_000;
-/** Of search for pods left over, whatever the size of the plan, and for nodes that may as well be one. */
-const roomUnits = 50_000;
 /** Pods left over that are tried again one by one, in all and of one class. */
-const mostLoose = 2000;
-const mostLooseOfClass = 200;
+const mostUnplaced = 2000;
+const mostUnplacedOfClass = 200;
 
 interface Waiting {
   readonly podClass: PodClass;
@@ -88,7 +91,8 @@ class Pass {
   private readonly book: RuleBook;
   private readonly ledger: Ledger;
   private readonly assigner: Assigner;
-  private readonly wishes: Wishes;
+  private readonly affinities: PodAffinities;
+  private readonly levelFeasibility: LevelFeasibility;
   private claims: OpenClaim[] = [];
   /** Whether pods were left over once their domains were decided. */
   private short = false;
@@ -119,7 +123,8 @@ class Pass {
     const owned = bindRunning(compiled, groups, this.book);
     countRunning(compiled, this.nodes, groups, this.ledger, owned);
     this.ledger.begin();
-    this.wishes = new Wishes(compiled, this.book);
+    this.affinities = new PodAffinities(compiled, this.book);
+    this.levelFeasibility = new LevelFeasibility(compiled, this.feasibility, this.ledger, this.nodes);
     this.assigner = new Assigner(compiled, this.feasibility, this.nodes, this.book, this.ledger);
   }
 
@@ -153,7 +158,7 @@ class Pass {
     const parts: Part[] = [];
     let later: Waiting[] = [];
     for (const each of waiting) {
-      if (this.wantsCompany(each.podClass)) later.push(each);
+      if (this.hasPodAffinity(each.podClass)) later.push(each);
       else this.settle(each, parts, true);
     }
     for (let progress = true; later.length > 0 && progress;) {
@@ -171,8 +176,8 @@ class Pass {
     return parts;
   }
 
-  private wantsCompany(podClass: PodClass): boolean {
-    return this.order.likeLast ? this.wishes.forAnyone(podClass) : this.wishes.forOthers(podClass);
+  private hasPodAffinity(podClass: PodClass): boolean {
+    return this.order.likeLast ? this.affinities.forAnyone(podClass) : this.affinities.forOthers(podClass);
   }
 
   /** Whether the plan is small and leaves out pods that some type holds, while others want to be with their like. */
@@ -181,26 +186,26 @@ class Pass {
     const isHeld = [...unplaced.keys()].some(
       (podClass) =>
         !compiled.invalid.has(podClass) &&
-        feasibility.holding(podClass, compiled.ladders[podClass.shape.index]!.at(-1)!).length > 0,
+        feasibility.holding(podClass, compiled.levelsByShape[podClass.shape.index]!.at(-1)!).length > 0,
     );
     return (
       isHeld &&
       compiled.queue.reduce((sum, { pods }) => sum + pods.length, 0) <= mostSearched &&
-      compiled.queue.some((podClass) => this.wishes.forAnyone(podClass) && !this.wishes.forOthers(podClass))
+      compiled.queue.some((podClass) => this.affinities.forAnyone(podClass) && !this.affinities.forOthers(podClass))
     );
   }
 
-  /** Puts what it can of a class somewhere, relaxing rung by rung when that may be; what is left over is unplaced. */
+  /** Puts what it can of a class somewhere, relaxing level by level when that may be; what is left over is unplaced. */
   private settle(each: Waiting, parts: Part[], relax: boolean): void {
     const { podClass } = each;
-    const ladder = this.compiled.ladders[podClass.shape.index]!;
-    for (const level of relax ? ladder : ladder.slice(0, 1)) {
+    const levels = this.compiled.levelsByShape[podClass.shape.index]!;
+    for (const level of relax ? levels : levels.slice(0, 1)) {
       each.pods = this.place(podClass, level, each.pods, parts);
       if (each.pods.length === 0) return;
     }
     if (relax) {
       this.giveUp(podClass, each.pods);
-      this.explain(podClass, ladder.at(-1)!);
+      this.explain(podClass, levels.at(-1)!);
     }
   }
 
@@ -223,8 +228,8 @@ class Pass {
   }
 
   private place(podClass: PodClass, level: Level, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
-    const rules = this.book.of(podClass.shape, level);
-    return this.assigner.place({ podClass, level, rules, without: this.exhausted }, pods, parts);
+    const target = { podClass, level, rules: this.book.of(podClass.shape, level), without: this.exhausted };
+    return this.levelFeasibility.isImpossible(target) ? pods : this.assigner.place(target, pods, parts);
   }
 
   /** Buys nodes for the parts; returns what limits left over, to be tried in other pools. */
@@ -296,13 +301,14 @@ class Pass {
         .filter(({ pods }) => pods.length > 0)
         .map(({ view, pods }) => ({ node: view.name, pods: pods.map(fullName).sort(compareText) })),
       ...this.unschedulable(),
+      ...leftOutOf(this.compiled),
       pricePerHour,
       lowerBoundPerHour: Math.min(this.lowerBound(), pricePerHour),
     };
   }
 
   /**
-   * Describes the claims. Those that cannot list enough different types are not made (section 2.5); as their pods may
+   * Describes the claims. Those that cannot list enough different types are not made (min-values/strict-and-best-effort); as their pods may
    * have kept a spread even, the others are looked through again then.
    */
   private describe(): PlannedClaim[] {
@@ -354,7 +360,7 @@ class Pass {
    * domains are decided, and decide nothing for limits and minValues. Whether there was anything to try.
    */
   private improve(): boolean {
-    const left = this.looseEnds();
+    const left = this.placeRest();
     const pods = left.length + this.claims.reduce((sum, { members }) => sum + podsIn(members), 0);
     const target = pods <= mostSearched ? this.lowerBound() * nearEnough : 0;
     const isSmall = pods <= mostSearched && (left.length > 0 || priceOf(this.compiled, this.claims) > target);
@@ -362,19 +368,11 @@ class Pass {
     const { compiled, feasibility, book, ledger, exhausted, nodes, limits } = this;
     const claims: ClaimContext = { compiled, feasibility, limits, candidates: new Map() };
     const reserveOf = (claim: OpenClaim): readonly number[] | undefined => varietyReserve(claims, claim);
-    const { outlook } = this.assigner;
-    const board = new Board({ compiled, feasibility, book, ledger, exhausted, nodes, outlook, limits, reserveOf });
+    const { lookahead } = this.assigner;
+    const board = new Board({ compiled, feasibility, book, ledger, exhausted, nodes, lookahead, limits, reserveOf });
     for (const claim of inNameOrder(compiled, this.claims)) board.adopt(claim);
     const best = new Incumbent(board, left);
-    const search = new Search(best);
-    const exchanges = new Exchanges(best);
-    search.addLeft();
-    if (isSmall) search.run({ units: searchUnits, target });
-    if (exchanges.makeRoom(roomUnits) && isSmall) search.run({ units: searchUnits, target });
-    if (isSmall) {
-      exchanges.exchange(roomUnits);
-      exchanges.join(roomUnits);
-    }
+    searchWhole(best, { target: isSmall ? target : undefined, rulesOfPod: this.rulesOfPod() });
     this.claims = board.claims();
     board.release();
     const tried = new Set(left.map(({ pod }) => pod));
@@ -387,19 +385,31 @@ class Pass {
     return true;
   }
 
+  /** How many rules select a pod, on average. */
+  private rulesOfPod(): number {
+    let pods = 0;
+    let rules = 0;
+    for (const podClass of this.compiled.queue) {
+      const level = this.compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
+      pods += podClass.pods.length;
+      rules += podClass.pods.length * this.book.of(podClass.shape, level).matched.length;
+    }
+    return rules / Math.max(1, pods);
+  }
+
   /** Pods without a place that some node could hold; of many, some. */
-  private looseEnds(): Loose[] {
-    const loose: Loose[] = [];
+  private placeRest(): UnplacedPod[] {
+    const unplaced: UnplacedPod[] = [];
     for (const podClass of this.compiled.queue) {
       const pods = this.unplaced.get(podClass);
-      if (pods === undefined || this.compiled.invalid.has(podClass) || loose.length >= mostLoose) continue;
-      const mostRung = this.compiled.ladders[podClass.shape.index]!.length - 1;
-      const level = this.compiled.ladders[podClass.shape.index]![mostRung]!;
+      if (pods === undefined || this.compiled.invalid.has(podClass) || unplaced.length >= mostUnplaced) continue;
+      const lastLevel = this.compiled.levelsByShape[podClass.shape.index]!.length - 1;
+      const level = this.compiled.levelsByShape[podClass.shape.index]![lastLevel]!;
       if (this.feasibility.holding(podClass, level).length === 0) continue;
       const named = [...pods].sort((a, b) => compareText(fullName(a), fullName(b)));
-      for (const pod of named.slice(0, mostLooseOfClass)) loose.push({ podClass, pod, mostRung });
+      for (const pod of named.slice(0, mostUnplacedOfClass)) unplaced.push({ podClass, pod, lastLevel });
     }
-    return loose;
+    return unplaced;
   }
 
   /** Whether limits and minValues both have a say in what the claim lists. */
@@ -428,18 +438,24 @@ class Pass {
     this.unplaced.set(podClass, [...(this.unplaced.get(podClass) ?? []), ...pods]);
   }
 
+  private blockersOf(podClass: PodClass): readonly Blocker[] {
+    const { compiled, feasibility, limits } = this;
+    if (!this.reasons.has(podClass)) this.explain(podClass, compiled.levelsByShape[podClass.shape.index]!.at(-1)!);
+    const topology = { known: this.reasons.get(podClass), isAdmitted: this.admitted.has(podClass) };
+    return blockersOf({ compiled, feasibility, limits }, podClass, topology);
+  }
+
   private unschedulable(): Pick<Plan, 'unschedulable' | 'explanations'> {
     const { compiled, feasibility } = this;
+    const explaining = new Explaining(compiled);
     const explainer =
       compiled.input.settings.explainTypes === true ? new TypeExplainer(compiled, feasibility) : undefined;
     const list: { readonly left: Unschedulable; readonly types: Explanation | undefined }[] = [];
     for (const [podClass, pods] of this.unplaced) {
-      if (!this.reasons.has(podClass)) this.explain(podClass, compiled.ladders[podClass.shape.index]!.at(-1)!);
-      const known = this.reasons.get(podClass);
-      const isAdmitted = this.admitted.has(podClass);
-      const blockers = blockersOf({ compiled, feasibility, limits: this.limits }, podClass, { known, isAdmitted });
+      const isTold = explaining.takes(podClass);
+      const blockers = isTold ? this.blockersOf(podClass) : notExplained;
       const reason = sentence(blockers);
-      const types = compiled.invalid.has(podClass) ? undefined : explainer?.explain(podClass, blockers);
+      const types = isTold && explaining.takesTypes(podClass) ? explainer?.explain(podClass, blockers) : undefined;
       for (const pod of pods) list.push({ left: { pod: fullName(pod), reason, blockers }, types });
     }
     list.sort((a, b) => compareText(a.left.pod, b.left.pod));
@@ -452,16 +468,6 @@ class Pass {
     });
     return { unschedulable, explanations: [...places.keys()] };
   }
-}
-
-/** The pods of the member from one place up to another. */
-function someOf(member: Member, from: number, to: number): Member {
-  const { podClass, level, pods } = member;
-  return from === 0 && to === pods.length ? member : { podClass, level, pods: pods.slice(from, to) };
-}
-
-function podsIn(members: readonly Member[]): number {
-  return members.reduce((sum, { pods }) => sum + pods.length, 0);
 }
 
 /** Claims by their first pod, their members as in the queue: the order of the input has no say in what is made of them. */

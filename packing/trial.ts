@@ -4,11 +4,11 @@
  */
 export { viewNodes, type NodeView } from './compile/nodes.js';
 export type { PodClass } from './compile/classes.js';
-export type { Level } from './compile/ladder.js';
+export type { Level } from './compile/relaxation-levels.js';
 export type { NodeState } from './place/node-states.js';
 export type { Member, Part } from './place/part.js';
 export type { Filling } from './trial/filling.js';
-export type { Landing } from './trial/journal.js';
+export type { NodePlacement } from './trial/journal.js';
 export type { Launches, Way } from './trial/launches.js';
 export type { Search } from './trial/purchases.js';
 export { Trial, type Launch, type Loads } from './trial/trial.js';

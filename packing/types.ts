@@ -21,6 +21,9 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
 import type { InstanceType } from '../core/instance-type.js';
 import type { Resources } from '../core/resources.js';
+import type { Resume } from './compile/budget.js';
+
+export type { Resume } from './compile/budget.js';
 
 /** The objects that packing reads, as the API server has them, in any order. Absent kinds count as empty. */
 export interface ClusterObjects {
@@ -51,7 +54,7 @@ export interface ClusterObjects {
 export interface PackingSettings {
   /** `Ignore` drops every preference up front (PREFERENCE_POLICY). */
   readonly preferencePolicy: 'Respect' | 'Ignore';
-  /** What happens when `minValues` cannot be met (MIN_VALUES_POLICY, section 2.5). */
+  /** What happens when `minValues` cannot be met (MIN_VALUES_POLICY; min-values/strict-and-best-effort). */
   readonly minValuesPolicy: 'Strict' | 'BestEffort';
   /** Label keys that instance types define besides `coreWellKnownLabels` (provider labels). */
   readonly wellKnownLabels: readonly string[];
@@ -59,7 +62,7 @@ export interface PackingSettings {
   readonly listedTypes: number;
   /** Whether a plan tells what stops the instance types of each NodePool (`Plan.explanations`). */
   readonly explainTypes?: boolean;
-  /** Spread for pods that ask for none (section 2.1, default spread). */
+  /** Spread for pods that ask for none (provisioning/default-spread). */
   readonly defaultTopologySpread?: readonly {
     maxSkew: number;
     topologyKey: string;
@@ -76,6 +79,13 @@ export interface PackingInput {
   readonly now: number;
   /** What if these nodes (by name) were gone? Their reschedulable pods pend. Deleting nodes are treated so anyway. */
   readonly withoutNodes?: ReadonlySet<string>;
+  /**
+   * A pod (`namespace/name`) that somebody asks about: it is looked at and explained, whatever others there are. With `explainTypes`
+   * the instance types are gone through for it alone.
+   */
+  readonly about?: string;
+  /** Where the pass before ended that left pods for this one (`Plan.resume`). */
+  readonly resume?: Resume;
 }
 
 /** One node to launch. */
@@ -91,13 +101,16 @@ export interface PlannedClaim {
     readonly capacityType: string;
     readonly pricePerHour: number;
   };
-  /** Everything that the node must satisfy except the instance type, sorted by key and operator. */
+  /**
+   * Everything that the node must satisfy, sorted by key and operator; of the instance type no more than how many there must be to
+   * choose from (`Exists` with `minValues`), where the NodePool says so.
+   */
   readonly requirements: readonly (NodeSelectorRequirement & { minValues?: number })[];
   /** Label values that the engine chose itself (keys that no instance type decides). */
   readonly labels: Readonly<Record<string, string>>;
   /** Annotations for the NodeClaim (min-values-relaxed, overlay marks). */
   readonly annotations: Readonly<Record<string, string>>;
-  /** Requests of the pods plus the least daemon overhead of the listed types (section 2.4). */
+  /** Requests of the pods plus the least daemon overhead of the listed types (scheduling/claim-requests). */
   readonly requests: Resources;
   /** Why this type, in a person's words. */
   readonly why: string;
@@ -128,7 +141,7 @@ export interface Cause {
     | 'MinValues'
     | 'Invalid'
     | 'NotReady'
-    | 'Deferred';
+    | 'NotExplained';
   /** The label key, resource, topology key or object concerned. */
   readonly subject?: string;
   readonly message: string;
@@ -157,10 +170,41 @@ export interface Explanation {
   readonly nodePools: readonly { readonly nodePool: string; readonly typeGroups: readonly TypeGroup[] }[];
 }
 
+/** A pod of whose preferences some are ignored. */
+export interface IgnoredPreferences {
+  readonly pod: string;
+  /** How many are honoured, the heaviest ones, and how many are not. */
+  readonly honoured: number;
+  readonly ignored: number;
+}
+
+/** An object that packing cannot work with: it is left out, so that the rest is planned. */
+export interface SetAside {
+  /** `Pod`, `NodePool`, `Node`, or the list of `ClusterObjects` that it stands in. */
+  readonly kind: string;
+  /** With its namespace, where it has one. */
+  readonly name: string;
+  /** What it led to. */
+  readonly error: string;
+}
+
 export interface Plan {
   readonly newNodeClaims: readonly PlannedClaim[];
   readonly existingNodes: readonly { readonly node: string; readonly pods: readonly string[] }[];
   readonly unschedulable: readonly Unschedulable[];
+  /**
+   * Pods that this pass did not look at, `namespace/name`, sorted: what it may do for pods with many terms was done. They are not
+   * unschedulable, nothing is known of them; the next pass looks at them. Absent: there are none.
+   */
+  readonly deferred?: readonly string[];
+  /** Pods that ask for a node of no NodePool, `namespace/name`, sorted: nothing is launched for them. Absent: there are none. */
+  readonly ignored?: readonly string[];
+  /** Objects other than pods that packing could not work with and left out; absent where there are none. */
+  readonly setAside?: readonly SetAside[];
+  /** Where the next pass goes on (`PackingInput.resume`); absent where every pod has had its turn. */
+  readonly resume?: Resume;
+  /** Pods with more preferences than are honoured, by name. Absent: there are none. */
+  readonly ignoredPreferences?: readonly IgnoredPreferences[];
   /** One for pods of `unschedulable` that are alike; there with `explainTypes` alone. */
   readonly explanations?: readonly Explanation[];
   /** Sum of the cheapest offerings of the new claims, dollars per hour. */

@@ -24,13 +24,16 @@ const folders = [
   'kube',
   'workflows',
   'activities',
+  'cluster',
   'worker',
+  'process',
   'operator',
   'cli',
-  'ui',
   'devstack',
   'bench',
-  'test/checker',
+  'cases',
+  'checker',
+  'simulation',
 ];
 const stamp = join(root, 'dist', '.built');
 

@@ -37,6 +37,7 @@ const steps = [
     { name: 'format', run: npm('run', '-s', 'format:check') },
     { name: 'imports', run: npm('run', '-s', 'imports') },
     { name: 'unused', run: npm('run', '-s', 'unused') },
+    { name: 'rules', run: npm('run', '-s', 'rules') },
   ],
   { name: 'unit', run: jest('unit', '--maxWorkers=2') },
   { name: 'property', run: jest('property', '--maxWorkers=2') },

@@ -3,19 +3,18 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 
 /**
- * The workflows as one script. Bundled once for a build and kept beside it, since bundling takes seconds; a folder that
- * cannot be written to (an image) is built with the script in it.
+ * The workflows as one script. An image has it beside its programs (scripts/image.mjs). Elsewhere it is bundled once for a build and
+ * kept with it, since bundling takes seconds.
  */
-export async function workflowBundle(): Promise<{ code: string }> {
-  const source = fileURLToPath(
-    new URL(`../workflows/index${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
-  );
+export async function workflowBundle(): Promise<{ code: string } | { codePath: string }> {
+  const prebuilt = fileURLToPath(new URL('./workflow-bundle.js', import.meta.url));
+  if (existsSync(prebuilt)) return { codePath: prebuilt };
   const kept = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
   const stamp = fileURLToPath(new URL('../.built', import.meta.url));
   if (existsSync(kept) && existsSync(stamp) && statSync(kept).mtimeMs >= statSync(stamp).mtimeMs) {
     return { code: readFileSync(kept, 'utf8') };
   }
-  const { code } = await bundleWorkflowCode({ workflowsPath: source, logger: new DefaultLogger('ERROR') });
+  const { code } = await bundleWorkflowCode({ ...workflowSources(), logger: new DefaultLogger('ERROR') });
   if (existsSync(stamp)) {
     try {
       writeFileSync(`${kept}.${process.pid}`, code);
@@ -25,4 +24,11 @@ export async function workflowBundle(): Promise<{ code: string }> {
     }
   }
   return { code };
+}
+
+/** What is bundled: the workflows, and how they read payloads. */
+export function workflowSources(): { readonly workflowsPath: string; readonly payloadConverterPath: string } {
+  const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
+  const path = (name: string): string => fileURLToPath(new URL(`../workflows/${name}${extension}`, import.meta.url));
+  return { workflowsPath: path('index'), payloadConverterPath: path('payload-converter') };
 }

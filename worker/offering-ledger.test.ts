@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { silentLog } from '../activities/silent.js';
+import { silentLog } from '../simulation/silent.js';
 import type { UnavailableOffering } from '../cloud/port.js';
 import type { RefusedOffering, RememberedRefusal } from '../core/unavailable-offerings.js';
 import { TemporalOfferingLedger } from './offering-ledger.js';

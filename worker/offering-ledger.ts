@@ -1,6 +1,7 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
-import type { Log, OfferingLedger } from '../activities/deps.js';
+import type { OfferingLedger } from '../activities/deps.js';
+import type { Log } from '../core/telemetry.js';
 import type { CloudProvider } from '../cloud/port.js';
 import { workflowIds } from '../core/ids.js';
 import { offeringKey } from '../core/unavailable-offerings.js';
@@ -19,7 +20,7 @@ const patienceMs = 3000;
 const refusalsInSignal = 200;
 
 /**
- * The worker's end of the workflow `offerings` (workflows/offerings.ts): tells it of refusals, and tells the cloud
+ * The worker's end of the workflow `offerings` (workflows/provisioning/offerings.ts): tells it of refusals, and tells the cloud
  * provider of this process what other workers told it. Before `connect` it does nothing.
  */
 export class TemporalOfferingLedger implements OfferingLedger {

@@ -1,14 +1,15 @@
 import { consolidate, reconsider } from '../disruption/consolidation/search.js';
 import type { ConsolidationInput } from '../disruption/consolidation/types.js';
 import { plan } from '../packing/plan.js';
+import type { PackingInput } from '../packing/types.js';
 
 /**
  * What packing threads do, by name. Each takes a cluster with what else it needs to know beside it (see `snapshots.ts`) and
- * gives one result; both can be cloned.
+ * gives one result; both can be cloned. A search asks `isOver` whether it is to end with what it has.
  */
 export const jobs = {
-  plan,
-  consolidate,
+  plan: (input: PackingInput) => plan(input),
+  consolidate: (input: ConsolidationInput, isOver?: () => boolean) => consolidate(input, isOver),
   reconsider: ({ candidates, ...input }: ConsolidationInput & { readonly candidates: readonly string[] }) =>
     reconsider(input, candidates),
 } as const;

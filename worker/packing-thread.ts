@@ -1,12 +1,14 @@
-import { parentPort } from 'node:worker_threads';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { parentPort, workerData } from 'node:worker_threads';
 import { partsOf, type Part } from './answers.js';
 import { jobs } from './packing-jobs.js';
-import type { Job } from './packing-jobs.js';
+import type { Job, JobResult } from './packing-jobs.js';
 import { SnapshotKeeper } from './snapshots.js';
 import type { Snapshot, SnapshotMessage } from './snapshots.js';
 import { warmUp, type Duty } from './warm-up.js';
 
-// The thread's half of packing-pool.ts.
+// The thread's half of job-thread.ts.
 
 type Message =
   | SnapshotMessage
@@ -15,6 +17,8 @@ type Message =
   | { readonly kind: 'warmUp'; readonly duty: Duty };
 
 const keeper = new SnapshotKeeper();
+/** Jobs of a lower number than this are to end. */
+const { over } = workerData as { readonly over: Int32Array };
 /** By job, the parts of its result that are still to be asked for. */
 const answers = new Map<number, Iterator<Part>>();
 
@@ -23,7 +27,9 @@ parentPort?.on('message', (message: Message) => {
     case 'job':
       answer(message.id, () => {
         const { id, job, snapshot } = message;
-        answers.set(id, partsOf(job, jobs[job](keeper.restore(snapshot) as never)));
+        const isOver = (): boolean => Atomics.load(over, 0) > id;
+        const work = jobs[job] as (input: never, isOver: () => boolean) => JobResult<Job>;
+        answers.set(id, partsOf(job, work(keeper.restore(snapshot) as never, isOver)));
       });
       break;
     case 'next':
@@ -51,6 +57,17 @@ function answer(id: number, work: () => void): void {
 
 /** One small solve a turn, so that no job waits for more than one. */
 function warm(solves: Iterator<unknown>): void {
-  if (solves.next().done === true) parentPort?.postMessage({ kind: 'warm' });
-  else setImmediate(() => warm(solves));
+  if (solves.next().done !== true) {
+    setImmediate(() => warm(solves));
+    return;
+  }
+  collectGarbage();
+  parentPort?.postMessage({ kind: 'warm' });
+}
+
+/** V8 would keep what warming up left, two thirds of the thread's memory, until a pass over a large cluster needs the room. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  collect();
 }

@@ -4,26 +4,33 @@ import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createActivities } from '../activities/index.js';
 import { taskQueues } from '../workflows/messages.js';
+import type { TaskQueue } from '../workflows/messages.js';
 import { workflowBundle } from './bundle.js';
-import type { World } from './world.js';
-
-type Queue = keyof ReturnType<typeof taskQueues>;
+import { withUrgency } from './urgency.js';
+import type { ActivityDeps } from '../activities/deps.js';
+import type { Settings } from '../process/settings.js';
 
 const restartMs = 5000;
 
-/** What each queue may do at once. A drain is an activity that may last for days, so there are many. */
-const limits: Readonly<Record<Queue, Partial<WorkerOptions>>> = {
+/** What each queue may do at once. No activity waits for the world, so that a slot is free again within seconds. */
+const limits: Readonly<Record<TaskQueue, Partial<WorkerOptions>>> = {
   control: { maxConcurrentActivityTaskExecutions: 100, maxCachedWorkflows: 1000 },
   packing: { maxConcurrentActivityTaskExecutions: 2 },
   cloud: { maxConcurrentActivityTaskExecutions: 100 },
-  drain: { maxConcurrentActivityTaskExecutions: 1000 },
+  drain: { maxConcurrentActivityTaskExecutions: 100 },
+  urgent: { maxConcurrentActivityTaskExecutions: 200, maxCachedWorkflows: 2000 },
 };
+
+/** Where a client's own limit makes requests wait, those of these go first. */
+const pressing: ReadonlySet<TaskQueue> = new Set(['drain', 'urgent']);
+/** These run workflows besides. */
+const withWorkflows: ReadonlySet<TaskQueue> = new Set(['control', 'urgent']);
 
 /** Sends the SDK's own log into ours. Once for a process, before any connection. */
 export function installRuntime(log: Logger): void {
   Runtime.install({
     logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
-      // Three of the four queues serve activities alone.
+      // Most queues serve activities alone.
       if (message.startsWith('No workflows registered')) return;
       log[level === 'ERROR' ? 'error' : 'warn'](plain(meta), message);
     }),
@@ -44,43 +51,53 @@ function plain(meta: Record<string, unknown> | undefined): Record<string, unknow
   };
 }
 
+/** What workers need of their process. */
+export interface WorkerWorld extends ActivityDeps {
+  readonly settings: Pick<
+    Settings,
+    'TEMPORAL_NAMESPACE' | 'CLOUD_CALLS_PER_SECOND' | 'WORKER_VERSIONING' | 'WORKER_BUILD_ID'
+  >;
+  readonly identity: string;
+}
+
+/** Hears of the workers of this process by their queues. */
+export interface WorkerWatch {
+  runs(queue: string): void;
+  fails(queue: string): void;
+}
+
 /** Runs a worker on every task queue until `signal` aborts; one that fails is started again. */
 export async function runWorkers(
-  world: World,
+  world: WorkerWorld,
   connection: NativeConnection,
   signal: AbortSignal,
-  onRunning: () => void,
+  watch: WorkerWatch,
 ): Promise<void> {
   const activities = createActivities(world);
   const queues = taskQueues(world.cluster);
   const bundle = await workflowBundle();
-  let running = 0;
-  const started = (): void => {
-    running += 1;
-    if (running === Object.keys(queues).length) onRunning();
-  };
   await Promise.all(
-    (Object.keys(queues) as Queue[]).map((name) => {
+    (Object.keys(queues) as TaskQueue[]).map((name) => {
       const options: WorkerOptions = {
         connection,
         namespace: world.settings.TEMPORAL_NAMESPACE,
         taskQueue: queues[name],
         identity: `${world.identity}@${name}`,
-        activities: activities[name],
+        activities: pressing.has(name) ? withUrgency(activities[name]) : activities[name],
         shutdownGraceTime: '2 seconds',
         shutdownForceTime: '5 seconds',
-        ...(name === 'control' ? { workflowBundle: bundle } : {}),
+        ...(withWorkflows.has(name) ? { workflowBundle: bundle } : {}),
         ...(name === 'cloud' ? { maxTaskQueueActivitiesPerSecond: world.settings.CLOUD_CALLS_PER_SECOND } : {}),
         ...limits[name],
         ...versioning(world),
       };
-      return keepRunning(world, name, options, { signal, started });
+      return keepRunning(world, name, options, { signal, watch });
     }),
   );
 }
 
 /** Off by default: pinning needs the deployment to be made current on the server. */
-function versioning({ settings, cluster }: World): Partial<WorkerOptions> {
+function versioning({ settings, cluster }: WorkerWorld): Partial<WorkerOptions> {
   if (!settings.WORKER_VERSIONING) return {};
   return {
     workerDeploymentOptions: {
@@ -92,10 +109,10 @@ function versioning({ settings, cluster }: World): Partial<WorkerOptions> {
 }
 
 async function keepRunning(
-  world: World,
-  name: Queue,
+  world: WorkerWorld,
+  name: TaskQueue,
   options: WorkerOptions,
-  { signal, started }: { signal: AbortSignal; started: () => void },
+  { signal, watch }: { signal: AbortSignal; watch: WorkerWatch },
 ): Promise<void> {
   while (!signal.aborted) {
     try {
@@ -107,11 +124,12 @@ async function keepRunning(
       signal.addEventListener('abort', stop, { once: true });
       // Told to end while the worker was being made: nobody tells it again.
       if (isOver(signal)) stop();
-      started();
+      watch.runs(name);
       await running;
       signal.removeEventListener('abort', stop);
     } catch (error) {
       if (isOver(signal)) return;
+      watch.fails(name);
       world.log.error({ queue: name, error: String(error) }, 'a worker failed, starting it again');
       await delay(restartMs, undefined, { signal }).catch(() => undefined);
     }

@@ -1,34 +1,59 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineQuery, defineSignal } from '@temporalio/workflow';
 import type { RefusedOffering, RememberedRefusal } from '../core/unavailable-offerings.js';
-import type { ExpediteOrder } from './oversight-messages.js';
-import type { ClaimRef, LeavingNode } from './refs.js';
+import type { Resume } from '../packing/types.js';
+import type { ExpediteOrder } from './people/oversight-messages.js';
+import type { ClaimRef, NodeUntil } from './refs.js';
+import type { WatchedTimeState } from './launch/watched-time.js';
 
-export * from './disruption-messages.js';
-export * from './oversight-messages.js';
-export * from './replicas-messages.js';
-export * from './rollout-messages.js';
-export type * from './repair-messages.js';
-export type { ClaimPlan, ClaimRef, LeavingNode } from './refs.js';
+export * from './disruption/disruption-messages.js';
+export * from './disruption/question-messages.js';
+export * from './people/oversight-messages.js';
+export * from './static-capacity/replicas-messages.js';
+export * from './drift/rollout-messages.js';
+export type * from './repair/repair-messages.js';
+export type { ClaimPlan, ClaimRef, NodeUntil, NodeRef } from './refs.js';
 
 /*
  * Everything that crosses a workflow's boundary: inputs, results, signals, queries and search attributes. Inputs grow
  * only by optional fields; names on the wire never change. All of it is JSON.
  */
 
-/** Task queues of a cluster: `control` runs workflows and short Kubernetes calls. */
-export function taskQueues(cluster: string): {
-  readonly control: string;
-  readonly packing: string;
-  readonly cloud: string;
-  readonly drain: string;
-} {
+export type TaskQueue = 'control' | 'packing' | 'cloud' | 'drain' | 'urgent';
+
+/**
+ * Task queues of a cluster, by urgency: nothing that a cloud's notice began waits behind anything else, and no termination
+ * behind a launch.
+ * - `urgent`: workflows of interruptions and terminations, and every activity of an interruption.
+ * - `drain`: activities of terminations that no notice presses.
+ * - `control`: all other workflows, and their calls to Kubernetes.
+ * - `cloud`: launches and the upkeep of the cloud, at a limited rate.
+ * - `packing`: what computes.
+ */
+export function taskQueues(cluster: string): Readonly<Record<TaskQueue, string>> {
   return {
     control: `${cluster}/control`,
     packing: `${cluster}/packing`,
     cloud: `${cluster}/cloud`,
     drain: `${cluster}/drain`,
+    urgent: `${cluster}/urgent`,
   };
+}
+
+/** Workflows that are not to wait behind the others, with the keys by which a server that knows priorities orders them. */
+const urgentWorkflows: ReadonlyMap<string, number> = new Map([
+  ['handleInterruption', 2],
+  ['terminateNode', 2],
+]);
+
+/** Where a workflow of this type is started; a server without priorities ignores those. */
+export function placeOf(
+  cluster: string,
+  type: string,
+): { readonly taskQueue: string; readonly priority?: { readonly priorityKey: number } } {
+  const priorityKey = urgentWorkflows.get(type);
+  const { control, urgent } = taskQueues(cluster);
+  return priorityKey === undefined ? { taskQueue: control } : { taskQueue: urgent, priority: { priorityKey } };
 }
 
 /** Search attributes, registered by the worker at start-up. */
@@ -46,6 +71,13 @@ export const searchAttributes = {
   secondsToSpare: defineSearchAttributeKey('StowageSecondsToSpare', 'INT'),
 } as const;
 
+/** The visibility query of the open workflows of a cluster. What visibility tells lags behind by a moment. */
+export const openWorkflowsQuery = (cluster: string): string =>
+  `${searchAttributes.cluster.name} = ${quotedForQuery(cluster)} AND ExecutionStatus = 'Running'`;
+
+/** A text as visibility queries write it. */
+export const quotedForQuery = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
 /** A write that the cluster cache must have seen before anything is planned. */
 export interface CacheMark {
   readonly kind: 'NodeClaim' | 'Node';
@@ -53,9 +85,15 @@ export interface CacheMark {
   readonly resourceVersion: string;
 }
 
+/** A mark and when it was made, milliseconds of the epoch. */
+export interface TimedMark {
+  readonly at: number;
+  readonly mark: CacheMark;
+}
+
 // --- provision ---
 
-/** Batch window in milliseconds (section 2.1): closes `idleMs` after the last new pod, at most `maxMs` after the first. */
+/** Batch window in milliseconds (provisioning/batch-window): closes `idleMs` after the last new pod, at most `maxMs` after the first. */
 export interface BatchWindow {
   readonly idleMs: number;
   readonly maxMs: number;
@@ -73,11 +111,24 @@ export interface ProvisionState {
   readonly batches: number;
   /** The first run of the chain, so that numbers never repeat. */
   readonly chain: string;
-  readonly pending: readonly string[];
-  readonly marks: readonly CacheMark[];
+  /** Pods wait that no pass has looked at. */
+  readonly isPending: boolean;
+  readonly marks: readonly TimedMark[];
   readonly replacements: readonly ReplacementRequest[];
-  readonly leaving: readonly LeavingNode[];
+  readonly deleting: readonly NodeUntil[];
   readonly last?: BatchSummary;
+  /** Where the last pass ended, if it left pods for the next. */
+  readonly resume?: Resume;
+  readonly resting?: readonly RestingPool[];
+}
+
+/** A NodePool for which nothing is planned, because the API server refused a NodeClaim of it. */
+export interface RestingPool {
+  readonly nodePool: string;
+  /** Milliseconds of the epoch. */
+  readonly until: number;
+  /** What the API server said. */
+  readonly message: string;
 }
 
 /** Asks for new homes for the pods of nodes that are about to go. */
@@ -95,7 +146,7 @@ export interface ReplacementsPlanned {
   readonly id: string;
   /** Claims being launched; empty when the pods fit on nodes that are there. */
   readonly claims: readonly ClaimRef[];
-  /** Pods of the leaving nodes that found no place. */
+  /** Pods of the deleting nodes that found no place. */
   readonly unplaced: number;
   readonly firstReason?: string;
 }
@@ -106,16 +157,18 @@ export interface BatchSummary {
   readonly onExistingNodes: number;
   readonly unschedulable: number;
   readonly firstReason?: string;
+  /** Pods that the pass did not look at. */
+  readonly deferred: number;
   readonly pricePerHour: number;
   readonly lowerBoundPerHour: number;
 }
 
-/** Pods wait for a node; UIDs that are new extend the window. */
-export const podsPendingSignal = defineSignal<[readonly string[]]>('podsPending');
+/** Pods lack a node: which ones is read from the cluster. `again`: none of them is new, so the batch window need not wait for more. */
+export const podsPendingSignal = defineSignal<[{ readonly again: boolean }?]>('podsPending');
 /** These nodes are about to go and the pods' new places exist already: plan with that; `until` 0 takes it back. */
-export const leavingSignal =
+export const deletingNodesSignal =
   defineSignal<[{ readonly nodes: readonly string[]; readonly until: number; readonly marks: readonly CacheMark[] }]>(
-    'leaving',
+    'deletingNodes',
   );
 export const replaceSignal = defineSignal<[ReplacementRequest]>('replace');
 export const configureSignal = defineSignal<[{ readonly window: BatchWindow }]>('configure');
@@ -133,11 +186,25 @@ export interface LaunchNodeInput {
   /** As `notify`, where several wait for the same node. */
   readonly alsoNotify?: readonly string[];
   readonly reason?: string;
-  /** Default 5 and 15 minutes (section 3.1, liveness). */
+  /** Default 5 and 15 minutes (launch/timeouts). */
   readonly launchTimeoutMs?: number;
   readonly registrationTimeoutMs?: number;
   /** Carried over by continue-as-new: when registration began. */
   readonly launchedAt?: number;
+  /** Carried over by continue-as-new: how much of the time to register has been watched. */
+  readonly registering?: WatchedTimeState;
+}
+
+/** A launch that is to be started, and what people see of it. */
+export interface LaunchStart {
+  readonly input: LaunchNodeInput;
+  readonly summary: string;
+  readonly details?: string;
+}
+
+export interface LaunchBatchInput {
+  readonly cluster: string;
+  readonly launches: readonly LaunchStart[];
 }
 
 export type LaunchOutcome =
@@ -169,8 +236,6 @@ export interface TerminateNodeInput {
   readonly deleteClaim: boolean;
   /** Milliseconds of the epoch after which pods are deleted whatever protects them; absent: as the claim says. */
   readonly deadline?: number;
-  /** Told by `nodeTerminatedSignal` when the claim is gone. */
-  readonly notify?: string;
   /** When the cloud takes the instance, milliseconds of the epoch; nothing that protects a pod ends by that. */
   readonly instanceEndsAt?: number;
   /** Carried over by continue-as-new. */
@@ -182,13 +247,17 @@ export interface TerminationState {
   readonly startedAt: number;
   readonly drainingSince: number;
   readonly evicted: number;
-  readonly escalation?: { readonly stuckSince?: number; readonly taken: number };
+  readonly escalation?: { readonly stuckSince?: number; readonly taken: number; readonly refused?: boolean };
+  /** Who ended the protection of its pods, and what was told of it. */
+  readonly forced?: { readonly by: string; readonly message: string };
 }
 
 export interface TerminateNodeResult {
   readonly outcome: 'terminated' | 'gone';
   readonly podsEvicted: number;
   readonly durationMs: number;
+  /** Who ended the protection of its pods, where somebody did. */
+  readonly forcedBy?: string;
 }
 
 /**
@@ -196,8 +265,6 @@ export interface TerminateNodeResult {
  * while pods keep their own grace. With `instanceEndsAt` alone no deadline is set.
  */
 export const expediteSignal = defineSignal<[ExpediteOrder]>('expedite');
-export const nodeTerminatedSignal =
-  defineSignal<[{ readonly uid: string; readonly outcome: string }]>('nodeTerminated');
 
 // --- handleInterruption, rotateExpired, collectGarbage ---
 
@@ -230,12 +297,10 @@ export interface RotateExpiredInput {
   readonly nodePool: string;
   /** Milliseconds of the epoch. */
   readonly expiresAt: number;
-  /** How long replacing first may take before the node goes without, milliseconds; default one hour. */
-  readonly replaceWithinMs?: number;
-  /** Follow the pool's DisruptionPolicy, and go through a slot of `disrupt`; absent from what older builds started. */
-  readonly byPolicy?: boolean;
   /** Carried over by continue-as-new: a person has agreed. */
   readonly agreed?: boolean;
+  /** Carried over by continue-as-new: until when a person is asked, milliseconds of the epoch. */
+  readonly askedUntil?: number;
 }
 
 export interface RotateExpiredResult {
@@ -251,6 +316,10 @@ export interface CollectGarbageInput {
 export interface CollectGarbageResult {
   readonly instances: readonly string[];
   readonly claims: readonly string[];
+  /** Nodes whose deletion waited for a claim that is gone. */
+  readonly nodes: readonly string[];
+  /** What could not be collected, and why: the next collection tries again. */
+  readonly failed: readonly { readonly object: string; readonly error: string }[];
 }
 
 // --- offerings, refreshCatalogue, sweepCloud ---

@@ -1,8 +1,10 @@
-import { setCurrentDetails, setHandler, upsertSearchAttributes } from '@temporalio/workflow';
+import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
 import type { SearchAttributeUpdatePair } from '@temporalio/common';
-import type { Explanation } from './messages.js';
+import type { Explanation, Failing } from './messages.js';
+import { hasOwn } from '../core/own.js';
 import { factsTable } from './facts-table.js';
 import { explainQuery, phaseQuery, searchAttributes } from './messages.js';
+import { noteIgnoredSignals, setQueryHandler } from './handlers.js';
 
 /**
  * Keeps what a person reads of a workflow in one place: current details in the Temporal UI, the `explain` and `phase`
@@ -19,10 +21,11 @@ export class Progress {
     phase = 'starting',
   ) {
     this.current = { phase, facts };
-    setHandler(explainQuery, () => this.current, { description: 'what it does, what it waits for, and why' });
-    setHandler(phaseQuery, () => this.current.phase, { description: 'where it stands' });
+    setQueryHandler(explainQuery, () => this.current);
+    setQueryHandler(phaseQuery, () => this.current.phase);
     this.attributes([...attributes, { key: searchAttributes.phase, value: phase }]);
     this.describe();
+    noteIgnoredSignals((ignored) => this.note(ignored));
   }
 
   /** Moves to a phase, or says what the phase waits for. `until` is in milliseconds of the epoch. */
@@ -34,6 +37,7 @@ export class Progress {
       phase,
       ...(detail.waitingFor === undefined ? {} : { waitingFor: detail.waitingFor }),
       ...(detail.until === undefined ? {} : { until: new Date(detail.until).toISOString() }),
+      ...(this.current.failing === undefined ? {} : { failing: this.current.failing }),
       facts: { ...this.current.facts, ...detail.facts },
     };
     this.attributes([{ key: searchAttributes.phase, value: phase }]);
@@ -43,6 +47,22 @@ export class Progress {
   /** Adds facts without a change of phase. */
   note(facts: Explanation['facts']): void {
     this.current = { ...this.current, facts: { ...this.current.facts, ...facts } };
+    this.describe();
+  }
+
+  /** Takes a fact back that holds no more. */
+  drop(fact: string): void {
+    if (!hasOwn(this.current.facts, fact)) return;
+    const facts = Object.fromEntries(Object.entries(this.current.facts).filter(([name]) => name !== fact));
+    this.current = { ...this.current, facts };
+    this.describe();
+  }
+
+  /** Says that what it does fails, in whatever phase it is tried again; or that it fails no more. */
+  fails(failing: Failing | undefined): void {
+    const { failing: before, ...current } = this.current;
+    if (before === undefined && failing === undefined) return;
+    this.current = failing === undefined ? current : { ...current, failing };
     this.describe();
   }
 
@@ -67,10 +87,11 @@ export class Progress {
   }
 
   private describe(): void {
-    const { phase, waitingFor, until, facts } = this.current;
+    const { phase, waitingFor, until, failing, facts } = this.current;
     const lines = [`**${this.title}**`, '', `Phase: **${phase}**`];
     if (waitingFor !== undefined)
       lines.push('', `Waits for ${waitingFor}${until === undefined ? '' : ` until ${until}`}`);
+    if (failing !== undefined) lines.push('', `Fails since ${failing.since}: ${failing.why}`);
     lines.push(...factsTable(facts));
     setCurrentDetails(lines.join('\n'));
   }

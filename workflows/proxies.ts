@@ -1,22 +1,26 @@
-import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import { ActivityCancellationType, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { ActivityInterfaceFor } from '@temporalio/workflow';
 import type {
   ClaimActivities,
   CloudActivities,
   DisruptionActivities,
   DrainActivities,
+  EntityActivities,
   EscalationActivities,
   LaunchActivities,
+  PauseActivities,
   PlanningActivities,
   RepairActivities,
   TerminationActivities,
 } from '../activities/contract.js';
-import type { ReplicasActivities } from '../activities/replicas-contract.js';
-import type { RolloutActivities } from '../activities/rollout-contract.js';
-import type { RotationActivities } from '../activities/rotation-contract.js';
+import type { ReplicasActivities } from '../activities/static-capacity/replicas-contract.js';
+import type { RolloutActivities } from '../activities/drift/rollout-contract.js';
+import type { RotationActivities } from '../activities/expiration/rotation-contract.js';
 import { taskQueues } from './messages.js';
 
-type KubernetesActivities = ClaimActivities &
+type KubernetesActivities = EntityActivities &
+  PauseActivities &
+  ClaimActivities &
   LaunchActivities &
   TerminationActivities &
   DisruptionActivities &
@@ -26,24 +30,28 @@ type KubernetesActivities = ClaimActivities &
   RolloutActivities &
   RotationActivities;
 
+export interface Activities {
+  readonly kube: ActivityInterfaceFor<KubernetesActivities>;
+  readonly packing: ActivityInterfaceFor<PlanningActivities>;
+  readonly cloud: ActivityInterfaceFor<CloudActivities>;
+  readonly drain: ActivityInterfaceFor<DrainActivities>;
+}
+
 /** Every activity heartbeats: one whose worker died goes to another this soon. */
 const deadAfter = '10 seconds';
 
 /**
  * Activity proxies of a cluster. Every one has a bound for an attempt and one in total; the total is long, because
- * an unreachable API server or cloud is waited for, not given up on (invariant 10).
+ * an unreachable API server or cloud is waited for, not given up on (invariants/outages-harm-nothing). No attempt waits for the world: each is a
+ * short look, and the workflow waits by timers.
+ *
+ * `lane` sends all of them but packing to one queue; by default `urgent` where the workflow itself runs there.
  */
-export function activitiesOf(cluster: string): {
-  readonly kube: ActivityInterfaceFor<KubernetesActivities>;
-  readonly packing: ActivityInterfaceFor<PlanningActivities>;
-  readonly cloud: ActivityInterfaceFor<CloudActivities>;
-  readonly waitCloud: ActivityInterfaceFor<Pick<CloudActivities, 'awaitInstanceGone'>>;
-  readonly drain: ActivityInterfaceFor<DrainActivities>;
-} {
+export function activitiesOf(cluster: string, lane: 'drain' | 'urgent' | undefined = ownLane(cluster)): Activities {
   const queues = taskQueues(cluster);
   return {
     kube: proxyActivities<KubernetesActivities>({
-      taskQueue: queues.control,
+      taskQueue: queues[lane ?? 'control'],
       heartbeatTimeout: deadAfter,
       startToCloseTimeout: '1 minute',
       scheduleToCloseTimeout: '30 days',
@@ -58,27 +66,24 @@ export function activitiesOf(cluster: string): {
       cancellationType: ActivityCancellationType.TRY_CANCEL,
     }),
     cloud: proxyActivities<CloudActivities>({
-      taskQueue: queues.cloud,
+      taskQueue: queues[lane ?? 'cloud'],
       heartbeatTimeout: deadAfter,
       startToCloseTimeout: '2 minutes',
       scheduleToCloseTimeout: '30 days',
       retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     }),
-    waitCloud: proxyActivities<Pick<CloudActivities, 'awaitInstanceGone'>>({
-      taskQueue: queues.cloud,
-      heartbeatTimeout: deadAfter,
-      startToCloseTimeout: '30 days',
-      scheduleToCloseTimeout: '60 days',
-      retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
-    }),
     drain: proxyActivities<DrainActivities>({
-      taskQueue: queues.drain,
+      taskQueue: queues[lane ?? 'drain'],
       heartbeatTimeout: deadAfter,
-      startToCloseTimeout: '30 days',
-      scheduleToCloseTimeout: '60 days',
+      startToCloseTimeout: '2 minutes',
+      scheduleToCloseTimeout: '30 days',
       retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
       cancellationType: ActivityCancellationType.TRY_CANCEL,
     }),
   };
+}
+
+function ownLane(cluster: string): 'urgent' | undefined {
+  return workflowInfo().taskQueue === taskQueues(cluster).urgent ? 'urgent' : undefined;
 }

@@ -11,8 +11,14 @@ export interface ClaimRef {
   readonly uid: string;
 }
 
+/** A Node, as `ClaimRef` names a claim. */
+export interface NodeRef {
+  readonly name: string;
+  readonly uid: string;
+}
+
 /** A node whose pods get their new place before it goes. */
-export interface LeavingNode {
+export interface NodeUntil {
   readonly node: string;
   /** Milliseconds of the epoch: forgotten afterwards. */
   readonly until: number;

@@ -7,7 +7,7 @@ export function isStartedAlready(error: unknown): boolean {
 }
 
 /** Signals somebody who may be gone; tells whether the signal was taken. */
-export async function tell(signal: () => Promise<void>): Promise<boolean> {
+export async function notify(signal: () => Promise<void>): Promise<boolean> {
   try {
     await signal();
     return true;
@@ -15,5 +15,23 @@ export async function tell(signal: () => Promise<void>): Promise<boolean> {
     if (isCancellation(error)) throw error;
     log.debug('nobody took the signal', { error });
     return false;
+  }
+}
+
+/**
+ * Signals that a handler sends on without waiting for them. A run that continues as new drops what it has not sent yet, so it
+ * waits until the outbox is empty.
+ */
+export class Outbox {
+  private readonly pending = new Set<Promise<boolean>>();
+
+  get isEmpty(): boolean {
+    return this.pending.size === 0;
+  }
+
+  send(signal: () => Promise<void>): void {
+    const sending = notify(signal).catch(() => false);
+    this.pending.add(sending);
+    void sending.then(() => this.pending.delete(sending));
   }
 }

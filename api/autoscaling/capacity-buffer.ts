@@ -6,7 +6,7 @@ import { defineResource, type Resource, type ResourceObject } from '../schema/re
 
 const localRef = z.object({ name: z.string().min(1).describe('Name in the same namespace.') });
 
-/** The spec of a CapacityBuffer, section 1.5. */
+/** The spec of a CapacityBuffer (capacity-buffers/spec). */
 export const capacityBufferSpec = withRules(
   z.object({
     provisioningStrategy: z
@@ -60,7 +60,7 @@ export interface CapacityBufferStatus {
 /** A CapacityBuffer as the API server holds it. */
 export type CapacityBuffer = ResourceObject<CapacityBufferSpec, CapacityBufferStatus>;
 
-/** CapacityBuffer `autoscaling.x-k8s.io/v1beta1`, an API of SIG Autoscaling (section 1.5). */
+/** CapacityBuffer `autoscaling.x-k8s.io/v1beta1`, an API of SIG Autoscaling (capacity-buffers/spec). */
 export const capacityBuffers: Resource<CapacityBuffer> = defineResource<
   typeof capacityBufferSpec,
   typeof capacityBufferStatus,

@@ -82,7 +82,7 @@ const notEmpty = (what: string): z.ZodString =>
 
 const aliasFamily = (alias: string): string => alias.split('@')[0] ?? '';
 
-/** The spec of an EC2NodeClass, section 1.4. The kubelet's rules are in `kubelet-rules.ts`: a controller runs them. */
+/** The spec of an EC2NodeClass (node-classes/spec). The kubelet's rules are in `kubelet-rules.ts`: a controller runs them. */
 export const ec2NodeClassSpec = withRules(
   z.object({
     subnetSelectorTerms: subnetSelectorTerms.describe('Which subnets nodes may be in; any term suffices.'),
@@ -207,7 +207,7 @@ export type EC2NodeClassStatus = Omit<z.output<typeof ec2NodeClassStatus>, 'cond
 /** An EC2NodeClass as the API server holds it: defaults filled in. */
 export type EC2NodeClass = ResourceObject<EC2NodeClassSpec, EC2NodeClassStatus>;
 
-/** EC2NodeClass `karpenter.k8s.aws/v1`: parsing, defaulting, validation and manifest (section 1.4). */
+/** EC2NodeClass `karpenter.k8s.aws/v1`: parsing, defaulting, validation and manifest (node-classes/spec). */
 export const ec2NodeClasses: Resource<EC2NodeClass> = defineResource<
   typeof ec2NodeClassSpec,
   typeof ec2NodeClassStatus,

@@ -50,7 +50,7 @@ export const kubeletFields: ReadonlyMap<string, KubeletFieldKind> = new Map(
   ),
 );
 
-/** The fields that every image family has a place for in its user data (section 1.4). */
+/** The fields that every image family has a place for in its user data (node-classes/kubelet-fields). */
 export const understoodKubeletFields: readonly string[] = [
   'clusterDNS',
   'maxPods',

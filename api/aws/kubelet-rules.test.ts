@@ -43,6 +43,7 @@ describe('kubeletVerdict', () => {
     expect(kubeletVerdict(undefined, 'AL2')).toBeUndefined();
   });
 
+  // Rule `node-classes/kubelet-checks`.
   test.each<[Kubelet, string[]]>([
     [{ maxPodz: 1 }, invalid('.maxPodz')],
     [{ maxPods: 1.5 }, invalid('.maxPods')],
@@ -74,7 +75,7 @@ describe('kubeletVerdict', () => {
     expect(verdict(kubelet)).toEqual(expected);
   });
 
-  test('evictionSoft and its grace periods go together (scenario 13)', () => {
+  test('evictionSoft and its grace periods go together (node-classes/soft-eviction-in-pairs)', () => {
     expect(verdict({ evictionSoft: { 'memory.available': '5%' } })).toEqual(invalid('.evictionSoft[memory.available]'));
     expect(verdict({ evictionSoftGracePeriod: { 'memory.available': '1m' } })).toEqual(
       invalid('.evictionSoftGracePeriod[memory.available]'),
@@ -87,7 +88,7 @@ describe('kubeletVerdict', () => {
     ).toEqual(invalid('.evictionSoftGracePeriod[memory.available]'));
   });
 
-  test('a field that only AL2023 can pass on is unsupported elsewhere (scenario 12)', () => {
+  test('a field that only AL2023 can pass on is unsupported elsewhere (node-classes/fields-of-al2023-alone)', () => {
     const kubelet = { seccompDefault: true };
     const unsupported = ['UnsupportedKubeletConfiguration', 'spec.kubelet.seccompDefault'];
 
@@ -120,6 +121,7 @@ describe('kubeletVerdict', () => {
     expect(verdict(kubelet, 'AL2023', true)).toBeUndefined();
   });
 
+  // Rule `node-classes/kubelet-fields`.
   test('every field that is understood everywhere is a kubelet field', () => {
     expect(understoodKubeletFields.filter((name) => !kubeletFields.has(name))).toEqual([]);
   });

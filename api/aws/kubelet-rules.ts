@@ -2,11 +2,12 @@ import { issue, type Issue } from '../schema/issues.js';
 import { quantityPattern } from '../schema/fields.js';
 import type { AmiFamily } from './ec2-node-class.js';
 import { kubeletFields, understoodKubeletFields, type KubeletFieldKind } from './kubelet-fields.js';
+import { lookUp } from '../../core/own.js';
 
 /** What `spec.kubelet` of an EC2NodeClass holds: any JSON object. */
 export type Kubelet = Readonly<Record<string, unknown>>;
 
-/** The condition reason for kubelet settings that cannot be used (section 1.4). */
+/** The condition reason for kubelet settings that cannot be used (node-classes/kubelet-checks). */
 export type KubeletReason =
   'InvalidKubeletConfiguration' | 'UnsupportedKubeletConfiguration' | 'KubeletExpressionsDisabled';
 
@@ -60,7 +61,8 @@ const isQuantity = (text: string): boolean => quantityPattern.test(text);
 function expressionFields(kubelet: Kubelet): (readonly string[])[] {
   const found: (readonly string[])[] = isText(kubelet['maxPods']) ? [['maxPods']] : [];
   for (const name of ['kubeReserved', 'systemReserved']) {
-    for (const [key, value] of Object.entries(isMap(kubelet[name]) ? kubelet[name] : {})) {
+    const inner = lookUp(kubelet, name);
+    for (const [key, value] of Object.entries(isMap(inner) ? inner : {})) {
       if (isText(value) && !isQuantity(value)) found.push([name, key]);
     }
   }
@@ -82,7 +84,7 @@ function decodingIssues(kubelet: Kubelet): Issue[] {
 }
 
 function textMap(kubelet: Kubelet, name: string): Record<string, string> {
-  const value = kubelet[name];
+  const value = lookUp(kubelet, name);
   if (!isMap(value)) return {};
   return Object.fromEntries(Object.entries(value).filter((entry): entry is [string, string] => isText(entry[1])));
 }
@@ -141,7 +143,7 @@ function numberIssues(kubelet: Kubelet): Issue[] {
     ['imageGCLowThresholdPercent', 100],
   ];
   for (const [name, most] of bounds) {
-    const value = kubelet[name];
+    const value = lookUp(kubelet, name);
     if (typeof value !== 'number' || (value >= 0 && value <= most)) continue;
     issues.push(issue([...root, name], value, most === 100 ? '0 to 100' : '0 or more'));
   }
@@ -166,7 +168,7 @@ function unsupportedIssues(kubelet: Kubelet, family: AmiFamily): Issue[] {
   const allowed = `${understoodKubeletFields.join(', ')} on ${family}; any field on AL2023`;
   const issues = Object.keys(kubelet)
     .filter((name) => !understoodKubeletFields.includes(name))
-    .map((name) => issue([...root, name], kubelet[name], allowed));
+    .map((name) => issue([...root, name], lookUp(kubelet, name), allowed));
   if (family === 'Bottlerocket' && kubelet['podsPerCore'] !== undefined) {
     issues.push(issue([...root, 'podsPerCore'], kubelet['podsPerCore'], 'nothing: Bottlerocket has no such setting'));
   }
@@ -178,7 +180,7 @@ function unsupportedIssues(kubelet: Kubelet, family: AmiFamily): Issue[] {
 
 /**
  * The first thing that makes the kubelet settings of a node class unusable for its resolved image family, or undefined
- * (section 1.4, scenarios 12 and 13). With `expressions` (gate NodeClassCEL) `maxPods` and reserved amounts may be
+ * (node-classes/kubelet-checks, node-classes/soft-eviction-in-pairs, node-classes/fields-of-al2023-alone). With `expressions` (gate NodeClassCEL) `maxPods` and reserved amounts may be
  * expressions, whose evaluation is the provider's affair.
  */
 export function kubeletVerdict(
@@ -198,7 +200,7 @@ export function kubeletVerdict(
   const written = expressions ? [] : expressionFields(kubelet);
   if (written.length > 0) {
     const issues = written.map((path) => {
-      const found = path.reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], kubelet);
+      const found = path.reduce<unknown>((at, name) => lookUp(at as Record<string, unknown>, name), kubelet);
       return issue([...root, ...path], found, 'a number or quantity; expressions need feature gate NodeClassCEL');
     });
     return { reason: 'KubeletExpressionsDisabled', issues };

@@ -1,4 +1,4 @@
-/** Label keys of EC2 instances, by what they say; `karpenter-behaviour.md` section 1.6. */
+/** Label keys of EC2 instances, by what they say (labels/instance-labels). */
 export const awsLabels = {
   instanceCategory: 'karpenter.k8s.aws/instance-category',
   instanceFamily: 'karpenter.k8s.aws/instance-family',

@@ -1,6 +1,7 @@
 import { issue, type Issue } from '../schema/issues.js';
 import type { AmiFamily, EC2NodeClass, EC2NodeClassSpec } from './ec2-node-class.js';
 import { kubeletVerdict, type KubeletVerdict } from './kubelet-rules.js';
+import { lookUp } from '../../core/own.js';
 
 const familyOfAlias: Readonly<Record<string, AmiFamily>> = {
   al2: 'AL2',
@@ -18,11 +19,11 @@ export function amiAlias(
   const alias = spec.amiSelectorTerms.find((term) => term.alias !== undefined)?.alias;
   if (alias === undefined) return undefined;
   const at = alias.indexOf('@');
-  const family = familyOfAlias[alias.slice(0, at)];
+  const family = lookUp(familyOfAlias, alias.slice(0, at));
   return family === undefined ? undefined : { family, version: alias.slice(at + 1) };
 }
 
-/** The image family that rules user data and disks: the field, else the alias's (section 1.4). */
+/** The image family that rules user data and disks: the field, else the alias's (node-classes/family-in-effect). */
 export function resolvedAmiFamily(spec: Pick<EC2NodeClassSpec, 'amiFamily' | 'amiSelectorTerms'>): AmiFamily {
   return spec.amiFamily ?? amiAlias(spec)?.family ?? 'Custom';
 }
@@ -31,8 +32,8 @@ type Terms = readonly Readonly<Record<string, unknown>>[] | undefined;
 
 function ignoredFields(list: string, terms: Terms, deciding: string, others: readonly string[]): Issue[] {
   return (terms ?? []).flatMap((term, index) => {
-    const ignored = others.filter((name) => term[name] !== undefined);
-    if (term[deciding] === undefined || ignored.length === 0) return [];
+    const ignored = others.filter((name) => lookUp(term, name) !== undefined);
+    if (lookUp(term, deciding) === undefined || ignored.length === 0) return [];
     const why = `'${deciding}' decides, ${ignored.join(' and ')} have no effect`;
     return [issue(['spec', list, index], term, `'${deciding}' alone`, why, 'warning')];
   });

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { mapOf } from '../schema/fields.js';
 import { withRules, type Rule } from '../schema/rules.js';
+import { lookUp } from '../../core/own.js';
 
 const tags = withRules(mapOf(z.string(), 20), {
   message: 'tag keys and values may not be empty',
   cel: "self.all(k, k != '' && self[k] != '')",
   holds: (self) => Object.entries(self).every(([key, value]) => key !== '' && value !== ''),
-  culprit: (self) => Object.keys(self).find((key) => key === '' || self[key] === ''),
+  culprit: (self) => Object.keys(self).find((key) => key === '' || lookUp(self, key) === ''),
 })
   .optional()
   .describe('Tags that it must all have; the value * means any value.');
@@ -20,7 +21,7 @@ const id = (prefix: string) =>
 
 type Term = Readonly<Record<string, unknown>>;
 
-const has = (term: Term, field: string): boolean => term[field] !== undefined;
+const has = (term: Term, field: string): boolean => lookUp(term, field) !== undefined;
 
 const anyOf = (term: string, fields: readonly string[]): string =>
   fields.map((field) => `has(${term}.${field})`).join(' || ');

@@ -15,7 +15,7 @@ import { defineResource, type Resource, type ResourceObject } from '../schema/re
 import { nodeClassRef } from './node-class-ref.js';
 import { nodeClaimRequirements } from './requirements.js';
 
-/** The spec of a NodeClaim, section 1.2. It never changes. */
+/** The spec of a NodeClaim (node-claims/immutable). It never changes. */
 export const nodeClaimSpec = withTransitions(
   z.object({
     taints: atomicList(z.array(taint)).optional().describe('Taints that the node keeps.'),
@@ -57,7 +57,7 @@ export interface NodeClaimStatus {
 /** A NodeClaim as the API server holds it: defaults filled in. */
 export type NodeClaim = ResourceObject<NodeClaimSpec, NodeClaimStatus>;
 
-/** NodeClaim `karpenter.sh/v1`: parsing, defaulting, validation and manifest (section 1.2). */
+/** NodeClaim `karpenter.sh/v1`: parsing, defaulting, validation and manifest (node-claims/ready). */
 export const nodeClaims: Resource<NodeClaim> = defineResource<typeof nodeClaimSpec, typeof nodeClaimStatus, NodeClaim>({
   group: 'karpenter.sh',
   version: 'v1',

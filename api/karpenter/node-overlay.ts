@@ -7,7 +7,7 @@ import { overlayRequirements } from './requirements.js';
 
 const ordinaryResources: readonly string[] = ['cpu', 'memory', 'ephemeral-storage', 'pods'];
 
-/** The spec of a NodeOverlay, section 1.3. */
+/** The spec of a NodeOverlay (node-overlays/spec). */
 export const nodeOverlaySpec = withRules(
   z.object({
     requirements: overlayRequirements.describe('Which instance types, offerings and pools the overlay is about.'),
@@ -49,7 +49,7 @@ export interface NodeOverlayStatus {
 /** A NodeOverlay as the API server holds it. */
 export type NodeOverlay = ResourceObject<NodeOverlaySpec, NodeOverlayStatus>;
 
-/** NodeOverlay `karpenter.sh/v1alpha1`: parsing, validation and manifest (section 1.3). */
+/** NodeOverlay `karpenter.sh/v1alpha1`: parsing, validation and manifest (node-overlays/spec). */
 export const nodeOverlays: Resource<NodeOverlay> = defineResource<
   typeof nodeOverlaySpec,
   typeof nodeOverlayStatus,

@@ -27,7 +27,7 @@ describe('nodePoolIssues', () => {
     ).toEqual([]);
   });
 
-  test('a taint may stand once in both lists together (scenario 8)', () => {
+  test('a taint may stand once in both lists together (node-pools/taints-once)', () => {
     const taint = { key: 'example.com/a', effect: 'NoSchedule' };
 
     expect(
@@ -59,7 +59,7 @@ describe('nodePoolIssues', () => {
     ]);
   });
 
-  test('closed sets: some unknown values are a warning, none known is an error (scenario 6)', () => {
+  test('closed sets: some unknown values are a warning, none known is an error (node-pools/closed-value-sets)', () => {
     const key = 'karpenter.sh/capacity-type';
     const at = `${spec}.requirements[0].values`;
 
@@ -90,6 +90,7 @@ describe('nodePoolIssues', () => {
     ]);
   });
 
+  // Rule `node-pools/checks-beyond-the-schema`.
   test('what the API server bans is banned at run time too', () => {
     const pool = nodePools.mustParse(build('NodePool'));
     pool.spec.template.spec.requirements = [
@@ -107,6 +108,7 @@ describe('nodePoolIssues', () => {
   });
 });
 
+// Rule `node-pools/restricted-keys`.
 test.each([
   ['team', false],
   ['example.com/team', false],
@@ -130,6 +132,7 @@ test('a provider may have well-known labels of its own', () => {
 describe('nodeOverlayIssues', () => {
   const overlay = (patch: Patch) => nodeOverlayIssues(nodeOverlays.mustParse(build('NodeOverlay', patch)));
 
+  // Rule `node-overlays/checks-beyond-the-schema`.
   test('resources that instance types know of cannot be overlaid', () => {
     expect(overlay({ 'spec.capacity': { 'example.com/dongle': '1' } })).toEqual([]);
     expect(overlay({ 'spec.capacity': { 'aws.amazon.com/neuron': '1' } }).map(({ path }) => path)).toEqual([

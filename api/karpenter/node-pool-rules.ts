@@ -38,7 +38,7 @@ function labelIssues(template: NodePoolTemplate): Issue[] {
 }
 
 /**
- * What a controller finds wrong with a parsed NodePool beyond what the API server refuses (section 1.1): each error
+ * What a controller finds wrong with a parsed NodePool beyond what the API server refuses (node-pools/checks-beyond-the-schema): each error
  * makes `ValidationSucceeded` False with reason `NodePoolValidationFailed`; warnings are logged.
  */
 export function nodePoolIssues(pool: NodePool): Issue[] {

@@ -85,7 +85,7 @@ const template = z.object({
 const limitsOnlyNodes = (limits: Readonly<Record<string, string>> | undefined): boolean =>
   Object.keys(limits ?? {}).every((key) => key === 'nodes');
 
-/** The spec of a NodePool, section 1.1. */
+/** The spec of a NodePool (node-pools/spec). */
 export const nodePoolSpec = withTransitions(
   withRules(
     z.object({
@@ -145,7 +145,7 @@ export interface NodePoolStatus {
 /** A NodePool as the API server holds it: defaults filled in. */
 export type NodePool = ResourceObject<NodePoolSpec, NodePoolStatus>;
 
-/** NodePool `karpenter.sh/v1`: parsing, defaulting, validation and manifest (section 1.1). */
+/** NodePool `karpenter.sh/v1`: parsing, defaulting, validation and manifest (node-pools/spec). */
 export const nodePools: Resource<NodePool> = defineResource<typeof nodePoolSpec, typeof nodePoolStatus, NodePool>({
   group: 'karpenter.sh',
   version: 'v1',

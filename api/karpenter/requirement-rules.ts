@@ -3,8 +3,9 @@ import { capacityTypes, coreWellKnownLabels, labelAliases, labels } from '../lab
 import { issue, type FieldPath, type Issue } from '../schema/issues.js';
 import { isQualifiedName, isWithinDomain, qualifiedNameRule } from '../schema/names.js';
 import { labelDomain } from './requirements.js';
+import { lookUp } from '../../core/own.js';
 
-/** Well-known labels whose values are a closed set (section 1.1). */
+/** Well-known labels whose values are a closed set (node-pools/closed-value-sets). */
 const closedSets: Readonly<Record<string, readonly string[]>> = {
   [labels.capacityType]: capacityTypes,
   [awsLabels.instanceTenancy]: ['default', 'dedicated'],
@@ -31,7 +32,7 @@ interface AnyRequirement {
 }
 
 function closedSetIssues({ key, operator, values = [], minValues }: AnyRequirement, path: FieldPath): Issue[] {
-  const known = closedSets[key];
+  const known = lookUp(closedSets, key);
   if (known === undefined || operator !== 'In') return [];
   const unknown = values.filter((value) => !known.includes(value));
   const usable = values.length - unknown.length;
@@ -47,13 +48,13 @@ function closedSetIssues({ key, operator, values = [], minValues }: AnyRequireme
 }
 
 /**
- * What a controller finds wrong with requirements beyond what the API server refuses (section 1.1): unqualified or
+ * What a controller finds wrong with requirements beyond what the API server refuses (node-pools/checks-beyond-the-schema): unqualified or
  * restricted keys, and values outside of closed sets. Paths begin with `path`.
  */
 export function requirementIssues(requirements: readonly AnyRequirement[], path: FieldPath): Issue[] {
   return requirements.flatMap((requirement, index) => {
     const at = [...path, index];
-    const key = labelAliases[requirement.key] ?? requirement.key;
+    const key = lookUp(labelAliases, requirement.key) ?? requirement.key;
     const issues: Issue[] = [];
     if (!isQualifiedName(key)) issues.push(issue([...at, 'key'], requirement.key, qualifiedNameRule));
     const restriction = restrictedLabel(key);

@@ -32,7 +32,7 @@ const notKey = (banned: string): KeyRule => ({
   holds: (key) => key !== banned,
 });
 
-/** Bans that hold for every requirement and label that a user chooses (section 1.1). */
+/** Bans that hold for every requirement and label that a user chooses (node-pools/restricted-keys). */
 const commonBans = [
   onlyKnownKeys('karpenter.sh', karpenterKeys),
   onlyKnownKeys(awsLabelDomain, awsKeys),

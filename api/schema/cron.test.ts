@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { cronProblem } from './cron.js';
 
+// Rule `budgets/cron-expressions`.
 describe('cronProblem', () => {
   test.each([
     '* * * * *',

@@ -52,7 +52,7 @@ function fieldProblem(text: string, field: CronField): string | undefined {
 
 /**
  * What is wrong with a cron expression as Karpenter reads it: five fields (minute, hour, day of month, month, day of
- * week 0 to 6) or one of the macros of section 1.1; undefined when nothing is. Time zone prefixes are not allowed.
+ * week 0 to 6) or one of the macros (budgets/cron-expressions); undefined when nothing is. Time zone prefixes are not allowed.
  */
 export function cronProblem(expression: string): string | undefined {
   const text = expression.trim();

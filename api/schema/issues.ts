@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { lookUp } from '../../core/own.js';
 
 /** One thing wrong with an object, in terms that its author can act on. */
 export interface Issue {
@@ -31,7 +32,7 @@ export function valueAt(value: unknown, path: FieldPath): unknown {
   let at = value;
   for (const part of path) {
     if (at === null || typeof at !== 'object') return undefined;
-    at = (at as Record<string | number, unknown>)[part];
+    at = lookUp(at as Record<string, unknown>, String(part));
   }
   return at;
 }

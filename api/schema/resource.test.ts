@@ -5,6 +5,7 @@ import { ec2NodeClasses } from '../aws/ec2-node-class.js';
 import { defaultDisruptionPolicySpec } from '../stowage/disruption-policy.js';
 import { build } from '../../test/integration/crd-case-helpers.js';
 
+// Rule `node-pools/spec`.
 test('a NodePool gets the defaults of Karpenter', () => {
   const { spec } = nodePools.mustParse(build('NodePool'));
 
@@ -17,6 +18,7 @@ test('a NodePool gets the defaults of Karpenter', () => {
   expect(spec.weight).toBeUndefined();
 });
 
+// Rule `node-classes/spec`.
 test('a NodeClaim and an EC2NodeClass get the defaults of Karpenter', () => {
   expect(nodeClaims.mustParse(build('NodeClaim')).spec.expireAfter).toBe('720h');
   expect(ec2NodeClasses.mustParse(build('EC2NodeClass')).spec.metadataOptions).toEqual({
@@ -34,7 +36,7 @@ test('what rules a pool without a policy is Karpenter, but for replace-first exp
     coolDown: '0s',
     expiry: { mode: 'ReplaceFirst', jitter: '0s', lead: '15m' },
     rebalanceRecommendation: 'Ignore',
-    repair: { ladder: [{ action: 'Force', wait: '10m' }], maximumUnhealthyPercent: 20 },
+    repair: { steps: [{ action: 'Force', wait: '10m' }], maximumUnhealthyPercent: 20 },
   });
 });
 

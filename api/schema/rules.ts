@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lookUp } from '../../core/own.js';
 
 /**
  * One validation rule, written once: `holds` is what zod runs and `cel` is what the API server runs. The shared case
@@ -114,8 +115,8 @@ export function brokenTransitions(
   if (target instanceof z.ZodObject) {
     const shape: z.core.$ZodShape = target.shape;
     for (const [name, child] of Object.entries(shape)) {
-      const value = (now as Record<string, unknown>)[name];
-      broken.push(...brokenTransitions(child, value, (old as Record<string, unknown>)[name], [...path, name]));
+      const value = lookUp(now as Record<string, unknown>, name);
+      broken.push(...brokenTransitions(child, value, lookUp(old as Record<string, unknown>, name), [...path, name]));
     }
   }
   return broken;

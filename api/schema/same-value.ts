@@ -1,3 +1,4 @@
+import { lookUp } from '../../core/own.js';
 /** Whether two JSON values are equal; the order of an object's fields does not matter, an absent one equals undefined. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -9,5 +10,5 @@ export function sameValue(a: unknown, b: unknown): boolean {
   }
   const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
   const names = new Set([...Object.keys(left), ...Object.keys(right)]);
-  return [...names].every((name) => sameValue(left[name], right[name]));
+  return [...names].every((name) => sameValue(lookUp(left, name), lookUp(right, name)));
 }

@@ -84,7 +84,7 @@ function seconds(duration: string): number {
   return total;
 }
 
-function ladderIssues({ drainEscalation = [] }: DisruptionPolicy['spec']): Issue[] {
+function stepIssues({ drainEscalation = [] }: DisruptionPolicy['spec']): Issue[] {
   return drainEscalation.flatMap(({ after }, index) => {
     const before = drainEscalation[index - 1]?.after;
     if (before === undefined || seconds(after) >= seconds(before)) return [];
@@ -102,5 +102,5 @@ export function disruptionPolicyIssues(policy: DisruptionPolicy): Issue[] {
   const windows = maintenanceWindows.flatMap((window, index) =>
     windowIssues(window, ['spec', 'maintenanceWindows', index]),
   );
-  return [...windows, ...rates.flatMap(rateIssues), ...approvalIssues(policy.spec), ...ladderIssues(policy.spec)];
+  return [...windows, ...rates.flatMap(rateIssues), ...approvalIssues(policy.spec), ...stepIssues(policy.spec)];
 }

@@ -116,7 +116,7 @@ const repairStep = z.object({
 });
 
 const repair = z.object({
-  ladder: atomicList(
+  steps: atomicList(
     withRules(z.array(repairStep).min(1).max(3), {
       message: 'each action may stand once',
       cel: 'self.all(s, self.filter(t, t.action == s.action).size() == 1)',
@@ -160,6 +160,11 @@ export const disruptionPolicySpec = z.object({
     .optional()
     .describe('Bounds on how many nodes go in a stretch of time; each holds.'),
   savings: savings.prefault({}).describe('The least that consolidation must save.'),
+  nodeCost: dollars
+    .optional()
+    .describe(
+      'What each node of the pools costs besides what the cloud bills for it, in dollars per hour: agents, licences. It is part of the price of a node in all decisions.',
+    ),
   coolDown: duration
     .default('0s')
     .describe('How long a node that consolidation launched or moved pods to is left alone by it.'),
@@ -196,7 +201,7 @@ export type DisruptionRate = NonNullable<DisruptionPolicySpec['rates']>[number];
 export type SpotRatio = NonNullable<DisruptionPolicySpec['spotRatio']>;
 export type DriftRollout = NonNullable<DisruptionPolicySpec['driftRollout']>;
 export type DrainStep = NonNullable<DisruptionPolicySpec['drainEscalation']>[number];
-export type RepairStep = DisruptionPolicySpec['repair']['ladder'][number];
+export type RepairStep = DisruptionPolicySpec['repair']['steps'][number];
 
 export interface DisruptionPolicyStatus {
   nodePools?: string[] | undefined;

@@ -17,6 +17,8 @@ import type { ConvertedPool } from './node-pool.js';
 import { Notes } from './notes.js';
 import type { Note } from './notes.js';
 import { namesOldKeys, renameKeys } from './workloads.js';
+import { lookUp } from '../../core/own.js';
+import { counted } from '../../core/plurals.js';
 
 export interface Conversion {
   /** Documents of YAML, in the order of the input. */
@@ -81,7 +83,7 @@ function typeOf(value: Record<string, unknown>): string {
 }
 
 function converterOf(value: Record<string, unknown>): Converter | undefined {
-  return converters[typeOf(value)];
+  return lookUp(converters, typeOf(value));
 }
 
 function nameOf(value: Record<string, unknown>): string {
@@ -97,7 +99,7 @@ function convertOne(input: InputObject, defaults: IdentityDefaults): Outcome {
   if (convert !== undefined) {
     return { input, notes, ...rethrowing(input, () => convert(new Fields(value, '', notes), defaults)) };
   }
-  const why = leftOut[typeOf(value)];
+  const why = lookUp(leftOut, typeOf(value));
   if (why !== undefined) {
     notes.lost('', why);
     return { input, notes, objects: [] };
@@ -202,7 +204,7 @@ function written({ input, notes, objects }: Draft): string[] {
   for (const object of objects) validate(input, object, notes);
   if (!older && notes.all.every(({ effect }) => effect === 'check') && input.text !== undefined) return [input.text];
   const { innerComments = 0 } = input;
-  if (innerComments > 0) notes.lost('', `${innerComments} line${innerComments === 1 ? '' : 's'} of comments inside it`);
+  if (innerComments > 0) notes.lost('', `${counted(innerComments, 'line')} of comments inside it`);
   return objects.map((object, i) => {
     const comment = i > 0 || input.comment === undefined ? '' : `${input.comment.replace(/^/gm, '#')}\n`;
     return `${comment}${yaml(object)}`;

@@ -1,6 +1,7 @@
 import { FieldError } from '../objects/check.js';
 import { isRecord } from '../objects/read-documents.js';
 import type { Notes } from './notes.js';
+import { lookUp } from '../../core/own.js';
 
 /**
  * The fields of an old object, taken one by one with the type that they must have (`FieldError` otherwise). What nobody
@@ -14,7 +15,7 @@ export class Fields {
     readonly path: string,
     readonly notes: Notes,
   ) {
-    this.left = new Set(Object.keys(value).filter((name) => value[name] !== null && value[name] !== undefined));
+    this.left = new Set(Object.keys(value).filter((name) => (lookUp(value, name) ?? undefined) !== undefined));
   }
 
   static of(value: unknown, path: string, notes: Notes): Fields {
@@ -27,12 +28,12 @@ export class Fields {
   }
 
   has(name: string): boolean {
-    return this.value[name] !== undefined && this.value[name] !== null;
+    return (lookUp(this.value, name) ?? undefined) !== undefined;
   }
 
   take(name: string): unknown {
     this.left.delete(name);
-    return this.value[name] ?? undefined;
+    return lookUp(this.value, name) ?? undefined;
   }
 
   object(name: string): Fields | undefined {

@@ -3,6 +3,7 @@ import { blockDeviceMappings } from './block-devices.js';
 import { metadataOf, present } from './fields.js';
 import type { Fields, OldMetadata } from './fields.js';
 import { amiSelectorTerms, tagSelectorTerms } from './selectors.js';
+import { lookUp } from '../../core/own.js';
 
 /** What old objects leave to settings of the controller, which are no part of them. */
 export interface IdentityDefaults {
@@ -118,7 +119,7 @@ function imagesOf(spec: Fields): Images {
     spec.notes.check(spec.at('amiFamily'), 'is missing; AL2, which was the default, is written');
   const chosen = family ?? 'AL2';
   if (terms !== undefined) return { amiSelectorTerms: terms, amiFamily: chosen };
-  const alias = aliases[chosen];
+  const alias = lookUp(aliases, chosen);
   if (alias === undefined) {
     throw new FieldError(spec.at('amiSelectorTerms'), `terms that select an image of family ${chosen}`, undefined);
   }

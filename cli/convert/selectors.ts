@@ -1,5 +1,6 @@
 import { FieldError } from '../objects/check.js';
 import type { Fields } from './fields.js';
+import { lookUp } from '../../core/own.js';
 
 type Tags = Record<string, string>;
 
@@ -25,7 +26,7 @@ function combinations(tags: Tags, field: string): Tags[] {
 }
 
 function byIds(selector: Tags): { readonly ids: readonly string[]; readonly tags: Tags } {
-  const ids = idKeys.flatMap((key) => split(selector[key] ?? ''));
+  const ids = idKeys.flatMap((key) => split(lookUp(selector, key) ?? ''));
   const tags = Object.fromEntries(Object.entries(selector).filter(([key]) => !idKeys.includes(key)));
   return { ids, tags };
 }

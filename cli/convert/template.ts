@@ -5,6 +5,7 @@ import { labels } from '../../api/labels.js';
 import { asText, present } from './fields.js';
 import type { Fields } from './fields.js';
 import type { Notes } from './notes.js';
+import { lookUp } from '../../core/own.js';
 
 const knownKeys: readonly string[] = [labels.capacityType, ...Object.values(awsLabels), labels.ec2NodeClass];
 
@@ -45,7 +46,7 @@ export function templateAnnotations(
 ): Record<string, string> {
   return Object.fromEntries(
     Object.entries(given ?? {}).map(([key, value]) => {
-      const now = oldAnnotations[key];
+      const now = lookUp(oldAnnotations, key);
       if (now !== undefined) notes.changed(`${field}.${key}`, `becomes ${now}`);
       return [now ?? key, value];
     }),
@@ -93,7 +94,8 @@ export function withProvisionerDefaults(
   own: Readonly<Record<string, string>>,
   notes: Notes,
 ): OldRequirement[] {
-  const has = (key: string): boolean => own[key] !== undefined || given.some((requirement) => requirement.key === key);
+  const has = (key: string): boolean =>
+    lookUp(own, key) !== undefined || given.some((requirement) => requirement.key === key);
   const added: OldRequirement[] = [];
   if (!has(labels.os)) added.push({ key: labels.os, operator: 'In', values: ['linux'] });
   if (!has(labels.arch)) added.push({ key: labels.arch, operator: 'In', values: ['amd64'] });

@@ -1,5 +1,6 @@
 import { isMap, isScalar, parseDocument, visit } from 'yaml';
 import type { Notes } from './notes.js';
+import { lookUp } from '../../core/own.js';
 
 const renamed: Readonly<Record<string, string>> = {
   'karpenter.sh/do-not-evict': 'karpenter.sh/do-not-disrupt',
@@ -24,15 +25,15 @@ export function renameKeys(text: string, notes: Notes): string {
   visit(document, {
     Pair(_, { key, value }, path) {
       if (!isScalar(key)) return;
-      const now = renamed[String(key.value)];
+      const now = lookUp(renamed, String(key.value));
       const holder = path.at(-1);
       if (now !== undefined && isMap(holder)) {
         notes.changed('', `${String(key.value)} becomes ${now}`);
         if (holder.has(now)) holder.delete(key.value);
         else key.value = now;
-      } else if (namingFields.has(key.value) && isScalar(value) && renamed[String(value.value)] !== undefined) {
-        notes.changed('', `${String(value.value)} becomes ${renamed[String(value.value)] ?? ''}`);
-        value.value = renamed[String(value.value)];
+      } else if (namingFields.has(key.value) && isScalar(value) && lookUp(renamed, String(value.value)) !== undefined) {
+        notes.changed('', `${String(value.value)} becomes ${lookUp(renamed, String(value.value)) ?? ''}`);
+        value.value = lookUp(renamed, String(value.value));
       }
     },
   });

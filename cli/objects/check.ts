@@ -1,5 +1,6 @@
 import { parseQuantity } from '../../core/quantities.js';
 import { describe, isRecord } from './read-documents.js';
+import { lookUp } from '../../core/own.js';
 
 /** A field that breaks a rule; the loader adds file and object. */
 export class FieldError extends Error {
@@ -81,7 +82,7 @@ export const mapOf =
   (check: Check): Check =>
   (value, field) => {
     if (!isRecord(value)) throw new FieldError(field, 'a map', value);
-    for (const key of Object.keys(value)) check(value[key], `${field}.${key}`);
+    for (const key of Object.keys(value)) check(lookUp(value, key), `${field}.${key}`);
   };
 
 /** An object whose listed fields are checked when present (or always, when named in `required`); others are left alone. */
@@ -91,11 +92,11 @@ export const shape =
     if (!isRecord(value)) throw new FieldError(field, 'an object', value);
     const prefix = field === '' ? '' : `${field}.`;
     for (const name of required)
-      if (value[name] === undefined || value[name] === null)
+      if (lookUp(value, name) === undefined || lookUp(value, name) === null)
         throw new FieldError(`${prefix}${name}`, 'a value', undefined);
     for (const name of Object.keys(value)) {
-      const check = fields[name];
-      const inner = value[name];
+      const check = lookUp(fields, name);
+      const inner = lookUp(value, name);
       if (check !== undefined && inner !== undefined && inner !== null) check(inner, `${prefix}${name}`);
     }
   };

@@ -11,6 +11,7 @@ import { UsageError } from '../exit.js';
 import { FieldError } from './check.js';
 import { isRecord, readObjects, type FoundObject } from './read-documents.js';
 import { builtInShapes } from './shapes.js';
+import { lookUp } from '../../core/own.js';
 
 /** Which list of `ClusterObjects` a kind goes to. */
 const listOfKind: Readonly<Record<string, keyof ClusterObjects>> = {
@@ -67,7 +68,7 @@ export function loadObjects(files: readonly string[]): ClusterObjects {
   const seen = new Map<string, FoundObject>();
   for (const found of files.flatMap(readObjects)) {
     const kind = kindOf(found);
-    const list = listOfKind[kind];
+    const list = lookUp(listOfKind, kind);
     if (list === undefined) continue;
     const object = check(kind, found);
     if (isRepeated(object, found, seen)) continue;
@@ -85,10 +86,10 @@ function kindOf(found: FoundObject): string {
 }
 
 function check(kind: string, found: FoundObject): KubernetesObject {
-  const parser = parsers[kind];
+  const parser = lookUp(parsers, kind);
   if (parser !== undefined) return parse(parser, kind, found);
   try {
-    builtInShapes[kind]?.(found.value, '');
+    lookUp(builtInShapes, kind)?.(found.value, '');
   } catch (error) {
     if (error instanceof FieldError)
       throw new UsageError(`${where(found)} ${nameOf(kind, found.value)}: ${error.message}`);

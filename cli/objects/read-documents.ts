@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import { UsageError } from '../exit.js';
+import { lookUp } from '../../core/own.js';
 
 /** One object of a file, not yet checked, with where it stands for messages. */
 export interface FoundObject {
@@ -37,7 +38,7 @@ export function readText(file: string): string {
     return readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
-    throw new UsageError(`${file}: ${unreadable[code] ?? message}`);
+    throw new UsageError(`${file}: ${lookUp(unreadable, code) ?? message}`);
   }
 }
 

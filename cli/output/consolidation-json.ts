@@ -14,6 +14,8 @@ export interface ConsolidationDocument {
   readonly commands: readonly object[];
   /** Why nodes may not go. */
   readonly held: Consolidation['held'];
+  /** Objects that the search cannot work with: it is made without them. */
+  readonly setAside: NonNullable<Consolidation['setAside']>;
 }
 
 export function consolidationDocument(result: Consolidation, totalMs: number): ConsolidationDocument {
@@ -26,6 +28,7 @@ export function consolidationDocument(result: Consolidation, totalMs: number): C
     totalMs: Math.round(totalMs * 1000) / 1000,
     commands: result.commands.map(commandDocument),
     held: result.held,
+    setAside: result.setAside ?? [],
   };
 }
 

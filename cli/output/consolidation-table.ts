@@ -1,12 +1,14 @@
 import type { Consolidation, ConsolidationCommand } from '../../disruption/consolidation/types.js';
-import { counted, hourly, renderTable } from './table.js';
+import { leftOutText } from './left-out.js';
+import { counted } from '../../core/plurals.js';
+import { hourly, renderTable } from './table.js';
 
 const shownNames = 3;
 const shownReasons = 10;
 
 /** A consolidation for a person: what goes and what comes, step by step, what it saves, and what stays for which reason. */
 export function consolidationText(result: Consolidation, totalMs: number): string {
-  const sections = [steps(result.commands), kept(result.held), total(result, totalMs)];
+  const sections = [steps(result.commands), kept(result.held), leftOutText(result.setAside), total(result, totalMs)];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
 

@@ -1,4 +1,4 @@
-import type { Pause, PauseScope } from '../../workflows/messages.js';
+import type { Pause, PauseScope, Refused } from '../../workflows/messages.js';
 import { renderTable } from './table.js';
 
 /** What a pause holds up: `the cluster`, `NodePool gpu`, `node ip-10-0-0-1 for Drifted`. */
@@ -20,6 +20,19 @@ export function pauseTable(pauses: readonly Pause[]): string {
       until === undefined ? 'resumed' : timeText(until),
       actor,
       reason,
+    ]),
+  );
+}
+
+/** What people turned down: not proposed again for that reason until then. */
+export function refusedTable(refused: readonly Refused[]): string {
+  return renderTable(
+    ['NODES', 'REASON', 'UNTIL', 'BECAUSE'],
+    refused.map(({ nodes, reason, until, why }) => [
+      nodes.map(({ node }) => node).join(', '),
+      reason,
+      timeText(until),
+      why,
     ]),
   );
 }

@@ -8,6 +8,14 @@ export interface PlanDocument {
   readonly unschedulable: Plan['unschedulable'];
   /** What stops the instance types of each NodePool, once for pods that are alike: `unschedulable[].explanation` says where. */
   readonly explanations: NonNullable<Plan['explanations']>;
+  /** Pods that a pass leaves for the next one, since pods with many terms share a budget; not unschedulable. */
+  readonly deferred: readonly string[];
+  /** Pods that ask for a node of no NodePool: they wait for one that somebody else brings. */
+  readonly ignored: readonly string[];
+  /** Pods with more preferences than are honoured. */
+  readonly ignoredPreferences: NonNullable<Plan['ignoredPreferences']>;
+  /** Objects that planning cannot work with: the plan is made without them. */
+  readonly setAside: NonNullable<Plan['setAside']>;
   readonly pricePerHour: number;
   /** No plan that places the same pods costs less. */
   readonly lowerBoundPerHour: number;
@@ -22,6 +30,10 @@ export function planDocument(plan: Plan, solveMs: number): PlanDocument {
     existingNodes: plan.existingNodes,
     unschedulable: plan.unschedulable,
     explanations: plan.explanations ?? [],
+    deferred: plan.deferred ?? [],
+    ignored: plan.ignored ?? [],
+    ignoredPreferences: plan.ignoredPreferences ?? [],
+    setAside: plan.setAside ?? [],
     pricePerHour: dollars(plan.pricePerHour),
     lowerBoundPerHour: dollars(plan.lowerBoundPerHour),
     solveMs: Math.round(solveMs * 1000) / 1000,

@@ -1,5 +1,7 @@
 import type { Plan, PlannedClaim, Unschedulable } from '../../packing/types.js';
-import { counted, hourly, renderTable } from './table.js';
+import { leftOutText } from './left-out.js';
+import { counted, verb } from '../../core/plurals.js';
+import { hourly, renderTable } from './table.js';
 
 const shownReasons = 20;
 
@@ -9,6 +11,10 @@ export function planText(plan: Plan, solveMs: number): string {
     launches(plan.newNodeClaims),
     existing(plan.existingNodes),
     pending(plan.unschedulable),
+    deferred(plan.deferred ?? []),
+    foreign(plan.ignored ?? []),
+    ignored(plan.ignoredPreferences ?? []),
+    leftOutText(plan.setAside),
     total(plan, solveMs),
   ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
@@ -61,10 +67,33 @@ function pending(pods: readonly Unschedulable[]): string {
   return `${counted(pods.length, 'pod')} cannot be placed\n${lines.join('\n')}`;
 }
 
+function deferred(pods: readonly string[]): string {
+  const [first] = pods;
+  if (first === undefined) return '';
+  const others = pods.length > 1 ? ` and ${pods.length - 1} more` : '';
+  return `${counted(pods.length, 'pod')} with many terms left for the next pass, which follows at once\n  ${first}${others}`;
+}
+
+function foreign(pods: readonly string[]): string {
+  const [first] = pods;
+  if (first === undefined) return '';
+  const others = pods.length > 1 ? ` and ${pods.length - 1} more` : '';
+  return `${counted(pods.length, 'pod')} left alone: ${verb(pods.length, 'it asks', 'they ask')} for a node of no NodePool\n  ${first}${others}`;
+}
+
+function ignored(pods: NonNullable<Plan['ignoredPreferences']>): string {
+  const [first] = pods;
+  if (first === undefined) return '';
+  const others = pods.length > 1 ? ` and ${pods.length - 1} more` : '';
+  const share = `${first.ignored} of ${counted(first.honoured + first.ignored, 'preference')}`;
+  return `${counted(pods.length, 'pod')} with more than ${counted(first.honoured, 'preference')}: the heaviest are honoured\n  ${first.pod}${others}: ${share} ignored`;
+}
+
 function total(plan: Plan, solveMs: number): string {
   const placed = plan.newNodeClaims.reduce((sum, claim) => sum + claim.pods.length, 0);
   const onExisting = plan.existingNodes.reduce((sum, node) => sum + node.pods.length, 0);
-  if (placed + onExisting + plan.unschedulable.length === 0) return 'No pod is pending.';
+  const left = plan.unschedulable.length + (plan.deferred?.length ?? 0) + (plan.ignored?.length ?? 0);
+  if (placed + onExisting + left === 0) return 'No pod is pending.';
   const summary = `${counted(plan.newNodeClaims.length, 'node')} for ${counted(placed, 'pod')} at ${hourly(plan.pricePerHour)} per hour`;
   return `${summary}${optimality(plan)}, planned in ${solveMs.toFixed(1)} ms.`;
 }

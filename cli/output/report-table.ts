@@ -1,7 +1,9 @@
 import { compareText } from '../../core/compare-text.js';
 import { age } from './status-table.js';
 import { timeText } from './people-table.js';
-import { counted, hourly, renderTable } from './table.js';
+import { counted } from '../../core/plurals.js';
+import { hourly, renderTable } from './table.js';
+import { lookUp } from '../../core/own.js';
 
 /** One workflow that is over. */
 export interface DoneRow {
@@ -54,7 +56,7 @@ const saved = ({ kind, outcome, savedPerHour }: DoneRow): number =>
 function sums(rows: readonly DoneRow[]): string {
   const groups = new Map<string, { head: readonly string[]; count: number; saved: number; longestMs: number }>();
   for (const row of rows) {
-    const head = [titles[row.kind] ?? row.kind, row.reason, row.outcome];
+    const head = [lookUp(titles, row.kind) ?? row.kind, row.reason, row.outcome];
     const key = head.join('|');
     const group = groups.get(key) ?? { head, count: 0, saved: 0, longestMs: 0 };
     const tookMs = Date.parse(row.closedAt) - Date.parse(row.startedAt);
@@ -93,10 +95,13 @@ function last(rows: readonly DoneRow[]): string {
   );
 }
 
+const forcedText = (forced: number): string => (forced === 0 ? '' : ` (${forced} by force)`);
+
 function total(rows: readonly DoneRow[], since: string): string {
   const sum = rows.reduce((all, row) => all + saved(row), 0);
   const count = (kind: string, outcome?: string): number =>
     rows.filter((row) => row.kind === kind && (outcome === undefined || row.outcome === outcome)).length;
-  const nodes = `${counted(count('launch', 'initialized'), 'node')} launched, ${count('terminate', 'terminated')} terminated`;
+  const ended = count('terminate', 'terminated') + count('terminate', 'forced');
+  const nodes = `${counted(count('launch', 'initialized'), 'node')} launched, ${ended} terminated${forcedText(count('terminate', 'forced'))}`;
   return `In the last ${since}: ${nodes}; consolidation saves ${hourly(sum)} per hour.`;
 }

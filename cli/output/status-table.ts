@@ -1,41 +1,163 @@
-import type { ClaimRow, OfferingRow, PoolRow, StatusReport, WorkflowRow } from '../../operator/status-report.js';
+import type {
+  ClaimRow,
+  DriftRow,
+  OfferingRow,
+  PoolRow,
+  ProblemRow,
+  StatusReport,
+  UnplacedRow,
+  WorkflowRow,
+} from '../status-rows.js';
 import type { NextWindow } from '../../workflows/messages.js';
-import { pauseTable, timeText } from './people-table.js';
-import { counted, renderTable } from './table.js';
+import { podsText } from '../status-objects.js';
+import { pauseTable, refusedTable, timeText } from './people-table.js';
+import { lookUp } from '../../core/own.js';
+import { counted, verb } from '../../core/plurals.js';
+import { hourly, renderTable } from './table.js';
 
-/** What the cluster has and what Stowage is doing about it, for a person. What waits for one comes first. */
+/**
+ * What the cluster has and what Stowage is doing about it, for a person: what needs one, what is wrong, what is under way, what
+ * there is, what is held back, and what is next. Nothing stands in it twice.
+ */
 export function statusText(report: StatusReport): string {
-  const { pools, claims, workflows, pauses, nextWindow, unavailable } = report;
-  const asking = workflows.filter(({ awaitingApproval }) => awaitingApproval);
-  const blocked = workflows.filter(({ blockedBy }) => blockedBy !== '');
-  const busy = workflows.filter(({ kind }) => !alwaysThere.has(kind));
+  const { karpenter, pools, pauses, refused, declined } = report;
   const sections = [
-    ...(asking.length === 0 ? [] : [section('Wait for approval', asking.map(question).join('\n'))]),
-    ...(blocked.length === 0 ? [] : [section('Blocked drains', blocked.map(blockedLine).join('\n'))]),
-    ...(pauses.length === 0 ? [] : [section('Paused', pauseTable(pauses))]),
-    section('NodePools', pools.length === 0 ? 'none' : poolTable(pools)),
-    section('NodeClaims', claims.length === 0 ? 'none' : claimTable(claims)),
-    ...(unavailable.length === 0 ? [] : [section('Offerings out of capacity', offeringTable(unavailable))]),
-    section('Under way', busy.length === 0 ? 'nothing' : workflowTable(busy)),
-    ...(nextWindow === undefined ? [] : [section('Next', nextText(nextWindow))]),
+    ...(karpenter === undefined ? [] : [section('Karpenter is running', [stillText(karpenter)])]),
+    section('Needs you', needsYou(report)),
+    section('Wrong', wrong(report)),
+    section('Under way', underWay(report)),
+    section('NodePools', [pools.length === 0 ? '  none' : poolTable(pools)]),
+    section('Paused', pauses.length === 0 ? [] : [pauseTable(pauses)]),
+    section('Turned down (stowage reconsider undoes it)', [
+      ...(refused.length === 0 ? [] : [refusedTable(refused)]),
+      ...declined.map(problemLine),
+    ]),
+    section('Next', report.nextWindow === undefined ? [] : [nextText(report.nextWindow)]),
   ];
-  return `${sections.join('\n\n')}\n`;
+  return `${sections.filter((text) => text !== '').join('\n\n')}\n`;
 }
 
-/** Entities and timers of every claim: they are news to nobody. */
-const alwaysThere: ReadonlySet<string> = new Set(['provision', 'disrupt', 'expire']);
+/** Absent when there is nothing to say. */
+const section = (title: string, parts: readonly string[]): string =>
+  parts.length === 0 ? '' : `${title}\n${parts.join('\n')}`;
 
-function question({ workflowId, reason, nodeClaim, waitingFor, until }: WorkflowRow): string {
+function stillText({ holder, lease }: NonNullable<StatusReport['karpenter']>): string {
+  return `  ${holder} holds the lease ${lease}: Stowage does nothing until it is free`;
+}
+
+/** Questions first, then what stands still until somebody does something. */
+function needsYou({ workflows, stuck, problems }: StatusReport): string[] {
+  const asking = workflows.filter(({ awaitingApproval }) => awaitingApproval);
+  const blocked = workflows.filter(({ blockedBy, awaitingApproval }) => blockedBy !== '' && !awaitingApproval);
+  return [
+    ...asking.map(question),
+    ...blocked.map(blockedLine),
+    ...stuck.filter(({ kind }) => kind === 'pool').map(stuckLine),
+    ...problems.map(problemLine),
+  ];
+}
+
+function wrong({ stuck, claims, unplaced, unavailable }: StatusReport): string[] {
+  const failing = claims.filter(({ state, message }) => state === 'launching' && message !== '');
+  return [
+    ...stuck.filter(({ kind }) => kind !== 'pool' && (kind !== 'pods' || unplaced.length === 0)).map(stuckLine),
+    ...unplaced.map(unplacedLine),
+    ...failing.slice(0, launchesShown).map(failingLine),
+    ...(failing.length > launchesShown
+      ? [`  and ${counted(failing.length - launchesShown, 'more launch waits', 'more launches wait')}`]
+      : []),
+    ...outOfCapacity(unavailable),
+  ];
+}
+
+const launchesShown = 10;
+const problemLine = ({ object, message }: ProblemRow): string => `  ${object}: ${message}`;
+
+function unplacedLine({ why, pods }: UnplacedRow): string {
+  const [first = ''] = pods;
+  const [namespace = '', name = ''] = first.split('/');
+  return `  ${counted(pods.length, 'pod')} without a place: ${podsText(pods)}\n    ${why}\n    stowage why pod/${name} -n ${namespace}`;
+}
+
+const failingLine = ({ nodeClaim, nodePool, ageMs, message }: ClaimRow): string =>
+  `  ${nodeClaim} of NodePool ${nodePool} has not launched for ${age(ageMs)}: ${message}`;
+
+const typesShown = 3;
+
+/** By capacity type, zone and reason: one offering a line would be thousands. */
+function outOfCapacity(offerings: readonly OfferingRow[]): string[] {
+  const groups = new Map<string, OfferingRow[]>();
+  for (const offering of offerings) {
+    const key = `${offering.capacityType} in ${offering.zone} (${offering.reason})`;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [offering]);
+    else group.push(offering);
+  }
+  return [...groups].map(([key, group]) => {
+    const until = group.map((offering) => offering.until).sort()[0]!;
+    const all = group.some(({ instanceType }) => instanceType === '*');
+    const names = group.map(({ instanceType }) => instanceType).sort();
+    const more = names.length > typesShown ? ` and ${names.length - typesShown} more` : '';
+    const types = all ? 'all instance types' : `${names.slice(0, typesShown).join(', ')}${more}`;
+    return `  out of capacity: ${key}: ${types}; tried again from ${timeText(until)}`;
+  });
+}
+
+function underWay({ workflows, drift, claims }: StatusReport): string[] {
+  const rows = workflows.filter(
+    ({ kind, phase, awaitingApproval, blockedBy }) =>
+      !alwaysThere.has(kind) && !dormant.has(`${kind} ${phase}`) && !awaitingApproval && blockedBy === '',
+  );
+  const parts = [...drift.map(driftLine), ...(rows.length === 0 ? [] : [workflowTable(rows)])];
+  const coming = claims.filter(({ state }) => state === 'registering' || state === 'initializing').length;
+  const starting = coming === 0 ? [] : [`  ${counted(coming, 'node')} ${verb(coming, 'is', 'are')} starting`];
+  return parts.length + starting.length === 0 ? ['  nothing'] : [...starting, ...parts];
+}
+
+const driftLine = ({ nodePool, drifted, going, nodes }: DriftRow): string =>
+  `  drift of NodePool ${nodePool}: ${drifted} of ${counted(nodes, 'node')} left, ${going} on the way out`;
+
+function stuckLine({ subject, why, since, attempts, then }: StatusReport['stuck'][number]): string {
+  const known = [
+    ...(since === undefined ? [] : [`since ${timeText(since)}`]),
+    ...(attempts === undefined ? [] : [`after ${counted(attempts, 'failure')}`]),
+  ];
+  return `  ${subject}: ${why}${known.length === 0 ? '' : ` (${known.join(', ')})`}\n    ${then}`;
+}
+
+/** Entities are news to nobody. */
+const alwaysThere: ReadonlySet<string> = new Set(['provision', 'disrupt', 'offerings', 'replicas', 'savings']);
+/** Expiries that only wait for their time. */
+const dormant: ReadonlySet<string> = new Set(['expire not due', 'expire starting']);
+
+/** What is asked, what yes does, until when, and how to answer. */
+function question({ workflowId, reason, nodeClaim, waitingFor, until, facts }: WorkflowRow): string {
+  const asked = facts['question'] === undefined ? `waits for ${waitingFor}` : `asks: ${String(facts['question'])}`;
   const end = until === '' ? '' : `, until ${timeText(until)}`;
-  return `  ${nodeClaim} (${reason}): ${waitingFor}${end}\n    stowage approve ${workflowId}`;
+  const head = `  ${nodeClaim} (${reason}) ${asked}${end}`;
+  const moves = facts['pods that move'];
+  return [
+    head,
+    ...(typeof moves === 'string' && moves !== 'none' ? [`    pods: ${moves}`] : []),
+    `    stowage approve ${workflowId}${typeof facts['question'] === 'string' ? ' --force' : ''}`,
+    `    stowage reject ${workflowId}`,
+  ].join('\n');
 }
 
-function blockedLine({ nodeClaim, reason, blockedBy, facts, startedAt }: WorkflowRow): string {
+function blockedLine(row: WorkflowRow): string {
+  const { nodeClaim, reason, blockedBy, facts, startedAt } = row;
   const causes = typeof facts['blocked by'] === 'string' ? facts['blocked by'].split('; ') : [blockedBy];
-  const next = facts['next step'];
-  const then = typeof next === 'string' && next !== 'none' ? `\n    next: ${next}` : '';
-  const head = `  ${nodeClaim} (${reason}), draining since ${timeText(startedAt)}, ${left(facts['pods left'])}`;
-  return `${head}\n${causes.map((cause) => `    ${cause}`).join('\n')}${then}`;
+  const line = (label: string, fact: string): string[] =>
+    [lookUp(facts, fact) ?? 'none']
+      .filter((value) => value !== 'none')
+      .map((value) => `    ${label}: ${String(value)}`);
+  return [
+    `  ${nodeClaim} (${reason}) is blocked, draining since ${timeText(startedAt)}, ${left(facts['pods left'])}`,
+    ...causes.map((cause) => `    ${cause}`),
+    ...line('now', 'active step'),
+    ...line('next', 'next step'),
+    ...line('can be ended by', 'can be ended by'),
+  ].join('\n');
 }
 
 const left = (pods: WorkflowRow['facts'][string] | undefined): string =>
@@ -46,41 +168,15 @@ function nextText({ at, why, nodePool, reason }: NextWindow): string {
   return `  ${at === undefined ? '' : `${timeText(at)}: `}${why}${whom === '' ? '' : ` (${whom})`}`;
 }
 
-const section = (title: string, body: string): string => `${title}\n${body}`;
-
 function poolTable(pools: readonly PoolRow[]): string {
   return renderTable(
-    ['NODEPOOL', 'READY', 'NODES', 'MESSAGE'],
-    pools.map(({ nodePool, ready, nodes, message }) => [nodePool, ready, nodes, message]),
-  );
-}
-
-function claimTable(claims: readonly ClaimRow[]): string {
-  return renderTable(
-    ['NODECLAIM', 'NODEPOOL', 'TYPE', 'CAPACITY', 'ZONE', 'NODE', 'STATE', 'AGE', 'MESSAGE'],
-    claims.map((claim) => [
-      claim.nodeClaim,
-      claim.nodePool,
-      claim.instanceType,
-      claim.capacityType,
-      claim.zone,
-      claim.node,
-      claim.state,
-      age(claim.ageMs),
-      claim.message,
-    ]),
-  );
-}
-
-function offeringTable(offerings: readonly OfferingRow[]): string {
-  return renderTable(
-    ['TYPE', 'CAPACITY', 'ZONE', 'UNTIL', 'REASON'],
-    offerings.map(({ instanceType, capacityType, zone, until, reason }) => [
-      instanceType,
-      capacityType,
-      zone,
-      until,
-      reason,
+    ['NODEPOOL', 'READY', 'NODES', 'PRICE PER HOUR', 'MESSAGE'],
+    pools.map(({ nodePool, ready, nodes, pricePerHour, message }) => [
+      nodePool,
+      ready,
+      nodes,
+      pricePerHour === undefined ? '' : hourly(pricePerHour),
+      message,
     ]),
   );
 }
@@ -93,7 +189,7 @@ function workflowTable(workflows: readonly WorkflowRow[]): string {
       row.nodeClaim,
       row.reason,
       row.phase,
-      cut(row.blockedBy === '' ? row.waitingFor : row.blockedBy),
+      cut(row.waitingFor),
       row.until === '' ? '' : timeText(row.until),
     ]),
   );

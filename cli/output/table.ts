@@ -32,11 +32,6 @@ export function renderTable(head: readonly string[], rows: readonly (readonly (s
   return table.toString().replace(/[ \t]+$/gm, '');
 }
 
-/** A count with its noun: `1 pod`, `3 pods`. */
-export function counted(count: number, noun: string, plural = `${noun}s`): string {
-  return `${count} ${count === 1 ? noun : plural}`;
-}
-
 /** An hourly price with four digits: prices below a cent an hour are common. */
 export function hourly(price: number): string {
   return `$${price.toFixed(4)}`;

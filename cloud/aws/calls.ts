@@ -33,16 +33,24 @@ import {
 import type * as iam from '@aws-sdk/client-iam';
 import { GetProductsCommand, PricingClient } from '@aws-sdk/client-pricing';
 import type * as pricing from '@aws-sdk/client-pricing';
-import { DeleteMessageBatchCommand, GetQueueUrlCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import {
+  DeleteMessageBatchCommand,
+  GetQueueAttributesCommand,
+  GetQueueUrlCommand,
+  ReceiveMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
 import type * as sqs from '@aws-sdk/client-sqs';
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import type { Clock } from './clock.js';
 import { toDomainError } from './errors.js';
+import { createAgents, get } from './http-agents.js';
+import type { Agents, NetworkOptions } from './http-agents.js';
 import type { IamAction } from './iam-actions.js';
 import { Limiter } from './limiter.js';
 import { signedHeaders } from './signed-get.js';
 
-export interface CallsOptions {
+export interface CallsOptions extends NetworkOptions {
   readonly region: string;
   /** Replaces AWS' own endpoints, for test beds and private gateways. */
   readonly endpoint?: string;
@@ -53,11 +61,20 @@ export interface CallsOptions {
   readonly onCall?: (call: { action: IamAction; durationMs: number; code: string }) => void;
 }
 
-/** Request budgets by kind of call; AWS publishes refill rates of this order for accounts without raised limits. */
+/**
+ * Request budgets by kind of call, each action with its own, as EC2 counts. They are what EC2 publishes for accounts without raised
+ * limits; CreateFleet begins above it, for a launch that is throttled comes again, and most accounts that need it have more.
+ */
 const budgets = {
   read: { burst: 100, perSecond: 20 },
   launch: { burst: 100, perSecond: 20 },
-  mutate: { burst: 100, perSecond: 10 },
+  /** RunInstances is only ever tried out: that never slows launches down. */
+  tryOut: { burst: 5, perSecond: 2 },
+  mutate: { burst: 50, perSecond: 5 },
+  tag: { burst: 100, perSecond: 10 },
+  /** Nodes end, and are seen to, however much is being launched. */
+  terminate: { burst: 100, perSecond: 5 },
+  look: { burst: 50, perSecond: 10 },
   other: { burst: 200, perSecond: 100 },
   /** Standard queues know no limit that matters here. */
   queue: { burst: 500, perSecond: 500 },
@@ -67,11 +84,12 @@ const maxAttempts = 4;
 
 /** Every AWS call that the provider makes, and nothing besides: each is limited, retried and named in one place. */
 export function createCalls(options: CallsOptions): AwsCalls {
+  const agents = createAgents(options);
   const config = {
     region: options.region,
     // Attempts are counted here, under the shared limiter, not in the SDK.
     maxAttempts: 1,
-    requestHandler: { connectionTimeout: 5_000, requestTimeout: 60_000, throwOnRequestTimeout: true },
+    requestHandler: { connectionTimeout: 5_000, requestTimeout: 60_000, throwOnRequestTimeout: true, ...agents },
     ...(options.endpoint === undefined ? {} : { endpoint: options.endpoint }),
   };
   const clients = {
@@ -83,7 +101,11 @@ export function createCalls(options: CallsOptions): AwsCalls {
     ssm: new SSMClient(config),
   };
   const call = createCaller(options);
-  return { ...discoveryCalls(clients, call), ...fleetCalls(clients, call), ...otherCalls(clients, call, options) };
+  return {
+    ...discoveryCalls(clients, call),
+    ...fleetCalls(clients, call),
+    ...otherCalls(clients, call, { ...options, agents }),
+  };
 }
 
 export type AwsCalls = ReturnType<typeof discoveryCalls> &
@@ -107,9 +129,13 @@ type Caller = <T>(
 ) => Promise<T>;
 
 function createCaller(options: CallsOptions): Caller {
-  const limiters = new Map(
-    Object.entries(budgets).map(([name, budget]) => [name, new Limiter(budget, options.clock)] as const),
-  );
+  const limiters = new Map<string, Limiter>();
+  const limiterOf = (action: IamAction, budget: keyof typeof budgets): Limiter => {
+    const key = `${budget}/${action}`;
+    const limiter = limiters.get(key) ?? new Limiter(budgets[budget], options.clock);
+    limiters.set(key, limiter);
+    return limiter;
+  };
   const once = async <T>(action: IamAction, limiter: Limiter, send: () => Promise<T>): Promise<T> => {
     await limiter.acquire();
     const start = options.clock.now();
@@ -130,7 +156,7 @@ function createCaller(options: CallsOptions): Caller {
   };
   /** A throttled call never took effect and may be made again; one without an answer only when it is idempotent. */
   return async (action, budget, send, idempotent = true) => {
-    const limiter = limiters.get(budget)!;
+    const limiter = limiterOf(action, budget);
     for (let attempt = 1; ; attempt++) {
       try {
         return await once(action, limiter, send);
@@ -169,7 +195,9 @@ const discoveryCalls = (clients: Clients, call: Caller) => ({
 
 const fleetCalls = (clients: Clients, call: Caller) => ({
   describeInstances: (input: ec2.DescribeInstancesCommandInput) =>
-    call('ec2:DescribeInstances', 'read', () => clients.ec2.send(new DescribeInstancesCommand(input))),
+    call('ec2:DescribeInstances', input.InstanceIds === undefined ? 'read' : 'look', () =>
+      clients.ec2.send(new DescribeInstancesCommand(input)),
+    ),
   describeInstanceStatus: (input: ec2.DescribeInstanceStatusCommandInput) =>
     call('ec2:DescribeInstanceStatus', 'read', () => clients.ec2.send(new DescribeInstanceStatusCommand(input))),
   describeLaunchTemplates: (input: ec2.DescribeLaunchTemplatesCommandInput) =>
@@ -182,16 +210,16 @@ const fleetCalls = (clients: Clients, call: Caller) => ({
   createFleet: (input: ec2.CreateFleetCommandInput) =>
     call('ec2:CreateFleet', 'launch', () => clients.ec2.send(new CreateFleetCommand(input)), false),
   runInstances: (input: ec2.RunInstancesCommandInput & { DryRun: true }) =>
-    call('ec2:RunInstances', 'launch', () => clients.ec2.send(new RunInstancesCommand(input))),
+    call('ec2:RunInstances', 'tryOut', () => clients.ec2.send(new RunInstancesCommand(input))),
   rebootInstances: (input: ec2.RebootInstancesCommandInput) =>
     call('ec2:RebootInstances', 'mutate', () => clients.ec2.send(new RebootInstancesCommand(input))),
   terminateInstances: (input: ec2.TerminateInstancesCommandInput) =>
-    call('ec2:TerminateInstances', 'mutate', () => clients.ec2.send(new TerminateInstancesCommand(input))),
+    call('ec2:TerminateInstances', 'terminate', () => clients.ec2.send(new TerminateInstancesCommand(input))),
   createTags: (input: ec2.CreateTagsCommandInput) =>
-    call('ec2:CreateTags', 'mutate', () => clients.ec2.send(new CreateTagsCommand(input))),
+    call('ec2:CreateTags', 'tag', () => clients.ec2.send(new CreateTagsCommand(input))),
 });
 
-const otherCalls = (clients: Clients, call: Caller, options: CallsOptions) => ({
+const otherCalls = (clients: Clients, call: Caller, options: ReadOptions) => ({
   getInstanceProfile: (input: iam.GetInstanceProfileCommandInput) =>
     call('iam:GetInstanceProfile', 'other', () => clients.iam.send(new GetInstanceProfileCommand(input))),
   createInstanceProfile: (input: iam.CreateInstanceProfileCommandInput) =>
@@ -212,11 +240,20 @@ const otherCalls = (clients: Clients, call: Caller, options: CallsOptions) => ({
     call('pricing:GetProducts', 'other', () => clients.pricing.send(new GetProductsCommand(input))),
   describeCluster: (name: string) =>
     call('eks:DescribeCluster', 'other', () => clients.eks.send(new DescribeClusterCommand({ name }))),
+  /** EC2's clock, milliseconds of the epoch; any answer tells it, a refusal as well. */
+  time: async () => {
+    const { region, endpoint = `https://ec2.${region}.${dnsSuffixOf(region)}`, agents } = options;
+    const { date = '' } = await get(new URL(endpoint), {}, agents);
+    const at = Date.parse(date);
+    return Number.isFinite(at) ? at : undefined;
+  },
   /** ARC zonal shift, of whose client there is no package: one signed GET, with the credentials of EC2's client. */
   getManagedResource: (arn: string) =>
     call('arc-zonal-shift:GetManagedResource', 'other', () => managedResource(clients.ec2, options, arn)),
   getQueueUrl: (name: string) =>
     call('sqs:GetQueueUrl', 'queue', () => clients.sqs.send(new GetQueueUrlCommand({ QueueName: name }))),
+  getQueueAttributes: (input: sqs.GetQueueAttributesCommandInput) =>
+    call('sqs:GetQueueAttributes', 'queue', () => clients.sqs.send(new GetQueueAttributesCommand(input))),
   receiveMessages: (input: sqs.ReceiveMessageCommandInput, signal: AbortSignal) =>
     call(
       'sqs:ReceiveMessage',
@@ -241,16 +278,32 @@ export interface ManagedResource {
   readonly autoshifts?: readonly { readonly appliedStatus?: string; readonly awayFrom?: string }[];
 }
 
-async function managedResource(client: EC2Client, options: CallsOptions, arn: string): Promise<ManagedResource> {
-  const { region, endpoint = `https://arc-zonal-shift.${region}.amazonaws.com`, clock } = options;
+interface ReadOptions extends CallsOptions {
+  readonly agents: Agents;
+}
+
+async function managedResource(client: EC2Client, options: ReadOptions, arn: string): Promise<ManagedResource> {
+  const { region, endpoint = `https://arc-zonal-shift.${region}.${dnsSuffixOf(region)}`, clock } = options;
   const url = new URL(`/managedresources/${encodeURIComponent(arn)}`, endpoint);
   const credentials = await client.config.credentials();
   const headers = signedHeaders({ url, region, service: 'arc-zonal-shift', credentials, now: clock.now() });
-  const response = await fetch(url, { headers, signal: AbortSignal.timeout(60_000) });
-  const text = await response.text();
-  if (response.ok) return JSON.parse(text) as ManagedResource;
-  const name = response.headers.get('x-amzn-errortype')?.split(':')[0] ?? 'Unknown';
-  throw Object.assign(new Error(text.slice(0, 200)), { name, $metadata: { httpStatusCode: response.status } });
+  const { status, errorType, text } = await get(url, headers, options.agents);
+  if (status === 200) return JSON.parse(text) as ManagedResource;
+  const name = errorType?.split(':')[0] ?? 'Unknown';
+  throw Object.assign(new Error(text.slice(0, 200)), { name, $metadata: { httpStatusCode: status } });
+}
+
+const dnsSuffixes: readonly (readonly [prefix: string, suffix: string])[] = [
+  ['cn-', 'amazonaws.com.cn'],
+  ['us-iso-', 'c2s.ic.gov'],
+  ['us-isob-', 'sc2s.sgov.gov'],
+  ['us-isof-', 'csp.hci.ic.gov'],
+  ['eu-isoe-', 'cloud.adc-e.uk'],
+];
+
+/** The domain of AWS' endpoints in the partition of a region. */
+export function dnsSuffixOf(region: string): string {
+  return dnsSuffixes.find(([prefix]) => region.startsWith(prefix))?.[1] ?? 'amazonaws.com';
 }
 
 /** Regions that answer GetProducts, by partition and distance. */

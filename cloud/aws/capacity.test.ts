@@ -11,7 +11,7 @@ const gibi = 2 ** 30;
 /**
  * What EC2 says of well-known types (vCPUs, MiB, interfaces of the default card, IPv4 addresses each, architecture),
  * and what pods can use of a node with default settings (millicores, MiB, pods), worked out apart from this code from
- * the rules of section 3.6: MiB − 64 on arm64, less 7.5% rounded up, less 11 × pods + 255 and 100 for eviction.
+ * the rules (instance-types/memory, instance-types/pods, instance-types/kubelet-memory): MiB − 64 on arm64, less 7.5% rounded up, less 11 × pods + 255 and 100 for eviction.
  */
 const table: [string, number, number, number, number, 'x86_64' | 'arm64', number, number, number][] = [
   ['t3.medium', 2, 4096, 3, 6, 'x86_64', 1930, 3246, 17],
@@ -113,7 +113,7 @@ describe('pods', () => {
     expect(resourcesOf(named('m5.large'), settings('Windows2022')).capacity.pods).toBe(110);
   });
 
-  test('scenario 68: with maxPods 110 memory kept for kubelet follows ENI pods on AL2, maxPods on Bottlerocket', () => {
+  test('with maxPods 110 memory kept for kubelet follows ENI pods on AL2, maxPods on Bottlerocket (instance-types/kubelet-memory)', () => {
     const spec = { kubelet: { maxPods: 110 } };
     const kept = (family: AmiFamily) => resourcesOf(named('m5.large'), settings(family, spec)).overhead.memory;
     expect(kept('AL2')).toBe((11 * 29 + 255 + 100) * mebi);
@@ -122,11 +122,12 @@ describe('pods', () => {
   });
 });
 
+// Rule `instance-types/capacity`.
 describe('what is kept back', () => {
   const overhead = (kubelet: Record<string, unknown>) =>
     resourcesOf(named('m5.large'), settings('AL2023', { kubelet })).overhead;
 
-  test('scenario 69: evictionHard 100% switches the threshold off; percentages are of capacity, rounded up', () => {
+  test('evictionHard 100% switches the threshold off; percentages are of capacity, rounded up (instance-types/eviction-threshold)', () => {
     expect(overhead({ evictionHard: { 'memory.available': '100%' } }).memory).toBe(574 * mebi);
     expect(overhead({ evictionHard: { 'memory.available': '1%' } }).memory).toBe(
       574 * mebi + Math.ceil((7577 * mebi) / 100),
@@ -146,6 +147,7 @@ describe('what is kept back', () => {
   });
 });
 
+// Rule `instance-types/family-traits`.
 describe('storage', () => {
   const storage = (spec: CapacitySettings['spec'], family: AmiFamily = 'AL2023', local?: number) =>
     resourcesOf(
@@ -200,7 +202,7 @@ describe('extended resources', () => {
     expect(resourcesOf(named('m5.large'), settings()).capacity['vpc.amazonaws.com/pod-eni']).toBe(9);
   });
 
-  test('scenario 70: memory that nodes were seen to have replaces the estimate', () => {
+  test('memory that nodes were seen to have replaces the estimate (instance-types/known-memory)', () => {
     const knownMemory = 7000 * mebi;
     expect(resourcesOf(named('m5.large'), settings('AL2023', {}, { knownMemory })).capacity.memory).toBe(knownMemory);
   });

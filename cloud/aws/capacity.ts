@@ -6,6 +6,7 @@ import type { Resources } from '../../core/resources.js';
 import { branchInterfacesOf } from './branch-interfaces.js';
 import { families } from './families.js';
 import { kubeletSettings } from './kubelet.js';
+import { lookUp } from '../../core/own.js';
 
 const mebi = 2 ** 20;
 const gibi = 2 ** 30;
@@ -21,7 +22,7 @@ export interface CapacitySettings {
   readonly vmMemoryOverheadPercent: number;
   /** ENIs that the CNI does not use for pods. */
   readonly reservedEnis: number;
-  /** Bytes that nodes of this type and image were seen to have; replaces the estimate (section 3.6). */
+  /** Bytes that nodes of this type and image were seen to have; replaces the estimate (instance-types/known-memory). */
   readonly knownMemory?: number;
 }
 
@@ -30,7 +31,7 @@ export interface MachineResources {
   readonly overhead: Resources;
 }
 
-/** What a node of this type has and what is kept back from pods (section 3.6). */
+/** What a node of this type has and what is kept back from pods (instance-types/capacity). */
 export function machineResources(info: InstanceTypeInfo, settings: CapacitySettings): MachineResources {
   const pods = podsOf(info, settings);
   const capacity: Record<string, number> = {
@@ -147,7 +148,7 @@ function overheadOf(info: InstanceTypeInfo, settings: CapacitySettings, capacity
   ];
   const overhead: Record<string, number> = {};
   for (const part of kept) {
-    for (const [name, amount] of Object.entries(part)) overhead[name] = (overhead[name] ?? 0) + amount;
+    for (const [name, amount] of Object.entries(part)) overhead[name] = (lookUp(overhead, name) ?? 0) + amount;
   }
   return overhead;
 }

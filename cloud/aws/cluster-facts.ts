@@ -1,4 +1,5 @@
-import { DomainError } from '../../core/failures.js';
+import type { AmiFamily } from '../../api/aws/ec2-node-class.js';
+import { DomainError, isDomainError } from '../../core/failures.js';
 import { Cached } from './cached.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
@@ -11,15 +12,19 @@ export interface ClusterFactsValue {
   readonly serviceCidr: string | undefined;
 }
 
+const hour = 3_600_000;
+
 /** Facts of the cluster: as configured, else as EKS has them. */
 export class ClusterFacts {
   private readonly eks: Cached<EksCluster>;
+  private readonly dns: Cached<string | undefined>;
 
   constructor(
     private readonly options: AwsOptions,
     calls: Pick<AwsCalls, 'describeCluster'>,
     clock: Clock,
   ) {
+    this.dns = new Cached(clock, async () => options.clusterDns?.(), hour, 24 * hour);
     this.eks = new Cached(
       clock,
       async () => {
@@ -33,25 +38,43 @@ export class ClusterFacts {
           arn: cluster?.arn,
         };
       },
-      3_600_000,
-      24 * 3_600_000,
+      hour,
+      24 * hour,
     );
   }
 
-  /** `needsCidr`: the address range of services is wanted too. Throws `DomainError` when EKS cannot be asked. */
-  async get(needsCidr: boolean): Promise<ClusterFactsValue> {
-    const { clusterEndpoint, caBundle, serviceCidr } = this.options;
-    const complete = clusterEndpoint !== undefined && (!needsCidr || serviceCidr !== undefined);
-    if (complete) return { clusterEndpoint, caBundle, serviceCidr };
-    const eks = await this.eks.get();
-    const endpoint = clusterEndpoint ?? eks.endpoint;
+  /**
+   * What a node of `family` needs; EKS is asked only for what is not known otherwise. Throws `DomainError`: `Unavailable`
+   * when EKS cannot be asked, `NodeClassNotReady` when no certificates are to be had that the family cannot do without.
+   */
+  async get(family: AmiFamily): Promise<ClusterFactsValue> {
+    const { clusterEndpoint, serviceCidr } = this.options;
+    const needsCidr = family === 'AL2023' && serviceCidr === undefined;
+    const eks = clusterEndpoint === undefined || needsCidr ? await this.eks.get() : undefined;
+    const endpoint = clusterEndpoint ?? eks?.endpoint;
     if (endpoint === undefined)
       throw new DomainError('Unavailable', 'eks:DescribeCluster: the cluster has no endpoint yet');
-    return {
-      clusterEndpoint: endpoint,
-      caBundle: caBundle ?? (clusterEndpoint === undefined ? eks.caBundle : undefined),
-      serviceCidr: serviceCidr ?? eks.serviceCidr,
-    };
+    const caBundle = family === 'Custom' ? this.options.caBundle : await this.certificates(eks);
+    if (caBundle === undefined && (family === 'AL2023' || family === 'Bottlerocket')) throw noCertificates(family);
+    return { clusterEndpoint: endpoint, caBundle, serviceCidr: serviceCidr ?? eks?.serviceCidr };
+  }
+
+  /** As configured; else as EKS has them, when it was asked; else those that this process trusts; else EKS is asked. */
+  private async certificates(eks: EksCluster | undefined): Promise<string | undefined> {
+    const known = this.options.caBundle ?? eks?.caBundle ?? (await this.options.apiServerCa?.());
+    if (known !== undefined || eks !== undefined) return known;
+    try {
+      return (await this.eks.get()).caBundle;
+    } catch (error) {
+      // A cluster that is none of EKS, or that this process may not look at.
+      if (isDomainError(error, 'NotFound') || isDomainError(error, 'Denied')) return undefined;
+      throw error;
+    }
+  }
+
+  /** The address of the cluster's DNS service, where there is one of the usual name. */
+  clusterDns(): Promise<string | undefined> {
+    return this.dns.get();
   }
 
   /** The cluster as a resource of AWS. */
@@ -68,6 +91,14 @@ export class ClusterFacts {
     if (match === null) throw new DomainError('Unavailable', `"${version}" is no Kubernetes version`);
     return match[1]!;
   }
+}
+
+function noCertificates(family: AmiFamily): DomainError {
+  return new DomainError(
+    'NodeClassNotReady',
+    `ClusterCAResolutionFailed: ${family} nodes need the certificates of the API server, and neither CLUSTER_CA_BUNDLE, ` +
+      'the kubeconfig nor eks:DescribeCluster has them',
+  );
 }
 
 interface EksCluster {

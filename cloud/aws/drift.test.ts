@@ -31,7 +31,7 @@ const nodeClass = (status: object): EC2NodeClass =>
 const claim = { metadata: {} } as NodeClaim;
 const group = { id: 'pg-1', strategy: 'spread', partitions: 0 };
 
-describe('drift of an instance (section 4.6)', () => {
+describe('drift of an instance (drift/node-class)', () => {
   test('a reserved one whose reservation the node class no longer selects', () => {
     const reserved = instance({ capacityType: 'reserved', capacityReservationId: 'cr-1' });
     const with1 = nodeClass({ capacityReservations: [{ id: 'cr-1' }] });

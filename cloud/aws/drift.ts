@@ -17,7 +17,7 @@ export function staticDrift(claim: NodeClaim, nodeClass: EC2NodeClass): string |
   return drifted ? 'NodeClassDrift' : undefined;
 }
 
-/** Why an instance no longer matches what the node class resolves to now, in Karpenter's order (section 4.6). */
+/** Why an instance no longer matches what the node class resolves to now, in Karpenter's order (drift/order-of-reasons). */
 export function instanceDrift(
   instance: Ec2Instance,
   claim: NodeClaim,

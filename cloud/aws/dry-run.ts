@@ -11,12 +11,13 @@ import { launchOptions } from '../../core/launch-options.js';
 import { CachedByKey } from './cached.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
-import { isDryRunSuccess, toDomainError } from './errors.js';
+import { awsCode, isDryRunSuccess, isProfileUnknown, toDomainError } from './errors.js';
 import { fleetRequest } from './fleet.js';
 import { capacityTypeOf, templateKey, zoneOf } from './launch-choice.js';
 import type { LaunchStage } from './launch-choice.js';
 import { launchTags, tagList } from './tags.js';
 import type { TemplatePlanner } from './template-planner.js';
+import { messageOf } from '../../core/error-message.js';
 
 export interface DryRunDeps {
   readonly calls: Pick<AwsCalls, 'createFleet' | 'runInstances'>;
@@ -32,10 +33,11 @@ const succeeded: ConditionChange = { type, status: 'True' };
 
 /**
  * Tries a resolved node class out before pods depend on it: makes the launch template of one type for real, then asks
- * CreateFleet and RunInstances whether they would do it (section 1.4). The verdict holds for half an hour.
+ * CreateFleet and RunInstances whether they would do it (node-classes/dry-run). Success and a lacking permission hold for half an
+ * hour; anything else may pass, such as a new profile that EC2 has not heard of yet, and is asked again.
  */
 export class DryRun {
-  private readonly verdicts: CachedByKey<ConditionChange>;
+  private readonly verdicts: CachedByKey<Verdict>;
 
   constructor(private readonly deps: DryRunDeps) {
     this.verdicts = new CachedByKey(deps.clock, cacheMs);
@@ -54,19 +56,21 @@ export class DryRun {
     ];
     const key = hashText(canonicalJson(content));
     try {
-      return await this.verdicts.get(key, () => this.run(nodeClass));
+      const verdict = await this.verdicts.get(key, () => this.run(nodeClass));
+      if (!verdict.lasting) this.verdicts.forget(key);
+      return verdict.condition;
     } catch (error) {
       const before = conditionOf(status?.conditions, type);
       if (before?.status === 'True') return succeeded;
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       return { type, status: 'Unknown', reason: 'CloudUnavailable', message };
     }
   }
 
-  private async run(nodeClass: EC2NodeClass): Promise<ConditionChange> {
+  private async run(nodeClass: EC2NodeClass): Promise<Verdict> {
     const stage = sample(await this.deps.catalogue(nodeClass));
     // Nothing could be launched from it now: there is nothing to try.
-    if (stage === undefined) return succeeded;
+    if (stage === undefined) return { condition: succeeded, lasting: true };
     const claim = sampleClaim(nodeClass);
     const pool = { metadata: { name: samplePool } } as NodePool;
     const request = { claim, pool, nodeClass, clientToken: '' };
@@ -74,18 +78,9 @@ export class DryRun {
       const templates = await this.deps.planner.plan(request, stage);
       const failed =
         (await this.tryFleet(nodeClass, stage, templates)) ?? (await this.tryInstance(nodeClass, stage, templates));
-      return failed ?? succeeded;
+      return failed ?? { condition: succeeded, lasting: true };
     } catch (error) {
-      const failure = toDomainError(error, 'ec2:CreateLaunchTemplate');
-      if (failure.type === 'NodeClassNotReady') {
-        const [reason = 'ValidationFailed', ...rest] = failure.message.split(': ');
-        return refused(
-          /^\w+$/.test(reason) ? reason : 'ValidationFailed',
-          rest.length > 0 ? rest.join(': ') : failure.message,
-        );
-      }
-      if (isPassing(failure)) throw failure;
-      return refused('CreateLaunchTemplateAuthCheckFailed', failure.message);
+      return verdictOf(error, 'CreateLaunchTemplateAuthCheckFailed', 'ec2:CreateLaunchTemplate');
     }
   }
 
@@ -93,7 +88,7 @@ export class DryRun {
     nodeClass: EC2NodeClass,
     stage: LaunchStage,
     templates: Templates,
-  ): Promise<ConditionChange | undefined> {
+  ): Promise<Verdict | undefined> {
     const [option] = stage.options;
     const subnet = (nodeClass.status?.subnets ?? []).find(
       ({ zone }) => option !== undefined && zone === zoneOf(option),
@@ -118,8 +113,8 @@ export class DryRun {
     nodeClass: EC2NodeClass,
     stage: LaunchStage,
     templates: Templates,
-  ): Promise<ConditionChange | undefined> {
-    let first: ConditionChange | undefined;
+  ): Promise<Verdict | undefined> {
+    let first: Verdict | undefined;
     const [option] = stage.options;
     const name = option?.type.name ?? '';
     const tags = tagList(launchTags(nodeClass, sampleClaim(nodeClass), samplePool, this.deps.clusterName));
@@ -178,20 +173,39 @@ function sample(types: readonly InstanceType[]): LaunchStage | undefined {
   return option === undefined ? undefined : { capacityType: capacityTypeOf(option), options: [option] };
 }
 
-async function outcome(
-  reason: string,
-  action: string,
-  dryRun: () => Promise<unknown>,
-): Promise<ConditionChange | undefined> {
+async function outcome(reason: string, action: string, dryRun: () => Promise<unknown>): Promise<Verdict | undefined> {
   try {
     await dryRun();
     return undefined;
   } catch (error) {
-    if (isDryRunSuccess(error)) return undefined;
-    const failure = toDomainError(error, action);
-    if (isPassing(failure)) throw failure;
-    return refused(reason, failure.message);
+    return isDryRunSuccess(error) ? undefined : verdictOf(error, reason, action);
   }
+}
+
+interface Verdict {
+  readonly condition: ConditionChange;
+  /** Whether it is kept. */
+  readonly lasting: boolean;
+}
+
+/** What a refusal says of the node class; throws where it says nothing of it. */
+function verdictOf(error: unknown, reason: string, action: string): Verdict {
+  const failure = toDomainError(error, action);
+  if (isPassing(failure)) throw failure;
+  if (failure.type === 'NodeClassNotReady') return passing(refused(...reasonIn(failure.message)));
+  if (failure.type === 'InsufficientCapacity') return passing(succeeded);
+  if (isProfileUnknown(failure)) {
+    return passing({ type, status: 'Unknown', reason: 'InstanceProfileNotFound', message: failure.message });
+  }
+  return { condition: refused(reason, failure.message), lasting: awsCode(failure) === 'UnauthorizedOperation' };
+}
+
+const passing = (condition: ConditionChange): Verdict => ({ condition, lasting: false });
+
+/** The reason that a message begins with. */
+function reasonIn(text: string): [reason: string, message: string] {
+  const [reason = '', ...rest] = text.split(': ');
+  return rest.length > 0 && /^\w+$/.test(reason) ? [reason, rest.join(': ')] : ['ValidationFailed', text];
 }
 
 function refused(reason: string, message: string): ConditionChange {

@@ -1,45 +1,7 @@
 import { DomainError, isDomainError } from '../../core/failures.js';
 import type { FailureType } from '../../core/failures.js';
-
-const denied = new Set([
-  'AccessDenied',
-  'AccessDeniedException',
-  'AuthFailure',
-  'Blocked',
-  'CredentialsProviderError',
-  'ExpiredToken',
-  'ExpiredTokenException',
-  'InvalidAccessKeyId',
-  'InvalidClientTokenId',
-  'OptInRequired',
-  'PendingVerification',
-  'RequestExpired',
-  'SignatureDoesNotMatch',
-  'UnauthorizedOperation',
-  'UnrecognizedClientException',
-]);
-
-const throttled = new Set([
-  'BandwidthLimitExceeded',
-  'EC2ThrottledException',
-  'PriorRequestNotComplete',
-  'RequestLimitExceeded',
-  'RequestThrottled',
-  'RequestThrottledException',
-  'SlowDown',
-  'Throttling',
-  'ThrottlingException',
-  'TooManyRequestsException',
-]);
-
-const conflicts = new Set([
-  'ConcurrentModification',
-  'DeleteConflict',
-  'EntityAlreadyExists',
-  'EntityAlreadyExistsException',
-  'InvalidLaunchTemplateName.AlreadyExistsException',
-  'LimitExceeded',
-]);
+import { errorRow } from './error-table.js';
+import type { ErrorRow } from './error-table.js';
 
 interface ServiceError {
   readonly name?: string;
@@ -50,7 +12,7 @@ interface ServiceError {
 
 /** Whether a code says that there were too many requests. */
 export function isThrottle(code: string): boolean {
-  return throttled.has(code);
+  return errorRow(code, '')?.type === 'Throttled';
 }
 
 /** AWS' own code of an error, such as `RequestLimitExceeded`; empty when it carries none. */
@@ -65,36 +27,35 @@ export function isDryRunSuccess(error: unknown): boolean {
   return awsCode(error) === 'DryRunOperation';
 }
 
-/** A failed AWS call as a domain error that names the call; `details.code` keeps AWS' code. */
+/**
+ * Whether EC2 knows no instance profile of the name that it was given. IAM says so of a profile for some seconds after it
+ * was made, to whoever asks.
+ */
+export function isProfileUnknown(error: unknown): boolean {
+  const { message = '' } = (error ?? {}) as ServiceError;
+  return errorRow('', message)?.reason === 'InstanceProfileNameInvalid';
+}
+
+/**
+ * A failed AWS call as a domain error that names the call; `details.code` keeps AWS' code, and `details.reason` is what the
+ * owner of a NodeClaim is told of a launch that met it.
+ */
 export function toDomainError(error: unknown, action: string): DomainError {
   if (isDomainError(error)) return error;
   const code = awsCode(error);
-  const { message } = (error ?? {}) as ServiceError;
+  const { message, $metadata } = (error ?? {}) as ServiceError;
   const text = message ?? String(error);
-  return new DomainError(
-    failureType(error as ServiceError, code),
-    `${action}: ${code === '' ? text : `${code}: ${text}`}`,
-    {
-      action,
-      code,
-    },
-  );
+  const row: ErrorRow = errorRow(code, text) ?? { type: typeByForm(code, $metadata?.httpStatusCode) };
+  return new DomainError(row.type, `${action}: ${code === '' ? text : `${code}: ${text}`}`, {
+    action,
+    code,
+    ...(row.reason === undefined ? {} : { reason: row.reason }),
+  });
 }
 
-function failureType(error: ServiceError | undefined, code: string): FailureType {
-  const status = error?.$metadata?.httpStatusCode;
-  if (denied.has(code)) return 'Denied';
-  if (isThrottle(code) || status === 429) return 'Throttled';
-  if (conflicts.has(code)) return 'Conflict';
-  if (
-    code.includes('NotFound') ||
-    code.startsWith('NoSuchEntity') ||
-    code.includes('NonExistent') ||
-    code === 'QueueDoesNotExist'
-  ) {
-    return 'NotFound';
-  }
+function typeByForm(code: string, status: number | undefined): FailureType {
+  if (status === 429) return 'Throttled';
+  if (code.includes('NotFound') || code.startsWith('NoSuchEntity') || code.includes('NonExistent')) return 'NotFound';
   // No HTTP status: nothing was answered, or something that is no answer of AWS (a proxy's error page).
-  if (status === undefined || status >= 500) return 'Unavailable';
-  return 'Invalid';
+  return status === undefined || status >= 500 ? 'Unavailable' : 'Invalid';
 }

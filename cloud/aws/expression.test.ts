@@ -36,6 +36,7 @@ describe('expressions', () => {
   });
 });
 
+// Rule `node-classes/kubelet-expressions`.
 describe('kubelet settings by expression', () => {
   const info = {
     InstanceType: 'm5.xlarge',
@@ -44,6 +45,7 @@ describe('kubelet settings by expression', () => {
     NetworkInfo: { MaximumNetworkInterfaces: 4, Ipv4AddressesPerInterface: 15 },
   } as InstanceTypeInfo;
 
+  // Rule `node-classes/expression-units`.
   test('are worked out for each type, in the units of each resource; plain values stay', () => {
     const kubelet = {
       maxPods: 'min(max_pods, default_enis * 10)',

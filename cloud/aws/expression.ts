@@ -1,3 +1,4 @@
+import { lookUp } from '../../core/own.js';
 /** An expression that cannot be read or worked out. */
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError';
@@ -39,7 +40,7 @@ const levels: readonly (readonly string[])[] = [
 ];
 
 /**
- * Works out an expression of the node class' kubelet settings (section 1.4, gate NodeClassCEL): the part of CEL that
+ * Works out an expression of the node class' kubelet settings (node-classes/kubelet-expressions): the part of CEL that
  * numbers need, with `max`, `min` and the tests on texts. Both branches of a condition are worked out, so neither may
  * divide by zero. Throws `ExpressionError`.
  */
@@ -129,7 +130,7 @@ class Parser {
       if (name === 'double') return this.number(values[0]);
       return this.fail(`there is no function ${name}: max, min, int and double are known`);
     }
-    const value = this.variables[name];
+    const value = lookUp(this.variables, name);
     if (value !== undefined && Object.hasOwn(this.variables, name)) return value;
     return this.fail(`${name} is not known; known are ${Object.keys(this.variables).join(', ')}`);
   }
@@ -190,7 +191,7 @@ class Parser {
       '>': () => left > right,
       '>=': () => left >= right,
     };
-    return operations[sign]!();
+    return lookUp(operations, sign)!();
   }
 
   private number(value: Value | undefined): number {

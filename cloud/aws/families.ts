@@ -1,7 +1,7 @@
 import type { AmiFamily } from '../../api/aws/ec2-node-class.js';
 import type { BlockDeviceMapping } from '../../api/aws/block-devices.js';
 
-/** How nodes of an AMI family differ where Stowage cares (sections 3.5 and 3.6). */
+/** How nodes of an AMI family differ where Stowage cares (instance-types/family-traits, launch-templates/user-data). */
 export interface FamilyTraits {
   readonly os: 'linux' | 'windows';
   /** Value of `node.kubernetes.io/windows-build`. */

@@ -13,7 +13,7 @@ const error = (ErrorCode: string, InstanceType = 'm5.large', ErrorMessage = 'wor
   },
 });
 
-describe('readFleetErrors (section 3.3)', () => {
+describe('readFleetErrors (launch/capacity-errors)', () => {
   test.each([
     'InsufficientInstanceCapacity',
     'MaxSpotInstanceCountExceeded',
@@ -44,6 +44,16 @@ describe('readFleetErrors (section 3.3)', () => {
       unavailable: [{ instanceType: '*', zone: '*', capacityType: 'spot', reason: code }],
       onlyCapacity: true,
     });
+  });
+
+  test('the owner of the claim is told the most frequent error that is not for want of capacity', () => {
+    const errors = [
+      ...['m5.large', 'c5.large', 'r5.large'].map((type) => error('InsufficientInstanceCapacity', type)),
+      error('InvalidAMIID.NotFound', 'm6.large'),
+      ...['m7.large', 'c7.large'].map((type) => error('UnauthorizedOperation', type)),
+    ];
+    expect(readFleetErrors(errors, 'on-demand', zones).reason).toBe('Unauthorized');
+    expect(readFleetErrors(errors.slice(0, 3), 'on-demand', zones).reason).toBeUndefined();
   });
 
   test('one other error among them is a failure, not a want of capacity', () => {

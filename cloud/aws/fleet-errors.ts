@@ -1,19 +1,13 @@
 import type { CreateFleetError } from '@aws-sdk/client-ec2';
 import { offeringKey } from '../../core/unavailable-offerings.js';
 import type { UnavailableOffering } from '../port.js';
+import { errorRow } from './error-table.js';
 import { isThrottle } from './errors.js';
 
-/** Codes that say that there is no capacity now (section 3.3). */
-const noCapacity = new Set([
-  'InsufficientInstanceCapacity',
-  'MaxSpotInstanceCountExceeded',
-  'VcpuLimitExceeded',
-  'UnfulfillableCapacity',
-  'Unsupported',
-  'InsufficientFreeAddressesInSubnet',
-  'MaxFleetCountExceeded',
-  'ReservationCapacityExceeded',
-]);
+/** Whether a code says that there is no capacity now (launch/capacity-errors). */
+function isCapacity(code: string): boolean {
+  return errorRow(code, '')?.type === 'InsufficientCapacity';
+}
 
 /** Comes as `InsufficientInstanceCapacity`: a spread group takes so many instances a zone, of whatever type. */
 const spreadGroupFull = 'limit of instances in this spread placement group';
@@ -33,6 +27,10 @@ export interface FleetVerdict {
   readonly throttled: boolean;
   /** The distinct errors in words. */
   readonly message: string;
+  /** What the owner of the claim is told: of the most frequent error that is not for want of capacity, if any. */
+  readonly reason?: string;
+  /** Whether the account lacks the role that spot launches need, and may not make it. */
+  readonly spotRoleMissing?: boolean;
 }
 
 /** Reads the errors of a CreateFleet that asked for `capacityType`; `zoneOfSubnet` and `placement` as the request had them. */
@@ -51,14 +49,17 @@ export function readFleetErrors(
       unavailable.set(offeringKey(offering), offering);
     }
   }
+  const reason = reasonOf(errors);
   return {
     unavailable: [...unavailable.values()],
     exhaustedSubnets: [...exhausted],
     onlyCapacity:
-      errors.length > 0 && errors.every(({ ErrorCode: code = '' }) => noCapacity.has(code) || code === noSpotRole),
+      errors.length > 0 && errors.every(({ ErrorCode: code = '' }) => isCapacity(code) || code === noSpotRole),
     templateMissing: errors.some(({ ErrorCode: code = '' }) => isTemplateMissing(code)),
     throttled: errors.some(({ ErrorCode: code = '' }) => isThrottle(code)),
     message: summary(errors),
+    ...(reason === undefined ? {} : { reason }),
+    spotRoleMissing: errors.some(({ ErrorCode: code = '' }) => code === noSpotRole),
   };
 }
 
@@ -88,7 +89,7 @@ function offeringOf(
 ): UnavailableOffering | undefined {
   const { instanceType, zone, capacityType } = place;
   if (code === noSpotRole) return { instanceType: '*', zone: '*', capacityType: 'spot', reason: code };
-  if (!noCapacity.has(code) || code === 'InsufficientFreeAddressesInSubnet' || capacityType === 'reserved')
+  if (!isCapacity(code) || code === 'InsufficientFreeAddressesInSubnet' || capacityType === 'reserved')
     return undefined;
   if (instanceType === undefined || zone === undefined) return undefined;
   return { instanceType, zone, capacityType, reason: code };
@@ -97,6 +98,16 @@ function offeringOf(
 /** The group's limit in a zone counts instances of every type, spot and on-demand alike. */
 function anyTypeOf({ zone, reason }: UnavailableOffering): UnavailableOffering[] {
   return ['spot', 'on-demand'].map((capacityType) => ({ instanceType: '*', zone, capacityType, reason }));
+}
+
+function reasonOf(errors: readonly CreateFleetError[]): string | undefined {
+  const counts = new Map<string, number>();
+  for (const { ErrorCode: code = '', ErrorMessage: message = '' } of errors) {
+    const row = errorRow(code, message);
+    if (row?.reason === undefined || row.type === 'InsufficientCapacity') continue;
+    counts.set(row.reason, (counts.get(row.reason) ?? 0) + 1);
+  }
+  return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
 }
 
 /** Each code once with its first message, the most frequent first. */

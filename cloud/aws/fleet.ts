@@ -19,7 +19,7 @@ export interface FleetInput {
   readonly context: string | undefined;
 }
 
-/** The CreateFleet of one stage: type `instant`, one instance, one override for each type and zone (section 3.3). */
+/** The CreateFleet of one stage: type `instant`, one instance, one override for each type and zone (launch/fleet-request). */
 export function fleetRequest(input: FleetInput): CreateFleetCommandInput {
   const spot = input.stage.capacityType === 'spot';
   const interruptible = input.stage.options.some((option) => kindOf(option) === 'interruptible');

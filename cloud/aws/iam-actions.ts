@@ -1,4 +1,4 @@
-/** How far a permission reaches in the generated policy (section 5.5). */
+/** How far a permission reaches in the generated policy (settings/permissions). */
 export type IamScope =
   /** Calls that only read, in the cluster's region. */
   | 'regional-read'
@@ -52,6 +52,7 @@ export const iamActions = {
   'pricing:GetProducts': 'pricing',
   'eks:DescribeCluster': 'eks',
   'sqs:GetQueueUrl': 'queue',
+  'sqs:GetQueueAttributes': 'queue',
   'sqs:ReceiveMessage': 'queue',
   'sqs:DeleteMessage': 'queue',
   'arc-zonal-shift:GetManagedResource': 'zonal-shift',

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
 import { iamActions, impliedActions } from './iam-actions.js';
 import { iamPolicy } from './iam-policy.js';
 import { cloudFormationYaml, policyJson } from './iam-template.js';
@@ -19,6 +20,7 @@ const policy = iamPolicy({
 });
 const allowed = new Set(policy.Statement.flatMap((statement) => statement.Action));
 
+// Rule `settings/permissions`.
 describe('the IAM policy', () => {
   test('allows every action of the table and nothing besides', () => {
     expect([...allowed].sort()).toEqual(Object.keys(iamActions).sort());
@@ -51,6 +53,42 @@ describe('the IAM policy', () => {
       { 'aws:ResourceTag/kubernetes.io/cluster/a-cluster-with-quite-a-long-name': 'owned' },
     ]);
     expect(JSON.stringify(policy).length).toBeLessThanOrEqual(6144);
+  });
+
+  test('changes no instance profile but those under the cluster’s own path, whatever tags a request claims', () => {
+    const changes = policy.Statement.filter(({ Action }) =>
+      Action.some((action) => /^iam:(Create|Tag|Add|Remove|Delete)/.test(action)),
+    );
+    expect(changes.flatMap(({ Action }) => Action)).toHaveLength(5);
+    const path = 'karpenter/eu-central-1/a-cluster-with-quite-a-long-name';
+    for (const { Resource } of changes) {
+      expect(Resource).toBe(`arn:aws:iam::123456789012:instance-profile/${path}/*`);
+    }
+  });
+
+  test('lets nobody say later which cluster an instance is of', () => {
+    const later = policy.Statement.find(({ Sid }) => Sid === 'CompleteTags')!;
+    expect(later.Condition?.['ForAllValues:StringEquals']).toEqual({
+      'aws:TagKeys': ['karpenter.sh/nodeclaim', 'Name'],
+    });
+  });
+
+  test('reads the zonal shifts of one cluster, which is no resource of that service', () => {
+    const { Resource, Condition } = policy.Statement.find(({ Sid }) => Sid === 'ReadZonalShifts')!;
+    expect(Resource).toBe('*');
+    const arn = 'arn:aws:eks:eu-central-1:123456789012:cluster/a-cluster-with-quite-a-long-name';
+    expect(Condition).toEqual({ StringEquals: { 'arc-zonal-shift:ResourceIdentifier': arn } });
+  });
+
+  test('only rules of the own account may send to the queue', () => {
+    const { Resources } = parse(cloudFormationYaml()) as {
+      Resources: { InterruptionQueuePolicy: { Properties: { PolicyDocument: { Statement: object[] } } } };
+    };
+    const [send] = Resources.InterruptionQueuePolicy.Properties.PolicyDocument.Statement;
+    expect(send).toMatchObject({
+      Principal: { Service: 'events.amazonaws.com' },
+      Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+    });
   });
 
   test('the files in deploy/ are those that scripts/iam.mjs writes', () => {

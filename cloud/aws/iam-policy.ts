@@ -27,7 +27,7 @@ export interface IamPolicy {
   readonly Statement: readonly IamStatement[];
 }
 
-/** The least that the provider needs, from the table of calls that it makes (section 5.5). */
+/** The least that the provider needs, from the table of calls that it makes (settings/permissions). */
 export function iamPolicy(names: IamNames): IamPolicy {
   return {
     Version: '2012-10-17',
@@ -57,12 +57,13 @@ const ofClass = (kind: 'RequestTag' | 'ResourceTag'): Record<string, string> => 
   [`aws:${kind}/karpenter.k8s.aws/ec2nodeclass`]: '*',
 });
 
-const made = ['fleet', 'instance', 'volume', 'network-interface', 'launch-template', 'spot-instances-request'];
+const launched = ['fleet', 'instance', 'volume', 'network-interface', 'spot-instances-request'];
 
 function launchStatements(names: IamNames): IamStatement[] {
   const ec2 = (resource: string, account = names.account): string =>
     `arn:${names.partition}:ec2:${names.region}:${account}:${resource}/*`;
   const launch: IamAction[] = ['ec2:RunInstances', 'ec2:CreateFleet'];
+  const tags = { ...owned('RequestTag', names), ...named('RequestTag', names) };
   return [
     {
       Sid: 'LaunchFromWhatThereIs',
@@ -83,27 +84,28 @@ function launchStatements(names: IamNames): IamStatement[] {
       Resource: ec2('launch-template', '*'),
       Condition: { StringEquals: owned('ResourceTag', names), StringLike: ofPool('ResourceTag') },
     },
+    // Templates apart: tags of a launch say nothing of the template that it is made from.
     {
-      Sid: 'MakeTagged',
+      Sid: 'LaunchTagged',
       Effect: 'Allow',
-      Action: actionsOf('launch'),
-      Resource: made.map((resource) => ec2(resource, '*')),
-      Condition: {
-        StringEquals: { ...owned('RequestTag', names), ...named('RequestTag', names) },
-        StringLike: ofPool('RequestTag'),
-      },
+      Action: launch,
+      Resource: launched.map((resource) => ec2(resource, '*')),
+      Condition: { StringEquals: tags, StringLike: ofPool('RequestTag') },
+    },
+    {
+      Sid: 'MakeTemplatesTagged',
+      Effect: 'Allow',
+      Action: ['ec2:CreateLaunchTemplate'],
+      Resource: ec2('launch-template', '*'),
+      Condition: { StringEquals: tags, StringLike: ofPool('RequestTag') },
     },
     {
       Sid: 'TagWhatIsMade',
       Effect: 'Allow',
       Action: actionsOf('tagging'),
-      Resource: made.map((resource) => ec2(resource, '*')),
+      Resource: [...launched, 'launch-template'].map((resource) => ec2(resource, '*')),
       Condition: {
-        StringEquals: {
-          ...owned('RequestTag', names),
-          ...named('RequestTag', names),
-          'ec2:CreateAction': ['RunInstances', 'CreateFleet', 'CreateLaunchTemplate'],
-        },
+        StringEquals: { ...tags, 'ec2:CreateAction': ['RunInstances', 'CreateFleet', 'CreateLaunchTemplate'] },
         StringLike: ofPool('RequestTag'),
       },
     },
@@ -121,7 +123,7 @@ function changeStatements(names: IamNames): IamStatement[] {
       Condition: {
         StringEquals: owned('ResourceTag', names),
         StringLike: ofPool('ResourceTag'),
-        'ForAllValues:StringEquals': { 'aws:TagKeys': ['eks:eks-cluster-name', 'karpenter.sh/nodeclaim', 'Name'] },
+        'ForAllValues:StringEquals': { 'aws:TagKeys': ['karpenter.sh/nodeclaim', 'Name'] },
       },
     },
     {
@@ -135,7 +137,9 @@ function changeStatements(names: IamNames): IamStatement[] {
 }
 
 function profileStatements(names: IamNames): IamStatement[] {
-  const profiles = `arn:${names.partition}:iam::${names.account}:instance-profile/*`;
+  const profiles = `arn:${names.partition}:iam::${names.account}:instance-profile`;
+  // Tags of the request are whatever the caller says: without the path, anybody's profile could be made the cluster's.
+  const own = `${profiles}/karpenter/${names.region}/${names.cluster}/*`;
   const region = (kind: 'RequestTag' | 'ResourceTag'): Record<string, string> => ({
     ...owned(kind, names),
     [`aws:${kind}/topology.kubernetes.io/region`]: names.region,
@@ -152,7 +156,7 @@ function profileStatements(names: IamNames): IamStatement[] {
       Sid: 'MakeProfiles',
       Effect: 'Allow',
       Action: ['iam:CreateInstanceProfile', 'iam:TagInstanceProfile'],
-      Resource: profiles,
+      Resource: own,
       Condition: {
         StringEquals: { ...region('RequestTag'), ...named('RequestTag', names) },
         StringLike: ofClass('RequestTag'),
@@ -162,10 +166,10 @@ function profileStatements(names: IamNames): IamStatement[] {
       Sid: 'ChangeOwnProfiles',
       Effect: 'Allow',
       Action: ['iam:AddRoleToInstanceProfile', 'iam:RemoveRoleFromInstanceProfile', 'iam:DeleteInstanceProfile'],
-      Resource: profiles,
+      Resource: own,
       Condition: { StringEquals: region('ResourceTag'), StringLike: ofClass('ResourceTag') },
     },
-    { Sid: 'ReadProfiles', Effect: 'Allow', Action: ['iam:GetInstanceProfile'], Resource: profiles },
+    { Sid: 'ReadProfiles', Effect: 'Allow', Action: ['iam:GetInstanceProfile'], Resource: `${profiles}/*` },
     { Sid: 'ListProfiles', Effect: 'Allow', Action: actionsOf('instance-profile-list'), Resource: '*' },
   ];
 }
@@ -197,7 +201,12 @@ function readStatements(names: IamNames): IamStatement[] {
       Sid: 'ReadZonalShifts',
       Effect: 'Allow',
       Action: actionsOf('zonal-shift'),
-      Resource: `arn:${partition}:eks:${region}:${account}:cluster/${cluster}`,
+      Resource: '*',
+      Condition: {
+        StringEquals: {
+          'arc-zonal-shift:ResourceIdentifier': `arn:${partition}:eks:${region}:${account}:cluster/${cluster}`,
+        },
+      },
     },
     {
       Sid: 'ReceiveInterruptions',

@@ -78,9 +78,10 @@ export function cloudFormationYaml(): string {
                 {
                   Sid: 'EventsMaySend',
                   Effect: 'Allow',
-                  Principal: { Service: ['events.amazonaws.com', 'sqs.amazonaws.com'] },
+                  Principal: { Service: 'events.amazonaws.com' },
                   Action: 'sqs:SendMessage',
                   Resource: queueArn,
+                  Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
                 },
                 {
                   Sid: 'NoPlainText',

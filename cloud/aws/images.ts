@@ -1,9 +1,10 @@
 import type { Image } from '@aws-sdk/client-ec2';
 import type { EC2NodeClassSpec, ResolvedAmi } from '../../api/aws/ec2-node-class.js';
-import { awsLabels, awsWellKnownLabels } from '../../api/aws/labels.js';
+import { awsLabels } from '../../api/aws/labels.js';
 import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
-import { coreWellKnownLabels, labels } from '../../api/labels.js';
+import { labels } from '../../api/labels.js';
 import { isDomainError } from '../../core/failures.js';
+import { lookUp } from '../../core/own.js';
 import { CachedByKey } from './cached.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
@@ -12,7 +13,7 @@ import { tagFilters } from './tag-filters.js';
 
 type Term = EC2NodeClassSpec['amiSelectorTerms'][number];
 
-/** An alias that this cluster cannot use (section 1.4, terminal). */
+/** An alias that this cluster cannot use (node-classes/unsupported-alias). */
 export class UnsupportedAliasError extends Error {
   override readonly name = 'UnsupportedAliasError';
 }
@@ -39,7 +40,7 @@ const withAccelerator: readonly NodeSelectorRequirement[] = [
   { key: awsLabels.instanceAcceleratorCount, operator: 'Exists' },
 ];
 
-/** Finds the images of a node class (sections 1.4 and 3.4). */
+/** Finds the images of a node class (node-classes/images). */
 export class Images {
   private readonly parameters: CachedByKey<string | undefined>;
   private readonly ownParameters: CachedByKey<string | undefined>;
@@ -55,15 +56,16 @@ export class Images {
    */
   async resolve(spec: Pick<EC2NodeClassSpec, 'amiSelectorTerms'>): Promise<ResolvedAmi[]> {
     const found = await Promise.all(spec.amiSelectorTerms.map((term) => this.candidates(term)));
+    const now = this.options.clock.now();
     const byRequirements = new Map<string, Candidate>();
-    for (const candidate of found.flat().sort(newestFirst)) {
+    for (const candidate of found.flat().sort(newestFirst(now))) {
       const key = JSON.stringify(candidate.requirements);
       if (!byRequirements.has(key)) byRequirements.set(key, candidate);
     }
     return [...byRequirements.values()].map(({ image, requirements }) => ({
       id: image.ImageId ?? '',
       ...(image.Name === undefined ? {} : { name: image.Name }),
-      ...(this.isDeprecated(image) ? { deprecated: true } : {}),
+      ...(isDeprecated(image, now) ? { deprecated: true } : {}),
       requirements: requirements.map((requirement) => ({ ...requirement })),
     }));
   }
@@ -71,22 +73,20 @@ export class Images {
   private async candidates(term: Term): Promise<Candidate[]> {
     if (term.alias !== undefined) return this.ofAlias(term.alias);
     if (term.ssmParameter !== undefined) return this.ofParameter(term.ssmParameter);
-    return (await this.describe(queryOf(term))).map((image) => ({ image, requirements: requirementsOf(image) }));
+    return (await this.describe(queryOf(term))).flatMap((image) => candidate(image));
   }
 
   private async ofParameter(name: string): Promise<Candidate[]> {
-    const id = await this.ownParameters.get(name, () => this.parameter(name));
-    if (id === undefined) return [];
+    const id = await this.read(this.ownParameters, name);
+    if (id?.startsWith('ami-') !== true) return [];
     const images = await this.describe({ Filters: [{ Name: 'image-id', Values: [id] }] });
-    return images.map((image) => ({ image, requirements: requirementsOf(image) }));
+    return images.flatMap((image) => candidate(image));
   }
 
   private async ofAlias(alias: string): Promise<Candidate[]> {
     const kubernetes = await this.options.kubernetesVersion();
     const wanted = aliasParameters(alias, kubernetes);
-    const ids = await Promise.all(
-      wanted.map(({ parameter }) => this.parameters.get(parameter, () => this.parameter(parameter))),
-    );
+    const ids = await Promise.all(wanted.map(({ parameter }) => this.read(this.parameters, parameter)));
     // One image may serve several kinds of machines, each with requirements of its own.
     const variants = new Map<string, (readonly NodeSelectorRequirement[])[]>();
     ids.forEach((id, index) => {
@@ -94,12 +94,30 @@ export class Images {
     });
     if (variants.size === 0) return [];
     const images = await this.describe({ Filters: [{ Name: 'image-id', Values: [...variants.keys()] }] });
+    this.forgetDeprecated(wanted, ids, images);
     return images.flatMap((image) =>
-      (variants.get(image.ImageId ?? '') ?? []).map((variant) => ({
-        image,
-        requirements: [...requirementsOf(image), ...variant],
-      })),
+      (variants.get(image.ImageId ?? '') ?? []).flatMap((variant) => candidate(image, variant)),
     );
+  }
+
+  /** A parameter whose image is deprecated or gone will name another one soon, if it does not yet. */
+  private forgetDeprecated(
+    wanted: readonly AliasParameter[],
+    ids: readonly (string | undefined)[],
+    images: readonly Image[],
+  ): void {
+    const now = this.options.clock.now();
+    const current = new Set(images.filter((image) => !isDeprecated(image, now)).map(({ ImageId }) => ImageId));
+    wanted.forEach(({ parameter }, index) => {
+      if (ids[index] !== undefined && !current.has(ids[index])) this.parameters.forget(parameter);
+    });
+  }
+
+  /** A parameter's value; that it is not there is not kept. */
+  private async read(kept: CachedByKey<string | undefined>, name: string): Promise<string | undefined> {
+    const value = await kept.get(name, () => this.parameter(name));
+    if (value === undefined) kept.forget(name);
+    return value;
   }
 
   private async parameter(name: string): Promise<string | undefined> {
@@ -119,10 +137,6 @@ export class Images {
     );
     return images.filter((image) => image.State === undefined || image.State === 'available');
   }
-
-  private isDeprecated(image: Image): boolean {
-    return image.DeprecationTime !== undefined && Date.parse(image.DeprecationTime) <= this.options.clock.now();
-  }
 }
 
 interface ImageQuery {
@@ -139,22 +153,30 @@ function queryOf(term: Term): ImageQuery {
   return term.name === undefined ? { Filters: filters } : { Owners: ['self', 'amazon'], Filters: filters };
 }
 
-/** What an image demands of types: its architecture, and well-known labels that it bears as tags. */
-function requirementsOf(image: Image): NodeSelectorRequirement[] {
-  const architecture = image.Architecture === 'arm64' ? 'arm64' : 'amd64';
-  const known = new Set([...coreWellKnownLabels, ...awsWellKnownLabels]);
-  const tagged = (image.Tags ?? []).flatMap(({ Key: key, Value: value }) =>
-    key !== undefined && value !== undefined && known.has(key) && key !== labels.arch
-      ? [{ key, operator: 'In' as const, values: [value] }]
-      : [],
-  );
-  return [{ key: labels.arch, operator: 'In', values: [architecture] }, ...tagged];
+const architectures: Readonly<Record<string, string>> = { x86_64: 'amd64', arm64: 'arm64' };
+
+/** What an image demands of types; its tags are its owner's affair. Undefined where no node can run it. */
+function requirementsOf({ Architecture: architecture }: Image): NodeSelectorRequirement[] | undefined {
+  const arch = lookUp(architectures, architecture ?? '');
+  return arch === undefined ? undefined : [{ key: labels.arch, operator: 'In', values: [arch] }];
 }
 
-function newestFirst(a: Candidate, b: Candidate): number {
-  const deprecated = Number(a.image.DeprecationTime !== undefined) - Number(b.image.DeprecationTime !== undefined);
-  const older = Date.parse(b.image.CreationDate ?? '1970') - Date.parse(a.image.CreationDate ?? '1970');
-  return deprecated || older || ((a.image.Name ?? '') < (b.image.Name ?? '') ? 1 : -1);
+function candidate(image: Image, variant: readonly NodeSelectorRequirement[] = []): Candidate[] {
+  const own = requirementsOf(image);
+  return own === undefined ? [] : [{ image, requirements: [...own, ...variant] }];
+}
+
+function newestFirst(now: number): (a: Candidate, b: Candidate) => number {
+  return (a, b) => {
+    const deprecated = Number(isDeprecated(a.image, now)) - Number(isDeprecated(b.image, now));
+    const older = Date.parse(b.image.CreationDate ?? '1970') - Date.parse(a.image.CreationDate ?? '1970');
+    return deprecated || older || ((a.image.Name ?? '') < (b.image.Name ?? '') ? 1 : -1);
+  };
+}
+
+/** EC2 names the date years ahead. */
+function isDeprecated({ DeprecationTime: time }: Image, now: number): boolean {
+  return time !== undefined && Date.parse(time) <= now;
 }
 
 interface AliasParameter {
@@ -198,6 +220,7 @@ export function aliasParameters(alias: string, kubernetes: string): AliasParamet
     case 'bottlerocket':
       return [
         ['', 'x86_64', notAccelerated] as const,
+        ['', 'x86_64', withAccelerator] as const,
         ['', 'arm64', notAccelerated] as const,
         ['-nvidia', 'x86_64', withGpu] as const,
         ['-nvidia', 'arm64', withGpu] as const,

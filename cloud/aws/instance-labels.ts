@@ -3,7 +3,7 @@ import { awsLabels } from '../../api/aws/labels.js';
 import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 
-/** Labels of a type by what EC2 says of it; undefined: nodes of this type do not have the label (section 1.6). */
+/** Labels of a type by what EC2 says of it; undefined: nodes of this type do not have the label (labels/instance-labels). */
 export function instanceLabels(info: InstanceTypeInfo): Record<string, string | undefined> {
   const name = info.InstanceType ?? '';
   const ebs = info.EbsInfo;

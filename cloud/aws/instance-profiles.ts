@@ -4,6 +4,8 @@ import { hashText } from '../../core/hash.js';
 import { CachedByKey } from './cached.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
+import { awsCode } from './errors.js';
+import { Failures } from './sweeping.js';
 import { nodeClassTags, tagList } from './tags.js';
 
 type ProfileCalls = Pick<
@@ -25,13 +27,18 @@ const knownMs = 15 * 60_000;
 /** A profile that was just replaced may still be in a launch under way. */
 const protectedMs = 3_600_000;
 
-/** Instance profiles of node classes: the given one, or one made for the role (section 1.4). */
+/** Instance profiles of node classes: the given one, or one made for the role (node-classes/instance-profiles). */
 export class InstanceProfiles {
   private readonly known: CachedByKey<string>;
 
   constructor(
     private readonly calls: ProfileCalls,
-    private readonly cluster: { readonly clusterName: string; readonly region: string },
+    private readonly cluster: {
+      readonly clusterName: string;
+      readonly region: string;
+      /** IAM cannot be reached. */
+      readonly isolated?: boolean;
+    },
     private readonly clock: Clock,
   ) {
     this.known = new CachedByKey(clock, knownMs);
@@ -41,26 +48,30 @@ export class InstanceProfiles {
   resolve(nodeClass: EC2NodeClass): Promise<string> {
     const { instanceProfile, role } = nodeClass.spec;
     if (instanceProfile !== undefined) {
-      return this.known.get(`given/${instanceProfile}`, async () => {
-        if ((await this.find(instanceProfile)) !== undefined) return instanceProfile;
-        throw new MissingIdentityError(`instance profile ${instanceProfile} does not exist`);
-      });
+      return this.known.get(`given/${instanceProfile}`, () => this.check(instanceProfile));
     }
     const name = this.nameFor(nodeClass, role ?? '');
     return this.known.get(`made/${name}`, () => this.make(nodeClass, name, role ?? ''));
   }
 
-  /** Deletes the profiles made for a node class. */
+  /** Where IAM cannot be asked, as in a VPC without a way out, the dry run's EC2 judges the profile. */
+  private async check(name: string): Promise<string> {
+    const found = this.cluster.isolated === true ? [] : await this.find(name).catch(() => []);
+    if (found === undefined) throw new MissingIdentityError(`instance profile ${name} does not exist`);
+    return name;
+  }
+
+  /** Deletes the profiles made for a node class. Throws the first failure after trying them all, as `sweep` does. */
   async deleteAll(nodeClass: EC2NodeClass): Promise<void> {
-    for (const profile of await this.list(this.pathFor(nodeClass))) await this.remove(profile.name, profile.roles);
+    await this.removeEach(await this.list(this.pathFor(nodeClass)));
   }
 
   /** Deletes profiles of this cluster that are over an hour old and none of `inUse`. */
   async sweep(inUse: ReadonlySet<string>): Promise<void> {
-    for (const profile of await this.list(this.clusterPath)) {
-      const old = this.clock.now() - profile.createdAt > protectedMs;
-      if (old && !inUse.has(profile.name)) await this.remove(profile.name, profile.roles);
-    }
+    const found = await this.list(this.clusterPath);
+    await this.removeEach(
+      found.filter(({ name, createdAt }) => this.clock.now() - createdAt > protectedMs && !inUse.has(name)),
+    );
   }
 
   /** A role change makes a new profile rather than changing one that instances use. */
@@ -90,7 +101,7 @@ export class InstanceProfiles {
     try {
       await this.calls.addRoleToInstanceProfile({ InstanceProfileName: name, RoleName: roleName });
     } catch (error) {
-      if (isDomainError(error, 'NotFound')) throw new MissingIdentityError(`role ${role} does not exist`);
+      if (isDomainError(error, 'NotFound')) throw notFound(error, role, name);
       if (!isDomainError(error, 'Conflict')) throw error;
     }
     return name;
@@ -109,7 +120,7 @@ export class InstanceProfiles {
       return [];
     } catch (error) {
       // Another worker was faster.
-      if (isDomainError(error, 'Conflict')) return (await this.find(name)) ?? [];
+      if (awsCode(error).startsWith('EntityAlreadyExists')) return (await this.find(name)) ?? [];
       throw error;
     }
   }
@@ -125,8 +136,8 @@ export class InstanceProfiles {
     }
   }
 
-  private async list(path: string): Promise<{ name: string; createdAt: number; roles: string[] }[]> {
-    const found: { name: string; createdAt: number; roles: string[] }[] = [];
+  private async list(path: string): Promise<MadeProfile[]> {
+    const found: MadeProfile[] = [];
     let marker: string | undefined;
     do {
       const page = await this.calls.listInstanceProfiles({ PathPrefix: path, Marker: marker, MaxItems: 1000 });
@@ -143,15 +154,30 @@ export class InstanceProfiles {
     return found;
   }
 
+  private async removeEach(profiles: readonly MadeProfile[]): Promise<void> {
+    const failed = new Failures();
+    for (const { name, roles } of profiles) await failed.collect(() => this.remove(name, roles));
+    failed.throwFirst();
+  }
+
   private async remove(name: string, roles: readonly string[]): Promise<void> {
     this.known.forget(`made/${name}`);
-    try {
-      for (const role of roles) {
-        await this.calls.removeRoleFromInstanceProfile({ InstanceProfileName: name, RoleName: role });
-      }
-      await this.calls.deleteInstanceProfile({ InstanceProfileName: name });
-    } catch (error) {
-      if (!(error instanceof DomainError) || error.type !== 'NotFound') throw error;
+    for (const role of roles) {
+      await this.calls.removeRoleFromInstanceProfile({ InstanceProfileName: name, RoleName: role });
     }
+    await this.calls.deleteInstanceProfile({ InstanceProfileName: name });
   }
+}
+
+/** IAM says it of the role that is missing, and for some seconds of a profile that was just made. */
+function notFound({ message }: Error, role: string, profile: string): Error {
+  if (!/instance profile/i.test(message)) return new MissingIdentityError(`role ${role} does not exist`);
+  return new DomainError('Unavailable', `iam:AddRoleToInstanceProfile: IAM does not know ${profile} yet`);
+}
+
+interface MadeProfile {
+  readonly name: string;
+  /** Milliseconds of the epoch. */
+  readonly createdAt: number;
+  readonly roles: readonly string[];
 }

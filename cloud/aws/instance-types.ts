@@ -12,12 +12,15 @@ import { families } from './families.js';
 import { architectureOf, instanceLabels, labelRequirements } from './instance-labels.js';
 import { resolvedKubelet } from './kubelet-expressions.js';
 import type { MachineTypes } from './machine-types.js';
+import { fitsInterfaces } from './node-interfaces.js';
+import type { NodeExtras } from './node-extras.js';
 import { placementKey } from './placement-groups.js';
 import type { PlacementGroup } from './placement-groups.js';
 import type { PriceTable } from './prices.js';
 import type { UnavailableOfferings } from '../../core/unavailable-offerings.js';
 import { shiftOf } from './zonal-shift.js';
 import type { ShiftedZone } from './zonal-shift.js';
+import { lookUp } from '../../core/own.js';
 
 export interface CatalogueInput {
   readonly machines: MachineTypes;
@@ -35,12 +38,15 @@ export interface CatalogueInput {
   readonly placementGroup?: PlacementGroup;
   /** Zones that traffic is shifted away from. */
   readonly shifts?: readonly ShiftedZone[];
+  /** What every node costs besides its machine; `publicZones` are those whose subnets give public addresses by themselves. */
+  readonly extras?: NodeExtras;
+  readonly publicZones?: ReadonlySet<string>;
   /** Instances that a capacity reservation still has room for. */
   readonly reservedCount?: (reservationId: string) => number;
 }
 
 /**
- * The instance types that a node class can launch, with capacity, overhead, labels and offerings (section 3.6): zones
+ * The instance types that a node class can launch, with capacity, overhead, labels and offerings (instance-types/offerings): zones
  * of its subnets by spot and on-demand; types that no image of it fits are left out.
  */
 export function buildCatalogue(input: CatalogueInput): InstanceType[] {
@@ -55,7 +61,7 @@ export function buildCatalogue(input: CatalogueInput): InstanceType[] {
   return types;
 }
 
-/** The first image of the node class, newest first, that fits a type (section 3.4). */
+/** The first image of the node class, newest first, that fits a type (launch-templates/image-of-a-type). */
 export function imageFor(
   amis: readonly ResolvedAmi[],
   requirements: readonly NodeSelectorRequirement[],
@@ -152,8 +158,7 @@ function supports(info: InstanceTypeInfo, { nodeClass: { spec }, placementGroup 
   if (spec.connectionTracking !== undefined && info.Hypervisor === 'xen') return false;
   const features: readonly string[] = info.ProcessorInfo?.SupportedFeatures ?? [];
   if (spec.cpuOptions?.nestedVirtualization === 'enabled' && !features.includes('nested-virtualization')) return false;
-  const cards = new Set((spec.networkInterfaces ?? []).map((each) => each.networkCardIndex));
-  return [...cards].every((card) => card < (info.NetworkInfo?.NetworkCards?.length ?? 1));
+  return fitsInterfaces(info, spec.networkInterfaces);
 }
 
 const capacityTypes = ['on-demand', 'spot'] as const;
@@ -170,7 +175,7 @@ function buildOfferings(info: InstanceTypeInfo, input: CatalogueInput, zones: Re
     const { zoneId } = place;
     if (offered?.has(zone) !== true) continue;
     for (const capacityType of bought) {
-      const price = capacityType === 'spot' ? input.prices.spot[name]?.[zone] : input.prices.onDemand[name];
+      const price = capacityType === 'spot' ? lookUp(input.prices.spot[name], zone) : input.prices.onDemand[name];
       const refused = (key?: string): ReturnType<UnavailableOfferings['get']> =>
         input.unavailable.get(capacityType, name, zone, key);
       const where = labelRequirements({
@@ -182,7 +187,7 @@ function buildOfferings(info: InstanceTypeInfo, input: CatalogueInput, zones: Re
       for (const { requirements, key } of placements) {
         offerings.push({
           requirements: [...where, ...requirements],
-          price: price ?? 0,
+          price: (price ?? 0) + extraPrice(zone, input),
           ...availability(price, place, refused(key)),
         });
       }
@@ -199,7 +204,7 @@ function outsideReservations(type: string, { nodeClass }: CatalogueInput): Recor
 
 const placementKeys = [awsLabels.placementGroupId, awsLabels.placementGroupPartition] as const;
 
-/** A partition is an offering of its own, so that pods can be spread over partitions (section 3.6). */
+/** A partition is an offering of its own, so that pods can be spread over partitions (instance-types/partitions). */
 function placementsOf(
   group: PlacementGroup | undefined,
 ): readonly { readonly requirements: NodeSelectorRequirement[]; readonly key?: string }[] {
@@ -215,13 +220,20 @@ function placementsOf(
   return Array.from({ length: group.partitions }, (_, i) => inGroup(String(i + 1)));
 }
 
+/** Volumes and the public address of a node in a zone, dollars per hour (instance-types/whole-price). */
+function extraPrice(zone: string, { extras, publicZones, nodeClass }: CatalogueInput): number {
+  if (extras === undefined) return 0;
+  const isPublic = nodeClass.spec.associatePublicIPAddress ?? publicZones?.has(zone) ?? false;
+  return extras.volumes + (isPublic ? extras.publicAddress : 0);
+}
+
 const reservationKeys = [
   awsLabels.capacityReservationId,
   awsLabels.capacityReservationType,
   awsLabels.capacityReservationInterruptible,
 ] as const;
 
-/** Reserved capacity is paid for already: its price only keeps the order among reservations (section 3.6). */
+/** Reserved capacity is paid for already: its price only keeps the order among reservations (reserved-capacity/price). */
 const reservedPriceShare = 1 / 10_000_000;
 
 function reservedOfferings(type: string, input: CatalogueInput, zones: ReadonlyMap<string, Zone>): Offering[] {
@@ -232,7 +244,8 @@ function reservedOfferings(type: string, input: CatalogueInput, zones: ReadonlyM
     const { id, availabilityZone, reservationType, interruptible, state } = reservation;
     const zone = zones.get(availabilityZone);
     const count = input.reservedCount?.(id) ?? 0;
-    const price = (input.prices.onDemand[type] ?? 0) * reservedPriceShare;
+    const machine = (lookUp(input.prices.onDemand, type) ?? 0) * reservedPriceShare;
+    const price = machine + extraPrice(availabilityZone, input);
     const requirements = labelRequirements({
       ...(input.placementGroup === undefined ? {} : { [awsLabels.placementGroupId]: input.placementGroup.id }),
       [labels.capacityType]: 'reserved',

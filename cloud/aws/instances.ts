@@ -1,10 +1,12 @@
 import type { Instance } from '@aws-sdk/client-ec2';
 import { instanceTags, labels } from '../../api/labels.js';
 import { DomainError, isDomainError } from '../../core/failures.js';
+import { lookUp } from '../../core/own.js';
 import type { CloudInstance } from '../port.js';
 import { Batcher } from './batcher.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
+import { toDomainError } from './errors.js';
 import { allPages } from './pages.js';
 import { clusterTag, tagList, tagRecord } from './tags.js';
 
@@ -21,10 +23,10 @@ const alive = ['pending', 'running', 'shutting-down', 'stopping', 'stopped'];
 /** EC2's answers may lag behind its own launches by this much. */
 const visibleAfterMs = 60_000;
 
-/** Reads, tags and terminates instances; single requests are gathered into few calls (section 3.3). */
+/** Reads, tags and terminates instances; single requests are gathered into few calls (launch/calls-gathered). */
 export class Instances {
   private readonly describing: Batcher<string, Ec2Instance | undefined>;
-  private readonly terminating: Batcher<string, 'terminating' | 'gone'>;
+  private readonly terminating: Batcher<string, Termination>;
   private readonly launches = new Map<string, number>();
 
   constructor(
@@ -50,10 +52,19 @@ export class Instances {
     const instance = await this.describing.add(id);
     // Seen once, it will not go unseen again until it is gone.
     if (instance !== undefined) this.launches.delete(id);
-    if (instance === undefined && this.clock.now() - (this.launches.get(id) ?? -Infinity) < visibleAfterMs) {
-      throw new DomainError('Unavailable', `ec2:DescribeInstances: ${id} was just launched and is not visible yet`);
-    }
+    if (instance === undefined) this.refuseTooEarly(id, 'ec2:DescribeInstances');
     return instance;
+  }
+
+  /** Whether it was launched here so lately that EC2 may not show it yet. */
+  isYoung(id: string): boolean {
+    return this.clock.now() - (this.launches.get(id) ?? -Infinity) < visibleAfterMs;
+  }
+
+  /** What EC2 does not know of an instance that was just launched says nothing: throws `Unavailable`. */
+  private refuseTooEarly(id: string, action: string, launchedAt = -Infinity): void {
+    if (this.clock.now() - Math.max(this.launches.get(id) ?? -Infinity, launchedAt) >= visibleAfterMs) return;
+    throw new DomainError('Unavailable', `${action}: ${id} was just launched and is not visible yet`);
   }
 
   list(): Promise<Ec2Instance[]> {
@@ -69,8 +80,13 @@ export class Instances {
     return this.find([{ Name: `tag:${instanceTags.nodeClaimUid}`, Values: [uid] }]);
   }
 
-  terminate(id: string): Promise<'terminating' | 'gone'> {
-    return this.terminating.add(id);
+  /** Throws what EC2 says of this instance, whatever others it shared the call with. */
+  async terminate(id: string, launchedAt?: number): Promise<'terminating' | 'gone'> {
+    const outcome = await this.terminating.add(id);
+    if (typeof outcome !== 'string') throw outcome;
+    if (outcome !== 'unknown') return outcome;
+    this.refuseTooEarly(id, 'ec2:TerminateInstances', launchedAt);
+    return 'gone';
   }
 
   /** A restart that is asked for while one is under way is the same one to EC2. */
@@ -80,12 +96,23 @@ export class Instances {
       return 'rebooting';
     } catch (error) {
       if (isDomainError(error, 'NotFound') || isMalformed(error)) return 'gone';
+      if (isDomainError(error, 'Denied') && (await this.isUnknown([id]))) return 'gone';
       throw error;
     }
   }
 
+  /** Tags that the instance has already are its owner's, such as a `Name` of the node class. */
   async tag(id: string, tags: Readonly<Record<string, string>>): Promise<void> {
-    await this.calls.createTags({ Resources: [id], Tags: tagList(tags) });
+    const instance = await this.get(id);
+    if (instance === undefined) throw new DomainError('NotFound', `ec2:DescribeInstances: ${id} is not there`);
+    const present = instance.tags;
+    // EC2 shows an instance before its tags: a `Name` that is not seen yet would be lost.
+    if (lookUp(present, clusterTag(this.clusterName)) === undefined) {
+      throw new DomainError('Unavailable', `ec2:DescribeInstances: the tags of ${id} are not visible yet`);
+    }
+    const missing = Object.entries(tags).filter(([key]) => lookUp(present, key) === undefined);
+    if (missing.length === 0) return;
+    await this.calls.createTags({ Resources: [id], Tags: tagList(Object.fromEntries(missing)) });
   }
 
   private async find(filters: { Name: string; Values: string[] }[]): Promise<Ec2Instance[]> {
@@ -122,25 +149,56 @@ export class Instances {
     }
   }
 
-  private async terminateAll(ids: readonly string[]): Promise<('terminating' | 'gone')[]> {
-    const outcome = await this.terminateOrSplit([...new Set(ids)]);
+  /** A permission that hangs on an instance's tags is denied for one that is not there: whether it is, everybody may ask. */
+  private async isUnknown(ids: readonly string[]): Promise<boolean> {
+    return ids.length === 1 && (await this.describeOrSplit(ids)).length === 0;
+  }
+
+  private async terminateAll(ids: readonly string[]): Promise<Termination[]> {
+    const outcome = new Map<string, Termination>();
+    await this.terminateOrSplit([...new Set(ids)], outcome, { denials: 0 });
     return ids.map((id) => outcome.get(id) ?? 'terminating');
   }
 
-  private async terminateOrSplit(ids: readonly string[]): Promise<Map<string, 'terminating' | 'gone'>> {
+  /** EC2 ends all instances of a call or none: one that it refuses is found by halving, and the others end. */
+  private async terminateOrSplit(
+    ids: readonly string[],
+    outcome: Map<string, Termination>,
+    run: { denials: number },
+  ): Promise<void> {
     try {
       const answer = await this.calls.terminateInstances({ InstanceIds: [...ids] });
+      run.denials = 0;
       const states = new Map(
         answer.TerminatingInstances?.map((change) => [change.InstanceId, change.CurrentState?.Name]),
       );
-      return new Map(ids.map((id) => [id, states.get(id) === 'terminated' ? 'gone' : 'terminating']));
+      for (const id of ids) outcome.set(id, states.get(id) === 'terminated' ? 'gone' : 'terminating');
     } catch (error) {
-      if (!isDomainError(error, 'NotFound') && !isMalformed(error)) throw error;
-      if (ids.length === 1) return new Map(ids.map((id) => [id, 'gone']));
-      const halves = await Promise.all(halve(ids).map((half) => this.terminateOrSplit(half)));
-      return new Map(halves.flatMap((half) => [...half]));
+      const failure = toDomainError(error, 'ec2:TerminateInstances');
+      if (failure.type === 'Denied') run.denials += 1;
+      if (ids.length === 1 || isOfAll(failure) || run.denials > denialsInARow) {
+        const unknown = isGone(failure) || (failure.type === 'Denied' && (await this.isUnknown(ids)));
+        for (const id of ids) outcome.set(id, unknown ? 'unknown' : failure);
+        return;
+      }
+      for (const half of halve(ids)) await this.terminateOrSplit(half, outcome, run);
     }
   }
+}
+
+/** A failure is the instance's own. */
+type Termination = 'terminating' | 'gone' | 'unknown' | DomainError;
+
+/** So many denied calls with none that was allowed among them: the permission lacks, and not some instance's tag. */
+const denialsInARow = 20;
+
+/** Whether a refusal has nothing to do with the instances that were named. */
+function isOfAll(failure: DomainError): boolean {
+  return failure.type === 'Throttled' || failure.type === 'Unavailable';
+}
+
+function isGone(failure: DomainError): boolean {
+  return failure.type === 'NotFound' || isMalformed(failure);
 }
 
 function isMalformed(error: unknown): boolean {

@@ -1,4 +1,5 @@
 import type { Interruption, InterruptionKind } from '../port.js';
+import { lookUp } from '../../core/own.js';
 
 /** What a queue message says, or why it says nothing to act on. */
 export type ParsedMessage =
@@ -14,7 +15,7 @@ interface EventBridgeEvent {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** Reads an EventBridge event (the table of section 4.15). Never throws: whatever it is, the message can be deleted. */
+/** Reads an EventBridge event (interruption/messages). Never throws: whatever it is, the message can be deleted. */
 export function parseInterruption(body: string | undefined, sqsMessageId: string, now: number): ParsedMessage {
   const event = parseJson(body);
   if (event === undefined) return { kind: 'ignored', reason: 'malformed' };
@@ -51,7 +52,7 @@ function instancesOf(
     case 'aws.ec2 / EC2 Capacity Reservation Instance Interruption Warning':
       return { kind: 'capacity_reservation_interrupted', instanceIds: one };
     case 'aws.ec2 / EC2 Instance State-change Notification': {
-      const kind = stateKinds[text(detail.state)];
+      const kind = lookUp(stateKinds, text(detail.state));
       return kind === undefined ? undefined : { kind, instanceIds: one };
     }
     case 'aws.health / AWS Health Event':

@@ -1,10 +1,12 @@
 import type { Message } from '@aws-sdk/client-sqs';
+import { backOffMs } from '../../core/back-off.js';
 import { isDomainError } from '../../core/failures.js';
 import type { Interruption } from '../port.js';
 import { Cached } from './cached.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
 import { parseInterruption } from './interruption-messages.js';
+import { messageOf } from '../../core/error-message.js';
 
 export interface QueueOptions {
   readonly calls: Pick<AwsCalls, 'getQueueUrl' | 'receiveMessages' | 'deleteMessages'>;
@@ -16,12 +18,13 @@ export interface QueueOptions {
 const longPollSeconds = 20;
 const visibilitySeconds = 20;
 const batchSize = 10;
+const backOff = { firstMs: 1_000, longestMs: 60_000 };
 const mostPollers = 10;
 /** EventBridge and SQS deliver at least once: what was handled lately is not handled again. */
 const rememberedNotices = 20_000;
 
 /**
- * Receives from the interruption queue (section 4.15): one long poll while it is quiet, up to ten while answers come
+ * Receives from the interruption queue (interruption/reading-the-queue): one long poll while it is quiet, up to ten while answers come
  * back full. A message is deleted once every notice in it was handled; one whose handling failed comes back by itself.
  */
 export class InterruptionQueue {
@@ -74,7 +77,7 @@ export class InterruptionQueue {
       const messages = await this.receive(signal);
       if (messages === undefined) {
         failures += 1;
-        await this.options.clock.sleep(Math.min(60_000, 500 * 2 ** failures), signal);
+        await this.options.clock.sleep(backOffMs(failures, backOff), signal);
         continue;
       }
       failures = 0;
@@ -100,7 +103,7 @@ export class InterruptionQueue {
     } catch (error) {
       if (signal.aborted) return [];
       if (isDomainError(error, 'NotFound')) this.url.forget();
-      this.options.onProblem?.(error instanceof Error ? error.message : String(error));
+      this.options.onProblem?.(messageOf(error));
       return undefined;
     }
   }
@@ -119,7 +122,7 @@ export class InterruptionQueue {
       await this.options.calls.deleteMessages({ QueueUrl: await this.url.get(), Entries: entries });
     } catch (error) {
       // They come back and are handled again, which is harmless.
-      this.options.onProblem?.(error instanceof Error ? error.message : String(error));
+      this.options.onProblem?.(messageOf(error));
     }
   }
 
@@ -151,9 +154,7 @@ export class InterruptionQueue {
       }
       return true;
     } catch (error) {
-      this.options.onProblem?.(
-        `an interruption stays on the queue: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      this.options.onProblem?.(`an interruption stays on the queue: ${messageOf(error)}`);
       return false;
     }
   }

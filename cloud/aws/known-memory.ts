@@ -1,4 +1,4 @@
-/** Bytes of memory that nodes were seen to have, by type and image; estimates give way to them (section 3.6). */
+/** Bytes of memory that nodes were seen to have, by type and image; estimates give way to them (instance-types/known-memory). */
 export class KnownMemory {
   private readonly bytes = new Map<string, number>();
   private changes = 0;

@@ -21,7 +21,7 @@ export function hasExpressions(kubelet: Kubelet | undefined): boolean {
 }
 
 /**
- * The settings for one instance type, expressions worked out (section 1.4, gate NodeClassCEL). `enisMaxPods` is what
+ * The settings for one instance type, expressions worked out (node-classes/kubelet-expressions). `enisMaxPods` is what
  * `max_pods` stands for in the expression of maxPods; in the others it is what came of that one. Throws `DomainError`
  * of type Invalid, naming the field.
  */
@@ -73,7 +73,7 @@ function amountOf(field: string, expression: string, variables: Variables): numb
   }
 }
 
-/** Units of section 1.4: millicores rounded up to ten, MiB rounded up to sixteen, GiB. */
+/** Rule `node-classes/expression-units`: millicores rounded up to ten, MiB rounded up to sixteen, GiB. */
 function withUnit(name: string, amount: number): string {
   if (name === 'cpu') return `${Math.ceil(amount / 10) * 10}m`;
   if (name === 'memory') return `${Math.ceil(amount / 16) * 16}Mi`;

@@ -1,4 +1,4 @@
-/** The parts of a node class's `spec.kubelet` that Stowage itself understands (section 1.4). */
+/** The parts of a node class's `spec.kubelet` that Stowage itself understands (node-classes/kubelet-fields). */
 export interface KubeletSettings {
   readonly clusterDNS?: readonly string[];
   readonly maxPods?: number;

@@ -31,6 +31,7 @@ const stages = (types: readonly InstanceType[], given = claim()) => {
 };
 
 describe('chooseLaunch', () => {
+  // Rule `launch/capacity-type-order`.
   test('spot first, then on-demand, each cheapest first', () => {
     expect(
       stages([
@@ -49,7 +50,7 @@ describe('chooseLaunch', () => {
     ]);
   });
 
-  test('scenario 62: spot dearer than the cheapest on-demand is dropped, unless minValues is set', () => {
+  test('spot dearer than the cheapest on-demand is dropped, unless minValues is set (launch/dear-spot)', () => {
     const types = [
       type('m5.large', [
         ['spot', 9],
@@ -68,12 +69,13 @@ describe('chooseLaunch', () => {
     ]);
   });
 
-  test('scenario 63: metal and accelerated types only when nothing generic remains', () => {
+  test('metal and accelerated types only when nothing generic remains (launch/plain-types-first)', () => {
     const exotic = [type('m5.metal', [['spot', 1]]), type('g5.large', [['spot', 2]], { 'nvidia.com/gpu': 1 })];
     expect(stages([...exotic, type('m5.large', [['spot', 3]])])).toEqual([['spot', ['m5.large']]]);
     expect(stages(exotic)).toEqual([['spot', ['m5.metal', 'g5.large']]]);
   });
 
+  // Rule `launch/sixty-types`.
   test('at most the 60 cheapest types', () => {
     const types = Array.from({ length: 80 }, (_, i) => type(`m${String(i)}.large`, [['on-demand', 100 - i]]));
     const [[, names]] = stages(types) as [string, string[]][] as [[string, string[]]];

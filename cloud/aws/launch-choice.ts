@@ -7,6 +7,7 @@ import { hashText } from '../../core/hash.js';
 import { admits, launchOptions, pinnedValue } from '../../core/launch-options.js';
 import type { LaunchOption } from '../../core/launch-options.js';
 import { parseResources } from '../../core/resources.js';
+import { lookUp } from '../../core/own.js';
 
 /** One attempt at a launch: what one CreateFleet asks for. */
 export interface LaunchStage {
@@ -24,7 +25,7 @@ const mostTypes = 60;
 const mostOverrides = 300;
 
 /**
- * What to ask EC2 for, by capacity type in the order of reserved, spot, on-demand (section 3.2): later stages are tried
+ * What to ask EC2 for, by capacity type in the order of reserved, spot, on-demand (launch/capacity-type-order): later stages are tried
  * when EC2 has no capacity for the earlier ones.
  */
 export function chooseLaunch(types: readonly InstanceType[], claim: NodeClaim): LaunchChoice {
@@ -66,7 +67,7 @@ export function placementOf({ offering }: LaunchOption): { readonly groupId?: st
   return { ...(groupId === undefined ? {} : { groupId }), ...(partition === undefined ? {} : { partition }) };
 }
 
-/** A dedicated machine only for claims that do not take a shared one (section 3.2). */
+/** A dedicated machine only for claims that do not take a shared one (launch/tenancy). */
 export function tenancyOf(claim: NodeClaim): 'default' | 'dedicated' {
   const asked = claim.spec.requirements.filter(({ key }) => key === awsLabels.instanceTenancy);
   return asked.every((requirement) => admits(requirement, 'default')) ? 'default' : 'dedicated';
@@ -85,7 +86,7 @@ function onePartition(options: readonly LaunchOption[], claim: NodeClaim): reado
 
 /**
  * One request can use one kind of reservation: the kind of the cheapest option is kept; of a capacity block one option
- * alone, otherwise for each type and zone the reservation with most room (section 3.2, filters 2 to 4).
+ * alone, otherwise for each type and zone the reservation with most room (reserved-capacity/one-kind-a-request).
  */
 function oneReservationKind(cheapestFirst: readonly LaunchOption[]): readonly LaunchOption[] {
   const reserved = cheapestFirst.filter((option) => reservationOf(option) !== undefined);
@@ -122,7 +123,8 @@ const accelerators = [
 /** Bare metal and accelerated types only when nothing else would do. */
 function generic(options: readonly LaunchOption[]): readonly LaunchOption[] {
   const plain = options.filter(
-    ({ type }) => !type.name.includes('metal') && accelerators.every((name) => (type.capacity[name] ?? 0) === 0),
+    ({ type }) =>
+      !type.name.includes('metal') && accelerators.every((name) => (lookUp(type.capacity, name) ?? 0) === 0),
   );
   return plain.length > 0 ? plain : options;
 }

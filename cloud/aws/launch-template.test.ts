@@ -44,6 +44,7 @@ describe('a launch template', () => {
     expect(template().NetworkInterfaces).toEqual([{ Groups: [], DeviceIndex: 0 }]);
   });
 
+  // Rule `launch/tenancy`.
   test('names placement group, partition and tenancy', () => {
     const { Placement } = template({ placement: { groupId: 'pg-1', partition: '3' }, tenancy: 'dedicated' });
     expect(Placement).toEqual({ GroupId: 'pg-1', PartitionNumber: 3, Tenancy: 'dedicated' });
@@ -54,6 +55,14 @@ describe('a launch template', () => {
     const [, second] = template({ ipv6: true, efaCards: 2 }).NetworkInterfaces ?? [];
     expect(second).toMatchObject({ InterfaceType: 'efa', NetworkCardIndex: 1 });
     expect(second?.PrimaryIpv6).toBeUndefined();
+  });
+
+  test('gives prefixes of the family that the nodes talk', () => {
+    const nodes = { nodeClass: nodeClass({ ipPrefixCount: 2 }) };
+    expect(template(nodes).NetworkInterfaces).toEqual([{ Groups: [], DeviceIndex: 0, Ipv4PrefixCount: 2 }]);
+    const [first] = template({ ...nodes, ipv6: true }).NetworkInterfaces ?? [];
+    expect(first).toMatchObject({ Ipv6PrefixCount: 2 });
+    expect(first?.Ipv4PrefixCount).toBeUndefined();
   });
 
   test('leaves reservations alone unless it is for one', () => {
@@ -68,12 +77,14 @@ describe('a launch template', () => {
     expect(template().InstanceMarketOptions).toBeUndefined();
   });
 
+  // Rule `labels/enclaves`.
   test('enables enclaves where pods ask for them', () => {
     expect(template({ enclaves: true }).EnclaveOptions).toEqual({ Enabled: true });
     expect(template().EnclaveOptions).toBeUndefined();
   });
 });
 
+// Rule `launch-templates/unused-go`.
 test('a template goes once it is an hour old and has not been launched from for an hour', async () => {
   const clock = { time: 0, now: () => clock.time, sleep: () => Promise.resolve() };
   const there = new Map<string, Date>();
@@ -85,6 +96,7 @@ test('a template goes once it is an hour old and has not been launched from for 
         LaunchTemplates: [...there].map(([name, CreateTime]) => ({
           LaunchTemplateName: name,
           LaunchTemplateId: name,
+          Tags: [{ Key: 'karpenter.k8s.aws/ec2nodeclass', Value: 'default' }],
           CreateTime,
         })),
       }),

@@ -1,8 +1,12 @@
-import type { LaunchTemplateBlockDeviceMappingRequest, RequestLaunchTemplateData } from '@aws-sdk/client-ec2';
+import type {
+  LaunchTemplate,
+  LaunchTemplateBlockDeviceMappingRequest,
+  RequestLaunchTemplateData,
+} from '@aws-sdk/client-ec2';
 import type { BlockDeviceMapping } from '../../api/aws/block-devices.js';
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import { resolvedAmiFamily } from '../../api/aws/node-class-rules.js';
-import { isDomainError } from '../../core/failures.js';
+import { labels } from '../../api/labels.js';
 import { canonicalJson, hashText } from '../../core/hash.js';
 import { parseQuantity } from '../../core/quantities.js';
 import { CachedByKey } from './cached.js';
@@ -11,9 +15,10 @@ import type { Clock } from './clock.js';
 import { awsCode } from './errors.js';
 import { families } from './families.js';
 import { allPages } from './pages.js';
-import { tagList } from './tags.js';
+import { Failures } from './sweeping.js';
+import { tagList, tagRecord } from './tags.js';
 
-/** What sets one launch template of a node class apart from another (section 3.4). */
+/** What sets one launch template of a node class apart from another (launch-templates/what-sets-them-apart). */
 export interface TemplateInput {
   readonly nodeClass: EC2NodeClass;
   readonly clusterName: string;
@@ -146,7 +151,7 @@ function networkInterfaces({
   const first = {
     ...(spec.associatePublicIPAddress === undefined ? {} : { AssociatePublicIpAddress: spec.associatePublicIPAddress }),
     ...(ipv6 ? { PrimaryIpv6: true, Ipv6AddressCount: 1 } : {}),
-    ...(spec.ipPrefixCount === undefined ? {} : { Ipv4PrefixCount: spec.ipPrefixCount }),
+    ...(spec.ipPrefixCount === undefined ? {} : { [ipv6 ? 'Ipv6PrefixCount' : 'Ipv4PrefixCount']: spec.ipPrefixCount }),
   };
   const own = spec.networkInterfaces ?? [];
   if (own.length > 0) {
@@ -169,6 +174,12 @@ function networkInterfaces({
 }
 
 const cacheMs = 5 * 60_000;
+const namePrefix = 'karpenter.k8s.aws/';
+
+/** Managed node groups and people tag theirs as the cluster's, too. */
+function isOurs({ LaunchTemplateName: name = '', Tags: tags }: LaunchTemplate): boolean {
+  return name.startsWith(namePrefix) && tagRecord(tags)[labels.ec2NodeClass] !== undefined;
+}
 
 /** Launch templates by the hash of their content: equal launches share one, and a changed node class makes a new one. */
 export class LaunchTemplates {
@@ -187,7 +198,7 @@ export class LaunchTemplates {
   /** The name of the template with this content, made when it is not there. */
   async ensure(input: TemplateInput): Promise<string> {
     const data = templateData(input);
-    const name = `karpenter.k8s.aws/${hashText(canonicalJson({ data, cluster: this.clusterName }))}${hashText(canonicalJson(data))}`;
+    const name = `${namePrefix}${hashText(canonicalJson({ data, cluster: this.clusterName }))}${hashText(canonicalJson(data))}`;
     this.used.set(name, this.clock.now());
     return this.known.get(name, async () => {
       try {
@@ -210,30 +221,47 @@ export class LaunchTemplates {
   }
 
   /**
-   * Deletes the templates of a node class, or those of the cluster that are older and, as far as this process knows, unused
+   * Deletes the templates made for a node class, or those for any that are older and, as far as this process knows, unused
    * for longer than `unusedForMs`. EC2 does not say when one was last used; a launch that misses its template makes it again.
+   * Others' templates stay, even where they bear the cluster's tag. Throws the first failure after trying them all.
    */
   async cleanUp(which: { readonly nodeClass: string } | { readonly unusedForMs: number }): Promise<number> {
-    const filters = [{ Name: `tag:kubernetes.io/cluster/${this.clusterName}`, Values: ['owned'] }];
-    if ('nodeClass' in which) filters.push({ Name: 'tag:karpenter.k8s.aws/ec2nodeclass', Values: [which.nodeClass] });
+    const made =
+      'nodeClass' in which
+        ? { Name: `tag:${labels.ec2NodeClass}`, Values: [which.nodeClass] }
+        : { Name: 'tag-key', Values: [labels.ec2NodeClass] };
     const templates = await allPages(
-      (token) => this.calls.describeLaunchTemplates({ Filters: filters, MaxResults: 200, NextToken: token }),
+      (token) =>
+        this.calls.describeLaunchTemplates({
+          Filters: [{ Name: `tag:kubernetes.io/cluster/${this.clusterName}`, Values: ['owned'] }, made],
+          MaxResults: 200,
+          NextToken: token,
+        }),
       (page) => page.LaunchTemplates,
     );
     const spared = 'unusedForMs' in which ? this.usedWithin(which.unusedForMs) : new Map<string, number>();
     const before = 'unusedForMs' in which ? this.clock.now() - which.unusedForMs : Number.POSITIVE_INFINITY;
+    const due = templates.filter(
+      (template) =>
+        isOurs(template) &&
+        (template.CreateTime?.getTime() ?? 0) < before &&
+        !spared.has(template.LaunchTemplateName ?? ''),
+    );
+    return this.deleteEach(due);
+  }
+
+  /** Throws the first failure once all that can be deleted are. */
+  private async deleteEach(templates: readonly LaunchTemplate[]): Promise<number> {
+    const failed = new Failures();
     let deleted = 0;
-    for (const template of templates) {
-      const { LaunchTemplateName: name = '' } = template;
-      if ((template.CreateTime?.getTime() ?? 0) >= before || spared.has(name)) continue;
+    for (const { LaunchTemplateId: id, LaunchTemplateName: name = '' } of templates) {
       this.forget(name);
-      try {
-        await this.calls.deleteLaunchTemplate({ LaunchTemplateId: template.LaunchTemplateId });
+      await failed.collect(async () => {
+        await this.calls.deleteLaunchTemplate({ LaunchTemplateId: id });
         deleted += 1;
-      } catch (error) {
-        if (!isDomainError(error, 'NotFound')) throw error;
-      }
+      });
     }
+    failed.throwFirst();
     return deleted;
   }
 

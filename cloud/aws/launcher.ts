@@ -11,8 +11,10 @@ import { parseResources } from '../../core/resources.js';
 import type { Resources } from '../../core/resources.js';
 import { err, ok } from '../../core/result.js';
 import type { Result } from '../../core/result.js';
-import type { LaunchedInstance, LaunchRefusal, LaunchRequest, UnavailableOffering } from '../port.js';
+import type { LaunchedInstance, LaunchEvent, LaunchRefusal, LaunchRequest, UnavailableOffering } from '../port.js';
 import type { AwsCalls } from './calls.js';
+import { ClientTokens } from './client-tokens.js';
+import type { Clock } from './clock.js';
 import { awsCode, toDomainError } from './errors.js';
 import { isTemplateMissing, readFleetErrors } from './fleet-errors.js';
 import type { FleetVerdict } from './fleet-errors.js';
@@ -47,6 +49,7 @@ export interface LauncherDeps {
   readonly planner: TemplatePlanner;
   readonly unavailable: UnavailableOfferings;
   readonly reservations: Reservations;
+  readonly clock: Pick<Clock, 'now'>;
   readonly catalogue: (nodeClass: EC2NodeClass) => Promise<readonly InstanceType[]>;
 }
 
@@ -57,16 +60,14 @@ interface Ec2LaunchRequest extends LaunchRequest {
   readonly nodeClass: EC2NodeClass;
 }
 
-/** Launches the one instance of a claim: spot, then on-demand where the claim allows both (sections 3.2 and 3.3). */
+/** Launches the one instance of a claim: spot, then on-demand where the claim allows both (launch/capacity-type-order, launch/fleet-request). */
 export class Launcher {
   private readonly underWay = new Map<string, Promise<LaunchResult>>();
-  /**
-   * How many tokens of a stage EC2 has answered for good without an instance, and not for want of capacity: it would only
-   * say the same again. Another process, which does not know, asks with the first, and launches nothing either.
-   */
-  private readonly spent = new Map<string, number>();
+  private readonly tokens: ClientTokens<Asked>;
 
-  constructor(private readonly deps: LauncherDeps) {}
+  constructor(private readonly deps: LauncherDeps) {
+    this.tokens = new ClientTokens(deps.clock);
+  }
 
   /** Calls with one token share one launch while it runs; afterwards EC2 is asked what it did. */
   launch(request: LaunchRequest): Promise<LaunchResult> {
@@ -88,15 +89,17 @@ export class Launcher {
     if (choice.kind === 'none') return err({ kind: 'InsufficientCapacity', message: choice.message, unavailable: [] });
     const unavailable: UnavailableOffering[] = [];
     const messages: string[] = [];
+    const events: LaunchEvent[] = [];
     for (const stage of choice.stages) {
       const outcome = await this.attempt(request, stage);
+      if (outcome.verdict.spotRoleMissing === true) events.push(spotRoleMissing);
       if (outcome.launched !== undefined) {
-        return ok({ ...outcome.launched, unavailable: [...unavailable, ...outcome.verdict.unavailable] });
+        return ok({ ...outcome.launched, unavailable: [...unavailable, ...outcome.verdict.unavailable], events });
       }
       unavailable.push(...outcome.verdict.unavailable);
       messages.push(`${stage.capacityType}: ${outcome.verdict.message}`);
     }
-    return err({ kind: 'InsufficientCapacity', message: messages.join('; '), unavailable });
+    return err({ kind: 'InsufficientCapacity', message: messages.join('; '), unavailable, events });
   }
 
   /** The catalogue as the claim was planned with. */
@@ -145,27 +148,39 @@ export class Launcher {
 
   /** One stage; a launch template that someone deleted is made again, once. */
   private async attempt(request: Ec2LaunchRequest, stage: LaunchStage, again = false): Promise<StageOutcome> {
-    const subnets = await this.deps.subnets.choose(request.nodeClass.status?.subnets ?? []);
-    const templates = await this.deps.planner.plan(request, stage);
-    const usable = stage.options.filter((option) => subnets.has(zoneOf(option)) && templates.has(templateKey(option)));
-    if (usable.length === 0) return { launched: undefined, verdict: nothingUsable };
-    const input = this.fleetInput(request, { ...stage, options: usable }, { templates, subnets, again });
-    const answer = await this.send(request, input, usable);
+    const name = stageToken(request, stage, again);
+    const asked = this.tokens.unanswered(name) ?? (await this.prepare(request, stage, name));
+    if (asked === undefined) return { launched: undefined, verdict: nothingUsable };
+    const answer = await this.send(request, asked);
     if ('adopted' in answer) return { launched: answer.adopted, verdict: noErrors };
     if (answer.verdict.templateMissing && answer.launched === undefined && !again) {
-      for (const { template } of templates.values()) this.deps.templates.forget(template);
+      for (const { template } of asked.input.templates.values()) this.deps.templates.forget(template);
       return this.attempt(request, stage, true);
     }
-    this.settleReservations(usable, answer);
+    this.settleReservations(asked.options, answer);
     this.deps.unavailable.mark(answer.verdict.unavailable);
     for (const id of answer.verdict.exhaustedSubnets) this.deps.subnets.markExhausted(id);
+    // EC2 would only say the same again, or that the token was for other parameters.
+    if (answer.launched === undefined) this.tokens.spend(name);
     if (answer.launched === undefined && !answer.verdict.onlyCapacity) {
-      this.spend(request, stage);
       const type = answer.verdict.throttled ? 'Throttled' : 'LaunchFailed';
-      throw new DomainError(type, `ec2:CreateFleet: ${answer.verdict.message}`, { action: 'ec2:CreateFleet' });
+      const { message, reason } = answer.verdict;
+      throw new DomainError(type, `ec2:CreateFleet: ${message}`, {
+        action: 'ec2:CreateFleet',
+        ...(reason === undefined ? {} : { reason }),
+      });
     }
-    this.spent.delete(stageToken(request, stage));
     return answer;
+  }
+
+  /** Undefined where no option is left that has a subnet and a template. */
+  private async prepare(request: Ec2LaunchRequest, stage: LaunchStage, name: string): Promise<Asked | undefined> {
+    const subnets = await this.deps.subnets.choose(request.nodeClass.status?.subnets ?? []);
+    const templates = await this.deps.planner.plan(request, stage);
+    const options = stage.options.filter((option) => subnets.has(zoneOf(option)) && templates.has(templateKey(option)));
+    if (options.length === 0) return undefined;
+    const found = { templates, subnets, token: this.tokens.next(name) };
+    return { name, input: this.fleetInput(request, { ...stage, options }, found), options };
   }
 
   /** A reservation that gave an instance has one less; where there was no capacity, it is used up whatever EC2 said before. */
@@ -179,28 +194,18 @@ export class Launcher {
     }
   }
 
-  private spend(request: Ec2LaunchRequest, stage: LaunchStage): void {
-    const token = stageToken(request, stage);
-    const [oldest] = this.spent.keys();
-    if (this.spent.size >= mostSpent && oldest !== undefined) this.spent.delete(oldest);
-    this.spent.set(token, (this.spent.get(token) ?? 0) + 1);
-  }
-
   private fleetInput(
     request: Ec2LaunchRequest,
     stage: LaunchStage,
-    found: Pick<FleetInput, 'templates' | 'subnets'> & { readonly again: boolean },
+    found: Pick<FleetInput, 'templates' | 'subnets'> & { readonly token: string },
   ): FleetInput {
     const { nodeClass, claim, pool } = request;
-    const token = stageToken(request, stage);
-    const spent = this.spent.get(token) ?? 0;
     return {
       stage,
       templates: found.templates,
       subnets: found.subnets,
       tags: launchTags(nodeClass, claim, pool.metadata.name ?? '', this.deps.clusterName),
-      // Each request of a launch has a token of its own, the same whenever the launch is tried again.
-      clientToken: `${token}${found.again ? '-t' : ''}${spent === 0 ? '' : `-${spent}`}`,
+      clientToken: found.token,
       prioritized: claim.metadata.annotations?.[annotations.priceOverlayApplied] === 'true',
       context: nodeClass.spec.context,
     };
@@ -208,25 +213,27 @@ export class Launcher {
 
   private async send(
     request: Ec2LaunchRequest,
-    input: FleetInput,
-    options: readonly LaunchOption[],
+    asked: Asked,
   ): Promise<StageOutcome | { readonly adopted: LaunchedInstance }> {
+    const { input, options } = asked;
     const ids = [...input.subnets.values()].map((subnet) => subnet.id);
     const giveBack = this.deps.subnets.reserve(ids, smallestPods(options));
     try {
       const answer = await this.deps.calls.createFleet(fleetRequest(input));
+      this.tokens.answered(asked.name);
       const outcome = this.read(request, input, answer);
       giveBack(outcome.subnetId);
       return outcome;
     } catch (error) {
       giveBack(undefined);
-      return await this.recover(request, error);
+      return await this.recover(request, asked, error);
     }
   }
 
   /** A failed CreateFleet: EC2 may have acted on it, or on an earlier one with this token. */
   private async recover(
     request: Ec2LaunchRequest,
+    asked: Asked,
     error: unknown,
   ): Promise<StageOutcome | { readonly adopted: LaunchedInstance }> {
     const code = awsCode(error);
@@ -237,6 +244,8 @@ export class Launcher {
     if (code === 'IdempotentParameterMismatch' || isDomainError(error, 'Unavailable')) {
       const adopted = await this.adopt(request);
       if (adopted?.ok === true) return { adopted: adopted.value };
+      if (code === 'IdempotentParameterMismatch') this.tokens.mismatched(asked.name);
+      else this.tokens.lost(asked.name, asked);
       throw new DomainError(
         'LaunchFailed',
         `${failure.message}; no instance of the claim is visible yet`,
@@ -275,10 +284,25 @@ export class Launcher {
   }
 }
 
-const mostSpent = 1000;
+const spotRoleMissing: LaunchEvent = {
+  type: 'Warning',
+  reason: 'SpotServiceLinkedRoleCreationFailure',
+  message:
+    'Attempted to launch a spot instance but failed due to "AuthFailure.ServiceLinkedRoleCreationNotPermitted": ' +
+    'the account has no role AWSServiceRoleForEC2Spot',
+};
 
-function stageToken({ clientToken }: Ec2LaunchRequest, stage: LaunchStage): string {
-  return `${clientToken}${tokenSuffix[stage.capacityType]}`;
+/** A CreateFleet as it was sent. */
+interface Asked {
+  /** Of the token. */
+  readonly name: string;
+  readonly input: FleetInput;
+  readonly options: readonly LaunchOption[];
+}
+
+/** Each request of a launch has a token of its own, the same whenever the launch is tried again. */
+function stageToken({ clientToken }: Ec2LaunchRequest, stage: LaunchStage, again: boolean): string {
+  return `${clientToken}${tokenSuffix[stage.capacityType]}${again ? '-t' : ''}`;
 }
 
 const tokenSuffix = { reserved: '-r', spot: '', 'on-demand': '-od' } as const;
@@ -370,7 +394,7 @@ function toLaunched(
 
 const efa = 'vpc.amazonaws.com/efa';
 
-/** A type that could have EFA interfaces has none on a node that was not launched with them (section 3.6). */
+/** A type that could have EFA interfaces has none on a node that was not launched with them (instance-types/efa). */
 function attached(resources: Resources, { claim, nodeClass }: Ec2LaunchRequest): Resources {
   const asked = parseResources(claim.spec.resources?.requests)[efa] ?? 0;
   const own = nodeClass.spec.networkInterfaces?.some(({ interfaceType }) => interfaceType === 'efa-only') === true;
@@ -382,7 +406,7 @@ function smallestPods(options: readonly LaunchOption[]): number {
   return Math.min(...options.map(({ type }) => type.capacity.pods ?? 1));
 }
 
-/** Why the node class cannot be launched from now; Unknown is thrown, to be tried again (section 3.2). */
+/** Why the node class cannot be launched from now; Unknown is thrown, to be tried again (launch/node-class-not-ready). */
 function readiness(nodeClass: EC2NodeClass): string | undefined {
   const ready = conditionOf(nodeClass.status?.conditions, 'Ready');
   const name = nodeClass.metadata.name ?? '';

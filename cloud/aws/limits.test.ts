@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Batcher } from './batcher.js';
 import { Cached, CachedByKey } from './cached.js';
+import { dnsSuffixOf } from './calls.js';
 import type { Clock } from './clock.js';
 import { awsCode, toDomainError } from './errors.js';
 import { Limiter } from './limiter.js';
@@ -42,6 +43,7 @@ describe('Limiter', () => {
   });
 });
 
+// Rule `launch/calls-gathered`.
 describe('Batcher', () => {
   const batcher = (clock: Clock, batches: number[][], fail = false) =>
     new Batcher<number, string>({ idleMs: 100, maxMs: 1000, maxItems: 3 }, clock, (requests) => {
@@ -68,6 +70,7 @@ describe('Batcher', () => {
   });
 });
 
+// Rule `instance-types/catalogue-age`.
 describe('Cached', () => {
   test('callers share a load; a failed reload is covered for a while', async () => {
     const clock = steppingClock();
@@ -115,4 +118,13 @@ test.each([
   expect(failure.type).toBe(type);
   expect(failure.message).toMatch(/^ec2:DescribeSubnets: .*why$/);
   expect(awsCode(failure)).toBe(error.name === 'Error' ? 'ECONNREFUSED' : error.name);
+});
+
+test.each([
+  ['eu-central-1', 'amazonaws.com'],
+  ['us-gov-west-1', 'amazonaws.com'],
+  ['cn-north-1', 'amazonaws.com.cn'],
+  ['us-isob-east-1', 'sc2s.sgov.gov'],
+])('endpoints of %s end with %s', (region, suffix) => {
+  expect(dnsSuffixOf(region)).toBe(suffix);
 });

@@ -15,7 +15,7 @@ export interface MachineTypes {
 
 const hour = 3_600_000;
 
-/** Instance types and their zones, read every 12 hours (section 5.2); a failed reading is covered for another 12. */
+/** Instance types and their zones, read every 12 hours (instance-types/catalogue-age); a failed reading is covered for another 12. */
 export function createMachineTypes(calls: AwsCalls, clock: Clock): Cached<MachineTypes> {
   const load = async (): Promise<MachineTypes> => {
     const [infos, offerings] = await Promise.all([

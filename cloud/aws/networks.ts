@@ -11,14 +11,15 @@ export interface Subnet extends ResolvedSubnet {
   readonly freeAddresses: number;
 }
 
-/** Free addresses are trusted this long (section 5.2). */
+/** Free addresses are trusted this long (launch/subnets). */
 const addressesMs = 5 * 60_000;
 
-/** Subnets and their free addresses, with what launches under way will use of them taken off (section 3.2). */
+/** Subnets and their free addresses, with what launches under way will use of them taken off (launch/subnets). */
 export class Subnets {
   private readonly free = new Map<string, { addresses: number; at: number }>();
   private readonly exhausted = new Map<string, number>();
   private readonly zoneIds = new Map<string, string>();
+  private readonly public = new Map<string, boolean>();
 
   constructor(
     private readonly calls: Pick<AwsCalls, 'describeSubnets'>,
@@ -47,6 +48,12 @@ export class Subnets {
         byZone.set(subnet.zone, subnet);
     }
     return byZone;
+  }
+
+  /** Zones whose instances get a public address where the node class says nothing of it; none while EC2 does not answer. */
+  async publicZones(subnets: readonly ResolvedSubnet[]): Promise<ReadonlySet<string>> {
+    if (subnets.some(({ id }) => !this.public.has(id))) await this.refresh(subnets, true).catch(() => undefined);
+    return new Set(subnets.filter(({ id }) => this.public.get(id) === true).map(({ zone }) => zone));
   }
 
   /** Takes off what a launch is about to use; the function returned gives back what it did not. */
@@ -86,9 +93,11 @@ export class Subnets {
     if (known !== undefined) known.addresses += addresses;
   }
 
-  private async refresh(subnets: readonly ResolvedSubnet[]): Promise<void> {
+  private async refresh(subnets: readonly ResolvedSubnet[], all = false): Promise<void> {
     const now = this.clock.now();
-    const stale = subnets.map(({ id }) => id).filter((id) => now - (this.free.get(id)?.at ?? -Infinity) > addressesMs);
+    const stale = subnets
+      .map(({ id }) => id)
+      .filter((id) => all || now - (this.free.get(id)?.at ?? -Infinity) > addressesMs);
     if (stale.length === 0) return;
     for (const subnet of await this.query({ Filters: [{ Name: 'subnet-id', Values: stale }] })) {
       this.free.set(subnet.id, { addresses: subnet.freeAddresses, at: now });
@@ -104,8 +113,9 @@ export class Subnets {
       (token) => this.calls.describeSubnets({ ...input, MaxResults: 1000, NextToken: token }),
       (page) => page.Subnets,
     );
-    for (const { AvailabilityZone: zone, AvailabilityZoneId: id } of subnets) {
+    for (const { AvailabilityZone: zone, AvailabilityZoneId: id, SubnetId: subnet, MapPublicIpOnLaunch } of subnets) {
       if (zone !== undefined && id !== undefined) this.zoneIds.set(zone, id);
+      if (subnet !== undefined) this.public.set(subnet, MapPublicIpOnLaunch === true);
     }
     return subnets.map((subnet) => ({
       id: subnet.SubnetId ?? '',

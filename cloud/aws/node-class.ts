@@ -3,10 +3,10 @@ import type { EC2NodeClass, EC2NodeClassStatus } from '../../api/aws/ec2-node-cl
 import { ec2NodeClassKubeletVerdict, resolvedAmiFamily } from '../../api/aws/node-class-rules.js';
 import { annotations } from '../../api/labels.js';
 import type { Condition } from '../../api/kubernetes.js';
-import { withCondition, withReady } from '../../core/conditions.js';
+import { conditionOf, withCondition, withReady } from '../../core/conditions.js';
 import type { ConditionChange } from '../../core/conditions.js';
 import { ec2NodeClassHash, ec2NodeClassHashVersion } from '../../core/drift-hash.js';
-import { DomainError, isDomainError } from '../../core/failures.js';
+import { isDomainError } from '../../core/failures.js';
 import type { NodeClassResolution } from '../port.js';
 import type { AwsCalls } from './calls.js';
 import { eniPods } from './capacity.js';
@@ -22,6 +22,7 @@ import { findSecurityGroups } from './networks.js';
 import type { Subnets } from './networks.js';
 import type { PlacementGroups } from './placement-groups.js';
 import type { Reservations } from './reservations.js';
+import { messageOf } from '../../core/error-message.js';
 
 export interface NodeClassDeps {
   readonly calls: Pick<AwsCalls, 'describeSecurityGroups'>;
@@ -40,7 +41,7 @@ export interface NodeClassDeps {
   readonly dryRun?: (nodeClass: EC2NodeClass) => Promise<ConditionChange>;
 }
 
-/** The conditions that `Ready` depends on (section 1.4). */
+/** The conditions that `Ready` depends on (node-classes/ready). */
 const dependents = [
   'AMIsReady',
   'SubnetsReady',
@@ -60,7 +61,7 @@ interface Part {
   readonly condition?: ConditionChange;
 }
 
-/** Resolves an EC2NodeClass: each part by itself, so that one failure names its cause and hides no other (section 1.4). */
+/** Resolves an EC2NodeClass: each part by itself, so that one failure names its cause and hides no other (node-classes/ready). */
 export class NodeClassResolver {
   constructor(private readonly deps: NodeClassDeps) {}
 
@@ -89,9 +90,7 @@ export class NodeClassResolver {
       status: { ...status, conditions },
       annotations: this.hashes(nodeClass),
       events: [],
-      // Subnets and reservations are looked at every minute, images and groups come along.
-      requeueAfterMs:
-        ready && (nodeClass.spec.capacityReservationSelectorTerms ?? []).length === 0 ? 5 * minute : minute,
+      requeueAfterMs: requeueAfterMs(nodeClass, conditions, ready),
     };
   }
 
@@ -170,7 +169,7 @@ export class NodeClassResolver {
     }
     try {
       const family = resolvedAmiFamily(nodeClass.spec);
-      const { serviceCidr } = await this.deps.facts.get(family === 'AL2023');
+      const { serviceCidr } = await this.deps.facts.get(family);
       if (family === 'AL2023' && serviceCidr === undefined) {
         return {
           type,
@@ -180,6 +179,10 @@ export class NodeClassResolver {
         };
       }
     } catch (error) {
+      if (isDomainError(error, 'NodeClassNotReady')) {
+        const message = error.message.replace(/^ClusterCAResolutionFailed: /, '');
+        return { type, status: 'False', reason: 'ClusterCAResolutionFailed', message };
+      }
       return { type, status: 'Unknown', reason: 'ClusterCIDRResolutionFailed', message: messageOf(error) };
     }
     return (
@@ -220,6 +223,13 @@ export class NodeClassResolver {
       return { found: previous, condition: { type, ...failureCondition(error) } };
     }
   }
+}
+
+/** Subnets and reservations are looked at every minute, images and groups come along; IAM needs seconds. */
+function requeueAfterMs({ spec }: EC2NodeClass, conditions: readonly Condition[], ready: boolean): number {
+  const validation = conditionOf(conditions, 'ValidationSucceeded');
+  if (validation?.status === 'Unknown' && validation.reason === 'InstanceProfileNotFound') return 10_000;
+  return ready && (spec.capacityReservationSelectorTerms ?? []).length === 0 ? 5 * minute : minute;
 }
 
 function expressionProblem(kubelet: EC2NodeClass['spec']['kubelet'], info: InstanceTypeInfo): string[] {
@@ -271,8 +281,4 @@ function missing(
   values: Partial<EC2NodeClassStatus> = {},
 ): { found: Partial<EC2NodeClassStatus>; problem: { reason: string; message: string } } {
   return { found: values, problem: { reason, message } };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof DomainError || error instanceof Error ? error.message : String(error);
 }

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseInterruption } from './interruption-messages.js';
-import { pollInstanceStatus, readStatus } from './status-poll.js';
-import { toDomainError } from './errors.js';
+import { readStatus } from './status-poll.js';
 
 const id = 'i-0123456789abcdef0';
 const event = (source: string, type: string, detail: object, more: object = {}) =>
@@ -84,7 +83,7 @@ describe('instance status', () => {
     Details: [{ Status: 'failed' as const, ImpairedSince: new Date(since) }],
   });
 
-  test('scenario 103: a check counts from 120 s on, and is one and the same at every look', () => {
+  test('a check counts from 120 s on, and is one and the same at every look (interruption/status-checks)', () => {
     const status = { InstanceId: id, SystemStatus: failed(0) };
     expect(readStatus(status, 119_999)).toEqual([]);
     const [first] = readStatus(status, 120_000);
@@ -101,27 +100,5 @@ describe('instance status', () => {
     expect(readStatus({ InstanceId: id, Events }, 5)).toEqual([
       { kind: 'event_status', instanceId: id, at: 5, messageId: `event_status/${id}/e1` },
     ]);
-  });
-
-  test('the poll ends when EC2 refuses the call, and goes on after other failures', async () => {
-    const failures = [
-      toDomainError(Object.assign(new Error('x'), { name: 'InternalError' }), 'ec2:DescribeInstanceStatus'),
-      toDomainError(Object.assign(new Error('x'), { name: 'UnauthorizedOperation' }), 'ec2:DescribeInstanceStatus'),
-    ];
-    const asked: unknown[] = [];
-    await pollInstanceStatus(
-      {
-        calls: {
-          describeInstanceStatus: (input) => {
-            asked.push(input);
-            return Promise.reject(failures[asked.length - 1]!);
-          },
-        },
-        clock: { now: () => 0, sleep: () => Promise.resolve() },
-      },
-      () => Promise.resolve(),
-      new AbortController().signal,
-    );
-    expect(asked).toHaveLength(2);
   });
 });

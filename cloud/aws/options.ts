@@ -1,9 +1,10 @@
 import type { CallsOptions } from './calls.js';
 import type { Clock } from './clock.js';
+import type { NetworkOptions } from './http-agents.js';
 import type { PriceStore } from './prices.js';
 
-/** How the AWS provider is set up; the names in brackets are Karpenter's settings (section 5.1). */
-export interface AwsOptions {
+/** How the AWS provider is set up; the names in brackets are Karpenter's settings (settings/names). */
+export interface AwsOptions extends NetworkOptions {
   readonly region: string;
   /** [CLUSTER_NAME] */
   readonly clusterName: string;
@@ -11,8 +12,12 @@ export interface AwsOptions {
   readonly endpoint?: string;
   /** [CLUSTER_ENDPOINT] URL of the API server that nodes join; asked of EKS when absent. */
   readonly clusterEndpoint?: string;
-  /** [CLUSTER_CA_BUNDLE] Base64 of PEM; asked of EKS when absent and `clusterEndpoint` is too. */
+  /** [CLUSTER_CA_BUNDLE] Base64 of PEM; when absent that of `apiServerCa`, else asked of EKS. */
   readonly caBundle?: string;
+  /** Base64 of the PEM that this process itself knows the API server by. */
+  readonly apiServerCa?: () => Promise<string | undefined>;
+  /** Address of the cluster's DNS service; undefined where there is none of the usual name. */
+  readonly clusterDns?: () => Promise<string | undefined>;
   /** Address range of services; asked of EKS when absent. */
   readonly serviceCidr?: string;
   /** Version of the API server as `v1.34.1` or `1.34`; asked of EKS when absent. */

@@ -15,10 +15,10 @@ export interface PlacementGroup {
   readonly partitions: number;
 }
 
-/** Section 5.2. */
+/** Rule `node-classes/placement-groups`. */
 const knownMs = 24 * 3_600_000;
 
-/** Placement groups of node classes by name or id (section 1.4). */
+/** Placement groups of node classes by name or id (node-classes/placement-groups). */
 export class PlacementGroups {
   private readonly known: CachedByKey<PlacementGroup | undefined>;
 

@@ -45,6 +45,7 @@ function subject(more: Partial<PricesOptions> = {}) {
 }
 
 describe('Prices', () => {
+  // Rule `instance-types/prices`.
   test('all pages are read, of spot the latest row; again after twelve hours', async () => {
     const { prices, state } = subject();
     expect(await prices.current()).toMatchObject({
@@ -56,7 +57,7 @@ describe('Prices', () => {
     expect((await prices.current()).spot).toEqual({ 'm5.large': { a: 0.03 } });
     state.now += hour;
     expect((await prices.current()).spot).toEqual({ 'm5.large': { a: 0.05 } });
-    expect(prices.status.stale).toBe(false);
+    expect(prices.status?.stale).toBe(false);
   });
 
   test('old prices are used up to a limit, marked as stale, and never beyond it', async () => {
@@ -66,19 +67,67 @@ describe('Prices', () => {
     state.away = true;
     state.now += 47 * hour;
     expect((await prices.current()).spot).toEqual({ 'm5.large': { a: 0.03 } });
-    expect(prices.status.stale).toBe(true);
+    expect(prices.status?.stale).toBe(true);
     expect(problems.join()).toContain('pricing:GetProducts: denied');
     state.now += 2 * hour;
     expect(await prices.current()).toMatchObject({ spot: {}, onDemand: { 'm5.large': 0.096 } });
-    state.now += 30 * 24 * hour;
-    await expect(prices.current()).rejects.toThrow('no prices are known');
+    expect(problems).toHaveLength(2);
+  });
+
+  // Rule `instance-types/built-in-prices`.
+  test.each([
+    ['us-east-1', {}, 'built-in', 0.096, '2026-07-20'],
+    ['us-gov-west-1', {}, 'built-in', 0.121, '2026-07-20'],
+    ['cn-north-1', {}, 'built-in', 1.013, '2024-11-06'],
+    ['eu-central-1', { isolated: true }, 'estimate', 0.115008, 'those of us-east-1 times 1.198'],
+    ['cn-northwest-1', {}, 'estimate', 0.7091, 'those of cn-north-1 times 0.7'],
+  ] as const)(
+    '%s without a Pricing API has list prices that are built in',
+    async (region, more, source, price, told) => {
+      const problems: string[] = [];
+      const { prices, state } = subject({ region, ...more, onProblem: (problem) => problems.push(problem) });
+      state.away = true;
+      const { onDemand, spot, onDemandAt } = await prices.current();
+      state.now += hour;
+      await prices.current();
+      expect([onDemand['m5.large'], spot]).toEqual([price, {}]);
+      expect(prices.status).toMatchObject({ source, onDemandAt });
+      expect(problems.filter((problem) => problem.includes('built in'))).toEqual([expect.stringContaining(told)]);
+    },
+  );
+
+  test('what AWS says replaces the built-in list, and is replaced by it when it is too old', async () => {
+    const { prices, state } = subject();
+    state.away = true;
+    expect((await prices.current()).onDemand['m5.4xlarge']).toBe(0.768);
+    state.away = false;
+    state.now += hour;
+    expect((await prices.current()).onDemand).toEqual({ 'm5.large': 0.096, 'c5.large': 0.085 });
+    expect(prices.status?.source).toBe('api');
+    state.away = true;
+    state.now += 31 * 24 * hour;
+    expect((await prices.current()).onDemand['m5.4xlarge']).toBe(0.768);
+    expect(prices.status).toMatchObject({ source: 'estimate', stale: true });
+  });
+
+  test('GovCloud asks no Pricing API: there is none that its credentials are good for', async () => {
+    const asked: unknown[] = [];
+    const { prices } = subject({
+      region: 'us-gov-west-1',
+      calls: {
+        getProducts: (input) => Promise.reject(new Error(String(asked.push(input)))),
+        describeSpotPriceHistory: () => Promise.resolve({ $metadata: {} }),
+      },
+    });
+    await prices.current();
+    expect(asked).toEqual([]);
   });
 
   test('an isolated network reads list prices from the store alone, and they do not age', async () => {
     const { prices, state } = subject({ isolated: true });
     state.saved = JSON.stringify({ onDemand: { 'm5.large': 1 } });
     expect((await prices.current()).onDemand).toEqual({ 'm5.large': 1 });
-    expect(prices.status.stale).toBe(false);
+    expect(prices.status?.stale).toBe(false);
   });
 });
 

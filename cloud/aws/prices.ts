@@ -1,7 +1,10 @@
 import { DomainError } from '../../core/failures.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
+import { hasPricingApi, listPrices } from './list-prices.js';
+import type { ListPrices } from './list-prices.js';
 import { allPages } from './pages.js';
+import { messageOf } from '../../core/error-message.js';
 
 /** Dollars per hour, and when they were learned (milliseconds of the epoch). */
 export interface PriceTable {
@@ -10,6 +13,15 @@ export interface PriceTable {
   readonly spot: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly onDemandAt: number;
   readonly spotAt: number;
+}
+
+/** Where on-demand prices come from: AWS, the price store, or the list that is built in, which may be of another region. */
+export type PriceSource = 'api' | 'store' | 'built-in' | 'estimate';
+
+/** Ages of the prices, where on-demand ones come from, and whether they missed a refresh. */
+export interface PriceStatus extends Pick<PriceTable, 'onDemandAt' | 'spotAt'> {
+  readonly source: PriceSource;
+  readonly stale: boolean;
 }
 
 /** Where the last known prices outlive a restart. */
@@ -24,7 +36,7 @@ export interface PricesOptions {
   readonly region: string;
   readonly clock: Clock;
   readonly store?: PriceStore;
-  /** The Pricing API cannot be reached: on-demand prices come from the store alone and do not age. */
+  /** The Pricing API cannot be reached: on-demand prices come from the store, where they do not age, or are those built in. */
   readonly isolated?: boolean;
   readonly refreshMs?: number;
   /** Called when prices could not be refreshed, with what is used in their place. */
@@ -37,28 +49,31 @@ const retryMs = 60_000;
 const onDemandLimitMs = 30 * 24 * hour;
 const spotLimitMs = 48 * hour;
 
-/** Current prices: refreshed every 12 hours (section 5.2), old ones used up to a limit, and never beyond it. */
+/** Current prices: refreshed every 12 hours (instance-types/prices), old ones used up to a limit, and never beyond it. */
 export class Prices {
   private table: PriceTable = { onDemand: {}, spot: {}, onDemandAt: 0, spotAt: 0 };
   private nextAt = Number.NEGATIVE_INFINITY;
   private loading: Promise<void> | undefined;
   private restored = false;
+  private list: ListPrices | undefined;
+  private source: PriceSource = 'store';
+  /** What could not be read, so that it is told once and not at every try. */
+  private readonly failing = new Set<string>();
 
   constructor(private readonly options: PricesOptions) {}
 
-  /** Prices as they may be used now. Throws `Unavailable` when none at all are known. */
+  /** Prices as they may be used now; list prices that are built in where no others are known (instance-types/built-in-prices). */
   async current(): Promise<PriceTable> {
     if (this.options.clock.now() >= this.nextAt) await this.refresh();
-    const usable = this.usable();
-    if (Object.keys(usable.onDemand).length > 0 || Object.keys(usable.spot).length > 0) return usable;
-    throw new DomainError('Unavailable', 'no prices are known: neither EC2 nor the price store could be read');
+    return this.usable();
   }
 
-  /** Ages of the prices and whether they missed a refresh, for status displays. */
-  get status(): { readonly onDemandAt: number; readonly spotAt: number; readonly stale: boolean } {
-    const { onDemandAt, spotAt } = this.table;
+  /** Undefined before prices were first read. */
+  get status(): PriceStatus | undefined {
+    if (this.nextAt === Number.NEGATIVE_INFINITY) return undefined;
+    const { onDemandAt, spotAt } = this.usable();
     const missed = this.options.clock.now() - 2 * this.refreshMs;
-    return { onDemandAt, spotAt, stale: spotAt < missed || (onDemandAt < missed && this.options.isolated !== true) };
+    return { onDemandAt, spotAt, source: this.source, stale: spotAt < missed || (onDemandAt < missed && this.asks) };
   }
 
   /** Reads prices again; never throws. Callers that ask while it runs share one run. */
@@ -73,17 +88,24 @@ export class Prices {
     return this.options.refreshMs ?? 12 * hour;
   }
 
+  /** Whether there is a Pricing API to ask. */
+  private get asks(): boolean {
+    return this.options.isolated !== true && hasPricingApi(this.options.region);
+  }
+
   private async load(): Promise<void> {
     if (!this.restored) await this.restore();
-    const isolated = this.options.isolated === true;
     const [onDemand, spot] = await Promise.all([
-      isolated ? undefined : this.attempt('on-demand prices', () => onDemandPrices(this.options)),
+      this.asks ? this.attempt('on-demand prices', () => onDemandPrices(this.options)) : undefined,
       this.attempt('spot prices', () => spotPrices(this.options)),
     ]);
     const now = this.options.clock.now();
-    if (onDemand !== undefined) this.table = { ...this.table, onDemand, onDemandAt: now };
+    if (onDemand !== undefined) {
+      this.table = { ...this.table, onDemand, onDemandAt: now };
+      this.source = 'api';
+    }
     if (spot !== undefined) this.table = { ...this.table, spot, spotAt: now };
-    const failed = spot === undefined || (onDemand === undefined && !isolated);
+    const failed = spot === undefined || (onDemand === undefined && this.asks);
     this.nextAt = now + (failed ? Math.min(retryMs, this.refreshMs) : this.refreshMs);
     if (onDemand !== undefined || spot !== undefined) {
       await this.attempt('saving prices', async () => this.options.store?.save(JSON.stringify(this.table)));
@@ -93,25 +115,49 @@ export class Prices {
   private async restore(): Promise<void> {
     await this.attempt('stored prices', async () => {
       const text = await this.options.store?.load();
-      if (text !== undefined) this.table = parsePrices(text);
+      if (text !== undefined) {
+        this.table = parsePrices(text);
+        this.source = 'store';
+      }
       this.restored = true;
     });
   }
 
   private usable(): PriceTable {
     const now = this.options.clock.now();
-    const { onDemand, spot, onDemandAt, spotAt } = this.table;
-    const keepOnDemand = this.options.isolated === true || now - onDemandAt <= onDemandLimitMs;
-    const keepSpot = now - spotAt <= spotLimitMs;
-    return { onDemand: keepOnDemand ? onDemand : {}, spot: keepSpot ? spot : {}, onDemandAt, spotAt };
+    const { onDemand, onDemandAt, spotAt } = this.table;
+    const spot = now - spotAt <= spotLimitMs ? this.table.spot : {};
+    const fresh = !this.asks || now - onDemandAt <= onDemandLimitMs;
+    if (fresh && Object.keys(onDemand).length > 0) return { onDemand, spot, onDemandAt, spotAt };
+    return { ...this.builtIn(), spot, spotAt };
+  }
+
+  /** The list that came with this program; told when it begins to be used. */
+  private builtIn(): Pick<PriceTable, 'onDemand' | 'onDemandAt'> {
+    const { region, onProblem } = this.options;
+    const list = (this.list ??= listPrices(region));
+    const source = list.region === region ? 'built-in' : 'estimate';
+    if (this.source !== source) {
+      this.source = source;
+      const estimated = `, an estimate: those of ${list.region} times ${list.ratio}`;
+      const date = new Date(list.asOf).toISOString().slice(0, 10);
+      onProblem?.(
+        `on-demand prices: none are known of ${region}${this.asks ? '' : ', where no Pricing API can be asked'}; ` +
+          `list prices of ${date} that are built in are used${source === 'estimate' ? estimated : ''}`,
+      );
+    }
+    return { onDemand: list.prices, onDemandAt: list.asOf };
   }
 
   private async attempt<T>(what: string, action: () => Promise<T>): Promise<T | undefined> {
     try {
-      return await action();
+      const result = await action();
+      this.failing.delete(what);
+      return result;
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      this.options.onProblem?.(`${what}: ${why}; the last known prices stay in use`);
+      const why = messageOf(error);
+      if (!this.failing.has(what)) this.options.onProblem?.(`${what}: ${why}; the last known prices stay in use`);
+      this.failing.add(what);
       return undefined;
     }
   }
@@ -128,7 +174,7 @@ export function parsePrices(text: string): PriceTable {
   try {
     file = JSON.parse(text);
   } catch (error) {
-    throw new PriceFileError(`no JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new PriceFileError(`no JSON: ${messageOf(error)}`);
   }
   const { onDemand = {}, spot = {}, onDemandAt = 0, spotAt = 0 } = (file ?? {}) as Partial<PriceTable>;
   checkPrices('onDemand', onDemand);

@@ -6,6 +6,7 @@ import { DomainError, isDomainError } from '../../core/failures.js';
 import { hashText } from '../../core/hash.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { CloudInstance, CloudProvider, NodeClass, NodeClassResolution, RepairPolicy } from '../port.js';
+import { createAccount, withoutMaking } from './account.js';
 import { CachedByKey } from './cached.js';
 import { createCalls } from './calls.js';
 import type { AwsCalls } from './calls.js';
@@ -25,11 +26,13 @@ import { Launcher } from './launcher.js';
 import { createMachineTypes } from './machine-types.js';
 import { Subnets } from './networks.js';
 import { NodeClassResolver } from './node-class.js';
+import { nodeExtras } from './node-extras.js';
 import type { AwsOptions } from './options.js';
 import { PlacementGroups } from './placement-groups.js';
 import { Prices } from './prices.js';
 import { Reservations } from './reservations.js';
 import { pollInstanceStatus } from './status-poll.js';
+import { Failures } from './sweeping.js';
 import { TemplatePlanner } from './template-planner.js';
 import { UserDataSizes } from './user-data-sizes.js';
 import { UnavailableOfferings } from '../../core/unavailable-offerings.js';
@@ -41,7 +44,7 @@ export function createAwsProvider(options: AwsOptions): CloudProvider {
   return new AwsProvider(options, createCalls({ ...options, clock }), clock);
 }
 
-/** What kubelet and the EKS node monitoring agent say of a broken machine (section 4.16). */
+/** What kubelet and the EKS node monitoring agent say of a broken machine (repair/policies). */
 const repairPolicies: NonNullable<CloudProvider['repairPolicies']> = [
   ...(['False', 'Unknown'] as const).map((conditionStatus) => broken('Ready', conditionStatus, 30)),
   broken('AcceleratedHardwareReady', 'False', 10),
@@ -63,6 +66,7 @@ export class AwsProvider implements CloudProvider {
   readonly wellKnownLabels = awsWellKnownLabels;
   readonly repairPolicies = repairPolicies;
   readonly interruptions: NonNullable<CloudProvider['interruptions']>;
+  readonly account: NonNullable<CloudProvider['account']>;
 
   private readonly unavailable: UnavailableOfferings;
   private readonly prices: Prices;
@@ -100,10 +104,10 @@ export class AwsProvider implements CloudProvider {
     this.reservations = new Reservations(calls, clock);
     this.instances = new Instances(calls, clusterName, clock);
     this.templates = new LaunchTemplates(calls, clusterName, clock);
-    this.profiles = new InstanceProfiles(calls, { clusterName, region }, clock);
+    this.profiles = new InstanceProfiles(calls, { clusterName, region, isolated: options.isolatedVpc === true }, clock);
     this.placementGroups = new PlacementGroups(calls, clock);
     const images = new Images({ calls, clock, kubernetesVersion: () => facts.kubernetesVersion() });
-    const planner = new TemplatePlanner({
+    const planning = {
       clusterName,
       region,
       reservedEnis: options.reservedEnis ?? 0,
@@ -111,9 +115,22 @@ export class AwsProvider implements CloudProvider {
       facts,
       machines: () => this.machines.get(),
       sizes: this.sizes,
-    });
+    };
+    const planner = new TemplatePlanner(planning);
     const catalogue = (nodeClass: EC2NodeClass): Promise<readonly InstanceType[]> => this.catalogue(nodeClass);
     const dryRun = new DryRun({ calls, clock, clusterName, planner, catalogue });
+    const trials = withoutMaking(calls);
+    const templates = new LaunchTemplates(trials, clusterName, clock);
+    const tryingOut = new DryRun({
+      ...{ calls: trials, clock, clusterName, catalogue },
+      planner: new TemplatePlanner({ ...planning, templates }),
+    });
+    this.account = createAccount({
+      calls,
+      region,
+      queueName: options.interruptionQueue,
+      dryRun: (nodeClass) => tryingOut.check(nodeClass),
+    });
     this.resolver = new NodeClassResolver({
       calls,
       clock,
@@ -131,6 +148,7 @@ export class AwsProvider implements CloudProvider {
     this.launcher = new Launcher({
       calls,
       reservations: this.reservations,
+      clock,
       clusterName,
       instances: this.instances,
       subnets: this.subnets,
@@ -144,6 +162,11 @@ export class AwsProvider implements CloudProvider {
 
   instanceTypes(_pool: unknown, nodeClass: NodeClass): Promise<readonly InstanceType[]> {
     return this.catalogue(nodeClass as EC2NodeClass);
+  }
+
+  get priceList(): CloudProvider['priceList'] {
+    const { status } = this.prices;
+    return status && { source: status.source, at: status.onDemandAt };
   }
 
   launch: CloudProvider['launch'] = async (request) => {
@@ -163,7 +186,7 @@ export class AwsProvider implements CloudProvider {
     return this.instances.get(id);
   }
 
-  /** What a zonal shift hides is still there (section 4.18). */
+  /** What a zonal shift hides is still there (zonal-shift/shifted-zone). */
   async list(): ReturnType<CloudProvider['list']> {
     const listed = await this.instances.list();
     if (this.shifts === undefined) return listed;
@@ -189,11 +212,11 @@ export class AwsProvider implements CloudProvider {
     throw new DomainError('Unavailable', `${action}: withheld, a zonal shift leads away from ${zone}`);
   }
 
-  async terminate(providerId: string): Promise<'terminating' | 'gone'> {
+  async terminate(providerId: string, launchedAt?: number): Promise<'terminating' | 'gone'> {
     const id = instanceIdOf(providerId);
     if (id === undefined) return 'gone';
     await this.refuseShifted('ec2:TerminateInstances', providerId);
-    return this.instances.terminate(id);
+    return this.instances.terminate(id, launchedAt);
   }
 
   async rebootInstance(providerId: string): Promise<'rebooting' | 'gone'> {
@@ -243,7 +266,8 @@ export class AwsProvider implements CloudProvider {
     const ec2NodeClass = nodeClass as EC2NodeClass;
     const reason = staticDrift(claim, ec2NodeClass);
     const id = instanceIdOf(claim.status?.providerID ?? '');
-    if (reason !== undefined || id === undefined) return reason;
+    // What was launched a moment ago is as it was asked for, and EC2 may not show it yet.
+    if (reason !== undefined || id === undefined || this.instances.isYoung(id)) return reason;
     const instance = await this.instances.get(id);
     if (instance === undefined) return undefined;
     const group = await this.placementGroups.find(ec2NodeClass.spec.placementGroupSelector);
@@ -253,7 +277,7 @@ export class AwsProvider implements CloudProvider {
   }
 
   markUnavailable(offerings: Parameters<CloudProvider['markUnavailable']>[0]): void {
-    // A reservation is counted, not timed: it is read again within a minute (section 3.3).
+    // A reservation is counted, not timed: it is read again within a minute (reserved-capacity/used-up).
     for (const { reservationId } of offerings)
       if (reservationId !== undefined) this.reservations.exhausted(reservationId);
     this.unavailable.mark(offerings.filter(({ reservationId }) => reservationId === undefined));
@@ -268,8 +292,13 @@ export class AwsProvider implements CloudProvider {
   }
 
   async sweep(nodeClasses: readonly NodeClass[], claims: readonly NodeClaim[]): Promise<void> {
-    await this.templates.cleanUp({ unusedForMs: hour });
-    if (this.options.isolatedVpc === true) return;
+    const failed = new Failures();
+    await failed.collect(() => this.templates.cleanUp({ unusedForMs: hour }));
+    if (this.options.isolatedVpc !== true) await failed.collect(() => this.sweepProfiles(nodeClasses, claims));
+    failed.throwFirst();
+  }
+
+  private async sweepProfiles(nodeClasses: readonly NodeClass[], claims: readonly NodeClaim[]): Promise<void> {
     const used = [
       ...nodeClasses.map((nodeClass) => (nodeClass as EC2NodeClass).status?.instanceProfile),
       ...claims.map((claim) => claim.metadata.annotations?.[annotations.instanceProfileName]),
@@ -277,7 +306,7 @@ export class AwsProvider implements CloudProvider {
     await this.profiles.sweep(new Set(used.filter((name) => name !== undefined)));
   }
 
-  /** Built anew when the node class, prices or availability change, and every five minutes (section 5.2). */
+  /** Built anew when the node class, prices or availability change, and every five minutes (instance-types/catalogue-age). */
   private async catalogue(nodeClass: EC2NodeClass): Promise<readonly InstanceType[]> {
     const [machines, prices, shifts, placementGroup] = await Promise.all([
       this.machines.get(),
@@ -289,6 +318,11 @@ export class AwsProvider implements CloudProvider {
     await this.reservations.refresh((status?.capacityReservations ?? []).map((reservation) => reservation.id));
     const { kubelet, blockDeviceMappings, instanceStorePolicy, networkInterfaces, connectionTracking, cpuOptions } =
       spec;
+    const { associatePublicIPAddress } = spec;
+    const publicZones =
+      associatePublicIPAddress === undefined
+        ? await this.subnets.publicZones(status?.subnets ?? [])
+        : new Set<string>();
     const content = [
       [
         nodeClass.metadata.uid,
@@ -298,6 +332,7 @@ export class AwsProvider implements CloudProvider {
         blockDeviceMappings,
         instanceStorePolicy,
       ],
+      [associatePublicIPAddress, [...publicZones]],
       [networkInterfaces, connectionTracking, cpuOptions, status?.subnets, status?.amis],
       [status?.capacityReservations, this.reservations.version, this.memory.version],
       [this.unavailable.version, this.subnets.version, prices.onDemandAt, prices.spotAt, shifts],
@@ -311,6 +346,8 @@ export class AwsProvider implements CloudProvider {
           unavailable: this.unavailable,
           nodeClass,
           region: this.options.region,
+          extras: nodeExtras(spec, this.options.region),
+          publicZones,
           vmMemoryOverheadPercent: this.options.vmMemoryOverheadPercent ?? 0.075,
           reservedEnis: this.options.reservedEnis ?? 0,
           ...(shifts === undefined ? {} : { shifts }),
@@ -340,7 +377,7 @@ function createPrices(options: AwsOptions, calls: AwsCalls, clock: Clock): Price
   });
 }
 
-/** The queue where one is configured, and always the status poll (section 4.15). */
+/** The queue where one is configured, and always the status poll (interruption/status-checks). */
 function createInterruptions(
   options: AwsOptions,
   calls: AwsCalls,

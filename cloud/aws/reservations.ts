@@ -9,12 +9,12 @@ import { tagFilters } from './tag-filters.js';
 
 type Term = NonNullable<EC2NodeClassSpec['capacityReservationSelectorTerms']>[number];
 
-/** Nodes leave a capacity block so long before it ends (section 1.4). */
+/** Nodes leave a capacity block so long before it ends (reserved-capacity/block-ends). */
 const leaveBlockMs = 40 * 60_000;
 /** Counts are read again after this long. */
 const countsMs = 60_000;
 
-/** Capacity reservations and how many instances each still has room for (sections 1.4 and 2.8). */
+/** Capacity reservations and how many instances each still has room for (reserved-capacity/counters). */
 export class Reservations {
   private readonly free = new Map<string, number>();
   private readonly readAt = new Map<string, number>();

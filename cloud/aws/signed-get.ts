@@ -1,4 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
+import { lookUp } from '../../core/own.js';
 
 export interface Credentials {
   readonly accessKeyId: string;
@@ -37,7 +38,7 @@ export function signedHeaders({ url, region, service, credentials, now }: Signed
     'GET',
     path,
     '',
-    ...names.map((name) => `${name}:${headers[name] ?? ''}`),
+    ...names.map((name) => `${name}:${lookUp(headers, name) ?? ''}`),
     '',
     names.join(';'),
     sha256(''),

@@ -1,12 +1,13 @@
 import type { InstanceStatus, InstanceStatusEvent } from '@aws-sdk/client-ec2';
-import { isDomainError } from '../../core/failures.js';
 import type { Interruption, InterruptionKind } from '../port.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
 import { allPages } from './pages.js';
+import { messageOf } from '../../core/error-message.js';
 
 const pollMs = 60_000;
-/** A failed check counts once it has failed for so long (section 4.15). */
+const longestPauseMs = 3_600_000;
+/** A failed check counts once it has failed for so long (interruption/status-checks). */
 const impairedMs = 120_000;
 
 const eventCodes: readonly string[] = [
@@ -23,26 +24,43 @@ export interface StatusPollOptions {
   readonly onProblem?: ((message: string) => void) | undefined;
 }
 
-/** Looks at instance status checks every minute until `signal` aborts; ends for good when EC2 refuses the call. */
+/**
+ * Looks at instance status checks every minute until `signal` aborts. After failures the looks get farther apart, up to an
+ * hour: a permission that lacks may be given, and an expired token is renewed. The same failure is told once in a row.
+ */
 export async function pollInstanceStatus(
   options: StatusPollOptions,
   handle: (interruption: Interruption) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
+  let pauseMs = pollMs;
+  let told = '';
   while (!signal.aborted) {
-    try {
-      const statuses = await allPages(
-        (token) => options.calls.describeInstanceStatus({ MaxResults: 1000, NextToken: token }),
-        (page) => page.InstanceStatuses,
-      );
-      for (const status of statuses) {
-        for (const interruption of readStatus(status, options.clock.now())) await handle(interruption);
-      }
-    } catch (error) {
-      options.onProblem?.(error instanceof Error ? error.message : String(error));
-      if (isDomainError(error, 'Denied')) return;
+    const problem = await look(options, handle);
+    if (problem !== undefined && problem !== told) options.onProblem?.(problem);
+    const pause = problem === undefined ? pollMs : pauseMs;
+    pauseMs = problem === undefined ? pollMs : Math.min(2 * pauseMs, longestPauseMs);
+    told = problem ?? '';
+    await options.clock.sleep(pause, signal);
+  }
+}
+
+/** One look; what went wrong with it, in words. */
+async function look(
+  { calls, clock }: StatusPollOptions,
+  handle: (interruption: Interruption) => Promise<void>,
+): Promise<string | undefined> {
+  try {
+    const statuses = await allPages(
+      (token) => calls.describeInstanceStatus({ MaxResults: 1000, NextToken: token }),
+      (page) => page.InstanceStatuses,
+    );
+    for (const status of statuses) {
+      for (const interruption of readStatus(status, clock.now())) await handle(interruption);
     }
-    await options.clock.sleep(pollMs, signal);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
   }
 }
 

@@ -10,7 +10,7 @@ export function clusterTag(clusterName: string): string {
   return `kubernetes.io/cluster/${clusterName}`;
 }
 
-/** Tags of everything that is made for a node class (section 3.3); the user's cannot replace them. */
+/** Tags of everything that is made for a node class (launch/tags); the user's cannot replace them. */
 export function nodeClassTags(nodeClass: EC2NodeClass, clusterName: string): Record<string, string> {
   return {
     ...nodeClass.spec.tags,

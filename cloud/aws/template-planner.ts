@@ -1,5 +1,5 @@
 import { resolvedAmiFamily } from '../../api/aws/node-class-rules.js';
-import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
+import type { AmiFamily, EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import { labels } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';
 import { pinnedValue } from '../../core/launch-options.js';
@@ -19,6 +19,7 @@ import type { LaunchTemplates, TemplateInput } from './launch-template.js';
 import { nodeClassTags } from './tags.js';
 import type { UserDataSizes } from './user-data-sizes.js';
 import { renderUserData } from './user-data/user-data.js';
+import { lookUp } from '../../core/own.js';
 
 export interface TemplateOfType {
   readonly template: string;
@@ -93,7 +94,7 @@ export class TemplatePlanner {
     return result;
   }
 
-  /** Which types will do: all, but where pods ask for enclaves (section 1.6) those that can have them. */
+  /** Which types will do: all, but where pods ask for enclaves (labels/enclaves) those that can have them. */
   private async enclaveTypes(claim: LaunchRequest['claim']): Promise<(type: string) => boolean> {
     if (!requests(claim, nitroSandbox)) return () => true;
     const { infos } = await this.options.machines();
@@ -121,7 +122,7 @@ export class TemplatePlanner {
   ): Promise<string> {
     const { clusterName, region, templates, facts } = this.options;
     const family = resolvedAmiFamily(nodeClass.spec);
-    const { clusterEndpoint, caBundle, serviceCidr } = await facts.get(family === 'AL2023');
+    const { clusterEndpoint, caBundle, serviceCidr } = await facts.get(family);
     const instanceProfile = nodeClass.status?.instanceProfile;
     if (instanceProfile === undefined) {
       throw new DomainError(
@@ -129,14 +130,15 @@ export class TemplatePlanner {
         `EC2NodeClass ${nodeClass.metadata.name ?? ''} has no instance profile yet`,
       );
     }
-    const dns = kubeletSettings(nodeClass.spec.kubelet).clusterDNS?.[0];
+    const ownDns = kubeletSettings(nodeClass.spec.kubelet).clusterDNS?.[0];
+    const dns = ownDns ?? (asksForDns.has(family) ? await facts.clusterDns() : undefined);
     const userData = renderUserData({
       family,
       clusterName,
       clusterEndpoint,
       caBundle,
       serviceCidr,
-      kubelet: group.kubelet,
+      kubelet: dns === undefined ? group.kubelet : { clusterDNS: [dns], ...group.kubelet },
       maxPods: group.maxPods,
       labels: nodeLabels(claim, stage, families[family].kubeletTaints),
       taints: [...(claim.spec.taints ?? []), ...(claim.spec.startupTaints ?? [])],
@@ -167,6 +169,15 @@ export class TemplatePlanner {
   }
 }
 
+/** Families whose bootstrap guesses the address of the DNS service where it is not told; nodeadm works it out. */
+const asksForDns: ReadonlySet<AmiFamily> = new Set([
+  'AL2',
+  'Bottlerocket',
+  'Windows2019',
+  'Windows2022',
+  'Windows2025',
+]);
+
 /** How the launch template says what kind of reservation it is for. */
 const markets = {
   default: undefined,
@@ -174,11 +185,11 @@ const markets = {
   interruptible: 'interruptible-capacity-reservation',
 } as const;
 
-/** A request for it enables enclaves (section 1.6); a NodeOverlay says how many a type has. */
+/** A request for it enables enclaves (labels/enclaves); a NodeOverlay says how many a type has. */
 const nitroSandbox = 'eks.amazonaws.com/nitro-sandbox';
 
 function requests(claim: LaunchRequest['claim'], resource: string): boolean {
-  return (parseResources(claim.spec.resources?.requests)[resource] ?? 0) > 0;
+  return (lookUp(parseResources(claim.spec.resources?.requests), resource) ?? 0) > 0;
 }
 
 /** Labels that a node registers with: those of the claim, and where they are settled already those it requires. */

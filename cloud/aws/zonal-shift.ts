@@ -14,7 +14,7 @@ const pollMs = 30_000;
 /** Shifts last for hours: what was known holds on while ARC is away. */
 const keepMs = 3_600_000;
 
-/** Zones under an ARC zonal shift of the cluster (section 4.18): applied, and not over yet. */
+/** Zones under an ARC zonal shift of the cluster (zonal-shift/shifted-zone): applied, and not over yet. */
 export class ZonalShifts {
   private readonly shifts: Cached<readonly ShiftedZone[]>;
 

@@ -4,6 +4,7 @@ import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { parseResource } from '../../core/resources.js';
 import type { Resources } from '../../core/resources.js';
 import { canonicalQuantity } from './canonical-quantity.js';
+import { messageOf } from '../../core/error-message.js';
 
 /** Label keys that the KWOK provider's instance types define besides the core ones. */
 export const kwokWellKnownLabels: readonly string[] = [
@@ -50,7 +51,7 @@ export function parseCatalogue(json: string, options: CatalogueOptions = {}): In
   try {
     file = JSON.parse(json);
   } catch (error) {
-    throw new CatalogueError('', '', `no JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CatalogueError('', '', `no JSON: ${messageOf(error)}`);
   }
   if (!Array.isArray(file)) throw new CatalogueError('', '', `expected an array of instance types, ${found(file)}`);
   const seen = new Map<string, number>();

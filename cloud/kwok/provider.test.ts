@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import { createFakeKube } from '../../kube/fake.js';
-import { describeCloudProvider } from '../contract.js';
+import { createFakeKube } from '../../simulation/kube/fake.js';
+import { describeCloudProvider } from '../../test/contracts/cloud.js';
 import type { NodeClass } from '../port.js';
 import { parseCatalogue } from './catalogue.js';
 import { createKwokProvider, kwokOverhead } from './provider.js';

@@ -15,6 +15,7 @@ import { UnavailableOfferings } from '../../core/unavailable-offerings.js';
 import type { KubeClient } from '../../kube/port.js';
 import type { CloudInstance, CloudProvider, LaunchedInstance, LaunchRequest, NodeClass } from '../port.js';
 import { kwokWellKnownLabels, offeringLabels } from './catalogue.js';
+import { messageOf } from '../../core/error-message.js';
 
 export interface KwokOptions {
   readonly kube: Pick<KubeClient, 'get' | 'list' | 'create' | 'patch' | 'delete'>;
@@ -116,7 +117,7 @@ class KwokProvider implements CloudProvider {
   async tag(providerId: string, tags: Readonly<Record<string, string>>): Promise<void> {
     const name = providerId.slice(prefix.length);
     const node = await this.options.kube.get('Node', { name });
-    const all = JSON.stringify({ ...tagsOf(node), ...tags });
+    const all = JSON.stringify({ ...tags, ...tagsOf(node) });
     await this.options.kube.patch('Node', { name }, { metadata: { annotations: { [tagsAnnotation]: all } } });
   }
 
@@ -181,9 +182,7 @@ class KwokProvider implements CloudProvider {
       await this.options.kube.create('Node', node);
       this.starting.delete(name);
     } catch (error) {
-      this.options.onProblem?.(
-        `node ${name} cannot register yet: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      this.options.onProblem?.(`node ${name} cannot register yet: ${messageOf(error)}`);
       setTimeout(() => void this.registerLate(name), 1000).unref();
     }
   }

@@ -1,11 +1,16 @@
+import { readFileSync } from 'node:fs';
 import { Catalogue, type MachineType } from './catalogue.js';
-import { EventBus } from './events.js';
+import { accountOf } from './account-view.js';
+import { accountId, EventBus } from './events.js';
 import { Faults } from './faults.js';
 import { ClientTokens } from './idempotency.js';
 import { imageParameters, machineImages } from './images.js';
 import { Instances } from './instances.js';
 import { Moto } from './moto.js';
+import { Authority, everything, filledIn, principalsOf } from './permissions/authority.js';
+import type { Policy } from './permissions/policy.js';
 import { CapacityPools, type CapacityKind, type Pool } from './pools.js';
+import { InstanceProfiles } from './profiles.js';
 import { onDemandPrice } from './prices.js';
 import { listOf } from './query.js';
 import { RateLimits } from './rate-limits.js';
@@ -24,6 +29,10 @@ export interface CloudOptions {
   clusterEndpoint: string;
   /** File of its certificate authority; it may appear later. */
   clusterCertificate: string | undefined;
+  /** The policy that Stowage runs under, as deploy/iam-policy.json; without one it may do everything. */
+  policyFile?: string | undefined;
+  /** Name of the role that nodes run under. */
+  nodeRole?: string | undefined;
   /** A folder that keeps moto's unchanging answers between runs. */
   answersFolder?: string | undefined;
   now?: () => number;
@@ -48,6 +57,8 @@ export class Cloud {
   readonly tokens = new ClientTokens();
   readonly log = new RequestLog();
   readonly limits: RateLimits;
+  readonly profiles: InstanceProfiles;
+  readonly authority: Authority;
   readonly imageParameters = imageParameters();
   readonly imageArchitectures = new Map(machineImages().map((image) => [image.ami_id, image.architecture as string]));
   readonly now: () => number;
@@ -67,6 +78,8 @@ export class Cloud {
     this.events = new EventBus(() => this.sqs.queue(options.cluster), region, this.now);
     this.instances = new Instances(this.moto, this.events, () => this.#settings, this.now, region);
     this.limits = new RateLimits(this.now);
+    this.profiles = new InstanceProfiles(this.moto, this.now, () => this.#settings.profileUnknownMs);
+    this.authority = new Authority(principalsOf(accountId, controllerPolicy(options)), accountOf(this, region));
   }
 
   get region(): string {
@@ -102,6 +115,7 @@ export class Cloud {
     this.market.reset();
     this.limits.clear();
     this.log.clear();
+    this.authority.clear();
     this.configure(defaultSettings());
   }
 
@@ -161,4 +175,16 @@ export class Cloud {
     clearInterval(this.#walk);
     this.instances.clear();
   }
+}
+
+function controllerPolicy({ policyFile, region, cluster, nodeRole = '' }: CloudOptions): Policy {
+  if (policyFile === undefined) return everything;
+  return filledIn(readFileSync(policyFile, 'utf8'), {
+    AWS_PARTITION: 'aws',
+    AWS_REGION: region,
+    AWS_ACCOUNT_ID: accountId,
+    CLUSTER_NAME: cluster,
+    NODE_ROLE_NAME: nodeRole,
+    INTERRUPTION_QUEUE: cluster,
+  });
 }

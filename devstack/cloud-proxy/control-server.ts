@@ -7,6 +7,7 @@ import type { PoolRule } from './pools.js';
 import type { SettingsPatch } from './settings.js';
 import type { SpotOverride } from './spot-market.js';
 import { textOf } from './xml.js';
+import { messageOf } from '../../core/error-message.js';
 
 /** An instance as the control API shows it. */
 export interface InstanceView {
@@ -61,7 +62,8 @@ type ControlHandler = (call: ControlCall) => unknown;
 
 const optional = (query: URLSearchParams, name: string): string | undefined => query.get(name) ?? undefined;
 
-const instanceOf = (cloud: Cloud, id: string): Instance => cloud.instances.require([id])[0]!;
+/** Scripts see an instance before EC2 describes it. */
+const instanceOf = (cloud: Cloud, id: string): Instance => cloud.instances.get(id) ?? cloud.instances.require([id])[0]!;
 
 /** Terminates without a caller, as EC2 does with spot instances. */
 async function reclaim(cloud: Cloud, id: string): Promise<void> {
@@ -83,6 +85,10 @@ const handlers: Readonly<Record<string, ControlHandler>> = {
       after: Number(query.get('after') ?? 0),
     }),
   'DELETE requests': ({ cloud }) => cloud.log.clear(),
+  'GET permissions': ({ cloud: { authority } }) => ({
+    denials: authority.denials,
+    used: Object.fromEntries([...authority.used].map(([arn, counts]) => [arn, Object.fromEntries(counts)])),
+  }),
   'GET faults': ({ cloud }) => cloud.faults.list(),
   'POST faults': ({ cloud, input }) => ({ id: cloud.faults.add(input as Fault) }),
   'DELETE faults': ({ cloud, query }) => {
@@ -120,6 +126,9 @@ const handlers: Readonly<Record<string, ControlHandler>> = {
     instanceOf(cloud, id);
     cloud.events.spotInterruption(id);
     if (terminate) setTimeout(() => void reclaim(cloud, id), delayMs).unref();
+  },
+  'POST instances/reclaim': async ({ cloud, input }) => {
+    for (const id of (input as { ids: string[] }).ids) await reclaim(cloud, id);
   },
   'POST instances/rebalance': ({ cloud, input }) => {
     cloud.events.rebalance((input as { id: string }).id);
@@ -169,6 +178,6 @@ export async function controlReply(
     return { status: 200, headers, body: JSON.stringify(result ?? {}) };
   } catch (error) {
     const status = error instanceof AwsError ? error.status : 500;
-    return { status, headers, body: JSON.stringify({ error: error instanceof Error ? error.message : String(error) }) };
+    return { status, headers, body: JSON.stringify({ error: messageOf(error) }) };
   }
 }

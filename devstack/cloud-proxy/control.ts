@@ -2,6 +2,7 @@ import { http } from '../http.js';
 import type { InstanceView } from './control-server.js';
 import type { Fault } from './faults.js';
 import type { InstanceHealth, InstanceState } from './instances.js';
+import type { Denial } from './permissions/authority.js';
 import type { PoolRule } from './pools.js';
 import type { LoggedRequest } from './request-log.js';
 import type { JoinerSettings, Settings, SettingsPatch } from './settings.js';
@@ -56,6 +57,11 @@ export class CloudProxyControl {
       Object.entries(filter).map(([name, value]): [string, string] => [name, String(value)]),
     );
     return this.#call('GET', `requests?${query.toString()}`);
+  }
+
+  /** What IAM allowed, by principal and action, and what it denied. */
+  permissions(): Promise<{ denials: Denial[]; used: Record<string, Record<string, number>> }> {
+    return this.#call('GET', 'permissions');
   }
 
   async clearRequests(): Promise<void> {
@@ -123,6 +129,11 @@ export class CloudProxyControl {
    */
   async interruptSpot(id: string, options: { delayMs?: number; terminate?: boolean } = {}): Promise<void> {
     await this.#call('POST', 'instances/interrupt', { id, ...options });
+  }
+
+  /** Terminates instances at once, protected ones and those that EC2 does not describe yet too; others are passed over. */
+  async reclaim(ids: readonly string[]): Promise<void> {
+    await this.#call('POST', 'instances/reclaim', { ids });
   }
 
   async recommendRebalance(id: string): Promise<void> {

@@ -2,16 +2,19 @@ import { AwsError } from './aws-error.js';
 import type { Cloud } from './cloud.js';
 import { describeCapacityReservations, describePlacementGroups } from './scripted-resources.js';
 import { createFleet, dryRunSucceeds } from './fleet.js';
+import { unusableProfile } from './fleet-options.js';
 import { describeInstanceStatus } from './instance-status.js';
 import { stateElement, type Instance } from './instances.js';
 import { answer, paged, withoutPaging } from './ec2-answers.js';
-import { filtersOf, param, strings, struct, without, type Params } from './query.js';
+import type { OverrideRefusal } from './permissions/authority.js';
+import { filtersOf, param, strings, struct, structs, without, type Params } from './query.js';
+import { profileName } from './permissions/launch-demands.js';
 import { spotPriceHistory } from './spot-history.js';
 import { factsOf, securityGroupIds } from './templates.js';
 import { child, element, itemsOf, setChild, textOf, type XmlElement } from './xml.js';
 
 /** Answers an EC2 action itself; the router sends the others to moto. */
-export type Ec2Handler = (cloud: Cloud, params: Params) => Promise<XmlElement>;
+export type Ec2Handler = (cloud: Cloud, params: Params, refused?: OverrideRefusal) => Promise<XmlElement>;
 
 const unlimited = Number.MAX_SAFE_INTEGER;
 
@@ -58,14 +61,29 @@ const describeInstances: Ec2Handler = (cloud, params) => {
   return Promise.resolve(paged('DescribeInstances', 'reservationSet', items, params, bounds));
 };
 
+const zoneOf = ({ item }: Instance): string => textOf(item, 'placement', 'availabilityZone') ?? '';
+
+/** A protected instance fails the call, and keeps those of its zone that were named with it; those of other zones end all the same. */
+function protectionOf(cloud: Cloud, instances: readonly Instance[]): { zones: ReadonlySet<string>; error?: AwsError } {
+  const kept = instances.filter(({ id }) => cloud.settings.protectedInstances[id] !== undefined);
+  const [first] = kept;
+  if (first === undefined) return { zones: new Set() };
+  const attribute = cloud.settings.protectedInstances[first.id] === 'stop' ? 'disableApiStop' : 'disableApiTermination';
+  const message = `The instance '${first.id}' may not be terminated. Modify its '${attribute}' instance attribute and try again.`;
+  return { zones: new Set(kept.map(zoneOf)), error: new AwsError('OperationNotPermitted', message) };
+}
+
 const terminateInstances: Ec2Handler = async (cloud, params) => {
   const ids = strings(params, 'InstanceId');
   const instances = cloud.instances.require(ids);
   if (param(params, 'DryRun') === 'true') throw dryRunSucceeds();
-  const alive = instances.filter(({ state }) => state !== 'terminated' && state !== 'shutting-down');
+  const refused = protectionOf(cloud, instances);
+  const endable = instances.filter((instance) => !refused.zones.has(zoneOf(instance)));
+  const alive = endable.filter(({ state }) => state !== 'terminated' && state !== 'shutting-down');
   const list = Object.fromEntries(alive.map(({ id }, index) => [String(index + 1), id]));
   if (alive.length > 0) await cloud.moto.ec2('TerminateInstances', { InstanceId: list });
-  const previous = cloud.instances.terminate(instances);
+  const previous = cloud.instances.terminate(endable);
+  if (refused.error !== undefined) throw refused.error;
   const items = instances.map((instance) =>
     element('item', [
       element('instanceId', instance.id),
@@ -77,11 +95,13 @@ const terminateInstances: Ec2Handler = async (cloud, params) => {
 };
 
 const runInstances: Ec2Handler = async (cloud, params) => {
+  const specification = struct(params, 'LaunchTemplate');
+  const data = Object.keys(specification).length > 0 ? cloud.templates.resolve(specification).data : params;
+  const profile = await unusableProfile(cloud, profileName(params) ?? profileName(data));
+  if (profile !== undefined) throw profile;
   if (param(params, 'DryRun') === 'true') throw dryRunSucceeds();
   const rest = without(params, 'ClientToken');
   return cloud.tokens.once('RunInstances', param(params, 'ClientToken'), rest, async () => {
-    const specification = struct(params, 'LaunchTemplate');
-    const data = Object.keys(specification).length > 0 ? cloud.templates.resolve(specification).data : params;
     const reply = await cloud.moto.ec2('RunInstances', rest);
     const ids = itemsOf(reply, 'instancesSet').map((item) => textOf(item, 'instanceId') ?? '');
     const spot = param(params, 'InstanceMarketOptions', 'MarketType') === 'spot';
@@ -100,9 +120,11 @@ const runInstances: Ec2Handler = async (cloud, params) => {
 const tagging =
   (action: 'CreateTags' | 'DeleteTags'): Ec2Handler =>
   async (cloud, params) => {
-    const ids = strings(params, 'ResourceId').filter((id) => id.startsWith('i-'));
+    const all = strings(params, 'ResourceId');
+    const ids = all.filter((id) => id.startsWith('i-'));
     cloud.instances.require(ids);
     const reply = await cloud.moto.ec2(action, params);
+    cloud.templates.tagged(all, params, action === 'DeleteTags');
     await cloud.instances.refresh(ids);
     return reply;
   };
@@ -113,7 +135,9 @@ const createLaunchTemplate: Ec2Handler = async (cloud, params) => {
   return cloud.tokens.once('CreateLaunchTemplate', param(params, 'ClientToken'), rest, async () => {
     const reply = await cloud.moto.ec2('CreateLaunchTemplate', rest);
     const id = textOf(reply, 'launchTemplate', 'launchTemplateId') ?? '';
-    cloud.templates.created(id, param(params, 'LaunchTemplateName') ?? '', struct(params, 'LaunchTemplateData'));
+    const name = param(params, 'LaunchTemplateName') ?? '';
+    const tags = structs(params, 'TagSpecification');
+    cloud.templates.created(id, name, struct(params, 'LaunchTemplateData'), tags);
     return reply;
   });
 };
@@ -131,10 +155,11 @@ const deleteLaunchTemplate: Ec2Handler = async (cloud, params) => {
   return reply;
 };
 
-const createFleetOnce: Ec2Handler = (cloud, params) => {
+const createFleetOnce: Ec2Handler = (cloud, params, refused) => {
   const rest = without(params, 'ClientToken');
-  if (param(params, 'DryRun') === 'true') return createFleet(cloud, params);
-  return cloud.tokens.once('CreateFleet', param(params, 'ClientToken'), rest, () => createFleet(cloud, params));
+  if (param(params, 'DryRun') === 'true') return createFleet(cloud, params, refused);
+  const run = (): Promise<XmlElement> => createFleet(cloud, params, refused);
+  return cloud.tokens.once('CreateFleet', param(params, 'ClientToken'), rest, run);
 };
 
 const describeInstanceAttribute: Ec2Handler = async (cloud, params) => {

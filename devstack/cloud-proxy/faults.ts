@@ -5,7 +5,7 @@ import { matches } from './pools.js';
  * - `error`: the answer is the error `code`; the call has no effect.
  * - `throttle`: `error` with RequestLimitExceeded and status 503.
  * - `delay`: the call is held up by `delayMs`, then goes on.
- * - `lost`: the call takes effect and its answer never comes: the connection is cut.
+ * - `lost`: the call takes effect and its answer never comes: the connection is cut. Never a dry run, which has no effect.
  * - `cut`: the connection is cut and the call has no effect.
  * - `hang`: no answer until the caller gives up; the call has no effect.
  */
@@ -61,6 +61,7 @@ export class Faults {
   next(service: string, action: string, params: unknown): Fault | undefined {
     for (const fault of this.#armed) {
       if (!matches(fault.service, service) || !matches(fault.action, action)) continue;
+      if (fault.kind === 'lost' && isDryRun(params)) continue;
       if (fault.containing !== undefined && !JSON.stringify(params).includes(fault.containing)) continue;
       if (fault.skip > 0) {
         fault.skip--;
@@ -73,3 +74,6 @@ export class Faults {
     return undefined;
   }
 }
+
+const isDryRun = (params: unknown): boolean =>
+  typeof params === 'object' && params !== null && 'DryRun' in params && params.DryRun === 'true';

@@ -1,5 +1,6 @@
 import { AwsError } from './aws-error.js';
 import type { Cloud, Subnet } from './cloud.js';
+import { profileName } from './permissions/launch-demands.js';
 import type { CapacityKind } from './pools.js';
 import { param, struct, structs, type Params } from './query.js';
 import type { Candidate } from './strategies.js';
@@ -98,6 +99,8 @@ async function refusalOf(cloud: Cloud, option: Option, subnet: Subnet | undefine
     const message = `Your requested instance type (${instanceType}) is not supported in your requested Availability Zone (${zone}).`;
     return { code: 'Unsupported', message };
   }
+  const profile = await unusableProfile(cloud, profileName(data));
+  if (profile !== undefined) return { code: profile.code, message: profile.message };
   const imageId = param(overrides, 'ImageId') ?? param(data, 'ImageId') ?? '';
   const architecture = cloud.imageArchitectures.get(imageId);
   if (architecture !== undefined && !machine.architectures.includes(architecture)) {
@@ -110,4 +113,13 @@ async function refusalOf(cloud: Cloud, option: Option, subnet: Subnet | undefine
     return { code: 'SpotMaxPriceTooLow', message };
   }
   return undefined;
+}
+
+/** What EC2 says of a profile that it cannot launch with. */
+export async function unusableProfile(cloud: Cloud, name: string | undefined): Promise<AwsError | undefined> {
+  if (name === undefined || (await cloud.profiles.isUsable(name))) return undefined;
+  return new AwsError(
+    'InvalidParameterValue',
+    `Value (${name}) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name`,
+  );
 }

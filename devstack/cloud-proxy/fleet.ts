@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { AwsError } from './aws-error.js';
 import type { Cloud } from './cloud.js';
 import { resolveOptions, type Option } from './fleet-options.js';
+import type { OverrideRefusal } from './permissions/authority.js';
 import type { CapacityKind } from './pools.js';
 import { listOf, param, struct, type Params } from './query.js';
 import { inOrderOf, onDemandStrategies, spotStrategies } from './strategies.js';
@@ -25,8 +26,8 @@ interface Launched {
   ids: string[];
 }
 
-/** CreateFleet of type `instant`. */
-export async function createFleet(cloud: Cloud, params: Params): Promise<XmlElement> {
+/** CreateFleet of type `instant`. `refused`: why the caller may create the fleet and launch nothing with it. */
+export async function createFleet(cloud: Cloud, params: Params, refused?: OverrideRefusal): Promise<XmlElement> {
   if (param(params, 'Type') !== 'instant') {
     throw new AwsError('UnsupportedOperation', 'The local cloud knows fleets of type instant alone.');
   }
@@ -37,7 +38,8 @@ export async function createFleet(cloud: Cloud, params: Params): Promise<XmlElem
   }
   const capacityType: CapacityKind = param(target, 'DefaultTargetCapacityType') === 'spot' ? 'spot' : 'on-demand';
   const strategy = strategyOf(params, capacityType);
-  const options = await resolveOptions(cloud, params, capacityType);
+  const resolved = await resolveOptions(cloud, params, capacityType);
+  const options = refused === undefined ? resolved : resolved.map((option) => ({ ...option, refusal: refused }));
   if (param(params, 'DryRun') === 'true') throw dryRunSucceeds();
   const ordered = inOrderOf(strategy, options).map((candidate) => candidate as Option);
   const fleetId = `fleet-${randomUUID()}`;

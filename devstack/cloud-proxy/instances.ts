@@ -169,13 +169,23 @@ export class Instances {
 
   find(ids: readonly string[], filters: ReadonlyMap<string, readonly string[]>): Instance[] {
     const candidates = ids.length > 0 ? this.require(ids) : this.all().filter((each) => this.#isVisible(each));
-    return candidates.filter((instance) => passes(filters, (name) => valuesOf(instance, name)));
+    return candidates.filter((instance) =>
+      passes(filters, (name) => valuesOf(instance, name, this.#tagsSeen(instance))),
+    );
   }
 
   /** The instance's item as DescribeInstances gives it now. */
   describe(instance: Instance): XmlElement {
     const { item, state } = instance;
     setChild(item, stateElement('instanceState', state));
+    const tags = [...this.#tagsSeen(instance)];
+    setChild(
+      item,
+      element(
+        'tagSet',
+        tags.map(([key, value]) => element('item', [element('key', key), element('value', value)])),
+      ),
+    );
     return item;
   }
 
@@ -223,6 +233,12 @@ export class Instances {
     return this.now() - instance.launchedAt >= visibleAfterMs;
   }
 
+  /** Tags come some time after the instance that they are of. */
+  #tagsSeen({ launchedAt, tags }: Instance): ReadonlyMap<string, string> {
+    const { visibleAfterMs, tagsAfterMs } = this.settings();
+    return this.now() - launchedAt >= visibleAfterMs + tagsAfterMs ? tags : new Map<string, string>();
+  }
+
   #enter(instance: Instance, state: InstanceState): void {
     if (instance.state === 'terminated') return;
     instance.state = state;
@@ -268,10 +284,6 @@ export class Instances {
     correctDnsName(item, this.region);
     const tags = itemsOf(item, 'tagSet').map((tag) => [textOf(tag, 'key') ?? '', textOf(tag, 'value') ?? ''] as const);
     instance.tags = new Map([...tags, ...Object.entries(facts.systemTags ?? {})]);
-    const tagItems = [...instance.tags].map(([key, value]) =>
-      element('item', [element('key', key), element('value', value)]),
-    );
-    setChild(item, element('tagSet', tagItems));
   }
 }
 
@@ -323,7 +335,7 @@ function overlays(facts: LaunchFacts, instance: Instance): XmlElement[] {
 }
 
 /** DescribeInstances filters by name. */
-function valuesOf(instance: Instance, name: string): readonly string[] | undefined {
+function valuesOf(instance: Instance, name: string, tags: ReadonlyMap<string, string>): readonly string[] | undefined {
   const { item } = instance;
   const one = (...path: string[]): readonly string[] => {
     const value = textOf(item, ...path);
@@ -346,7 +358,7 @@ function valuesOf(instance: Instance, name: string): readonly string[] | undefin
       return one('iamInstanceProfile', 'arn');
     default: {
       const path = simpleFilters[name];
-      return path === undefined ? tagValues(name, instance.tags) : one(path);
+      return path === undefined ? tagValues(name, tags) : one(path);
     }
   }
 }

@@ -12,6 +12,8 @@ const { values } = parseArgs({
     'cluster-endpoint': { type: 'string', default: 'https://127.0.0.1:6443' },
     'cluster-certificate': { type: 'string' },
     answers: { type: 'string' },
+    policy: { type: 'string' },
+    'node-role': { type: 'string' },
   },
 });
 if (values.port === undefined || values.moto === undefined) throw new Error('--port and --moto are needed.');
@@ -23,6 +25,8 @@ const cloud = new Cloud({
   clusterEndpoint: values['cluster-endpoint'],
   clusterCertificate: values['cluster-certificate'],
   answersFolder: values.answers,
+  policyFile: values.policy,
+  nodeRole: values['node-role'],
 });
 const server = createProxy(cloud);
 server.listen(Number(values.port), values.host, () => {

@@ -125,6 +125,13 @@ describe('faults', () => {
     expect(faults.list()).toEqual([]);
   });
 
+  test('no answer of a dry run is lost instead of one of a call that takes effect', () => {
+    const faults = new Faults();
+    faults.add({ kind: 'lost', action: 'CreateFleet' });
+    expect(faults.next('ec2', 'CreateFleet', { DryRun: 'true' })).toBeUndefined();
+    expect(faults.next('ec2', 'CreateFleet', { Type: 'instant' })?.kind).toBe('lost');
+  });
+
   test('a fault may ask for a text in the parameters', () => {
     const faults = new Faults();
     faults.add({ kind: 'error', containing: 'm5.large', times: 0 });

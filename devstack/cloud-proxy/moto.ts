@@ -68,6 +68,19 @@ export class Moto {
     return parseXml(reply.body.toString());
   }
 
+  /** Calls an IAM action; undefined where IAM knows nothing of the name. */
+  async iam(action: string, params: Params): Promise<XmlElement | undefined> {
+    const reply = await this.send({
+      method: 'POST',
+      path: '/',
+      headers: { ...this.#headers('iam'), 'content-type': 'application/x-www-form-urlencoded; charset=utf-8' },
+      body: formatQuery({ Version: '2010-05-08', ...params, Action: action }),
+    });
+    if (reply.status === 404) return undefined;
+    if (reply.status >= 400) throw new AwsError('InternalFailure', `iam:${action}: moto answered ${reply.status}`, 500);
+    return parseXml(reply.body.toString());
+  }
+
   /** Calls an action of a JSON-protocol service. */
   async json<T>(service: string, target: string, input: unknown): Promise<T> {
     const reply = await this.send({

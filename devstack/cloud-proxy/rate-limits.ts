@@ -1,5 +1,20 @@
 import { matches } from './pools.js';
 
+export interface Budget {
+  perSecond: number;
+  burst: number;
+}
+
+/** What EC2 documents for an account whose limits nobody raised: a bucket for each action, by what kind of action it is. */
+export const publishedLimits: Record<string, Budget> = {
+  RunInstances: { burst: 5, perSecond: 2 },
+  TerminateInstances: { burst: 100, perSecond: 5 },
+  CreateTags: { burst: 100, perSecond: 10 },
+  DeleteTags: { burst: 100, perSecond: 10 },
+  'Describe*': { burst: 100, perSecond: 20 },
+  '*': { burst: 50, perSecond: 5 },
+};
+
 /** EC2's request budgets: one token bucket per action. */
 export class RateLimits {
   readonly #buckets = new Map<string, { tokens: number; at: number }>();
@@ -7,7 +22,7 @@ export class RateLimits {
   constructor(private readonly now: () => number) {}
 
   /** Takes a token for the action; false when its bucket is empty. Actions that no limit names are free. */
-  admit(action: string, limits: Readonly<Record<string, { perSecond: number; burst: number }>>): boolean {
+  admit(action: string, limits: Readonly<Record<string, Budget>>): boolean {
     const entry = Object.entries(limits).find(([pattern]) => matches(pattern, action));
     if (entry === undefined) return true;
     const { perSecond, burst } = entry[1];

@@ -9,8 +9,10 @@ import { iamReply } from './iam.js';
 import { isUnimplemented, notImplemented } from './moto.js';
 import { parseQuery, type Params } from './query.js';
 import type { LoggedRequest } from './request-log.js';
+import type { Settings } from './settings.js';
 import { describeCluster, jsonHandlers, managedResource } from './services.js';
 import { formatXml } from './xml.js';
+import { messageOf } from '../../core/error-message.js';
 
 /** A request, taken apart. */
 interface Call {
@@ -22,6 +24,9 @@ interface Call {
   path: string;
   headers: Record<string, string>;
   body: Buffer;
+  /** Of the credentials that it was signed with. */
+  accessKey: string;
+  region: string;
 }
 
 const servicesByTarget: Readonly<Record<string, string>> = {
@@ -48,8 +53,9 @@ function headersOf(request: IncomingMessage): Record<string, string> {
 function callOf(request: IncomingMessage, body: Buffer): Call {
   const headers = headersOf(request);
   const { url: path = '/', method = 'GET' } = request;
-  const scope = /Credential=[^/]+\/\d+\/[^/]+\/([^/]+)\//.exec(headers['authorization'] ?? '')?.[1];
-  const base = { method, path, headers, body, service: scope ?? 'unknown' };
+  const signed = /Credential=([^/]+)\/\d+\/([^/]+)\/([^/]+)\//.exec(headers['authorization'] ?? '');
+  const [, accessKey = '', region = '', service = 'unknown'] = signed ?? [];
+  const base = { method, path, headers, body, service, accessKey, region };
   const target = headers['x-amz-target'];
   if (target !== undefined) return { ...base, ...jsonCall(target, body, base.service) };
   if (headers['content-type']?.includes('x-www-form-urlencoded') === true) {
@@ -72,11 +78,12 @@ function jsonCall(
 }
 
 async function answer(cloud: Cloud, call: Call, signal: AbortSignal): Promise<Reply> {
-  const { service, action, protocol, params, path } = call;
+  const { service, action, protocol, params, path, accessKey, region } = call;
+  const refused = await cloud.authority.admit({ service, action, params, region }, accessKey, protocol);
   if (protocol === 'ec2') {
     const handler = ec2Handlers[action];
     if (handler !== undefined) {
-      const body = `<?xml version="1.0" encoding="UTF-8"?>${formatXml(await handler(cloud, params as Params))}`;
+      const body = `<?xml version="1.0" encoding="UTF-8"?>${formatXml(await handler(cloud, params as Params, refused))}`;
       return { status: 200, headers: { 'content-type': 'text/xml;charset=UTF-8' }, body };
     }
   }
@@ -94,7 +101,7 @@ async function answer(cloud: Cloud, call: Call, signal: AbortSignal): Promise<Re
   const { method, headers, body } = call;
   const reply = await cloud.moto.send({ method, path, headers, body }, signal);
   if (isUnimplemented(reply)) throw notImplemented(service, action);
-  return service === 'iam' ? iamReply(action, params as Params, reply) : reply;
+  return service === 'iam' ? iamReply(cloud, action, params as Params, reply) : reply;
 }
 
 function restAnswer(cloud: Cloud, service: string, path: string): Reply | undefined {
@@ -134,15 +141,23 @@ async function suffer(fault: Fault, signal: AbortSignal): Promise<void> {
   }
 }
 
+/** Evenly over the range, the same for the same request of a run. */
+function latencyOf(range: Settings['latencyMs'], sequence: number): number {
+  return range === null ? 0 : range.from + ((sequence * 7_919) % 1_000) * ((range.to - range.from) / 1_000);
+}
+
 async function serve(cloud: Cloud, call: Call, entry: LoggedRequest, signal: AbortSignal): Promise<Reply> {
   const { service, action, protocol, params } = call;
   const fault = cloud.faults.next(service, action, params);
+  if (service === 'pricing' && !cloud.settings.pricing) throw new Cut();
   try {
+    const latency = latencyOf(cloud.settings.latencyMs, entry.sequence);
+    if (latency > 0) await sleep(latency, undefined, { signal });
     if (fault !== undefined) {
       entry.fault = fault.kind;
       await suffer(fault, signal);
     }
-    if (!cloud.limits.admit(action, cloud.settings.rateLimits)) {
+    if (service === 'ec2' && !cloud.limits.admit(action, cloud.settings.rateLimits)) {
       throw new AwsError('RequestLimitExceeded', 'Request limit exceeded.', 503);
     }
     // What is to be lost takes effect, also where the caller is gone meanwhile.
@@ -196,7 +211,7 @@ export function createProxy(cloud: Cloud): Server {
         response.destroy();
         return;
       }
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       process.stderr.write(`${request.method ?? ''} ${request.url ?? ''}: ${message}\n`);
       send(response, errorReply('ec2', new AwsError('InternalError', message, 500)));
     });

@@ -155,6 +155,11 @@ const restReply = (body: object): Reply => ({
   body: JSON.stringify(body),
 });
 
+const networks = {
+  ipv4: { serviceIpv4Cidr: '10.100.0.0/16', ipFamily: 'ipv4' },
+  ipv6: { serviceIpv6Cidr: 'fd00:10:100::/108', ipFamily: 'ipv6' },
+} as const;
+
 /** `GET /clusters/NAME`: the stack's own API server as an EKS cluster. */
 export function describeCluster(cloud: Cloud, name: string): Reply {
   const { cluster, clusterEndpoint, clusterCertificate } = cloud.options;
@@ -173,7 +178,7 @@ export function describeCluster(cloud: Cloud, name: string): Reply {
       endpoint: clusterEndpoint,
       status: 'ACTIVE',
       certificateAuthority: { data },
-      kubernetesNetworkConfig: { serviceIpv4Cidr: '10.100.0.0/16', ipFamily: 'ipv4' },
+      kubernetesNetworkConfig: networks[cloud.settings.ipFamily],
       platformVersion: 'eks.1',
       tags: {},
     },

@@ -1,3 +1,5 @@
+import { publishedLimits, type Budget } from './rate-limits.js';
+
 /** How the simulated kubelets behave; read by the node joiner. */
 export interface JoinerSettings {
   /** From running to the Node's registration. */
@@ -44,7 +46,10 @@ export interface PlacementGroup {
   tags?: Record<string, string>;
 }
 
-/** What tests and people can script; see docs of each. Times in milliseconds. */
+/**
+ * What tests and people can script; see docs of each. Times in milliseconds. The defaults are what EC2 is like on a good day: it lags
+ * behind itself and counts requests; only instances end sooner here than there, where it takes minutes.
+ */
 export interface Settings {
   /** From launch to running. */
   pendingMs: number;
@@ -54,20 +59,31 @@ export interface Settings {
   terminatedMs: number;
   /** How long a launched instance is not described yet (eventual consistency). */
   visibleAfterMs: number;
+  /** How much later than the instance its tags are described, and found by filters. */
+  tagsAfterMs: number;
+  /** How long EC2 does not know an instance profile that was made, or given a role, a moment ago. */
+  profileUnknownMs: number;
   /** Whether state changes are sent to the queue, as the EventBridge rule of the documentation does. */
   stateChangeEvents: boolean;
   /** A random walk of spot prices; null: they move only when set. */
   spotWalk: { intervalMs: number; volatility: number; seed: string } | null;
-  /** Request budgets by action (with `*`), as EC2's token buckets: refill per second, and burst. */
-  rateLimits: Record<string, { perSecond: number; burst: number }>;
+  /** Request budgets of EC2 by action (with `*`), as its token buckets: refill per second, and burst. The first that matches counts. */
+  rateLimits: Record<string, Budget>;
   capacityReservations: CapacityReservation[];
   placementGroups: PlacementGroup[];
+  /** Instances, by id, that termination or stop protection keeps from being terminated. */
+  protectedInstances: Record<string, 'termination' | 'stop'>;
+  /** How long every answer takes at least, and at most; null: as long as it takes. */
+  latencyMs: { from: number; to: number } | null;
+  /** Whether the Pricing API can be reached. */
+  pricing: boolean;
   /** Free addresses to pretend, by subnet id. */
   freeAddresses: Record<string, number>;
   /** Zones under an ARC zonal shift. */
   shiftedZones: string[];
   /** What eks:DescribeCluster says. */
   kubernetesVersion: string;
+  ipFamily: 'ipv4' | 'ipv6';
   joiner: JoinerSettings;
 }
 
@@ -75,17 +91,23 @@ export type SettingsPatch = Partial<Omit<Settings, 'joiner'>> & { joiner?: Parti
 
 export const defaultSettings = (): Settings => ({
   pendingMs: 300,
-  shuttingDownMs: 300,
+  shuttingDownMs: 2_000,
   terminatedMs: 3_600_000,
-  visibleAfterMs: 0,
+  visibleAfterMs: 2_000,
+  tagsAfterMs: 1_000,
+  profileUnknownMs: 10_000,
   stateChangeEvents: true,
   spotWalk: null,
-  rateLimits: {},
+  rateLimits: publishedLimits,
   capacityReservations: [],
   placementGroups: [],
+  protectedInstances: {},
+  latencyMs: null,
+  pricing: true,
   freeAddresses: {},
   shiftedZones: [],
   kubernetesVersion: '1.36',
+  ipFamily: 'ipv4',
   joiner: { joinDelayMs: 700, readyDelayMs: 0, deviceDelayMs: 500, neverJoin: [], stopped: [], conditions: {} },
 });
 

@@ -8,6 +8,7 @@ export interface LaunchTemplate {
   name: string;
   /** LaunchTemplateData of each version; version 1 is the first. */
   versions: Params[];
+  tags: Map<string, string>;
 }
 
 /**
@@ -17,16 +18,33 @@ export interface LaunchTemplate {
 export class LaunchTemplates {
   readonly #byId = new Map<string, LaunchTemplate>();
 
-  created(id: string, name: string, data: Params): void {
-    this.#byId.set(id, { id, name, versions: [data] });
+  /** `specifications` are the tags of the request, by type of resource. */
+  created(id: string, name: string, data: Params, specifications: readonly Params[] = []): void {
+    const own = specifications.filter((each) => param(each, 'ResourceType') === 'launch-template');
+    this.#byId.set(id, { id, name, versions: [data], tags: new Map(own.flatMap((each) => tagsIn(each))) });
+  }
+
+  find(idOrName: string): LaunchTemplate | undefined {
+    return this.#byId.get(idOrName) ?? [...this.#byId.values()].find(({ name }) => name === idOrName);
+  }
+
+  /** Takes in a CreateTags or DeleteTags. */
+  tagged(ids: readonly string[], params: Params, removes: boolean): void {
+    for (const id of ids) {
+      const tags = this.#byId.get(id)?.tags;
+      for (const [key, value] of tagsIn(params)) {
+        if (removes) tags?.delete(key);
+        else tags?.set(key, value);
+      }
+    }
   }
 
   versionAdded(idOrName: string, data: Params): void {
-    this.#lookup(idOrName)?.versions.push(data);
+    this.find(idOrName)?.versions.push(data);
   }
 
   deleted(idOrName: string): void {
-    const template = this.#lookup(idOrName);
+    const template = this.find(idOrName);
     if (template !== undefined) this.#byId.delete(template.id);
   }
 
@@ -34,15 +52,11 @@ export class LaunchTemplates {
     this.#byId.clear();
   }
 
-  #lookup(idOrName: string): LaunchTemplate | undefined {
-    return this.#byId.get(idOrName) ?? [...this.#byId.values()].find(({ name }) => name === idOrName);
-  }
-
   /** What a LaunchTemplateSpecification refers to. Throws EC2's errors for a template or version that is not there. */
   resolve(specification: Params): { template: LaunchTemplate; version: number; data: Params } {
     const id = param(specification, 'LaunchTemplateId');
     const name = param(specification, 'LaunchTemplateName');
-    const template = this.#lookup(id ?? name ?? '');
+    const template = this.find(id ?? name ?? '');
     if (template === undefined) {
       throw id === undefined
         ? new AwsError(
@@ -66,6 +80,9 @@ export class LaunchTemplates {
     return { template, version, data };
   }
 }
+
+const tagsIn = (params: Params): [key: string, value: string][] =>
+  structs(params, 'Tag').map((tag) => [param(tag, 'Key') ?? '', param(tag, 'Value') ?? '']);
 
 /** The ids of the security groups that a template's data puts on the first interface. */
 export function securityGroupIds(data: Params): string[] {

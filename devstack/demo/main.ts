@@ -3,6 +3,7 @@ import { onStage, type StageOptions } from '../stage.js';
 import { createNarrator } from './narrator.js';
 import { nodeTable } from './node-table.js';
 import { playStory } from './story.js';
+import { messageOf } from '../../core/error-message.js';
 
 const program = new Command('demo')
   .description('Plays the story of a few nodes on a real local stack, and tells what happens.')
@@ -17,6 +18,6 @@ try {
     tell.plain(await nodeTable(stage));
   });
 } catch (error) {
-  process.stderr.write(`\nThe demo failed: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`\nThe demo failed: ${messageOf(error)}\n`);
   process.exitCode = 1;
 }

@@ -1,6 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { searchAttributes } from '../../workflows/messages.js';
-import { counted, hourly, renderTable } from '../../cli/output/table.js';
+import { hourly, renderTable } from '../../cli/output/table.js';
+import { counted } from '../../core/plurals.js';
 import type { CloudProxyControl, InstanceView } from '../cloud-proxy/control.js';
 import type { Stage } from '../stage.js';
 

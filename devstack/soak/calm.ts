@@ -1,5 +1,5 @@
 import { Client, Connection } from '@temporalio/client';
-import { isGoing } from '../../activities/cluster.js';
+import { isGoing } from '../../cluster/cluster.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { observe } from '../demo/observe.js';
 import type { Stage } from '../stage.js';

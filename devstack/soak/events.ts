@@ -1,4 +1,4 @@
-import type { Random } from '../../bench/generate/random.js';
+import type { Random } from '../../cases/random.js';
 import type { Stage } from '../stage.js';
 import { apps, release, scale } from './workload.js';
 

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, InvalidArgumentError } from 'commander';
-import { Random } from '../../bench/generate/random.js';
+import { Random } from '../../cases/random.js';
 import { createNarrator } from '../demo/narrator.js';
 import { onStage, type Stage, type StageOptions } from '../stage.js';
 import { failedWorkflows, untilCalm, untilEmpty } from './calm.js';
 import { nextEvent } from './events.js';
 import { apps, createWorkload, scale, stopAging } from './workload.js';
+import { messageOf } from '../../core/error-message.js';
 
 interface SoakOptions extends StageOptions {
   readonly seed: number;
@@ -60,6 +61,6 @@ const options = new Command('soak')
 try {
   await onStage(options, createNarrator(), (stage) => soak(stage, options));
 } catch (error) {
-  process.stderr.write(`\nThe soak failed: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`\nThe soak failed: ${messageOf(error)}\n`);
   process.exitCode = 1;
 }

@@ -1,9 +1,9 @@
 import type { CountedNode } from './fleet.js';
 
-/** A move must save at least this share of what it disrupts (section 4.10, k = 2). */
+/** A move must save at least this share of what it disrupts (consolidation/balanced). */
 const leastScore = 0.5;
 
-/** Whether every `Balanced` NodePool approves of taking these nodes for this saving, dollars per hour (section 4.10). */
+/** Whether every `Balanced` NodePool approves of taking these nodes for this saving, dollars per hour (consolidation/balanced). */
 export function isBalanced(fleet: readonly CountedNode[], candidates: readonly CountedNode[], saving: number): boolean {
   const pools = new Set(candidates.filter(isOfBalancedPool).map(({ nodePool }) => nodePool));
   if (pools.size === 0) return true;

@@ -3,10 +3,10 @@ import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import { limitNow } from '../budgets.js';
 import { limitOf } from '../limits.js';
 import { policyOf } from '../policies.js';
-import type { CountedNode, FleetNode } from './fleet.js';
+import { isEmptied, type CountedNode, type FleetNode } from './fleet.js';
 import type { ConsolidationInput } from './types.js';
 
-/** How many nodes of each NodePool one command may take (section 4.2; windows and rates of its DisruptionPolicy). */
+/** How many nodes of each NodePool one command may take (budgets/allowed-now; windows and rates of its DisruptionPolicy). */
 export class Budgets {
   private readonly limits = new Map<string, (total: number) => number>();
   private readonly now: number;
@@ -40,16 +40,18 @@ export class Budgets {
     return (node) => this.limitOf(node, reason)(totals.get(node.nodePool) ?? 0);
   }
 
-  /** The first of `wanted` that may go at once for the reason, at most `most`. */
+  /**
+   * The first of `wanted` that may go at once for the reason, at most `most`. What protects empty nodes protects them from going
+   * along with others too.
+   */
   take(fleet: readonly CountedNode[], wanted: readonly FleetNode[], reason: BudgetReason, most: number): FleetNode[] {
-    const allowed = this.left(fleet, reason);
-    const left = new Map<string, number>();
+    const whole = countDown(this.left(fleet, reason));
+    const empty = reason === 'Empty' ? undefined : countDown(this.left(fleet, 'Empty'));
     const taken: FleetNode[] = [];
     for (const node of wanted) {
       if (taken.length === most) break;
-      const more = left.get(node.nodePool) ?? allowed(node);
-      if (more > 0) taken.push(node);
-      left.set(node.nodePool, Math.max(0, more - 1));
+      const mayGo = empty === undefined || !isEmptied(node) || empty(node);
+      if (mayGo && whole(node)) taken.push(node);
     }
     return taken;
   }
@@ -68,6 +70,16 @@ export class Budgets {
     if (policyOf(pool, policies) === undefined) return limitNow(pool?.spec.disruption.budgets, reason, now);
     return (total) => limitOf(pool, reason, { total, disrupting: 0 }, { now, policies }).allowed;
   }
+}
+
+/** Whether one more node may go, each time it is asked, of as many of a NodePool as are `allowed`. */
+function countDown(allowed: (node: CountedNode) => number): (node: CountedNode) => boolean {
+  const left = new Map<string, number>();
+  return (node) => {
+    const more = left.get(node.nodePool) ?? allowed(node);
+    left.set(node.nodePool, Math.max(0, more - 1));
+    return more > 0;
+  };
 }
 
 /** How many nodes budgets count, by NodePool. */

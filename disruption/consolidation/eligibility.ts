@@ -6,7 +6,7 @@ import { isTrue } from '../../core/conditions.js';
 import { viewNodes, type NodeView as PackedNode } from '../../packing/trial.js';
 import { blockingBudget, whyNotCandidate, type CandidateContext, type NodeView } from '../candidates.js';
 import { disruptionCost } from '../costs.js';
-import { consolidatableAt } from '../emptiness.js';
+import { consolidatableAt, settlesAt } from '../emptiness.js';
 import { bindingBudgets, isEvictable, isMirror, isReschedulable, isTerminating, podKey } from '../pods.js';
 import { NodePrices } from './node-prices.js';
 import type { ConsolidationInput } from './types.js';
@@ -21,15 +21,17 @@ export interface ExaminedNode {
   readonly price: number;
   /** Pods that need another node when this one goes. */
   readonly movable: readonly Pod[];
-  /** RescheduleDisruptionCost (section 4.3). */
+  /** RescheduleDisruptionCost (disruption-cost/of-a-node). */
   readonly cost: number;
   /** Why it may not go, for a person; undefined when it may. */
   readonly why: string | undefined;
-  /** What budgets count it as (section 4.2). */
+  /** Whether its NodePool's consolidateAfter lets pods be moved to it (consolidation/consolidate-after). */
+  readonly settled: boolean;
+  /** What budgets count it as (budgets/counted-nodes). */
   readonly counted: 'no' | 'running' | 'disrupting';
 }
 
-/** Every node of the cluster, with whether consolidation may take it (sections 4.1, 4.4, 4.5, 4.7). */
+/** Every node of the cluster, with whether consolidation may take it (candidates/who-may-go, consolidation/eligible-nodes). */
 export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
   const { objects, now, ripeBy = now } = input;
   const prices = new NodePrices(input.catalogues);
@@ -72,9 +74,19 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
       movable,
       cost,
       why,
+      settled: claim === undefined || isSettled({ claim, pool }, input.launched, ripeBy),
       counted: countedAs(view, context),
     };
   });
+}
+
+/** Whether pods may be moved to the node: its own consolidateAfter is over, or it was launched for them. */
+function isSettled(
+  { claim, pool }: Pick<NodeView, 'claim' | 'pool'>,
+  launched: ReadonlySet<string> | undefined,
+  ripeBy: number,
+): boolean {
+  return launched?.has(claim.metadata.name ?? '') === true || settlesAt({ claim, pool }) <= ripeBy;
 }
 
 export const poolNameOf = ({ view }: ExaminedNode): string => view.labels[labels.nodePool] ?? '';
@@ -97,7 +109,7 @@ function byPodName({ metadata: a }: Pod, { metadata: b }: Pod): number {
   return compareText(a.name ?? '', b.name ?? '') || compareText(a.namespace ?? '', b.namespace ?? '');
 }
 
-/** Whether a pod stands for capacity to keep free (section 1.5). */
+/** Whether a pod stands for capacity to keep free (capacity-buffers/stand-in-pods). */
 export const isBuffer = ({ metadata }: Pod): boolean =>
   metadata.annotations?.[annotations.capacityBufferFakePod] !== undefined;
 
@@ -110,7 +122,7 @@ function whyNotConsolidatable(candidate: NodeView, ripeBy: number): string | und
   return Number.isFinite(at) ? `it is consolidatable from ${new Date(at).toISOString()} on` : 'it is not initialized';
 }
 
-/** Why a node that is not empty (section 4.5) stays. */
+/** Why a node that is not empty (consolidation/empty-nodes) stays. */
 function whyKept(
   { labels: own }: PackedNode,
   pool: NodePool | undefined,

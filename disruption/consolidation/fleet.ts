@@ -1,7 +1,7 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod } from '../../api/kubernetes.js';
 import type { NodeState, PodClass } from '../../packing/trial.js';
-import type { ExaminedNode } from './eligibility.js';
+import { isBuffer, type ExaminedNode } from './eligibility.js';
 
 /** What budgets and policies count of a node. */
 export interface CountedNode {
@@ -10,7 +10,7 @@ export interface CountedNode {
   /** Dollars per hour. */
   readonly price: number;
   readonly counted: ExaminedNode['counted'];
-  /** RescheduleDisruptionCost (section 4.3). */
+  /** RescheduleDisruptionCost (disruption-cost/of-a-node). */
   readonly cost: number;
 }
 
@@ -25,7 +25,7 @@ export interface FleetNode extends CountedNode {
   /** Pods that wait for a node and have room here: nobody evicts them, and topology does not count them yet. */
   waiting: Map<PodClass, Pod[]>;
   /** Whether commands may take it. */
-  readonly removable: boolean;
+  removable: boolean;
   /** Whether it may go only while nothing on it is worth keeping it for (`WhenEmpty`). */
   readonly onlyEmpty: boolean;
   /** Whether pods may be moved here. */
@@ -33,6 +33,10 @@ export interface FleetNode extends CountedNode {
   cost: number;
   gone: boolean;
 }
+
+/** Whether nothing is there that the node is kept for (consolidation/empty-nodes): pods that weigh nothing are no reason, capacity buffers are. */
+export const isEmptied = ({ cost, waiting }: FleetNode): boolean =>
+  cost <= 1 && ![...waiting.values()].some((pods) => pods.some(isBuffer));
 
 /** Adds pods to what a node holds. */
 export function addLoad(loads: Map<PodClass, Pod[]>, podClass: PodClass, pods: readonly Pod[]): void {

@@ -14,7 +14,7 @@ interface Choice {
 interface Option {
   readonly name: string;
   readonly cheapest: Way;
-  /** The dearest that a launch of the type could come to (section 4.7). */
+  /** The dearest that a launch of the type could come to (consolidation/no-dearer-launch). */
   readonly worst: number;
 }
 
@@ -25,13 +25,13 @@ export interface Going {
   readonly price: number;
 }
 
-/** Types that a spot node must have to choose from when it alone is replaced by spot (section 4.7). */
+/** Types that a spot node must have to choose from when it alone is replaced by spot (consolidation/spot-to-spot). */
 const spotChoices = 15;
 
 /** Those that are not known come last. */
 const capacityOrder = ['reserved', 'spot', 'on-demand'];
 
-/** Decides what replacements may launch, so that however the launch goes the fleet gets cheaper (sections 4.7, 4.8). */
+/** Decides what replacements may launch, so that however the launch goes the fleet gets cheaper (consolidation/no-dearer-launch, consolidation/same-type). */
 export class LaunchOptions {
   /** Whether some NodePool can launch spot at all. */
   readonly offersSpot: boolean;
@@ -62,7 +62,7 @@ export class LaunchOptions {
     }
     const cut = this.cutToSavings(choices, going);
     if (cut === undefined) return undefined;
-    if (spotOnly && going.length === 1 && this.spotToSpot && cut.some(isSpot)) return truncated(cut);
+    if (spotOnly && going.length === 1 && this.spotToSpot && cut.some(isSpot)) return this.truncated(cut);
     return cut.map(written);
   }
 
@@ -102,11 +102,24 @@ export class LaunchOptions {
     return optionOf;
   }
 
-  /** Whether the types left have fewer different values than the claim asks for (section 2.5). */
+  /** Whether the types left have fewer different values than the claim asks for (min-values/at-replacement). */
   private isTooUniform(planned: PlannedClaim, options: readonly Option[]): boolean {
     const relaxed = planned.annotations[annotations.minValuesRelaxed] === 'true';
     const names = options.map(({ name }) => name);
     return this.launches.areTooUniform(planned, relaxed, names);
+  }
+
+  /**
+   * The cheapest types, as few as keep the next spot node from being a candidate again at once, and as many as come to the values that
+   * the claim asks for.
+   */
+  private truncated(cut: readonly Choice[]): PlannedClaim[] | undefined {
+    if (cut.some(({ options }) => options.length < spotChoices)) return undefined;
+    return cut.map(({ planned, options }) => {
+      let needed = spotChoices;
+      while (needed < options.length && this.isTooUniform(planned, options.slice(0, needed))) needed++;
+      return written({ planned, options: options.slice(0, needed) });
+    });
   }
 
   private cutToSavings(choices: readonly Choice[], going: readonly Going[]): Choice[] | undefined {
@@ -138,7 +151,7 @@ function optionIn(name: string, all: readonly Way[], pinned: boolean): Option | 
 
 const isBefore = (a: Way, b: Way): boolean => a.price < b.price || (a.price === b.price && a.zone < b.zone);
 
-/** Of the first capacity type that is offered, the dearest offering (section 4.7). */
+/** Of the first capacity type that is offered, the dearest offering (consolidation/no-dearer-launch). */
 function worstPrice(ways: readonly Way[]): number {
   let first = Infinity;
   let worst = 0;
@@ -152,7 +165,7 @@ function worstPrice(ways: readonly Way[]): number {
   return worst;
 }
 
-/** Replacing a node by one of its own type only counts where it is cheaper than the cheapest of that type (section 4.8). */
+/** Replacing a node by one of its own type only counts where it is cheaper than the cheapest of that type (consolidation/same-type). */
 function withoutSameType(options: readonly Option[], going: readonly Going[]): Option[] {
   let most = Infinity;
   const names = new Set(options.map(({ name }) => name));
@@ -169,15 +182,6 @@ function pinnedToSpot(planned: PlannedClaim): PlannedClaim {
 }
 
 const isSpot = ({ options }: Choice): boolean => options.some(({ cheapest }) => cheapest.capacityType === 'spot');
-
-/** Fewer choices would make the next spot node of the same kind a candidate again at once. */
-function truncated(cut: readonly Choice[]): PlannedClaim[] | undefined {
-  if (cut.some(({ options }) => options.length < spotChoices)) return undefined;
-  return cut.map(({ planned, options }) => {
-    const needed = Math.max(spotChoices, ...planned.requirements.map(({ minValues = 0 }) => minValues));
-    return written({ planned, options: options.slice(0, needed) });
-  });
-}
 
 function written({ planned, options }: Choice): PlannedClaim {
   const { name, cheapest } = options[0]!;

@@ -1,7 +1,7 @@
 import { labels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
 
-/** What nodes cost, by the labels that name their offering (section 4.3). */
+/** What nodes cost, by the labels that name their offering (disruption-cost/price-of-a-node). */
 export class NodePrices {
   private readonly types = new Map<readonly InstanceType[], Map<string, InstanceType>>();
   private readonly known = new Map<string, number | undefined>();

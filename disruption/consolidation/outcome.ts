@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/kubernetes.js';
-import type { Landing, Launch, NodeState, PodClass, Search } from '../../packing/trial.js';
+import type { NodePlacement, Launch, NodeState, PodClass, Search } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import type { FleetNode } from './fleet.js';
 
@@ -16,9 +16,9 @@ export interface Purchase {
 export interface Outcome {
   readonly candidates: readonly FleetNode[];
   /** Pods on nodes that are there. */
-  readonly landings: readonly Landing[];
+  readonly placements: readonly NodePlacement[];
   readonly launches: readonly Launch[];
-  /** What of a blueprint it carries out. */
+  /** What of a fleet plan it carries out. */
   readonly route?: readonly Leg[];
 }
 
@@ -27,7 +27,7 @@ export interface Decided extends Outcome {
   readonly planned: readonly PlannedClaim[];
 }
 
-/** Pods of one class on their way to a node that is there, or to the n-th launch of the blueprint. */
+/** Pods of one class on their way to a node that is there, or to the n-th launch of the fleet plan. */
 export interface Leg {
   readonly podClass: PodClass;
   readonly pods: readonly Pod[];

@@ -10,7 +10,7 @@ export interface Part {
 }
 
 /**
- * An outcome that follows a blueprint, taken apart: nodes that have no launch in common save, or do not, each by itself. The best
+ * An outcome that follows a fleet plan, taken apart: nodes that have no launch in common save, or do not, each by itself. The best
  * saving for its disruption first.
  */
 export function partsOf({ candidates, launches, route = [] }: Outcome): Part[] {

@@ -1,8 +1,8 @@
 import { compareText } from '../../core/compare-text.js';
-import type { Landing, Launch } from '../../packing/trial.js';
-import { Blueprint } from './blueprint.js';
-import { hasCompany } from './company.js';
-import { drawUp, isLarge } from './draw-up.js';
+import type { NodePlacement, Launch } from '../../packing/trial.js';
+import { FleetPlan } from './fleet-plan.js';
+import { hasOnDemand } from './on-demand-nodes.js';
+import { planFleet, isLarge } from './plan-fleet.js';
 import { priceOf, type FleetNode } from './fleet.js';
 import { improve } from './improve.js';
 import type { Outcome } from './outcome.js';
@@ -14,10 +14,10 @@ export interface Plan {
   /** Nodes that stay, in the order in which they are to be filled. */
   readonly keep: readonly FleetNode[];
   /** Nodes to go, the best saving for its disruption first, those that are `late` last. */
-  readonly leave: readonly FleetNode[];
-  /** Of those, the ones whose type is launched at their price or more: what goes with them may not be replaced by it (section 4.8). */
+  readonly remove: readonly FleetNode[];
+  /** Of those, the ones whose type is launched at their price or more: what goes with them may not be replaced by it (consolidation/same-type). */
   readonly late: ReadonlySet<FleetNode>;
-  readonly blueprint: Blueprint;
+  readonly fleetPlan: FleetPlan;
   /** Of the fleet to end with, dollars per hour. */
   readonly price: number;
 }
@@ -42,7 +42,7 @@ export function makePlan(simulation: Simulation, pays: Pays, dearest: number): P
   if (staying.size === 0) return plan;
   const target = {
     keep: [...plan.keep, ...staying],
-    leave: plan.leave.filter((node) => !staying.has(node)),
+    remove: plan.remove.filter((node) => !staying.has(node)),
   };
   const other = planned(simulation, { pays, dearest }, target);
   return other.price < plan.price * stayingUpTo ? other : plan;
@@ -52,16 +52,16 @@ export function makePlan(simulation: Simulation, pays: Pays, dearest: number): P
  * Of the nodes that go, one for each launch that has one: of its type for no more money, or with room for what is to be launched
  * for less. Those that cost most are stood in for first.
  */
-function standIns({ trial }: Simulation, { leave, blueprint }: Plan): Set<FleetNode> {
+function standIns({ trial }: Simulation, { remove, fleetPlan }: Plan): Set<FleetNode> {
   const chosen = new Set<FleetNode>();
-  for (const { type, price, claim } of [...blueprint.launches].sort((a, b) => b.price - a.price)) {
+  for (const { type, price, claim } of [...fleetPlan.launches].sort((a, b) => b.price - a.price)) {
     const load = trial.loadOf(new Map(claim.members.map(({ podClass, pods }) => [podClass, pods])));
     const isAsGood = (node: FleetNode): boolean =>
       node.instanceType === type
         ? node.price <= price
         : node.price < price * cheaperThan && load.every((amount, d) => amount <= node.state.free[d]!);
     let best: FleetNode | undefined;
-    for (const node of leave) {
+    for (const node of remove) {
       if (chosen.has(node) || !node.open || !isAsGood(node)) continue;
       if (best === undefined || node.price < best.price) best = node;
     }
@@ -80,41 +80,41 @@ function planned(simulation: Simulation, { pays, dearest }: { pays: Pays; deares
       const nodes = simulation.settle(outcome, (i) => `imagined ${launches.size + i}`);
       nodes.forEach((node, i) => launches.set(node, outcome.launches[i]!));
     };
-    const drawn = drawUp(simulation, pays, target);
+    const drawn = planFleet(simulation, pays, target);
     if (drawn !== undefined) settle(drawn);
-    const isAccompanied = (): boolean => hasCompany(before.filter(({ gone }) => gone));
+    const isAccompanied = (): boolean => hasOnDemand(before.filter(({ gone }) => gone));
     improve(simulation, launches, { settle, pays: (outcome) => pays(outcome, isAccompanied()) });
-    const landings: Landing[] = [];
+    const placements: NodePlacement[] = [];
     before.forEach((node, i) => {
       if (node.gone) return;
       for (const [podClass, pods] of node.loads) {
         const come = pods.slice(counts[i]!.get(podClass) ?? 0);
-        if (come.length > 0) landings.push({ node: node.state, podClass, pods: come });
+        if (come.length > 0) placements.push({ node: node.state, podClass, pods: come });
       }
     });
     const opened: Launch[] = [];
     for (const [node, launch] of launches) if (!node.gone) opened.push(simulation.trial.filled(launch, node.loads));
-    const leave = before.filter(({ gone }) => gone);
-    const late = lateOf(leave, opened);
+    const remove = before.filter(({ gone }) => gone);
+    const late = lateOf(remove, opened);
     return {
       keep: before.filter(({ gone, open }) => !gone && open),
-      leave: inOrder(simulation, leave, late),
+      remove: inOrder(simulation, remove, late),
       late,
-      blueprint: new Blueprint({ landings, launches: opened }),
+      fleetPlan: new FleetPlan({ placements, launches: opened }),
       price: priceOf(simulation.nodes.filter(({ gone }) => !gone)),
     };
   });
 }
 
-function lateOf(leave: readonly FleetNode[], launches: readonly Launch[]): Set<FleetNode> {
+function lateOf(remove: readonly FleetNode[], launches: readonly Launch[]): Set<FleetNode> {
   const dearest = new Map<string, number>();
   for (const { type, price } of launches) dearest.set(type, Math.max(price, dearest.get(type) ?? 0));
-  return new Set(leave.filter(({ instanceType, price }) => price <= (dearest.get(instanceType) ?? -1)));
+  return new Set(remove.filter(({ instanceType, price }) => price <= (dearest.get(instanceType) ?? -1)));
 }
 
-function inOrder(simulation: Simulation, leave: readonly FleetNode[], late: ReadonlySet<FleetNode>): FleetNode[] {
+function inOrder(simulation: Simulation, remove: readonly FleetNode[], late: ReadonlySet<FleetNode>): FleetNode[] {
   const rank = (node: FleetNode): number => (late.has(node) ? 1 : 0);
-  return [...leave].sort(
+  return [...remove].sort(
     (a, b) => rank(a) - rank(b) || simulation.savingOf(b) - simulation.savingOf(a) || compareText(a.name, b.name),
   );
 }

@@ -14,14 +14,14 @@ import {
   type NodeOptions,
   type World,
 } from '../../test/builders/consolidation.js';
-import { consolidate } from './search.js';
+import { consolidate, reconsider } from './search.js';
 import { Simulation } from './simulation.js';
 import type { Consolidation, ConsolidationInput } from './types.js';
 
 const run = (world: World, more: Partial<ConsolidationInput> = {}): Consolidation =>
   consolidate({ ...input(world), ...more });
 const gone = ({ commands }: Consolidation): string[] => commands.flatMap(({ candidates }) => candidates).sort();
-const leaving = (name: string, options?: NodeOptions): ReturnType<typeof node> => {
+const removed = (name: string, options?: NodeOptions): ReturnType<typeof node> => {
   const { nodes, nodeClaims } = node(name, large, options);
   const metadata = { ...nodeClaims[0]!.metadata, deletionTimestamp: '2026-11-21T11:59:00Z' };
   return { nodes, nodeClaims: [{ ...nodeClaims[0]!, metadata }] };
@@ -33,7 +33,7 @@ const pending = (name: string, cpu: number): Pod =>
 
 describe('nodes on their way out', () => {
   test('cost until they are gone, and are no candidates', () => {
-    const result = run({ nodes: [node('n0', large), node('n1', large), leaving('n2')], types: [large] });
+    const result = run({ nodes: [node('n0', large), node('n1', large), removed('n2')], types: [large] });
     expect(result).toMatchObject({ nodesBefore: 3, nodesAfter: 1 });
     expect(result.priceBefore).toBeCloseTo(0.6, 9);
     expect(result.priceAfter).toBeCloseTo(0.2, 9);
@@ -47,7 +47,7 @@ describe('nodes on their way out', () => {
   ])('use up a budget of %s', (nodes, expected) => {
     const world = {
       pools: [pool('default', { disruption: { budgets: [{ nodes }] } })],
-      nodes: [node('n0', large), node('n1', large), leaving('n2')],
+      nodes: [node('n0', large), node('n1', large), removed('n2')],
     };
     expect(gone(run(world, { mostCommands: 1 }))).toHaveLength(expected);
   });
@@ -64,7 +64,7 @@ describe('nodes on their way out', () => {
       Array.from({ length: pods }, (__, i) => pod(`${name}-${i}`, on, 0.01));
     const world: World = {
       pools: [pool('default', { disruption: { consolidationPolicy: 'Balanced' } })],
-      nodes: [node('n0', cheap), node('n1', dear, held), ...(isThere ? [leaving('n2')] : [])],
+      nodes: [node('n0', cheap), node('n1', dear, held), ...(isThere ? [removed('n2')] : [])],
       pods: [...count('a', 'n0', 3), ...count('b', 'n1', 3), ...(isThere ? count('c', 'n2', 27) : [])],
       types: [cheap, dear, large],
     };
@@ -78,7 +78,7 @@ describe('pods that wait', () => {
     expect(gone(run(world))).toEqual(['n0', 'n1']);
   });
 
-  test('keep the nodes that hold what a capacity buffer keeps free (section 1.5)', () => {
+  test('keep the nodes that hold what a capacity buffer keeps free (capacity-buffers/nodes-are-not-empty)', () => {
     const containers = [{ name: 'main', image: 'i', resources: { requests: { cpu: '2', memory: '2Gi' } } }];
     const buffers = (replicas: number): World['more'] => ({
       capacityBuffers: [
@@ -94,6 +94,31 @@ describe('pods that wait', () => {
     expect(gone(run({ ...world, more: buffers(1) }))).toEqual(['n1', 'n2']);
     expect(gone(run({ ...world, more: buffers(3) }))).toEqual(['n2']);
     expect(gone(run({ ...world, more: buffers(5) }))).toEqual([]);
+  });
+
+  test('go to a smaller node with the pods beside them, where they are of a capacity buffer', () => {
+    const containers = [{ name: 'main', image: 'i', resources: { requests: { cpu: '1', memory: '1Gi' } } }];
+    const more = {
+      capacityBuffers: [
+        {
+          metadata: { name: 'spare', namespace: 'default' },
+          spec: { replicas: 1, podTemplateRef: { name: 't' }, provisioningStrategy: 'buffer.x-k8s.io/active-capacity' },
+        },
+      ],
+      podTemplates: [{ metadata: { name: 't', namespace: 'default' }, template: { spec: { containers } } }],
+    } as never;
+    const ofSize = (cpu: number) => ({ nodes: [node('n0', huge)], pods: [pod('web-0', 'n0', cpu)], more });
+    expect(run(ofSize(1)).commands).toMatchObject([
+      {
+        candidates: ['n0'],
+        replacements: [{ cheapest: { instanceType: 'small' }, pods: ['default/spare-buffer-0', 'default/web-0'] }],
+        moves: [{ pod: 'default/web-0', to: 'replacement-0-0' }],
+      },
+    ]);
+    expect(run(ofSize(2)).commands).toMatchObject([{ replacements: [{ cheapest: { instanceType: 'large' } }] }]);
+    const [decided] = run(ofSize(1)).commands;
+    const again = { ...input(ofSize(1)), decided: decided!.replacements };
+    expect(reconsider(again, ['n0'])?.replacements).toEqual(decided!.replacements);
   });
 
   test('are moved by nobody, and bought nothing for', () => {
@@ -118,9 +143,57 @@ describe('pods that wait', () => {
   });
 });
 
+describe('a budget that protects empty nodes', () => {
+  const protecting = pool('default', {
+    disruption: { budgets: [{ nodes: '100%' }, { nodes: '0', reasons: ['Empty'] }] },
+  });
+
+  test('keeps them from going as underutilized', () => {
+    const world = { pools: [protecting], nodes: [node('n0', large), node('n1', large)] };
+    const result = run(world);
+    expect(gone(result)).toEqual([]);
+    expect(result.held.map((held) => held.node)).toEqual(['n0', 'n1']);
+    expect(reconsider(input(world), ['n0'])).toBeUndefined();
+  });
+
+  test('keeps them from going along with others', () => {
+    const world = {
+      pools: [protecting],
+      nodes: [node('n0', large), node('n1', huge), node('n2', huge)],
+      pods: [pod('web-1', 'n1', 1)],
+    };
+    expect(gone(run(world))).toEqual(['n1']);
+  });
+});
+
+test.each<[string, string, string[]]>([
+  ['moments ago', '2026-11-21T11:59:50Z', []],
+  ['long ago', '2026-11-21T11:00:00Z', ['n0']],
+])(
+  'pods are not moved to a node that pods came to within its own consolidateAfter: %s',
+  (_, lastPodEventTime, expected) => {
+    const calm = pool('calm', { disruption: { consolidateAfter: '30s' } });
+    const world = {
+      pools: [pool('default'), calm],
+      nodes: [
+        node('n0', small),
+        node('n1', large, {
+          pool: 'calm',
+          claim: { lastPodEventTime },
+          annotations: { [annotations.doNotDisrupt]: 'true' },
+        }),
+      ],
+      pods: [pod('web-0', 'n0', 1), pod('web-1', 'n1', 1)],
+      types: [small, large],
+    };
+    expect(gone(run(world))).toEqual(expected);
+  },
+);
+
 describe('prices', () => {
   const pods = [pod('web-0', 'n0', 1), pod('web-1', 'n1', 1)];
 
+  // Rule `disruption-cost/price-of-a-node`.
   test.each<[string, NodeOptions, readonly string[]]>([
     ['known', {}, ['n0']],
     ['unknown for its zone', { zone: 'z' }, []],
@@ -164,6 +237,7 @@ describe('prices', () => {
     }
   });
 
+  // Rules `consolidation/spot-to-spot`, `consolidation/spot-beside-on-demand`.
   test('spot nodes alone make way for on-demand that is cheaper, not for spot', () => {
     const own = type('own', 4, 16, { 'a/spot': 0.5 });
     const cheaper = type('cheaper', 4, 16, { 'a/spot': 0.1, 'a/on-demand': 0.3 });

@@ -29,6 +29,17 @@ const numbered = (
   options?: NodeOptions,
 ): { nodes: Node[]; nodeClaims: NodeClaim[] }[] => Array.from({ length: count }, (_, i) => node(`n${i}`, of, options));
 
+describe('a search that is to end', () => {
+  const world = { pools: [pool('default')], nodes: numbered(5, small) };
+
+  test('gives what it has by then, and says so', () => {
+    const whole = consolidate(input(world));
+    expect(gone(whole)).toHaveLength(5);
+    expect(whole.cutShort).toBeUndefined();
+    expect(consolidate(input(world), () => true)).toMatchObject({ commands: [], cutShort: true });
+  });
+});
+
 describe('budgets', () => {
   test.each<[string, string, NodeOptions | undefined, number]>([
     ['30% of ten', '30%', undefined, 3],
@@ -106,6 +117,7 @@ describe('which nodes may go', () => {
   });
   const kept = { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } };
 
+  // Rules `candidates/who-may-go`, `consolidation/eligible-nodes`.
   test.each<[string, World, number]>([
     ['either of two, for one holds both', pair(), 1],
     ['none with a pod that is not to be disrupted', pair(kept), 0],
@@ -150,6 +162,7 @@ describe('which nodes may go', () => {
     expect(gone(run(pair(), { nominated: new Set(['n1']) }))).toEqual(['n0']);
   });
 
+  // Rule `disruption-cost/of-a-node`.
   test('pods of the lowest priority do not keep a node', () => {
     const world = pair({ spec: { priority: -(2 ** 31) } as Pod['spec'] });
     const policy = pool('default', { disruption: { consolidationPolicy: 'WhenEmpty' } });
@@ -161,6 +174,7 @@ describe('which nodes may go', () => {
     expect(command).toMatchObject({ method: 'empty', candidates: ['n0'], moves: [{ pod: 'default/web-0', to: 'n1' }] });
   });
 
+  // Rules `consolidation/pods-without-weight`, `disruption-cost/of-a-pod`.
   test('nor do they where they find no other place, or where nobody knows what the node costs', () => {
     const low = { spec: { priority: -(2 ** 31) } };
     const pods = [pod('web-0', 'n0', 3, low), pod('web-1', 'n1', 3)];
@@ -171,6 +185,7 @@ describe('which nodes may go', () => {
     expect(gone(run({ ...world, types: [small] }))).toEqual(['n0']);
   });
 
+  // Rule `consolidation/pods-on-their-way-out`.
   test('terminating pods of a Deployment do not count, those of a StatefulSet do', () => {
     const terminating = (kind: string): Partial<Pod> => ({
       metadata: {
@@ -188,6 +203,7 @@ describe('which nodes may go', () => {
 });
 
 describe('where pods go', () => {
+  // Rule `consolidation/room-on-starting-nodes`.
   test('not to nodes that are not initialized', () => {
     const nodes = [node('n0', large), node('n1', large, { initialized: false })];
     expect(run({ nodes, pods: [pod('web-0', 'n0', 3)], types: [large] }).commands).toEqual([]);
@@ -350,7 +366,7 @@ describe('replacements', () => {
     expect(gone(run(world, { leastSplitShare: 0.4 }))).toEqual([]);
   });
 
-  test('83: on-demand with cheaper spot is replaced by spot alone, so that no launch can end on on-demand', () => {
+  test('on-demand with cheaper spot is replaced by spot alone, so that no launch can end on on-demand (consolidation/pinned-to-spot)', () => {
     const both = type('large', 4, 16, { 'a/on-demand': 0.2, 'a/spot': 0.06 });
     const result = run({ nodes: [node('n0', both)], pods: [pod('web-0', 'n0', 3)], types: [both] });
     const [replacement] = result.commands[0]!.replacements;
@@ -358,6 +374,7 @@ describe('replacements', () => {
     expect(replacement!.requirements).toContainEqual({ key: labels.capacityType, operator: 'In', values: ['spot'] });
   });
 
+  // Rule `consolidation/no-dearer-launch`.
   test('a type whose dearest zone is no cheaper does not count', () => {
     const pricey = type('small', 2, 8, { 'a/spot': 0.05, 'b/spot': 0.3 });
     const world = { nodes: [node('n0', large)], pods: [pod('web-0', 'n0', 1)] };
@@ -370,7 +387,7 @@ describe('replacements', () => {
     ['not unless asked for', 15, false, undefined],
     ['not from 14 cheaper types', 14, true, undefined],
     ['from 15, which are all that is requested', 16, true, 15],
-  ])('84: spot is replaced by spot: %s', (_, cheaper, spotToSpot, expected) => {
+  ])('spot is replaced by spot: %s (consolidation/spot-to-spot)', (_, cheaper, spotToSpot, expected) => {
     const types = [
       type('own', 4, 16, { 'a/spot': 0.5 }),
       ...Array.from({ length: cheaper }, (_each, i) =>
@@ -382,7 +399,53 @@ describe('replacements', () => {
     expect(result.commands[0]?.replacements[0]?.instanceTypes.length).toBe(expected);
   });
 
-  test('85: where a type that goes is among those that could come, only what is cheaper than it may', () => {
+  describe('minValues of replacements', () => {
+    const family = 'example.com/family';
+    const asking = (key: string, minValues: number) => [
+      pool('default', { requirements: [{ key, operator: 'Exists', minValues }] }),
+    ];
+    const ofFamily = (each: InstanceType, value: string): InstanceType => ({
+      ...each,
+      requirements: [...each.requirements, { key: family, operator: 'In', values: [value] }],
+    });
+    const own = type('own', 4, 16, { 'a/spot': 0.5 });
+    const nodes = [node('n0', own, { capacityType: 'spot' })];
+    const pods = [pod('web-0', 'n0', 3)];
+    const twenty = Array.from({ length: 20 }, (_, i) =>
+      ofFamily(
+        type(`t${String(i).padStart(2, '0')}`, 4, 16, { 'a/spot': 0.1 + i / 1000 }),
+        i < 15 ? 'x' : i < 17 ? 'y' : 'z',
+      ),
+    );
+
+    test.each<[string, string, number, number]>([
+      ['16 types', labels.instanceType, 16, 16],
+      ['three families, of which the fifteen cheapest types are one', family, 3, 18],
+      ['two types', labels.instanceType, 2, 15],
+    ])('spot for spot lists as many as come to %s', (_, key, minValues, expected) => {
+      const world = { pools: asking(key, minValues), nodes, pods, types: [ofFamily(own, 'x'), ...twenty] };
+      const [command] = run(world, { spotToSpot: true }).commands;
+      expect(command?.replacements[0]?.instanceTypes).toHaveLength(expected);
+      const said = command?.replacements[0]?.requirements.find((each) => each.key === key);
+      expect(said).toEqual({ key, operator: 'Exists', minValues });
+    });
+
+    test.each<[string, InstanceType[], string[]]>([
+      ['one is cheaper, of two that hold the pods', [large, type('cheaper', 4, 16, od(0.1))], []],
+      ['two are', [large, type('cheaper', 4, 16, od(0.1)), type('cheap', 4, 16, od(0.11))], ['n0']],
+    ])('BestEffort asks for as many as there are: %s', (_, types, expected) => {
+      const world = {
+        pools: asking(labels.instanceType, types.length === 2 ? 3 : 2),
+        nodes: [node('n0', large)],
+        pods,
+        types,
+      };
+      const settings = { ...input(world).settings, minValuesPolicy: 'BestEffort' as const };
+      expect(gone(run(world, { settings }))).toEqual(expected);
+    });
+  });
+
+  test('where a type that goes is among those that could come, only what is cheaper than it may (consolidation/same-type)', () => {
     const own = type('own', 4, 16, od(0.2));
     const cheaper = type('cheaper', 4, 16, od(0.15));
     const dearer = type('dearer', 4, 16, od(0.3));
@@ -563,7 +626,7 @@ test('two yellow and three red pods on two nodes end on the one node that holds 
   expect(run({ ...world, types: [...types.slice(0, 2), type('m.5x20', 5, 20, od(0.31))] }).commands).toEqual([]);
 });
 
-test('one node for all where the cheaper several would be of a type that goes (section 4.8)', () => {
+test('one node for all where the cheaper several would be of a type that goes (consolidation/several-nodes)', () => {
   const wide = type('wide', 4, 8, od(0.17));
   const tall = type('tall', 2, 16, od(0.126));
   const big = type('big', 8, 32, od(0.3));
@@ -612,12 +675,13 @@ describe('Balanced', () => {
   test.each<[string, number, string[]]>([
     ['0.49', 0.245, []],
     ['0.5', 0.25, ['n0']],
-  ])('94: a move that scores %s', (_, price, expected) => {
+  ])('a move that scores %s (consolidation/balanced)', (_, price, expected) => {
     expect(gone(run(world(price, 49, 49)))).toEqual(expected);
   });
 });
 
 // Karpenter looks at the first hundred, and gives up after a minute: what comes last may never be reached.
+// Rule `consolidation/all-nodes-are-looked-at`.
 test('the node that is worth least of hundreds is looked at in the same pass: no cursor is needed', () => {
   const crumb = type('crumb', 2, 8, od(0.001));
   const spare = node('spare', huge, { annotations: { [annotations.doNotDisrupt]: 'true' } });

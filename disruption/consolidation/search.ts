@@ -1,13 +1,14 @@
 import { compareText } from '../../core/compare-text.js';
 import { fullName } from '../../packing/names.js';
+import { withoutCulprits } from '../../packing/set-aside.js';
 import { isBalanced } from './balanced.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import { makePlan, type Pays, type Plan } from './plan.js';
-import { Pursuit, type Means } from './pursuit.js';
+import { CommandBuilder, type CommandTools } from './command-builder.js';
 import { Budgets } from './command-budgets.js';
-import { hasCompany } from './company.js';
+import { hasOnDemand } from './on-demand-nodes.js';
 import { examineNodes, poolNameOf } from './eligibility.js';
-import { priceOf, type CountedNode, type FleetNode } from './fleet.js';
+import { isEmptied, priceOf, type CountedNode, type FleetNode } from './fleet.js';
 import { LaunchOptions } from './launch-options.js';
 import type { Decided, Outcome } from './outcome.js';
 import { Rejections } from './rejections.js';
@@ -46,19 +47,23 @@ const secondShare = 0.05;
 
 /**
  * The commands that consolidate the cluster, in the order in which they would run, each on what the one before leaves
- * (sections 4.5 to 4.10): every eligible node is considered. Pure: equal inputs give equal results.
+ * (consolidation/all-nodes-are-looked-at): every eligible node is considered. Pure: equal inputs give equal results, as long as `isOver` stays
+ * false; once it is true the search ends with the commands that it has.
  */
-export function consolidate(input: ConsolidationInput): Consolidation {
-  return new Search(input).run();
+export function consolidate(input: ConsolidationInput, isOver: () => boolean = never): Consolidation {
+  const { result, setAside } = withoutCulprits(input, (each) => new Search(each, isOver).run());
+  return setAside.length === 0 ? result : { ...result, setAside };
 }
 
 /**
- * What comes of taking exactly these nodes now (section 4.11): the command, or undefined when they may not all go, or when that
+ * What comes of taking exactly these nodes now (commands/validation): the command, or undefined when they may not all go, or when that
  * saves nothing any more.
  */
 export function reconsider(input: ConsolidationInput, candidates: readonly string[]): ConsolidationCommand | undefined {
-  return new Search(input).take(candidates);
+  return withoutCulprits(input, (each) => new Search(each).take(candidates)).result;
 }
+
+const never = (): boolean => false;
 
 class Search {
   private readonly simulation: Simulation;
@@ -68,22 +73,40 @@ class Search {
   private readonly rejections = new Rejections();
   /** Nodes that commands before launched. */
   private readonly launched = new Set<FleetNode>();
-  private readonly held: Consolidation['held'];
+  private readonly held: Consolidation['held'][number][];
   /** Nodes that are on their way out already: they cost until they are gone, and budgets count them. */
-  private readonly leaving: readonly CountedNode[];
+  private readonly removed: readonly CountedNode[];
   private price: number;
   private living: readonly FleetNode[] | undefined;
+  private cutShort = false;
 
-  constructor(private readonly input: ConsolidationInput) {
+  constructor(
+    private readonly input: ConsolidationInput,
+    private readonly isOver: () => boolean = never,
+  ) {
     const examined = examineNodes(input);
     this.held = examined.flatMap(({ name, why }) => (why === undefined ? [] : [{ node: name, why }]));
-    this.leaving = examined.flatMap((each) =>
-      each.view.leaving && each.view.node !== undefined ? [{ ...each, nodePool: poolNameOf(each) }] : [],
+    this.removed = examined.flatMap((each) =>
+      each.view.deleting && each.view.node !== undefined ? [{ ...each, nodePool: poolNameOf(each) }] : [],
     );
     this.simulation = new Simulation(input, examined);
     this.options = new LaunchOptions(this.simulation.trial.launches, input.spotToSpot === true);
     this.budgets = new Budgets(input);
+    this.protectEmpty();
     this.price = this.fleetPrice();
+  }
+
+  /** Empty nodes that budgets let stay empty go for no other reason either: pods may come to them, and they cost what they cost. */
+  private protectEmpty(): void {
+    const allowed = this.budgets.left(this.counted(), 'Empty');
+    for (const node of this.alive()) {
+      if (!node.removable || !isEmptied(node) || allowed(node) > 0) continue;
+      node.removable = false;
+      this.held.push({
+        node: node.name,
+        why: 'it is empty, and what bounds the disruption of empty nodes of its NodePool lets none go now',
+      });
+    }
   }
 
   run(): Consolidation {
@@ -95,8 +118,8 @@ class Search {
       this.alive(); // as it is, not as it is imagined
       const plan = this.plan();
       // A node that is cheap for its size may be empty because nobody has moved there yet.
-      this.removeEmpty(({ state }) => !plan.blueprint.filled.has(state));
-      new Pursuit(this.means, plan).run();
+      this.removeEmpty(({ state }) => !plan.fleetPlan.filled.has(state));
+      new CommandBuilder(this.tools, plan).run();
       const isReached = priceOf(this.alive()) <= plan.price * nearlyPlanned;
       const after = this.commands.length;
       if (after === before) this.gather();
@@ -113,6 +136,7 @@ class Search {
       commands: this.commands,
       held: [...this.held, ...this.notLetGo()],
       rejected: this.rejections.among(this.alive()),
+      ...(this.cutShort ? { cutShort: true } : {}),
     };
   }
 
@@ -128,7 +152,9 @@ class Search {
   take(candidates: readonly string[]): ConsolidationCommand | undefined {
     const wanted = new Set(candidates);
     const nodes = this.alive().filter(({ name, removable }) => removable && wanted.has(name));
-    if (nodes.length < wanted.size) return undefined;
+    const empty = nodes.filter(isEmptied);
+    const isProtected = this.budgets.take(this.counted(), empty, 'Empty', empty.length).length < empty.length;
+    if (nodes.length < wanted.size || isProtected) return undefined;
     this.aimBeside(nodes);
     const { decided, mostReplacements = Infinity } = this.input;
     const outcome = decided === undefined ? this.atBest(nodes, mostReplacements) : this.asDecided(nodes, decided);
@@ -164,8 +190,8 @@ class Search {
     const ways: (() => Outcome | undefined)[] = [() => this.simulation.attempt(nodes)];
     if (most > 0) {
       this.alive();
-      const { blueprint } = this.plan();
-      ways.push(() => this.simulation.follow(nodes, blueprint));
+      const { fleetPlan } = this.plan();
+      ways.push(() => this.simulation.follow(nodes, fleetPlan));
       ways.push(() => this.simulation.attempt(nodes, { search: 'one node', most: priceOf(nodes) }));
     }
     for (const way of ways) {
@@ -198,7 +224,11 @@ class Search {
   }
 
   private isEnough(): boolean {
-    return this.commands.length >= (this.input.mostCommands ?? Infinity);
+    return this.isCutShort() || this.commands.length >= (this.input.mostCommands ?? Infinity);
+  }
+
+  private isCutShort(): boolean {
+    return (this.cutShort ||= this.isOver());
   }
 
   private alive(): readonly FleetNode[] {
@@ -207,7 +237,7 @@ class Search {
 
   /** Those that budgets and policies count. */
   private counted(): readonly CountedNode[] {
-    return [...this.alive(), ...this.leaving];
+    return [...this.alive(), ...this.removed];
   }
 
   private fleetPrice(): number {
@@ -234,7 +264,7 @@ class Search {
   }
 
   /**
-   * Those of the group that can go one by one, when not all can (section 4.5): pods that weigh nothing and find no place are evicted
+   * Those of the group that can go one by one, when not all can (consolidation/pods-without-weight): pods that weigh nothing and find no place are evicted
    * all the same, while capacity that a buffer keeps free is `kept`.
    */
   private attemptEach(group: readonly FleetNode[], kept: Set<FleetNode>): Outcome | undefined {
@@ -250,7 +280,7 @@ class Search {
 
   /**
    * What comes of taking these nodes, when that is allowed and saves; it stays in place until it is undone or carried out.
-   * Where several replacements are not allowed (section 4.8), or pay too little, one for all of them may be.
+   * Where several replacements are not allowed (consolidation/several-nodes), or pay too little, one for all of them may be.
    */
   private evaluate(candidates: readonly FleetNode[], units: number): Decided | undefined {
     const most = priceOf(candidates);
@@ -267,11 +297,11 @@ class Search {
   }
 
   /** Whether spot is launched for spot beside nodes on demand alone. */
-  private get needsCompany(): boolean {
+  private get requiresOnDemand(): boolean {
     return this.input.spotToSpot !== true;
   }
 
-  private get means(): Means {
+  private get tools(): CommandTools {
     return {
       simulation: this.simulation,
       letGo: (wanted) => this.budgets.take(this.counted(), wanted, 'Underutilized', mostCandidates),
@@ -279,12 +309,12 @@ class Search {
       evaluate: (candidates) => this.evaluate(candidates, groupUnits),
       carryOut: (outcome) => this.carryOut(outcome),
       isEnough: () => this.isEnough(),
-      needsCompany: this.needsCompany,
+      requiresOnDemand: this.requiresOnDemand,
     };
   }
 
   private readonly pays: Pays = (outcome, isAccompanied) =>
-    this.decide(outcome, isAccompanied === true && this.needsCompany) !== undefined;
+    this.decide(outcome, isAccompanied === true && this.requiresOnDemand) !== undefined;
 
   /** The outcome as it would be carried out; `isAccompanied` where nodes on demand go with it, so that spot may be launched. */
   private decide(outcome: Outcome, isAccompanied = false): Decided | undefined {
@@ -353,12 +383,12 @@ class Search {
   }
 
   private isSpotForSpot({ candidates, launches }: Outcome): boolean {
-    if (!this.needsCompany || !launches.some(isSpot)) return false;
-    return !hasCompany(candidates);
+    if (!this.requiresOnDemand || !launches.some(isSpot)) return false;
+    return !hasOnDemand(candidates);
   }
 
   /**
-   * Several nodes at once for fewer, where the cheapest fleet as such is out of reach (section 4.8): of the first so many by
+   * Several nodes at once for fewer, where the cheapest fleet as such is out of reach (consolidation/several-nodes): of the first so many by
    * saving for disruption, those that save most.
    */
   private gather(): void {
@@ -367,6 +397,7 @@ class Search {
     const most = this.budgets.take(this.counted(), ranked, 'Underutilized', mostCandidates);
     let best: { readonly group: readonly FleetNode[]; readonly saving: number } | undefined;
     for (let size = most.length; size >= 2; size = Math.min(size - 1, Math.floor(size * 0.8))) {
+      if (this.isEnough()) break;
       const group = most.slice(0, size);
       if (best !== undefined && priceOf(group) <= best.saving) break;
       this.aimBeside(group);
@@ -433,17 +464,19 @@ class Search {
 
   private carryOut(outcome: Decided, method?: Method): FleetNode[] {
     const number = this.commands.length;
-    const { candidates, launches, planned, landings } = outcome;
+    const { candidates, launches, planned, placements } = outcome;
     const nameOf = (launch: number): string => `replacement-${number}-${launch}`;
     const priceBefore = this.price;
     const moves: { pod: string; to: string }[] = [];
-    for (const { node, pods } of landings) {
+    for (const { node, pods } of placements) {
       for (const pod of pods)
         if (!this.simulation.isWaiting(pod)) moves.push({ pod: fullName(pod), to: node.view.name });
     }
     launches.forEach(({ claim }, i) => {
       for (const { pods } of claim.members) {
-        for (const pod of pods) moves.push({ pod: fullName(pod), to: nameOf(i) });
+        for (const pod of pods) {
+          if (!this.simulation.isWaiting(pod)) moves.push({ pod: fullName(pod), to: nameOf(i) });
+        }
       }
     });
     const launched = this.simulation.settle(outcome, nameOf);

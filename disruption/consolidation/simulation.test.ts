@@ -16,6 +16,6 @@ test('what is bought for the rest alone is not bought where nothing else takes a
   expect(attempt([], true)).toBeUndefined();
   expect(attempt(['n1'], true)).toMatchObject({
     launches: [],
-    landings: [{ pods: [{ metadata: { name: 'web-0' } }] }],
+    placements: [{ pods: [{ metadata: { name: 'web-0' } }] }],
   });
 });

@@ -5,7 +5,7 @@ import { fullName } from '../../packing/names.js';
 import {
   Trial,
   type Filling,
-  type Landing,
+  type NodePlacement,
   type Launch,
   type Member,
   type NodeState,
@@ -16,7 +16,7 @@ import {
 import type { PlannedClaim } from '../../packing/types.js';
 import { evictionCost } from '../costs.js';
 import { isTerminal } from '../pods.js';
-import type { Blueprint } from './blueprint.js';
+import type { FleetPlan } from './fleet-plan.js';
 import { isBuffer, type ExaminedNode } from './eligibility.js';
 import { addLoad, priceOf, type FleetNode } from './fleet.js';
 import type { Decided, Outcome, Purchase } from './outcome.js';
@@ -89,8 +89,8 @@ export class Simulation {
     for (const { state, loads } of candidates) trial.lift(state, loads);
     const parts: Part[] = [];
     const placed = trial.place(loadsOf(candidates), purchase !== undefined, parts);
-    const isKnown = purchase?.onlyForRest === true && parts.length > 0 && trial.landingsSince(landed).length === 0;
-    const isFine = placed && !isKnown && this.shift(candidates.map(({ waiting }) => waiting));
+    const isKnown = purchase?.onlyForRest === true && parts.length > 0 && trial.placementsSince(landed).length === 0;
+    const isFine = placed && !isKnown && this.shift(waitingOn(candidates), purchase === undefined ? undefined : parts);
     const launches =
       isFine && parts.length > 0 ? trial.buy(parts, statesOf(candidates), { ...purchase!, dearest: this.dearest }) : [];
     if (!isFine || launches === undefined) {
@@ -98,7 +98,7 @@ export class Simulation {
       return undefined;
     }
     this.from = landed;
-    return { candidates, landings: trial.landingsSince(landed), launches };
+    return { candidates, placements: trial.placementsSince(landed), launches };
   }
 
   /** The outcome of an attempt after `extend` took `more` nodes. */
@@ -107,7 +107,7 @@ export class Simulation {
     const gone = new Set(all.map(({ state }) => state));
     return {
       candidates: all,
-      landings: this.trial.landingsSince(this.from).filter(({ node }) => !gone.has(node)),
+      placements: this.trial.placementsSince(this.from).filter(({ node }) => !gone.has(node)),
       launches,
     };
   }
@@ -118,7 +118,7 @@ export class Simulation {
    */
   extend(node: FleetNode): boolean {
     const { trial } = this;
-    const landed = trial.landingsSince(this.from).filter((landing) => landing.node === node.state);
+    const landed = trial.placementsSince(this.from).filter((landing) => landing.node === node.state);
     const { mark } = trial.begin();
     const loads = loadsOf([node]);
     const waiting = copyOf(node.waiting);
@@ -134,14 +134,14 @@ export class Simulation {
   }
 
   /**
-   * Puts the pods of `candidates` where the blueprint has them, opening its nodes as they are needed, this one `first`; undefined
+   * Puts the pods of `candidates` where the fleet plan has them, opening its nodes as they are needed, this one `first`; undefined
    * when rules forbid some step of that.
    */
-  follow(candidates: readonly FleetNode[], blueprint: Blueprint, first?: number): Outcome | undefined {
+  follow(candidates: readonly FleetNode[], fleetPlan: FleetPlan, first?: number): Outcome | undefined {
     const { trial } = this;
     const { landed } = trial.begin();
     for (const { state, loads } of candidates) trial.lift(state, loads);
-    const route = blueprint.route(loadsOf(candidates), trial.worth, trial.demandOf, first);
+    const route = fleetPlan.route(loadsOf(candidates), trial.worth, trial.demandOf, first);
     const openings = new Map<number, { readonly state: NodeState; readonly members: Member[] }>();
     for (const { podClass, pods, to } of route ?? []) {
       let state: NodeState;
@@ -149,25 +149,25 @@ export class Simulation {
       else {
         let opening = openings.get(to);
         if (opening === undefined) {
-          opening = { state: trial.blank(blueprint.launches[to]!, `opening ${to}`), members: [] };
+          opening = { state: trial.blank(fleetPlan.launches[to]!, `opening ${to}`), members: [] };
           openings.set(to, opening);
         }
         state = opening.state;
-        opening.members.push({ podClass, level: blueprint.levelOf(to, podClass), pods });
+        opening.members.push({ podClass, level: fleetPlan.levelOf(to, podClass), pods });
       }
       if (!trial.putAll(state, podClass, pods)) {
         this.undo();
         return undefined;
       }
     }
-    if (route === undefined || !this.shift(candidates.map(({ waiting }) => waiting))) {
+    if (route === undefined || !this.shift(waitingOn(candidates))) {
       this.undo();
       return undefined;
     }
     return {
       candidates,
-      landings: this.landingsBeside(new Set([...openings.values()].map(({ state }) => state)), landed),
-      launches: [...openings].map(([index, { members }]) => blueprint.opening(index, members)),
+      placements: this.landingsBeside(new Set([...openings.values()].map(({ state }) => state)), landed),
+      launches: [...openings].map(([index, { members }]) => fleetPlan.opening(index, members)),
       route,
     };
   }
@@ -181,48 +181,54 @@ export class Simulation {
     const { landed } = trial.begin();
     for (const { state, loads } of candidates) trial.lift(state, loads);
     const rest = loadsOf(candidates);
+    const waiting = allOf(waitingOn(candidates));
     const launches: Launch[] = [];
     const temporary = new Set<NodeState>();
     const isThere = decided.every((planned, i) => {
       const open = trial.launchOf(planned);
       if (open === undefined) return false;
-      const loads = takeOut(rest, new Set(planned.pods));
+      const names = new Set(planned.pods);
+      const loads = new Map([...takeOut(rest, names), ...takeOut(waiting, names)]);
       const launch = trial.filled(open, loads);
       const state = trial.blank(launch, `decided ${i}`);
       launches.push(launch);
       temporary.add(state);
       return [...loads].every(([podClass, pods]) => trial.putAll(state, podClass, pods));
     });
-    if (!isThere || !trial.place(rest, false, []) || !this.shift(candidates.map(({ waiting }) => waiting))) {
+    if (!isThere || !trial.place(rest, false, []) || !this.shift([waiting])) {
       this.undo();
       return undefined;
     }
-    return { candidates, landings: this.landingsBeside(temporary, landed), launches };
+    return { candidates, placements: this.landingsBeside(temporary, landed), launches };
   }
 
   /** Where pods were put since but for nodes to be launched, which are counted when they are registered. */
-  private landingsBeside(temporary: ReadonlySet<NodeState>, landed: number): Landing[] {
-    const landings = this.trial.landingsSince(landed);
-    for (const { node, podClass, pods } of landings) {
+  private landingsBeside(temporary: ReadonlySet<NodeState>, landed: number): NodePlacement[] {
+    const placements = this.trial.placementsSince(landed);
+    for (const { node, podClass, pods } of placements) {
       if (temporary.has(node)) this.trial.uncount(node, podClass, pods.length);
     }
-    return landings.filter(({ node }) => !temporary.has(node));
+    return placements.filter(({ node }) => !temporary.has(node));
   }
 
-  /** Finds other room for pods that wait; nothing is bought for them. */
-  private shift(waiting: readonly FleetNode['waiting'][]): boolean {
+  /** Finds other room for pods that wait. Nothing is bought for them, but room for capacity buffers where there are `parts` (capacity-buffers/nodes-are-not-empty). */
+  private shift(waiting: readonly FleetNode['waiting'][], parts?: Part[]): boolean {
     const { trial } = this;
     for (const loads of waiting) {
       for (const [podClass, pods] of loads) {
         const { landed } = trial.begin();
-        if (!trial.placeWaiting(podClass, pods)) return false;
-        for (const landing of trial.landingsSince(landed)) trial.uncount(landing.node, podClass, landing.pods.length);
+        const isBought = parts !== undefined && pods.every(isBuffer);
+        const isPlaced = isBought
+          ? trial.place(new Map([[podClass, pods]]), true, parts)
+          : trial.placeWaiting(podClass, pods);
+        if (!isPlaced) return false;
+        for (const landing of trial.placementsSince(landed)) trial.uncount(landing.node, podClass, landing.pods.length);
       }
     }
     return true;
   }
 
-  /** Holds no room on the node any more for pods that wait, but for capacity buffers (section 1.5). */
+  /** Holds no room on the node any more for pods that wait, but for capacity buffers (capacity-buffers/nodes-are-not-empty). */
   turnAway(node: FleetNode): void {
     node.waiting = new Map([...node.waiting].filter(([, pods]) => pods.some(isBuffer)));
   }
@@ -264,7 +270,7 @@ export class Simulation {
    */
   settle(outcome: Outcome & Partial<Decided>, nameOf: (launch: number) => string): FleetNode[] {
     this.trial.keep();
-    for (const { node: state, podClass, pods } of outcome.landings) {
+    for (const { node: state, podClass, pods } of outcome.placements) {
       const node = this.byState.get(state)!;
       const isWaiting = this.waiting.has(pods[0]!);
       addLoad(isWaiting ? node.waiting : node.loads, podClass, pods);
@@ -304,6 +310,11 @@ export class Simulation {
       gone: false,
     };
     for (const { podClass, pods } of launch.claim.members) {
+      if (this.waiting.has(pods[0]!)) {
+        addLoad(node.waiting, podClass, pods);
+        this.trial.uncount(state, podClass, pods.length);
+        continue;
+      }
       addLoad(node.loads, podClass, pods);
       node.cost += costOf(pods);
     }
@@ -344,7 +355,7 @@ export class Simulation {
         waiting: new Map(),
         removable,
         onlyEmpty: isOnlyEmpty(known.pool),
-        open: view.node !== undefined && view.initialized,
+        open: view.node !== undefined && view.initialized && known.settled,
         cost: known.cost,
         gone: false,
       };
@@ -367,7 +378,7 @@ export class Simulation {
         trial.undo();
         continue;
       }
-      for (const { node, pods: there } of trial.landingsSince(landed)) {
+      for (const { node, pods: there } of trial.placementsSince(landed)) {
         addLoad(this.byState.get(node)!.waiting, podClass, there);
         trial.uncount(node, podClass, there.length);
       }
@@ -376,7 +387,7 @@ export class Simulation {
   }
 }
 
-/** What evicting the pods costs (section 4.3). */
+/** What evicting the pods costs (disruption-cost/of-a-pod). */
 const costOf = (pods: readonly Pod[]): number => pods.reduce((sum, pod) => sum + Math.max(0, evictionCost(pod)), 0);
 
 /** What each unit of disruption is worth where all of it together is worth this share of what the nodes cost. */
@@ -386,6 +397,14 @@ function rateOf(nodes: readonly FleetNode[], weight: number): number {
 }
 
 const statesOf = (nodes: readonly FleetNode[]): NodeState[] => nodes.map(({ state }) => state);
+
+const waitingOn = (nodes: readonly FleetNode[]): FleetNode['waiting'][] => nodes.map(({ waiting }) => waiting);
+
+function allOf(each: readonly FleetNode['waiting'][]): FleetNode['waiting'] {
+  const all: FleetNode['waiting'] = new Map();
+  for (const loads of each) for (const [podClass, pods] of loads) addLoad(all, podClass, pods);
+  return all;
+}
 
 const copyOf = (loads: FleetNode['loads']): FleetNode['loads'] =>
   new Map([...loads].map(([podClass, pods]) => [podClass, [...pods]]));

@@ -7,7 +7,7 @@ export interface Target {
   /** Nodes that stay, in the order in which they are to be filled. */
   readonly keep: readonly FleetNode[];
   /** Nodes to go, the best saving for its disruption first. */
-  readonly leave: readonly FleetNode[];
+  readonly remove: readonly FleetNode[];
 }
 
 /** How to estimate. */
@@ -38,17 +38,17 @@ export function chooseTarget(simulation: Simulation, { usable, dearest }: Estima
   let wanted = optional.reduce((sum, { load }) => sum + load, 0);
   for (const { node, free } of staying) if (node.open) wanted -= free * usable;
   const kept: Rated[] = [];
-  const leaving: Rated[] = [];
+  const removed: Rated[] = [];
   for (const each of optional) {
     if (wanted > 0 && each.dearness <= dearest) {
       kept.push(each);
       wanted -= each.load + each.free * usable;
-    } else leaving.push(each);
+    } else removed.push(each);
   }
-  leaving.sort((a, b) => saving(b) - saving(a) || compareText(a.node.name, b.node.name));
+  removed.sort((a, b) => saving(b) - saving(a) || compareText(a.node.name, b.node.name));
   return {
     keep: [...staying, ...kept].filter(({ node }) => node.open).map(({ node }) => node),
-    leave: leaving.map(({ node }) => node),
+    remove: removed.map(({ node }) => node),
   };
 }
 

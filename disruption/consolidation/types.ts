@@ -1,14 +1,17 @@
+import type { SetAside } from '../../packing/types.js';
 import type { BudgetReason } from '../../api/karpenter/node-pool.js';
 import type { PackingInput, PlannedClaim } from '../../packing/types.js';
 
 export interface ConsolidationInput extends PackingInput {
   /** Claim UIDs that a running disruption holds; absent means none. */
   readonly claimed?: ReadonlySet<string>;
-  /** Names of nodes with pods on their way (section 2.10); absent means none. */
+  /** Names of nodes with pods on their way (provisioning/nominated-nodes); absent means none. */
   readonly nominated?: ReadonlySet<string>;
-  /** Whether spot nodes alone may be replaced by spot (section 4.7); off by default, as under Karpenter. */
+  /** Whether spot nodes alone may be replaced by spot (consolidation/spot-to-spot); off by default, as under Karpenter. */
   readonly spotToSpot?: boolean;
-  /** Nodes are looked at that are consolidatable by then (section 4.4), milliseconds of the epoch; absent means now. */
+  /** Names of NodeClaims that were launched for the decision that is looked at again: its pods may go there at once. */
+  readonly launched?: ReadonlySet<string>;
+  /** Nodes are looked at that are consolidatable by then (consolidation/consolidate-after), milliseconds of the epoch; absent means now. */
   readonly ripeBy?: number;
   /** Stop after so many commands; absent means until nothing is left to gain. */
   readonly mostCommands?: number;
@@ -81,4 +84,8 @@ export interface Consolidation {
   readonly held: readonly { readonly node: string; readonly why: string }[];
   /** The best of what was not taken, the largest saving first. */
   readonly rejected: readonly Rejection[];
+  /** The search was ended before its end: there may be more to gain; absent where it was not. */
+  readonly cutShort?: true;
+  /** Objects that the search could not work with and left alone; absent where there are none. */
+  readonly setAside?: readonly SetAside[];
 }

@@ -1,7 +1,7 @@
 import type { DisruptionRate, DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import { parseDuration } from '../../core/durations.js';
-import { names, nodesOf, departedSince } from './departures.js';
-import type { Bound, Departure } from './departures.js';
+import { names, nodesOf, disruptedSince } from './past-disruptions.js';
+import type { Bound, PastDisruption } from './past-disruptions.js';
 
 /**
  * What rates allow of a pool with `total` nodes: in any stretch of time as long as `per`, wherever it begins, no more
@@ -10,41 +10,41 @@ import type { Bound, Departure } from './departures.js';
 export function rateBound(
   rates: readonly DisruptionRate[] | undefined,
   reason: DisruptionReason,
-  { departures, total }: { readonly departures: readonly Departure[]; readonly total: number },
+  { pastDisruptions, total }: { readonly pastDisruptions: readonly PastDisruption[]; readonly total: number },
   now: number,
 ): Bound {
   let tightest: Bound = { allowed: Number.POSITIVE_INFINITY, what: '', changesAt: Number.POSITIVE_INFINITY };
   for (const rate of rates ?? []) {
     if (!names(rate.reasons, reason)) continue;
-    const bound = boundOf(rate, departures, total, now);
+    const bound = boundOf(rate, pastDisruptions, total, now);
     const later = bound.allowed === 0 && tightest.allowed === 0 && bound.changesAt > tightest.changesAt;
     if (bound.allowed < tightest.allowed || later) tightest = bound;
   }
   return tightest;
 }
 
-function boundOf(rate: DisruptionRate, departures: readonly Departure[], total: number, now: number): Bound {
+function boundOf(rate: DisruptionRate, pastDisruptions: readonly PastDisruption[], total: number, now: number): Bound {
   const per = parseDuration(rate.per, 'per');
   // What began exactly `per` ago is in no stretch of that length with now.
-  const used = departedSince(departures, now - per + 1, rate.reasons);
+  const used = disruptedSince(pastDisruptions, now - per + 1, rate.reasons);
   return {
     allowed: Math.max(0, nodesOf(rate.nodes, total) - used),
     what: `rate ${rate.nodes} in ${rate.per} (${used} used)`,
-    changesAt: roomAt(rate, departures, { per, total, used }, now),
+    changesAt: roomAt(rate, pastDisruptions, { per, total, used }, now),
   };
 }
 
-/** When so many departures are out of the stretch that one more has room. */
+/** When so many past disruptions are out of the stretch that one more has room. */
 function roomAt(
   { nodes, reasons }: DisruptionRate,
-  departures: readonly Departure[],
+  pastDisruptions: readonly PastDisruption[],
   { per, total, used }: { per: number; total: number; used: number },
   now: number,
 ): number {
   const limit = nodesOf(nodes, total);
   if (limit === 0) return Number.POSITIVE_INFINITY;
   let left = used;
-  const counted = departures.filter(({ at, reason }) => at > now - per && names(reasons, reason));
+  const counted = pastDisruptions.filter(({ at, reason }) => at > now - per && names(reasons, reason));
   for (const { at, nodes: began } of counted.sort((a, b) => a.at - b.at)) {
     left -= began;
     if (left < limit) return at + per;

@@ -16,7 +16,7 @@ export interface Schedule {
 const remembered = 500;
 const known = new Map<string, Schedule | undefined>();
 
-/** Reads a cron expression in an IANA time zone; undefined when either is unknown (section 4.2: such a budget allows none). */
+/** Reads a cron expression in an IANA time zone; undefined when either is unknown (budgets/unreadable-schedule: such a budget allows none). */
 export function readSchedule(expression: string, timeZone = 'UTC'): Schedule | undefined {
   const key = `${timeZone} ${expression}`;
   if (!known.has(key)) {

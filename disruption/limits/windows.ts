@@ -2,8 +2,8 @@ import type { DisruptionReason, MaintenanceWindow } from '../../api/stowage/disr
 import { parseDuration } from '../../core/durations.js';
 import { openingAt, readSchedule } from './schedule.js';
 import type { Opening, Schedule } from './schedule.js';
-import { names, nodesOf, departedSince } from './departures.js';
-import type { Bound, Departure } from './departures.js';
+import { names, nodesOf, disruptedSince } from './past-disruptions.js';
+import type { Bound, PastDisruption } from './past-disruptions.js';
 
 interface Looked {
   readonly window: MaintenanceWindow;
@@ -35,7 +35,7 @@ function about(
 export function windowBound(
   windows: readonly MaintenanceWindow[] | undefined,
   reason: DisruptionReason,
-  { departures, total }: { readonly departures: readonly Departure[]; readonly total: number },
+  { pastDisruptions, total }: { readonly pastDisruptions: readonly PastDisruption[]; readonly total: number },
   now: number,
 ): Bound {
   const looked = about(windows, reason).map((window) => look(window, now));
@@ -53,7 +53,7 @@ export function windowBound(
   let what = `maintenance window ${open.map(({ window }) => window.name).join(', ')}`;
   for (const { window, opening } of open) {
     if (window.quota === undefined) continue;
-    const used = departedSince(departures, opening!.from, window.reasons);
+    const used = disruptedSince(pastDisruptions, opening!.from, window.reasons);
     const left = Math.max(0, nodesOf(window.quota, total) - used);
     if (left >= allowed) continue;
     allowed = left;

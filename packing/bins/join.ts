@@ -15,6 +15,22 @@ export function joinBins(compiled: Compiled, stacks: Stack[], ledger: LimitLedge
   new Joiner(compiled, stacks, ledger).run();
 }
 
+/** What joining may cost. */
+interface Margin {
+  /** Dollars per hour, in all. */
+  readonly spare: number;
+  /** What prices of offers hold that a bin does not really cost, dollars per hour. */
+  readonly binCost: number;
+}
+
+/** Puts pairs of bins together in larger ones, those first that become least dearer, for no more than is to spare. */
+export function joinWithin(compiled: Compiled, stacks: Stack[], ledger: LimitLedger, margin: Margin): void {
+  new Joiner(compiled, stacks, ledger).runWithin(margin);
+}
+
+/** Of more stacks those of the cheapest bins are paired. */
+const mostPaired = 120;
+
 /** A larger bin for some of the smaller ones. */
 interface Joint {
   readonly offer: number;
@@ -26,6 +42,26 @@ interface Joint {
 interface Copies {
   readonly stack: Stack;
   readonly copies: number;
+}
+
+/** A pair that can be joined, and what that costs more. */
+interface Option {
+  readonly joint: Joint;
+  readonly from: readonly Copies[];
+  readonly extra: number;
+}
+
+const byExtra = (a: Option, b: Option): number => a.extra - b.extra;
+const isThere = ({ from }: Option): boolean => from.every(({ stack, copies }) => stack.times >= copies);
+
+/** Both lists, which are in order, as one. */
+function merged(a: readonly Option[], b: readonly Option[]): Option[] {
+  const all: Option[] = [];
+  for (let i = 0, j = 0; i < a.length || j < b.length;) {
+    if (j >= b.length || (i < a.length && byExtra(a[i]!, b[j]!) <= 0)) all.push(a[i++]!);
+    else all.push(b[j++]!);
+  }
+  return all;
 }
 
 const oneOfEach = (...stacks: readonly Stack[]): Copies[] => stacks.map((stack) => ({ stack, copies: 1 }));
@@ -52,6 +88,45 @@ class Joiner {
       before = bins;
       bins = binsIn(stacks);
     }
+  }
+
+  /** Joins the pair that becomes least dearer, again and again, until that would cost more than is to spare. */
+  runWithin({ spare, binCost }: Margin): void {
+    const { stacks } = this;
+    const open = this.cheapestStacks();
+    let rest = spare;
+    let options = open.flatMap((a, i) => open.slice(i).flatMap((b) => this.optionsOf(a, b, { spare: rest, binCost })));
+    options.sort(byExtra);
+    while (options.length > 0) {
+      const best = options.shift()!;
+      if (best.extra > rest) break;
+      if (!isThere(best) || !this.isAllowed(best.joint.offer, best.from)) continue;
+      rest -= best.extra;
+      this.use(best.from, -1);
+      this.ledger.use(best.joint.offer, 1);
+      for (const { stack, copies } of best.from) stack.times -= copies;
+      const made: Stack = { ...best.joint, times: 1 };
+      stacks.push(made);
+      open.push(made);
+      const more = open.flatMap((other) => this.optionsOf(made, other, { spare: rest, binCost }));
+      options = merged(options.filter(isThere), more.sort(byExtra));
+    }
+    this.sweep();
+  }
+
+  /** Stacks of small bins, which larger ones can take the place of, as many as pairs are tried of. */
+  private cheapestStacks(): Stack[] {
+    const { price } = this.compiled;
+    return [...this.stacks].sort((a, b) => price[a.offer]! - price[b.offer]!).slice(0, mostPaired);
+  }
+
+  private optionsOf(a: Stack, b: Stack, { spare, binCost }: Margin): Option[] {
+    if (a.times < 1 || b.times < 1 || (a === b && a.times < 2)) return [];
+    const { price } = this.compiled;
+    const joint = this.jointOf(a, b, spare - binCost);
+    if (joint === undefined) return [];
+    const from = a === b ? [{ stack: a, copies: 2 }] : oneOfEach(a, b);
+    return [{ joint, from, extra: price[joint.offer]! - price[a.offer]! - price[b.offer]! + binCost }];
   }
 
   /** As many bins of one stack in one as will go. */
@@ -122,10 +197,10 @@ class Joiner {
   }
 
   /** The cheapest offer that holds both, where it costs no more than they. */
-  private jointOf(a: Stack, b: Stack): Joint | undefined {
+  private jointOf(a: Stack, b: Stack, spare = 0): Joint | undefined {
     const { compiled, content, capUse } = this;
     const { price, capMax, dims, capacity, conflictsOf } = compiled;
-    const ceiling = (price[a.offer]! + price[b.offer]!) * alike;
+    const ceiling = (price[a.offer]! + price[b.offer]!) * alike + spare;
     this.weigh([a, b]);
     if (capUse.some((used, cap) => used > capMax[cap]!)) return undefined;
     if (a.items.some((item) => conflictsOf[item]!.some((other) => b.items.includes(other)))) return undefined;

@@ -12,6 +12,7 @@ import type { Packing, Stack } from './plan.js';
 import { demandsOf, resourceWorth } from './resource-lp.js';
 import { binsIn, expand, priceOf } from './plan.js';
 import { joinBins } from './join.js';
+import { binCosts, fewest, withBinCost, type Candidate } from './fewer.js';
 import type { BinProblem, BinSolution, Effort } from './problem.js';
 
 /** How much dearer, as shares of the plan's price, a limit that left pods out makes what it limits, attempt by attempt. */
@@ -42,6 +43,32 @@ export function solveBins(problem: BinProblem, effort: Effort): BinSolution {
 
 /** The same with `lowerBound` of the problem, for less than the work of both. */
 export function solveWithBound(problem: BinProblem, effort: Effort): { solution: BinSolution; lowerBound: number } {
+  const first = cheapest(problem, effort);
+  const { compiled, packing, bound } = first;
+  const bins = binsIn(packing.stacks);
+  if (first.isBoundByLimits || bins < 2 || effort.fewest !== true) {
+    return { solution: expand(problem, compiled, packing), lowerBound: bound };
+  }
+  const mean = priceOf(compiled, packing.stacks) / bins;
+  const candidates: Candidate[] = [{ compiled, packing, binCost: 0 }];
+  for (const share of binCosts) {
+    const binCost = mean * share;
+    const other = cheapest(withBinCost(problem, binCost), effort);
+    if (!other.isBoundByLimits) candidates.push({ compiled: other.compiled, packing: other.packing, binCost });
+  }
+  const best = fewest(candidates);
+  return { solution: expand(problem, best.compiled, best.packing), lowerBound: bound };
+}
+
+interface Cheapest {
+  readonly compiled: Compiled;
+  readonly packing: Packing;
+  readonly bound: number;
+  /** Whether limits left pods out of the cheapest packing, so that what they limit was counted as dearer. */
+  readonly isBoundByLimits: boolean;
+}
+
+function cheapest(problem: BinProblem, effort: Effort): Cheapest {
   const compiled = compile(problem);
   const first = pack(problem, compiled, effort);
   if (problem.limits.length === 0 || first.missed === 0) return narrowed(problem, compiled, first);
@@ -55,24 +82,20 @@ export function solveWithBound(problem: BinProblem, effort: Effort): { solution:
     if (packing.missed < best.missed) best = { ...packing, compiled: dearer };
     if (best.missed === 0) break;
   }
-  return { solution: expand(problem, best.compiled, best), lowerBound: first.bound };
+  return { compiled: best.compiled, packing: best, bound: first.bound, isBoundByLimits: true };
 }
 
 /**
  * Tries again without the offers that cost more than the whole packing found: they have no part in a cheaper one, and without
  * them prices of resources are those of small bins.
  */
-function narrowed(
-  problem: BinProblem,
-  compiled: Compiled,
-  first: Packed,
-): { solution: BinSolution; lowerBound: number } {
+function narrowed(problem: BinProblem, compiled: Compiled, first: Packed): Cheapest {
   const price = priceOf(compiled, first.stacks);
   const dearest = compiled.price.at(-1) ?? 0;
   const { units } = first;
   if (units === 0 || price >= dearest || price <= first.bound * nearEnough) {
     const packing = byPatterns(compiled, first, first.bound);
-    return { solution: expand(problem, compiled, packing), lowerBound: first.bound };
+    return { compiled, packing, bound: first.bound, isBoundByLimits: false };
   }
   const fewer = compile(problem, price, compiled);
   const second = pack(problem, fewer, { units });
@@ -80,7 +103,7 @@ function narrowed(
   const better = second.missed === 0 && priceOf(fewer, second.stacks) < price - 1e-9;
   const best = better ? { compiled: fewer, packed: second } : { compiled, packed: first };
   const packing = byPatterns(best.compiled, best.packed, bound);
-  return { solution: expand(problem, best.compiled, packing), lowerBound: bound };
+  return { compiled: best.compiled, packing, bound, isBoundByLimits: false };
 }
 
 /** The packing, or a cheaper one by patterns of whole bins, which know what caps ask for better than single bins do. */

@@ -6,6 +6,7 @@ import { parseQuantity, QuantityError } from '../../core/quantities.js';
 import { fullName } from '../names.js';
 import type { ClusterObjects } from '../types.js';
 import { podRequests, QuantityReader } from './pod-requests.js';
+import { lookUp } from '../../core/own.js';
 
 const strategy = 'buffer.x-k8s.io/active-capacity';
 /** Below every real pod. */
@@ -17,7 +18,7 @@ export type BufferObjects = Pick<
   'capacityBuffers' | 'deployments' | 'podTemplates' | 'replicaSets' | 'statefulSets'
 >;
 
-/** Pods that stand for capacity to keep free (section 1.5), named after their buffer, as if they pended. */
+/** Pods that stand for capacity to keep free (capacity-buffers/stand-in-pods), named after their buffer, as if they pended. */
 export function bufferPods(objects: BufferObjects): Pod[] {
   const buffers = [...(objects.capacityBuffers ?? [])].sort((a, b) => compareText(fullName(a), fullName(b)));
   return buffers.flatMap((buffer) => {
@@ -34,7 +35,7 @@ export function isActive({ spec, metadata }: CapacityBuffer): boolean {
 }
 
 /**
- * How many pods stand for a buffer (section 1.5): the larger of its number and its share of the workload, as far as its
+ * How many pods stand for a buffer (capacity-buffers/size): the larger of its number and its share of the workload, as far as its
  * limits go. Undefined when what it refers to is not there.
  */
 export function bufferSize(objects: BufferObjects, buffer: CapacityBuffer): number | undefined {
@@ -70,7 +71,7 @@ function sourceOf(objects: BufferObjects, { metadata, spec }: CapacityBuffer): S
     StatefulSet: () => named(objects.statefulSets),
     Deployment: () => named(objects.deployments) ?? newestReplicaSet(objects, inNamespace, reference.name),
   };
-  const found = byKind[reference.kind]?.();
+  const found = lookUp(byKind, reference.kind)?.();
   return found === undefined ? undefined : { template: found.spec.template, replicas: found.spec.replicas ?? 1 };
 }
 
@@ -93,13 +94,16 @@ function newestReplicaSet(
   return owned[0];
 }
 
+/** A pass is of so many pods of one buffer at most: its number is any that the API server takes. */
+const mostChunks = 10_000;
+
 /** How many chunks: the larger of a number and a share of the workload, as far as the limits go. */
 function chunks({ spec }: CapacityBuffer, { template, replicas }: Source): number {
   const fixed = spec.replicas;
   const share = spec.percentage === undefined ? undefined : Math.ceil((replicas * spec.percentage) / 100);
   const limit = limitOf(spec.limits, template);
   const wanted = fixed === undefined && share === undefined ? limit : Math.max(fixed ?? 0, share ?? 0);
-  return Math.min(wanted ?? 0, limit ?? Infinity);
+  return Math.max(0, Math.min(wanted ?? 0, limit ?? Infinity, mostChunks));
 }
 
 function limitOf(limits: Record<string, string> | undefined, template: PodTemplateSpec): number | undefined {

@@ -7,6 +7,7 @@ import { selectorKeys } from '../topology/selectors.js';
 import { isBufferPod } from './buffers.js';
 import type { Dimensions } from './dimensions.js';
 import { demandKey, hostPorts, isSameDemand, isSameShape, plainRequests, shapeKey, type HostPort } from './pod-key.js';
+import { withHonouredPreferences } from './preferences.js';
 import { podRequests, type QuantityReader } from './pod-requests.js';
 
 /** Pods that differ in what they request alone. */
@@ -123,7 +124,7 @@ export class Classes {
 }
 
 /**
- * Largest first, as Karpenter's queue has them (section 2.3): CPU, then memory; capacity buffers after real pods. Ties go by the name of a class's first pod,
+ * Largest first, as Karpenter's queue has them (scheduling/largest-first): CPU, then memory; capacity buffers after real pods. Ties go by the name of a class's first pod,
  * so that the order of the input decides nothing.
  */
 export function inQueueOrder(classes: readonly PodClass[]): PodClass[] {
@@ -143,7 +144,8 @@ export function inQueueOrder(classes: readonly PodClass[]): PodClass[] {
 /** The pod label keys that some selector of these pods reads: no other label tells pods apart. */
 export function selectorLabelKeys(pods: Iterable<Pod>): Set<string> {
   const keys = new Set<string>();
-  for (const { spec } of pods) {
+  for (const pod of pods) {
+    const spec = withHonouredPreferences(pod.spec);
     if (spec.affinity !== undefined) affinityKeys(spec.affinity, keys);
     if (spec.topologySpreadConstraints === undefined) continue;
     for (const { labelSelector, matchLabelKeys } of spec.topologySpreadConstraints) {

@@ -1,20 +1,23 @@
-import type { DaemonSet } from '../../api/kubernetes.js';
+import type { DaemonSet, NodeSelector, Pod, PodSpec } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { QuantityError } from '../../core/quantities.js';
 import { satisfiedBy } from '../requirements/requirement.js';
 import type { Requirements } from '../requirements/requirements.js';
+import { fullName, namespaceOf } from '../names.js';
+import type { ClusterObjects } from '../types.js';
 import type { Dimensions } from './dimensions.js';
 import type { Constraint, KeySpace } from './key-space.js';
 import { requiredTerms } from './node-terms.js';
 import { hostPorts, type HostPort } from './pod-key.js';
 import { podRequests, type QuantityReader } from './pod-requests.js';
 
-/** A DaemonSet as overhead of the nodes that it runs on (section 2.4). */
+/** A DaemonSet as overhead of the nodes that it runs on (scheduling/daemon-overhead). */
 export interface Daemon {
   readonly index: number;
   readonly name: string;
-  readonly object: DaemonSet;
+  /** Its pods, as far as nodes are concerned. */
+  readonly spec: PodSpec;
   readonly amounts: ReadonlyMap<string, number>;
   readonly hostPorts: readonly HostPort[];
   /** Required terms, of which one must hold. */
@@ -25,30 +28,72 @@ export interface Daemon {
 
 /** Reads the DaemonSets, by name; one whose quantities do not parse is left out. */
 export function readDaemons(
-  daemonSets: readonly DaemonSet[] | undefined,
+  { daemonSets, pods }: Pick<ClusterObjects, 'daemonSets' | 'pods'>,
   space: KeySpace,
   dimensions: Dimensions,
   quantities: QuantityReader,
 ): Daemon[] {
-  const named = (daemonSets ?? []).map((object) => ({
-    object,
-    name: `${object.metadata.namespace ?? 'default'}/${object.metadata.name ?? ''}`,
-  }));
+  if (daemonSets === undefined || daemonSets.length === 0) return [];
+  const samples = newestPods(pods);
+  const named = daemonSets.map((object) => ({ object, name: fullName(object) }));
   named.sort((a, b) => compareText(a.name, b.name));
   const daemons: Daemon[] = [];
   for (const { object, name } of named) {
-    const { spec } = object.spec.template;
-    if ((spec.resourceClaims?.length ?? 0) > 0) continue; // section 2.9
-    const amounts = amountsOf(object, quantities);
+    const spec = specOf(object, samples.get(name));
+    if ((spec.resourceClaims?.length ?? 0) > 0) continue; // Rule `scheduling/daemons-with-claims`.
+    const amounts = amountsOf(spec, quantities);
     if (amounts === undefined) continue;
     dimensions.register(amounts);
     const terms = requiredTerms(spec);
     const alternatives = terms.map((term) => space.intern(term));
     const onceReady = terms.flatMap(whereReady).map((term) => space.intern(term));
     const index = daemons.length;
-    daemons.push({ index, name, object, amounts, hostPorts: hostPorts({ spec }), alternatives, onceReady });
+    daemons.push({ index, name, spec, amounts, hostPorts: hostPorts({ spec }), alternatives, onceReady });
   }
   return daemons;
+}
+
+/** The pod of each DaemonSet that was created last, by the name of the DaemonSet. */
+function newestPods(pods: readonly Pod[]): Map<string, Pod> {
+  const newest = new Map<string, Pod>();
+  for (const pod of pods) {
+    const owners = pod.metadata.ownerReferences;
+    if (owners === undefined) continue;
+    const owner = owners.find(({ kind }) => kind === 'DaemonSet');
+    if (owner === undefined) continue;
+    const name = `${namespaceOf(pod)}/${owner.name}`;
+    const known = newest.get(name);
+    if (known === undefined || isNewer(pod, known)) newest.set(name, pod);
+  }
+  return newest;
+}
+
+function isNewer({ metadata: a }: Pod, { metadata: b }: Pod): boolean {
+  const created = compareText(a.creationTimestamp ?? '', b.creationTimestamp ?? '');
+  return created > 0 || (created === 0 && compareText(a.name ?? '', b.name ?? '') < 0);
+}
+
+/**
+ * What a pod of the DaemonSet asks of a node: as one that runs has it, since LimitRanges, RuntimeClasses, vertical autoscaling and
+ * webhooks add to the template. The DaemonSet controller has tied that one to its host, which is no wish of the others.
+ */
+function specOf({ spec: { template } }: DaemonSet, sample: Pod | undefined): PodSpec {
+  if (sample === undefined) return template.spec;
+  const { affinity, ...spec } = sample.spec;
+  const { nodeAffinity, ...others } = affinity ?? {};
+  const required =
+    template.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution ??
+    withoutHosts(nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution);
+  const own = required === undefined ? {} : { requiredDuringSchedulingIgnoredDuringExecution: required };
+  return { ...spec, affinity: { ...others, nodeAffinity: own } };
+}
+
+/** The terms without what names a host; none where that leaves a term that every node satisfies. */
+function withoutHosts(selector: NodeSelector | undefined): NodeSelector | undefined {
+  const terms = (selector?.nodeSelectorTerms ?? []).map(({ matchExpressions = [] }) => ({
+    matchExpressions: matchExpressions.filter(({ key }) => key !== labels.hostname),
+  }));
+  return terms.some(({ matchExpressions }) => matchExpressions.length === 0) ? undefined : { nodeSelectorTerms: terms };
 }
 
 const readyLabels: readonly string[] = [labels.registered, labels.initialized];
@@ -65,9 +110,9 @@ function whereReady(term: Requirements): readonly Requirements[] {
   return [rest];
 }
 
-function amountsOf(object: DaemonSet, quantities: QuantityReader): ReadonlyMap<string, number> | undefined {
+function amountsOf(spec: PodSpec, quantities: QuantityReader): ReadonlyMap<string, number> | undefined {
   try {
-    return podRequests(object.spec.template.spec, quantities);
+    return podRequests(spec, quantities);
   } catch (error) {
     if (error instanceof QuantityError) return undefined;
     throw error;

@@ -5,7 +5,7 @@ import { fullName, namespaceOf } from '../names.js';
 import type { ClusterObjects, PackingSettings } from '../types.js';
 
 /**
- * Spread for pods that ask for none (section 2.1): the selector is deduced, as kube-scheduler does, from the Services that
+ * Spread for pods that ask for none (provisioning/default-spread): the selector is deduced, as kube-scheduler does, from the Services that
  * select the pod and the workload that owns it; a pod with neither gets no default.
  */
 export class DefaultSpread {

@@ -11,6 +11,9 @@ export interface Constraint {
   readonly tests: readonly Requirement[];
 }
 
+/** Values of one label of a NodePool that are domains of a topology key, those apart that pods or nodes have. */
+export const mostDomains = 128;
+
 /**
  * The label keys that some constraint, NodePool or topology refers to. Values of a key that every constraint treats alike
  * form one value class, so that instance types fall into few profiles however many labels they have.
@@ -25,7 +28,9 @@ export class KeySpace {
   /** By key and class: what `likeness` gives. */
   private readonly texts: string[][] = [];
   private readonly exact = new Set<number>();
+  private readonly onNodes = new Map<number, Set<string>>();
   private readonly byText = new Map<string, Constraint>();
+  private newNodeKeyCount = 0;
 
   /** The index of a key, made when there is none. */
   key(name: string): number {
@@ -49,6 +54,17 @@ export class KeySpace {
   /** Every value of this key counts for itself: it is a topology key. */
   keepValues(name: string): void {
     this.exact.add(this.key(name));
+  }
+
+  /** A node has this value of a key of which some NodePool has more values than there may be domains. */
+  noteOnNode(key: number, value: string): void {
+    let values = this.onNodes.get(key);
+    if (values === undefined) this.onNodes.set(key, (values = new Set<string>()));
+    values.add(value);
+  }
+
+  isOnNode(key: number, value: string): boolean {
+    return this.onNodes.get(key)?.has(value) === true;
   }
 
   isExact(key: number): boolean {
@@ -110,11 +126,16 @@ export class KeySpace {
   }
 
   /**
-   * Puts the keys in order once all constraints are in, so that their numbers do not depend on the order of the input. What
-   * comes back is equal for key spaces that tell label values apart alike.
+   * Puts the keys in order once all constraints are in, so that their numbers do not depend on the order of the input: first those
+   * whose labels new nodes may have, `ofNewNodes`. Of tens of thousands that pods ask for there are few. What comes back is equal for key
+   * spaces that tell label values apart alike.
    */
-  seal(): string {
-    const order = this.keys.map((_, k) => k).sort((a, b) => compareText(this.keys[a]!, this.keys[b]!));
+  seal(ofNewNodes: ReadonlySet<string>): string {
+    const isOfNewNode = this.keys.map((name) => ofNewNodes.has(name));
+    this.newNodeKeyCount = isOfNewNode.filter((each) => each).length;
+    const order = this.keys
+      .map((_, k) => k)
+      .sort((a, b) => Number(isOfNewNode[b]) - Number(isOfNewNode[a]) || compareText(this.keys[a]!, this.keys[b]!));
     const rank = new Int32Array(order.length);
     order.forEach((old, k) => (rank[old] = k));
     for (const { keys } of this.constraints) for (let i = 0; i < keys.length; i++) keys[i] = rank[keys[i]!]!;
@@ -126,11 +147,20 @@ export class KeySpace {
     const exact = [...this.exact].map((old) => rank[old]!);
     this.exact.clear();
     for (const key of exact) this.exact.add(key);
+    const onNodes = [...this.onNodes];
+    this.onNodes.clear();
+    for (const [old, values] of onNodes) this.onNodes.set(rank[old]!, values);
     let text = '';
     this.keys.forEach((name, k) => {
-      text += `${name}${this.exact.has(k) ? '!' : ''}${[...this.tests[k]!.keys()].sort().join('\u0001')}\u0002`;
+      const onNodes = [...(this.onNodes.get(k) ?? [])].sort().join('\u0001');
+      text += `${name}${this.exact.has(k) ? '!' : ''}${onNodes}${[...this.tests[k]!.keys()].sort().join('\u0001')}\u0002`;
     });
     return text;
+  }
+
+  /** The keys whose labels new nodes may have: the first ones. */
+  newNodeKeys(): readonly string[] {
+    return this.keys.slice(0, this.newNodeKeyCount);
   }
 
   /** Values that some constraint on `key` names, with their neighbours where it names a bound. */

@@ -5,16 +5,27 @@ import { topologyOf } from '../../test/builders/topology.js';
 
 const cpuLabel = 'karpenter.k8s.aws/instance-cpu';
 
-test('types are alike in a key where nothing tells its values apart, whichever value stands for them in a zone', () => {
-  const sized = (name: string, cpu: number, zones: readonly string[]) =>
-    instanceType(name, { cpu, zones, spot: 0, labels: { [cpuLabel]: String(cpu) } });
-  // In zone-b the larger type comes first: its size stands for all of eight and more there.
-  const types = [sized('a-32x', 32, ['zone-b']), sized('b-8x', 8, ['zone-a', 'zone-b']), sized('c-4x', 4, ['zone-a'])];
+const kindLabel = 'example.com/kind';
+
+test('types are alike in a key where nothing tells its values apart, whichever value stands for them', () => {
+  const sized = (name: string, cpu: number, kind: string, zones: readonly string[]) =>
+    instanceType(name, { cpu, zones, spot: 0, labels: { [cpuLabel]: String(cpu), [kindLabel]: kind } });
+  // Each kind's first type stands for all of eight CPUs and more of it.
+  const types = [
+    sized('a-32x', 32, 'a', ['zone-b']),
+    sized('b-8x', 8, 'b', ['zone-a', 'zone-b']),
+    sized('c-4x', 4, 'b', ['zone-a']),
+    sized('d-16x', 16, 'b', ['zone-b']),
+  ];
+  const expressions = [
+    { key: cpuLabel, operator: 'Lt', values: ['8'] },
+    { key: kindLabel, operator: 'NotIn', values: ['a'] },
+  ] as const;
   const small = pod('small', {
     affinity: {
       nodeAffinity: {
         requiredDuringSchedulingIgnoredDuringExecution: {
-          nodeSelectorTerms: [{ matchExpressions: [{ key: cpuLabel, operator: 'Lt', values: ['8'] }] }],
+          nodeSelectorTerms: expressions.map((each) => ({ matchExpressions: [{ ...each, values: [...each.values] }] })),
         },
       },
     },
@@ -23,13 +34,11 @@ test('types are alike in a key where nothing tells its values apart, whichever v
   const { compiled } = topologyOf(packingInput({ pods: [small] }, { types }));
   const { space, universe, launchables } = compiled;
   const key = space.find(cpuLabel)!;
-  const eight = universe.rows.filter(({ type }) => type.name === 'b-8x');
+  const large = universe.rows.filter(({ type }) => type.name !== 'c-4x');
 
-  expect(new Set(eight.map(({ profile }) => profile.values[key]))).toEqual(new Set(['8', '32']));
-  for (const row of eight) {
-    expect(launchables.of(space, new Map(), row, { alike: [key], ports: [] }).map(({ type }) => type.name)).toEqual([
-      'b-8x',
-      'a-32x',
-    ]);
+  expect(new Set(large.map(({ profile }) => profile.values[key]))).toEqual(new Set(['8', '32']));
+  for (const row of large) {
+    const alike = launchables.of(space, new Map(), row, { alike: [key], ports: [] }).map(({ type }) => type.name);
+    expect(alike).toEqual(['b-8x', 'd-16x', 'a-32x']);
   }
 });

@@ -25,7 +25,7 @@ export interface Launchable {
 export interface LaunchOptions {
   /** Keys, by index, in whose values they are like the row. */
   readonly alike: readonly number[];
-  /** Host ports that the DaemonSets of no offering left open may use (section 2.5). */
+  /** Host ports that the DaemonSets of no offering left open may use (scheduling/host-ports). */
   readonly ports: readonly HostPort[];
 }
 

@@ -2,7 +2,7 @@ import type { InstanceType } from '../../core/instance-type.js';
 import { accepts, type Requirement } from '../requirements/requirement.js';
 import { normaliseKey, type Requirements } from '../requirements/requirements.js';
 
-/** A NodePool's wish for variety: so many different values of a key among the types that a claim lists (section 2.5). */
+/** A NodePool's wish for variety: so many different values of a key among the types that a claim lists (min-values/counted). */
 export interface Variety {
   readonly key: string;
   readonly atLeast: number;

@@ -1,4 +1,5 @@
 import type { NodeSelectorRequirement, NodeSelectorTerm, PodSpec } from '../../api/kubernetes.js';
+import { labelValuePattern } from '../../api/schema/fields.js';
 import { nothing } from '../lists.js';
 import { join, noRequirements, readLabels, readRequirements, type Requirements } from '../requirements/requirements.js';
 
@@ -10,7 +11,7 @@ export function requiredTerms(spec: PodSpec): readonly Requirements[] {
   const selector = readLabels(spec.nodeSelector);
   const terms = termsOf(spec);
   if (terms.length === 0) return [selector];
-  return terms.filter((term) => !isEmptyTerm(term)).map((term) => join(selector, readTerm(term)));
+  return terms.filter((term) => !isEmptyTerm(term) && !isHopeless(term)).map((term) => join(selector, readTerm(term)));
 }
 
 const termsOf = ({ affinity }: PodSpec): readonly NodeSelectorTerm[] =>
@@ -20,20 +21,39 @@ const isEmptyTerm = ({ matchExpressions, matchFields }: NodeSelectorTerm): boole
   (matchExpressions?.length ?? 0) + (matchFields?.length ?? 0) === 0;
 
 export function readTerm({ matchExpressions }: NodeSelectorTerm): Requirements {
-  return matchExpressions === undefined ? noRequirements : readRequirements(matchExpressions);
+  return matchExpressions === undefined ? noRequirements : readRequirements(matchExpressions.flatMap(legal));
 }
 
-/** Preferred node terms, heaviest first; equal weights keep their order. */
+/** The API server checks no values of node affinity; a node has legal ones alone. */
+const isLabelValue = (value: string): boolean => value.length <= 63 && labelValuePattern.test(value);
+
+/** The expression without values that no node can have; none where it then holds of every node. */
+function legal(expression: NodeSelectorRequirement): readonly NodeSelectorRequirement[] {
+  const { operator, values = [] } = expression;
+  if ((operator !== 'In' && operator !== 'NotIn') || values.every(isLabelValue)) return [expression];
+  const left = values.filter(isLabelValue);
+  return operator === 'NotIn' && left.length === 0 ? [] : [{ ...expression, values: left }];
+}
+
+/** Whether no node can ever satisfy the term, for it asks for values that are no label values. */
+function isHopeless({ matchExpressions = [] }: NodeSelectorTerm): boolean {
+  return matchExpressions.some(({ operator, values = [] }) => operator === 'In' && !values.some(isLabelValue));
+}
+
+/** Preferred node terms that some node may satisfy, heaviest first; equal weights keep their order. */
 export function preferredTerms(spec: PodSpec): readonly Requirements[] {
   const preferred = spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution;
   if (preferred === undefined) return nothing;
-  return [...preferred].sort((a, b) => b.weight - a.weight).map(({ preference }) => readTerm(preference));
+  const satisfiable = preferred.filter(
+    ({ preference }) => !isHopeless(preference) && !(preference.matchExpressions ?? []).some(invalidExpression),
+  );
+  return satisfiable.sort((a, b) => b.weight - a.weight).map(({ preference }) => readTerm(preference));
 }
 
 const operators: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt', 'Gte', 'Lte']);
 const numeric: ReadonlySet<string> = new Set(['Gt', 'Lt', 'Gte', 'Lte']);
 
-/** What is wrong with the pod's own node terms, by field, or undefined. Such a pod is rejected up front (section 2.1). */
+/** What is wrong with the pod's own node terms, by field, or undefined. Such a pod is rejected up front (provisioning/rejected-pods). */
 export function invalidTerm(spec: PodSpec): { subject: string; message: string } | undefined {
   const terms = termsOf(spec);
   const field = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
@@ -51,7 +71,18 @@ export function invalidTerm(spec: PodSpec): { subject: string; message: string }
       }
     }
   }
-  return undefined;
+  const hopeless = hopelessExpression(terms);
+  return hopeless === undefined ? undefined : { subject: field, message: hopeless };
+}
+
+/** Why none of the terms can match, where each asks for values that are no label values. */
+function hopelessExpression(terms: readonly NodeSelectorTerm[]): string | undefined {
+  if (terms.length === 0 || !terms.every((term) => isEmptyTerm(term) || isHopeless(term))) return undefined;
+  const found = terms
+    .flatMap(({ matchExpressions = [] }) => matchExpressions)
+    .find((each) => isHopeless({ matchExpressions: [each] }));
+  const value = JSON.stringify(found?.values?.[0] ?? '').slice(0, 80);
+  return `${found?.key ?? ''} In [${value}]: no node has it, for it is no label value`;
 }
 
 function invalidExpression({

@@ -22,3 +22,72 @@ describe('taints of a node as packing sees them', () => {
     expect(views.map((view) => view.taints)).toEqual([[soft]]);
   });
 });
+
+describe('a NodeClaim without an instance', () => {
+  const claim = (status: object) => ({
+    metadata: { name: 'c', labels: { [labels.nodePool]: 'default' } },
+    spec: {
+      nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
+      requirements: [],
+      resources: { requests: { cpu: '3', memory: '5Gi' } },
+      expireAfter: 'Never',
+    },
+    status,
+  });
+  const roomOf = (status: object) =>
+    viewNodes({ nodes: [], nodeClaims: [claim(status) as never], pods: [], nodePools: [] }, undefined)[0]?.allocatable;
+
+  test('has room for what it was created for, until its instance is known', () => {
+    expect(roomOf({})).toEqual({ cpu: '3', memory: '5Gi' });
+    expect(roomOf({ allocatable: { cpu: '4', memory: '7Gi' } })).toEqual({ cpu: '4', memory: '7Gi' });
+  });
+});
+
+describe('a node that is not registered yet', () => {
+  const own: Taint = { key: 'own', effect: 'NoSchedule' };
+  const promised: Taint = { key: 'promised', effect: 'NoSchedule' };
+  const startup: Taint = { key: 'startup', effect: 'NoSchedule' };
+  const view = (nodeLabels: Record<string, string>) =>
+    viewNodes(
+      {
+        nodes: [
+          {
+            apiVersion: 'v1',
+            kind: 'Node',
+            metadata: { name: 'a', labels: { [labels.nodePool]: 'default', team: 'own', ...nodeLabels } },
+            spec: { providerID: 'p://a', taints: [own, startup] },
+          },
+        ],
+        nodeClaims: [
+          {
+            apiVersion: 'karpenter.sh/v1',
+            kind: 'NodeClaim',
+            metadata: { name: 'c', labels: { [labels.nodePool]: 'default', team: 'promised' } },
+            spec: {
+              nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
+              requirements: [{ key: labels.zone, operator: 'In', values: ['zone-a'] }],
+              taints: [promised],
+              startupTaints: [startup],
+              expireAfter: 'Never',
+            },
+            status: { providerID: 'p://a' },
+          },
+        ],
+        pods: [],
+        nodePools: [],
+      },
+      undefined,
+    );
+
+  test('is seen by the labels and taints of its claim', () => {
+    expect(view({})).toMatchObject([
+      { name: 'a', labels: { team: 'promised', [labels.zone]: 'zone-a', [labels.hostname]: 'a' }, taints: [promised] },
+    ]);
+  });
+
+  test('is seen by its own from then on', () => {
+    const [registered] = view({ [labels.registered]: 'true' });
+    expect(registered).toMatchObject({ labels: { team: 'own' }, taints: [own] });
+    expect(registered!.labels).not.toHaveProperty([labels.zone]);
+  });
+});

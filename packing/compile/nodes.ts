@@ -6,6 +6,7 @@ import { withoutTaint } from '../../core/taints.js';
 import { nameOf } from '../names.js';
 import { normaliseKey } from '../requirements/requirements.js';
 import type { ClusterObjects } from '../types.js';
+import { lookUp } from '../../core/own.js';
 
 /** A node, or a NodeClaim whose node has not registered yet, before its amounts are counted. */
 export interface NodeView {
@@ -13,11 +14,11 @@ export interface NodeView {
   readonly node?: Node;
   readonly claim?: NodeClaim;
   readonly labels: Readonly<Record<string, string>>;
-  /** Taints that keep pods away for good: those of a start-up or of a drain that is under way are left out (section 2.4). */
+  /** Taints that keep pods away for good: those of a start-up or of a drain that is under way are left out (scheduling/starting-nodes). */
   readonly taints: readonly Taint[];
   readonly initialized: boolean;
   /** Being deleted, or assumed gone: takes no pods, and its own pods need a place. */
-  readonly leaving: boolean;
+  readonly deleting: boolean;
   readonly allocatable: Readonly<Record<string, string>>;
 }
 
@@ -35,7 +36,7 @@ export function isManaged({
 /** Pods by the name of their node. */
 export type PodsByNode = ReadonlyMap<string, readonly Pod[]>;
 
-/** Every node and in-flight claim, initialised ones first, then by name (section 2.3). */
+/** Every node and in-flight claim, initialised ones first, then by name (scheduling/existing-nodes-first). */
 export function viewNodes(objects: ClusterObjects, without: ReadonlySet<string> | undefined): NodeView[] {
   const claimOf = claimFinder(objects.nodeClaims ?? []);
   const views: NodeView[] = [];
@@ -61,21 +62,23 @@ function claimFinder(claims: readonly NodeClaim[]): (node: Node) => NodeClaim | 
 
 function nodeView(node: Node, claim: NodeClaim | undefined, without: ReadonlySet<string> | undefined): NodeView {
   const name = nameOf(node);
-  const nodeLabels = normalised({ [labels.hostname]: name, ...node.metadata.labels });
-  const initialized = !isManaged({ claim, labels: nodeLabels }) || nodeLabels[labels.initialized] === 'true';
+  const own = normalised({ [labels.hostname]: name, ...node.metadata.labels });
+  const initialized = !isManaged({ claim, labels: own }) || own[labels.initialized] === 'true';
+  // Until it is registered the node has neither the labels nor the taints that it will have.
+  const promised = initialized || own[labels.registered] === 'true' ? undefined : claim;
   return {
     name,
     node,
     ...(claim === undefined ? {} : { claim }),
-    labels: nodeLabels,
-    taints: lastingTaints(node, claim, initialized),
+    labels: promised === undefined ? own : labelsOf(promised, own[labels.hostname]!),
+    taints: lastingTaints(node, { claim, initialized, promised: promised?.spec.taints ?? (promised && []) }),
     initialized,
-    leaving: isLeaving(node) || (claim !== undefined && isLeaving(claim)) || without?.has(name) === true,
+    deleting: isDeleting(node) || (claim !== undefined && isDeleting(claim)) || without?.has(name) === true,
     allocatable: allocatableOf(node, claim, initialized),
   };
 }
 
-const isLeaving = ({ metadata }: Node | NodeClaim): boolean => metadata.deletionTimestamp !== undefined;
+const isDeleting = ({ metadata }: Node | NodeClaim): boolean => metadata.deletionTimestamp !== undefined;
 
 function allocatableOf(
   { status }: Node,
@@ -93,35 +96,45 @@ function missing(
 ): Record<string, string> {
   const filled: Record<string, string> = {};
   for (const [name, quantity] of Object.entries(promised ?? {})) {
-    const own = reported[name];
+    const own = lookUp(reported, name);
     if (own === undefined || /^0+[a-zA-Z]*$/.test(own)) filled[name] = quantity;
   }
   return filled;
 }
 
 function claimView(claim: NodeClaim, without: ReadonlySet<string> | undefined): NodeView {
-  const { metadata, spec, status } = claim;
+  const { spec, status } = claim;
   const name = nameOf(claim);
-  const known: Record<string, string> = { [labels.hostname]: name };
-  for (const { key, operator, values } of spec.requirements) {
-    if (operator === 'In' && values?.length === 1) known[key] = values[0]!;
-  }
   return {
     name,
     claim,
-    labels: normalised({ ...known, ...metadata.labels }),
+    labels: labelsOf(claim, name),
     taints: spec.taints ?? [],
     initialized: false,
-    leaving: isLeaving(claim) || without?.has(name) === true,
-    allocatable: status?.allocatable ?? status?.capacity ?? {},
+    deleting: isDeleting(claim) || without?.has(name) === true,
+    allocatable: status?.allocatable ?? status?.capacity ?? requestedOf(claim),
   };
+}
+
+/** What its node will be labelled with, as far as that is known. */
+function labelsOf({ metadata, spec }: NodeClaim, host: string): Readonly<Record<string, string>> {
+  const known: Record<string, string> = { [labels.hostname]: host };
+  for (const { key, operator, values } of spec.requirements) {
+    if (operator === 'In' && values?.length === 1) known[key] = values[0]!;
+  }
+  return normalised({ ...known, ...metadata.labels });
+}
+
+/** A claim without an instance yet has room for what it was created for, whichever of its instance types is launched. */
+function requestedOf({ spec }: NodeClaim): Readonly<Record<string, string>> {
+  return spec.resources?.requests ?? {};
 }
 
 function normalised(given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   let result = given;
   for (const key of Object.keys(given)) {
     const current = normaliseKey(key);
-    if (current !== key && given[current] === undefined) result = { ...result, [current]: given[key]! };
+    if (current !== key && lookUp(given, current) === undefined) result = { ...result, [current]: lookUp(given, key)! };
   }
   return result;
 }
@@ -137,8 +150,20 @@ const ephemeral: readonly { readonly key: string; readonly effect: string }[] = 
 /** What the node controller adds to a cordoned node; the scheduler keeps pods away before it does. */
 const cordoned: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
-function lastingTaints(node: Node, claim: NodeClaim | undefined, initialized: boolean): readonly Taint[] {
-  const given = withoutTaint(node, knownTaints.steer);
+/** `promised`: the taints of the claim where they stand for those of the node. */
+function lastingTaints(
+  node: Node,
+  {
+    claim,
+    initialized,
+    promised,
+  }: {
+    readonly claim: NodeClaim | undefined;
+    readonly initialized: boolean;
+    readonly promised: readonly Taint[] | undefined;
+  },
+): readonly Taint[] {
+  const given = promised ?? withoutTaint(node, knownTaints.steer);
   const isMarked = given.some(({ key }) => key === cordoned.key);
   const taints = node.spec?.unschedulable === true && !isMarked ? [...given, cordoned] : given;
   if (initialized) return taints;

@@ -7,6 +7,7 @@ import { portsClash, type HostPort } from './pod-key.js';
 import { toleratingDaemons } from './pools.js';
 import type { Pool } from './pools.js';
 import type { Profile, Row, Universe } from './universe.js';
+import { lookUp } from '../../core/own.js';
 
 /** What is left for pods on the instance types of one profile, and which of them are worth buying. */
 export interface ProfileOffers {
@@ -49,7 +50,7 @@ export class Offers {
     return (this.byProfile[profile.index] ??= this.build(profile));
   }
 
-  /** What the machine leaves for pods and daemons (section 2.5): hugepages come out of memory. */
+  /** What the machine leaves for pods and daemons (scheduling/allocatable): hugepages come out of memory. */
   allocatable(type: InstanceType): Float64Array {
     let vector = this.allocatables.get(type);
     if (vector === undefined) {
@@ -57,9 +58,9 @@ export class Offers {
       const { capacity, overhead } = type;
       for (let d = 0; d < vector.length; d++) {
         const name = this.dimensions.names[d]!;
-        vector[d] = (capacity[name] ?? 0) - (overhead[name] ?? 0);
+        vector[d] = (lookUp(capacity, name) ?? 0) - (lookUp(overhead, name) ?? 0);
       }
-      for (const name in capacity) if (name.startsWith('hugepages-')) vector[1] = vector[1]! - capacity[name]!;
+      for (const name in capacity) if (name.startsWith('hugepages-')) vector[1] = vector[1]! - lookUp(capacity, name)!;
       this.allocatables.set(type, vector);
     }
     return vector;

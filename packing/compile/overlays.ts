@@ -4,21 +4,22 @@ import { labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { parseResource } from '../../core/resources.js';
-import { intersect, isImpossible } from '../requirements/requirement.js';
 import { join, readLabels, readRequirements, type Requirements } from '../requirements/requirements.js';
+import { OverlayMatcher, type Match } from './overlay-matches.js';
 import { templateRequirements } from './pools.js';
 
 type Catalogues = ReadonlyMap<string, readonly InstanceType[]>;
 
 export interface Overlaid {
   readonly catalogues: Catalogues;
-  /** Overlays refused whole, by name: another of the same weight decides what they would (section 1.3). */
+  /** Overlays refused whole, by name: another of the same weight decides what they would (node-overlays/conflicts). */
   readonly conflicts: ReadonlyMap<string, string>;
 }
 
 /**
- * Catalogues with NodeOverlays applied (section 1.3): heaviest first, then by name descending. The first to decide the price
- * of an offering or the amount of a resource keeps it; one of equal weight that would decide it again is refused whole.
+ * Catalogues with NodeOverlays applied (node-overlays/heaviest-first): heaviest first, then by name descending. The first to decide the price
+ * of an offering or the amount of a resource keeps it; one of equal weight that would decide it again is refused whole. NodePools
+ * for which all overlays come to the same share one catalogue.
  */
 export function applyOverlays(
   nodePools: readonly NodePool[],
@@ -29,109 +30,186 @@ export function applyOverlays(
   const ordered = overlays
     .map((overlay) => ({ overlay, name: overlay.metadata.name ?? '', weight: overlay.spec.weight ?? 0 }))
     .sort((a, b) => b.weight - a.weight || compareText(b.name, a.name));
-  const drafts = nodePools.flatMap((pool) => draftsOf(pool, catalogues.get(pool.metadata.name ?? '') ?? []));
+  const overlaying = new Overlaying(nodePools, catalogues);
   const conflicts = new Map<string, string>();
   for (const { overlay, name, weight } of ordered) {
-    const changes = changesOf(overlay, drafts);
-    const clash = changes.find(({ slot }) => slot.weight === weight);
-    if (clash !== undefined) conflicts.set(name, `${clash.what} is decided by ${clash.slot.by ?? ''} of equal weight`);
-    else for (const { slot, apply } of changes) claim(slot, weight, name, apply);
+    const conflict = overlaying.apply(overlay, name, weight);
+    if (conflict !== undefined) conflicts.set(name, conflict);
   }
-  const result = new Map<string, readonly InstanceType[]>();
-  for (const pool of nodePools) {
-    const name = pool.metadata.name ?? '';
-    result.set(name, drafts.filter((draft) => draft.pool === name).map(finish));
-  }
-  return { catalogues: result, conflicts };
+  return { catalogues: overlaying.catalogues(), conflicts };
 }
 
 /** Who decided something, with what weight. */
-interface Slot {
-  weight?: number;
-  by?: string;
+interface Decision {
+  readonly weight: number;
+  readonly by: string;
 }
 
-interface Draft {
-  readonly pool: string;
-  readonly type: InstanceType;
-  readonly requirements: Requirements;
-  readonly prices: DraftPrice[];
-  readonly capacity: Map<string, { readonly slot: Slot; amount: number }>;
-}
-
-interface DraftPrice {
-  readonly slot: Slot;
-  readonly offering: Offering;
-  readonly requirements: Requirements;
-  price?: number;
+interface Price extends Decision {
+  readonly price: number;
   /** The overlay names instance types and their price: one that has none otherwise can be had at it. */
-  prices?: boolean;
+  readonly prices: boolean;
 }
 
-interface Change {
-  readonly slot: Slot;
-  readonly what: string;
-  readonly apply: () => void;
+interface Amount extends Decision {
+  readonly amount: number;
 }
 
-function claim(slot: Slot, weight: number, by: string, apply: () => void): void {
-  if (slot.weight !== undefined) return;
-  slot.weight = weight;
-  slot.by = by;
-  apply();
+/** NodePools of one catalogue for which all overlays so far came to the same, and what they came to. */
+interface Group {
+  readonly matcher: OverlayMatcher;
+  /** By place of the offering. */
+  readonly prices: (Price | undefined)[];
+  /** By place of the type, then by resource. */
+  readonly capacity: ReadonlyMap<string, Amount>[];
 }
 
-function draftsOf(pool: NodePool, types: readonly InstanceType[]): Draft[] {
-  const own = join(templateRequirements(pool), readLabels(pool.spec.template.metadata?.labels));
-  return types.map((type) => {
-    const requirements = join(own, readRequirements(type.requirements));
-    return {
-      pool: pool.metadata.name ?? '',
-      type,
-      requirements,
-      prices: type.offerings.map((offering) => ({
-        slot: {},
-        offering,
-        requirements: join(requirements, readRequirements(offering.requirements)),
-      })),
-      capacity: new Map(),
+interface Member {
+  readonly name: string;
+  readonly requirements: Requirements;
+  group: Group;
+}
+
+/** An overlay as it is applied. */
+interface Applied extends Decision {
+  readonly capacity: ReadonlyMap<string, number>;
+  readonly spec: NodeOverlay['spec'];
+}
+
+class Overlaying {
+  private readonly members: readonly Member[];
+
+  constructor(nodePools: readonly NodePool[], catalogues: Catalogues) {
+    const groups = new Map<readonly InstanceType[], Group>();
+    const groupOf = (types: readonly InstanceType[]): Group => {
+      let group = groups.get(types);
+      if (group === undefined) {
+        group = { matcher: new OverlayMatcher(types), prices: [], capacity: types.map(() => noCapacity) };
+        groups.set(types, group);
+      }
+      return group;
     };
-  });
+    this.members = nodePools.map((pool) => {
+      const name = pool.metadata.name ?? '';
+      const requirements = join(templateRequirements(pool), readLabels(pool.spec.template.metadata?.labels));
+      return { name, requirements, group: groupOf(catalogues.get(name) ?? noTypes) };
+    });
+  }
+
+  /** Gives the conflict for which the overlay is refused, if there is one. */
+  apply({ spec }: NodeOverlay, by: string, weight: number): string | undefined {
+    const capacity = new Map(
+      Object.entries(spec.capacity ?? {}).map(([name, each]) => [name, parseResource(name, each)]),
+    );
+    const decidesPrices = spec.price !== undefined || spec.priceAdjustment !== undefined;
+    if (capacity.size === 0 && !decidesPrices) return undefined;
+    const asked = readRequirements(spec.requirements);
+    const applied: Applied = { by, weight, capacity, spec };
+    const changes = new Map<Group, Map<Match, Member[]>>();
+    for (const member of this.members) {
+      const { group } = member;
+      let byMatch = changes.get(group);
+      if (byMatch === undefined) changes.set(group, (byMatch = new Map<Match, Member[]>()));
+      const match = group.matcher.match(asked, member.requirements);
+      const alike = byMatch.get(match);
+      if (alike !== undefined) {
+        alike.push(member);
+        continue;
+      }
+      byMatch.set(match, [member]);
+      const clash = clashIn(group, match, applied);
+      if (clash !== undefined) return `${clash.what} in ${member.name} is decided by ${clash.by} of equal weight`;
+    }
+    for (const [group, byMatch] of changes) {
+      for (const [match, members] of byMatch) {
+        const own = byMatch.size === 1 ? group : copyOf(group);
+        change(own, match, applied);
+        for (const member of members) member.group = own;
+      }
+    }
+    return undefined;
+  }
+
+  catalogues(): Catalogues {
+    const finished = new Map<Group, readonly InstanceType[]>();
+    const variants: Variants = new Map();
+    const result = new Map<string, readonly InstanceType[]>();
+    for (const { name, group } of this.members) {
+      let types = finished.get(group);
+      if (types === undefined) finished.set(group, (types = finish(group, variants)));
+      result.set(name, types);
+    }
+    return result;
+  }
 }
 
-function changesOf({ spec }: NodeOverlay, drafts: readonly Draft[]): Change[] {
-  const asked = readRequirements(spec.requirements);
-  const changes: Change[] = [];
-  for (const draft of drafts) {
-    if (!compatible(asked, draft.requirements)) continue;
-    for (const [name, quantity] of Object.entries(spec.capacity ?? {})) {
-      const known = draft.capacity.get(name);
-      const entry = known ?? { slot: {}, amount: 0 };
-      const apply = (): void => {
-        entry.amount = parseResource(name, quantity);
-        draft.capacity.set(name, entry);
-      };
-      changes.push({ slot: entry.slot, what: `${name} of ${draft.type.name} in ${draft.pool}`, apply });
+const noTypes: readonly InstanceType[] = [];
+const noCapacity: ReadonlyMap<string, Amount> = new Map();
+
+const copyOf = ({ matcher, prices, capacity }: Group): Group => ({
+  matcher,
+  prices: [...prices],
+  capacity: [...capacity],
+});
+
+const decidesPrice = ({ price, priceAdjustment }: NodeOverlay['spec']): boolean =>
+  price !== undefined || priceAdjustment !== undefined;
+
+/** What another overlay of the same weight has decided already of what this one would, type by type. */
+function clashIn(
+  { matcher, prices, capacity }: Group,
+  match: Match,
+  { weight, spec, capacity: amounts }: Applied,
+): { readonly what: string; readonly by: string } | undefined {
+  const matched = decidesPrice(spec) ? match.offerings : [];
+  let next = 0;
+  for (const t of match.types) {
+    const { name, offerings } = matcher.types[t]!;
+    for (const resource of amounts.keys()) {
+      const known = capacity[t]!.get(resource);
+      if (known?.weight === weight) return { what: `${resource} of ${name}`, by: known.by };
     }
-    if (spec.price === undefined && spec.priceAdjustment === undefined) continue;
-    for (const entry of draft.prices) {
-      if (!compatible(asked, entry.requirements)) continue;
-      const apply = (): void => {
-        entry.price = adjusted(entry.offering.price, spec.price, spec.priceAdjustment);
-        entry.prices = spec.price !== undefined && namesTypes(spec.requirements);
-      };
-      changes.push({ slot: entry.slot, what: `the price of ${draft.type.name} in ${draft.pool}`, apply });
+    const end = matcher.from(t) + offerings.length;
+    for (; next < matched.length && matched[next]! < end; next++) {
+      const known = prices[matched[next]!];
+      if (known?.weight === weight) return { what: `the price of ${name}`, by: known.by };
     }
   }
-  return changes;
+  return undefined;
 }
 
-function compatible(asked: Requirements, has: Requirements): boolean {
-  for (const [key, requirement] of asked) {
-    const own = has.get(key);
-    if (own === undefined ? !requirement.absent : isImpossible(intersect(requirement, own))) return false;
+/** Decides what nobody has decided yet. */
+function change(
+  { matcher, prices, capacity }: Group,
+  match: Match,
+  { by, weight, spec, capacity: amounts }: Applied,
+): void {
+  if (amounts.size > 0) {
+    for (const t of match.types) {
+      const known = capacity[t]!;
+      const fresh = [...amounts].filter(([resource]) => !known.has(resource));
+      if (fresh.length === 0) continue;
+      capacity[t] = new Map([
+        ...known,
+        ...fresh.map(([resource, amount]) => [resource, { by, weight, amount }] as const),
+      ]);
+    }
   }
-  return true;
+  if (!decidesPrice(spec)) return;
+  const namesPrice = spec.price !== undefined && namesTypes(spec.requirements);
+  const matched = new Set(match.offerings);
+  for (const t of match.types) {
+    matcher.types[t]!.offerings.forEach((offering, o) => {
+      const at = matcher.from(t) + o;
+      if (!matched.has(at) || prices[at] !== undefined) return;
+      prices[at] = {
+        by,
+        weight,
+        price: adjusted(offering.price, spec.price, spec.priceAdjustment),
+        prices: namesPrice,
+      };
+    });
+  }
 }
 
 /** A price replaced or moved; never below zero. */
@@ -142,25 +220,52 @@ export function adjusted(price: number, replacement: string | undefined, adjustm
   return Math.max(0, price * (1 + Number(adjustment.slice(0, -1)) / 100));
 }
 
-function finish({ type, prices, capacity }: Draft): InstanceType {
-  if (capacity.size === 0 && prices.every(({ price }) => price === undefined)) return type;
+/** What each type came to, by what was decided of it: NodePools that agree there share the type. */
+type Variants = Map<InstanceType, Map<string, InstanceType>>;
+
+function finish({ matcher, prices, capacity }: Group, variants: Variants): readonly InstanceType[] {
+  return matcher.types.map((type, t) => {
+    const amounts = capacity[t]!;
+    const from = matcher.from(t);
+    const own = type.offerings.map((_, o) => prices[from + o]);
+    if (amounts.size === 0 && own.every((price) => price === undefined)) return type;
+    const text = JSON.stringify([
+      own.map((each) => (each === undefined ? null : [each.price, each.prices])),
+      [...amounts].map(([resource, { amount }]) => [resource, amount]),
+    ]);
+    let known = variants.get(type);
+    if (known === undefined) variants.set(type, (known = new Map<string, InstanceType>()));
+    let made = known.get(text);
+    if (made === undefined) known.set(text, (made = overlaid(type, own, amounts)));
+    return made;
+  });
+}
+
+function overlaid(
+  type: InstanceType,
+  prices: readonly (Price | undefined)[],
+  capacity: ReadonlyMap<string, Amount>,
+): InstanceType {
   const more = Object.fromEntries([...capacity].map(([name, { amount }]) => [name, amount]));
   return {
     ...type,
-    offerings: prices.map((entry) => (entry.price === undefined ? entry.offering : repriced(entry, entry.price))),
+    offerings: type.offerings.map((offering, o) => {
+      const decided = prices[o];
+      return decided === undefined ? offering : repriced(offering, decided);
+    }),
     capacity: { ...type.capacity, ...more },
     ...(capacity.size > 0 ? { capacityOverlayApplied: true } : {}),
   };
 }
 
-function repriced({ offering, prices }: DraftPrice, price: number): Offering {
-  if (offering.unpriced === true && prices === true) {
+function repriced(offering: Offering, { price, prices }: Price): Offering {
+  if (offering.unpriced === true && prices) {
     return { requirements: offering.requirements, price, available: true, priceOverlayApplied: true };
   }
   return { ...offering, price, priceOverlayApplied: true };
 }
 
-/** Section 1.3, AWS extra: exactly one requirement, of instance types by name. */
+/** Rule `node-overlays/price-for-the-unpriced`: exactly one requirement, of instance types by name. */
 function namesTypes(requirements: NodeOverlay['spec']['requirements']): boolean {
   const [only, ...others] = requirements;
   return others.length === 0 && only?.key === labels.instanceType && only.operator === 'In';

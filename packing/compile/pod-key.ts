@@ -8,6 +8,8 @@ import type {
   Toleration,
   TopologySpreadConstraint,
 } from '../../api/kubernetes.js';
+import { lookUp } from '../../core/own.js';
+import { hasSameLabels, labelText } from './label-text.js';
 
 /*
  * Two texts tell pods apart: what they request, and everything else that scheduling looks at. They are built by hand because
@@ -38,7 +40,7 @@ function resourcesText(resources: ResourceRequirements | undefined): string {
 
 function listText(list: Readonly<Record<string, string>> | undefined): string {
   let text = '';
-  if (list !== undefined) for (const name in list) text += `${name}=${list[name]!},`;
+  if (list !== undefined) for (const name in list) text += `${name}=${lookUp(list, name)!},`;
   return text;
 }
 
@@ -50,7 +52,7 @@ export function shapeKey(pod: Pod, labelKeys: readonly string[], volumes: string
   const { metadata, spec } = pod;
   let key = metadata.namespace ?? 'default';
   const labels = metadata.labels;
-  if (labels !== undefined) for (const name of labelKeys) key += `|${labels[name] ?? '\0'}`;
+  if (labels !== undefined) key += labelText(labels, labelKeys);
   const { nodeSelector, tolerations, affinity, topologySpreadConstraints, resourceClaims } = spec;
   if (nodeSelector !== undefined) key += `N${listText(nodeSelector)}`;
   if (tolerations !== undefined) for (const toleration of tolerations) key += tolerationText(toleration);
@@ -135,9 +137,7 @@ export function isSameDemand({ spec: a }: Pod, { spec: b }: Pod): boolean {
 /** Whether two pods have one `shapeKey`, their volumes apart; may miss some that do. */
 export function isSameShape(a: Pod, b: Pod, labelKeys: readonly string[]): boolean {
   if (a.metadata.namespace !== b.metadata.namespace) return false;
-  const labels = a.metadata.labels;
-  const others = b.metadata.labels;
-  for (const key of labelKeys) if (labels?.[key] !== others?.[key]) return false;
+  if (!hasSameLabels(a.metadata.labels, b.metadata.labels, labelKeys)) return false;
   const { spec } = a;
   const { spec: other } = b;
   return (
@@ -164,7 +164,7 @@ function hasSamePorts(a: readonly Container[], b: readonly Container[]): boolean
 }
 
 /** Whether two JSON values are equal; absent members count as undefined. */
-function isEqual(a: unknown, b: unknown): boolean {
+export function isEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   if (Array.isArray(a)) {
@@ -176,8 +176,8 @@ function isEqual(a: unknown, b: unknown): boolean {
 }
 
 function hasEqualMembers(left: Readonly<Record<string, unknown>>, right: Readonly<Record<string, unknown>>): boolean {
-  for (const key in left) if (!isEqual(left[key], right[key])) return false;
-  for (const key in right) if (left[key] === undefined && right[key] !== undefined) return false;
+  for (const key in left) if (!isEqual(lookUp(left, key), lookUp(right, key))) return false;
+  for (const key in right) if (lookUp(left, key) === undefined && lookUp(right, key) !== undefined) return false;
   return true;
 }
 
@@ -198,7 +198,7 @@ export interface HostPort {
 }
 
 /**
- * The host ports of a pod (section 2.4), those of its sidecars included. On the host's network every port is one of the host, as the API
+ * The host ports of a pod (scheduling/host-ports), those of its sidecars included. On the host's network every port is one of the host, as the API
  * server writes into pods, though not into the templates of DaemonSets.
  */
 export function hostPorts({ spec }: Pick<Pod, 'spec'>): readonly HostPort[] {

@@ -1,5 +1,6 @@
 import type { Container, Pod, PodSpec, ResourceList } from '../../api/kubernetes.js';
 import { parseResource } from '../../core/resources.js';
+import { lookUp } from '../../core/own.js';
 
 /** Parses each distinct quantity of a pass once. Throws `QuantityError` naming the resource. */
 export class QuantityReader {
@@ -31,7 +32,7 @@ export function podRequests(spec: PodSpec, quantities: QuantityReader): Map<stri
     for (const [name, amount] of read(requests, quantities)) total.set(name, amount);
     // As the API server fills in what a pod does not request: from its containers, else from its own limits.
     for (const [name, amount] of read(limits, quantities)) {
-      if (requests?.[name] === undefined && !total.has(name)) total.set(name, amount);
+      if (lookUp(requests, name) === undefined && !total.has(name)) total.set(name, amount);
     }
   }
   if (spec.overhead !== undefined) add(total, read(spec.overhead, quantities));
@@ -67,7 +68,8 @@ function requestsOf(container: Container, quantities: QuantityReader): Amounts {
 
 function read(list: ResourceList | undefined, quantities: QuantityReader): Amounts {
   const amounts: Amounts = new Map();
-  if (list !== undefined) for (const name of Object.keys(list)) amounts.set(name, quantities.read(name, list[name]!));
+  if (list !== undefined)
+    for (const name of Object.keys(list)) amounts.set(name, quantities.read(name, lookUp(list, name)!));
   return amounts;
 }
 

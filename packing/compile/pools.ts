@@ -1,7 +1,9 @@
-import type { DaemonSet, Taint } from '../../api/kubernetes.js';
+import type { Taint } from '../../api/kubernetes.js';
+import type { Daemon } from './daemons.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { nodePoolIssues } from '../../api/karpenter/node-pool-rules.js';
-import { labels } from '../../api/labels.js';
+import { annotations, labels } from '../../api/labels.js';
+import { refusalOf, restOf } from '../../core/claim-refusals.js';
 import { compareText } from '../../core/compare-text.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { single, type Requirement } from '../requirements/requirement.js';
@@ -29,17 +31,18 @@ export interface SkippedPool {
 }
 
 /**
- * The NodePools that provisioning considers (section 2.1): dynamic, not deleting, Ready (a pool that no controller has looked at yet, as in a
- * file, counts as ready), by weight descending, then name descending.
+ * The NodePools that provisioning considers (node-pools/considered): dynamic, not deleting, Ready (a pool that no controller has looked at yet, as in a
+ * file, counts as ready), not at rest because NodeClaims of it were refused, by weight descending, then name descending.
  */
 export function considerPools(
   nodePools: readonly NodePool[],
   catalogues: ReadonlyMap<string, readonly InstanceType[]>,
+  now: number,
 ): { pools: Pool[]; skipped: SkippedPool[] } {
   const skipped: SkippedPool[] = [];
   const eligible: NodePool[] = [];
   for (const pool of nodePools) {
-    const message = whyNot(pool);
+    const message = whyNot(pool, now);
     if (message === undefined) eligible.push(pool);
     else if (message !== '') skipped.push({ name: nameOf(pool), message });
   }
@@ -71,13 +74,14 @@ const none: readonly InstanceType[] = [];
 const nameOf = ({ metadata }: NodePool): string => metadata.name ?? '';
 
 /** Empty text for pools that are none of provisioning's business. */
-function whyNot(pool: NodePool): string | undefined {
+function whyNot(pool: NodePool, now: number): string | undefined {
   const { metadata, spec, status } = pool;
   if (spec.replicas !== undefined) return '';
   if (metadata.deletionTimestamp !== undefined) return 'is being deleted';
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-  if (ready === undefined) return whyInvalid(pool);
-  if (ready.status === 'True') return undefined;
+  const rest = restOf(refusalOf(metadata.annotations?.[annotations.claimsRefused], metadata.generation, now), now);
+  if (ready === undefined) return whyInvalid(pool) ?? rest;
+  if (ready.status === 'True') return rest;
   return `is not ready${ready.message === undefined || ready.message === '' ? '' : `: ${ready.message}`}`;
 }
 
@@ -103,11 +107,9 @@ export function templateRequirements(pool: NodePool): Requirements {
 }
 
 /** The DaemonSets whose pods a node with these taints would run; preferences do not keep daemons away. */
-export function toleratingDaemons<T extends { readonly object: DaemonSet }>(
+export function toleratingDaemons<T extends Pick<Daemon, 'spec'>>(
   daemons: readonly T[],
   taints: readonly Taint[],
 ): T[] {
-  return daemons.filter(
-    ({ object }) => untolerated(taints, object.spec.template.spec.tolerations, false) === undefined,
-  );
+  return daemons.filter(({ spec }) => untolerated(taints, spec.tolerations, false) === undefined);
 }

@@ -1,5 +1,6 @@
 import type { NodeOverlay } from '../../api/karpenter/node-overlay.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
+import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { canonicalText } from '../requirements/requirements.js';
 import type { Daemon } from './daemons.js';
@@ -7,6 +8,7 @@ import type { Dimensions } from './dimensions.js';
 import type { KeySpace } from './key-space.js';
 import { Launchables } from './launchables.js';
 import { Offers, type OfferOptions } from './offers.js';
+import { nodeCosts, withNodeCost } from './node-costs.js';
 import { applyOverlays } from './overlays.js';
 import type { Pool } from './pools.js';
 import { buildUniverse, type Universe } from './universe.js';
@@ -46,44 +48,54 @@ type Catalogues = ReadonlyMap<string, readonly InstanceType[]>;
 
 const keptOverlays = new WeakMap<readonly InstanceType[], KeptOverlays>();
 
-/** Catalogues with NodeOverlays applied: the same arrays for the same overlays, so that stores are found for them. */
+/**
+ * Catalogues as users change them: NodeOverlays applied, then what policies say that a node costs besides. The same arrays for the same
+ * overlays and costs, so that stores are found for them.
+ */
 export function overlaidCatalogues(
   nodePools: readonly NodePool[],
   catalogues: Catalogues,
-  overlays: readonly NodeOverlay[] | undefined,
+  overlays: readonly NodeOverlay[] = [],
+  policies?: readonly DisruptionPolicy[],
 ): Catalogues {
   const [first] = catalogues.values();
-  if (overlays === undefined || overlays.length === 0 || first === undefined) return catalogues;
+  const costs = nodeCosts(nodePools, policies);
+  if ((overlays.length === 0 && costs.size === 0) || first === undefined) return catalogues;
   const text = JSON.stringify([
     overlays.map(({ metadata, spec }) => [metadata.name, spec]),
     nodePools.map(({ metadata, spec }) => [metadata.name, spec.template]),
+    [...costs],
   ]);
   const known = keptOverlays.get(first);
   const isSame = known?.text === text && nodePools.every(({ metadata: { name = '' } }) => known.catalogues.get(name) === catalogues.get(name)); // prettier-ignore
   if (isSame) return known.overlaid;
-  const { catalogues: overlaid } = applyOverlays(nodePools, catalogues, overlays);
+  const overlaid = new Map(applyOverlays(nodePools, catalogues, overlays).catalogues);
+  for (const [pool, cost] of costs) overlaid.set(pool, withNodeCost(overlaid.get(pool) ?? [], cost));
   keptOverlays.set(first, { text, catalogues, overlaid });
   return overlaid;
 }
 
-/** The store of these pools; its own pools stand for them from here on. `labels` is what `KeySpace.seal` gave. */
+/**
+ * The store of these pools; its own pools stand for them from here on. `labels` is what `KeySpace.seal` gave, `unused` are the pools
+ * that no pod of the pass tolerates.
+ */
 export function storeOf(
   pools: readonly Pool[],
   space: KeySpace,
   labels: string,
-  wellKnown: ReadonlySet<string>,
+  { wellKnown, unused }: { readonly wellKnown: ReadonlySet<string>; readonly unused: ReadonlySet<Pool> },
 ): Store {
   const catalogue = pools[0]?.types;
   let stores = catalogue === undefined ? undefined : kept.get(catalogue);
   if (catalogue !== undefined && stores === undefined) kept.set(catalogue, (stores = new Map<string, Store>()));
-  const text = `${labels}\u0003${[...wellKnown].sort().join()}\u0003${pools.map(poolText).join('\u0003')}`;
+  const text = `${labels}\u0003${[...wellKnown].sort().join()}\u0003${pools.map(poolText).join('\u0003')}\u0003${[...unused].map(({ name }) => name).join()}`;
   const known = stores?.get(text);
   if (known?.pools.every(({ types }, i) => types === pools[i]!.types) === true) {
     // The objects may be newer ones of equal spec.
     known.pools.forEach((pool, i) => (pool.object = pools[i]!.object));
     return known;
   }
-  const store: Store = { pools, universe: buildUniverse(pools, space, wellKnown), shelves: new Map() };
+  const store: Store = { pools, universe: buildUniverse(pools, space, wellKnown, unused), shelves: new Map() };
   if (stores !== undefined) keep(stores, text, store);
   return store;
 }
@@ -122,10 +134,10 @@ function keep<T>(into: Map<string, T>, text: string, value: T): void {
 const poolText = ({ object, requirements }: Pool): string =>
   `${JSON.stringify([object.metadata.name, object.metadata.labels, object.spec])}${canonicalText(requirements)}`;
 
-const daemonText = ({ object, amounts, hostPorts, onceReady }: Daemon): string =>
+const daemonText = ({ spec, amounts, hostPorts, onceReady }: Daemon): string =>
   JSON.stringify([
     [...amounts],
     hostPorts,
-    object.spec.template.spec.tolerations ?? [],
+    spec.tolerations ?? [],
     onceReady.map(({ requirements }) => canonicalText(requirements)),
   ]);

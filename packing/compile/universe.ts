@@ -1,3 +1,4 @@
+import type { Taint } from '../../api/kubernetes.js';
 import { labelAliases, labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
@@ -7,12 +8,17 @@ import {
   intersect,
   isEmpty,
   isImpossible,
+  isOpen,
   requirementOf,
   type Requirement,
 } from '../requirements/requirement.js';
 import { requireAlike } from './catalogue-order.js';
-import type { KeySpace } from './key-space.js';
+import { freshValue } from './fresh-value.js';
+import { undecidedKeys } from './high-cardinality-keys.js';
+import { mostDomains, type KeySpace } from './key-space.js';
+import { LabelChoices, type Candidate, type Choice } from './label-choices.js';
 import type { Pool } from './pools.js';
+import { rankRows } from './row-ranks.js';
 
 /** Offerings that no pod, topology or DaemonSet can tell apart, price and size aside. */
 export interface Profile {
@@ -39,6 +45,8 @@ export interface Row {
 
 export interface Universe {
   readonly profiles: readonly Profile[];
+  /** What NodePools offer that no pod of the pass tolerates: their nodes count as topology domains. */
+  readonly domains: readonly NodeLike[];
   readonly rows: readonly Row[];
   /** By pool: its types, each with the run of rows that it has. */
   readonly typeRuns: readonly (readonly TypeRun[])[];
@@ -50,6 +58,12 @@ export interface Universe {
   readonly reservations: ReadonlyMap<string, number>;
 }
 
+/** Nodes that there could be, with these labels by key and these taints. */
+export interface NodeLike {
+  readonly values: readonly (string | undefined)[];
+  readonly taints: readonly Taint[];
+}
+
 /** The rows `from` up to `to` are of one type. */
 export interface TypeRun {
   readonly type: InstanceType;
@@ -59,12 +73,54 @@ export interface TypeRun {
 
 const anything: Requirement = { complement: true, values: [], absent: true };
 
-/** The catalogue seen through every NodePool, sorted into profiles. Constraints must all be interned before. */
-export function buildUniverse(pools: readonly Pool[], space: KeySpace, wellKnown: ReadonlySet<string>): Universe {
+/**
+ * The catalogue seen through every NodePool, sorted into profiles. Constraints must all be interned before. `unused`: pools that no
+ * pod of the pass tolerates; what they offer counts as topology domains alone, and has no rows.
+ */
+export function buildUniverse(
+  pools: readonly Pool[],
+  space: KeySpace,
+  wellKnown: ReadonlySet<string>,
+  unused: ReadonlySet<Pool> = noPools,
+): Universe {
   const builder = new Builder(space, wellKnown);
-  for (const pool of pools) builder.addPool(pool);
-  const { profiles, rows, compatible, typeRuns } = builder;
-  return { profiles, rows, compatible, typeRuns, rank: rankRows(rows), reservations: reservationsOf(rows) };
+  const used = pools.filter((pool) => !unused.has(pool));
+  builder.mostVariants = mostVariantsOf(used, space, wellKnown);
+  for (const pool of pools) builder.addPool(pool, !unused.has(pool));
+  const { profiles, domains, rows, compatible, typeRuns } = builder;
+  return { profiles, domains, rows, compatible, typeRuns, rank: rankRows(rows), reservations: reservationsOf(rows) };
+}
+
+/** Domains that NodePools which no pod of the pass tolerates may have each for itself. */
+const mostDomainProfiles = 20_000;
+
+const noPools: ReadonlySet<Pool> = new Set();
+
+/*
+ * Each choice of values for the labels that a NodePool leaves open is a copy of all that it offers. With several such labels the choices
+ * multiply, so that a few pods could ask for more copies than memory holds.
+ */
+
+/** Copies of offerings, all NodePools together, that are within bounds. */
+const mostRows = 640_000;
+const mostVariantsOfPool = 256;
+/** What a pool offers without any choice, and what one pod asks for. */
+const leastVariantsOfPool = 2;
+
+/** How many choices of label values each NodePool may have. */
+function mostVariantsOf(pools: readonly Pool[], space: KeySpace, wellKnown: ReadonlySet<string>): number {
+  // What no instance type decides every NodePool leaves open.
+  const isOpenToAll = undecidedKeys(wellKnown, pools).some((key) => {
+    const index = space.find(key);
+    return index !== undefined && space.mentioned(index).size > 1;
+  });
+  let offered = 0;
+  for (const { requirements, types } of pools) {
+    if (!isOpenToAll && ![...requirements].some(([key, each]) => isOpen(each) && space.find(key) !== undefined))
+      continue;
+    for (const { offerings } of types) offered += offerings.length;
+  }
+  return Math.max(leastVariantsOfPool, Math.min(mostVariantsOfPool, Math.floor(mostRows / Math.max(1, offered))));
 }
 
 function reservationsOf(rows: readonly Row[]): Map<string, number> {
@@ -77,43 +133,15 @@ function reservationsOf(rows: readonly Row[]): Map<string, number> {
   return reservations;
 }
 
-/** Prices are sorted natively; most ties are settled among a few. */
-function rankRows(rows: readonly Row[]): Int32Array {
-  const prices = Float64Array.from(rows, ({ offering }) => offering.price).sort();
-  const start = new Map<number, number>();
-  for (let k = 0; k < prices.length; k++) if (k === 0 || prices[k] !== prices[k - 1]) start.set(prices[k]!, k);
-  const order = new Int32Array(rows.length);
-  const next = new Map(start);
-  for (let i = 0; i < rows.length; i++) {
-    const { price } = rows[i]!.offering;
-    const at = next.get(price)!;
-    order[at] = i;
-    next.set(price, at + 1);
-  }
-  for (const [price, from] of start) {
-    const to = next.get(price)!;
-    if (to - from > 1) order.subarray(from, to).sort((a, b) => compareNames(rows[a]!, rows[b]!) || a - b);
-  }
-  const rank = new Int32Array(rows.length);
-  order.forEach((row, place) => (rank[row] = place));
-  return rank;
-}
-
-function compareNames(a: Row, b: Row): number {
-  return (
-    compareText(a.type.name, b.type.name) || compareText(a.zone, b.zone) || compareText(a.capacityType, b.capacityType)
-  );
-}
+/** What decides labels, by key of the key space. */
+type Tests = ReadonlyMap<number, Requirement>;
 
 /** What the labels of an offering say; offerings alike in these share one object. */
 interface Terms {
   readonly zone: string;
   readonly capacityType: string;
   readonly reservation: string | undefined;
-  /** By key of the key space, where the offering decides it. */
-  readonly tests: readonly (Requirement | undefined)[];
-  /** The keys that have a test. */
-  readonly decides: readonly number[];
+  readonly tests: Tests;
 }
 
 interface Entry {
@@ -123,14 +151,30 @@ interface Entry {
 
 interface TypeEntry {
   readonly type: InstanceType;
-  readonly byKey: readonly (Requirement | undefined)[];
+  readonly tests: Tests;
   readonly entries: readonly Entry[];
 }
 
 interface Catalogue {
   readonly types: readonly TypeEntry[];
-  /** Keys that offerings decide, and those that types do. */
+  /** Keys that offerings decide. */
   readonly offeringKeys: readonly number[];
+  /** Keys that some type names itself. */
+  readonly named: ReadonlySet<number>;
+}
+
+/** A NodePool while its types are added. */
+interface Template {
+  readonly pool: Pool;
+  /** Whether some pod may get a node of it. */
+  readonly isUsed: boolean;
+  /** Stands for the pool; for its taints alone where it is not used. */
+  readonly id: number;
+  /** Equal for pools of equal `id` whose types and offerings decide the same keys. */
+  readonly text: string;
+  readonly poolTests: Tests;
+  /** Keys on which nodes of the pool may have a label, and those of them that offerings do not decide. */
+  readonly keys: readonly number[];
   readonly typeKeys: readonly number[];
 }
 
@@ -149,81 +193,150 @@ function branch({ next }: TermsNode, text: string): TermsNode {
 /** Where offerings of equal terms lead, for types that are alike in what matters. */
 type Slot = Map<Terms, readonly Profile[]>;
 
-/** A choice of values for some keys, with the number that stands for their classes. */
+/** A choice of values for some keys: that of `key`, after those before it. */
 interface Variant {
+  /** Stands for the pool and for the classes of all its values. */
   readonly id: number;
-  readonly values: (string | undefined)[];
+  readonly before?: Variant;
+  readonly key: number;
+  readonly value: string | undefined;
+}
+
+/** Values that a label may get, one for each class of values, with a number that stands for these classes. */
+interface Candidates {
+  readonly list: readonly Candidate[];
+  readonly number: number;
+}
+
+/** Before any key has its value. */
+const noChoice = (id: number): Variant => ({ id, key: -1, value: undefined });
+
+/** By key of the key space; undefined stands for a label that nodes lack. */
+function valuesOf(variant: Variant, keys: number): (string | undefined)[] {
+  const values = new Array<string | undefined>(keys).fill(undefined);
+  for (let each = variant; each.before !== undefined; each = each.before) values[each.key] = each.value;
+  return values;
 }
 
 class Builder {
   readonly profiles: Profile[] = [];
+  readonly domains: NodeLike[] = [];
+  private readonly domainIds = new Set<number>();
   readonly rows: Row[] = [];
   readonly compatible: boolean[] = [];
   readonly typeRuns: TypeRun[][] = [];
   private readonly profileIndex = new Map<number | string, Profile>();
   private readonly catalogues = new Map<readonly InstanceType[], Catalogue>();
   private readonly interned = new Map<string, Requirement>();
-  private readonly candidateLists: Map<Requirement, readonly Candidate[]>[] = [];
+  private readonly candidateLists: Map<Requirement, Candidates>[] = [];
+  /** Numbers for lists of value classes. */
+  private readonly classesNumbers = new Map<string, number>();
   private readonly meetings = new Map<Requirement, Map<Requirement, Requirement>>();
   /** Numbers for sequences of value classes: what follows a number in the next key. */
   private readonly folds = new Map<number, number>();
+  private readonly poolIds = new Map<string, number>();
+  private nextId = 1;
+  /** Of one pool. */
+  mostVariants = mostVariantsOfPool;
   private readonly last: Entry[] = [];
+  /** By pool and what its labels that types decide may be. */
+  private readonly variants = new Map<string, readonly Variant[]>();
+  /** Topology domains of unused pools, by key and value class. */
+  private readonly domainValues = new Set<number>();
+  private domainsNoted = 0;
+  /** Where choices are too many: those that constraints ask for, by what may be chosen. */
+  private readonly asked = new Map<string, readonly Choice[]>();
+  private choices: LabelChoices | undefined;
   private readonly termsTree: TermsNode = { next: new Map() };
   private readonly slots = new Map<string, Slot>();
   private readonly numbers = new Map<Requirement, number>();
+  /** Keys whose labels nodes of some pool may have: the first ones of the key space. */
   private readonly keyCount: number;
   private readonly keyIndex = new Map<string, number>();
   private readonly defaults: readonly Requirement[];
+  /** Keys whose label any node may have. */
+  private readonly open: readonly number[];
 
   constructor(
     private readonly space: KeySpace,
     wellKnown: ReadonlySet<string>,
   ) {
-    this.keyCount = space.keys.length;
-    space.keys.forEach((key, i) => this.keyIndex.set(key, i));
+    const keys = space.newNodeKeys();
+    this.keyCount = keys.length;
+    keys.forEach((key, i) => this.keyIndex.set(key, i));
     for (const [alias, key] of Object.entries(labelAliases)) {
       const index = this.keyIndex.get(key);
       if (index !== undefined) this.keyIndex.set(alias, index);
     }
-    this.defaults = space.keys.map((key) => (wellKnown.has(key) ? anything : doesNotExist));
+    this.defaults = keys.map((key) => (wellKnown.has(key) ? anything : doesNotExist));
+    this.open = [...keys.keys()].filter((k) => this.defaults[k] === anything);
     for (let k = 0; k < this.keyCount; k++) this.candidateLists.push(new Map());
   }
 
-  addPool(pool: Pool): void {
-    const poolTests = this.space.keys.map((key) => pool.requirements.get(key));
+  addPool(pool: Pool, isUsed: boolean): void {
+    const poolTests = this.testsOf(pool);
     const catalogue = this.catalogue(pool.types);
+    const keys = this.keysThatCount(poolTests, catalogue);
+    const id = this.idOf(pool, isUsed);
+    const text = `${id}|${keys.typeKeys.join()}|${catalogue.offeringKeys.join()}`;
     let compatible = false;
     const runs: TypeRun[] = [];
     for (const entry of catalogue.types) {
       const from = this.rows.length;
-      compatible = this.addType(pool, poolTests, entry, catalogue) || compatible;
+      compatible = this.addType({ pool, isUsed, id, text, poolTests, ...keys }, entry, catalogue) || compatible;
       if (this.rows.length > from) runs.push({ type: entry.type, from, to: this.rows.length });
     }
     this.compatible.push(compatible);
     this.typeRuns.push(runs);
   }
 
-  private addType(
-    pool: Pool,
-    poolTests: readonly (Requirement | undefined)[],
-    entry: TypeEntry,
-    { typeKeys, offeringKeys }: Catalogue,
-  ): boolean {
-    const joint: Requirement[] = [];
-    for (let k = 0; k < this.keyCount; k++) {
-      const own = entry.byKey[k];
-      const asked = poolTests[k];
+  private idOf({ index, taints }: Pool, isUsed: boolean): number {
+    const text = isUsed ? String(index) : JSON.stringify(taints);
+    let id = this.poolIds.get(text);
+    if (id === undefined) this.poolIds.set(text, (id = this.nextId++));
+    return id;
+  }
+
+  private testsOf({ requirements }: Pool): Tests {
+    const tests = new Map<number, Requirement>();
+    for (const [name, requirement] of requirements) {
+      const key = this.space.find(name);
+      if (key !== undefined) tests.set(key, requirement);
+    }
+    return tests;
+  }
+
+  /**
+   * Without the keys that neither the pool nor its catalogue has a word on: no node of it has such a label, however many of them pods
+   * ask for, so that those cost nothing here.
+   */
+  private keysThatCount(poolTests: Tests, { offeringKeys, named }: Catalogue): Pick<Template, 'keys' | 'typeKeys'> {
+    const decided = new Set(offeringKeys);
+    const keys = [...new Set([...poolTests.keys(), ...named, ...this.open, ...offeringKeys])].sort((a, b) => a - b);
+    return { keys, typeKeys: keys.filter((key) => !decided.has(key)) };
+  }
+
+  private addType(template: Template, entry: TypeEntry, { offeringKeys }: Catalogue): boolean {
+    const { isUsed, id, poolTests, keys, typeKeys } = template;
+    const joint = new Map<number, Requirement>();
+    for (const k of keys) {
+      const own = entry.tests.get(k);
+      const asked = poolTests.get(k);
       const both = own === undefined ? asked : asked === undefined ? own : this.meet(own, asked);
       if (both !== undefined && isImpossible(both)) return false;
-      joint.push(both ?? this.defaults[k]!);
+      joint.set(k, both ?? this.defaults[k]!);
     }
-    let variants: Variant[] = [{ id: pool.index + 1, values: [] }];
-    for (const key of typeKeys) variants = this.choose(variants, key, this.candidates(key, joint[key]!));
-    const slot = this.slotFor(variants, joint, offeringKeys);
+    const text = `${template.text}|${typeKeys.map((key) => this.candidates(key, joint.get(key)!).number).join()}`;
+    let variants = this.variants.get(text);
+    if (variants === undefined) {
+      variants = isUsed ? this.variantsOf(id, typeKeys, joint) : this.domainsOnly(id, typeKeys, joint);
+      this.variants.set(text, variants);
+    }
+    const slot = this.slotFor(text, joint, offeringKeys);
     for (const { offering, terms } of entry.entries) {
       let profiles = slot.get(terms);
       if (profiles === undefined) {
-        profiles = this.profilesFor(pool, { joint, variants }, terms, offeringKeys);
+        profiles = this.profilesFor(template, { joint, variants }, terms, offeringKeys);
         slot.set(terms, profiles);
       }
       for (const profile of profiles) {
@@ -235,12 +348,74 @@ class Builder {
     return true;
   }
 
-  private slotFor(variants: readonly Variant[], joint: readonly Requirement[], keys: readonly number[]): Slot {
-    let text = '';
-    for (const { id } of variants) text += `${id},`;
-    for (const key of keys) text += `|${this.numberOf(joint[key]!)}`;
-    let slot = this.slots.get(text);
-    if (slot === undefined) this.slots.set(text, (slot = new Map<Terms, readonly Profile[]>()));
+  /** All choices of values for these keys where they are not too many; else those that pods ask for, one key or one constraint at a time. */
+  private variantsOf(id: number, keys: readonly number[], joint: Tests): readonly Variant[] {
+    const candidates = this.candidatesOf(keys, joint);
+    let count = 1;
+    for (const each of candidates) count *= each.length;
+    if (count > this.mostVariants) {
+      return this.askedOf(keys, joint).map((choice) =>
+        this.variant(
+          id,
+          keys,
+          keys.map((key, i) => choice.get(key) ?? candidates[i]![0]!),
+        ),
+      );
+    }
+    let variants: readonly Variant[] = [noChoice(id)];
+    for (const [i, key] of keys.entries()) variants = this.choose(variants, key, candidates[i]!);
+    return variants;
+  }
+
+  /**
+   * Each value of each topology key, one key at a time; of other keys that are left open one. Where NodePools have very many values,
+   * each is noted once.
+   */
+  private domainsOnly(id: number, keys: readonly number[], joint: Tests): readonly Variant[] {
+    const candidates = this.candidatesOf(keys, joint);
+    const first = candidates.map((each) => each[0]!);
+    const variants = [this.variant(id, keys, first)];
+    for (const [i, key] of keys.entries()) {
+      if (!this.space.isExact(key)) continue;
+      for (const each of candidates[i]!.slice(1)) {
+        const domain = key * 65536 + each.valueClass;
+        if (this.domainsNoted >= mostDomainProfiles && this.domainValues.has(domain)) continue;
+        this.domainValues.add(domain);
+        this.domainsNoted += 1;
+        variants.push(this.variant(id, keys, first.with(i, each)));
+      }
+    }
+    return variants;
+  }
+
+  /** One value for each of these keys. */
+  private variant(id: number, keys: readonly number[], chosen: readonly Candidate[]): Variant {
+    let variant = noChoice(id);
+    for (const [i, key] of keys.entries()) variant = this.after(variant, key, chosen[i]!);
+    return variant;
+  }
+
+  private candidatesOf(keys: readonly number[], joint: Tests): readonly (readonly Candidate[])[] {
+    return keys.map((key) => this.candidates(key, joint.get(key)!).list);
+  }
+
+  private askedOf(keys: readonly number[], joint: Tests): readonly Choice[] {
+    const candidates = this.candidatesOf(keys, joint);
+    const open = new Map(keys.map((key, i) => [key, candidates[i]!] as const).filter(([, list]) => list.length > 1));
+    const text = [...open.keys()].map((key) => `${key}:${this.candidates(key, joint.get(key)!).number}`).join();
+    let found = this.asked.get(text);
+    if (found === undefined) {
+      this.choices ??= new LabelChoices(this.space.constraints);
+      this.asked.set(text, (found = this.choices.asked(open, this.mostVariants)));
+    }
+    return found;
+  }
+
+  /** `text` stands for the pool and for what its labels that types decide may be. */
+  private slotFor(text: string, joint: Tests, keys: readonly number[]): Slot {
+    const full = `${text}|${keys.map((key) => this.numberOf(joint.get(key)!)).join()}`;
+    let slot = this.slots.get(full);
+    if (slot === undefined) this.slots.set(full, (slot = new Map<Terms, readonly Profile[]>()));
     return slot;
   }
 
@@ -251,44 +426,48 @@ class Builder {
   }
 
   private profilesFor(
-    pool: Pool,
-    { joint, variants }: { joint: readonly Requirement[]; variants: readonly Variant[] },
+    { pool, isUsed }: Pick<Template, 'pool' | 'isUsed'>,
+    { joint, variants }: { joint: Tests; variants: readonly Variant[] },
     { reservation, tests }: Terms,
     offeringKeys: readonly number[],
   ): readonly Profile[] {
     let chosen = variants;
     for (const key of offeringKeys) {
-      const own = tests[key];
-      const had = joint[key]!;
+      const own = tests.get(key);
+      const had = joint.get(key)!;
       const both = own === undefined ? had : had === anything ? own : this.meet(own, had);
       if (isImpossible(both)) return [];
-      chosen = this.choose(chosen, key, this.candidates(key, both));
+      chosen = this.choose(chosen, key, this.candidates(key, both).list);
     }
-    return chosen.map((variant) => this.profile(pool, variant, reservation));
+    if (isUsed) return chosen.map((variant) => this.profile(pool, variant, reservation));
+    for (const variant of chosen) this.noteDomain(pool, variant);
+    return [];
+  }
+
+  private noteDomain({ taints }: Pool, variant: Variant): void {
+    if (this.domainIds.has(variant.id)) return;
+    this.domainIds.add(variant.id);
+    this.domains.push({ values: valuesOf(variant, this.keyCount), taints });
   }
 
   /** Each variant with each candidate for one more key. */
   private choose(variants: readonly Variant[], key: number, candidates: readonly Candidate[]): Variant[] {
-    const chosen: Variant[] = [];
-    for (const { id, values } of variants) {
-      for (const candidate of candidates) {
-        const fold = (id * this.keyCount + key) * 65536 + candidate.valueClass;
-        let next = this.folds.get(fold);
-        if (next === undefined) this.folds.set(fold, (next = this.folds.size + 1000));
-        const more = [...values];
-        more[key] = candidate.value;
-        chosen.push({ id: next, values: more });
-      }
-    }
-    return chosen;
+    return variants.flatMap((before) => candidates.map((each) => this.after(before, key, each)));
+  }
+
+  private after(before: Variant, key: number, { value, valueClass }: Candidate): Variant {
+    const fold = (before.id * this.keyCount + key) * 65536 + valueClass;
+    let id = this.folds.get(fold);
+    if (id === undefined) this.folds.set(fold, (id = this.nextId++));
+    return { id, before, key, value };
   }
 
   /** One value for each class of values that the requirement allows. */
-  private candidates(key: number, requirement: Requirement): readonly Candidate[] {
+  private candidates(key: number, requirement: Requirement): Candidates {
     const known = this.candidateLists[key]!.get(requirement);
     if (known !== undefined) return known;
     const offered: (string | undefined)[] = [];
-    if (!requirement.complement) offered.push(...requirement.values);
+    if (!requirement.complement) offered.push(...this.domainsOf(key, requirement.values));
     else {
       const mentioned = this.space.mentioned(key);
       if (requirement === anything) offered.push(undefined);
@@ -296,25 +475,44 @@ class Builder {
       for (const value of [...mentioned].sort()) if (accepts(requirement, value)) offered.push(value);
     }
     if (requirement.absent && (requirement.complement || isEmpty(requirement))) offered.push(undefined);
-    const seen = new Set<number>();
-    const candidates: Candidate[] = [];
+    const byClass = new Map<number, Candidate>();
     for (const value of offered) {
       const valueClass = this.space.classOf(key, value);
-      if (seen.has(valueClass)) continue;
-      seen.add(valueClass);
-      candidates.push({ value, valueClass });
+      if (!byClass.has(valueClass)) byClass.set(valueClass, { value, valueClass });
     }
+    const candidates = { list: [...byClass.values()], number: this.numberOfClasses([...byClass.keys()].join()) };
     this.candidateLists[key]!.set(requirement, candidates);
     return candidates;
   }
 
-  private profile(pool: Pool, { id, values }: Variant, reservation: string | undefined): Profile {
-    const key = reservation === undefined ? id : `${id} ${reservation}`;
+  private numberOfClasses(text: string): number {
+    let number = this.classesNumbers.get(text);
+    if (number === undefined) this.classesNumbers.set(text, (number = this.classesNumbers.size));
+    return number;
+  }
+
+  /**
+   * The values of a topology key that are domains: all, where they are not very many; else those that pods or nodes name, and the
+   * first ones. Each domain is a copy of all that a NodePool offers.
+   */
+  private domainsOf(key: number, values: readonly string[]): readonly string[] {
+    if (values.length <= mostDomains || !this.space.isExact(key)) return values;
+    const named = this.space.mentioned(key);
+    const chosen = new Set(values.filter((value) => named.has(value) || this.space.isOnNode(key, value)));
+    for (const value of values) {
+      if (chosen.size >= mostDomains) break;
+      chosen.add(value);
+    }
+    return [...chosen].sort(compareText);
+  }
+
+  private profile(pool: Pool, variant: Variant, reservation: string | undefined): Profile {
+    const key = reservation === undefined ? variant.id : `${variant.id} ${reservation}`;
     let profile = this.profileIndex.get(key);
     if (profile === undefined) {
       const reserved = reservation === undefined ? {} : { reservation };
-      const full = Array.from({ length: this.keyCount }, (_, k) => values[k]);
-      profile = { index: this.profiles.length, pool, values: full, ...reserved, rows: [] };
+      const values = valuesOf(variant, this.keyCount);
+      profile = { index: this.profiles.length, pool, values, ...reserved, rows: [] };
       this.profiles.push(profile);
       this.profileIndex.set(key, profile);
     }
@@ -338,20 +536,22 @@ class Builder {
     let catalogue = this.catalogues.get(types);
     if (catalogue === undefined) {
       const decided = new Set<number>();
-      const entries = types.map((type) => this.typeEntry(type, decided));
+      const named = new Set<number>();
+      const entries = types.map((type) => this.typeEntry(type, decided, named));
       const offeringKeys = [...decided].sort((a, b) => a - b);
-      const typeKeys = this.space.keys.map((_, k) => k).filter((k) => !decided.has(k));
-      catalogue = { types: entries, offeringKeys, typeKeys };
+      catalogue = { types: entries, offeringKeys, named };
       this.catalogues.set(types, catalogue);
     }
     return catalogue;
   }
 
-  private typeEntry(type: InstanceType, decided: Set<number>): TypeEntry {
-    const byKey = new Array<Requirement | undefined>(this.keyCount).fill(undefined);
+  private typeEntry(type: InstanceType, decided: Set<number>, named: Set<number>): TypeEntry {
+    const tests = new Map<number, Requirement>();
     for (const { key, operator, values } of type.requirements) {
       const index = this.keyIndex.get(key);
-      if (index !== undefined) byKey[index] = this.test(operator, values);
+      if (index === undefined) continue;
+      tests.set(index, this.test(operator, values));
+      named.add(index);
     }
     const entries: Entry[] = [];
     const { offerings } = type;
@@ -362,23 +562,23 @@ class Builder {
       const entry = { offering, terms };
       this.last[i] = entry;
       // Another catalogue may have brought the same terms before: what they decide is decided in this one too.
-      for (const key of terms.decides) decided.add(key);
+      for (const key of terms.tests.keys()) decided.add(key);
       entries.push(entry);
     }
-    return { type, byKey, entries };
+    return { type, tests, entries };
   }
 
   /** The terms of the offering at the same place of a type before, where they are plainly the same: nearly always. */
   private termsLike(place: number, { requirements, reservationCapacity }: Offering): Terms | undefined {
     const last = this.last[place];
     if (last === undefined || reservationCapacity !== undefined) return undefined;
-    if (last.offering.reservationCapacity !== undefined) return undefined;
+    if (last.terms.reservation !== undefined) return undefined;
     return requireAlike(last.offering.requirements, requirements) ? last.terms : undefined;
   }
 
   private termsOf(type: InstanceType, offering: Offering): Terms {
-    const { requirements, reservationCapacity } = offering;
-    let node = reservationCapacity === undefined ? this.termsTree : branch(this.termsTree, type.name);
+    const { requirements } = offering;
+    let node = isReserved(offering) ? branch(this.termsTree, type.name) : this.termsTree;
     for (let i = 0; i < requirements.length; i++) {
       const { key, operator, values } = requirements[i]!;
       const simple = operator === 'In' && values?.length === 1;
@@ -388,23 +588,19 @@ class Builder {
   }
 
   private readTerms(type: InstanceType, offering: Offering): Terms {
-    const tests = new Array<Requirement | undefined>(this.keyCount).fill(undefined);
-    const decides: number[] = [];
+    const tests = new Map<number, Requirement>();
     let zone = '';
     let capacityType = '';
     let reservation: string | undefined;
     for (const { key, operator, values } of offering.requirements) {
       const index = this.keyIndex.get(key);
-      if (index !== undefined) {
-        tests[index] = this.test(operator, values);
-        decides.push(index);
-      }
+      if (index !== undefined) tests.set(index, this.test(operator, values));
       if (index === this.keyIndex.get(labels.zone)) zone = values?.[0] ?? '';
       else if (index === this.keyIndex.get(labels.capacityType)) capacityType = values?.[0] ?? '';
       else if (operator === 'In' && key.endsWith(reservationSuffix)) reservation = values?.[0];
     }
-    const limited = offering.reservationCapacity === undefined ? undefined : (reservation ?? `${type.name}/${zone}`);
-    return { zone, capacityType, reservation: limited, tests, decides };
+    const limited = isReserved(offering) ? (reservation ?? `${type.name}/${zone}`) : undefined;
+    return { zone, capacityType, reservation: limited, tests };
   }
 
   private test(operator: Parameters<typeof requirementOf>[0], values: readonly string[] | undefined): Requirement {
@@ -416,21 +612,9 @@ class Builder {
   }
 }
 
-interface Candidate {
-  readonly value: string | undefined;
-  readonly valueClass: number;
-}
+/** Whether so many instances can be had of the offering and no more: none where nobody says how many. */
+const isReserved = ({ reservationCapacity, requirements }: Offering): boolean =>
+  reservationCapacity !== undefined ||
+  requirements.some(({ key, values }) => key === labels.capacityType && values?.includes('reserved') === true);
 
 const reservationSuffix = 'capacity-reservation-id';
-
-/** A value within the requirement that nothing mentions: the least whole number that serves. */
-export function freshValue(requirement: Requirement, taken: ReadonlySet<string>): string | undefined {
-  const from = requirement.gte ?? 0;
-  const last = requirement.lte ?? from + requirement.values.length + taken.size;
-  for (let n = from; n <= last; n++) {
-    const value = String(n);
-    if (!taken.has(value) && accepts(requirement, value)) return value;
-  }
-  for (const value of [...taken].sort()) if (accepts(requirement, value)) return value;
-  return requirement.absent ? undefined : String(from);
-}

@@ -19,9 +19,10 @@ import {
 import type { Requirement } from '../requirements/requirement.js';
 import { fullName, nameOf, namespaceOf } from '../names.js';
 import type { ClusterObjects } from '../types.js';
+import { lookUp } from '../../core/own.js';
 import { readTerm } from './node-terms.js';
 
-/** What the volumes of a pod ask of its node (section 2.7). */
+/** What the volumes of a pod ask of its node (volumes/node-needs). */
 export interface VolumeNeeds {
   /** Alternatives for the node, of which one must hold; none when the volumes can be anywhere. */
   readonly alternatives: readonly Requirements[];
@@ -139,10 +140,13 @@ export class Volumes {
   private boundNeeds(name: string): ClaimNeeds {
     const volume = this.volumes.get(name);
     if (volume === undefined) return refused(`is bound to PersistentVolume ${name}, which does not exist`);
+    if (volume.metadata.deletionTimestamp !== undefined) {
+      return refused(`is bound to PersistentVolume ${name}, which is being deleted`);
+    }
     const local = volume.spec.local !== undefined || volume.spec.hostPath !== undefined;
     const terms = volume.spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
     const alternatives = terms.map((term) => readTerm(local ? withoutHost(term) : term));
-    const driver = volume.spec.csi?.driver;
+    const driver = driverOf(volume);
     return {
       alternatives: alternatives.some((each) => each.size === 0) ? [] : alternatives,
       ...(driver === undefined ? {} : { driver }),
@@ -162,8 +166,23 @@ export class Volumes {
       }
       return read;
     });
-    return { alternatives, driver: storage.provisioner };
+    return { alternatives, driver: lookUp(csiDrivers, storage.provisioner) ?? storage.provisioner };
   }
+}
+
+/** What attaches the volumes of Kubernetes' own plugins since they were moved to CSI drivers, by the plugin's name. */
+const csiDrivers: Readonly<Record<string, string>> = {
+  'kubernetes.io/aws-ebs': 'ebs.csi.aws.com',
+  'kubernetes.io/gce-pd': 'pd.csi.storage.gke.io',
+  'kubernetes.io/azure-disk': 'disk.csi.azure.com',
+};
+
+/** The driver that attaches a volume, or undefined where nothing counts that. */
+function driverOf({ spec }: PersistentVolume): string | undefined {
+  if (spec.csi !== undefined) return spec.csi.driver;
+  if (spec.awsElasticBlockStore !== undefined) return csiDrivers['kubernetes.io/aws-ebs'];
+  if (spec.gcePersistentDisk !== undefined) return csiDrivers['kubernetes.io/gce-pd'];
+  return spec.azureDisk === undefined ? undefined : csiDrivers['kubernetes.io/azure-disk'];
 }
 
 function wrongClaim({ metadata, spec, status }: PersistentVolumeClaim): string | undefined {

@@ -7,7 +7,7 @@ import { varietiesOf } from '../compile/min-values.js';
 import { holdsOne, portsFree } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
 import { untolerated } from '../compile/tolerations.js';
-import type { Profile } from '../compile/universe.js';
+import type { Profile, Universe } from '../compile/universe.js';
 import { contradiction, limitShortfall, varietyShortfall } from './shortfalls.js';
 import { unavailableBlocker } from './unavailable.js';
 import type { Feasibility } from '../place/feasibility.js';
@@ -46,6 +46,51 @@ export function blockersOf(context: BlockerContext, podClass: PodClass, topology
   return blockers.length > 0 ? blockers : [{ reason: 'NotReady', message: 'there is no NodePool to launch nodes for' }];
 }
 
+const profileLists = new WeakMap<Universe, ReadonlyMap<Pool, readonly Profile[]>>();
+
+/** The profiles of the pool: found once for all kinds of pods. */
+function profilesOf(universe: Universe, pool: Pool): readonly Profile[] {
+  let lists = profileLists.get(universe);
+  if (lists === undefined) {
+    const fresh = new Map<Pool, Profile[]>();
+    for (const profile of universe.profiles) {
+      const there = fresh.get(profile.pool);
+      if (there === undefined) fresh.set(profile.pool, [profile]);
+      else there.push(profile);
+    }
+    profileLists.set(universe, (lists = fresh));
+  }
+  return lists.get(pool) ?? [];
+}
+
+const knownKeys = new WeakMap<readonly Pool[], KnownKeys>();
+
+function keysOf(wellKnown: ReadonlySet<string>, pools: readonly Pool[]): KnownKeys {
+  let keys = knownKeys.get(pools);
+  if (keys?.wellKnown !== wellKnown) knownKeys.set(pools, (keys = new KnownKeys(wellKnown, pools)));
+  return keys;
+}
+
+/** The label keys that something has; what another was probably meant to be is worked out once. */
+class KnownKeys {
+  private readonly keys: readonly string[];
+  private readonly meant = new Map<string, string | undefined>();
+
+  constructor(
+    readonly wellKnown: ReadonlySet<string>,
+    pools: readonly Pool[],
+  ) {
+    const keys = new Set(wellKnown);
+    for (const { requirements } of pools) for (const key of requirements.keys()) keys.add(key);
+    this.keys = [...keys];
+  }
+
+  meantBy(label: string): string | undefined {
+    if (!this.meant.has(label)) this.meant.set(label, probableKey(label, this.keys));
+    return this.meant.get(label);
+  }
+}
+
 /** One sentence for a person, from the blockers of every pool. */
 export function sentence(blockers: readonly Blocker[]): string {
   return blockers
@@ -56,13 +101,13 @@ export function sentence(blockers: readonly Blocker[]): string {
 function poolBlocker(context: BlockerContext, podClass: PodClass, pool: Pool, topology: KnownTopology): Blocker {
   const { compiled } = context;
   const nodePool = pool.name;
-  const level = compiled.ladders[podClass.shape.index]!.at(-1)!;
+  const level = compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
   const taint = untolerated(pool.taints, level.tolerations, level.avoidsPreferred);
   if (taint !== undefined) {
     const text = `${taint.key}${taint.value === undefined ? '' : `=${taint.value}`}:${taint.effect}`;
     return { nodePool, reason: 'Taints', subject: taint.key, message: `the pod does not tolerate ${text}` };
   }
-  const own = compiled.universe.profiles.filter((profile) => profile.pool === pool);
+  const own = profilesOf(compiled.universe, pool);
   if (own.length === 0) {
     const sold = unavailableBlocker(level, pool, compiled.wellKnown);
     if (sold !== undefined) return sold;
@@ -92,7 +137,7 @@ function roomBlocker(
   const { pool } = free[0]!;
   const nodePool = pool.name;
   const demand = feasibility.demand(podClass);
-  const level = compiled.ladders[podClass.shape.index]!.at(-1)!;
+  const level = compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
   const isVaried = feasibility.profiles(podClass.shape, level).some((profile) => profile.pool === pool);
   if (!isVaried || !free.some((profile) => holdsOne(compiled.offers.of(profile), demand))) {
     const short = varietyShortfall(compiled, pool, free, demand);
@@ -113,7 +158,7 @@ function requirementBlocker(
   { name, requirements }: Pool,
   profiles: readonly Profile[],
 ): Blocker {
-  const constraint = compiled.ladders[podClass.shape.index]!.at(-1)!.constraints.at(-1);
+  const constraint = compiled.levelsByShape[podClass.shape.index]!.at(-1)!.constraints.at(-1);
   if (constraint === undefined) return { nodePool: name, ...contradiction(compiled, podClass) };
   for (const [i, key] of constraint.keys.entries()) {
     const test = constraint.tests[i]!;
@@ -146,7 +191,7 @@ export function labelCause(
   if (label === labels.hostname) {
     return { reason: 'Requirements', subject: label, message: `the pod asks for a node that is there: ${wanted}` };
   }
-  const meant = probableKey(label, [...wellKnown, ...pools.flatMap(({ requirements }) => [...requirements.keys()])]);
+  const meant = keysOf(wellKnown, pools).meantBy(label);
   const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`;
   const message = `label ${label} is not known here${hint}; the pod asks for ${wanted}`;
   return { reason: 'Requirements', subject: label, message, ...(meant === undefined ? {} : { didYouMean: meant }) };
@@ -160,15 +205,17 @@ function resourceBlocker(
 ): Blocker {
   for (let d = 0; d < demand.length; d++) {
     const resource = compiled.dimensions.names[d]!;
-    const largest = Math.max(...profiles.map((profile) => compiled.offers.of(profile).largest[d]!));
+    let largest = -Infinity;
+    for (const profile of profiles) largest = Math.max(largest, compiled.offers.of(profile).largest[d]!);
     if (demand[d]! <= largest) continue;
-    const type = largestType(compiled, profiles, d);
+    const type = typeOfAmount(compiled, profiles, d, largest);
     const amount = `${resource} ${formatResource(resource, demand[d]!)}`;
-    const isThere = profiles.some(({ rows }) => rows.some((row) => allocatableOf(compiled, row)[d]! >= demand[d]!));
+    const isThere = (): boolean =>
+      profiles.some(({ rows }) => rows.some((row) => allocatableOf(compiled, row)[d]! >= demand[d]!));
     const message =
       largest > 0
         ? `${amount} exceeds what the largest type allowed leaves for pods, ${type}`
-        : isThere
+        : isThere()
           ? `DaemonSets leave no room for ${amount} on the instance types that the pod may use`
           : `no instance type that the pod may use has ${resource}`;
     return { nodePool: name, reason: 'Resources', subject: resource, message };
@@ -180,15 +227,13 @@ function allocatableOf({ universe, offers }: Compiled, row: number): Float64Arra
   return offers.allocatable(universe.rows[row]!.type);
 }
 
-function largestType(compiled: Compiled, profiles: readonly Profile[], d: number): string {
+/** The first type that leaves so much of the resource. */
+function typeOfAmount({ offers, universe }: Compiled, profiles: readonly Profile[], d: number, amount: number): string {
   for (const profile of profiles) {
-    const { rows, capacity, largest } = compiled.offers.of(profile);
-    const dims = largest.length;
-    const at = rows.findIndex((_, i) => capacity[i * dims + d] === largest[d]);
-    const row = rows[at];
-    if (row !== undefined && profiles.every((other) => compiled.offers.of(other).largest[d]! <= largest[d]!)) {
-      return compiled.universe.rows[row]!.type.name;
-    }
+    const { rows, capacity, largest } = offers.of(profile);
+    if (largest[d] !== amount) continue;
+    const row = rows.find((_, i) => capacity[i * largest.length + d] === amount);
+    if (row !== undefined) return universe.rows[row]!.type.name;
   }
   return 'none';
 }

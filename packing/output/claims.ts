@@ -8,7 +8,8 @@ import type { Constraint } from '../compile/key-space.js';
 import { alikeText, portText, type Launchable } from '../compile/launchables.js';
 import type { HostPort } from '../compile/pod-key.js';
 import { nodeClassLabel } from '../compile/pools.js';
-import { freshValue, type Row } from '../compile/universe.js';
+import { freshValue } from '../compile/fresh-value.js';
+import type { Row } from '../compile/universe.js';
 import { nothing } from '../lists.js';
 import { fullName, nameOf } from '../names.js';
 import { typeUse, type PoolLimit } from '../place/pool-limit.js';
@@ -27,6 +28,7 @@ import type { PlannedClaim } from '../types.js';
 import type { Likeness, Likenesses } from './likeness.js';
 import { listTypes, neededTypes, type Listing } from './listing.js';
 import { whyOf } from './why.js';
+import { lookUp } from '../../core/own.js';
 
 /** A node to launch, in the engine's terms. */
 export interface OpenClaim {
@@ -61,7 +63,7 @@ interface Candidates {
 }
 
 /**
- * Writes a claim out: joint requirements, and every type that can hold it, cheapest first (section 2.10). Every type listed
+ * Writes a claim out: joint requirements, and every type that can hold it, cheapest first (node-claims/type-list). Every type listed
  * holds the pods in every offering that the requirements leave open. Undefined when the pool's minValues cannot be met.
  */
 export function describeClaim(context: ClaimContext, claim: OpenClaim): PlannedClaim | undefined {
@@ -294,7 +296,7 @@ function valueAt({ space }: Compiled, row: Row, key: string): string | undefined
   return index === undefined ? undefined : row.profile.values[index];
 }
 
-/** A claim on a reservation is pinned to it (section 2.8). */
+/** A claim on a reservation is pinned to it (reserved-capacity/pinned). */
 function reserved(row: Row): Requirements {
   if (row.profile.reservation === undefined) return new Map();
   const pins = new Map<string, Requirement>();
@@ -358,7 +360,7 @@ function settleAnew(
   const nodeClass = nodeClassLabel(row.profile.pool.object)?.key;
   const template = row.profile.pool.object.spec.template.metadata?.labels;
   for (const [key, requirement] of joint) {
-    if (compiled.wellKnown.has(key) || key === nodeClass || template?.[key] !== undefined) continue;
+    if (compiled.wellKnown.has(key) || key === nodeClass || lookUp(template, key) !== undefined) continue;
     if (row.type.requirements.some((each) => each.key === key)) continue;
     const value = chooseValue(compiled, key, requirement, row);
     if (value === undefined) continue;
@@ -366,13 +368,20 @@ function settleAnew(
     chosen[key] = value;
   }
   for (const [key, minValues] of short) requirements.set(key, { ...requirements.get(key)!, minValues });
-  requirements.delete(labels.instanceType);
+  leaveTypesOpen(requirements);
   boundByValues(requirements);
   return { written: writeRequirements(requirements), chosen };
 }
 
+/** The types are listed by themselves; how many of them there must be is still said. */
+function leaveTypesOpen(requirements: Map<string, Requirement>): void {
+  const minValues = requirements.get(labels.instanceType)?.minValues;
+  if (minValues === undefined) requirements.delete(labels.instanceType);
+  else requirements.set(labels.instanceType, { ...requirementOf('Exists', []), minValues });
+}
+
 /**
- * The API server refuses minValues beyond the values of an In (section 1.2): where the pods' rules decide the zone, say, the
+ * The API server refuses minValues beyond the values of an In (node-claims/min-values-within-values): where the pods' rules decide the zone, say, the
  * claim is for that zone, however many the pool would choose from.
  */
 function boundByValues(requirements: Map<string, Requirement>): void {

@@ -5,7 +5,7 @@ import type { InstanceType, Offering } from '../../core/instance-type.js';
 import type { Compiled } from '../compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import { satisfies } from '../compile/key-space.js';
-import type { Level } from '../compile/ladder.js';
+import type { Level } from '../compile/relaxation-levels.js';
 import { portsFree } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
 import type { Profile } from '../compile/universe.js';
@@ -15,6 +15,7 @@ import type { Blocker, Cause, Explanation, TypeGroup } from '../types.js';
 import { labelCause } from './blockers.js';
 import { contradiction } from './shortfalls.js';
 import { isAllowed, offeringTest, triedAgain, valueOf, type OfferingTest } from './unavailable.js';
+import { counted } from '../../core/plurals.js';
 
 /** Names that a group of types lists, and families that its title names. */
 const mostNames = 20;
@@ -80,7 +81,7 @@ export class TypeExplainer {
 
   /** `blockers` are those of the class, by pool. */
   explain(podClass: PodClass, blockers: readonly Blocker[]): Explanation {
-    const level = this.compiled.ladders[podClass.shape.index]!.at(-1)!;
+    const level = this.compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
     const nodePools = this.compiled.pools.map((pool) => {
       const blocker = blockers.find(({ nodePool }) => nodePool === pool.name)!;
       const ask: Ask = {
@@ -97,7 +98,7 @@ export class TypeExplainer {
     return { nodePools };
   }
 
-  /** What stops one type first, in the order in which NodePools are judged (section 2.4). */
+  /** What stops one type first, in the order in which NodePools are judged (scheduling/blocking-reason). */
   private find(ask: Ask, shelf: Shelf): Finding {
     const { type, refused } = shelf;
     if (ask.isTainted) return { type, kind: ask.whole };
@@ -206,7 +207,7 @@ function refusal(
   testOf: (offering: Offering) => OfferingTest,
 ): Kind | undefined {
   const tests = type.offerings.map(testOf);
-  if (tests.length === 0) return fixed({ reason: 'Offerings', message: 'they are not for sale' });
+  if (tests.length === 0) return fixed({ reason: 'Offerings', message: 'no offering of theirs is available' });
   for (const [key, requirement] of requirements) {
     if (tests.some((allows) => allows(key, requirement))) continue;
     const message = `the requirements of the NodePool leave them out: ${key} ${describe(requirement)}`;
@@ -307,5 +308,5 @@ function titleOf(names: readonly string[]): string {
     families.length > mostFamilies
       ? `${families.slice(0, mostFamilies - 1).join(', ')} and ${families.length - mostFamilies + 1} other families`
       : [before.reverse().join(', '), last!].filter((part) => part !== '').join(' and ');
-  return `${named} (${names.length} types)`;
+  return `${named} (${counted(names.length, 'type')})`;
 }

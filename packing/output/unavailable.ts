@@ -1,7 +1,7 @@
 import { labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
-import type { Level } from '../compile/ladder.js';
+import type { Level } from '../compile/relaxation-levels.js';
 import type { Pool } from '../compile/pools.js';
 import { intersect, isImpossible, requirementOf, type Requirement } from '../requirements/requirement.js';
 import { normaliseKey, type Requirements } from '../requirements/requirements.js';
@@ -17,17 +17,32 @@ export function unavailableBlocker(
   wellKnown: ReadonlySet<string>,
 ): Blocker | undefined {
   const merged = constraints.map((constraint) => constraint.requirements);
-  let first: { readonly type: InstanceType; readonly offering: Offering } | undefined;
-  for (const type of types) {
-    for (const offering of type.offerings) {
-      if (offering.available) continue;
-      if (first !== undefined && compareText(textOf(type, offering), textOf(first.type, first.offering)) >= 0) continue;
-      const allows = offeringTest(type, offering, requirements, wellKnown);
-      if (isAllowed(requirements, allows) && merged.some((asked) => isAllowed(asked, allows)))
-        first = { type, offering };
-    }
+  let first: Unavailable | undefined;
+  for (const { type, offering } of unavailableIn(types)) {
+    if (first !== undefined && compareText(textOf(type, offering), textOf(first.type, first.offering)) >= 0) continue;
+    const allows = offeringTest(type, offering, requirements, wellKnown);
+    if (isAllowed(requirements, allows) && merged.some((asked) => isAllowed(asked, allows))) first = { type, offering };
   }
   return first === undefined ? undefined : describe(name, first.type, first.offering);
+}
+
+interface Unavailable {
+  readonly type: InstanceType;
+  readonly offering: Offering;
+}
+
+/** By catalogue, which is never changed in place. */
+const unavailableLists = new WeakMap<readonly InstanceType[], readonly Unavailable[]>();
+
+function unavailableIn(types: readonly InstanceType[]): readonly Unavailable[] {
+  let list = unavailableLists.get(types);
+  if (list === undefined) {
+    list = types.flatMap((type) =>
+      type.offerings.flatMap((offering) => (offering.available ? [] : [{ type, offering }])),
+    );
+    unavailableLists.set(types, list);
+  }
+  return list;
 }
 
 /** Whether one requirement could hold on a node launched from an offering. */

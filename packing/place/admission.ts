@@ -31,13 +31,13 @@ export function allows(
   }
   for (const group of rules.affinity) {
     const domain = domainOf(group.key);
-    if (domain === undefined || !findsCompany(ledger, rules, group, domain, begins)) return false;
+    if (domain === undefined || !findsAffinityMatch(ledger, rules, group, domain, begins)) return false;
   }
   return true;
 }
 
 /** Whether there is somebody of those with whom the pods want to be, or they may begin there. */
-function findsCompany(
+function findsAffinityMatch(
   ledger: Ledger,
   rules: Rules,
   group: Group,
@@ -55,7 +55,7 @@ export function keepsSkew(ledger: Ledger, group: Group, domain: string | undefin
 }
 
 /** Whether required affinity to the host name is met there, or the pod may be the first of its company. */
-export function hasCompany(ledger: Ledger, rules: Rules, host: string | undefined): boolean {
+export function meetsHostAffinity(ledger: Ledger, rules: Rules, host: string | undefined): boolean {
   return rules.hostAffinity.every(
     (group) =>
       (host !== undefined && ledger.count(group, host) > 0) || (ledger.total(group) === 0 && selectsOwn(rules, group)),

@@ -7,13 +7,13 @@ import type { Group } from '../topology/groups.js';
 import type { Ledger } from '../topology/ledger.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import { Cells, type Cell } from './cells.js';
-import { Company } from './company.js';
+import { HostAffinity } from './host-affinity.js';
 import type { Feasibility } from './feasibility.js';
 import { bestSeed } from './seed.js';
 import { allows } from './admission.js';
 import { hostRoom } from './host-rules.js';
 import { putDown, roomFor, type NodeState } from './node-states.js';
-import { Outlook } from './outlook.js';
+import { SpreadLookahead } from './spread-lookahead.js';
 import type { Part, Target } from './part.js';
 
 /** Existing nodes in the order in which pods that ask for so much try them. */
@@ -26,10 +26,10 @@ export type NodeOrdering = (nodes: readonly NodeState[], demand: Float64Array) =
 export class Assigner {
   readonly volumes: Volumes;
   readonly cells: Cells;
-  readonly outlook: Outlook;
+  readonly lookahead: SpreadLookahead;
   /** Set where pods do not try existing nodes in one order. */
   ordering: NodeOrdering | undefined;
-  private readonly company: Company;
+  private readonly company: HostAffinity;
   private readonly seeds = new Map<Group, string | undefined>();
   /** Of the cell that is looked at, and of the best so far: cells are compared pod by pod, so nothing is made for it. */
   private rank = new Float64Array(4);
@@ -44,11 +44,11 @@ export class Assigner {
   ) {
     this.volumes = compiled.volumes;
     this.cells = new Cells(compiled, feasibility, nodes);
-    this.outlook = new Outlook(compiled, book, ledger);
-    this.company = new Company(compiled, feasibility, nodes, book, this);
+    this.lookahead = new SpreadLookahead(compiled, book, ledger);
+    this.company = new HostAffinity(compiled, feasibility, nodes, book, this);
   }
 
-  /** Places what it can of `pods` on one rung: parts to launch are appended to `parts`, pods without a place returned. */
+  /** Places what it can of `pods` on one level: parts to launch are appended to `parts`, pods without a place returned. */
   place(target: Target, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
     const { podClass, level, rules, without } = target;
     if (rules.hostAffinity.length > 0) return this.company.place(target, pods, parts);
@@ -128,12 +128,12 @@ export class Assigner {
   /** The best cell that leaves one for the next pod; the best of all where none does. */
   private choose(target: Target, cells: readonly Cell[], pod: Pod): Cell | undefined {
     const best = this.bestOf(target, cells, pod);
-    if (best === undefined || !this.outlook.concerns(target.rules)) return best;
+    if (best === undefined || !this.lookahead.concerns(target.rules)) return best;
     const usable = cells.filter((cell) => cell.profiles.length > 0 || this.nextNode(target, cell, pod) !== undefined);
     const places = usable.map(({ domainOf }) => domainOf);
     const shut = new Set<Cell>();
     for (let next: Cell | undefined = best; next !== undefined;) {
-      if (this.outlook.staysOpen(target.rules, next.domainOf, places)) return next;
+      if (this.lookahead.staysOpen(target.rules, next.domainOf, places)) return next;
       shut.add(next);
       next = this.bestOf(
         target,
@@ -175,7 +175,7 @@ export class Assigner {
     if (!this.seeds.has(group)) {
       const members: Target[] = [];
       for (const podClass of this.compiled.queue) {
-        const level = this.compiled.ladders[podClass.shape.index]![0]!;
+        const level = this.compiled.levelsByShape[podClass.shape.index]![0]!;
         const rules = this.book.of(podClass.shape, level);
         if (rules.affinity.includes(group)) members.push({ podClass, level, rules, without: noProfiles });
       }

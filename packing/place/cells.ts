@@ -1,6 +1,6 @@
 import type { Compiled } from '../compiled.js';
 import type { PodClass } from '../compile/classes.js';
-import type { Level } from '../compile/ladder.js';
+import type { Level } from '../compile/relaxation-levels.js';
 import type { Profile } from '../compile/universe.js';
 import { mapped } from '../lists.js';
 import type { Feasibility } from './feasibility.js';

@@ -3,6 +3,7 @@ import { portsClash, type HostPort } from '../compile/pod-key.js';
 import type { Group } from '../topology/groups.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import { selectsOwn } from './host-rules.js';
+import { isSameList } from '../lists.js';
 import type { Part } from './part.js';
 
 /** How parts limit each other on one new node. */
@@ -43,6 +44,7 @@ export function exclusionsOf(parts: readonly Part[], book: RuleBook): Exclusions
     for (const [group, pods] of bundled(part, book)) if (pods > 1) reachOf(group).bundles.push(item);
   });
   for (const [group, reach] of reaches) if (reach.owners.length > 0) addRule(exclusions, group, reach);
+  addMutual(exclusions, reaches);
   addPorts(exclusions, parts);
   return exclusions;
 }
@@ -81,6 +83,65 @@ function addRule({ caps, conflicts }: Exclusions, group: Group, { owners, select
     for (const item of isBoth.has(owner) ? others : selected) if (owner !== item) conflicts.push([owner, item]);
   }
 }
+
+/**
+ * Pods under different spread rules that select one another: nobody can come last of them unless the larger skew allows so many.
+ * Most rules select those alone that have them, and cost nothing here.
+ */
+function addMutual(exclusions: Exclusions, reaches: ReadonlyMap<Group, Reach>): void {
+  const mixed = [...reaches].filter(
+    ([{ kind }, { owners, selected }]) => kind === 'spread' && owners.length > 0 && !isSameList(owners, selected),
+  );
+  if (mixed.length === 0) return;
+  const rulesOf = spreadsOf(reaches);
+  for (const [group, reach] of mixed) {
+    const others = new Set(reach.selected.flatMap((item) => rulesOf.get(item) ?? []));
+    const tighter = [...others].filter((other) => other !== group && other.maxSkew <= group.maxSkew);
+    addShared(
+      exclusions,
+      group,
+      reach,
+      tighter.map((other) => reaches.get(other)!),
+    );
+  }
+}
+
+/** One cap for those under the rule and those under tighter ones. */
+function addShared(
+  { caps, conflicts }: Exclusions,
+  { maxSkew: max }: Group,
+  { owners, selected, bundles }: Reach,
+  tighter: readonly Reach[],
+): void {
+  const both = common(owners, selected);
+  const together = new Set(both);
+  for (const other of tighter) {
+    const own = common(both, other.selected);
+    if (own.length === 0) continue;
+    const theirs = common(common(other.owners, other.selected), selected);
+    for (const bundle of bundles)
+      conflicts.push(...theirs.filter((item) => item !== bundle).map((item) => [bundle, item] as const));
+    if (own.length === both.length) for (const item of theirs) together.add(item);
+    else caps.push({ items: ascending([...own, ...theirs]), max });
+  }
+  if (together.size > both.length) caps.push({ items: ascending(together), max });
+}
+
+/** By item: the spread rules that it has and that select it. */
+function spreadsOf(reaches: ReadonlyMap<Group, Reach>): Map<number, Group[]> {
+  const rules = new Map<number, Group[]>();
+  for (const [group, { owners, selected }] of reaches) {
+    if (group.kind !== 'spread') continue;
+    for (const item of common(owners, selected)) {
+      const known = rules.get(item);
+      if (known === undefined) rules.set(item, [group]);
+      else known.push(group);
+    }
+  }
+  return rules;
+}
+
+const ascending = (items: Iterable<number>): Int32Array => Int32Array.from(new Set(items)).sort();
 
 /** What is in both of two ascending lists. */
 function common(a: readonly number[], b: readonly number[]): number[] {

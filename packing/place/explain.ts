@@ -4,6 +4,7 @@ import type { Rules } from '../topology/rules.js';
 import type { Blocker } from '../types.js';
 import type { Cell } from './cells.js';
 import { selectsOwn } from './host-rules.js';
+import { counted } from '../../core/plurals.js';
 
 /** Which topology rule keeps the next pod out of every domain; the first in the order in which they are checked. */
 export function topologyBlocker(rules: Rules, cells: readonly Cell[], ledger: Ledger): Blocker | undefined {
@@ -55,7 +56,7 @@ class View {
     }
     const known = ledger.domains(group);
     if (known.length === 0) return `no node for it has, or could have, the label ${group.key}`;
-    const few = known.length < group.minDomains ? `; minDomains asks for ${group.minDomains} domains` : '';
+    const few = known.length < group.minDomains ? `; minDomains asks for ${counted(group.minDomains, 'domain')}` : '';
     const counts = known.map((domain) => `${domain}: ${ledger.count(group, domain)}`).join(', ');
     return `spreading over ${group.key} with a skew of ${group.maxSkew} has no room (${counts}${few})`;
   }

@@ -1,7 +1,7 @@
 import type { Compiled } from '../compiled.js';
 import type { PodClass, Shape } from '../compile/classes.js';
 import { satisfies, type Constraint } from '../compile/key-space.js';
-import type { Level } from '../compile/ladder.js';
+import type { Level } from '../compile/relaxation-levels.js';
 import { valuesOf, varietiesOf } from '../compile/min-values.js';
 import { holdsOne, portsFree } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
@@ -9,7 +9,7 @@ import { untolerated } from '../compile/tolerations.js';
 import { noProfiles, type Profile } from '../compile/universe.js';
 import type { NodeKind } from './node-states.js';
 
-/** Which profiles and kinds of nodes admit a shape on a rung, amounts apart. Worked out once each. */
+/** Which profiles and kinds of nodes admit a shape on a level, amounts apart. Worked out once each. */
 export class Feasibility {
   private readonly profileLists = new Map<Level, readonly Profile[]>();
   /** Of plain shapes, by what they ask for. */
@@ -54,7 +54,7 @@ export class Feasibility {
     return this.intern(this.withVariety(admitted));
   }
 
-  /** Without the profiles of pools whose minValues the types that are left cannot meet (section 2.5). */
+  /** Without the profiles of pools whose minValues the types that are left cannot meet (min-values/strict-and-best-effort). */
   private withVariety(profiles: readonly Profile[]): readonly Profile[] {
     if (this.compiled.input.settings.minValuesPolicy === 'BestEffort') return profiles;
     const poor = new Set<Pool>();
@@ -108,7 +108,7 @@ export class Feasibility {
     return without.size === 0 ? found : this.intern(found.filter((profile) => !without.has(profile)));
   }
 
-  /** Those of the heaviest pools (section 2.3); equal lists are one object. */
+  /** Those of the heaviest pools (scheduling/heaviest-pool-first); equal lists are one object. */
   heaviest(profiles: readonly Profile[]): readonly Profile[] {
     let weight = -1;
     for (const { pool } of profiles) if (pool.weight > weight) weight = pool.weight;

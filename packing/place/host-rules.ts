@@ -8,7 +8,7 @@ import type { Rules } from '../topology/rules.js';
 import { canAttach, type NodeState } from './node-states.js';
 
 /** Who asks to come. */
-export interface Comer {
+export interface IncomingPod {
   readonly podClass: PodClass;
   readonly rules: Rules;
   /** The very pod: its volumes are its own. */
@@ -43,7 +43,12 @@ function portRoom({ ports }: Host, { shape }: PodClass): number {
  * How many more pods of the class a node takes as far as rules of the host name, host ports and volumes go, at
  * most `wanted`; pod affinity apart.
  */
-export function hostRoom(node: Host, { podClass, rules, pod }: Comer, context: HostContext, wanted: number): number {
+export function hostRoom(
+  node: Host,
+  { podClass, rules, pod }: IncomingPod,
+  context: HostContext,
+  wanted: number,
+): number {
   const { ledger, volumes } = context;
   const { host } = node;
   let room = wanted;

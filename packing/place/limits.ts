@@ -4,22 +4,25 @@ import type { Pool } from '../compile/pools.js';
 import type { Universe } from '../compile/universe.js';
 import type { NodeView } from '../compile/nodes.js';
 import { typeUse, type PoolLimit } from './pool-limit.js';
+import { lookUp } from '../../core/own.js';
 
-/** What each limited NodePool may still grow by: its limits less the capacity of its nodes that stay (section 2.5). */
+/** What each limited NodePool may still grow by: its limits less the capacity of its nodes that stay (limits/remaining). */
 export function poolLimits(
   { pools, nodes, universe }: { pools: readonly Pool[]; nodes: readonly NodeView[]; universe: Universe },
   pods: number,
 ): PoolLimit[] {
   const limits: PoolLimit[] = [];
+  const members = membersOf(nodes);
   for (const pool of pools) {
+    // Nothing is launched of it.
+    if (universe.typeRuns[pool.index]!.length === 0) continue;
     const allowed = parseResources(pool.object.spec.limits);
     const names = Object.keys(allowed).sort();
     if (names.length === 0) continue;
-    const members = nodes.filter((view) => !view.leaving && view.labels[labels.nodePool] === pool.name);
     for (const resource of names) {
       let used = 0;
-      for (const view of members) used += resource === 'nodes' ? 1 : capacityOf(view, resource);
-      const limit = { pool: pool.name, resource, remaining: allowed[resource]! - used };
+      for (const view of members.get(pool.name) ?? []) used += resource === 'nodes' ? 1 : capacityOf(view, resource);
+      const limit = { pool: pool.name, resource, remaining: lookUp(allowed, resource)! - used };
       let largest = 0;
       for (const type of pool.types) largest = Math.max(largest, typeUse(limit, type));
       // One node a pod is the most that a plan can need: a limit beyond that never binds.
@@ -33,8 +36,21 @@ export function poolLimits(
   return limits;
 }
 
+/** By NodePool: its nodes that stay. */
+function membersOf(nodes: readonly NodeView[]): ReadonlyMap<string, readonly NodeView[]> {
+  const members = new Map<string, NodeView[]>();
+  for (const view of nodes) {
+    const pool = lookUp(view.labels, labels.nodePool);
+    if (view.deleting || pool === undefined) continue;
+    const there = members.get(pool);
+    if (there === undefined) members.set(pool, [view]);
+    else there.push(view);
+  }
+  return members;
+}
+
 /** What the node has of a resource, by its own word or its claim. */
 export function capacityOf({ node, claim }: NodeView, resource: string): number {
-  const reported = parseResources(node?.status?.capacity)[resource] ?? 0;
-  return reported > 0 ? reported : (parseResources(claim?.status?.capacity)[resource] ?? 0);
+  const reported = lookUp(parseResources(node?.status?.capacity), resource) ?? 0;
+  return reported > 0 ? reported : (lookUp(parseResources(claim?.status?.capacity), resource) ?? 0);
 }

@@ -13,28 +13,29 @@ import { toleratingDaemons } from '../compile/pools.js';
 import type { Volumes } from '../compile/volumes.js';
 import { parseResource } from '../../core/resources.js';
 import type { Pod } from '../../api/kubernetes.js';
+import { lookUp } from '../../core/own.js';
 
 /** An existing node or in-flight claim while pods are put on it. */
 export interface NodeState {
   readonly index: number;
   readonly view: NodeView;
-  /** What pods of the pass may still take; negative anywhere means that nothing fits (section 2.4). */
+  /** What pods of the pass may still take; negative anywhere means that nothing fits (scheduling/free-room). */
   readonly free: Float64Array;
   /** Nodes alike in taints and in every label that some constraint reads. */
   readonly kind: NodeKind;
   readonly ports: HostPort[];
   readonly pods: Pod[];
   /** Of those, the ones whose topology rules may have to be looked at again. */
-  readonly ruled?: Landed[];
+  readonly ruled?: PlacedPod[];
   /** How each of those stands there, in the same order. */
-  readonly landed?: Landed[];
+  readonly landed?: PlacedPod[];
   /** Its domain of the host name. */
   readonly host: string;
   /** What its CSI drivers attach; undefined where nothing limits that. */
   readonly attach: Attachments | undefined;
 }
 
-export interface Landed {
+export interface PlacedPod {
   readonly podClass: PodClass;
   readonly rules: Rules;
   readonly pod: Pod;
@@ -58,7 +59,7 @@ export function nodeStates(compiled: Compiled): NodeState[] {
   const limits = attachLimits(compiled.input.objects.csiNodes);
   const states: NodeState[] = [];
   for (const view of nodes) {
-    if (view.leaving) continue;
+    if (view.deleting) continue;
     const pods = bound.get(view.name) ?? [];
     const kind = kindOf(view, space.keys, kinds);
     const taintText = JSON.stringify(view.taints);
@@ -103,7 +104,7 @@ export function nodeStates(compiled: Compiled): NodeState[] {
 }
 
 function kindOf(view: NodeView, keys: readonly string[], kinds: Map<string, NodeKind>): NodeKind {
-  const values = keys.map((key) => view.labels[key] ?? view.labels[normaliseKey(key)]);
+  const values = keys.map((key) => lookUp(view.labels, key) ?? lookUp(view.labels, normaliseKey(key)));
   const text = JSON.stringify([values.map((value) => value ?? null), view.taints]);
   let kind = kinds.get(text);
   if (kind === undefined) kinds.set(text, (kind = { index: kinds.size, values, taints: view.taints }));
@@ -114,7 +115,7 @@ function allocatableOf(view: NodeView, { dimensions }: Compiled): Float64Array {
   const free = new Float64Array(dimensions.count);
   for (let d = 0; d < free.length; d++) {
     const name = dimensions.names[d]!;
-    const quantity = view.allocatable[name];
+    const quantity = lookUp(view.allocatable, name);
     if (quantity !== undefined) free[d] = Math.floor(parseAmount(name, quantity));
   }
   return free;
@@ -192,7 +193,7 @@ export function canAttach(
 /** Puts pods of the pass on the node. Counts are not touched. */
 export function putDown(
   node: NodeState,
-  { podClass, rules, pods }: Omit<Landed, 'pod'> & { readonly pods: readonly Pod[] },
+  { podClass, rules, pods }: Omit<PlacedPod, 'pod'> & { readonly pods: readonly Pod[] },
   demand: Float64Array,
   volumes: Volumes,
 ): void {
@@ -211,7 +212,7 @@ export function putDown(
 }
 
 /** Takes a pod of the pass off the node again; what its volumes attached is the caller's. Counts are not touched. */
-export function takeOff(node: NodeState, landed: Landed, demand: Float64Array): void {
+export function takeOff(node: NodeState, landed: PlacedPod, demand: Float64Array): void {
   for (let d = 0; d < demand.length; d++) node.free[d] = node.free[d]! + demand[d]!;
   node.pods.splice(node.pods.indexOf(landed.pod), 1);
   for (const list of [node.ruled, node.landed]) {

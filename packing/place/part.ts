@@ -1,10 +1,10 @@
 import type { Pod } from '../../api/kubernetes.js';
 import type { PodClass } from '../compile/classes.js';
-import type { Level } from '../compile/ladder.js';
+import type { Level } from '../compile/relaxation-levels.js';
 import type { Profile } from '../compile/universe.js';
 import type { Rules } from '../topology/rules.js';
 
-/** Pods of one class, as they stand on one rung. */
+/** Pods of one class, as they stand on one level. */
 export interface Member {
   readonly podClass: PodClass;
   readonly level: Level;
@@ -33,4 +33,14 @@ export interface Target {
   readonly rules: Rules;
   /** Profiles that proved to have no room, of limited pools. */
   readonly without: ReadonlySet<Profile>;
+}
+
+/** The pods of the member from one place up to another. */
+export function someOf(member: Member, from: number, to: number): Member {
+  const { podClass, level, pods } = member;
+  return from === 0 && to === pods.length ? member : { podClass, level, pods: pods.slice(from, to) };
+}
+
+export function podsIn(members: readonly Member[]): number {
+  return members.reduce((sum, { pods }) => sum + pods.length, 0);
 }

@@ -1,4 +1,5 @@
 import type { InstanceType } from '../../core/instance-type.js';
+import { lookUp } from '../../core/own.js';
 
 /** What a NodePool, or a capacity reservation, may still be given. */
 export interface PoolLimit {
@@ -11,5 +12,5 @@ export interface PoolLimit {
 
 /** What one node of a type in the limited pool uses. */
 export function typeUse({ resource }: PoolLimit, type: InstanceType): number {
-  return resource === 'nodes' ? 1 : (type.capacity[resource] ?? 0);
+  return resource === 'nodes' ? 1 : (lookUp(type.capacity, resource) ?? 0);
 }

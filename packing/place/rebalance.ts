@@ -28,7 +28,7 @@ export function rebalance(
   claims: readonly OpenClaim[],
   giveUp: (podClass: PodClass, pods: readonly Pod[]) => void,
 ): OpenClaim[] {
-  const drafts = claims.map((claim) => ({
+  const tentativeNodes = claims.map((claim) => ({
     claim,
     members: claim.members.map((member) => ({ ...member, pods: [...member.pods] })),
   }));
@@ -47,7 +47,7 @@ export function rebalance(
         changed = true;
       }
     }
-    for (const { claim, members } of drafts) {
+    for (const { claim, members } of tentativeNodes) {
       const { profile } = universe.rows[claim.row]!;
       for (const member of members) {
         const rules = book.of(member.podClass.shape, member.level);
@@ -61,7 +61,7 @@ export function rebalance(
       }
     }
   }
-  return drafts.flatMap(({ claim, members }) => {
+  return tentativeNodes.flatMap(({ claim, members }) => {
     const left: Member[] = members.filter(({ pods }) => pods.length > 0);
     return left.length === 0 ? [] : [{ ...claim, members: left }];
   });

@@ -1,10 +1,8 @@
 import type { SpotRatio } from '../../api/stowage/disruption-policy.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { labels } from '../../api/labels.js';
-import { compareText } from '../../core/compare-text.js';
-import { selects } from '../../core/label-selector.js';
+import { rulingPolicy } from '../compile/node-costs.js';
 import type { Compiled } from '../compiled.js';
-import { nameOf } from '../names.js';
 import { capacityOf } from './limits.js';
 
 /** A claim as far as its capacity type is concerned. */
@@ -21,11 +19,7 @@ export type Share = 'spot' | 'on-demand';
 
 /** The ratio that rules a pool: that of the heaviest policy that selects it, of equals the first by name. */
 export function ratioOf(compiled: Compiled, pool: NodePool): SpotRatio | undefined {
-  const policies = (compiled.input.objects.disruptionPolicies ?? []).filter(
-    ({ spec }) => spec.nodePoolSelector === undefined || selects(spec.nodePoolSelector, pool.metadata.labels),
-  );
-  policies.sort((a, b) => (b.spec.weight ?? 0) - (a.spec.weight ?? 0) || compareText(nameOf(a), nameOf(b)));
-  return policies[0]?.spec.spotRatio;
+  return rulingPolicy(pool, compiled.input.objects.disruptionPolicies)?.spec.spotRatio;
 }
 
 interface Running {
@@ -80,7 +74,7 @@ function distance(spot: number, onDemand: number, target: number): number {
 export function runningShares({ nodes }: Compiled, pool: string, perZone: boolean): Map<string, Running> {
   const running = new Map<string, Running>();
   for (const view of nodes) {
-    if (view.leaving || view.labels[labels.nodePool] !== pool) continue;
+    if (view.deleting || view.labels[labels.nodePool] !== pool) continue;
     const key = perZone ? (view.labels[labels.zone] ?? '') : '';
     const tally = running.get(key) ?? { spot: 0, onDemand: 0 };
     const amount = capacityOf(view, 'cpu');

@@ -29,7 +29,7 @@ export function boundOfAll(context: BoundContext, placed: ReadonlyMap<PodClass, 
   const parts: (Part & { count: number })[] = [];
   const alike = new Map<Part['profiles'], Map<number, number>>();
   for (const [podClass, count] of placed) {
-    const level = compiled.ladders[podClass.shape.index]!.at(-1)!;
+    const level = compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
     const profiles = feasibility.holding(podClass, level);
     // Without nodes, classes that no rule of the host name concerns differ by what they ask for alone.
     if (nodes.length === 0 && isUnruled(podClass, book.of(podClass.shape, level))) {

@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/kubernetes.js';
 import type { Compiled } from '../compiled.js';
 import type { PodClass } from '../compile/classes.js';
-import type { Level } from '../compile/ladder.js';
+import type { Level } from '../compile/relaxation-levels.js';
 import { varietiesOf } from '../compile/min-values.js';
 import type { HostPort } from '../compile/pod-key.js';
 import type { Pool } from '../compile/pools.js';
@@ -9,23 +9,23 @@ import type { Profile } from '../compile/universe.js';
 import type { OpenClaim } from '../output/claims.js';
 import { limitUse, type PoolLimit } from '../place/bin-problem.js';
 import type { Feasibility } from '../place/feasibility.js';
-import { allows, hasCompany, isFree } from '../place/admission.js';
+import { allows, meetsHostAffinity, isFree } from '../place/admission.js';
 import { hostRoom } from '../place/host-rules.js';
-import { removePorts, type Landed, type NodeState } from '../place/node-states.js';
-import type { Outlook } from '../place/outlook.js';
+import { removePorts, type PlacedPod, type NodeState } from '../place/node-states.js';
+import type { SpreadLookahead } from '../place/spread-lookahead.js';
 import type { Group } from '../topology/groups.js';
 import { siteOf, type Ledger } from '../topology/ledger.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
-import { Berths } from './berths.js';
+import { ExistingNodes } from './existing-nodes.js';
 import { ProfileLists, type Place } from './profile-lists.js';
 
 /** A node to launch while pods come and go: everything that a further pod has to fit in with. */
-export interface Draft {
+export interface TentativeNode {
   /** Stands for the name of the node to come in counts of the host name. */
   readonly host: string;
   readonly ports: HostPort[];
   readonly attach: undefined;
-  readonly members: DraftMember[];
+  readonly members: TentativeMember[];
   readonly usage: Float64Array;
   /** What it may be launched as; all of pools of one weight. */
   profiles: readonly Profile[];
@@ -38,26 +38,26 @@ export interface Draft {
   count: number;
 }
 
-export interface DraftMember {
+export interface TentativeMember {
   readonly podClass: PodClass;
   readonly level: Level;
-  readonly rung: number;
+  readonly levelIndex: number;
   readonly rules: Rules;
   readonly pods: Pod[];
 }
 
-/** Pods of a class as they stand on one rung. */
-export interface Standing {
+/** Pods of a class as they stand on one level. */
+export interface ClassAtLevel {
   readonly podClass: PodClass;
   readonly level: Level;
-  readonly rung: number;
+  readonly levelIndex: number;
   readonly rules: Rules;
 }
 
 /** A way to place one pod. */
 interface Move {
   /** Undefined where a node is to be launched for it. */
-  readonly draft: Draft | undefined;
+  readonly tentative: TentativeNode | undefined;
   readonly profiles: readonly Profile[];
   readonly row: number;
   readonly reserve: readonly number[];
@@ -68,7 +68,7 @@ interface Move {
 }
 
 /** How moves are chosen. */
-export interface Taste {
+export interface PlacementChoice {
   /** `fill` takes any node that holds the pod, the one with fewest pods first, as Karpenter does; `cheap` what costs least. */
   readonly mode: 'fill' | 'cheap';
   /** A domain that counts as dearer or cheaper than it is. */
@@ -91,7 +91,7 @@ interface BoardContext {
   /** Profiles that limits have left no room in. */
   readonly exhausted: ReadonlySet<Profile>;
   readonly nodes: readonly NodeState[];
-  readonly outlook: Outlook;
+  readonly lookahead: SpreadLookahead;
   /** What limits leave; kept up to date. */
   readonly limits: readonly PoolLimit[];
   /** By limit, what the claim needs beyond its row so that its pool's minValues are met; undefined where they cannot be. */
@@ -102,16 +102,18 @@ const none: readonly number[] = [];
 const noKey = (): boolean => false;
 /** What it costs, in rows looked at, to work out which types a claim may list. */
 const listingWork = 100;
+/** So many domains are looked at with the rows in them; where rules tell more apart, each further one is work. */
+const fewPlaces = 32;
 
 /**
  * The nodes to launch, pod by pod, with every rule in force: a pod is put where it may be, and taken away again with all that
  * hangs on it. Slower than bins and exact: for what they left over, and to improve small plans.
  */
 export class Board {
-  readonly drafts: Draft[] = [];
+  readonly tentativeNodes: TentativeNode[] = [];
   /** Nodes that exist. */
-  readonly berths: Berths;
-  /** Rows and nodes to launch looked at so far. */
+  readonly existing: ExistingNodes;
+  /** Rows, nodes to launch and domains looked at so far. */
   work = 0;
   private readonly undoing: (() => void)[] = [];
   private readonly lists: ProfileLists;
@@ -120,7 +122,7 @@ export class Board {
 
   constructor(readonly context: BoardContext) {
     const { pools } = context.compiled;
-    this.berths = new Berths(context, this.undoing);
+    this.existing = new ExistingNodes(context, this.undoing);
     this.lists = new ProfileLists(context.compiled.space, context.feasibility);
     this.varied = new Set(pools.filter(({ requirements }) => varietiesOf(requirements).length > 0));
   }
@@ -128,7 +130,7 @@ export class Board {
   /** Dollars per hour. */
   price(): number {
     let price = 0;
-    for (const { row } of this.drafts) price += this.priceOf(row);
+    for (const { row } of this.tentativeNodes) price += this.priceOf(row);
     return price;
   }
 
@@ -136,31 +138,31 @@ export class Board {
     return this.context.compiled.universe.rows[row]!.offering.price;
   }
 
-  standing(podClass: PodClass, rung: number): Standing {
-    const level = this.context.compiled.ladders[podClass.shape.index]![rung]!;
-    return { podClass, level, rung, rules: this.context.book.of(podClass.shape, level) };
+  atLevel(podClass: PodClass, levelIndex: number): ClassAtLevel {
+    const level = this.context.compiled.levelsByShape[podClass.shape.index]![levelIndex]!;
+    return { podClass, level, levelIndex, rules: this.context.book.of(podClass.shape, level) };
   }
 
   /** Every class with nothing preferred any more. */
-  required(): Standing[] {
-    const { queue, ladders } = this.context.compiled;
-    return queue.map((podClass) => this.standing(podClass, ladders[podClass.shape.index]!.length - 1));
+  required(): ClassAtLevel[] {
+    const { queue, levelsByShape } = this.context.compiled;
+    return queue.map((podClass) => this.atLevel(podClass, levelsByShape[podClass.shape.index]!.length - 1));
   }
 
   /** Takes over a claim that bins made; its limits are accounted for already, and its counts but for the host name. */
   adopt({ row, members, pinnedKeys }: OpenClaim): void {
     const { feasibility, compiled, ledger } = this.context;
     const own = compiled.universe.rows[row]!.profile;
-    const draft = this.newDraft(row, feasibility.intern([own]), pinnedKeys);
+    const tentative = this.newTentativeNode(row, feasibility.intern([own]), pinnedKeys);
     let profiles: readonly Profile[] | undefined;
     for (const { podClass, level, pods } of members) {
-      const rung = compiled.ladders[podClass.shape.index]!.indexOf(level);
-      const standing = this.standing(podClass, rung);
+      const levelIndex = compiled.levelsByShape[podClass.shape.index]!.indexOf(level);
+      const atLevel = this.atLevel(podClass, levelIndex);
       const holding = feasibility.holding(podClass, level);
       profiles = profiles === undefined ? holding : this.lists.meet(profiles, holding);
-      draft.members.push({ ...standing, pods: [...pods] });
-      this.count(draft, standing, pods.length);
-      ledger.record(standing.rules, pods.length, siteOf(own, draft.host), noKey);
+      tentative.members.push({ ...atLevel, pods: [...pods] });
+      this.count(tentative, atLevel, pods.length);
+      ledger.record(atLevel.rules, pods.length, siteOf(own, tentative.host), noKey);
     }
     const keys = [...pinnedKeys].map((key) => compiled.space.find(key)!);
     const alike = (profiles ?? []).filter(
@@ -171,22 +173,23 @@ export class Board {
           (key) => compiled.space.likeness(key, values[key]) === compiled.space.likeness(key, own.values[key]),
         ),
     );
-    if (alike.includes(own)) draft.profiles = feasibility.intern(alike);
-    if (this.varied.has(own.pool)) this.reserve((draft.reserve = this.context.reserveOf(claimOf(draft)) ?? none), 1);
-    this.drafts.push(draft);
+    if (alike.includes(own)) tentative.profiles = feasibility.intern(alike);
+    if (this.varied.has(own.pool))
+      this.reserve((tentative.reserve = this.context.reserveOf(claimOf(tentative)) ?? none), 1);
+    this.tentativeNodes.push(tentative);
   }
 
-  /** Gives back what the drafts hold of limits beyond their rows. */
+  /** Gives back what the tentative nodes hold of limits beyond their rows. */
   release(): void {
-    for (const { reserve } of this.drafts) this.reserve(reserve, -1);
+    for (const { reserve } of this.tentativeNodes) this.reserve(reserve, -1);
   }
 
-  /** The drafts as claims. */
+  /** The tentative nodes as claims. */
   claims(): OpenClaim[] {
-    return this.drafts.map((draft) => claimOf(draft));
+    return this.tentativeNodes.map((tentative) => claimOf(tentative));
   }
 
-  private newDraft(row: number, profiles: readonly Profile[], pins: ReadonlySet<string>): Draft {
+  private newTentativeNode(row: number, profiles: readonly Profile[], pins: ReadonlySet<string>): TentativeNode {
     return {
       host: `\u0000${this.hosts++}`,
       ports: [],
@@ -201,163 +204,170 @@ export class Board {
     };
   }
 
-  private count(draft: Draft, { podClass }: Standing, pods: number): void {
+  private count(tentative: TentativeNode, { podClass }: ClassAtLevel, pods: number): void {
     const demand = this.context.feasibility.demand(podClass);
-    for (let d = 0; d < demand.length; d++) draft.usage[d] = draft.usage[d]! + pods * demand[d]!;
-    draft.count += pods;
-    if (pods > 0) draft.ports.push(...podClass.shape.hostPorts);
+    for (let d = 0; d < demand.length; d++) tentative.usage[d] = tentative.usage[d]! + pods * demand[d]!;
+    tentative.count += pods;
+    if (pods > 0) tentative.ports.push(...podClass.shape.hostPorts);
   }
 
-  /** Puts the pod where the taste would have it, on the first of the rungs up to `mostRung` that has a place. */
-  insert(podClass: PodClass, pod: Pod, mostRung: number, taste: Taste): boolean {
-    for (let rung = 0; rung <= mostRung; rung++) {
-      const standing = this.standing(podClass, rung);
-      if (this.context.outlook.concerns(standing.rules)) {
-        const isIn = this.insertOn(standing, pod, { ...taste, places: this.allPlaces(standing) });
+  /** Puts the pod where the choice would have it, on the first of the levels up to `lastLevel` that has a place. */
+  insert(podClass: PodClass, pod: Pod, lastLevel: number, choice: PlacementChoice): boolean {
+    for (let levelIndex = 0; levelIndex <= lastLevel; levelIndex++) {
+      const atLevel = this.atLevel(podClass, levelIndex);
+      if (this.context.lookahead.concerns(atLevel.rules)) {
+        const isIn = this.insertOn(atLevel, pod, { ...choice, places: this.allPlaces(atLevel) });
         if (isIn) return true;
       }
-      if (this.insertOn(standing, pod, taste)) return true;
+      if (this.insertOn(atLevel, pod, choice)) return true;
     }
     return false;
   }
 
-  private insertOn(standing: Standing, pod: Pod, taste: Taste): boolean {
-    const node = this.berths.find({ ...standing, pod }, (domainOf) => this.staysOpen(standing, domainOf, taste));
-    this.work += this.berths.lookedAt();
+  private insertOn(atLevel: ClassAtLevel, pod: Pod, choice: PlacementChoice): boolean {
+    const node = this.existing.find({ ...atLevel, pod }, (domainOf) => this.staysOpen(atLevel, domainOf, choice));
+    this.work += this.existing.lookedAt();
     if (node !== undefined) {
-      this.berths.put(node, { ...standing, pod });
+      this.existing.put(node, { ...atLevel, pod });
       return true;
     }
-    const move = this.choose(standing, pod, taste);
+    const move = this.choose(atLevel, pod, choice);
     if (move === undefined) return false;
-    this.put(move, standing, pod);
+    this.put(move, atLevel, pod);
     return true;
   }
 
   /** Wherever a pod like this could be if it were alone. */
-  private allPlaces({ podClass, level, rules }: Standing): DomainOf[] {
+  private allPlaces({ podClass, level, rules }: ClassAtLevel): DomainOf[] {
     const launched = this.lists.placesOf(this.context.feasibility.holding(podClass, level), rules.keys).map(
       ({ values }): DomainOf =>
         (key) =>
           this.valueAt(values, key),
     );
-    return [...launched, ...this.berths.places({ podClass, rules })];
+    return [...launched, ...this.existing.places({ podClass, rules })];
   }
 
-  private staysOpen({ rules }: Standing, domainOf: DomainOf, { places }: Taste): boolean {
-    return places === undefined || this.context.outlook.staysOpen(rules, domainOf, places);
+  private staysOpen({ rules }: ClassAtLevel, domainOf: DomainOf, { places }: PlacementChoice): boolean {
+    return places === undefined || this.context.lookahead.staysOpen(rules, domainOf, places);
   }
 
-  /** Puts the pod on this node, which exists or is to be launched, on the first of the rungs where it may be. */
-  insertInto(host: Draft | NodeState, podClass: PodClass, pod: Pod, mostRung: number): boolean {
-    for (let rung = 0; rung <= mostRung; rung++) {
-      const standing = this.standing(podClass, rung);
+  /** Puts the pod on this node, which exists or is to be launched, on the first of the levels where it may be. */
+  insertInto(host: TentativeNode | NodeState, podClass: PodClass, pod: Pod, lastLevel: number): boolean {
+    for (let levelIndex = 0; levelIndex <= lastLevel; levelIndex++) {
+      const atLevel = this.atLevel(podClass, levelIndex);
       if (!('members' in host)) {
-        if (!this.berths.admits(host, { ...standing, pod })) continue;
-        this.berths.put(host, { ...standing, pod });
+        if (!this.existing.admits(host, { ...atLevel, pod })) continue;
+        this.existing.put(host, { ...atLevel, pod });
         return true;
       }
-      const move = this.joining(host, standing, pod, { mode: 'cheap' });
+      const move = this.joining(host, atLevel, pod, { mode: 'cheap' });
       if (move === undefined) continue;
-      this.put(move, standing, pod);
+      this.put(move, atLevel, pod);
       return true;
     }
     return false;
   }
 
   /** Takes one pod of the member away from the node that is to be launched. */
-  take(draft: Draft, member: DraftMember): void {
-    const { members, ports } = draft;
+  take(tentative: TentativeNode, member: TentativeMember): void {
+    const { members, ports } = tentative;
     const at = members.indexOf(member);
     const pod = member.pods.pop()!;
     const portsBefore = [...ports];
     if (member.pods.length === 0) members.splice(at, 1);
-    this.count(draft, member, -1);
+    this.count(tentative, member, -1);
     removePorts(ports, member.podClass.shape.hostPorts);
-    this.record(draft, member, -1);
+    this.record(tentative, member, -1);
     this.undoing.push(() => {
-      this.record(draft, member, 1);
-      this.count(draft, member, 1);
+      this.record(tentative, member, 1);
+      this.count(tentative, member, 1);
       ports.splice(0, Infinity, ...portsBefore);
       if (member.pods.length === 0) members.splice(at, 0, member);
       member.pods.push(pod);
     });
   }
 
-  /** The pod on an existing node as one to be placed, on no lower a rung than now. */
-  looseOf({ podClass, rules, pod }: Landed): { podClass: PodClass; pod: Pod; mostRung: number } {
-    const mostRung = this.context.compiled.ladders[podClass.shape.index]!.indexOf(rules.level);
-    return { podClass, pod, mostRung };
+  /** The pod on an existing node as one to be placed, on no lower a level than now. */
+  unplacedOf({ podClass, rules, pod }: PlacedPod): { podClass: PodClass; pod: Pod; lastLevel: number } {
+    const lastLevel = this.context.compiled.levelsByShape[podClass.shape.index]!.indexOf(rules.level);
+    return { podClass, pod, lastLevel };
   }
 
   /** Whether a pod of the member can be taken away alone: nobody there is there for it. */
-  isFree({ members, host }: Draft, { rules }: DraftMember): boolean {
+  isFree({ members, host }: TentativeNode, { rules }: TentativeMember): boolean {
     return isFree(this.context.ledger, rules, host, members);
   }
 
-  private choose(standing: Standing, pod: Pod, taste: Taste): Move | undefined {
+  private choose(atLevel: ClassAtLevel, pod: Pod, choice: PlacementChoice): Move | undefined {
     let best: Move | undefined;
-    if (taste.mode === 'fill') {
-      for (const draft of this.drafts) {
-        if (best?.draft !== undefined && draft.count >= best.draft.count) continue;
-        best = this.joining(draft, standing, pod, taste) ?? best;
+    if (choice.mode === 'fill') {
+      for (const tentative of this.tentativeNodes) {
+        if (best?.tentative !== undefined && tentative.count >= best.tentative.count) continue;
+        best = this.joining(tentative, atLevel, pod, choice) ?? best;
       }
-      return best ?? this.opening(standing, taste);
+      return best ?? this.opening(atLevel, choice);
     }
-    for (const draft of this.drafts) best = better(best, this.joining(draft, standing, pod, taste));
-    return best !== undefined && best.cost <= 0 ? best : better(best, this.opening(standing, taste));
+    for (const tentative of this.tentativeNodes) best = better(best, this.joining(tentative, atLevel, pod, choice));
+    return best !== undefined && best.cost <= 0 ? best : better(best, this.opening(atLevel, choice));
   }
 
-  /** How the pod can join the draft, if it can. */
-  private joining(draft: Draft, standing: Standing, pod: Pod, taste: Taste): Move | undefined {
+  /** How the pod can join the tentative node, if it can. */
+  private joining(
+    tentative: TentativeNode,
+    atLevel: ClassAtLevel,
+    pod: Pod,
+    choice: PlacementChoice,
+  ): Move | undefined {
     const { feasibility, ledger, compiled } = this.context;
-    const { podClass, level, rules } = standing;
+    const { podClass, level, rules } = atLevel;
     this.work++;
-    if (hostRoom(draft, { podClass, rules, pod }, { ledger, volumes: compiled.volumes }, 1) === 0) return undefined;
-    if (!hasCompany(ledger, rules, draft.host)) return undefined;
-    const profiles = this.lists.meet(draft.profiles, feasibility.holding(podClass, level));
+    if (hostRoom(tentative, { podClass, rules, pod }, { ledger, volumes: compiled.volumes }, 1) === 0) return undefined;
+    if (!meetsHostAffinity(ledger, rules, tentative.host)) return undefined;
+    const profiles = this.lists.meet(tentative.profiles, feasibility.holding(podClass, level));
     if (profiles.length === 0) return undefined;
     const demand = feasibility.demand(podClass);
-    const usage = draft.usage.map((amount, d) => amount + demand[d]!);
-    const move = this.best(standing, profiles, usage, taste, draft);
-    // Room to spare is for all, but nothing is bought in a lighter pool than need be (section 2.3).
-    const isHeavy = taste.anyWeight === true || draft.profiles[0]!.pool.weight >= this.heaviest(standing);
-    return isHeavy || move === undefined || move.row === draft.row ? move : undefined;
+    const usage = tentative.usage.map((amount, d) => amount + demand[d]!);
+    const move = this.best(atLevel, profiles, usage, choice, tentative);
+    // Room to spare is for all, but nothing is bought in a lighter pool than need be (scheduling/heaviest-pool-first).
+    const isHeavy = choice.anyWeight === true || tentative.profiles[0]!.pool.weight >= this.heaviest(atLevel);
+    return isHeavy || move === undefined || move.row === tentative.row ? move : undefined;
   }
 
   /** The weight of the pools that nodes are launched in for such pods while limits allow. */
-  private heaviest({ podClass, level }: Standing): number {
+  private heaviest({ podClass, level }: ClassAtLevel): number {
     const { feasibility, exhausted } = this.context;
     const [profiles] = this.lists.byWeight(feasibility.holding(podClass, level, exhausted));
     return profiles?.[0]?.pool.weight ?? 0;
   }
 
-  /** How a node can be launched for the pod, in the heaviest pools that have room for it (section 2.3). */
-  private opening(standing: Standing, taste: Taste): Move | undefined {
+  /** How a node can be launched for the pod, in the heaviest pools that have room for it (scheduling/heaviest-pool-first). */
+  private opening(atLevel: ClassAtLevel, choice: PlacementChoice): Move | undefined {
     const { feasibility, ledger } = this.context;
-    const { podClass, level, rules } = standing;
-    if (!hasCompany(ledger, rules, undefined)) return undefined;
+    const { podClass, level, rules } = atLevel;
+    if (!meetsHostAffinity(ledger, rules, undefined)) return undefined;
     const demand = feasibility.demand(podClass);
     for (const profiles of this.lists.byWeight(feasibility.holding(podClass, level))) {
-      const move = this.best(standing, profiles, demand, taste, undefined);
+      const move = this.best(atLevel, profiles, demand, choice, undefined);
       if (move !== undefined) return move;
     }
     return undefined;
   }
 
   private best(
-    standing: Standing,
+    atLevel: ClassAtLevel,
     profiles: readonly Profile[],
     usage: Float64Array,
-    taste: Taste,
-    draft: Draft | undefined,
+    choice: PlacementChoice,
+    tentative: TentativeNode | undefined,
   ): Move | undefined {
     const { ledger } = this.context;
     let best: Move | undefined;
-    for (const place of this.lists.placesOf(profiles, standing.rules.keys)) {
+    const places = this.lists.placesOf(profiles, atLevel.rules.keys);
+    this.work += Math.max(0, places.length - fewPlaces) * (1 + atLevel.rules.keys.length);
+    for (const place of places) {
       const domainOf: DomainOf = (key) => this.valueAt(place.values, key);
-      if (!allows(ledger, standing.rules, domainOf) || !this.staysOpen(standing, domainOf, taste)) continue;
-      best = this.bestAt(place, standing, usage, { taste, draft, best });
+      if (!allows(ledger, atLevel.rules, domainOf) || !this.staysOpen(atLevel, domainOf, choice)) continue;
+      best = this.bestAt(place, atLevel, usage, { choice, tentative, best });
     }
     return best;
   }
@@ -365,19 +375,23 @@ export class Board {
   /** The better of the best so far and of the cheapest row there; of pools that cannot list enough types, none is taken. */
   private bestAt(
     place: Place,
-    standing: Standing,
+    atLevel: ClassAtLevel,
     usage: Float64Array,
-    { taste, draft, best }: { taste: Taste; draft: Draft | undefined; best: Move | undefined },
+    {
+      choice,
+      tentative,
+      best,
+    }: { choice: PlacementChoice; tentative: TentativeNode | undefined; best: Move | undefined },
   ): Move | undefined {
     let { profiles } = place;
     while (profiles.length > 0) {
-      const row = this.cheapest(profiles, usage, draft);
+      const row = this.cheapest(profiles, usage, tentative);
       if (row < 0) return best;
-      const cost = this.costOf(row, draft, place, taste);
-      const crowd = this.crowd(standing.rules, place.values);
+      const cost = this.costOf(row, tentative, place, choice);
+      const crowd = this.crowd(atLevel.rules, place.values);
       if (!isBetterPlace(cost, crowd, best)) return best;
-      const reserve = this.reserveFor(draft, row, standing);
-      if (reserve !== undefined) return { draft, profiles, row, reserve, cost, crowd };
+      const reserve = this.reserveFor(tentative, row, atLevel);
+      if (reserve !== undefined) return { tentative, profiles, row, reserve, cost, crowd };
       const { compiled, feasibility } = this.context;
       const { pool } = compiled.universe.rows[row]!.profile;
       profiles = feasibility.intern(profiles.filter((profile) => profile.pool !== pool));
@@ -385,8 +399,13 @@ export class Board {
     return best;
   }
 
-  private costOf(row: number, draft: Draft | undefined, { values }: Place, { favour }: Taste): number {
-    const cost = this.priceOf(row) - (draft === undefined ? 0 : this.priceOf(draft.row));
+  private costOf(
+    row: number,
+    tentative: TentativeNode | undefined,
+    { values }: Place,
+    { favour }: PlacementChoice,
+  ): number {
+    const cost = this.priceOf(row) - (tentative === undefined ? 0 : this.priceOf(tentative.row));
     if (favour === undefined) return cost;
     const key = this.context.compiled.space.find(favour.key);
     return key !== undefined && values[key] === favour.domain ? cost * favour.factor : cost;
@@ -411,8 +430,8 @@ export class Board {
     return crowd;
   }
 
-  /** The cheapest row of the profiles that holds the usage within limits, given that the draft's own is no longer used; else -1. */
-  private cheapest(profiles: readonly Profile[], usage: Float64Array, draft: Draft | undefined): number {
+  /** The cheapest row of the profiles that holds the usage within limits, given that the tentative node's own is no longer used; else -1. */
+  private cheapest(profiles: readonly Profile[], usage: Float64Array, tentative: TentativeNode | undefined): number {
     const { offers, universe } = this.context.compiled;
     const dims = usage.length;
     let best = -1;
@@ -424,7 +443,7 @@ export class Board {
         this.work++;
         let d = 0;
         while (d < dims && usage[d]! <= capacity[i * dims + d]!) d++;
-        if (d < dims || !this.withinLimits(row, draft)) continue;
+        if (d < dims || !this.withinLimits(row, tentative)) continue;
         best = row;
         break;
       }
@@ -432,32 +451,37 @@ export class Board {
     return best;
   }
 
-  private withinLimits(row: number, draft: Draft | undefined): boolean {
+  private withinLimits(row: number, tentative: TentativeNode | undefined): boolean {
     const { limits, compiled } = this.context;
     for (let l = 0; l < limits.length; l++) {
       const use = limitUse(compiled, row, limits[l]!);
       if (use <= 0) continue;
-      const own = draft === undefined ? 0 : limitUse(compiled, draft.row, limits[l]!) + (draft.reserve[l] ?? 0);
+      const own =
+        tentative === undefined ? 0 : limitUse(compiled, tentative.row, limits[l]!) + (tentative.reserve[l] ?? 0);
       if (use - own > limits[l]!.remaining) return false;
     }
     return true;
   }
 
-  /** What the node needs of limits for the variety that its pool asks for; undefined where that cannot be (section 2.5). */
-  private reserveFor(draft: Draft | undefined, row: number, standing: Standing): readonly number[] | undefined {
+  /** What the node needs of limits for the variety that its pool asks for; undefined where that cannot be (min-values/counted). */
+  private reserveFor(
+    tentative: TentativeNode | undefined,
+    row: number,
+    atLevel: ClassAtLevel,
+  ): readonly number[] | undefined {
     const { compiled, reserveOf } = this.context;
     if (!this.varied.has(compiled.universe.rows[row]!.profile.pool)) return none;
     const claim: OpenClaim = {
       row,
-      members: [...(draft?.members ?? []), { ...standing, pods: [standing.podClass.pods[0]!] }],
-      pinnedKeys: new Set([...(draft?.pins ?? []), ...standing.rules.keys]),
+      members: [...(tentative?.members ?? []), { ...atLevel, pods: [atLevel.podClass.pods[0]!] }],
+      pinnedKeys: new Set([...(tentative?.pins ?? []), ...atLevel.rules.keys]),
     };
-    if (draft !== undefined) this.charge(draft.row, draft.reserve, -1);
+    if (tentative !== undefined) this.charge(tentative.row, tentative.reserve, -1);
     this.charge(row, none, 1);
     const reserve = reserveOf(claim);
     this.work += listingWork;
     this.charge(row, none, -1);
-    if (draft !== undefined) this.charge(draft.row, draft.reserve, 1);
+    if (tentative !== undefined) this.charge(tentative.row, tentative.reserve, 1);
     return reserve;
   }
 
@@ -471,46 +495,47 @@ export class Board {
     reserve.forEach((amount, l) => (this.context.limits[l]!.remaining -= times * amount));
   }
 
-  private put(move: Move, standing: Standing, pod: Pod): void {
-    const { podClass, level, rules } = standing;
-    const draft = move.draft ?? this.newDraft(move.row, move.profiles, new Set());
-    const { profiles, pins, row, reserve } = draft;
-    const ports = draft.ports.length;
-    if (move.draft === undefined) this.drafts.push(draft);
+  private put(move: Move, atLevel: ClassAtLevel, pod: Pod): void {
+    const { podClass, level, rules } = atLevel;
+    const tentative = move.tentative ?? this.newTentativeNode(move.row, move.profiles, new Set());
+    const { profiles, pins, row, reserve } = tentative;
+    const ports = tentative.ports.length;
+    if (move.tentative === undefined) this.tentativeNodes.push(tentative);
     else this.charge(row, reserve, -1);
     this.charge(move.row, move.reserve, 1);
-    draft.row = move.row;
-    draft.reserve = move.reserve;
-    draft.profiles = move.profiles;
-    if (rules.keys.some((key) => !draft.pins.has(key))) draft.pins = new Set([...draft.pins, ...rules.keys]);
-    let member = draft.members.find((one) => one.podClass === podClass && one.level === level);
-    if (member === undefined) draft.members.push((member = { ...standing, pods: [] }));
+    tentative.row = move.row;
+    tentative.reserve = move.reserve;
+    tentative.profiles = move.profiles;
+    if (rules.keys.some((key) => !tentative.pins.has(key)))
+      tentative.pins = new Set([...tentative.pins, ...rules.keys]);
+    let member = tentative.members.find((one) => one.podClass === podClass && one.level === level);
+    if (member === undefined) tentative.members.push((member = { ...atLevel, pods: [] }));
     member.pods.push(pod);
-    this.count(draft, standing, 1);
-    this.record(draft, standing, 1);
+    this.count(tentative, atLevel, 1);
+    this.record(tentative, atLevel, 1);
     this.undoing.push(() => {
-      this.record(draft, standing, -1);
-      this.count(draft, standing, -1);
-      draft.ports.length = ports;
+      this.record(tentative, atLevel, -1);
+      this.count(tentative, atLevel, -1);
+      tentative.ports.length = ports;
       member.pods.pop();
-      if (member.pods.length === 0) draft.members.pop();
-      this.charge(draft.row, draft.reserve, -1);
-      if (move.draft === undefined) this.drafts.pop();
+      if (member.pods.length === 0) tentative.members.pop();
+      this.charge(tentative.row, tentative.reserve, -1);
+      if (move.tentative === undefined) this.tentativeNodes.pop();
       else this.charge(row, reserve, 1);
-      Object.assign(draft, { profiles, pins, row, reserve });
+      Object.assign(tentative, { profiles, pins, row, reserve });
     });
   }
 
-  /** Takes a draft away with all its pods. */
-  remove(draft: Draft): void {
-    const at = this.drafts.indexOf(draft);
-    this.drafts.splice(at, 1);
-    for (const member of draft.members) this.record(draft, member, -member.pods.length);
-    this.charge(draft.row, draft.reserve, -1);
+  /** Takes a tentative node away with all its pods. */
+  remove(tentative: TentativeNode): void {
+    const at = this.tentativeNodes.indexOf(tentative);
+    this.tentativeNodes.splice(at, 1);
+    for (const member of tentative.members) this.record(tentative, member, -member.pods.length);
+    this.charge(tentative.row, tentative.reserve, -1);
     this.undoing.push(() => {
-      this.charge(draft.row, draft.reserve, 1);
-      for (const member of draft.members) this.record(draft, member, member.pods.length);
-      this.drafts.splice(at, 0, draft);
+      this.charge(tentative.row, tentative.reserve, 1);
+      for (const member of tentative.members) this.record(tentative, member, member.pods.length);
+      this.tentativeNodes.splice(at, 0, tentative);
     });
   }
 
@@ -523,12 +548,12 @@ export class Board {
     this.undoing.length = 0;
   }
 
-  private record(draft: Draft, { rules }: Standing, pods: number): void {
-    this.context.ledger.recordLaunch(rules, pods, draft.profiles[0]!, draft.host);
+  private record(tentative: TentativeNode, { rules }: ClassAtLevel, pods: number): void {
+    this.context.ledger.recordLaunch(rules, pods, tentative.profiles[0]!, tentative.host);
   }
 }
 
-function claimOf({ row, members, pins }: Draft): OpenClaim {
+function claimOf({ row, members, pins }: TentativeNode): OpenClaim {
   return { row, members: members.map(({ podClass, level, pods }) => ({ podClass, level, pods })), pinnedKeys: pins };
 }
 

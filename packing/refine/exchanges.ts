@@ -1,17 +1,17 @@
-import type { NodeState, Landed } from '../place/node-states.js';
-import type { Board, Draft } from './board.js';
+import type { NodeState, PlacedPod } from '../place/node-states.js';
+import type { Board, TentativeNode } from './board.js';
 import type { Incumbent } from './incumbent.js';
-import { insertAll, PlacingOrder, type Loose } from './loose.js';
+import { insertAll, PlacingOrder, type UnplacedPod } from './unplaced-pods.js';
 
 /** A pod on a node, and how to take it away: false where others are there for it. */
-interface Guest {
-  readonly loose: Loose;
+interface RemovablePod {
+  readonly unplaced: UnplacedPod;
   readonly take: () => boolean;
 }
 
 /** How many pods make room for others at once. */
-const mostGuests = 6;
-/** Drafts with more pods are none that exchange a pod pays for. */
+const mostRemoved = 6;
+/** Tentative nodes with more pods are none that exchange a pod pays for. */
 const mostExchanged = 8;
 
 /** Improves a plan by a few pods at a time: pods make room for others, change places, and move in together. */
@@ -34,11 +34,14 @@ export class Exchanges {
     const before = best.left.length;
     for (let progress = true; progress;) {
       progress = false;
-      for (const host of [...board.drafts, ...board.berths.occupied()]) {
-        const guests = guestsOf(board, host);
-        for (let i = 0; i < guests.length && best.left.length > 0; i++) {
+      for (const host of [...board.tentativeNodes, ...board.existing.occupied()]) {
+        const removable = removablePodsOf(board, host);
+        for (let i = 0; i < removable.length && best.left.length > 0; i++) {
           if (board.work >= end) return best.left.length < before;
-          if (!this.makeRoomOn(host, guests.slice(i, i + 1)) && !this.makeRoomOn(host, guests.slice(i, i + mostGuests)))
+          if (
+            !this.makeRoomOn(host, removable.slice(i, i + 1)) &&
+            !this.makeRoomOn(host, removable.slice(i, i + mostRemoved))
+          )
             continue;
           progress = true;
           break;
@@ -48,17 +51,17 @@ export class Exchanges {
     return best.left.length < before;
   }
 
-  /** Takes the guests off the host one by one until pods left out come in; whether fewer are out in the end. */
-  private makeRoomOn(host: Draft | NodeState, guests: readonly Guest[]): boolean {
+  /** Takes the pods off the host one by one until pods left out come in; whether fewer are out in the end. */
+  private makeRoomOn(host: TentativeNode | NodeState, removables: readonly RemovablePod[]): boolean {
     const { best, board } = this;
     best.begin();
-    const out: Loose[] = [];
+    const out: UnplacedPod[] = [];
     let waiting = this.order.of(best.left).reverse();
     board.work += waiting.length;
-    for (const guest of guests) {
-      if (!guest.take()) break;
-      out.push(guest.loose);
-      const rest = insertAll(waiting, (loose) => this.putOn(host, loose));
+    for (const removable of removables) {
+      if (!removable.take()) break;
+      out.push(removable.unplaced);
+      const rest = insertAll(waiting, (unplaced) => this.putOn(host, unplaced));
       const isIn = rest.length < waiting.length;
       waiting = rest;
       if (isIn) break;
@@ -68,78 +71,78 @@ export class Exchanges {
       return false;
     }
     if ('members' in host && host.members.length === 0) board.remove(host);
-    const stay = insertAll(this.order.of(out), ({ podClass, pod, mostRung }) =>
-      board.insert(podClass, pod, mostRung, { mode: 'cheap' }),
+    const onNode = insertAll(this.order.of(out), ({ podClass, pod, lastLevel }) =>
+      board.insert(podClass, pod, lastLevel, { mode: 'cheap' }),
     );
-    return best.accept([...waiting, ...stay]);
+    return best.accept([...waiting, ...onNode]);
   }
 
-  private putOn(host: Draft | NodeState, { podClass, pod, mostRung }: Loose): boolean {
-    return this.board.insertInto(host, podClass, pod, mostRung);
+  private putOn(host: TentativeNode | NodeState, { podClass, pod, lastLevel }: UnplacedPod): boolean {
+    return this.board.insertInto(host, podClass, pod, lastLevel);
   }
 
-  /** Exchanges pods of drafts with few for others one by one, where a draft then costs less. */
+  /** Exchanges pods of tentative nodes with few for others one by one, where a tentative node then costs less. */
   exchange(units: number): void {
     const { board } = this;
     const end = board.work + units;
     for (let found = true; found && board.work < end;) {
-      found = board.drafts.some((from) => from.count <= mostExchanged && this.exchangeFrom(from, end));
+      found = board.tentativeNodes.some((from) => from.count <= mostExchanged && this.exchangeFrom(from, end));
     }
   }
 
-  private exchangeFrom(from: Draft, end: number): boolean {
+  private exchangeFrom(from: TentativeNode, end: number): boolean {
     const { board } = this;
-    for (const own of guestsOf(board, from)) {
-      for (const into of board.drafts) {
+    for (const own of removablePodsOf(board, from)) {
+      for (const into of board.tentativeNodes) {
         if (into === from) continue;
-        for (const other of guestsOf(board, into)) {
+        for (const other of removablePodsOf(board, into)) {
           if (board.work++ >= end) return false;
-          if (other.loose.podClass !== own.loose.podClass && this.swap(own, from, other, into)) return true;
+          if (other.unplaced.podClass !== own.unplaced.podClass && this.swap(own, from, other, into)) return true;
         }
       }
     }
     return false;
   }
 
-  private swap(own: Guest, from: Draft, other: Guest, into: Draft): boolean {
+  private swap(own: RemovablePod, from: TentativeNode, other: RemovablePod, into: TentativeNode): boolean {
     const { best, board } = this;
     best.begin();
-    const isDone = own.take() && other.take() && this.putOn(into, own.loose) && this.putOn(from, other.loose);
+    const isDone = own.take() && other.take() && this.putOn(into, own.unplaced) && this.putOn(from, other.unplaced);
     if (isDone) return best.accept(best.left);
     board.undo();
     return false;
   }
 
-  /** Puts the pods of two drafts in one wherever that costs no more: equal prices prefer fewer nodes. */
+  /** Puts the pods of two tentative nodes in one wherever that costs no more: equal prices prefer fewer nodes. */
   join(units: number): void {
     const { board } = this;
     const end = board.work + units;
-    for (let before = Infinity; board.drafts.length < before;) {
-      before = board.drafts.length;
-      for (let at = 0; at < board.drafts.length; at++) this.joinOthers(board.drafts[at]!, at + 1, end);
+    for (let before = Infinity; board.tentativeNodes.length < before;) {
+      before = board.tentativeNodes.length;
+      for (let at = 0; at < board.tentativeNodes.length; at++) this.joinOthers(board.tentativeNodes[at]!, at + 1, end);
     }
   }
 
   /** Those from the `first`-th on. */
-  private joinOthers(into: Draft, first: number, end: number): void {
-    const { drafts } = this.board;
+  private joinOthers(into: TentativeNode, first: number, end: number): void {
+    const { tentativeNodes } = this.board;
     const refused = new Set<string>();
-    for (let other = first; other < drafts.length && this.board.work < end;) {
-      const text = likeness(drafts[other]!);
-      if (!refused.has(text) && this.joinInto(into, drafts[other]!)) continue;
+    for (let other = first; other < tentativeNodes.length && this.board.work < end;) {
+      const text = likeness(tentativeNodes[other]!);
+      if (!refused.has(text) && this.joinInto(into, tentativeNodes[other]!)) continue;
       refused.add(text);
       other++;
     }
   }
 
-  private joinInto(into: Draft, from: Draft): boolean {
+  private joinInto(into: TentativeNode, from: TentativeNode): boolean {
     const { best, board } = this;
     best.begin();
-    const members = from.members.map(({ podClass, rung, pods }) => ({ podClass, rung, pods: [...pods] }));
+    const members = from.members.map(({ podClass, levelIndex, pods }) => ({ podClass, levelIndex, pods: [...pods] }));
     board.remove(from);
-    for (const { podClass, rung, pods } of members) {
+    for (const { podClass, levelIndex, pods } of members) {
       for (const pod of pods) {
-        if (board.insertInto(into, podClass, pod, rung)) continue;
+        if (board.insertInto(into, podClass, pod, levelIndex)) continue;
         board.undo();
         return false;
       }
@@ -148,15 +151,15 @@ export class Exchanges {
   }
 }
 
-/** Drafts of equal text are the same but for their pods' names. */
-const likeness = ({ row, members }: Draft): string =>
-  `${row}:${members.map(({ podClass, rung, pods }) => `${podClass.index}.${rung}.${pods.length}`).join()}`;
+/** Tentative nodes of equal text are the same but for their pods' names. */
+const likeness = ({ row, members }: TentativeNode): string =>
+  `${row}:${members.map(({ podClass, levelIndex, pods }) => `${podClass.index}.${levelIndex}.${pods.length}`).join()}`;
 
 /** One pod of each kind that is on the host, those that ask for most first. */
-function guestsOf(board: Board, host: Draft | NodeState): Guest[] {
+function removablePodsOf(board: Board, host: TentativeNode | NodeState): RemovablePod[] {
   if ('members' in host) {
     return [...host.members].map((member) => ({
-      loose: { podClass: member.podClass, pod: member.pods.at(-1)!, mostRung: member.rung },
+      unplaced: { podClass: member.podClass, pod: member.pods.at(-1)!, lastLevel: member.levelIndex },
       take: () => {
         if (!board.isFree(host, member)) return false;
         board.take(host, member);
@@ -164,15 +167,15 @@ function guestsOf(board: Board, host: Draft | NodeState): Guest[] {
       },
     }));
   }
-  const seen: Landed[] = [];
+  const seen: PlacedPod[] = [];
   return host.landed!.flatMap((landed) => {
     if (seen.some(({ podClass, rules }) => podClass === landed.podClass && rules === landed.rules)) return [];
     seen.push(landed);
     const take = (): boolean => {
-      if (!board.berths.isFree(host, landed)) return false;
-      board.berths.take(host, landed);
+      if (!board.existing.isFree(host, landed)) return false;
+      board.existing.take(host, landed);
       return true;
     };
-    return [{ loose: board.looseOf(landed), take }];
+    return [{ unplaced: board.unplacedOf(landed), take }];
   });
 }

@@ -1,6 +1,6 @@
 import { isBufferPod } from '../compile/buffers.js';
 import type { Board } from './board.js';
-import type { Loose } from './loose.js';
+import type { UnplacedPod } from './unplaced-pods.js';
 import { RuleCheck, type Broken } from './rule-check.js';
 
 /** What plans are compared by: pods left out count most, those of buffers less, then the price, then the nodes. */
@@ -20,9 +20,9 @@ export class Incumbent {
 
   constructor(
     readonly board: Board,
-    private loose: readonly Loose[],
+    private unplaced: readonly UnplacedPod[],
   ) {
-    this.score = this.scoreOf(loose);
+    this.score = this.scoreOf(unplaced);
     this.rules = new RuleCheck(
       board,
       board.required().map(({ rules }) => rules),
@@ -30,8 +30,8 @@ export class Incumbent {
   }
 
   /** Pods that found no place. */
-  get left(): readonly Loose[] {
-    return this.loose;
+  get left(): readonly UnplacedPod[] {
+    return this.unplaced;
   }
 
   /** Whether every pod has a place, for no more dollars per hour than that. */
@@ -45,7 +45,7 @@ export class Incumbent {
   }
 
   /** Makes what was done lasting where it is better, and takes it back otherwise. `left`: who has no place now. */
-  accept(left: readonly Loose[]): boolean {
+  accept(left: readonly UnplacedPod[]): boolean {
     const { board, brokenBefore } = this;
     const score = this.scoreOf(left);
     if (!isBetter(score, this.score) || this.rules.breaksMore(brokenBefore!, isFuller(score, this.score))) {
@@ -55,14 +55,14 @@ export class Incumbent {
     board.commit();
     this.brokenBefore = undefined;
     this.score = score;
-    this.loose = left;
+    this.unplaced = left;
     return true;
   }
 
-  private scoreOf(left: readonly Loose[]): Score {
+  private scoreOf(left: readonly UnplacedPod[]): Score {
     const buffers = left.filter(({ podClass }) => isBufferPod(podClass.shape.exemplar)).length;
-    const { drafts } = this.board;
-    return { left: left.length - buffers, buffers, price: this.board.price(), nodes: drafts.length };
+    const { tentativeNodes } = this.board;
+    return { left: left.length - buffers, buffers, price: this.board.price(), nodes: tentativeNodes.length };
   }
 }
 

@@ -12,6 +12,7 @@ export interface Place {
 export class ProfileLists {
   private readonly meetings = new Map<readonly Profile[], Map<readonly Profile[], readonly Profile[]>>();
   private readonly places = new Map<readonly Profile[], Map<string, readonly Place[]>>();
+  private readonly placesOfList = new Map<readonly Profile[], Map<readonly string[], readonly Place[]>>();
   private readonly weights = new Map<readonly Profile[], readonly (readonly Profile[])[]>();
 
   constructor(
@@ -34,6 +35,15 @@ export class ProfileLists {
 
   /** The profiles by their domains of the keys. */
   placesOf(profiles: readonly Profile[], keys: readonly string[]): readonly Place[] {
+    // A pod may have rules about hundreds of keys: their text is made once for one list.
+    let lists = this.placesOfList.get(profiles);
+    if (lists === undefined) this.placesOfList.set(profiles, (lists = new Map<readonly string[], readonly Place[]>()));
+    let places = lists.get(keys);
+    if (places === undefined) lists.set(keys, (places = this.placesByText(profiles, keys)));
+    return places;
+  }
+
+  private placesByText(profiles: readonly Profile[], keys: readonly string[]): readonly Place[] {
     let known = this.places.get(profiles);
     if (known === undefined) this.places.set(profiles, (known = new Map<string, readonly Place[]>()));
     const text = keys.join();

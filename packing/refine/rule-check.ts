@@ -2,7 +2,7 @@ import { selectsOwn } from '../place/host-rules.js';
 import type { Group } from '../topology/groups.js';
 import type { Rules } from '../topology/rules.js';
 import type { Board } from './board.js';
-import { Circles, type Stay } from './circles.js';
+import { AffinityCycles, type ClassOnNode } from './affinity-cycles.js';
 
 /** Rules that do not hold as counts are. */
 export interface Broken {
@@ -14,14 +14,14 @@ export interface Broken {
 
 /** Which topology rules do not hold for the pods that are placed: others may have come or gone since each was let in. */
 export class RuleCheck {
-  private readonly circles: Circles;
+  private readonly cycles: AffinityCycles;
 
   /** @param required the rules of every kind of pod with nothing preferred any more */
   constructor(
     private readonly board: Board,
     required: readonly Rules[],
   ) {
-    this.circles = new Circles(required);
+    this.cycles = new AffinityCycles(required);
   }
 
   /** Spread and affinity that do not hold as counts are now, with the least count of each. */
@@ -32,7 +32,7 @@ export class RuleCheck {
     const look = (group: Group, own: boolean, domain: string | undefined): void => {
       if (domain === undefined) return;
       const text = `${group.index} ${domain}`;
-      if (group.kind === 'affinity' && !ledger.hasCompany(group, domain)) {
+      if (group.kind === 'affinity' && !ledger.meetsHostAffinity(group, domain)) {
         if (ledger.mayBegin(group, domain)) inTurn.add(text);
         else wrong.set(text, -1);
       }
@@ -42,9 +42,9 @@ export class RuleCheck {
       }
     };
     const seen = new Set<string>();
-    const stays: Stay[] = [];
+    const onNodes: ClassOnNode[] = [];
     this.eachStay((rules, domainOf, pods) => {
-      if (this.circles.any) stays.push({ rules, domainOf, pods });
+      if (this.cycles.any) onNodes.push({ rules, domainOf, pods });
       for (const group of [...rules.spread, ...rules.affinity, ...rules.hostAffinity]) {
         const domain = domainOf(group);
         const own = selectsOwn(rules, group);
@@ -54,20 +54,20 @@ export class RuleCheck {
         look(group, own, domain);
       }
     });
-    for (const { group, domain } of this.circles.stuck(stays, ledger)) {
+    for (const { group, domain } of this.cycles.stuck(onNodes, ledger)) {
       wrong.set(`${group.index} ${domain ?? ''} in a circle`, -1);
     }
     return { wrong, inTurn };
   }
 
   /** Pods of the pass with rules about others, on nodes to launch and on those that exist. */
-  private eachStay(visit: (rules: Rules, domainOf: Stay['domainOf'], pods: number) => void): void {
+  private eachStay(visit: (rules: Rules, domainOf: ClassOnNode['domainOf'], pods: number) => void): void {
     const { nodes, compiled } = this.board.context;
     const at =
-      (host: string, values: readonly (string | undefined)[]): Stay['domainOf'] =>
+      (host: string, values: readonly (string | undefined)[]): ClassOnNode['domainOf'] =>
       (group) =>
         group.hostname ? host : values[compiled.space.find(group.key)!];
-    for (const { host, profiles, members } of this.board.drafts) {
+    for (const { host, profiles, members } of this.board.tentativeNodes) {
       const domainOf = at(host, profiles[0]!.values);
       for (const { rules, pods } of members) visit(rules, domainOf, pods.length);
     }

@@ -2,13 +2,13 @@ import type { PodClass } from '../compile/classes.js';
 import type { NodeState } from '../place/node-states.js';
 import { selectingOthers } from '../topology/rules.js';
 import { Xorshift } from '../xorshift.js';
-import type { Board, Draft, Standing, Taste } from './board.js';
+import type { Board, TentativeNode, ClassAtLevel, PlacementChoice } from './board.js';
 import type { Incumbent } from './incumbent.js';
-import { insertAll, PlacingOrder, type Loose } from './loose.js';
+import { insertAll, PlacingOrder, type UnplacedPod } from './unplaced-pods.js';
 
 /** What is taken away to be placed anew. */
 interface Area {
-  readonly drafts?: readonly Draft[];
+  readonly tentativeNodes?: readonly TentativeNode[];
   readonly nodes?: readonly NodeState[];
 }
 
@@ -55,15 +55,16 @@ export class Search {
     const { board } = this;
     const end = board.work + units;
     const enough = (): boolean => this.best.isEnough(target);
-    for (const taste of this.tastes()) {
+    for (const choice of this.choices()) {
       if (board.work >= end || enough()) return;
-      this.attempt(board, taste, false);
-      const nodes = board.berths.occupied();
-      if (nodes.length > 0 && podsOn(nodes) <= mostMoved) this.attempt({ drafts: board.drafts, nodes }, taste, false);
+      this.attempt(board, choice, false);
+      const nodes = board.existing.occupied();
+      if (nodes.length > 0 && podsOn(nodes) <= mostMoved)
+        this.attempt({ tentativeNodes: board.tentativeNodes, nodes }, choice, false);
     }
     this.lookAround(end, enough);
-    for (const taste of this.lastTastes()) {
-      if (!enough() && this.attempt(board, taste, false)) this.lookAround(board.work + units, enough);
+    for (const choice of this.lastChoices()) {
+      if (!enough() && this.attempt(board, choice, false)) this.lookAround(board.work + units, enough);
     }
     while (this.favourLeft(board.work + complaintUnits)) this.lookAround(board.work + units, enough);
   }
@@ -72,10 +73,15 @@ export class Search {
   private lookAround(end: number, enough: () => boolean): void {
     const { board } = this;
     let idle = 0;
-    const mostIdle = 40 + 20 * (board.drafts.length + board.berths.occupied().length);
-    while (board.work < end && !enough() && board.drafts.length + this.best.left.length > 0 && idle < mostIdle) {
-      const taste: Taste = { mode: this.random.next() % 4 === 0 ? 'fill' : 'cheap', ...this.anyFavour() };
-      idle = this.attempt(this.pick(), taste, this.random.next() % 3 > 0) ? 0 : idle + 1;
+    const mostIdle = 40 + 20 * (board.tentativeNodes.length + board.existing.occupied().length);
+    while (
+      board.work < end &&
+      !enough() &&
+      board.tentativeNodes.length + this.best.left.length > 0 &&
+      idle < mostIdle
+    ) {
+      const choice: PlacementChoice = { mode: this.random.next() % 4 === 0 ? 'fill' : 'cheap', ...this.anyFavour() };
+      idle = this.attempt(this.pick(), choice, this.random.next() % 3 > 0) ? 0 : idle + 1;
       board.work += 20;
     }
   }
@@ -84,15 +90,15 @@ export class Search {
   private favourLeft(end: number): boolean {
     const { board } = this;
     const before = this.best.left.length;
-    const tastes = this.tastes();
+    const choices = this.choices();
     let left = this.best.left;
     for (let idle = 0; idle < mostComplaints && this.best.left.length > 0 && board.work < end; idle++) {
       for (const podClass of new Set(left.map((each) => each.podClass))) {
         this.complaints.set(podClass, (this.complaints.get(podClass) ?? 0) + 1);
       }
-      const nodes = board.berths.occupied();
-      const area = podsOn(nodes) <= mostMoved ? { drafts: board.drafts, nodes } : board;
-      left = this.replace(area, tastes[idle % tastes.length]!, false);
+      const nodes = board.existing.occupied();
+      const area = podsOn(nodes) <= mostMoved ? { tentativeNodes: board.tentativeNodes, nodes } : board;
+      left = this.replace(area, choices[idle % choices.length]!, false);
       if (this.best.accept(left)) idle = -1;
     }
     this.complaints.clear();
@@ -100,8 +106,8 @@ export class Search {
   }
 
   /** How everything may be placed anew: as Karpenter does, and with each domain in turn preferred. */
-  private tastes(): Taste[] {
-    return modes.flatMap((mode): Taste[] => [
+  private choices(): PlacementChoice[] {
+    return modes.flatMap((mode): PlacementChoice[] => [
       { mode },
       ...this.domains().map(({ key, domain }) => ({ mode, favour: { key, domain, factor: 0.1 } })),
     ]);
@@ -111,7 +117,7 @@ export class Search {
    * What is tried when nothing else helps any more: a plan made in one of these ways is improved less well, so it has to cost
    * less than the best of the others.
    */
-  private lastTastes(): Taste[] {
+  private lastChoices(): PlacementChoice[] {
     return [
       { mode: 'fill', anyWeight: true },
       ...(this.countOthers.size === 0 ? [] : modes.map((mode) => ({ mode, countersLast: true }))),
@@ -120,11 +126,11 @@ export class Search {
 
   private known: readonly { key: string; domain: string }[] | undefined;
 
-  /** Every domain of every topology key that some draft is bound by. */
+  /** Every domain of every topology key that some tentative node is bound by. */
   private domains(): readonly { key: string; domain: string }[] {
     if (this.known !== undefined) return this.known;
     const { compiled } = this.board.context;
-    const keys = new Set(this.board.drafts.flatMap(({ pins }) => [...pins]));
+    const keys = new Set(this.board.tentativeNodes.flatMap(({ pins }) => [...pins]));
     const found: { key: string; domain: string }[] = [];
     for (const key of [...keys].sort()) {
       const index = compiled.space.find(key);
@@ -135,7 +141,7 @@ export class Search {
     return (this.known = found);
   }
 
-  private anyFavour(): Pick<Taste, 'favour'> {
+  private anyFavour(): Pick<PlacementChoice, 'favour'> {
     const domains = this.domains();
     if (domains.length === 0 || this.random.next() % 2 === 0) return {};
     return {
@@ -143,58 +149,59 @@ export class Search {
     };
   }
 
-  /** Some drafts at random, or all that hold pods of one class; now and then the pods of a node that exists with them. */
+  /** Some tentative nodes at random, or all that hold pods of one class; now and then the pods of a node that exists with them. */
   private pick(): Area {
-    const occupied = this.board.berths.occupied();
-    if (occupied.length === 0) return { drafts: this.pickDrafts() };
+    const occupied = this.board.existing.occupied();
+    if (occupied.length === 0) return { tentativeNodes: this.pickTentativeNodes() };
     const kind = this.random.next() % 3;
-    if (kind > 0) return { drafts: this.pickDrafts() };
+    if (kind > 0) return { tentativeNodes: this.pickTentativeNodes() };
     const nodes = new Set([occupied[this.random.next() % occupied.length]!]);
     if (this.random.next() % 2 === 0) nodes.add(occupied[this.random.next() % occupied.length]!);
-    return { drafts: this.pickDrafts(), nodes: [...nodes] };
+    return { tentativeNodes: this.pickTentativeNodes(), nodes: [...nodes] };
   }
 
-  private pickDrafts(): Draft[] {
-    const { drafts } = this.board;
-    if (drafts.length === 0) return [];
-    const first = drafts[this.random.next() % drafts.length]!;
+  private pickTentativeNodes(): TentativeNode[] {
+    const { tentativeNodes } = this.board;
+    if (tentativeNodes.length === 0) return [];
+    const first = tentativeNodes[this.random.next() % tentativeNodes.length]!;
     if (this.random.next() % 4 === 0) {
       const { podClass } = first.members[this.random.next() % first.members.length]!;
-      return drafts.filter(({ members }) => members.some((member) => member.podClass.shape === podClass.shape));
+      return tentativeNodes.filter(({ members }) => members.some((member) => member.podClass.shape === podClass.shape));
     }
     const chosen = new Set([first]);
-    for (let more = this.random.next() % 4; more > 0; more--) chosen.add(drafts[this.random.next() % drafts.length]!);
+    for (let more = this.random.next() % 4; more > 0; more--)
+      chosen.add(tentativeNodes[this.random.next() % tentativeNodes.length]!);
     return [...chosen];
   }
 
   /** Takes the area away and places all that and what is left out anew; whether that is better. */
-  private attempt(area: Area, taste: Taste, mixed: boolean): boolean {
-    return this.best.accept(this.replace(area, taste, mixed));
+  private attempt(area: Area, choice: PlacementChoice, mixed: boolean): boolean {
+    return this.best.accept(this.replace(area, choice, mixed));
   }
 
-  /** Takes the drafts, and the pods on these nodes, away and places all that and what is left out anew. Gives those left out. */
-  private replace({ drafts = [], nodes = [] }: Area, taste: Taste, mixed: boolean): Loose[] {
+  /** Takes the tentative nodes, and the pods on these nodes, away and places all that and what is left out anew. Gives those left out. */
+  private replace({ tentativeNodes = [], nodes = [] }: Area, choice: PlacementChoice, mixed: boolean): UnplacedPod[] {
     const { board } = this;
     this.best.begin();
-    const loose = [...this.best.left];
-    for (const draft of [...drafts]) {
-      for (const { podClass, pods, rung } of draft.members) {
-        for (const pod of pods) loose.push({ podClass, pod, mostRung: rung });
+    const unplaced = [...this.best.left];
+    for (const tentative of [...tentativeNodes]) {
+      for (const { podClass, pods, levelIndex } of tentative.members) {
+        for (const pod of pods) unplaced.push({ podClass, pod, lastLevel: levelIndex });
       }
-      board.remove(draft);
+      board.remove(tentative);
     }
     for (const node of nodes) {
       for (const landed of [...node.landed!]) {
-        loose.push(board.looseOf(landed));
-        board.berths.take(node, landed);
+        unplaced.push(board.unplacedOf(landed));
+        board.existing.take(node, landed);
       }
     }
-    const order = this.inOrder(loose, mixed, taste.countersLast);
-    return insertAll(order, ({ podClass, pod, mostRung }) => board.insert(podClass, pod, mostRung, taste));
+    const order = this.inOrder(unplaced, mixed, choice.countersLast);
+    return insertAll(order, ({ podClass, pod, lastLevel }) => board.insert(podClass, pod, lastLevel, choice));
   }
 
   /** Those that were left out before first, then as always; now and then smallest first, or in any order. */
-  private inOrder(loose: readonly Loose[], mixed: boolean, countersLast = false): Loose[] {
+  private inOrder(unplaced: readonly UnplacedPod[], mixed: boolean, countersLast = false): UnplacedPod[] {
     const { complaints, random } = this;
     const classes = this.board.context.compiled.queue.length;
     const kind = mixed ? random.next() % 3 : 0;
@@ -202,16 +209,16 @@ export class Search {
       if (kind === 1) return -rank;
       return kind === 2 ? rank + (random.next() % classes) : rank;
     };
-    return this.order.of(loose, { complaints, key, ...(countersLast && { last: this.countOthers }) });
+    return this.order.of(unplaced, { complaints, key, ...(countersLast && { last: this.countOthers }) });
   }
 }
 
-function countingOthers(required: readonly Standing[]): Set<PodClass> {
+function countingOthers(required: readonly ClassAtLevel[]): Set<PodClass> {
   const groups = selectingOthers(
     'spread',
     required.map(({ rules }) => rules),
   );
-  const counts = ({ rules }: Standing): boolean =>
+  const counts = ({ rules }: ClassAtLevel): boolean =>
     [...rules.spread, ...rules.hostSpread].some((group) => groups.has(group));
   return new Set(required.filter(counts).map(({ podClass }) => podClass));
 }

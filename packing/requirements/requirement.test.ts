@@ -17,9 +17,10 @@ type Written = readonly [NodeSelectorOperator, ...string[]];
 const of = ([operator, ...values]: Written) => requirementOf(operator, values);
 
 group('intersection', () => {
+  // Rule `requirements/form`.
   test.each<[string, Written, Written, string]>([
-    ['19: crossing bounds leave nothing', ['Gte', '5'], ['Lte', '3'], 'nothing'],
-    ['20: NotIn takes values out of In', ['NotIn', 'a'], ['In', 'a', 'b'], 'In [b]'],
+    ['crossing bounds leave nothing (requirements/nothing-left)', ['Gte', '5'], ['Lte', '3'], 'nothing'],
+    ['NotIn takes values out of In (requirements/intersection)', ['NotIn', 'a'], ['In', 'a', 'b'], 'In [b]'],
     ['In meets In', ['In', 'a', 'b'], ['In', 'b', 'c'], 'In [b]'],
     ['In that shares nothing', ['In', 'a'], ['In', 'b'], 'nothing'],
     ['NotIn joins NotIn', ['NotIn', 'a'], ['NotIn', 'b'], 'NotIn [a b]'],
@@ -87,7 +88,7 @@ group('intersection', () => {
     expect(intersect(requirementOf('In', ['a']), requirementOf('Exists', [], 2)).minValues).toBe(2);
   });
 
-  test('19: what nothing satisfies is written DoesNotExist, and is impossible', () => {
+  test('what nothing satisfies is written DoesNotExist, and is impossible (requirements/nothing-left)', () => {
     const nothing = intersect(of(['Gte', '5']), of(['Lte', '3']));
     expect(operatorOf(nothing)).toBe('DoesNotExist');
     expect(isImpossible(nothing)).toBe(true);

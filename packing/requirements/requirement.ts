@@ -1,7 +1,7 @@
 import type { NodeSelectorOperator } from '../../api/kubernetes.js';
 
 /**
- * What one label may be, in the canonical form of section 2.2: a set of values or the complement of one, within bounds.
+ * What one label may be, in canonical form (requirements/form): a set of values or the complement of one, within bounds.
  * `absent` says whether a node without the label satisfies it; keeping that apart from the values is what lets
  * `Exists` and `NotIn` on one key stay both in force.
  */
@@ -95,7 +95,12 @@ export function isEmpty({ complement, values }: Requirement): boolean {
   return !complement && values.length === 0;
 }
 
-/** The requirement that holds where both do (section 2.2). */
+/** Whether it leaves more than one value to choose from. */
+export function isOpen({ complement, values }: Requirement): boolean {
+  return complement || values.length > 1;
+}
+
+/** The requirement that holds where both do (requirements/intersection). */
 export function intersect(a: Requirement, b: Requirement): Requirement {
   const absent = a.absent && b.absent;
   const minValues = larger(a.minValues, b.minValues);

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { canonicalText, impossibleKey, join, readLabels, readRequirements, writeRequirements } from './requirements.js';
 
 describe('sets of requirements', () => {
+  // Rule `labels/aliases`.
   test('aliases mean the current key', () => {
     const read = readLabels({ 'failure-domain.beta.kubernetes.io/zone': 'a' });
     expect([...read.keys()]).toEqual(['topology.kubernetes.io/zone']);

@@ -3,6 +3,7 @@ import { labelAliases } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { describe, intersect, isImpossible, requirementOf, single, write, type Requirement } from './requirement.js';
 import type { WrittenRequirement } from './requirement.js';
+import { lookUp } from '../../core/own.js';
 
 /** Requirements by label key; a key that is missing is free. */
 export type Requirements = ReadonlyMap<string, Requirement>;
@@ -16,9 +17,9 @@ interface Written {
   readonly minValues?: number | undefined;
 }
 
-/** The current name of a label key (section 1.6, aliases). */
+/** The current name of a label key (labels/aliases). */
 export function normaliseKey(key: string): string {
-  return labelAliases[key] ?? key;
+  return lookUp(labelAliases, key) ?? key;
 }
 
 /** Reads a list of written requirements; several on one key intersect. */
@@ -34,7 +35,7 @@ export function readRequirements(list: readonly Written[] | undefined): Requirem
 export function readLabels(labels: Readonly<Record<string, string>> | undefined): Requirements {
   if (labels === undefined) return noRequirements;
   const read = new Map<string, Requirement>();
-  for (const key of Object.keys(labels)) narrow(read, normaliseKey(key), single(labels[key]!));
+  for (const key of Object.keys(labels)) narrow(read, normaliseKey(key), single(lookUp(labels, key)!));
   return read;
 }
 

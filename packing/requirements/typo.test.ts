@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { probableKey } from './typo.js';
 
-describe('23: the key that was probably meant', () => {
+describe('the key that was probably meant (requirements/typo-hint)', () => {
   const known = ['topology.kubernetes.io/zone', 'kubernetes.io/arch', 'karpenter.sh/capacity-type'];
   test.each([
     ['topology.kubernetes.io/zon', 'topology.kubernetes.io/zone'],

@@ -1,4 +1,4 @@
-/** The known label key that `key` was probably meant to be, or undefined (section 2.2). */
+/** The known label key that `key` was probably meant to be, or undefined (requirements/typo-hint). */
 export function probableKey(key: string, known: Iterable<string>): string | undefined {
   const suffix = key.slice(key.lastIndexOf('/') + 1);
   let best: string | undefined;
@@ -6,6 +6,8 @@ export function probableKey(key: string, known: Iterable<string>): string | unde
   for (const candidate of [...known].sort()) {
     if (candidate === key) return undefined;
     const sameName = candidate.slice(candidate.lastIndexOf('/') + 1) === suffix;
+    // As many letters at least have to be put in or left out.
+    if (!sameName && Math.abs(key.length - candidate.length) >= least) continue;
     const distance = sameName ? 1 : editDistance(key, candidate);
     if (distance < least) {
       least = distance;

@@ -21,6 +21,7 @@ function blockerOf(objects: Partial<ClusterObjects>, world: Parameters<typeof pa
 
 const team = 'example.com/team';
 
+// Rule `scheduling/blocking-reason`.
 describe('the first blocking reason of a NodePool is the true one', () => {
   const required = (key: string, operator: 'In' | 'NotIn' | 'DoesNotExist', ...values: string[]): PodOptions => ({
     affinity: {

@@ -36,7 +36,7 @@ describe('reserved capacity', () => {
   ];
   const wellKnownLabels = [reservationKey];
 
-  test('54: of two nodes one is reserved and the other bought on demand in the same pass', () => {
+  test('of two nodes one is reserved and the other bought on demand in the same pass (reserved-capacity/overflow, reserved-capacity/pinned)', () => {
     const result = plan(packingInput({ pods: podsOf(2, 'p', { cpu: '3' }) }, { types, settings: { wellKnownLabels } }));
     expect(capacityTypes(result)).toEqual(['on-demand', 'reserved']);
     const claim = result.newNodeClaims.find(({ cheapest }) => cheapest.capacityType === 'reserved');
@@ -44,7 +44,13 @@ describe('reserved capacity', () => {
     expect(claim?.requirements).toContainEqual({ key: reservationKey, operator: 'In', values: ['cr-1'] });
   });
 
-  test('55: two NodePools that share a reservation do not take it twice; the lowest count seen holds', () => {
+  test('without a count none is free', () => {
+    const uncounted = [instanceType('m4', { cpu: 4, offerings: [offering('zone-a', 'on-demand', 0.4), offering('zone-a', 'reserved', 0.0001)] })]; // prettier-ignore
+    const result = plan(packingInput({ pods: podsOf(2, 'p', { cpu: '3' }) }, { types: uncounted }));
+    expect(result.newNodeClaims.map(({ cheapest }) => cheapest.capacityType)).toEqual(['on-demand', 'on-demand']);
+  });
+
+  test('two NodePools that share a reservation do not take it twice; the lowest count seen holds (reserved-capacity/counters)', () => {
     const other = [
       instanceType('m4', { cpu: 4, offerings: [offering('zone-a', 'on-demand', 0.4), reserved('cr-1', 2)] }),
     ];
@@ -59,6 +65,7 @@ describe('reserved capacity', () => {
   });
 });
 
+// Rule `node-overlays/spec`.
 describe('price overlays', () => {
   const overlay = (name: string, spec: Partial<NodeOverlay['spec']>): NodeOverlay => ({
     apiVersion: 'karpenter.sh/v1alpha1',
@@ -85,6 +92,7 @@ describe('price overlays', () => {
     expect(result.marks).toEqual({ [annotations.priceOverlayApplied]: 'true' });
   });
 
+  // Rules `node-overlays/heaviest-first`, `node-overlays/conflicts`.
   test('the heavier overlay wins; of equal weight the later is refused whole', () => {
     const light = overlay('light', { requirements: only('b'), price: '0.1' });
     const heavy = overlay('heavy', { requirements: only('b'), price: '5', weight: 10 });
@@ -94,6 +102,7 @@ describe('price overlays', () => {
     expect([...conflicts.keys()]).toEqual(['light']);
   });
 
+  // Rule `node-overlays/price-for-the-unpriced`.
   test('a type without a price can be had at the one of an overlay that names it alone', () => {
     const [a, b] = two;
     const offerings = b!.offerings.map((each) => ({ ...each, available: false, price: 0, unpriced: true }));
@@ -117,6 +126,7 @@ describe('price overlays', () => {
   });
 });
 
+// Rules `capacity-buffers/spec`, `capacity-buffers/size`.
 describe('capacity buffers', () => {
   const replicaSet = {
     apiVersion: 'apps/v1',
@@ -153,6 +163,7 @@ describe('capacity buffers', () => {
     );
   });
 
+  // Rule `capacity-buffers/stand-in-pods`.
   test('real pods get existing room first', () => {
     const objects = { replicaSets: [replicaSet], capacityBuffers: [buffer({ scalableRef, replicas: 1 })] };
     const result = plan(

@@ -25,7 +25,7 @@ const asks = (key: string, operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist',
   },
 });
 
-describe('DaemonSets that ask for nodes which are registered or initialized (section 2.10)', () => {
+describe('DaemonSets that ask for nodes which are registered or initialized (scheduling/daemons-of-registered-nodes)', () => {
   test.each<[string, Partial<PodSpec>, string]>([
     ['take from every new node', { nodeSelector: { [labels.initialized]: 'true' } }, 'm4'],
     ['by node affinity too', { affinity: asks(labels.registered, 'Exists') }, 'm4'],
@@ -82,5 +82,79 @@ describe('host ports of DaemonSets', () => {
     expect(plan(packingInput({ pods: [serving('p')], daemonSets: [daemonSet({ containers })] })).unschedulable).toEqual(
       [],
     );
+  });
+});
+
+describe('DaemonSets of which pods run', () => {
+  const created = (day: number): string => `2026-01-0${day}T00:00:00Z`;
+  const running = (name: string, spec: Partial<PodSpec>, day = 1): Pod => ({
+    ...pod(name, { namespace: 'kube-system', nodeName: 'elsewhere', ...spec }),
+    metadata: {
+      name,
+      namespace: 'kube-system',
+      creationTimestamp: created(day),
+      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent', uid: 'agent', controller: true }],
+    },
+  });
+  const requesting = (cpu: string): Partial<PodSpec> => ({
+    containers: [{ name: 'main', resources: { requests: { cpu } } }],
+  });
+  const onHost = (name: string, ...terms: { key: string; operator: 'In'; values: string[] }[]) => ({
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [
+            {
+              matchFields: [{ key: 'metadata.name', operator: 'In' as const, values: [name] }],
+              ...(terms.length > 0 && { matchExpressions: terms }),
+            },
+          ],
+        },
+      },
+    },
+  });
+  const ssd = { key: 'disk', operator: 'In' as const, values: ['ssd'] };
+
+  test.each<[string, Partial<PodSpec>, Pod[], string]>([
+    ['count as their pods request', { containers: [{ name: 'main' }] }, [running('a', requesting('2'))], 'm4'],
+    ['less as well', requesting('4'), [running('a', requesting('1'))], 'm2'],
+    [
+      'by the newest of them',
+      requesting('1'),
+      [running('a', requesting('7'), 1), running('c', requesting('2'), 3), running('b', requesting('7'), 2)],
+      'm4',
+    ],
+    ['with their overhead', requesting('1'), [running('a', { ...requesting('1'), overhead: { cpu: '1' } })], 'm4'],
+    ['on every host', requesting('1'), [running('a', { ...requesting('2'), ...onHost('elsewhere') })], 'm4'],
+    [
+      'where the template wants them',
+      { ...requesting('1'), affinity: asks('disk', 'In', 'ssd') },
+      [running('a', { ...requesting('2'), ...onHost('elsewhere', ssd) })],
+      'm1',
+    ],
+    [
+      'where a webhook wants them',
+      requesting('1'),
+      [running('a', { ...requesting('2'), ...onHost('elsewhere', ssd) })],
+      'm1',
+    ],
+    [
+      'by the template where no pod is theirs',
+      requesting('1'),
+      [pod('other', { nodeName: 'elsewhere', cpu: '9' })],
+      'm2',
+    ],
+  ])('%s', (_, template, pods, type) => {
+    const input = packingInput({ pods: [pod('p'), ...pods], daemonSets: [daemonSet(template)] });
+    expect(launched(plan(input))).toEqual([type]);
+  });
+
+  test('take from nodes that their pod is still to come to', () => {
+    const input = packingInput({
+      pods: [pod('p'), running('a', requesting('2'))],
+      nodes: [node('n', { cpu: '2' })],
+      daemonSets: [daemonSet({ containers: [{ name: 'main' }] })],
+    });
+    expect(plan(input).existingNodes).toEqual([]);
   });
 });

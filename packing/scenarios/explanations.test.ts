@@ -217,7 +217,7 @@ describe('each group of types is told with what stops it first', () => {
       'nothing for sale',
       {},
       { types: [instanceType('m5.x4', { cpu: 4, offerings: [] })] },
-      ['m5.x4: they are not for sale'],
+      ['m5.x4: no offering of theirs is available'],
     ],
     [
       'a contradiction of the pod itself',
@@ -315,6 +315,7 @@ describe('explanations', () => {
     expect(JSON.stringify(turned)).toBe(JSON.stringify(explained()));
   });
 
+  // Rule `provisioning/rejected-pods`.
   test('are none of a pod that is refused up front, nor where nobody asks', () => {
     const refused = explained({ pods: [pod('bad', { cpu: 'one' })] });
     expect(refused.unschedulable[0]).not.toHaveProperty('explanation');

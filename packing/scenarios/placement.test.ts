@@ -47,7 +47,7 @@ describe('requirements', () => {
     },
   });
 
-  test('21: an undefined custom label refuses In and allows NotIn', () => {
+  test('an undefined custom label refuses In and allows NotIn (requirements/missing-keys)', () => {
     const pods = [pod('in', asks('In', 'red')), pod('not-in', asks('NotIn', 'red'))];
     const result = plan(packingInput({ pods }));
     expect(result.newNodeClaims.flatMap(({ pods: names }) => names)).toEqual(['default/not-in']);
@@ -61,7 +61,7 @@ describe('requirements', () => {
     ]);
   });
 
-  test('22: Exists on a custom label gives the node a value', () => {
+  test('Exists on a custom label gives the node a value (requirements/made-up-values)', () => {
     const nodePools = [pool('default', { requirements: [{ key: 'example.com/team', operator: 'Exists' }] })];
     const result = plan(packingInput({ pods: [pod('a')], nodePools }));
     expect(result.newNodeClaims[0]!.labels['example.com/team']).toMatch(/^\d+$/);
@@ -77,7 +77,7 @@ describe('requirements', () => {
     ]);
   });
 
-  test('23: a typo of a known label gets a hint', () => {
+  test('a typo of a known label gets a hint (requirements/typo-hint)', () => {
     const result = plan(
       packingInput({ pods: [pod('a', { nodeSelector: { 'topology.kubernetes.io/zon': 'zone-a' } })] }),
     );
@@ -98,10 +98,10 @@ describe('requirements', () => {
     expect(claim!.cheapest.zone).toBe('zone-c');
   });
 
-  test('17: a pod that wants a node of no NodePool is ignored, unless it has an alternative', () => {
+  test('a pod that wants a node of no NodePool is ignored, unless it has an alternative (provisioning/pods-of-no-node-pool)', () => {
     const elsewhere = { matchExpressions: [{ key: labels.nodePool, operator: 'DoesNotExist' as const }] };
     const alone = plan(packingInput({ pods: [pod('p', withTerms(elsewhere))] }));
-    expect([alone.newNodeClaims, alone.unschedulable]).toEqual([[], []]);
+    expect([alone.newNodeClaims, alone.unschedulable, alone.ignored]).toEqual([[], [], ['default/p']]);
     const [claim] = plan(packingInput({ pods: [pod('p', withTerms(elsewhere, inZoneC))] })).newNodeClaims;
     expect(claim!.cheapest.zone).toBe('zone-c');
   });
@@ -127,17 +127,18 @@ describe('requirements', () => {
 });
 
 describe('existing nodes', () => {
-  test('24: the initialised node is used before the uninitialised one', () => {
+  test('the initialised node is used before the uninitialised one (scheduling/existing-nodes-first)', () => {
     const nodes = [node('a', { initialized: false }), node('b')];
     expect(plan(packingInput({ pods: [pod('p')], nodes })).existingNodes).toEqual([{ node: 'b', pods: ['default/p'] }]);
   });
 
-  test('18: the largest pods come first', () => {
+  test('the largest pods come first (scheduling/largest-first)', () => {
     const pods = [pod('small', { cpu: '1' }), pod('medium', { cpu: '2' }), pod('large', { cpu: '3' })];
     const result = plan(packingInput({ pods, nodes: [node('n', { cpu: '4' })] }));
     expect(result.existingNodes).toEqual([{ node: 'n', pods: ['default/large', 'default/small'] }]);
   });
 
+  // Rule `scheduling/free-room`.
   test('running pods, daemons that are still to come and taints count', () => {
     const running = pod('r', { cpu: '1', nodeName: 'n' });
     const objects: Partial<ClusterObjects> = {
@@ -148,7 +149,7 @@ describe('existing nodes', () => {
     expect(plan(packingInput(objects)).existingNodes).toEqual([{ node: 'n', pods: ['default/p-0', 'default/p-1'] }]);
   });
 
-  test('28: startup taints of an uninitialised node do not matter, those of an initialised one do', () => {
+  test('startup taints of an uninitialised node do not matter, those of an initialised one do (scheduling/starting-nodes)', () => {
     const taint = { key: 'startup', effect: 'NoSchedule' as const };
     const claim = {
       apiVersion: 'karpenter.sh/v1',
@@ -193,7 +194,7 @@ describe('existing nodes', () => {
 });
 
 describe('NodePools', () => {
-  test('26: the heavier pool is used, and the lighter one for what it cannot hold', () => {
+  test('the heavier pool is used, and the lighter one for what it cannot hold (scheduling/heaviest-pool-first)', () => {
     const nodePools = [pool('light', { weight: 10 }), pool('heavy', { weight: 20 })];
     const claimsWhere = (price: number) => {
       const catalogues = new Map([
@@ -212,7 +213,7 @@ describe('NodePools', () => {
     expect(claimsWhere(9)).toEqual([['light', ['default/large', 'default/small']]]);
   });
 
-  test('27: a pool that is not ready, or is being deleted, is skipped and says so', () => {
+  test('a pool that is not ready, or is being deleted, is skipped and says so (node-pools/considered)', () => {
     const unready = pool('unready', { weight: 90 });
     unready.status = {
       conditions: [{ type: 'Ready', status: 'False', message: 'no subnet' }],
@@ -229,7 +230,7 @@ describe('NodePools', () => {
     ]);
   });
 
-  test('37: limits exclude types that do not fit them; with no node left none is launched', () => {
+  test('limits exclude types that do not fit them; with no node left none is launched (limits/remaining, limits/nodes)', () => {
     const run = (limits: Record<string, string>): Plan =>
       plan(packingInput({ pods: podsOf(8, 'p'), nodePools: [pool('default', { limits })] }));
     const small = run({ cpu: '4' });
@@ -249,6 +250,7 @@ describe('NodePools', () => {
     expect([cores('heavy'), cores('light')]).toEqual([2, 4]);
   });
 
+  // Rule `limits/largest-type-counts`.
   test('types listed beside the cheapest cannot break a limit either', () => {
     const result = plan(packingInput({ pods: podsOf(4, 'p'), nodePools: [pool('default', { limits: { cpu: '6' } })] }));
     const worst = result.newNodeClaims.reduce(
@@ -258,7 +260,7 @@ describe('NodePools', () => {
     expect(worst).toBeLessThanOrEqual(6);
   });
 
-  test('36: a pool with a PreferNoSchedule taint gives way to one without, and is taken when it is the only one', () => {
+  test('a pool with a PreferNoSchedule taint gives way to one without, and is taken when it is the only one (scheduling/prefer-no-schedule)', () => {
     const tainted = pool('tainted', { weight: 50, taints: [{ key: 'k', effect: 'PreferNoSchedule' }] });
     expect(plan(packingInput({ pods: [pod('p')], nodePools: [tainted, pool()] })).newNodeClaims[0]!.nodePool).toBe(
       'default',
@@ -283,6 +285,7 @@ describe('minValues', () => {
   const wanting = (minValues: number) =>
     pool('default', { requirements: [{ key: 'example.com/family', operator: 'Exists', minValues }] });
 
+  // Rule `node-claims/min-values-within-values`.
   test('a claim whose zone the pods decide asks for no more zones than it names: the API server would refuse it', () => {
     const zones = ['zone-a', 'zone-b', 'zone-c'];
     const nodePools = [
@@ -306,7 +309,7 @@ describe('minValues', () => {
     expect(zoneOf([pod('anywhere')])).toEqual([expect.objectContaining({ values: zones, minValues: 2 })]);
   });
 
-  test('38: four families of five fail when strict and launch, marked, at best effort', () => {
+  test('four families of five fail when strict and launch, marked, at best effort (min-values/strict-and-best-effort)', () => {
     const objects = { pods: [pod('p')], nodePools: [wanting(5)] };
     const strict = plan(packingInput(objects, { types: families }));
     expect(strict.newNodeClaims).toEqual([]);
@@ -316,7 +319,7 @@ describe('minValues', () => {
     expect(written?.minValues).toBe(4);
   });
 
-  test('38: at best effort they are lowered where a pod is held by too few types alone', () => {
+  test('at best effort they are lowered where a pod is held by too few types alone (min-values/strict-and-best-effort)', () => {
     const uneven = [...families, instanceType('e.large', { cpu: 16, labels: { 'example.com/family': 'e' } })];
     const nodePools = [wanting(4)];
     const [big, small] = [[pod('big', { cpu: '16' })], podsOf(8, 'small', { cpu: '2' })];
@@ -332,6 +335,7 @@ describe('minValues', () => {
     expect(marksFor(small)).toEqual(Array.from({ length: 4 }, () => [{}, 5]));
   });
 
+  // Rule `min-values/counted`.
   test('enough values are listed, however many types may be', () => {
     const many = [
       ...Array.from({ length: 20 }, (_, i) =>
@@ -360,7 +364,7 @@ describe('minValues', () => {
 });
 
 describe('types and prices', () => {
-  test('39: as many types as allowed are listed, cheapest first, by spot price where spot is allowed', () => {
+  test('as many types as allowed are listed, cheapest first, by spot price where spot is allowed (node-claims/type-list)', () => {
     const types = Array.from({ length: 700 }, (_, i) =>
       instanceType(`t${i}`, { cpu: 4, price: 1 + i / 100, spot: i % 2 === 0 ? 0.9 : 0.2 }),
     );
@@ -440,13 +444,13 @@ describe('types and prices', () => {
 });
 
 describe('DaemonSets', () => {
-  test('29: overhead that exceeds the small type takes a larger one, once a node', () => {
+  test('overhead that exceeds the small type takes a larger one, once a node (scheduling/daemon-overhead)', () => {
     const result = plan(packingInput({ pods: [pod('a'), pod('b')], daemonSets: [daemonSet('d', { cpu: '1' })] }));
     expect(typesOf(result)).toEqual(['m4']);
     expect(result.newNodeClaims[0]!.requests['cpu']).toBe(3000);
   });
 
-  test('30: DaemonSets that run on some types alone take from those alone', () => {
+  test('DaemonSets that run on some types alone take from those alone (scheduling/daemon-overhead)', () => {
     const only = daemonSet('big-only', { cpu: '3' }, { nodeSelector: { 'example.com/cpu': '2' } });
     const result = plan(packingInput({ pods: [pod('p', { cpu: '1500m' })], daemonSets: [only] }));
     expect(result.newNodeClaims[0]!.instanceTypes).not.toContain('m2');
@@ -480,7 +484,7 @@ describe('host ports', () => {
     ['different protocols', [undefined, undefined], ['TCP', 'UDP'], 1],
     ['different addresses', ['10.0.0.1', '10.0.0.2'], ['TCP', 'TCP'], 1],
     ['the same address', ['10.0.0.1', '10.0.0.1'], ['TCP', 'TCP'], 2],
-  ] as const)('31: %s', (_, ips, protocols, nodes) => {
+  ] as const)('%s (scheduling/host-ports)', (_, ips, protocols, nodes) => {
     const pods = [withPort('a', ips[0], protocols[0]), withPort('b', ips[1], protocols[1])];
     expect(plan(packingInput({ pods })).newNodeClaims).toHaveLength(nodes);
   });
@@ -523,7 +527,7 @@ describe('requests', () => {
     ],
     ['and nowhere else', { resources: { limits: { cpu: '7' } } }, 1000],
     ['limits stand in for requests', { containers: [{ name: 'c', resources: { limits: { cpu: '6' } } }] }, 6000],
-  ])('32: %s', (_, spec, millicores) => {
+  ])('%s (scheduling/pod-requests)', (_, spec, millicores) => {
     const result = plan(packingInput({ pods: [pod('p', { containers: [container('1')], ...spec })] }));
     expect(result.newNodeClaims[0]!.requests['cpu']).toBe(millicores);
   });
@@ -536,13 +540,13 @@ describe('preferences', () => {
   const zoneRequirement = (result: Plan) =>
     result.newNodeClaims[0]!.requirements.find(({ key }) => key === labels.zone)?.values;
 
-  test('33: of three required terms the one that fits is found', () => {
+  test('of three required terms the one that fits is found (scheduling/relaxation)', () => {
     const terms = [inZone('nowhere'), inZone('elsewhere'), inZone('zone-c')];
     const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } } };
     expect(zoneRequirement(plan(packingInput({ pods: [pod('p', { affinity })] })))).toEqual(['zone-c']);
   });
 
-  test('34: the heaviest preference is tried first, then the next', () => {
+  test('the heaviest preference is tried first, then the next (scheduling/relaxation)', () => {
     const prefer = (zones: readonly (readonly [number, string])[]) => ({
       affinity: {
         nodeAffinity: {
@@ -574,7 +578,7 @@ describe('preferences', () => {
     expect(zoneRequirement(run([[1, 'nowhere']]))).toBeUndefined();
   });
 
-  test('35: preferences that are ignored never add a node', () => {
+  test('preferences that are ignored never add a node (scheduling/preference-policy)', () => {
     const anti = {
       labels: { app: 'x' },
       affinity: {
@@ -599,6 +603,7 @@ describe('plans', () => {
     expect(typesOf(plan(packingInput({ pods: podsOf(8, 'p') })))).toEqual(['m8']);
   });
 
+  // Rules `scheduling/pure-plan`, `invariants/same-plan`.
   test('the order of the input decides nothing', () => {
     const pods = [...podsOf(5, 'a', { cpu: '1500m' }), ...podsOf(7, 'b', { memory: '3Gi' })];
     const nodes = [node('x'), node('y', { cpu: '2' })];

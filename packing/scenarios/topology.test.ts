@@ -62,7 +62,7 @@ describe('spread', () => {
     },
   );
 
-  test('40: with zones at 1/1/0 the next pod goes to the empty one', () => {
+  test('with zones at 1/1/0 the next pod goes to the empty one (topology/spread)', () => {
     const nodes = [full('a', 'zone-a'), full('b', 'zone-b')];
     const pods = [running('r1', 'a'), running('r2', 'b'), pod('p', { ...x, ...spread() })];
     expect(zonesOf(plan(packingInput({ pods, nodes })))).toEqual({ 'zone-c': 1 });
@@ -84,7 +84,7 @@ describe('spread', () => {
     expect(zonesOf(result)).toEqual({ 'zone-a': 3, 'zone-b': 1 });
   });
 
-  test('41: minDomains unmet leaves the rest pending, and says why', () => {
+  test('minDomains unmet leaves the rest pending, and says why (topology/min-domains)', () => {
     const types = [instanceType('t', { cpu: 8, zones: ['zone-a', 'zone-b'] })];
     const result = plan(packingInput({ pods: podsOf(5, 'p', { ...x, ...spread({ minDomains: 3 }) }) }, { types }));
     expect(zonesOf(result)).toEqual({ 'zone-a': 1, 'zone-b': 1 });
@@ -109,7 +109,7 @@ describe('spread', () => {
     },
   };
 
-  test('42: zones that the pod may not use do not hold down the minimum, unless node affinity is ignored', () => {
+  test('zones that the pod may not use do not hold down the minimum, unless node affinity is ignored (topology/domains-looked-at)', () => {
     const honoured = plan(packingInput({ pods: podsOf(4, 'p', { ...x, ...inTwoZones, ...spread() }) }));
     expect(zonesOf(honoured)).toEqual({ 'zone-a': 2, 'zone-b': 2 });
     const ignored = podsOf(4, 'p', { ...x, ...inTwoZones, ...spread({ nodeAffinityPolicy: 'Ignore' }) });
@@ -119,24 +119,27 @@ describe('spread', () => {
   test.each([
     ['node affinity', { nodeSelector: { tier: 'plain' } }, {}],
     ['taints', {}, { nodeAffinityPolicy: 'Ignore' as const, nodeTaintsPolicy: 'Honor' as const }],
-  ])('43: pods of the pass that go to nodes which a spread leaves out by %s do not count for it', (_, own, policy) => {
-    const nodePools = [
-      pool('plain', { labels: { tier: 'plain' } }),
-      pool('apart', { labels: { tier: 'apart' }, taints: [{ key: 'apart', effect: 'NoSchedule' }] }),
-    ];
-    const toApart = {
-      nodeSelector: { [labels.zone]: 'zone-c', tier: 'apart' },
-      tolerations: [{ key: 'apart', operator: 'Exists' as const }],
-    };
-    const apart = podsOf(4, 'apart', { ...x, ...toApart, cpu: '3' });
-    const spreading = podsOf(4, 'p', { ...x, ...own, ...spread(policy) });
-    const result = plan(packingInput({ pods: [...apart, ...spreading], nodePools }));
-    const plain = result.newNodeClaims.filter(({ nodePool }) => nodePool === 'plain');
-    expect(Object.values(zonesOf({ ...result, newNodeClaims: plain })).sort()).toEqual([1, 1, 2]);
-    expect(plain.flatMap(({ pods }) => pods)).toHaveLength(4);
-  });
+  ])(
+    'pods of the pass that go to nodes which a spread leaves out by %s do not count for it (topology/domains-looked-at)',
+    (_, own, policy) => {
+      const nodePools = [
+        pool('plain', { labels: { tier: 'plain' } }),
+        pool('apart', { labels: { tier: 'apart' }, taints: [{ key: 'apart', effect: 'NoSchedule' }] }),
+      ];
+      const toApart = {
+        nodeSelector: { [labels.zone]: 'zone-c', tier: 'apart' },
+        tolerations: [{ key: 'apart', operator: 'Exists' as const }],
+      };
+      const apart = podsOf(4, 'apart', { ...x, ...toApart, cpu: '3' });
+      const spreading = podsOf(4, 'p', { ...x, ...own, ...spread(policy) });
+      const result = plan(packingInput({ pods: [...apart, ...spreading], nodePools }));
+      const plain = result.newNodeClaims.filter(({ nodePool }) => nodePool === 'plain');
+      expect(Object.values(zonesOf({ ...result, newNodeClaims: plain })).sort()).toEqual([1, 1, 2]);
+      expect(plain.flatMap(({ pods }) => pods)).toHaveLength(4);
+    },
+  );
 
-  test('43: a node of which a spread has to know whether it counts is not left open', () => {
+  test('a node of which a spread has to know whether it counts is not left open (topology/domains-looked-at)', () => {
     const spreading = podsOf(3, 'p', { ...x, ...spread(), nodeSelector: { [labels.capacityType]: 'on-demand' } });
     const others = podsOf(2, 'other', { ...x, cpu: '100m' });
     const { newNodeClaims } = plan(packingInput({ pods: [...others, ...spreading] }));
@@ -147,7 +150,7 @@ describe('spread', () => {
     }
   });
 
-  test('43: domains of an untolerated pool count only while taints are ignored', () => {
+  test('domains of an untolerated pool count only while taints are ignored (topology/domains-looked-at)', () => {
     const nodePools = [
       pool('default', { requirements: [{ key: labels.zone, operator: 'In', values: ['zone-a', 'zone-b'] }] }),
       pool('tainted', {
@@ -202,7 +205,7 @@ describe('spread', () => {
     expect(result.unschedulable).toHaveLength(3);
   });
 
-  test('44: revisions spread independently by matchLabelKeys', () => {
+  test('revisions spread independently by matchLabelKeys (topology/match-label-keys)', () => {
     const revision = (hash: string, count: number) =>
       podsOf(count, hash, {
         labels: { app: 'x', 'pod-template-hash': hash },
@@ -271,6 +274,7 @@ describe('spread', () => {
 });
 
 describe('affinity', () => {
+  // Rule `topology/affinity-begins`.
   test('a group that wants one zone begins in one zone', () => {
     const pods = [
       ...podsOf(4, 'a', { ...x, ...affinityTo('x') }),
@@ -302,7 +306,7 @@ describe('affinity', () => {
     expect(result.unschedulable[0]!.blockers[0]).toMatchObject({ reason: 'Topology', subject: labels.zone });
   });
 
-  test('45: self-affinity to the host puts all on one node, and overflow stays pending', () => {
+  test('self-affinity to the host puts all on one node, and overflow stays pending (topology/affinity)', () => {
     const pods = podsOf(5, 'p', { ...x, cpu: '16', ...affinityTo('x', labels.hostname) });
     const result = plan(packingInput({ pods }));
     expect(sizesOf(result)).toEqual([4]);
@@ -366,13 +370,13 @@ describe('affinity', () => {
 });
 
 describe('anti-affinity', () => {
-  test('46: pods that keep one another out of a zone get a zone each in one pass; the others wait', () => {
+  test('pods that keep one another out of a zone get a zone each in one pass; the others wait (topology/anti-affinity)', () => {
     const result = plan(packingInput({ pods: podsOf(4, 'p', { ...x, ...awayFrom('x') }) }));
     expect(zonesOf(result)).toEqual({ 'zone-a': 1, 'zone-b': 1, 'zone-c': 1 });
     expect(result.unschedulable.map(({ blockers }) => blockers[0]!.reason)).toEqual(['Topology']);
   });
 
-  test('47: a new pod avoids the domain of a running pod whose anti-affinity selects it', () => {
+  test('a new pod avoids the domain of a running pod whose anti-affinity selects it (topology/running-anti-affinity)', () => {
     const nodes = [full('a', 'zone-a'), full('b', 'zone-b')];
     const pods = [
       pod('r1', { cpu: '10m', nodeName: 'a', ...awayFrom('x') }),
@@ -403,14 +407,15 @@ describe('anti-affinity', () => {
 
   test('pods that are on their way out, or have ended, do not count', () => {
     const nodes = [node('a')];
-    const leaving = running('r', 'a');
-    leaving.metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
+    const deleting = running('r', 'a');
+    deleting.metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
     const ended = { ...running('e', 'a'), status: { phase: 'Succeeded' } };
-    const pods = [leaving, ended, pod('p', { ...x, ...awayFrom('x', labels.hostname) })];
+    const pods = [deleting, ended, pod('p', { ...x, ...awayFrom('x', labels.hostname) })];
     expect(plan(packingInput({ pods, nodes })).existingNodes).toHaveLength(1);
   });
 });
 
+// Rule `topology/namespaces`.
 describe('namespaces', () => {
   const teams = ['a', 'b'].map((name) => ({
     apiVersion: 'v1',
@@ -433,7 +438,7 @@ describe('namespaces', () => {
   });
 });
 
-describe('48: default spread', () => {
+describe('default spread (provisioning/default-spread)', () => {
   const settings = {
     defaultTopologySpread: [{ maxSkew: 1, topologyKey: labels.zone, whenUnsatisfiable: 'DoNotSchedule' as const }],
   };
@@ -488,4 +493,41 @@ test('limits that leave pods without a node leave no domain over-full', () => {
   const counts = Object.values(zonesOf(plan(packingInput({ pods, nodePools }, { types }))));
   const all = ['zone-a', 'zone-b', 'zone-c'].map((_, i) => counts[i] ?? 0);
   expect(Math.max(...all) - Math.min(...all)).toBeLessThanOrEqual(1);
+});
+
+describe('hostname spread of pods that select one another under different rules', () => {
+  const spread = (more: object = {}) => ({
+    labels: { app: 'x' },
+    topologySpreadConstraints: [
+      {
+        maxSkew: 1,
+        topologyKey: labels.hostname,
+        whenUnsatisfiable: 'DoNotSchedule' as const,
+        labelSelector: { matchLabels: { app: 'x' } },
+        ...more,
+      },
+    ],
+  });
+  const either = { labelSelector: { matchExpressions: [{ key: 'app', operator: 'In' as const, values: ['x', 'y'] }] } };
+
+  test.each<[string, object, object, number]>([
+    ['node selector', { ...spread(), nodeSelector: { [labels.arch]: 'amd64' } }, spread(), 2],
+    ['selector', spread(either), spread(), 2],
+    ['policies', spread({ nodeTaintsPolicy: 'Honor' }), spread(), 2],
+    ['minDomains', spread({ minDomains: 2 }), spread(), 2],
+    ['skew, of which the larger lets the other come last', spread({ maxSkew: 2 }), spread(), 1],
+    ['selector, of which one selects its own pods alone', { ...spread(either), labels: { app: 'y' } }, spread(), 1],
+  ])('%s', (_, one, other, nodes) => {
+    const pods = [pod('p', { cpu: '1', ...one }), pod('q', { cpu: '1', ...other })];
+    expect(plan(packingInput({ pods })).newNodeClaims).toHaveLength(nodes);
+  });
+
+  test('larger skews count all of them together', () => {
+    const pods = [
+      ...podsOf(2, 'p', { cpu: '100m', ...spread({ maxSkew: 2 }) }),
+      ...podsOf(2, 'q', { cpu: '100m', ...spread({ maxSkew: 3 }) }),
+    ];
+    const counts = plan(packingInput({ pods })).newNodeClaims.map((claim) => claim.pods.length);
+    expect(counts.sort()).toEqual([1, 3]);
+  });
 });

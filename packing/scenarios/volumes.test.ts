@@ -51,7 +51,7 @@ const using = (...claims: string[]) => ({
 
 const run = (objects: Partial<ClusterObjects>) => plan(packingInput(objects));
 
-test('49: a bound volume pins its zone, and leaves the counting of spread alone', () => {
+test('a bound volume pins its zone, and leaves the counting of spread alone (volumes/node-needs)', () => {
   const persistentVolumes = [zonalVolume('v', 'zone-b')];
   const persistentVolumeClaims = [claim('c', { volumeName: 'v' })];
   const spread = {
@@ -74,7 +74,7 @@ test('49: a bound volume pins its zone, and leaves the counting of spread alone'
   expect(result.unschedulable).toHaveLength(1);
 });
 
-describe('50: a storage class with allowed zones', () => {
+describe('a storage class with allowed zones (volumes/node-needs)', () => {
   const topology = (...zones: string[]) => ({
     matchLabelExpressions: [{ key: 'topology.ebs.csi.aws.com/zone', values: zones }],
   });
@@ -98,7 +98,7 @@ describe('50: a storage class with allowed zones', () => {
   });
 });
 
-test('51: a local volume lets the host name go, and keeps the rest', () => {
+test('a local volume lets the host name go, and keeps the rest (volumes/local-volumes)', () => {
   const terms = [
     {
       matchExpressions: [
@@ -116,7 +116,7 @@ test('51: a local volume lets the host name go, and keeps the rest', () => {
   });
 });
 
-describe('52: a claim that no node can serve rejects its pod alone', () => {
+describe('a claim that no node can serve rejects its pod alone (volumes/unusable-claims)', () => {
   const deletionTimestamp = '2026-01-01T00:00:00Z';
   test.each<[string, PersistentVolumeClaim | undefined, string]>([
     ['bound at once and unbound', claim('c', { storageClassName: 'immediate' }), 'binds at once'],
@@ -153,7 +153,7 @@ describe('52: a claim that no node can serve rejects its pod alone', () => {
   });
 });
 
-describe('53: attach limits', () => {
+describe('attach limits (volumes/attach-limits)', () => {
   const persistentVolumes = ['v1', 'v2', 'v3'].map((name) => zonalVolume(name, 'zone-a'));
   const persistentVolumeClaims = ['1', '2', '3'].map((n) => claim(`c${n}`, { volumeName: `v${n}` }));
   const csiNode = (count: number) => ({
@@ -179,4 +179,34 @@ describe('53: attach limits', () => {
   test('pods without volumes do not care', () => {
     expect(onNode([pod('a')], 0)).toBe(1);
   });
+
+  test.each<[string, Partial<ClusterObjects>]>([
+    [
+      'made already',
+      {
+        persistentVolumes: ['v1', 'v2'].map((name) => volume(name, { awsElasticBlockStore: { volumeID: name } })),
+        persistentVolumeClaims: ['1', '2'].map((n) => claim(`c${n}`, { volumeName: `v${n}` })),
+      },
+    ],
+    [
+      'still to be made',
+      {
+        storageClasses: [storageClass('s', { provisioner: 'kubernetes.io/aws-ebs' })],
+        persistentVolumeClaims: ['1', '2'].map((n) => claim(`c${n}`, { storageClassName: 's' })),
+      },
+    ],
+  ])('volumes of the in-tree plugin for EBS count for its driver, %s', (_, volumes) => {
+    const pods = [pod('r', { ...using('c1'), nodeName: 'n' }), pod('p', using('c2'))];
+    const result = run({ pods, nodes: [node('n', { cpu: '16' })], csiNodes: [csiNode(1)], ...volumes });
+    expect(result.existingNodes).toEqual([]);
+    expect(result.newNodeClaims).toHaveLength(1);
+  });
+});
+
+test('a pod whose volume is being deleted gets no node', () => {
+  const metadata = { name: 'v', deletionTimestamp: '2026-01-01T00:00:00Z' };
+  const persistentVolumes = [{ ...zonalVolume('v', 'zone-a'), metadata }];
+  const result = run({ pods: [pod('p', using('c'))], persistentVolumes, persistentVolumeClaims: [claim('c', { volumeName: 'v' })] }); // prettier-ignore
+  expect(result.newNodeClaims).toEqual([]);
+  expect(result.unschedulable[0]!.reason).toContain('PersistentVolume v, which is being deleted');
 });

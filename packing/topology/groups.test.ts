@@ -137,6 +137,7 @@ describe('a spread constraint', () => {
   });
 });
 
+// Rule `topology/rules`.
 describe('equal rules are one group', () => {
   const inZones = (...zones: string[]): Pick<PodSpec, 'affinity'> => ({
     affinity: {

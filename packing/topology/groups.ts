@@ -1,11 +1,13 @@
 import type { LabelSelector, PodAffinityTerm, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { selects } from '../../core/label-selector.js';
-import type { Level } from '../compile/ladder.js';
+import type { Level } from '../compile/relaxation-levels.js';
+import { labelText } from '../compile/label-text.js';
 import { selectorText } from '../compile/pod-key.js';
 import { filtered, mapped } from '../lists.js';
 import { normaliseKey } from '../requirements/requirements.js';
 import { chosenByAll, withLabelKeys, type Chosen, type Namespaces } from './selectors.js';
+import { lookUp } from '../../core/own.js';
 
 /** Pods that no selector can tell apart. */
 export interface Identity {
@@ -14,7 +16,7 @@ export interface Identity {
   readonly labels: Readonly<Record<string, string>> | undefined;
 }
 
-/** One topology rule with everyone who has it (section 2.6). */
+/** One topology rule with everyone who has it (topology/rules). */
 export interface Group {
   readonly index: number;
   readonly kind: 'spread' | 'affinity' | 'antiAffinity';
@@ -54,7 +56,7 @@ export class Groups {
 
   identity(namespace: string, podLabels: Readonly<Record<string, string>> | undefined): Identity {
     let text = namespace;
-    if (podLabels !== undefined) for (const key of this.labelKeys) text += `|${podLabels[key] ?? '\0'}`;
+    if (podLabels !== undefined) text += labelText(podLabels, this.labelKeys);
     let identity = this.identityIndex.get(text);
     if (identity === undefined) {
       identity = { index: this.identities.length, namespace, labels: podLabels };
@@ -127,7 +129,7 @@ export class Groups {
     if (groups === undefined) {
       const found = filtered(this.unlabelled, (group) => groupSelects(group, identity));
       for (const key in identity.labels) {
-        for (const group of this.byLabel.get(`${key}=${identity.labels[key]!}`) ?? []) {
+        for (const group of this.byLabel.get(`${key}=${lookUp(identity.labels, key)!}`) ?? []) {
           if (groupSelects(group, identity)) found.push(group);
         }
       }

@@ -134,15 +134,19 @@ describe('counts', () => {
 
   test('say where pods with an affinity can have come to: not where those whom it selects all have it, but for the first', () => {
     const { ledger, group, follower, plain, put } = companyInZones();
-    expect(ledger.hasCompany(group, 'zone-a')).toBe(false);
+    expect(ledger.meetsHostAffinity(group, 'zone-a')).toBe(false);
     put(follower, 'zone-a', 2);
-    expect(ledger.hasCompany(group, 'zone-a')).toBe(true);
+    expect(ledger.meetsHostAffinity(group, 'zone-a')).toBe(true);
     put(plain, 'zone-b');
-    expect(['zone-a', 'zone-b', 'zone-c'].map((name) => ledger.hasCompany(group, name))).toEqual([false, true, false]);
+    expect(['zone-a', 'zone-b', 'zone-c'].map((name) => ledger.meetsHostAffinity(group, name))).toEqual([
+      false,
+      true,
+      false,
+    ]);
     put(plain, 'zone-a');
-    expect(ledger.hasCompany(group, 'zone-a')).toBe(true);
+    expect(ledger.meetsHostAffinity(group, 'zone-a')).toBe(true);
     put(plain, 'zone-a', -1);
-    expect(ledger.hasCompany(group, 'zone-a')).toBe(false);
+    expect(ledger.meetsHostAffinity(group, 'zone-a')).toBe(false);
   });
 
   test('say where the first with an affinity may have been, though others came elsewhere later: nowhere where some run', () => {
@@ -151,7 +155,7 @@ describe('counts', () => {
     expect(ledger.mayBegin(group, 'zone-a')).toBe(false);
     put(plain, 'zone-b');
     put(follower, 'zone-a');
-    expect([ledger.hasCompany(group, 'zone-a'), ledger.mayBegin(group, 'zone-a')]).toEqual([false, true]);
+    expect([ledger.meetsHostAffinity(group, 'zone-a'), ledger.mayBegin(group, 'zone-a')]).toEqual([false, true]);
     put(follower, 'zone-c');
     expect(ledger.mayBegin(group, 'zone-a')).toBe(false);
     put(plain, 'zone-c');

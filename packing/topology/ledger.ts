@@ -1,7 +1,7 @@
 import type { Compiled } from '../compiled.js';
 import { satisfies } from '../compile/key-space.js';
 import { untolerated } from '../compile/tolerations.js';
-import type { Profile } from '../compile/universe.js';
+import type { NodeLike, Profile } from '../compile/universe.js';
 import type { NodeState } from '../place/node-states.js';
 import type { Group } from './groups.js';
 import { wants, type Rules } from './rules.js';
@@ -101,7 +101,7 @@ export class Ledger {
    * Whether pods with this affinity can have come to the domain: somebody is there who does not wait for them, or all whom it
    * selects are there, so that one of them was the first.
    */
-  hasCompany(group: Group, domain: string): boolean {
+  meetsHostAffinity(group: Group, domain: string): boolean {
     const tally = this.tallies[group.index];
     if (tally === undefined) return false;
     const count = tally.selected.get(domain) ?? 0;
@@ -202,14 +202,13 @@ export class Ledger {
       const { space, universe } = this.compiled;
       const key = space.find(group.key);
       if (key !== undefined) {
-        for (const profile of universe.profiles) {
-          const value = profile.values[key];
-          if (value !== undefined && looksAt(group, profile.values, profile.pool.taints)) found.add(value);
-        }
-        for (const { kind } of this.nodes) {
-          const value = kind.values[key];
-          if (value !== undefined && looksAt(group, kind.values, kind.taints)) found.add(value);
-        }
+        const note = (values: NodeLike['values'], taints: NodeLike['taints']): void => {
+          const value = values[key];
+          if (value !== undefined && !found.has(value) && looksAt(group, values, taints)) found.add(value);
+        };
+        for (const { values, pool } of universe.profiles) note(values, pool.taints);
+        for (const { values, taints } of universe.domains) note(values, taints);
+        for (const { kind } of this.nodes) note(kind.values, kind.taints);
       }
       this.eligible.set(group, (domains = [...found].sort()));
     }

@@ -55,13 +55,13 @@ describe('the rules that a pod has', () => {
     expect(text(rules.matched)).toEqual([`spread ${zone} own`, `spread ${hostname} own`]);
     expect(text(rules.keepsOff)).toEqual([`antiAffinity ${zone} b`, `antiAffinity ${hostname} b`]);
     const [shape] = compiled.classes.shapes;
-    expect(rules.level).toBe(compiled.ladders[0]![0]);
+    expect(rules.level).toBe(compiled.levelsByShape[0]![0]);
     expect(rules.identity).toBe(book.identity(shape!));
     expect(rules.identity).toMatchObject({ namespace: 'default', labels: { app: 'own' } });
     expect(rulesOf(everyKind)).toBe(rules);
   });
 
-  test('are those of the rung that it stands on; only required anti-affinity keeps others off', () => {
+  test('are those of the levelIndex that it stands on; only required anti-affinity keeps others off', () => {
     const own = withAffinity('own', {
       podAntiAffinity: { ...required(term(zone, 'a')), ...preferred(term(zone, 'b')) },
     });

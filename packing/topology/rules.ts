@@ -1,11 +1,11 @@
 import { labels } from '../../api/labels.js';
 import type { Compiled } from '../compiled.js';
 import type { Shape } from '../compile/classes.js';
-import type { Level } from '../compile/ladder.js';
+import type { Level } from '../compile/relaxation-levels.js';
 import { filtered, joined, mapped, nothing } from '../lists.js';
 import type { Group, Groups, Identity } from './groups.js';
 
-/** The topology rules that concern pods of one shape on one rung. */
+/** The topology rules that concern pods of one shape on one level. */
 export interface Rules {
   readonly level: Level;
   readonly identity: Identity;
@@ -16,7 +16,7 @@ export interface Rules {
   readonly hostSpread: readonly Group[];
   readonly hostAffinity: readonly Group[];
   readonly hostAntiAffinity: readonly Group[];
-  /** Anti-affinity that the pods must have, not only would like: it keeps others away from them too (section 2.6, inverse). */
+  /** Anti-affinity that the pods must have, not only would like: it keeps others away from them too (topology/running-anti-affinity). */
   readonly keepsOff: readonly Group[];
   /** Rules that select the pods, whoever has them. */
   readonly matched: readonly Group[];
@@ -29,20 +29,20 @@ export class RuleBook {
   private readonly identities: Identity[] = [];
   private readonly carried = new Map<Level, readonly Group[]>();
   private readonly books = new Map<Level, Rules>();
-  /** By shape: the rules that it has on its last rung. */
+  /** By shape: the rules that it has on its last level. */
   private readonly required: (readonly Group[])[] = [];
-  /** Rules that somebody has on a rung where they must hold, so that they bind those they select too. */
+  /** Rules that somebody has on a level where they must hold, so that they bind those they select too. */
   private readonly binding = new Set<Group>();
 
   constructor(
     readonly groups: Groups,
-    { classes, ladders }: Pick<Compiled, 'classes' | 'ladders'>,
+    { classes, levelsByShape }: Pick<Compiled, 'classes' | 'levelsByShape'>,
   ) {
     for (const shape of classes.shapes) {
       const { namespace, exemplar } = shape;
       const identity = groups.identity(namespace, exemplar.metadata.labels);
       this.identities.push(identity);
-      const levels = ladders[shape.index]!;
+      const levels = levelsByShape[shape.index]!;
       for (const level of levels) {
         const carried = isUnruled(level)
           ? nothing

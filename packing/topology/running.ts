@@ -1,3 +1,7 @@
+import type { PodAffinityTerm } from '../../api/kubernetes.js';
+import { labels } from '../../api/labels.js';
+import type { KeySpace } from '../compile/key-space.js';
+import { normaliseKey } from '../requirements/requirements.js';
 import type { Compiled } from '../compiled.js';
 import { fullName, namespaceOf } from '../names.js';
 import type { NodeState } from '../place/node-states.js';
@@ -5,12 +9,14 @@ import type { Ledger } from './ledger.js';
 import type { Group, Groups, Identity } from './groups.js';
 import type { RuleBook } from './rules.js';
 
-/** Rules of running pods that keep others away: their required anti-affinity (section 2.6, inverse). */
+/** Rules of running pods that keep others away: their required anti-affinity (topology/running-anti-affinity). */
 export function bindRunning(compiled: Compiled, groups: Groups, book: RuleBook): Map<string, readonly Group[]> {
   const byPod = new Map<string, readonly Group[]>();
   for (const pods of compiled.bound.values()) {
     for (const pod of pods) {
-      const terms = pod.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+      const terms = pod.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.filter((term) =>
+        hasDomains(compiled.space, term),
+      );
       if (terms === undefined || terms.length === 0 || pod.metadata.deletionTimestamp !== undefined) continue;
       const identity = groups.identity(namespaceOf(pod), pod.metadata.labels);
       const own = terms.map((term) => groups.term('antiAffinity', term, identity));
@@ -19,6 +25,14 @@ export function bindRunning(compiled: Compiled, groups: Groups, book: RuleBook):
     }
   }
   return byPod;
+}
+
+/** Whether the pass tells domains of the term's key apart: where it does not, the term keeps none of its pods away. */
+function hasDomains(space: KeySpace, { topologyKey }: PodAffinityTerm): boolean {
+  const key = normaliseKey(topologyKey);
+  if (key === labels.hostname) return true;
+  const index = space.find(key);
+  return index !== undefined && space.isExact(index);
 }
 
 /** Counts the pods that run, but for those that are on their way out. */

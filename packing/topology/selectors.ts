@@ -1,6 +1,7 @@
 import type { LabelSelector, Namespace, PodAffinityTerm } from '../../api/kubernetes.js';
 import { selects } from '../../core/label-selector.js';
 import { nameOf } from '../names.js';
+import { lookUp } from '../../core/own.js';
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
@@ -24,7 +25,7 @@ export function withLabelKeys(
     [mismatch, 'NotIn'],
   ] as const) {
     for (const key of keys ?? []) {
-      const value = labels?.[key];
+      const value = lookUp(labels, key);
       if (value !== undefined) expressions.push({ key, operator, values: [value] });
     }
   }
@@ -77,7 +78,7 @@ export class Namespaces {
   }
 
   /**
-   * The namespaces that a pod affinity term is about, sorted, or undefined for all of them (section 2.6): its list and its
+   * The namespaces that a pod affinity term is about, sorted, or undefined for all of them (topology/namespaces): its list and its
    * selector together, the pod's own when it has neither.
    */
   of(term: PodAffinityTerm, own: string): readonly string[] | undefined {

@@ -56,7 +56,7 @@ export class JournaledLedger extends Ledger {
 }
 
 /** Pods that were put on a node. */
-export interface Landing {
+export interface NodePlacement {
   readonly node: NodeState;
   readonly podClass: PodClass;
   readonly pods: readonly Pod[];
@@ -64,7 +64,7 @@ export interface Landing {
 
 /** Places pods as the packing engine does, noting where they landed and how to take them away again. */
 export class JournaledAssigner extends Assigner {
-  readonly landings: Landing[] = [];
+  readonly placements: NodePlacement[] = [];
   journal: Journal | undefined;
 
   override putOn(node: NodeState, podClass: PodClass, rules: Rules, pods: readonly Pod[]): void {
@@ -75,14 +75,14 @@ export class JournaledAssigner extends Assigner {
     const portsBefore = node.ports.length;
     const attached = node.attach === undefined ? undefined : [...node.attach.attached].map(copyEntry);
     super.putOn(node, podClass, rules, pods);
-    this.landings.push({ node, podClass, pods });
+    this.placements.push({ node, podClass, pods });
     this.journal?.note(() => {
       node.free.set(free);
       node.pods.length = podsBefore;
       node.landed?.splice(landedBefore);
       node.ruled?.splice(ruledBefore);
       node.ports.length = portsBefore;
-      this.landings.pop();
+      this.placements.pop();
       if (attached === undefined) return;
       node.attach!.attached.clear();
       for (const [driver, volumes] of attached) node.attach!.attached.set(driver, volumes);

@@ -67,7 +67,7 @@ export class Launches {
     return (type) => (byType?.get(type) ?? []).filter(isOpen);
   }
 
-  /** Whether these types have fewer different values than the claim's pool asks for (section 2.5). */
+  /** Whether these types have fewer different values than the claim's pool asks for (min-values/at-replacement). */
   areTooUniform(claim: PlannedClaim, relaxed: boolean, types: readonly string[]): boolean {
     const pool = this.compiled.pools.find(({ name }) => name === claim.nodePool);
     const varieties = varietiesOf(
@@ -116,7 +116,7 @@ export class Launches {
       },
       taints: pool.taints,
       initialized: true,
-      leaving: false,
+      deleting: false,
       allocatable: {},
     };
     return {

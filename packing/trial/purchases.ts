@@ -2,7 +2,7 @@ import { cheapestForAll } from '../bins/one-bin.js';
 import type { Bin, BinProblem, Effort } from '../bins/problem.js';
 import { solveWithBound } from '../bins/solve.js';
 import type { Compiled } from '../compiled.js';
-import type { Level } from '../compile/ladder.js';
+import type { Level } from '../compile/relaxation-levels.js';
 import type { Profile } from '../compile/universe.js';
 import type { OpenClaim } from '../output/claims.js';
 import { numberProblem, type PoolLimit } from '../place/bin-problem.js';

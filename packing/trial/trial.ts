@@ -3,6 +3,7 @@ import type { Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { compile, type Compiled } from '../compiled.js';
+import { termsPerTrial } from '../compile/budget.js';
 import { fullName } from '../names.js';
 import type { PodClass } from '../compile/classes.js';
 import { describeClaim, type ClaimContext, type OpenClaim } from '../output/claims.js';
@@ -13,18 +14,19 @@ import { capacityOf, poolLimits } from '../place/limits.js';
 import { hostRoom } from '../place/host-rules.js';
 import { nodeStates, roomFor, type NodeState } from '../place/node-states.js';
 import type { Part } from '../place/part.js';
-import { Wishes } from '../place/wishes.js';
+import { PodAffinities } from '../place/pod-affinities.js';
 import { Groups } from '../topology/groups.js';
 import { RuleBook, type Rules } from '../topology/rules.js';
+import { counted } from '../../core/plurals.js';
 import { bindRunning, countRunning } from '../topology/running.js';
 import { Namespaces } from '../topology/selectors.js';
 import type { PackingInput, PlannedClaim } from '../types.js';
 import { alikeFirst, type Filling } from './filling.js';
-import { Journal, JournaledAssigner, JournaledLedger, type Landing } from './journal.js';
+import { Journal, JournaledAssigner, JournaledLedger, type NodePlacement } from './journal.js';
 import { Launches } from './launches.js';
 import { Purchases } from './purchases.js';
 import type { Search } from './purchases.js';
-import { standing } from './standing.js';
+import { atLevel } from './standing.js';
 import { Worth } from './worth.js';
 
 export type Loads = ReadonlyMap<PodClass, readonly Pod[]>;
@@ -55,7 +57,7 @@ export class Trial {
   private readonly compiled: Compiled;
   private readonly feasibility: Feasibility;
   private readonly book: RuleBook;
-  private readonly wishes: Wishes;
+  private readonly affinities: PodAffinities;
   private readonly ledger: JournaledLedger;
   private readonly limits: PoolLimit[];
   private readonly purchases: Purchases;
@@ -74,7 +76,7 @@ export class Trial {
   /** `staying`: by the names of nodes that may be taken away, the pods there that stay as long as the node does. */
   constructor(input: PackingInput, staying: ReadonlyMap<string, readonly Pod[]>) {
     const withoutNodes = new Set([...(input.withoutNodes ?? []), ...staying.keys()]);
-    this.compiled = standing(compile({ ...input, withoutNodes }), staying);
+    this.compiled = atLevel(compile({ ...input, withoutNodes }, termsPerTrial), staying);
     this.feasibility = new Feasibility(this.compiled);
     const states = nodeStates(this.compiled);
     this.nodes = states;
@@ -82,7 +84,7 @@ export class Trial {
     const namespaces = new Set(objects.pods.map(({ metadata }) => metadata.namespace ?? 'default'));
     const groups = new Groups(this.compiled.labelKeys, new Namespaces(objects.namespaces, namespaces));
     this.book = new RuleBook(groups, this.compiled);
-    this.wishes = new Wishes(this.compiled, this.book);
+    this.affinities = new PodAffinities(this.compiled, this.book);
     this.purchases = new Purchases(this.compiled, this.book);
     this.launches = new Launches(this.compiled);
     this.ledger = new JournaledLedger(this.compiled, states);
@@ -133,7 +135,7 @@ export class Trial {
   /** Puts pods where they are. */
   settleOn(node: NodeState, loads: Loads): void {
     for (const [podClass, pods] of loads) this.assigner.putOn(node, podClass, this.rulesOf(podClass), pods);
-    this.assigner.landings.length = 0;
+    this.assigner.placements.length = 0;
   }
 
   /** Which nodes take pods from now on, the first ones first, and how they are filled. */
@@ -147,12 +149,12 @@ export class Trial {
   begin(): { readonly mark: number; readonly landed: number } {
     this.ledger.journal = this.journal;
     this.assigner.journal = this.journal;
-    return { mark: this.journal.mark(), landed: this.assigner.landings.length };
+    return { mark: this.journal.mark(), landed: this.assigner.placements.length };
   }
 
   /** Where pods were put since. */
-  landingsSince(landed: number): readonly Landing[] {
-    return this.assigner.landings.slice(landed);
+  placementsSince(landed: number): readonly NodePlacement[] {
+    return this.assigner.placements.slice(landed);
   }
 
   /** Takes back what was done since the mark; what is done next is noted as before. */
@@ -213,7 +215,7 @@ export class Trial {
     );
     const company: [PodClass, readonly Pod[]][] = [];
     for (const [podClass, pods] of ordered) {
-      if (this.wishes.forAnyone(podClass)) company.push([podClass, pods]);
+      if (this.affinities.forAnyone(podClass)) company.push([podClass, pods]);
       else if (!this.placeClass(podClass, pods, launching, parts)) return false;
     }
     return company.every(([podClass, pods]) => this.placeClass(podClass, pods, launching, parts));
@@ -224,7 +226,7 @@ export class Trial {
     if (roomFor(node.free, this.demandOf(podClass), pods.length) < pods.length) return false;
     const { ledger } = this;
     const { volumes } = this.compiled;
-    for (const level of this.compiled.ladders[podClass.shape.index]!) {
+    for (const level of this.compiled.levelsByShape[podClass.shape.index]!) {
       const rules = this.book.of(podClass.shape, level);
       if (rules.hostAffinity.length > 0) return false;
       if (!this.feasibility.admitsKind(level, node.kind)) continue;
@@ -241,7 +243,7 @@ export class Trial {
 
   /** Puts pods that only wait on nodes, in their order; false and nothing done where some would need new ones. */
   placeWaiting(podClass: PodClass, pods: readonly Pod[]): boolean {
-    const level = this.compiled.ladders[podClass.shape.index]!.at(-1)!;
+    const level = this.compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
     const rules = this.book.of(podClass.shape, level);
     const parts: Part[] = [];
     const rest = this.assigner.place({ podClass, level, rules, without: none }, pods, parts);
@@ -326,12 +328,12 @@ export class Trial {
 
   /** The launch with whatever its node holds by now. */
   filled(launch: Launch, loads: Loads): Launch {
-    const levels = new Map(launch.claim.members.map(({ podClass, level }) => [podClass, level]));
+    const levelOf = new Map(launch.claim.members.map(({ podClass, level }) => [podClass, level]));
     const pinnedKeys = new Set(launch.claim.pinnedKeys);
     const members = [...loads].map(([podClass, pods]) => {
-      const ladder = this.compiled.ladders[podClass.shape.index]!;
+      const levels = this.compiled.levelsByShape[podClass.shape.index]!;
       for (const key of this.rulesOf(podClass).keys) pinnedKeys.add(key);
-      return { podClass, level: levels.get(podClass) ?? ladder.at(-1)!, pods };
+      return { podClass, level: levelOf.get(podClass) ?? levels.at(-1)!, pods };
     });
     return { ...launch, claim: { ...launch.claim, members, pinnedKeys } };
   }
@@ -378,7 +380,7 @@ export class Trial {
   }
 
   private rulesOf({ shape }: PodClass): Rules {
-    return this.book.of(shape, this.compiled.ladders[shape.index]!.at(-1)!);
+    return this.book.of(shape, this.compiled.levelsByShape[shape.index]!.at(-1)!);
   }
 
   /** How much earlier than in the queue so many pods of the class are placed: how hard it is to find them nodes. */
@@ -393,7 +395,7 @@ export class Trial {
 
   private placeClass(podClass: PodClass, pods: readonly Pod[], launching: boolean, parts: Part[]): boolean {
     let rest = pods;
-    for (const level of this.compiled.ladders[podClass.shape.index]!) {
+    for (const level of this.compiled.levelsByShape[podClass.shape.index]!) {
       const rules = this.book.of(podClass.shape, level);
       rest = this.assigner.place({ podClass, level, rules, without: none }, rest, parts);
       if (parts.length > 0 && !launching) return false;
@@ -408,7 +410,7 @@ function firstOf(planned: PlannedClaim, { members }: OpenClaim): PlannedClaim {
   const pods = members.flatMap((member) => member.pods.map(fullName)).sort(compareText);
   const more = planned.pods.length - pods.length;
   if (more === 0) return planned;
-  return { ...planned, pods, why: `${planned.why}, with ${more} more pods to come in later steps` };
+  return { ...planned, pods, why: `${planned.why}, with ${counted(more, 'more pod')} to come in later steps` };
 }
 
 const poolKey = labels.nodePool;

@@ -13,7 +13,7 @@ export class Worth {
   static of(compiled: Compiled, feasibility: Feasibility): Worth {
     const parts: Part[] = [];
     for (const podClass of compiled.queue) {
-      const level = compiled.ladders[podClass.shape.index]!.at(-1)!;
+      const level = compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
       const holding = feasibility.holding(podClass, level);
       if (compiled.invalid.has(podClass) || holding.length === 0) continue;
       parts.push({

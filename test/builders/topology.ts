@@ -16,8 +16,8 @@ export interface Topology {
   readonly book: RuleBook;
   readonly nodes: readonly NodeState[];
   readonly ledger: Ledger;
-  /** The rules of the class of this pod, on the given rung; the first one, with all its preferences, by default. */
-  readonly rulesOf: (pod: Pod, rung?: number) => Rules;
+  /** The rules of the class of this pod, on the given level; the first one, with all its preferences, by default. */
+  readonly rulesOf: (pod: Pod, level?: number) => Rules;
 }
 
 /** A required spread of `app: web` over zones, or as said. */
@@ -47,9 +47,9 @@ export function topologyOf(input: PackingInput): Topology {
     book,
     nodes,
     ledger: new Ledger(compiled, nodes),
-    rulesOf: (pod, rung = 0) => {
+    rulesOf: (pod, level = 0) => {
       const { shape } = classOf(pod);
-      return book.of(shape, compiled.ladders[shape.index]!.at(rung)!);
+      return book.of(shape, compiled.levelsByShape[shape.index]!.at(level)!);
     },
   };
 }

@@ -4,7 +4,7 @@ import { isDomainError } from '../../core/failures.js';
 import type { EC2NodeClass, EC2NodeClassStatus } from '../../api/aws/ec2-node-class.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { CloudProvider, LaunchedInstance } from '../../cloud/port.js';
-import { awsProvider, claim, need, nodeClass, pool, requestFor, resolved } from './aws-subject.js';
+import { awsProvider, briefLags, claim, need, nodeClass, pool, requestFor, resolved, settled } from './aws-subject.js';
 import { useStack } from './shared-stack.js';
 
 jest.setTimeout(120_000);
@@ -43,6 +43,7 @@ describe('a lost answer', () => {
 
   beforeAll(async () => {
     await cloud().reset();
+    await cloud().configure(briefLags);
     ({ provider, shift } = awsProvider(stack()));
     await cloud().configure({ capacityReservations: [{ ...reservation, zone: `${stack().region}a` }] });
     ready = await resolveAnew();
@@ -50,6 +51,7 @@ describe('a lost answer', () => {
   });
   beforeEach(async () => {
     await cloud().reset();
+    await cloud().configure(briefLags);
     await cloud().configure({ capacityReservations: [{ ...reservation, zone: `${stack().region}a` }] });
     // Templates, subnets and refusals that the provider knows of are forgotten: each life makes every call.
     shift(75 * 60_000);
@@ -61,7 +63,7 @@ describe('a lost answer', () => {
     let failure: unknown;
     for (let i = 0; i < 5; i++) {
       try {
-        return await attempt();
+        return await settled(attempt);
       } catch (error) {
         failure = error;
       }
@@ -80,7 +82,11 @@ describe('a lost answer', () => {
     const result = await insist(() => provider.launch(requestFor(given, ready, attempts++ === 0)));
     if (!result.ok) throw new Error(result.error.message);
     const { providerId, instanceId } = result.value;
-    expect((await alive(given)).map((instance) => instance.instanceId)).toEqual([instanceId]);
+    const found = await settled(
+      () => alive(given),
+      (all) => all.length > 0,
+    );
+    expect(found.map((instance) => instance.instanceId)).toEqual([instanceId]);
     await insist(() => provider.tag(providerId, { Name: 'node' }));
     await insist(() => provider.terminate(providerId));
     expect(await alive(given)).toEqual([]);
@@ -117,10 +123,94 @@ describe('a lost answer', () => {
   );
 });
 
+describe('a lost answer, and other parameters by the next attempt', () => {
+  const zone = () => `${stack().region}a`;
+  const types = need('node.kubernetes.io/instance-type', 'm5.large', 'm5.xlarge');
+  const onDemand = need('karpenter.sh/capacity-type', 'on-demand');
+  const given = (): NodeClaim => claim([types, onDemand, need('topology.kubernetes.io/zone', zone())]);
+  const largeIsOut = () => ({
+    instanceType: 'm5.large',
+    zone: zone(),
+    capacityType: 'on-demand',
+    reason: 'InsufficientInstanceCapacity',
+  });
+  const launched = async (own: NodeClaim): Promise<string[]> =>
+    (await cloud().instances())
+      .filter(({ tags }) => tags['stowage.dev/nodeclaim-uid'] === own.metadata.uid)
+      .map(({ id }) => id);
+
+  /** A node class whose dry runs are over; the answer to the first launch is lost. */
+  const prepared = async (provider: CloudProvider, name: string): Promise<EC2NodeClass> => {
+    const ready = await resolved(provider, nodeClass(stack(), {}, name));
+    await cloud().clearRequests();
+    await cloud().addFault({ kind: 'lost', action: 'CreateFleet', times: 1 });
+    return ready;
+  };
+
+  beforeEach(async () => {
+    await cloud().reset();
+    await cloud().configure(briefLags);
+  });
+  afterAll(() => cloud().reset());
+
+  test('there was no capacity: EC2 is asked what it did, in its words, and then anew', async () => {
+    const { provider } = awsProvider(stack());
+    const ready = await prepared(provider, 'tokens-a');
+    const own = given();
+    await cloud().setPools([{ instanceType: 'm5.*' }]);
+    await expect(provider.launch(requestFor(own, ready))).rejects.toThrow(/no instance of the claim is visible/);
+    await cloud().setPools([]);
+    provider.markUnavailable([largeIsOut()]);
+
+    await expect(provider.launch(requestFor(own, ready, false))).resolves.toMatchObject({ ok: false });
+    expect(await launched(own)).toEqual([]);
+    const codes = (await cloud().requests({ action: 'CreateFleet' })).map(({ error }) => error);
+    expect(codes).not.toContain('IdempotentParameterMismatch');
+  });
+
+  test('there was none, and the process that asked died: another token, once an instance would be visible', async () => {
+    const { provider: dead } = awsProvider(stack());
+    const { provider, shift } = awsProvider(stack());
+    const ready = await prepared(provider, 'tokens-b');
+    const own = given();
+    await cloud().setPools([{ instanceType: 'm5.*' }]);
+    await expect(dead.launch(requestFor(own, ready))).rejects.toThrow(/no instance of the claim is visible/);
+    await cloud().setPools([]);
+    provider.markUnavailable([largeIsOut()]);
+
+    const again = () => provider.launch(requestFor(own, ready, false));
+    await expect(again()).rejects.toThrow(/IdempotentParameterMismatch/);
+    shift(60_000);
+    await expect(again()).rejects.toThrow(/IdempotentParameterMismatch/);
+    await expect(again()).resolves.toMatchObject({ ok: true, value: { instanceType: 'm5.xlarge' } });
+    expect(await launched(own)).toHaveLength(1);
+  });
+
+  test('there was some, and the process that asked died: its instance is waited for, never a second one', async () => {
+    const { provider: dead } = awsProvider(stack());
+    const { provider } = awsProvider(stack());
+    const ready = await prepared(provider, 'tokens-c');
+    const own = given();
+    await cloud().configure({ visibleAfterMs: 3_600_000 });
+    await expect(dead.launch(requestFor(own, ready))).rejects.toThrow(/no instance of the claim is visible/);
+    provider.markUnavailable([largeIsOut()]);
+
+    const again = () => provider.launch(requestFor(own, ready, false));
+    await expect(again()).rejects.toThrow(/no instance of the claim is visible/);
+    await cloud().configure({ visibleAfterMs: 0, tagsAfterMs: 0 });
+    const [first] = await launched(own);
+    await expect(again()).resolves.toMatchObject({ ok: true, value: { instanceId: first } });
+    expect(await launched(own)).toHaveLength(1);
+  });
+});
+
 describe('input that cannot work', () => {
   const statusOf = async (provider: CloudProvider, given: EC2NodeClass) =>
     (await provider.resolveNodeClass(given)).status as EC2NodeClassStatus;
-  beforeEach(() => cloud().reset());
+  beforeEach(async () => {
+    await cloud().reset();
+    await cloud().configure(briefLags);
+  });
   afterAll(() => cloud().reset());
 
   test.each([
@@ -155,7 +245,7 @@ describe('input that cannot work', () => {
     ],
     [{ role: 'no-such-role' }, 'InstanceProfileReady', /role no-such-role does not exist/],
   ])('%j: the condition names call and resource, and another node class goes on', async (spec, type, message) => {
-    const { provider } = awsProvider(stack());
+    const { provider } = awsProvider(stack(), {}, 'role' in spec ? 'local' : 'stowage');
     const [broken, sound] = await Promise.all([
       statusOf(provider, nodeClass(stack(), spec, 'broken')),
       statusOf(provider, nodeClass(stack(), {}, 'sound')),
@@ -179,8 +269,9 @@ describe('input that cannot work', () => {
   });
 });
 
-test('scenario 105: in a shifted zone nothing is launched, terminated or tagged, and what is there stays', async () => {
+test('in a shifted zone nothing is launched, terminated or tagged, and what is there stays (zonal-shift/shifted-zone)', async () => {
   await cloud().reset();
+  await cloud().configure(briefLags);
   const { provider, shift } = awsProvider(stack(), { zonalShift: true });
   const ready = await resolved(provider, nodeClass(stack(), {}, 'shifted'));
   const zone = `${stack().region}a`;
@@ -188,7 +279,8 @@ test('scenario 105: in a shifted zone nothing is launched, terminated or tagged,
   const launched = await provider.launch(requestFor(claim([type, inZone]), ready));
   if (!launched.ok) throw new Error(launched.error.message);
   const { providerId } = launched.value;
-  expect((await provider.list()).map((instance) => instance.providerId)).toContain(providerId);
+  const listed = async () => (await provider.list()).map((instance) => instance.providerId);
+  expect(await settled(listed, (ids) => ids.includes(providerId))).toContain(providerId);
 
   const zoneId = ready.status!.subnets!.find((subnet) => subnet.zone === zone)!.zoneID!;
   await cloud().configure({ shiftedZones: [zoneId] });

@@ -15,6 +15,7 @@ const partitionLabel = 'karpenter.k8s.aws/placement-group-partition';
 
 beforeEach(() => cloud().reset());
 
+// Rules `instance-types/partitions`, `labels/instance-labels`.
 test('a partition group: an offering for each partition, one partition a launch, refusals within it alone', async () => {
   await cloud().configure({ placementGroups: [group] });
   const { provider } = awsProvider(stack());
@@ -60,6 +61,7 @@ test('a partition group: an offering for each partition, one partition a launch,
   expect([...new Set(open)].sort()).toEqual(['2', '3']);
 });
 
+// Rule `node-classes/placement-groups`.
 test('a group that does not exist is named by a condition', async () => {
   const { provider } = awsProvider(stack());
   const { status } = await provider.resolveNodeClass(nodeClass(stack(), selector, 'grouped'));

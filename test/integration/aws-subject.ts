@@ -1,20 +1,27 @@
 import { randomUUID } from 'node:crypto';
-import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EC2NodeClass, EC2NodeClassStatus } from '../../api/aws/ec2-node-class.js';
 import { ec2NodeClasses } from '../../api/aws/ec2-node-class.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { AwsOptions } from '../../cloud/aws/options.js';
 import { createAwsProvider } from '../../cloud/aws/provider.js';
 import type { CloudProvider, LaunchRequest } from '../../cloud/port.js';
+import { conditionOf } from '../../core/conditions.js';
+import { isDomainError } from '../../core/failures.js';
 import { nodeClassSpec } from '../../devstack/node-class.js';
 import type { Stack } from '../../devstack/stack.js';
 
-/** An AWS provider against the stack's cloud. `shift` moves its clock forward by milliseconds. */
+/**
+ * An AWS provider against the stack's cloud, under the policy that an installation has, or with the `accessKey` of somebody else. `shift`
+ * moves its clock forward by milliseconds.
+ */
 export function awsProvider(
   stack: Stack,
   more: Partial<AwsOptions> = {},
+  accessKey = 'stowage',
 ): { readonly provider: CloudProvider; readonly shift: (ms: number) => void; readonly problems: string[] } {
-  Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' });
+  Object.assign(process.env, { AWS_ACCESS_KEY_ID: accessKey, AWS_SECRET_ACCESS_KEY: 'local' });
   let offset = 0;
   const problems: string[] = [];
   const provider = createAwsProvider({
@@ -53,10 +60,33 @@ export function nodeClass(stack: Stack, spec: Partial<EC2NodeClass['spec']> = {}
   return parsed.value;
 }
 
-/** The node class with the status and annotations that the provider resolves for it. */
+/** The lags of EC2 and IAM, short: tests of what they do to a launch set their own. */
+export const briefLags = { visibleAfterMs: 200, tagsAfterMs: 100, profileUnknownMs: 500 };
+
+/** The node class with the status and annotations that the provider resolves for it, once EC2 has heard of its profile. */
 export async function resolved(provider: CloudProvider, given: EC2NodeClass): Promise<EC2NodeClass> {
-  const { status, annotations } = await provider.resolveNodeClass(given);
-  return { ...given, metadata: { ...given.metadata, annotations }, status };
+  for (;;) {
+    const { status, annotations } = await provider.resolveNodeClass(given);
+    const resolvedClass = { ...given, metadata: { ...given.metadata, annotations }, status };
+    const { reason } = conditionOf((status as EC2NodeClassStatus).conditions, 'ValidationSucceeded') ?? {};
+    if (reason !== 'InstanceProfileNotFound') return resolvedClass;
+    await sleep(100);
+  }
+}
+
+const looks = 100;
+
+/** An answer that EC2 gives once it has caught up with itself, or the last one when it does not come to be `enough`. */
+export async function settled<T>(ask: () => Promise<T>, enough: (answer: T) => boolean = () => true): Promise<T> {
+  for (let look = 1; ; look++) {
+    try {
+      const answer = await ask();
+      if (enough(answer) || look >= looks) return answer;
+    } catch (error) {
+      if (!isDomainError(error, 'Unavailable') || look >= looks) throw error;
+    }
+    await sleep(50);
+  }
 }
 
 export const pool = { metadata: { name: 'general' } } as NodePool;

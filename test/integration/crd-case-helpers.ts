@@ -71,6 +71,12 @@ export const baseObjects: Readonly<
     metadata: { name: 'case' },
     spec: {},
   },
+  DisruptionPause: {
+    apiVersion: 'stowage.dev/v1alpha1',
+    kind: 'DisruptionPause',
+    metadata: { name: 'case' },
+    spec: { scope: { kind: 'NodePool', name: 'general' }, message: 'release week' },
+  },
   CapacityBuffer: {
     apiVersion: 'autoscaling.x-k8s.io/v1beta1',
     kind: 'CapacityBuffer',

@@ -82,7 +82,7 @@ const alias = (name: string): object[] => [{ alias: name }];
 const imageRows: CrdRow[] = [
   {
     kind,
-    rule: 'amiSelectorTerms without an alias (scenario 10)',
+    rule: 'amiSelectorTerms without an alias (node-classes/alias-stands-alone)',
     accepts: [
       [{ id: 'ami-0a1b' }],
       [{ name: 'mine-*', owner: 'self' }],
@@ -130,7 +130,7 @@ const imageRows: CrdRow[] = [
   }),
   {
     kind,
-    rule: 'a term with an alias is the only one (scenario 10)',
+    rule: 'a term with an alias is the only one (node-classes/alias-stands-alone)',
     accepts: [{ 'spec.amiSelectorTerms': alias('al2023@latest') }],
     refuses: [
       { 'spec.amiSelectorTerms': [{ alias: 'al2023@latest' }, { id: 'ami-0a1b' }] },
@@ -139,7 +139,7 @@ const imageRows: CrdRow[] = [
   },
   {
     kind,
-    rule: 'amiFamily agrees with the alias (scenario 10)',
+    rule: 'amiFamily agrees with the alias (node-classes/family-agrees-with-alias)',
     accepts: [
       ['al2@latest', 'AL2'],
       ['al2023@latest', 'AL2023'],
@@ -283,7 +283,7 @@ const otherRows: CrdRow[] = [
   { kind, rule: 'spec', accepts: [{}], refuses: [{ spec: undefined }] },
   {
     kind,
-    rule: 'role or instanceProfile (scenario 9)',
+    rule: 'role or instanceProfile (node-classes/role-or-profile)',
     accepts: [{}, { 'spec.role': undefined, 'spec.instanceProfile': 'nodes' }],
     refuses: [
       { 'spec.instanceProfile': 'nodes' },

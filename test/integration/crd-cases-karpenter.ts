@@ -64,7 +64,7 @@ function requirementRows(kind: string, path: string): CrdRow[] {
     },
     {
       kind,
-      rule: `${path}: Gt, Lt, Gte and Lte take one whole number (scenario 5)`,
+      rule: `${path}: Gt, Lt, Gte and Lte take one whole number (node-pools/numeric-requirements)`,
       accepts: numeric.flatMap((operator) =>
         ['0', '16', '007'].map((value) => one({ key: 'team', operator, values: [value] })),
       ),
@@ -90,7 +90,7 @@ function minValuesRows(kind: string, path: string): CrdRow[] {
   return [
     {
       kind,
-      rule: `${path}: minValues 1 to 50, and not more than In has values (scenario 4)`,
+      rule: `${path}: minValues 1 to 50, and not more than In has values (node-pools/min-values-range)`,
       accepts: [
         needing(1),
         needing(3),
@@ -232,7 +232,7 @@ const nodePoolRows: CrdRow[] = [
   }),
   {
     kind: 'NodePool',
-    rule: 'a budget has schedule and duration, or neither (scenario 3)',
+    rule: 'a budget has schedule and duration, or neither (budgets/schedule-and-duration)',
     accepts: [...crons.accepts, '@annually', '@yearly', '@monthly', '@weekly', '@midnight', '@hourly'].map(
       (schedule) => ({
         'spec.disruption.budgets': [{ nodes: '1', schedule, duration: '1h' }],
@@ -267,7 +267,7 @@ const nodePoolRows: CrdRow[] = [
   field('NodePool', 'spec.replicas', { accepts: [0, 3], refuses: [-1, '3'] }),
   {
     kind: 'NodePool',
-    rule: 'a static pool has no limits but nodes, and no weight (scenario 2)',
+    rule: 'a static pool has no limits but nodes, and no weight (static-capacity/fields)',
     accepts: [
       { 'spec.replicas': 3, 'spec.limits': { nodes: '5' } },
       { 'spec.replicas': 3, 'spec.limits': {} },
@@ -280,14 +280,14 @@ const nodePoolRows: CrdRow[] = [
   },
   {
     kind: 'NodePool',
-    rule: 'a dynamic pool stays dynamic (scenario 1)',
+    rule: 'a dynamic pool stays dynamic (static-capacity/replicas-for-good)',
     from: {},
     accepts: [{ 'spec.weight': 10 }],
     refuses: [{ 'spec.replicas': 1 }, { 'spec.replicas': 0 }],
   },
   {
     kind: 'NodePool',
-    rule: 'a static pool stays static (scenario 1)',
+    rule: 'a static pool stays static (static-capacity/replicas-for-good)',
     from: { 'spec.replicas': 1 },
     accepts: [{ 'spec.replicas': 2 }],
     refuses: [{ 'spec.replicas': undefined }],
@@ -318,7 +318,7 @@ const nodeClaimRows: CrdRow[] = [
   }),
   {
     kind: 'NodeClaim',
-    rule: 'spec is immutable (scenario 7)',
+    rule: 'spec is immutable (node-claims/immutable)',
     from: {},
     accepts: [{ 'metadata.labels': { team: 'red' } }, { 'spec.expireAfter': '720h' }],
     refuses: [

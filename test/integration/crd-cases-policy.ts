@@ -117,6 +117,7 @@ const savingRows: CrdRow[] = [
     accepts: ['0', '0.05', '12'],
     refuses: ['', '-1', '.5', '$1', '1e3', 1],
   }),
+  field(kind, 'spec.nodeCost', { accepts: ['0', '0.05', '12'], refuses: ['', '-1', '.5', '$1', '1e3', 1] }),
   field(kind, 'spec.coolDown', durations),
   field(kind, 'spec.maxMoveChain', { accepts: [1, 100], refuses: [0, 101] }),
   field(kind, 'spec.spotRatio', {
@@ -169,7 +170,7 @@ const ladderRows: CrdRow[] = [
     accepts: ['Notify', 'RestartOwner', 'AskApproval', 'Force'],
     refuses: ['Wait', undefined],
   }),
-  field(kind, 'spec.repair.ladder', {
+  field(kind, 'spec.repair.steps', {
     accepts: [[{ action: 'Reboot' }, { action: 'Replace' }, { action: 'Force' }]],
     refuses: [
       [],
@@ -179,7 +180,7 @@ const ladderRows: CrdRow[] = [
       [{ action: 'Pray' }],
     ],
   }),
-  field(kind, 'spec.repair.ladder[0]', {
+  field(kind, 'spec.repair.steps[0]', {
     accepts: durations.accepts.map((wait) => ({ action: 'Reboot', wait })),
     refuses: durations.refuses.map((wait) => ({ action: 'Reboot', wait })),
   }),

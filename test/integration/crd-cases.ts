@@ -1,6 +1,7 @@
 import type { CrdRow } from './crd-case-helpers.js';
 import { ec2NodeClassRows } from './crd-cases-aws.js';
 import { karpenterRows, otherRows } from './crd-cases-karpenter.js';
+import { disruptionPauseRows } from './crd-cases-pause.js';
 import { disruptionPolicyRows } from './crd-cases-policy.js';
 
 /**
@@ -12,5 +13,6 @@ export const crdRows: readonly CrdRow[] = [
   ...karpenterRows,
   ...ec2NodeClassRows,
   ...disruptionPolicyRows,
+  ...disruptionPauseRows,
   ...otherRows,
 ];

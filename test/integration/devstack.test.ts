@@ -57,7 +57,7 @@ describe('a machine of the local cloud', () => {
   });
 
   afterAll(async () => {
-    if (launched.length > 0) await ec2.send(new TerminateInstancesCommand({ InstanceIds: launched }));
+    await cloud().reclaim(launched);
     ec2.destroy();
   });
 

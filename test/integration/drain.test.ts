@@ -1,11 +1,10 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ActivityDeps } from '../../activities/deps.js';
 import type { DrainProgress } from '../../activities/contract.js';
-import { createDrainActivities } from '../../activities/drain.js';
-import { createEscalationActivities } from '../../activities/escalation.js';
-import { fakeDeps } from '../../activities/fake-deps.js';
-import { FakeCloud } from '../../cloud/fake.js';
+import { createDrainActivities } from '../../activities/termination/drain.js';
+import { createEscalationActivities } from '../../activities/termination/escalation.js';
+import { fakeDeps } from '../../simulation/deps.js';
+import { FakeCloud } from '../../simulation/cloud/fake.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { createClusterCache } from '../../kube/cache.js';
 import { createKubeClient } from '../../kube/client.js';
@@ -94,15 +93,28 @@ describe('draining on a real cluster', () => {
       within,
     );
   }
-  const drain = (nodeName: string, known: readonly string[] = []): Promise<DrainProgress> =>
-    new MockActivityEnvironment().run<[], DrainProgress, () => Promise<DrainProgress>>(() =>
-      createDrainActivities(deps).drainNode({
-        claim: { name: 'drain-test', uid: 'none' },
-        nodeName,
-        known,
-        since: Date.now(),
-      }),
+  /** Looks, as the workflow does, until there is news. */
+  const drain = async (nodeName: string, known: readonly string[] = []): Promise<DrainProgress> => {
+    const since = Date.now();
+    let evicted = 0;
+    let blockedSince: number | undefined;
+    return observe(
+      'news of the drain',
+      async () => {
+        const progress = await createDrainActivities(deps).drainNode({
+          claim: { name: 'drain-test', uid: 'none' },
+          nodeName,
+          known,
+          since,
+          ...(blockedSince === undefined ? {} : { blockedSince }),
+        });
+        ({ blockedSince } = progress);
+        evicted += progress.evicted;
+        return progress.state === 'waiting' ? undefined : { ...progress, evicted };
+      },
+      within,
     );
+  };
   const cordon = (name: string, unschedulable: boolean) => admin.patch('Node', { name }, { spec: { unschedulable } });
 
   test('a StatefulSet moves pod by pod within its budget, each under its own name', async () => {

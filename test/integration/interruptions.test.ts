@@ -1,5 +1,5 @@
 import { expect, jest, test } from '@jest/globals';
-import { floodOf, mixes } from '../../bench/interruption-mixes.js';
+import { floodOf, mixes } from '../../cases/interruption-mixes.js';
 import { flood } from '../../bench/interruptions.js';
 import { useStack } from './shared-stack.js';
 
@@ -11,6 +11,7 @@ const { stack, cloud } = useStack(['cloud', 'temporal']);
 test.each(mixes)(
   'a flood of notices (%s), repeated, mixed up, broken and unknown: one workflow for each instance of the cluster, and an empty queue',
   async (mix) => {
+    // Its cluster and queue are none that the policy of the stack's Stowage names.
     Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' });
     await cloud().reset();
     const { awsEndpoint = '', region, temporalAddress = '' } = stack();

@@ -20,6 +20,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 }, 60_000);
 
+// Rule `invariants/outages-harm-nothing`.
 test('the cache lives through a restart and a silence of the API server, and says so once each', async () => {
   const client = createKubeClient({
     kubeconfig: stack.adminKubeconfig!,

@@ -12,7 +12,7 @@ import { convert } from '../../cli/convert.js';
 import type { CloudProvider } from '../../cloud/port.js';
 import { isTrue } from '../../core/conditions.js';
 import { plan } from '../../packing/plan.js';
-import { awsProvider, resolved } from './aws-subject.js';
+import { awsProvider, briefLags, resolved } from './aws-subject.js';
 import { useStack } from './shared-stack.js';
 
 jest.setTimeout(120_000);
@@ -62,7 +62,7 @@ describe('examples/nodepools', () => {
     ({ provider } = awsProvider(stack()));
     await cloud().reset();
     const tagged = { ...reservation, zone: `${stack().region}a`, tags: { purpose: 'stowage' } };
-    await cloud().configure({ capacityReservations: [tagged] });
+    await cloud().configure({ ...briefLags, capacityReservations: [tagged] });
   });
 
   test('the API server accepts them all, and there is one for each common case', async () => {

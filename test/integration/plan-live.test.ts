@@ -8,6 +8,7 @@ import { observe } from '../../devstack/demo/observe.js';
 import { repositoryRoot } from '../../devstack/paths.js';
 import { createKubeClient } from '../../kube/client.js';
 import type { PlanDocument } from '../../cli/output/plan-json.js';
+import { apply, kubectl } from '../live/kubectl.js';
 import { useStack } from './shared-stack.js';
 
 // `stowage plan` as a process against a real API server and scheduler: nobody launches anything here.
@@ -21,24 +22,10 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
-  await kubectl('delete', 'nodepool,kwoknodeclass', name, '--wait=false');
-  await kubectl('delete', 'namespace', name, '--wait=false');
+  await kubectl(stack(), ['delete', 'nodepool,kwoknodeclass', name, '--wait=false']);
+  await kubectl(stack(), ['delete', 'namespace', name, '--wait=false']);
   kube.close();
 }, 60_000);
-
-const kubectl = async (...args: readonly string[]): Promise<void> => {
-  await run(stack().kubectl ?? '', ['--kubeconfig', stack().adminKubeconfig ?? '', ...args]);
-};
-
-function apply(items: readonly object[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const args = ['--kubeconfig', stack().adminKubeconfig ?? '', 'apply', '-f', '-'];
-    const child = execFile(stack().kubectl ?? '', args, (error) =>
-      error === null ? resolve() : reject(new Error(error.message)),
-    );
-    child.stdin?.end(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
-  });
-}
 
 /** Only pods of this test tolerate the pool, and they want no other. */
 const taint = { key: 'plan-live', value: name, effect: 'NoSchedule' };
@@ -83,7 +70,7 @@ const stowagePlan = (...more: readonly string[]): Promise<{ stdout: string; stde
 };
 
 test('stowage plan shows what a live cluster would be given now, and touches nothing', async () => {
-  await apply(objects);
+  await apply(stack(), objects);
   await observe(
     'kube-scheduler has given up on the pods',
     async () => {

@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Case } from '../../bench/generate/case.js';
-import { generateCorner } from '../../bench/generate/index.js';
-import { nodeLabels } from '../../bench/generate/realistic.js';
+import type { Case } from '../../cases/case.js';
+import { generateCorner } from '../../cases/index.js';
+import { nodeLabels } from '../../cases/realistic.js';
 import { observe } from '../../devstack/demo/observe.js';
 import type { KubernetesObject, Node, Pod, PodSpec, Taint } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
@@ -11,6 +10,7 @@ import { createKubeClient } from '../../kube/client.js';
 import { plan } from '../../packing/plan.js';
 import type { Plan, PlannedClaim } from '../../packing/types.js';
 import { packingInputOf } from '../builders/packing-input.js';
+import { kubectl } from '../live/kubectl.js';
 import { useStack } from './shared-stack.js';
 
 // The real judge: kube-scheduler binds what was planned onto the nodes that were planned, with no second round of launches. It
@@ -24,21 +24,11 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
-  await kubectl(['delete', 'node', '-l', 'judge', '--wait=false']);
-  if (created.length > 0) await kubectl(['delete', 'namespace', ...created, '--wait=false']);
+  await kubectl(stack(), ['delete', 'node', '-l', 'judge', '--wait=false']);
+  if (created.length > 0) await kubectl(stack(), ['delete', 'namespace', ...created, '--wait=false']);
   created = [];
   kube.close();
 }, 30_000);
-
-function kubectl(args: readonly string[], items?: readonly object[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const all = ['--kubeconfig', stack().adminKubeconfig ?? '', ...args];
-    const child = execFile(stack().kubectl ?? '', all, (error) =>
-      error === null ? resolve() : reject(new Error(error.message)),
-    );
-    if (items !== undefined) child.stdin?.end(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
-  });
-}
 
 /** The case on nodes that nothing else in the cluster uses: its pods go nowhere else, and no others come. */
 function fenced(made: Case, judge: string): Case {
@@ -122,6 +112,7 @@ const mixes = [
   ['weights', 'limits', 'zoneAntiAffinity', 'taints', 'bounds'],
 ] as const;
 
+// Rule `invariants/scheduler-agrees`.
 describe('kube-scheduler binds every planned pod to the planned nodes', () => {
   test.each(mixes.map((traits, i) => [traits.join(), i + 1] as const))(
     '%s',
@@ -132,21 +123,21 @@ describe('kube-scheduler binds every planned pod to the planned nodes', () => {
       const nodeFor = planned(result, judge);
       expect(nodeFor.size).toBeGreaterThan(30);
 
-      await kubectl(['create', 'namespace', judge]);
+      await kubectl(stack(), ['create', 'namespace', judge]);
       created.push(judge);
       const pods = made.objects.filter(({ kind, metadata }) => kind === 'Pod' && nodeFor.has(metadata.name ?? ''));
       await observe(
         'the service account',
         async () => {
-          return kubectl(['--namespace', judge, 'get', 'serviceaccount', 'default']).then(
+          return kubectl(stack(), ['--namespace', judge, 'get', 'serviceaccount', 'default']).then(
             () => true,
             () => undefined,
           );
         },
         { withinMs: 20_000 },
       );
-      await kubectl(['create', '-f', '-'], pods);
-      await kubectl(['create', '-f', '-'], result.newNodeClaims.map((claim, i) => nodeOf(made, claim, `${judge}-${i}`))); // prettier-ignore
+      await kubectl(stack(), ['create', '-f', '-'], pods);
+      await kubectl(stack(), ['create', '-f', '-'], result.newNodeClaims.map((claim, i) => nodeOf(made, claim, `${judge}-${i}`))); // prettier-ignore
       await observe(
         'every planned pod bound',
         async () => ((await waiting(judge)).length === 0 ? true : undefined),

@@ -2,14 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Connection } from '@temporalio/client';
 import { Client } from '@temporalio/client';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
-import { nodePools } from '../../api/karpenter/node-pool.js';
 import type { Condition, Pod } from '../../api/kubernetes.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { deploymentOf } from '../../devstack/deployment.js';
 import type { Stack } from '../../devstack/stack.js';
 import type { KubeClient } from '../../kube/port.js';
 import { phaseQuery } from '../../workflows/messages.js';
-import { createNodeClass, startLiveWorld, within, type LiveWorld } from './world.js';
+import { createNodeClass, createNodePool, isRunning, startLiveWorld, within, type LiveWorld } from './world.js';
 
 // Consolidation on real parts: pods are moved by the eviction API and bound by kube-scheduler, nodes join and leave.
 let world: LiveWorld;
@@ -34,27 +33,13 @@ async function allow(instanceTypes: readonly string[]): Promise<void> {
     { key: 'karpenter.sh/capacity-type', operator: 'In', values: ['on-demand'] },
     { key: 'node.kubernetes.io/instance-type', operator: 'In', values: [...instanceTypes] },
   ];
-  const { spec } = nodePools.mustParse({
-    apiVersion: 'karpenter.sh/v1',
-    kind: 'NodePool',
-    metadata: { name: pool },
-    spec: {
-      template: {
-        spec: { requirements, nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: pool } },
-      },
-      disruption: { consolidateAfter: '3s', budgets: [{ nodes: '100%' }] },
-    },
-  });
-  const { outcome } = await kube.create('NodePool', { metadata: { name: pool }, spec });
-  if (outcome === 'exists') await kube.patch('NodePool', { name: pool }, { spec });
+  const spec = { disruption: { consolidateAfter: '3s', budgets: [{ nodes: '100%' }] } };
+  await createNodePool(world, pool, { nodeClass: pool, template: { requirements }, spec });
 }
 
 async function deploy(name: string, replicas: number, requests: Record<string, string>): Promise<void> {
   await kube.create('Deployment', deploymentOf(name, replicas, requests));
 }
-
-const isRunning = ({ status, metadata }: Pod): boolean =>
-  status?.phase === 'Running' && metadata.deletionTimestamp === undefined;
 
 async function pods(): Promise<Pod[]> {
   return (await kube.list('Pod', { namespace: 'default' })).filter(isRunning);

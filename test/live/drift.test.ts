@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Connection } from '@temporalio/client';
 import { Client } from '@temporalio/client';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
-import { nodePools } from '../../api/karpenter/node-pool.js';
-import type { Condition, Node, Pod } from '../../api/kubernetes.js';
+import type { Condition, Node } from '../../api/kubernetes.js';
 import { annotations, labels, taints } from '../../api/labels.js';
 import { workflowIds } from '../../core/ids.js';
 import type { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
@@ -11,7 +10,7 @@ import { observe } from '../../devstack/demo/observe.js';
 import type { Stack } from '../../devstack/stack.js';
 import type { KubeClient, Kinds, NewObject } from '../../kube/port.js';
 import { pauseUpdate, resumeUpdate } from '../../workflows/messages.js';
-import { createNodeClass, startLiveWorld, within, type LiveWorld } from './world.js';
+import { createNodeClass, createNodePool, isRunning, startLiveWorld, within, type LiveWorld } from './world.js';
 
 // Drift and expiry on real parts: a node class changes, and its nodes are replaced under real budgets of pods.
 let world: LiveWorld;
@@ -41,22 +40,7 @@ async function createPool(name: string, spec: object, expireAfter: string): Prom
     { key: labels.capacityType, operator: 'In', values: ['on-demand'] },
     { key: labels.instanceType, operator: 'In', values: ['c5.xlarge'] },
   ];
-  const parsed = nodePools.mustParse({
-    apiVersion: 'karpenter.sh/v1',
-    kind: 'NodePool',
-    metadata: { name },
-    spec: {
-      template: {
-        spec: {
-          requirements,
-          nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: pool },
-          expireAfter,
-        },
-      },
-      ...spec,
-    },
-  });
-  await kube.create('NodePool', { metadata: { name }, spec: parsed.spec });
+  await createNodePool(world, name, { nodeClass: pool, template: { requirements, expireAfter }, spec });
 }
 
 /** Pods that have a node each, and of which one may be away at a time. */
@@ -89,8 +73,6 @@ const names = (some: readonly NodeClaim[]): string[] => some.map(({ metadata }) 
 const isReady = ({ status, metadata }: NodeClaim): boolean =>
   metadata.deletionTimestamp === undefined &&
   (status?.conditions?.some(({ type, status: is }: Condition) => type === 'Ready' && is === 'True') ?? false);
-const isRunning = ({ status, metadata }: Pod): boolean =>
-  status?.phase === 'Running' && metadata.deletionTimestamp === undefined;
 const running = async (app: string): Promise<number> =>
   (await kube.list('Pod', { namespace: 'default', labelSelector: `app=${app}` })).filter(isRunning).length;
 const isTainted = ({ spec }: Node): boolean => spec?.taints?.some(({ key }) => key === taints.disrupted.key) ?? false;
@@ -104,7 +86,7 @@ async function going(): Promise<Node[]> {
   return (await kube.list('Node')).filter((node) => isTainted(node) || node.metadata.deletionTimestamp !== undefined);
 }
 
-/** Of these, those that budgets count (section 4.2): not those whose instance is on its way out already. */
+/** Of these, those that budgets count (budgets/counted-nodes): not those whose instance is on its way out already. */
 async function counted(): Promise<number> {
   const nodes = await going();
   const there = await kube.list('NodeClaim');

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client } from '@temporalio/client';
 import type { WorkflowHandle, Connection } from '@temporalio/client';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
-import { nodePools } from '../../api/karpenter/node-pool.js';
 import type { Node, Pod } from '../../api/kubernetes.js';
 import { labels, taints } from '../../api/labels.js';
 import { isTrue } from '../../core/conditions.js';
@@ -14,9 +13,9 @@ import { deploymentOf } from '../../devstack/deployment.js';
 import type { Stack } from '../../devstack/stack.js';
 import { createClusterCache } from '../../kube/cache.js';
 import type { ClusterCache, KubeClient } from '../../kube/port.js';
-import type { consolidate } from '../../workflows/consolidate.js';
+import type { consolidate } from '../../workflows/consolidation/consolidate.js';
 import { pauseUpdate, phaseQuery, resumeUpdate } from '../../workflows/messages.js';
-import { createNodeClass, startLiveWorld, type LiveWorld } from './world.js';
+import { createNodeClass, createNodePool, isRunning, startLiveWorld, type LiveWorld } from './world.js';
 
 /*
  * The process dies by SIGKILL in the middle of every step of a consolidation, and the consolidation finishes as if nothing
@@ -39,6 +38,7 @@ interface Round {
   readonly before: readonly string[];
   /** What all of it ends on once that may be launched. */
   readonly after: string;
+  /** By the prices of instance types alone. */
   readonly savedPerHour: number;
 }
 
@@ -92,7 +92,7 @@ beforeAll(async () => {
   cache.on('Pod', ({ object }) => {
     if (isUnschedulable(object)) homeless.add(object.metadata.name ?? '');
     for (const [name, { replicas }] of rounds.flatMap(({ workloads }) => Object.entries(workloads))) {
-      if (podsOf(name).filter(isWell).length < replicas - 1) short.add(name);
+      if (podsOf(name).filter(isRunning).length < replicas - 1) short.add(name);
     }
   });
 }, 600_000);
@@ -108,18 +108,8 @@ async function allow({ pool }: Round, instanceTypes: Iterable<string>): Promise<
     { key: labels.capacityType, operator: 'In', values: ['on-demand'] },
     { key: labels.instanceType, operator: 'In', values: [...instanceTypes] },
   ];
-  const nodeClassRef = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: pool };
-  const { spec } = nodePools.mustParse({
-    apiVersion: 'karpenter.sh/v1',
-    kind: 'NodePool',
-    metadata: { name: pool },
-    spec: {
-      template: { spec: { requirements, nodeClassRef } },
-      disruption: { consolidateAfter: '1s', budgets: [{ nodes: '100%' }] },
-    },
-  });
-  const { outcome } = await kube.create('NodePool', { metadata: { name: pool }, spec });
-  if (outcome === 'exists') await kube.patch('NodePool', { name: pool }, { spec });
+  const spec = { disruption: { consolidateAfter: '1s', budgets: [{ nodes: '100%' }] } };
+  await createNodePool(world, pool, { nodeClass: pool, template: { requirements }, spec });
 }
 
 /** Pods of the round's pool, of which one at a time may be away. */
@@ -180,14 +170,12 @@ const launched = (round: Round): NodeClaim[] =>
 const isTainted = ({ spec }: Node): boolean => spec?.taints?.some(({ key }) => key === taints.disrupted.key) ?? false;
 const isUnschedulable = ({ status }: Pod): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'PodScheduled' && value === 'False') ?? false;
-const isWell = ({ metadata, status }: Pod): boolean =>
-  status?.phase === 'Running' && metadata.deletionTimestamp === undefined;
 
 /** Every pod of the round runs, and none is going. */
 function runs({ workloads }: Round): boolean {
   return Object.entries(workloads).every(([name, { replicas }]) => {
     const pods = podsOf(name);
-    return pods.length === replicas && pods.every(isWell);
+    return pods.length === replicas && pods.every(isRunning);
   });
 }
 
@@ -234,11 +222,16 @@ async function phaseIs(move: WorkflowHandle, phase: string): Promise<void> {
 const kill = (): Promise<void> => stack.stopComponent('stowage', true);
 const restart = (): Promise<void> => stack.startComponent('stowage');
 
+/** Root volume (20 GiB of gp3) and public address of a node, dollars per hour. */
+const nodeExtraPerHour = 0.007192;
+
 /** One node with all pods instead of several, and nothing left of what led there. */
 async function finished(round: Round, move: WorkflowHandle<typeof consolidate>): Promise<void> {
   const { before, after, savedPerHour } = round;
   const result = await move.result();
-  expect(result).toMatchObject({ outcome: 'done', savedPerHour });
+  // With the reason, should it have come to nothing.
+  expect({ reason: undefined, ...result }).toMatchObject({ outcome: 'done', reason: undefined });
+  expect(result.savedPerHour).toBeCloseTo(savedPerHour + (before.length - 1) * nodeExtraPerHour, 4);
   expect(result.terminated).toHaveLength(before.length);
   expect(result.replacements).toHaveLength(1);
 

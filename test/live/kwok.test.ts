@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,6 +10,7 @@ import { repositoryRoot } from '../../devstack/paths.js';
 import { startStack, type Stack } from '../../devstack/stack.js';
 import { createKubeClient } from '../../kube/client.js';
 import type { KubeClient } from '../../kube/port.js';
+import { apply } from './kubectl.js';
 
 // Stowage with CLOUD_PROVIDER=kwok: no EC2, no joiner; the Node objects are the machines.
 const folder = mkdtempSync(join(tmpdir(), 'stowage-kwok-'));
@@ -57,18 +58,8 @@ async function lastSeen(): Promise<string> {
   return `${names.join(', ')}\n${readFileSync(log, 'utf8').slice(-6000)}`;
 }
 
-async function apply(...items: readonly object[]): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    const kubectl = ['--kubeconfig', stack.adminKubeconfig ?? '', 'apply', '-f', '-'];
-    const child = execFile(stack.kubectl ?? '', kubectl, (error) =>
-      error === null ? resolve() : reject(new Error(error.message)),
-    );
-    child.stdin?.end(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
-  });
-}
-
 test('pods run on simulated nodes, and the nodes go with them', async () => {
-  await apply(
+  await apply(stack, [
     { apiVersion: 'karpenter.kwok.sh/v1alpha1', kind: 'KWOKNodeClass', metadata: { name: 'default' } },
     {
       apiVersion: 'karpenter.sh/v1',
@@ -84,7 +75,7 @@ test('pods run on simulated nodes, and the nodes go with them', async () => {
         },
       },
     },
-  );
+  ]);
   await kube.create('Deployment', deploymentOf('web', 20, { cpu: '900m' }));
 
   await observe(

@@ -12,7 +12,7 @@ import { nodeClassSpec } from '../../devstack/node-class.js';
 import { repositoryRoot } from '../../devstack/paths.js';
 import type { Stack } from '../../devstack/stack.js';
 import type { KubeClient } from '../../kube/port.js';
-import { startLiveWorld, within, type LiveWorld } from './world.js';
+import { isRunning, startLiveWorld, within, type LiveWorld } from './world.js';
 
 // The product's main job on real parts: API server, scheduler, Temporal and the EC2 API, with Stowage as a process.
 let world: LiveWorld;
@@ -47,9 +47,7 @@ async function deploy(name: string, replicas: number, requests: Record<string, s
 
 async function runningPods(name: string, count: number): Promise<true | undefined> {
   const pods = await kube.list('Pod', { namespace: 'default', labelSelector: `app=${name}` });
-  const running = pods.filter(
-    ({ status, metadata }) => status?.phase === 'Running' && metadata.deletionTimestamp === undefined,
-  );
+  const running = pods.filter(isRunning);
   return running.length === count && pods.length === count ? true : undefined;
 }
 
@@ -90,6 +88,7 @@ afterEach(async () => {
 }, 240_000);
 
 describe('pending pods become nodes, nodes go when they are not needed', () => {
+  // Rule `node-pools/status`.
   test('a NodePool and a node class become Ready', async () => {
     await observe(
       'The NodePool becoming Ready',
@@ -103,6 +102,19 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
     expect(nodeClass?.metadata.finalizers).toContain('karpenter.k8s.aws/termination');
   }, 90_000);
 
+  test('stowage doctor finds nothing wrong', async () => {
+    const { checks } = JSON.parse(await stowage('doctor', '-o', 'json')) as {
+      checks: { name: string; state: string }[];
+    };
+    const wrong = checks.filter(({ state }) => state !== 'ok');
+    // Who asks is the stack's administrator, not Stowage.
+    expect(wrong.filter(({ name }) => name !== 'permissions')).toEqual([]);
+    expect(checks.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['task-queues', 'schedules', 'cloud-launch']),
+    );
+  }, 90_000);
+
+  // Rule `invariants/why-is-kept`.
   test('100 pods all run, each node with one launchNode history', async () => {
     await deploy('hundred', 100, { cpu: '500m', memory: '512Mi' });
     await observe('100 pods running', () => runningPods('hundred', 100), within(180));
@@ -203,11 +215,10 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
     const node = claim?.status?.nodeName ?? '';
     const told = await stowage('why', `pod/${pod?.metadata.name ?? ''}`);
     expect(told).toContain(`it runs on node ${node}`);
-    expect(told).toMatch(/out of capacity:? spot: [0-9]+ offerings \(InsufficientInstanceCapacity\)/);
-    expect(await stowage('why', `node/${node}`)).toMatch(/disruption: (may go|stays|going)/);
-    const status = await stowage('status');
-    expect(status).toContain('Offerings out of capacity');
-    expect(status).toMatch(/spot .*InsufficientInstanceCapacity/);
+    const ofNode = await stowage('why', `node/${node}`);
+    expect(ofNode).toMatch(/out of capacity:? spot: [0-9]+ offerings \(InsufficientInstanceCapacity\)/);
+    expect(ofNode).toMatch(/disruption: (may go|stays|going)/);
+    expect(await stowage('status')).toMatch(/out of capacity: spot in .*InsufficientInstanceCapacity/);
 
     await cloud.setPools([{}]);
     await deploy('stuck', 1, { cpu: '1', memory: '1Gi' });
@@ -218,7 +229,7 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
         // The Deployment's pod is a moment in coming.
         if (found?.metadata.name === undefined) return undefined;
         const answer = await stowage('why', `pod/${found.metadata.name}`);
-        return answer.includes('tried again from') ? answer : undefined;
+        return answer.includes('tried again at') ? answer : undefined;
       },
       within(120),
     );

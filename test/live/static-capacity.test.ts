@@ -1,7 +1,4 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { nodePools } from '../../api/karpenter/node-pool.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Condition, Pod } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
@@ -9,7 +6,8 @@ import type { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
 import { observe } from '../../devstack/demo/observe.js';
 import type { Stack } from '../../devstack/stack.js';
 import type { KubeClient } from '../../kube/port.js';
-import { createNodeClass, startLiveWorld, within, type LiveWorld } from './world.js';
+import { kubectl } from './kubectl.js';
+import { createNodeClass, createNodePool, startLiveWorld, within, type LiveWorld } from './world.js';
 
 // A static pool on real parts: scaled by kubectl, drifting, and drained when it is deleted, with the process killed on the way.
 let world: LiveWorld;
@@ -32,30 +30,15 @@ afterAll(async () => {
   await world.stop();
 }, 60_000);
 
-async function kubectl(...args: string[]): Promise<void> {
-  await promisify(execFile)(stack.kubectl ?? '', ['--kubeconfig', stack.adminKubeconfig ?? '', ...args]);
-}
-
 async function createPool(replicas: number, limit: number): Promise<void> {
   await createNodeClass(world, pool);
   const requirements = [
     { key: labels.capacityType, operator: 'In', values: ['on-demand'] },
     { key: labels.instanceType, operator: 'In', values: ['c5.xlarge', 'c5.2xlarge'] },
   ];
-  const { spec } = nodePools.mustParse({
-    apiVersion: 'karpenter.sh/v1',
-    kind: 'NodePool',
-    metadata: { name: pool },
-    spec: {
-      replicas,
-      limits: { nodes: String(limit) },
-      template: {
-        spec: { requirements, nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: pool } },
-      },
-      disruption: { consolidateAfter: '0s', budgets: [{ nodes: '100%' }] },
-    },
-  });
-  await kube.create('NodePool', { metadata: { name: pool }, spec });
+  const disruption = { consolidateAfter: '0s', budgets: [{ nodes: '100%' }] };
+  const spec = { replicas, limits: { nodes: String(limit) }, disruption };
+  await createNodePool(world, pool, { nodeClass: pool, template: { requirements }, spec });
 }
 
 const isReady = ({ status, metadata }: NodeClaim): boolean =>
@@ -116,7 +99,7 @@ describe('a static pool keeps its replicas', () => {
     );
     expect(await claims()).toEqual([]);
 
-    await kubectl('scale', `nodepool/${pool}`, '--replicas=3');
+    await kubectl(stack, ['scale', `nodepool/${pool}`, '--replicas=3']);
     await observe('The first claim', async () => ((await claims()).length > 0 ? true : undefined), within(60));
     await restart();
 
@@ -169,7 +152,7 @@ describe('a static pool keeps its replicas', () => {
     });
     const pod = await runningPod();
 
-    await kubectl('scale', `nodepool/${pool}`, '--replicas=1');
+    await kubectl(stack, ['scale', `nodepool/${pool}`, '--replicas=1']);
     await observe(
       'A node that goes',
       async () =>
@@ -184,6 +167,7 @@ describe('a static pool keeps its replicas', () => {
     expect((await runningPod()).metadata.uid).toBe(pod.metadata.uid);
   }, 300_000);
 
+  // Rule `invariants/protection-holds`.
   test('deleting the NodePool drains its nodes first: what protects a pod holds', async () => {
     const [claim] = await claims();
     const pod = await runningPod();
@@ -201,7 +185,7 @@ describe('a static pool keeps its replicas', () => {
       within(30),
     );
 
-    await kubectl('delete', `nodepool/${pool}`, '--wait=false');
+    await kubectl(stack, ['delete', `nodepool/${pool}`, '--wait=false']);
     await observe(
       'The drain to be held up by the budget',
       async () => {

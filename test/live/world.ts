@@ -1,8 +1,13 @@
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { Connection } from '@temporalio/client';
+import { nodePools } from '../../api/karpenter/node-pool.js';
+import type { Pod } from '../../api/kubernetes.js';
 import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
+import { deploymentOf } from '../../devstack/deployment.js';
 import { stackParts } from '../../devstack/components.js';
 import { nodeClassSpec } from '../../devstack/node-class.js';
 import { startStack, type Stack } from '../../devstack/stack.js';
@@ -30,6 +35,7 @@ export async function startLiveWorld(name: string): Promise<LiveWorld> {
     cloud: new CloudProxyControl(stack.awsEndpoint ?? ''),
     temporal,
     stop: async () => {
+      await recordHistories(stack);
       await temporal.close();
       kube.close();
       await stack.stop();
@@ -38,12 +44,75 @@ export async function startLiveWorld(name: string): Promise<LiveWorld> {
   };
 }
 
+/** For test/replay: with RECORD_HISTORIES=BUILD-ID what was played is kept. */
+async function recordHistories({ temporalAddress }: Stack): Promise<void> {
+  const build = process.env.RECORD_HISTORIES;
+  if (build === undefined || temporalAddress === undefined) return;
+  const env = { ...process.env, TEMPORAL_ADDRESS: temporalAddress };
+  await promisify(execFile)(process.execPath, ['test/replay/record.mjs', build], { env });
+}
+
 /** An EC2NodeClass that finds the subnets and security groups of the stack's cluster. */
-export async function createNodeClass({ kube, stack }: LiveWorld, name: string, spec: object = {}): Promise<void> {
+export async function createNodeClass(
+  { kube, stack }: Pick<LiveWorld, 'kube' | 'stack'>,
+  name: string,
+  spec: object = {},
+): Promise<void> {
   await kube.create('EC2NodeClass', {
     metadata: { name },
     spec: { ...nodeClassSpec(stack.cluster), ...spec },
   } as unknown as NewObject<Kinds['EC2NodeClass']>);
+}
+
+interface PoolSpec {
+  /** The name of its EC2NodeClass. */
+  readonly nodeClass?: string;
+  /** What `spec.template.spec` says besides the node class. */
+  readonly template?: object;
+  /** What `spec` says besides the template, such as `disruption`. */
+  readonly spec: object;
+}
+
+/** A NodePool with the defaults of its CRD; one that is there gets this spec. */
+export async function createNodePool(
+  { kube }: Pick<LiveWorld, 'kube'>,
+  name: string,
+  { nodeClass = 'default', template, spec: more }: PoolSpec,
+): Promise<void> {
+  const nodeClassRef = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: nodeClass };
+  const { spec } = nodePools.mustParse({
+    apiVersion: 'karpenter.sh/v1',
+    kind: 'NodePool',
+    metadata: { name },
+    spec: { template: { spec: { requirements: [], nodeClassRef, ...template } }, ...more },
+  });
+  const { outcome } = await kube.create('NodePool', { metadata: { name }, spec });
+  if (outcome === 'exists') await kube.patch('NodePool', { name }, { spec });
+}
+
+/** A NodePool `default` that keeps its nodes, and its node class. */
+export async function createDefaultPool(world: Pick<LiveWorld, 'kube' | 'stack'>): Promise<void> {
+  await createNodeClass(world, 'default');
+  await createNodePool(world, 'default', { spec: { disruption: { consolidateAfter: 'Never' } } });
+}
+
+/** A Deployment `name` whose pods are labelled `app=name`, in namespace default. */
+export async function deploy(
+  { kube }: Pick<LiveWorld, 'kube'>,
+  name: string,
+  requests: Readonly<Record<string, string>>,
+  replicas = 1,
+): Promise<void> {
+  await kube.create('Deployment', deploymentOf(name, replicas, requests));
+}
+
+export const isRunning = ({ status, metadata }: Pod): boolean =>
+  status?.phase === 'Running' && metadata.deletionTimestamp === undefined;
+
+/** The node on which a pod of the Deployment runs. */
+export async function nodeOf({ kube }: Pick<LiveWorld, 'kube'>, app: string): Promise<string | undefined> {
+  const pods = await kube.list('Pod', { namespace: 'default', labelSelector: `app=${app}` });
+  return pods.find(isRunning)?.spec.nodeName;
 }
 
 export const within = (seconds: number): { withinMs: number } => ({ withinMs: seconds * 1000 });

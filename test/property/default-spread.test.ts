@@ -2,11 +2,11 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Pod, TopologySpreadConstraint, Workload } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { type Case, type Kind, generate } from '../../bench/generate/index.js';
+import { type Case, type Kind, generate } from '../../cases/index.js';
 import { plan } from '../../packing/plan.js';
 import type { PackingInput, PackingSettings } from '../../packing/types.js';
 import { packingInputOf } from '../builders/packing-input.js';
-import { checkPlan } from '../checker/check.js';
+import { checkPlan } from '../../checker/check.js';
 
 fc.configureGlobal({ seed: Number(process.env['STOWAGE_SEED'] ?? 20_260_101) });
 const seeds = fc.integer({ min: 1, max: 1_000_000 });
@@ -89,7 +89,7 @@ const cases: readonly (readonly [kind: Kind, size: number, runs: number, example
 ];
 
 test.each(cases)(
-  '48: default spread of %s cases of %d pods is as if the pods asked for it',
+  'default spread of %s cases of %d pods is as if the pods asked for it (provisioning/default-spread)',
   (kind, size, numRuns, examples) => {
     fc.assert(
       fc.property(seeds, defaults, (seed, constraints) => {

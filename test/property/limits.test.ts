@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import type { Budget, NodePool } from '../../api/karpenter/node-pool.js';
 import { disruptionPolicySpec, disruptionReasons } from '../../api/stowage/disruption-policy.js';
 import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disruption-policy.js';
-import { Random } from '../../bench/generate/random.js';
+import { Random } from '../../cases/random.js';
 import { admit } from '../../disruption/admission.js';
 import { limitOf, memoryOf, rulingOf } from '../../disruption/limits.js';
-import { remember } from '../../disruption/limits/departures.js';
-import type { Departure } from '../../disruption/limits/departures.js';
+import { remember } from '../../disruption/limits/past-disruptions.js';
+import type { PastDisruption } from '../../disruption/limits/past-disruptions.js';
 
 // The same cases in every run, so that a failure is a change; STOWAGE_SEED draws others.
 fc.configureGlobal({ seed: Number(process.env['STOWAGE_SEED'] ?? 20_260_101) });
@@ -133,13 +133,13 @@ function grantedOf(
     count,
     total,
     disrupting,
-    departures,
+    pastDisruptions,
   }: {
     reason: DisruptionReason;
     count: number;
     total: number;
     disrupting: number;
-    departures: readonly Departure[];
+    pastDisruptions: readonly PastDisruption[];
   },
   now: number,
 ): number {
@@ -148,7 +148,7 @@ function grantedOf(
   const [admission] = admit([{ id: 'a', reason, candidates }], {
     now,
     policies,
-    departures,
+    pastDisruptions,
     pools: new Map([['default', pool]]),
     counts: new Map([['default', { total, disrupting }]]),
     present: new Set(uids),
@@ -192,12 +192,12 @@ const events = fc.array(
   { minLength: 20, maxLength: 120 },
 );
 
-/** A pool whose single writer is `admit`; every departure is judged by the test's own arithmetic. */
+/** A pool whose single writer is `admit`; every disruption is judged by the test's own arithmetic. */
 class Pool {
   private unready = 0;
   private going = 0;
-  private memory: Departure[] = [];
-  readonly all: Departure[] = [];
+  private memory: PastDisruption[] = [];
+  readonly all: PastDisruption[] = [];
   private readonly rules: Rules;
 
   constructor(
@@ -233,7 +233,7 @@ class Pool {
       case 'restart': {
         // What a restarted single writer has is what it wrote down.
         const memory = memoryOf(rulingOf(this.rules.pool, this.rules.policies));
-        this.memory = remember(JSON.parse(JSON.stringify(this.memory)) as Departure[], memory, now);
+        this.memory = remember(JSON.parse(JSON.stringify(this.memory)) as PastDisruption[], memory, now);
       }
     }
   }
@@ -241,12 +241,12 @@ class Pool {
   private want(reason: DisruptionReason, wanted: number, now: number): void {
     const count = Math.min(wanted, this.total - this.going - this.unready);
     const disrupting = this.going + this.unready;
-    const asked = { reason, count, total: this.total, disrupting, departures: this.memory };
+    const asked = { reason, count, total: this.total, disrupting, pastDisruptions: this.memory };
     const granted = grantedOf(this.rules, asked, now);
     if (granted === 0) return;
-    const departure = { at: now, nodePool: 'default', reason, nodes: granted };
-    this.memory.push(departure);
-    this.all.push(departure);
+    const disruption = { at: now, nodePool: 'default', reason, nodes: granted };
+    this.memory.push(disruption);
+    this.all.push(disruption);
     this.going += granted;
     this.judge(reason, now);
   }
@@ -254,7 +254,7 @@ class Pool {
   private judge(reason: DisruptionReason, now: number): void {
     const about = (reasons: readonly DisruptionReason[] | undefined, of: DisruptionReason = reason): boolean =>
       reasons === undefined || reasons.includes(of);
-    // What is broken is bound by what names it alone, and by no budget; it counts for the others (section 4.2).
+    // What is broken is bound by what names it alone, and by no budget; it counts for the others (budgets/reasons).
     const binds = (reasons: readonly DisruptionReason[] | undefined): boolean =>
       reason === 'Unhealthy' ? reasons?.includes(reason) === true : about(reasons);
     for (const budget of this.limits.budgets) {
@@ -279,6 +279,7 @@ class Pool {
 }
 
 describe('limits', () => {
+  // Rule `invariants/budgets-hold`.
   test('nothing ever goes above a budget, a rate or a quota, or outside a window', () => {
     let began = 0;
     fc.assert(
@@ -310,14 +311,14 @@ describe('limits', () => {
         (given, at, reason, past) => {
           const now = monday + at * minute;
           const { pool, policies } = rulesOf(given);
-          const departures = past.map(({ ago, nodes: count }) => ({
+          const pastDisruptions = past.map(({ ago, nodes: count }) => ({
             at: now - ago * minute,
             nodePool: 'default',
             reason,
             nodes: count,
           }));
           const ask = (when: number) =>
-            limitOf(pool, reason, { total: 12, disrupting: 0 }, { now: when, policies, departures });
+            limitOf(pool, reason, { total: 12, disrupting: 0 }, { now: when, policies, pastDisruptions });
           const { allowed, changesAt } = ask(now);
           if (allowed > 0) return;
           const end = Math.min(changesAt ?? Number.POSITIVE_INFINITY, now + 2 * day);
@@ -368,7 +369,7 @@ describe('a month with a 10% budget and windows `0 9 * * mon-fri`', () => {
           if (random() < 0.4) total = Math.min(60, Math.max(ends.length + 1, total + Math.round(random() * 6 - 2)));
           const count = { total, disrupting: ends.length };
           const { allowed, changesAt } = limitOf(rules.pool, 'Drifted', count, { now, policies: rules.policies });
-          const asked = { reason: 'Drifted' as const, count: allowed + 1, departures: [], ...count };
+          const asked = { reason: 'Drifted' as const, count: allowed + 1, pastDisruptions: [], ...count };
           expect(grantedOf(rules, asked, now)).toBe(allowed);
           for (let i = 0; i < allowed; i++) ends.push(now + (1 + Math.floor(random() * 40)) * minute);
           expect(ends.length).toBeLessThanOrEqual(Math.max(going.length, Math.ceil(total / 10)));

@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type Case, type Kind, generate, generateCorner } from '../../bench/generate/index.js';
-import { cornerTraits, extendedTraits } from '../../bench/generate/corner.js';
-import { Random } from '../../bench/generate/random.js';
+import { type Case, type Kind, generate, generateCorner } from '../../cases/index.js';
+import { cornerTraits, extendedTraits } from '../../cases/corner.js';
+import { Random } from '../../cases/random.js';
 import { plan } from '../../packing/plan.js';
 import type { Plan } from '../../packing/types.js';
 import { packingInputOf } from '../builders/packing-input.js';
-import { checkPlan } from '../checker/check.js';
+import { checkPlan } from '../../checker/check.js';
 
 const solved = (made: Case): Plan => plan(packingInputOf(made));
 const judged = (made: Case, result: Plan) =>

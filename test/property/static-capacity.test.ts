@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { Random } from '../../bench/generate/random.js';
+import { Random } from '../../cases/random.js';
 import type { NodeView } from '../../disruption/candidates.js';
 import { staticCounts, staticDriftRoom, staticPlan } from '../../disruption/static-capacity.js';
 import type { StaticCounts } from '../../disruption/static-capacity.js';
@@ -11,7 +11,7 @@ fc.configureGlobal({ seed: Number(process.env['STOWAGE_SEED'] ?? 20_260_101) });
 
 /** One static pool through random events: scaled, drifting, moves that end either way, nodes that are lost. */
 class Pool {
-  private readonly claims = new Map<string, { going: boolean; leaving: boolean; successor?: string | undefined }>();
+  private readonly claims = new Map<string, { going: boolean; deleting: boolean; successor?: string | undefined }>();
   private serial = 0;
 
   constructor(
@@ -55,17 +55,17 @@ class Pool {
   }
 
   private counts(): StaticCounts {
-    const views = [...this.claims].map(([name, { going, leaving }]): NodeView => {
+    const views = [...this.claims].map(([name, { going, deleting }]): NodeView => {
       const status = going ? { conditions: [{ type: 'DisruptionReason', status: 'True' as const }] } : {};
       const base = nodeClaim(name, { status });
-      const metadata = { ...base.metadata, ...(leaving ? { deletionTimestamp: '2026-01-05T12:00:00Z' } : {}) };
+      const metadata = { ...base.metadata, ...(deleting ? { deletionTimestamp: '2026-01-05T12:00:00Z' } : {}) };
       return { claim: { ...base, metadata }, pods: [], pricePerHour: 1 };
     });
     const isReplaced = (uid: string): boolean => {
       const successor = this.claims.get(uid.slice('uid-'.length))?.successor;
       return successor !== undefined && this.claims.has(successor);
     };
-    return staticCounts(views, { leaving: new Set(), claimed: new Set(), isReplaced });
+    return staticCounts(views, { deleting: new Set(), claimed: new Set(), isReplaced });
   }
 
   private pool() {
@@ -74,14 +74,14 @@ class Pool {
 
   private create(): string {
     const name = `c${this.serial++}`;
-    this.claims.set(name, { going: false, leaving: false });
+    this.claims.set(name, { going: false, deleting: false });
     return name;
   }
 
   private keep(): void {
     const { create, remove } = staticPlan(this.pool(), this.counts(), 0);
     for (let i = 0; i < create; i++) this.create();
-    for (const { claim } of remove) this.claims.get(claim.metadata.name ?? '')!.leaving = true;
+    for (const { claim } of remove) this.claims.get(claim.metadata.name ?? '')!.deleting = true;
   }
 
   private drift(): void {
@@ -96,7 +96,7 @@ class Pool {
   }
 
   private finish(): void {
-    for (const claim of this.moves(({ successor }) => successor !== undefined)) claim.leaving = true;
+    for (const claim of this.moves(({ successor }) => successor !== undefined)) claim.deleting = true;
   }
 
   private fail(): void {
@@ -106,12 +106,12 @@ class Pool {
 
   private moves(
     which: (claim: { successor?: string | undefined }) => boolean,
-  ): { going: boolean; leaving: boolean; successor?: string | undefined }[] {
-    return [...this.claims.values()].filter((claim) => claim.going && !claim.leaving && which(claim));
+  ): { going: boolean; deleting: boolean; successor?: string | undefined }[] {
+    return [...this.claims.values()].filter((claim) => claim.going && !claim.deleting && which(claim));
   }
 
   private purge(): void {
-    for (const [name, { leaving }] of this.claims) if (leaving) this.claims.delete(name);
+    for (const [name, { deleting }] of this.claims) if (deleting) this.claims.delete(name);
   }
 
   private lose(): void {

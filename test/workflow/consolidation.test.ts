@@ -73,6 +73,7 @@ describe('consolidation with replacements', () => {
     rig.until(async () => (await handle.query(phaseQuery)) === phase);
   const untainted = (): void => expect([...activities.tainted]).toEqual([]);
 
+  // Rules `commands/replacements-first`, `invariants/replacement-first`.
   test('launches exactly what was planned, and drains only when that is initialized', async () => {
     activities.nodeStates = ['waiting', 'registered', 'initialized'];
 
@@ -147,7 +148,7 @@ describe('consolidation with replacements', () => {
 
     const { facts, waitingFor } = await handle.query(explainQuery);
 
-    expect(waitingFor).toBe('the decision to prove stable');
+    expect(waitingFor).toBe('the validation that follows the decision');
     expect(facts).toMatchObject({
       'node-a': 'm5.large on-demand in a, 0.1 USD/h',
       'price per hour': '0.2 USD → 0.12 USD, saves 0.08 USD',
@@ -165,7 +166,7 @@ describe('consolidation with replacements', () => {
     expect(activities.callsOf()).not.toContain('beginTermination');
   });
 
-  test('87: a replacement that does not come up in ten minutes leaves the nodes as they were, and stays', async () => {
+  test('a replacement that does not come up in ten minutes leaves the nodes as they were, and stays (commands/replacement-timeout, commands/replacements-stay)', async () => {
     activities.nodeStates = ['registered'];
 
     const handle = await start();
@@ -176,7 +177,7 @@ describe('consolidation with replacements', () => {
     expect(activities.callsOf()).not.toContain('failClaim');
   });
 
-  describe('89: of two nodes one cannot be tainted', () => {
+  describe('of two nodes one cannot be tainted (commands/partly-tainted)', () => {
     beforeEach(() => {
       activities.taintCandidates = async ({ candidates }) => {
         const marked = candidates.filter(({ node }) => node === 'node-a').map(({ claim }) => claim.uid);
@@ -281,11 +282,12 @@ describe('consolidation with replacements', () => {
     const handle = await start({ reason: 'Drifted', decision: { ...replacing, method: 'drift' } });
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
-    expect(activities.callsOf()).not.toContain('measureMove');
+    expect(activities.callsOf()).not.toContain('measureCommand');
   });
 
   describe('consent', () => {
     const asked = async (more: Partial<Decision> = {}): Promise<WorkflowHandle> => {
+      await startDisrupt(rig);
       const handle = await start({ decision: { ...approved, ...more } });
       await rig.env.sleep('20 seconds');
       await inPhase(handle, 'awaiting approval');
@@ -301,7 +303,7 @@ describe('consolidation with replacements', () => {
 
       expect(facts['reason']).toBe('Underutilized');
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
-      expect(activities.callsOf('validateCandidates')).toHaveLength(2);
+      expect(activities.callsOf('validateCandidates').length).toBeGreaterThanOrEqual(2);
     });
 
     test('approved by a signal, too', async () => {

@@ -8,6 +8,7 @@ import {
   abortUpdate,
   approveUpdate,
   explainQuery,
+  launchSettledSignal,
   refusals,
   rejectSignal,
   retryUpdate,
@@ -15,6 +16,7 @@ import {
 } from '../../workflows/messages.js';
 import type { ClaimRef, Explanation, TerminateNodeInput } from '../../workflows/messages.js';
 import { activityNames, FakeActivities } from './fake-activities.js';
+import { refusalOf } from './fixtures.js';
 import { cluster, WorkflowRig } from './rig.js';
 
 const minute = 60_000;
@@ -41,7 +43,7 @@ const blocked = (blockers: readonly DrainBlocker[], evicted = 0): DrainProgress 
   longestGraceMs: 90_000,
 });
 
-describe('the ladder of a stuck drain', () => {
+describe('the steps of a stuck drain', () => {
   let activities: FakeActivities;
   let rig: WorkflowRig;
   let claim: ClaimRef;
@@ -55,7 +57,7 @@ describe('the ladder of a stuck drain', () => {
   beforeEach(() => {
     activities = new FakeActivities();
     rig.use(activities.noting());
-    claim = { name: 'default-abc', uid: `uid-ladder-${activities.serial}` };
+    claim = { name: 'default-abc', uid: `uid-steps-${activities.serial}` };
     input = { cluster, claim, nodePool: 'default', reason: 'drifted', deleteClaim: true };
     workflowId = workflowIds.terminate(cluster, claim.uid);
     activities.drains = [blocked([budget, protectedPod])];
@@ -63,7 +65,7 @@ describe('the ladder of a stuck drain', () => {
   });
   afterEach(async () => rig.finish());
 
-  const ladder = (...escalation: EscalationStep[]): void => {
+  const configure = (...escalation: EscalationStep[]): void => {
     activities.start = {
       state: 'terminating',
       providerId: 'fake:///z/i-1',
@@ -80,7 +82,7 @@ describe('the ladder of a stuck drain', () => {
   };
 
   test('tells, restarts what a budget holds, and forces, each when its time has come', async () => {
-    ladder(
+    configure(
       { afterMs: 5 * minute, action: 'Notify' },
       { afterMs: 30 * minute, action: 'RestartOwner' },
       { afterMs: 120 * minute, action: 'Force' },
@@ -129,7 +131,7 @@ describe('the ladder of a stuck drain', () => {
   });
 
   test('pods that leave start it anew, and an end of the hold-up ends it', async () => {
-    ladder({ afterMs: 10 * minute, action: 'Notify' });
+    configure({ afterMs: 10 * minute, action: 'Notify' });
     const handle = await start();
     await stuckAt();
 
@@ -146,7 +148,7 @@ describe('the ladder of a stuck drain', () => {
   });
 
   test('a step that fails is noted, and the next one is taken', async () => {
-    ladder({ afterMs: minute, action: 'RestartOwner' }, { afterMs: 2 * minute, action: 'Notify' });
+    configure({ afterMs: minute, action: 'RestartOwner' }, { afterMs: 2 * minute, action: 'Notify' });
     activities.restart = ApplicationFailure.nonRetryable('patch Deployment default/web: forbidden', 'Denied');
     const handle = await start();
     await stuckAt();
@@ -161,7 +163,7 @@ describe('the ladder of a stuck drain', () => {
   });
 
   test('goes on where an earlier run was', async () => {
-    ladder({ afterMs: 10 * minute, action: 'Notify' }, { afterMs: 60 * minute, action: 'RestartOwner' });
+    configure({ afterMs: 10 * minute, action: 'Notify' }, { afterMs: 60 * minute, action: 'RestartOwner' });
     const now = await rig.now();
     const carried = {
       startedAt: now - 60 * minute,
@@ -182,7 +184,7 @@ describe('the ladder of a stuck drain', () => {
     expect(activities.callsOf('notifyStuckDrain')).toEqual([]);
   });
 
-  test('without a ladder a stuck drain waits', async () => {
+  test('without steps a stuck drain waits', async () => {
     const handle = await start();
     await stuckAt();
 
@@ -198,7 +200,15 @@ describe('the ladder of a stuck drain', () => {
     await stuckAt();
     const before = await rig.now();
 
-    await handle.signal('expedite', { actor: 'ann', reason: 'release' });
+    const order = { actor: 'ann', reason: 'release' };
+    const refused = handle.executeUpdate(expediteUpdate, { args: [order] });
+    await expect(refused.catch((error: unknown) => (error as { cause: Error }).cause.message)).resolves.toBe(
+      'it deletes the pods default/web-1, default/web-2 and 5 more, which pdb/default/web (never) protects; ' +
+        'default/holy, which pod/default/holy (do-not-disrupt) protects; say so with "force": true ' +
+        '(stowage expedite --force), or leave it as it is',
+    );
+    expect(activities.callsOf('setDeadline')).toEqual([]);
+    await handle.signal('expedite', { ...order, force: true });
     await rig.until(() => activities.callsOf('setDeadline').length === 1);
     activities.stuck = false;
     await handle.result();
@@ -208,13 +218,23 @@ describe('the ladder of a stuck drain', () => {
     expect(deadline - before).toBeLessThan(100_000);
     const { facts }: Explanation = await handle.query(explainQuery);
     expect(facts['expedited by']).toBe('ann (release)');
+    expect(facts['forced by']).toMatch(/^ann \(release\): it deletes the pods default\/web-1/);
+    await expect(handle.result()).resolves.toMatchObject({ forcedBy: 'ann (release)' });
+    expect(activities.inputsOf('publishDisruption')).toMatchObject([
+      {
+        nodes: ['node-1'],
+        reason: 'DrainForced',
+        message: expect.stringMatching(/^Drain forced by ann \(release\): deletes/),
+      },
+    ]);
+    expect((await handle.query(explainQuery)).phase).toBe('forced');
   });
 
   describe('asking a person', () => {
     const awaiting = async (handle: Awaited<ReturnType<typeof start>>): Promise<boolean | undefined> =>
       (await handle.describe()).typedSearchAttributes.get(searchAttributes.awaitingApproval);
     const asked = async (...more: EscalationStep[]): ReturnType<typeof start> => {
-      ladder({ afterMs: 10 * minute, action: 'AskApproval' }, ...more);
+      configure({ afterMs: 10 * minute, action: 'AskApproval' }, ...more);
       const handle = await start();
       await stuckAt();
       await rig.env.sleep('11 minutes');
@@ -226,7 +246,17 @@ describe('the ladder of a stuck drain', () => {
     test('who approves forces the drain', async () => {
       const handle = await asked(force);
 
-      const answer = await handle.executeUpdate(approveUpdate, { args: [{ actor: 'ann', reason: 'release' }] });
+      const { facts: before }: Explanation = await handle.query(explainQuery);
+      expect(before['question']).toMatch(
+        /^force the drain of node-1\? yes deletes the pods default\/web-1, .*; no ends the escalation; without an answer until \S+ Force follows$/,
+      );
+      expect(before['active step']).toBe('AskApproval');
+      expect(before['next step']).toMatch(/^Force at /);
+      expect(await refusalOf(handle.executeUpdate(approveUpdate, { args: [{ actor: 'ann' }] }))).toBe(
+        'BreaksProtection',
+      );
+      const order = { actor: 'ann', reason: 'release', force: true };
+      const answer = await handle.executeUpdate(approveUpdate, { args: [order] });
       await rig.until(() => activities.callsOf('setDeadline').length === 1);
       activities.stuck = false;
       await handle.result();
@@ -235,13 +265,40 @@ describe('the ladder of a stuck drain', () => {
       expect(await awaiting(handle)).toBe(false);
       const { facts }: Explanation = await handle.query(explainQuery);
       expect(facts['escalation: AskApproval']).toBe('approved by ann (release)');
+      expect(facts).not.toHaveProperty('question');
+      expect(facts['active step']).toBe('none');
     });
 
-    test('who rejects ends the ladder', async () => {
+    test('who rejects ends the steps', async () => {
       const handle = await asked(force);
 
       await handle.signal(rejectSignal, { actor: 'ann' });
       await rig.until(async () => (await awaiting(handle)) === false);
+      await rig.env.sleep('3 hours');
+
+      expect(activities.callsOf('setDeadline')).toEqual([]);
+      activities.stuck = false;
+      await handle.result();
+    });
+
+    test('an open question and a no go over to the next run', async () => {
+      const handle = await asked(force);
+      const goOn = async (): Promise<void> => {
+        const { runId } = await handle.describe();
+        while ((await handle.describe()).historyLength <= 4000) {
+          await Promise.all(Array.from({ length: 200 }, async () => handle.signal(launchSettledSignal, {})));
+        }
+        activities.drains = [blocked([budget, protectedPod])];
+        await handle.executeUpdate(retryUpdate, { args: [{ actor: 'ann' }] });
+        await rig.until(async () => (await handle.describe()).runId !== runId);
+        await rig.until(() => activities.drains.length === 0);
+      };
+
+      await goOn();
+      await rig.until(() => awaiting(handle));
+      await handle.signal(rejectSignal, { actor: 'ann' });
+      await rig.until(async () => (await awaiting(handle)) === false);
+      await goOn();
       await rig.env.sleep('3 hours');
 
       expect(activities.callsOf('setDeadline')).toEqual([]);
@@ -305,8 +362,36 @@ describe('the ladder of a stuck drain', () => {
     expect(activities.callsOf('setDeadline')).toEqual([]);
   });
 
-  test('a cancelled one stops where it is, ladder and all', async () => {
-    ladder({ afterMs: 10 * minute, action: 'Notify' });
+  test('an order without force and without protected pods only looks again', async () => {
+    activities.drains = [blocked([])];
+    const handle = await start();
+    await stuckAt();
+
+    activities.stuck = false;
+    await handle.executeUpdate(expediteUpdate, { args: [{ actor: 'ann' }] });
+    await expect(handle.result()).resolves.not.toHaveProperty('forcedBy');
+
+    expect(activities.callsOf('setDeadline')).toEqual([]);
+  });
+
+  test('what do-not-disrupt alone holds says who can end that, and how', async () => {
+    activities.drains = [blocked([protectedPod])];
+    const handle = await start();
+    await stuckAt();
+
+    const { facts }: Explanation = await handle.query(explainQuery);
+    activities.stuck = false;
+    await handle.executeUpdate(retryUpdate, { args: [{ actor: 'ann' }] });
+    await handle.result();
+
+    expect(facts['can be ended by']).toBe(
+      'whoever owns the pod: kubectl -n default annotate pod holy karpenter.sh/do-not-disrupt- (or deletes it); ' +
+        'you, without regard to it: stowage expedite node-1 --force',
+    );
+  });
+
+  test('a cancelled one stops where it is, steps and all', async () => {
+    configure({ afterMs: 10 * minute, action: 'Notify' });
     const handle = await start();
     await stuckAt();
 

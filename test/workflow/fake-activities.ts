@@ -5,16 +5,22 @@ import type {
   ClaimPlan,
   ClaimView,
   CloudActivities,
+  CollectedInstances,
+  CollectedObjects,
   CreateClaimsInput,
   DisruptionActivities,
   DisruptionsFound,
   DrainActivities,
   DrainProgress,
+  Entity,
+  EntityActivities,
   EscalationActivities,
   InstanceView,
   LaunchActivities,
   LaunchInstanceResult,
+  LostObjects,
   NodeSync,
+  PauseActivities,
   PlanNodesResult,
   PlanningActivities,
   RepairActivities,
@@ -22,11 +28,12 @@ import type {
   PodExplanation,
   TerminationActivities,
   TerminationStart,
+  TagInstanceResult,
 } from '../../activities/contract.js';
-import type { ReplicasActivities, ReplicasView } from '../../activities/replicas-contract.js';
-import type { RolloutActivities, RolloutView } from '../../activities/rollout-contract.js';
-import type { ExpiryView, RotationActivities } from '../../activities/rotation-contract.js';
-import type { Candidate, ClaimRef } from '../../workflows/messages.js';
+import type { ReplicasActivities, ReplicasView } from '../../activities/static-capacity/replicas-contract.js';
+import type { RolloutActivities, RolloutView } from '../../activities/drift/rollout-contract.js';
+import type { ExpiryView, RotationActivities } from '../../activities/expiration/rotation-contract.js';
+import type { Candidate, ClaimRef, Pause } from '../../workflows/messages.js';
 
 type NodeState = 'waiting' | 'registered' | 'initialized';
 type Planned = Extract<PlanNodesResult, { state: 'planned' }>;
@@ -38,9 +45,10 @@ export const emptyPlan: Planned = {
   nominated: [],
   onExistingNodes: 0,
   unschedulable: 0,
-  unplacedLeaving: 0,
+  unplacedOfDeletingNodes: 0,
   pricePerHour: 0,
   lowerBoundPerHour: 0,
+  deferred: 0,
   more: false,
   nominationMs: 20_000,
 };
@@ -61,6 +69,9 @@ export function claimPlan(podCount: number): ClaimPlan {
 }
 
 /** Activities under a test's control: what each answers, and every call in order. */
+/** The server's clock runs ahead of ours. */
+const restsUntil = Date.parse('2100-01-01');
+
 export class FakeActivities
   implements
     PlanningActivities,
@@ -72,6 +83,8 @@ export class FakeActivities
     EscalationActivities,
     RepairActivities,
     ReplicasActivities,
+    EntityActivities,
+    PauseActivities,
     RotationActivities,
     RolloutActivities,
     DisruptionActivities
@@ -118,8 +131,9 @@ export class FakeActivities
   /** One after the other; the last one stays. */
   expiry: ExpiryView[] = [{ state: 'gone' }];
   rollout: (launched: readonly ClaimRef[]) => RolloutView = () => ({ state: 'superseded', by: 'nothing' });
-  replicas: (leaving: readonly string[]) => ReplicasView = () => ({ state: 'gone', why: 'the NodePool is gone' });
+  replicas: (deleting: readonly string[]) => ReplicasView = () => ({ state: 'gone', why: 'the NodePool is gone' });
   rolledBack: Awaited<ReturnType<RolloutActivities['rollBack']>> = { outcome: 'nothing', why: 'none is good' };
+  lost: LostObjects = { claims: [], nodes: [] };
   instance: InstanceView = { state: 'unknown' };
 
   /** Tests share a server, and a workflow id is used once: UIDs are of one test. */
@@ -160,7 +174,8 @@ export class FakeActivities
   async createClaims({ planId, claims }: CreateClaimsInput): ReturnType<ClaimActivities['createClaims']> {
     const reason = this.claimRefusals.shift();
     if (reason !== undefined) {
-      return Promise.resolve({ created: [], refused: claims.map((_, index) => ({ index, reason })) });
+      const resting = claims.map(({ nodePool }) => ({ nodePool, until: restsUntil, message: reason }));
+      return Promise.resolve({ created: [], refused: claims.map((_, index) => ({ index, reason })), resting });
     }
     return Promise.resolve({
       created: claims.map(({ nodePool }, index) => ({
@@ -171,6 +186,7 @@ export class FakeActivities
         index,
       })),
       refused: [],
+      resting: [],
     });
   }
 
@@ -185,6 +201,8 @@ export class FakeActivities
   async launchInstance({ claim }: { claim: ClaimRef }): Promise<LaunchInstanceResult> {
     await this.launchGate;
     if (this.launchError !== undefined) throw this.launchError;
+    const scripted = this.launchResults.shift();
+    if (scripted !== undefined) return scripted;
     if (this.refusal !== undefined) return { state: 'refused', ...this.refusal };
     return {
       state: 'launched',
@@ -207,7 +225,7 @@ export class FakeActivities
     return Promise.resolve();
   }
 
-  async syncNode({ claim }: { claim: ClaimRef }): Promise<NodeSync> {
+  async syncNode({ claim }: { claim: ClaimRef; live?: boolean }): Promise<NodeSync> {
     const state = this.nodeStates.length > 1 ? this.nodeStates.shift()! : this.nodeStates[0]!;
     if (state === 'waiting') {
       return Promise.resolve({ state, reason: 'NodeNotFound', message: 'Node not registered with cluster' });
@@ -221,8 +239,16 @@ export class FakeActivities
     return Promise.resolve();
   }
 
-  async tagInstance(): Promise<void> {
-    return Promise.resolve();
+  /** One after the other; then launches work. */
+  launchResults: LaunchInstanceResult[] = [];
+  tagging: TagInstanceResult = { state: 'tagged' };
+
+  async tagInstance(): Promise<TagInstanceResult> {
+    return Promise.resolve(this.tagging);
+  }
+
+  async tagUntagged(): ReturnType<CloudActivities['tagUntagged']> {
+    return Promise.resolve({ tagged: 0 });
   }
 
   async terminateInstance(): Promise<{ state: 'terminating' | 'gone' }> {
@@ -231,10 +257,6 @@ export class FakeActivities
 
   async findInstance(): Promise<{ state: 'there' | 'gone' }> {
     return Promise.resolve({ state: 'gone' });
-  }
-
-  async awaitInstanceGone(): Promise<void> {
-    return Promise.resolve();
   }
 
   async inspectInstance(): Promise<InstanceView> {
@@ -249,12 +271,17 @@ export class FakeActivities
     return Promise.resolve();
   }
 
-  async collectInstances(): Promise<{ terminated: string[] }> {
-    return Promise.resolve({ terminated: ['i-lost'] });
+  async collectInstances(): Promise<CollectedInstances> {
+    return Promise.resolve({ terminated: ['i-lost'], failed: [] });
   }
 
-  async collectClaims(): Promise<{ deleted: string[] }> {
-    return Promise.resolve({ deleted: [] });
+  async findLost(): Promise<LostObjects> {
+    return Promise.resolve(this.lost);
+  }
+
+  async collectLost({ claims, nodes }: LostObjects): Promise<CollectedObjects> {
+    const names = (refs: readonly { name: string }[]): string[] => refs.map(({ name }) => name);
+    return Promise.resolve({ claims: names(claims), nodes: names(nodes), failed: [] });
   }
 
   async beginTermination(): Promise<TerminationStart> {
@@ -343,8 +370,8 @@ export class FakeActivities
     });
   }
 
-  async viewReplicas({ leaving }: { leaving: readonly string[] }): Promise<ReplicasView> {
-    return Promise.resolve(this.replicas(leaving));
+  async viewReplicas({ deleting }: { deleting: readonly string[] }): Promise<ReplicasView> {
+    return Promise.resolve(this.replicas(deleting));
   }
 
   async viewRollout({ launched }: { launched: readonly ClaimRef[] }): Promise<RolloutView> {
@@ -363,6 +390,27 @@ export class FakeActivities
     return Promise.resolve(this.rolledBack);
   }
 
+  /** Starts an entity in place of the worker's Temporal client. */
+  onEnsureEntity: (entity: Entity) => Promise<void> = () => Promise.resolve();
+
+  async ensureEntity({ entity }: { entity: Entity }): Promise<void> {
+    await this.onEnsureEntity(entity);
+  }
+  /** DisruptionPauses, as Kubernetes has them. */
+  pauses: readonly Pause[] = [];
+
+  async syncPauses({
+    write,
+    remove,
+  }: Parameters<PauseActivities['syncPauses']>[0]): Promise<{ pauses: readonly Pause[] }> {
+    const scopes = [...remove, ...write.map(({ scope }) => scope)].map((scope) => JSON.stringify(scope));
+    const left = this.pauses.filter(({ scope }) => !scopes.includes(JSON.stringify(scope)));
+    this.pauses = [...left, ...write];
+    return Promise.resolve({ pauses: this.pauses });
+  }
+  async declineExpiry(): Promise<void> {
+    return Promise.resolve();
+  }
   async viewExpiry(): Promise<ExpiryView> {
     return Promise.resolve(this.expiry.length > 1 ? this.expiry.shift()! : this.expiry[0]!);
   }
@@ -371,13 +419,13 @@ export class FakeActivities
     return Promise.resolve();
   }
 
-  async measureMove({
-    move,
+  async measureCommand({
+    command,
     afterMs,
-  }: Parameters<DisruptionActivities['measureMove']>[0]): ReturnType<DisruptionActivities['measureMove']> {
-    const promised = move.priceBefore - move.priceAfter;
+  }: Parameters<DisruptionActivities['measureCommand']>[0]): ReturnType<DisruptionActivities['measureCommand']> {
+    const predicted = command.priceBefore - command.priceAfter;
     const none = { running: 0, gone: 0, launchedSince: 0, launchedSincePerHour: 0 };
-    return Promise.resolve({ at: '2026-01-05T12:00:00.000Z', afterMs, promised, realised: promised, ...none });
+    return Promise.resolve({ at: '2026-01-05T12:00:00.000Z', afterMs, predicted, realised: predicted, ...none });
   }
 
   async explainNode({ node }: { node: string }): ReturnType<DisruptionActivities['explainNode']> {

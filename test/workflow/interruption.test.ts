@@ -57,6 +57,31 @@ describe('interruptions', () => {
     expect(drain?.instanceEndsAt).toBeUndefined();
   });
 
+  test('a claim that is still to be told of its instance is looked for again', async () => {
+    const known = activities.instance;
+    activities.instance = { state: 'unknown', mayBeLaunching: true };
+    const inspect = activities.inspectInstance.bind(activities);
+    activities.inspectInstance = async () => {
+      if (activities.callsOf('inspectInstance').length > 3) activities.instance = known;
+      return inspect();
+    };
+
+    const handle = await interrupt('spot_interrupted');
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'drained' });
+    expect(activities.callsOf('inspectInstance')).toHaveLength(4);
+  });
+
+  test('a claim that is never told of the instance is looked for until the notice is over', async () => {
+    activities.instance = { state: 'unknown', mayBeLaunching: true };
+
+    const handle = await interrupt('spot_interrupted');
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'unknown-instance' });
+    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(115_000);
+    expect(activities.callsOf('inspectInstance').length).toBeLessThan(10);
+  });
+
   test('without such a policy it only notes', async () => {
     activities.instance = knownInstance(claim);
 
@@ -65,7 +90,7 @@ describe('interruptions', () => {
   });
 
   test('a replacement ahead that cannot be had leaves the node in service, without a taint', async () => {
-    activities.plans = [{ ...emptyPlan, unplacedLeaving: 3, unschedulable: 3 }];
+    activities.plans = [{ ...emptyPlan, unplacedOfDeletingNodes: 3, unschedulable: 3 }];
 
     const handle = await interrupt('rebalance_recommendation');
 
@@ -165,5 +190,21 @@ describe('interruptions', () => {
 
     await expect(handle.result()).rejects.toThrow();
     expect([...activities.tainted]).toEqual([]);
+  });
+
+  test('where nothing has pended since the start, provision is started: the node is replaced and drained', async () => {
+    await rig.client.workflow.getHandle(workflowIds.provision(cluster)).terminate('nothing has pended');
+    const started: string[] = [];
+    activities.onEnsureEntity = async (entity) => {
+      started.push(entity);
+      await startProvision(rig);
+    };
+
+    const handle = await interrupt('spot_interrupted');
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'drained', kinds: ['spot_interrupted'] });
+    expect(started).toEqual(['provision']);
+    expect(activities.callsOf('launchInstance')).toHaveLength(1);
+    expect(activities.callsOf('drainNode')).not.toEqual([]);
   });
 });

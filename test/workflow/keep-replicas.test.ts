@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { CreateClaimsInput } from '../../activities/contract.js';
-import type { ReplicasView } from '../../activities/replicas-contract.js';
+import type { ReplicasView } from '../../activities/static-capacity/replicas-contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { explainQuery, holdUpdate, phaseQuery, replicasChangedSignal } from '../../workflows/messages.js';
 import { activityNames, claimPlan, FakeActivities } from './fake-activities.js';
@@ -17,17 +17,17 @@ class Pool {
   gone = false;
   most = 0;
 
-  view(leaving: readonly string[]): ReplicasView {
+  view(deleting: readonly string[]): ReplicasView {
     if (this.gone) return { state: 'gone', why: 'the NodePool is gone' };
-    const there = [...this.claims.keys()].filter((uid) => leaving.includes(uid));
-    const running = [...this.claims].filter(([uid]) => !leaving.includes(uid));
+    const there = [...this.claims.keys()].filter((uid) => deleting.includes(uid));
+    const running = [...this.claims].filter(([uid]) => !deleting.includes(uid));
     const missing = Math.max(0, this.replicas - running.length);
     return {
       state: 'live',
       replicas: this.replicas,
       running: running.length,
       pending: 0,
-      leaving: there,
+      deleting: there,
       create: Array.from({ length: missing }, () => claimPlan(0)),
       typeLists: [['m5.large']],
       remove: running.slice(this.replicas).map(([uid, name]) => ({ name, uid })),
@@ -42,7 +42,7 @@ class Pool {
       return { name, uid, nodePool: 'static', resourceVersion: '1', index };
     });
     this.most = Math.max(this.most, this.claims.size);
-    return Promise.resolve({ created, refused: [] });
+    return Promise.resolve({ created, refused: [], resting: [] });
   }
 }
 
@@ -60,7 +60,7 @@ describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas, %j', (
   beforeEach(() => {
     pool = new Pool();
     activities = new FakeActivities();
-    activities.replicas = (leaving) => pool.view(leaving);
+    activities.replicas = (deleting) => pool.view(deleting);
     activities.createClaims = (input) => pool.create(input);
     activities.finishTermination = (({ claim }: { claim: { uid: string } }) => {
       pool.claims.delete(claim.uid);

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { ApplicationFailure } from '@temporalio/common';
 import { workflowIds } from '../../core/ids.js';
 import type { ClaimRef, LaunchNodeInput } from '../../workflows/messages.js';
 import { explainQuery, nodeChangedSignal, phaseQuery, stopLaunchSignal } from '../../workflows/messages.js';
@@ -25,6 +26,7 @@ describe('launchNode', () => {
   });
   afterEach(async () => rig.finish());
 
+  // Rule `launch/tags-after-registration`.
   test('launches, registers, initializes and tags', async () => {
     activities.nodeStates = ['waiting', 'registered', 'initialized'];
 
@@ -64,6 +66,7 @@ describe('launchNode', () => {
     expect(activities.failed).toEqual([{ claim, reason, message: 'no such luck' }]);
   });
 
+  // Rules `launch/other-failures`, `launch/timeouts`.
   test('a launch that fails for five minutes deletes the claim with what the cloud said', async () => {
     activities.launchError = new Error('cloud is on fire');
     const handle = await rig.start('launchNode', workflowId, input);
@@ -75,12 +78,93 @@ describe('launchNode', () => {
     expect(minutes).toBeLessThan(6);
   });
 
+  test('what a launch waits for a worker is not its own time', async () => {
+    const launchTimeoutMs = 1500;
+    // No time is skipped while a task waits for a worker.
+    const handle = await rig.withoutWorker('cloud', async () => {
+      const started = await rig.start('launchNode', workflowId, { ...input, launchTimeoutMs });
+      await rig.until(() => activities.callsOf('prepareClaim').length === 1);
+      const since = await rig.now();
+      await rig.until(async () => (await rig.now()) > since + launchTimeoutMs);
+      return started;
+    });
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'initialized' });
+    expect(activities.failed).toEqual([]);
+  });
+
+  test('attempts that the cloud holds up count, also for more than their own time', async () => {
+    activities.launchResults = Array.from({ length: 3 }, () => ({
+      state: 'failed' as const,
+      message: 'no answer',
+      tookMs: 110_000,
+    }));
+    const handle = await rig.start('launchNode', workflowId, input);
+
+    await expect(handle.result()).resolves.toMatchObject({ reason: 'launch_timeout', message: 'no answer' });
+    expect(activities.callsOf('launchInstance')).toHaveLength(3);
+  });
+
+  test('an API server that is away costs a claim none of its time', async () => {
+    const launch = activities.launchInstance.bind(activities);
+    let attempts = 0;
+    activities.launchInstance = async (asked) => {
+      if (++attempts <= 12) throw ApplicationFailure.create({ type: 'Unavailable', message: 'no answer' });
+      return launch(asked);
+    };
+    const handle = await rig.start('launchNode', workflowId, input);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'initialized' });
+    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(5 * 60_000);
+  });
+
+  test('a node whose instance cannot be tagged is initialized all the same', async () => {
+    activities.tagging = { state: 'failed', message: 'ec2:CreateTags: UnauthorizedOperation' };
+    activities.nodeStates = ['registered', 'initialized'];
+    const handle = await rig.start('launchNode', workflowId, input);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'initialized' });
+    await expect(handle.query(explainQuery)).resolves.toMatchObject({
+      facts: { 'not tagged': 'ec2:CreateTags: UnauthorizedOperation' },
+    });
+  });
+
+  // Rule `launch/timeouts`.
   test('no registration within 15 minutes deletes the claim', async () => {
     activities.nodeStates = ['waiting'];
     const handle = await rig.start('launchNode', workflowId, input);
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'deleted', reason: 'registration_timeout' });
     expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(15 * 60_000);
+  });
+
+  test('an outage of the API server is no time in which the node could register', async () => {
+    activities.nodeStates = ['waiting', 'waiting', 'waiting', 'registered', 'initialized'];
+    const sync = activities.syncNode.bind(activities);
+    let attempts = 0;
+    activities.syncNode = async (looked) => {
+      // Attempts are half a minute apart: some 19 minutes.
+      const isAway = attempts++ > 0 && attempts <= 41;
+      if (isAway) throw new Error('no answer from the Kubernetes API server');
+      return sync(looked);
+    };
+    const handle = await rig.start('launchNode', workflowId, input);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'initialized' });
+    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(15 * 60_000);
+    expect(activities.failed).toEqual([]);
+  });
+
+  test('before the claim fails, the API server itself is asked for the Node', async () => {
+    const sync = activities.syncNode.bind(activities);
+    activities.syncNode = async (looked) => {
+      activities.nodeStates = looked.live === true ? ['initialized'] : ['waiting'];
+      return sync(looked);
+    };
+    const handle = await rig.start('launchNode', workflowId, input);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'initialized' });
+    expect(activities.failed).toEqual([]);
   });
 
   test('initialization has no timeout, and waits for signals rather than polls', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
 import type { CreateClaimsInput, PlanNodesInput } from '../../activities/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { planQuery, podsPendingSignal, replaceSignal } from '../../workflows/messages.js';
@@ -30,15 +31,16 @@ describe('provision', () => {
     await rig.until(() => activities.callsOf('planNodes').length >= times);
   };
 
-  /** Signals a pod, then lets `ms` pass by the server's clock. */
-  const pendThenWait = async (uid: string, ms: number): Promise<void> => {
-    await handle.signal(podsPendingSignal, [uid]);
+  /** Tells of pending pods, then lets `ms` pass by the server's clock. */
+  const pendThenWait = async (ms: number, again = false): Promise<void> => {
+    await handle.signal(podsPendingSignal, { again });
     await rig.env.sleep(ms);
   };
 
+  // Rule `provisioning/batch-window`.
   test('a batch closes one second after the last new pod', async () => {
-    await pendThenWait('a', 500);
-    await pendThenWait('b', 500);
+    await pendThenWait(500);
+    await pendThenWait(500);
     expect(activities.callsOf('planNodes')).toHaveLength(0);
 
     await rig.env.sleep(1000);
@@ -48,27 +50,27 @@ describe('provision', () => {
   });
 
   test('pods that keep coming close the batch after ten seconds', async () => {
-    for (let i = 0; i < 10; i++) await pendThenWait(`pod-${i}`, 500);
+    for (let i = 0; i < 10; i++) await pendThenWait(500);
     expect(activities.callsOf('planNodes')).toHaveLength(0);
 
-    for (let i = 10; i < 20; i++) await pendThenWait(`pod-${i}`, 500);
+    for (let i = 10; i < 20; i++) await pendThenWait(500);
 
     await planned(1);
   });
 
-  test('a pod that is told twice does not extend the window', async () => {
-    await pendThenWait('a', 700);
-    await pendThenWait('a', 700);
+  test('pods that are told again do not extend the window', async () => {
+    await pendThenWait(700);
+    await pendThenWait(700, true);
 
     await planned(1);
   });
 
   test('creates claims, starts a launch for each, and has the cache catch up before the next plan', async () => {
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(3), claimPlan(2)], pricePerHour: 0.2 }];
-    await pendThenWait('a', 1500);
+    await pendThenWait(1500);
     await rig.until(() => activities.callsOf('launchInstance').length === 2);
     const summary = await rig.until(async () => handle.query(planQuery));
-    await pendThenWait('b', 1500);
+    await pendThenWait(1500);
     await planned(2);
 
     const [created] = activities.inputsOf<CreateClaimsInput>('createClaims');
@@ -80,25 +82,94 @@ describe('provision', () => {
     expect(summary).toMatchObject({ batch: 1, pricePerHour: 0.2, claims: [{ pods: 3 }, { pods: 2 }] });
   });
 
+  test('a plan for hundreds of nodes leaves no hundreds of children with whoever made it', async () => {
+    activities.nodeStates = ['initialized'];
+    activities.plans = [{ ...emptyPlan, claims: Array.from({ length: 25 }, () => claimPlan(1)) }];
+    await pendThenWait(1500);
+    await rig.until(() => activities.callsOf('launchInstance').length === 25);
+
+    const { events } = await handle.fetchHistory();
+    const children = (events ?? []).flatMap(
+      (event) => event.startChildWorkflowExecutionInitiatedEventAttributes?.workflowType?.name ?? [],
+    );
+    expect(children).toEqual(['launchBatch']);
+    await rig.until(() => activities.callsOf('tagInstance').length === 25);
+  });
+
   test('plans again at once while a plan is larger than a pass', async () => {
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)], more: true }, emptyPlan];
-    await pendThenWait('a', 1500);
+    await pendThenWait(1500);
 
     await planned(2);
 
     expect(activities.callsOf('planNodes')).toHaveLength(2);
   });
 
+  test('goes on at once where a pass left pods for the next, until every pod has had its turn', async () => {
+    const resume = { heavy: 'default/b' };
+    activities.plans = [{ ...emptyPlan, deferred: 2, resume }, { ...emptyPlan, deferred: 1 }, emptyPlan];
+    await pendThenWait(1500);
+
+    await planned(2);
+    await rig.env.sleep('1 minute');
+
+    const inputs = activities.inputsOf<PlanNodesInput>('planNodes');
+    expect(inputs.map((each) => each.resume)).toEqual([undefined, resume]);
+    expect(await handle.query(planQuery)).toMatchObject({ batch: 2, deferred: 1 });
+    await pendThenWait(1500);
+    await planned(3);
+    expect(activities.inputsOf<PlanNodesInput>('planNodes')[2]?.resume).toBeUndefined();
+  });
+
   test('waits while the cluster is not ready to be planned', async () => {
-    activities.plans = [{ state: 'notReady', reason: 'NodeClaim x to get its instance' }, emptyPlan];
-    await pendThenWait('a', 1500);
+    activities.plans = [{ state: 'notReady', reason: 'the cluster cache to catch up' }, emptyPlan];
+    await pendThenWait(1500);
 
     await rig.env.sleep(2000);
 
     await planned(2);
   });
 
-  test('replacements are planned at once, kept for the leaving node, and told of', async () => {
+  test('what a NodePool is refused is planned without it, at once', async () => {
+    const both = { ...emptyPlan, claims: [claimPlan(1)] };
+    activities.plans = [both, both];
+    activities.claimRefusals = ['admission policy x denied the request'];
+
+    await pendThenWait(1500);
+    await planned(2);
+
+    await rig.until(() => activities.callsOf('launchInstance').length === 1);
+    expect(activities.inputsOf<PlanNodesInput>('planNodes').map(({ resting }) => resting)).toEqual([
+      undefined,
+      [expect.objectContaining({ nodePool: 'default', message: 'admission policy x denied the request' })],
+    ]);
+  });
+
+  test('a batch that fails for good is tried again and loses no request', async () => {
+    let failures = 2;
+    const plan = activities.planNodes.bind(activities);
+    activities.planNodes = () => {
+      if (failures-- > 0) throw ApplicationFailure.nonRetryable('what cannot be', 'Invalid');
+      return plan();
+    };
+    await handle.signal(replaceSignal, {
+      id: 'r1',
+      nodes: ['node-1'],
+      replyTo: 'nobody',
+      reason: 'expired',
+      holdMs: 60_000,
+    });
+    await planned(3);
+
+    expect(activities.inputsOf<PlanNodesInput>('planNodes').map(({ without }) => without)).toEqual([
+      ['node-1'],
+      ['node-1'],
+      ['node-1'],
+    ]);
+    expect((await handle.describe()).status.name).toBe('RUNNING');
+  });
+
+  test('replacements are planned at once, kept for the deleting node, and told of', async () => {
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(1)] }, emptyPlan];
 
     await handle.signal(replaceSignal, {
@@ -110,10 +181,10 @@ describe('provision', () => {
     });
     await planned(1);
     await rig.until(() => activities.callsOf('launchInstance').length === 1);
-    await pendThenWait('a', 1500);
+    await pendThenWait(1500);
     await planned(2);
     await rig.env.sleep('2 minutes');
-    await pendThenWait('b', 1500);
+    await pendThenWait(1500);
     await planned(3);
 
     expect(activities.inputsOf<PlanNodesInput>('planNodes').map(({ without }) => without)).toEqual([

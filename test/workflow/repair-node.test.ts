@@ -1,7 +1,7 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import type { WorkflowHandle } from '@temporalio/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { RepairRung, RepairView } from '../../activities/contract.js';
+import type { ResolvedRepairStep, RepairView } from '../../activities/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import {
   abortUpdate,
@@ -21,12 +21,13 @@ import {
 import type { ClaimRef, Explanation } from '../../workflows/messages.js';
 import { startDisrupt, startProvision } from './entities.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
+import { refusalOf } from './fixtures.js';
 import { cluster, WorkflowRig } from './rig.js';
 
 const minute = 60_000;
-const force: RepairRung = { action: 'Force', waitMs: 10 * minute };
-const replace: RepairRung = { action: 'Replace', waitMs: 10 * minute };
-const reboot: RepairRung = { action: 'Reboot', waitMs: 10 * minute };
+const force: ResolvedRepairStep = { action: 'Force', waitMs: 10 * minute };
+const replace: ResolvedRepairStep = { action: 'Replace', waitMs: 10 * minute };
+const reboot: ResolvedRepairStep = { action: 'Reboot', waitMs: 10 * minute };
 
 describe('repairNode', () => {
   let activities: FakeActivities;
@@ -53,7 +54,7 @@ describe('repairNode', () => {
     condition: 'Ready=False',
     since: now - 30 * minute,
     dueAt: now,
-    ladder: [force],
+    steps: [force],
     ...more,
   });
   const start = (): ReturnType<WorkflowRig['start']> =>
@@ -64,7 +65,7 @@ describe('repairNode', () => {
   test('a node that recovers within the toleration is left alone', async () => {
     activities.health = [ill({ since: now, dueAt: now + 30 * minute }), { state: 'healthy' }];
     const handle = await start();
-    await rig.until(async () => (await handle.query(phaseQuery)) === 'bearing it');
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'tolerating');
 
     await handle.signal(nodeChangedSignal);
 
@@ -98,7 +99,7 @@ describe('repairNode', () => {
   });
 
   test('a reboot that helps ends it', async () => {
-    activities.health = [ill({ ladder: [reboot, force] }), ill(), { state: 'healthy' }];
+    activities.health = [ill({ steps: [reboot, force] }), ill(), { state: 'healthy' }];
     const handle = await start();
     await rig.until(async () => (await handle.query(phaseQuery)) === 'rebooting');
 
@@ -108,9 +109,9 @@ describe('repairNode', () => {
     expect(acts()).toEqual(['rebootInstance']);
   });
 
-  test('a ladder is climbed step by step: reboot, replace first and drain, force', async () => {
+  test('a steps is climbed step by step: reboot, replace first and drain, force', async () => {
     await startProvision(rig);
-    activities.health = [ill({ ladder: [reboot, replace, force] }), ill()];
+    activities.health = [ill({ steps: [reboot, replace, force] }), ill()];
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
     activities.stuck = true;
     const handle = await start();
@@ -131,7 +132,7 @@ describe('repairNode', () => {
 
   test('where the cloud cannot reboot the next step comes at once', async () => {
     activities.reboot = { state: 'unsupported' };
-    activities.health = [ill({ ladder: [reboot, force] }), ill()];
+    activities.health = [ill({ steps: [reboot, force] }), ill()];
 
     const handle = await start();
 
@@ -139,8 +140,8 @@ describe('repairNode', () => {
     expect(await rig.durationOf(handle)).toBeLessThan(minute);
   });
 
-  test('a ladder without an end leaves the node, and says so', async () => {
-    activities.health = [ill({ ladder: [reboot] }), ill()];
+  test('a steps without an end leaves the node, and says so', async () => {
+    activities.health = [ill({ steps: [reboot] }), ill()];
 
     const handle = await start();
 
@@ -153,7 +154,7 @@ describe('repairNode', () => {
 
     const result = await handle.result();
 
-    expect(result).toEqual({ outcome: 'rejected', steps: [], reason: 'nobody (nobody answered in time)' });
+    expect(result).toEqual({ outcome: 'rejected', steps: [], reason: 'rejected: nobody answered in time' });
     expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(60 * minute);
     expect(acts()).toEqual([]);
   });
@@ -165,15 +166,28 @@ describe('repairNode', () => {
       async () => (await handle.describe()).typedSearchAttributes.get(searchAttributes.awaitingApproval) === true,
     );
 
-    await handle.signal(approveSignal, { actor: 'ann' });
+    // Its one step is Force: who does not say that pods may lose their protection is told so.
+    expect(await refusalOf(handle.executeUpdate(approveUpdate, { args: [{ actor: 'ann' }] }))).toBe('BreaksProtection');
+    await handle.signal(approveSignal, { actor: 'ann', force: true });
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
+  });
+
+  test('a question ends when the node recovers', async () => {
+    activities.health = [ill({ approval: { timeoutMs: 60 * minute, onTimeout: 'Reject' } })];
+    const handle = await start();
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'awaiting approval');
+
+    activities.health = [{ state: 'healthy' }];
+    await handle.signal(nodeChangedSignal);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'recovered', steps: [] });
   });
 
   test('a person holds it before the next step to look at the machine, and lets it go on', async () => {
     activities.health = [ill({ since: now, dueAt: now + 30 * minute }), ill()];
     const handle = await start();
-    await rig.until(async () => (await handle.query(phaseQuery)) === 'bearing it');
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'tolerating');
 
     await handle.executeUpdate(holdUpdate, { args: [{ actor: 'ann', reason: 'forensics', on: true }] });
     await rig.env.sleep('5 hours');
@@ -184,10 +198,10 @@ describe('repairNode', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
   });
 
-  describe('with leave of disrupt', () => {
+  describe('with a disruption slot', () => {
     const own = () => ({
       candidate: { claim, node: 'node-ill', nodePool: 'default', ...nowhere, pricePerHour: 0 },
-      ladder: [replace],
+      steps: [replace],
     });
     const nowhere = { instanceType: 'm5.large', zone: 'a', capacityType: 'spot' };
     let disrupt: WorkflowHandle;
@@ -237,7 +251,7 @@ describe('repairNode', () => {
       expect(acts()).toEqual([]);
     });
 
-    test('refused leave for weeks its history does not grow too long, and nobody is asked twice', async () => {
+    test('refused a slot for weeks its history does not grow too long, and nobody is asked twice', async () => {
       const approval = { timeoutMs: 60 * minute, onTimeout: 'Reject' } as const;
       activities.health = [ill({ ...own(), approval })];
       activities.admits = () => false;
@@ -257,7 +271,7 @@ describe('repairNode', () => {
   test('an abort ends it; once the node is going it is refused', async () => {
     activities.health = [ill({ since: now, dueAt: now + 30 * minute })];
     const first = await start();
-    await rig.until(async () => (await first.query(phaseQuery)) === 'bearing it');
+    await rig.until(async () => (await first.query(phaseQuery)) === 'tolerating');
     await first.executeUpdate(abortUpdate, { args: [{ actor: 'ann', reason: 'known issue' }] });
     await expect(first.result()).resolves.toMatchObject({
       outcome: 'rejected',
@@ -278,7 +292,7 @@ describe('repairNode', () => {
 
   test('a cancelled one leaves no taint', async () => {
     await startProvision(rig);
-    activities.health = [ill({ ladder: [replace] })];
+    activities.health = [ill({ steps: [replace] })];
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
     activities.nodeStates = ['waiting'];
     const handle = await start();

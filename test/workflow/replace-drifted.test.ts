@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { RolloutRules, RolloutView } from '../../activities/rollout-contract.js';
+import type { RolloutRules, RolloutView } from '../../activities/drift/rollout-contract.js';
 import { workflowIds } from '../../core/ids.js';
 import {
   abortUpdate,
@@ -83,6 +83,7 @@ describe('replaceDrifted', () => {
       return running.length === 0 || undefined;
     });
 
+  // Rule `drift/rollouts`.
   test('goes in a canary, growing waves and soaks between them, and records what was good', async () => {
     const handle = await start();
 
@@ -229,8 +230,8 @@ describe('replaceDrifted', () => {
   test('replacements that find no place count as failed, leave no taint, and back off', async () => {
     more = { rules: { ...rules, maximumFailurePercent: 100 } };
     activities.plans = [
-      { ...emptyPlan, unplacedLeaving: 1 },
-      { ...emptyPlan, unplacedLeaving: 1 },
+      { ...emptyPlan, unplacedOfDeletingNodes: 1 },
+      { ...emptyPlan, unplacedOfDeletingNodes: 1 },
       emptyPlan,
       emptyPlan,
       emptyPlan,
@@ -316,7 +317,7 @@ describe('replaceDrifted', () => {
   test('cancelled while a node is replaced: no taint, no slot', async () => {
     let open = (): void => undefined;
     activities.launchGate = new Promise((resolve) => (open = resolve));
-    activities.plans = [{ ...emptyPlan, unplacedLeaving: 1 }];
+    activities.plans = [{ ...emptyPlan, unplacedOfDeletingNodes: 1 }];
     more = { rules: { ...rules, maximumFailurePercent: 100 } };
     const handle = await start();
     await rig.until(() => activities.callsOf('taintCandidates').length > 0 || undefined);

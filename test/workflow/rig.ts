@@ -5,10 +5,11 @@ import type { WorkflowHandle } from '@temporalio/client';
 import type { SignalDefinition } from '@temporalio/common';
 import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
-import { fileURLToPath } from 'node:url';
 import { ensureToolchain } from '../../devstack/toolchain.js';
-import { searchAttributes, taskQueues } from '../../workflows/messages.js';
-import { addSearchAttributes } from '../../worker/search-attributes.js';
+import { placeOf, searchAttributes, taskQueues } from '../../workflows/messages.js';
+import type { TaskQueue } from '../../workflows/messages.js';
+import { addSearchAttributes } from '../../process/search-attributes.js';
+import { workflowSources } from '../../worker/bundle.js';
 import { Clock } from './clock.js';
 import { isThere, isTried, nextAttemptOf, nextTimerOf } from './due.js';
 
@@ -26,7 +27,7 @@ jest.setTimeout(180_000);
  */
 export class WorkflowRig {
   private seen: { readonly workflowId: string; readonly runId?: string }[] = [];
-  private workers: { worker: Worker; running: Promise<void> }[] = [];
+  private workers: { name: TaskQueue; worker: Worker; running: Promise<void> }[] = [];
   private activities: Readonly<Record<string, (input: unknown) => Promise<unknown>>> = {};
   private clock: Clock | undefined;
   /** Activities that a worker has in its hands. */
@@ -67,20 +68,35 @@ export class WorkflowRig {
   }
 
   private async startWorkers(): Promise<void> {
+    for (const name of Object.keys(taskQueues(cluster)) as TaskQueue[]) await this.startWorker(name);
+  }
+
+  private async startWorker(name: TaskQueue): Promise<void> {
     const activities = Object.fromEntries(
-      this.names.map((name) => [name, async (input: unknown) => this.tried(name, input)]),
+      this.names.map((activity) => [activity, async (input: unknown) => this.tried(activity, input)]),
     );
-    for (const [name, taskQueue] of Object.entries(taskQueues(cluster))) {
-      const worker = await Worker.create({
-        connection: this.env.nativeConnection,
-        taskQueue,
-        activities,
-        shutdownGraceTime: '100 ms',
-        shutdownForceTime: '2 seconds',
-        ...(this.forgetful ? { maxCachedWorkflows: 0 } : {}),
-        ...(name === 'control' ? { workflowBundle: this.workflowBundle } : {}),
-      });
-      this.workers.push({ worker, running: worker.run() });
+    const worker = await Worker.create({
+      connection: this.env.nativeConnection,
+      taskQueue: taskQueues(cluster)[name],
+      activities,
+      shutdownGraceTime: '100 ms',
+      shutdownForceTime: '2 seconds',
+      ...(this.forgetful ? { maxCachedWorkflows: 0 } : {}),
+      ...(name === 'control' || name === 'urgent' ? { workflowBundle: this.workflowBundle } : {}),
+    });
+    this.workers.push({ name, worker, running: worker.run() });
+  }
+
+  /** Does `work` while nobody serves that queue: what is sent there waits. */
+  async withoutWorker<T>(name: TaskQueue, work: () => Promise<T>): Promise<T> {
+    const stopped = this.workers.filter((one) => one.name === name);
+    this.workers = this.workers.filter((one) => one.name !== name);
+    for (const { worker } of stopped) worker.shutdown();
+    await Promise.all(stopped.map(({ running }) => running));
+    try {
+      return await work();
+    } finally {
+      await this.startWorker(name);
     }
   }
 
@@ -108,9 +124,9 @@ export class WorkflowRig {
     return this.env.client;
   }
 
-  /** Starts a workflow on the control queue. */
+  /** Starts a workflow on the queue of its type. */
   async start(type: string, workflowId: string, ...args: unknown[]): Promise<WorkflowHandle> {
-    const handle = await this.client.workflow.start(type, { taskQueue: taskQueues(cluster).control, workflowId, args });
+    const handle = await this.client.workflow.start(type, { ...placeOf(cluster, type), workflowId, args });
     this.seen.push({ workflowId, runId: handle.firstExecutionRunId });
     return handle;
   }
@@ -337,7 +353,7 @@ function bundleQuietly(): Promise<WorkflowBundleWithSourceMap> {
   const logging = { console: {}, filter: { core: 'ERROR', other: 'ERROR' } } as const;
   if (bundling === undefined) Runtime.install({ logger, telemetryOptions: { logging } });
   return (bundling ??= bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
+    ...workflowSources(),
     logger,
   }));
 }

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { ExpiryView } from '../../activities/rotation-contract.js';
+import type { ExpiryView } from '../../activities/expiration/rotation-contract.js';
 import { workflowIds } from '../../core/ids.js';
 import {
   abortUpdate,
@@ -59,7 +59,6 @@ describe('rotateExpired by policy', () => {
       claim,
       nodePool: 'default',
       expiresAt,
-      byPolicy: true,
     });
   const inPhase = (handle: Awaited<ReturnType<typeof start>>, phase: string): Promise<true> =>
     rig.until(async () => (await handle.query(phaseQuery)) === phase || undefined);
@@ -83,7 +82,7 @@ describe('rotateExpired by policy', () => {
     activities.expiry = [live()];
     activities.admits = () => false;
     const handle = await start();
-    await inPhase(handle, 'waiting for leave');
+    await inPhase(handle, 'waiting for a disruption slot');
     activities.slotsCheckAt = now + hour;
     expect(acts()).toEqual([]);
 
@@ -112,7 +111,7 @@ describe('rotateExpired by policy', () => {
     await disrupt.signal(pauseSignal, { scope, ...ann });
     const handle = await start();
     await rig.env.sleep('5 hours');
-    await inPhase(handle, 'waiting for leave');
+    await inPhase(handle, 'waiting for a disruption slot');
     expect(acts()).toEqual([]);
 
     await disrupt.signal(resumeSignal, { scope, ...ann });
@@ -124,7 +123,7 @@ describe('rotateExpired by policy', () => {
     activities.expiry = [live()];
     activities.admits = () => false;
     const handle = await start();
-    await inPhase(handle, 'waiting for leave');
+    await inPhase(handle, 'waiting for a disruption slot');
 
     await rig.lengthen(handle, nodeChangedSignal, 4000);
 
@@ -135,7 +134,7 @@ describe('rotateExpired by policy', () => {
 
   test('a replacement that finds no place leaves no taint, and is tried again', async () => {
     activities.expiry = [live()];
-    const nowhere = { ...emptyPlan, unplacedLeaving: 1, unschedulable: 1 };
+    const nowhere = { ...emptyPlan, unplacedOfDeletingNodes: 1, unschedulable: 1 };
     activities.plans = [nowhere, { ...emptyPlan, claims: [claimPlan(2)] }];
     const handle = await start();
     await rig.until(() => activities.callsOf('untaintCandidates').length > 0 || undefined);
@@ -146,7 +145,7 @@ describe('rotateExpired by policy', () => {
     expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(10 * minute);
   });
 
-  test('Forceful deletes at expireAfter and asks nobody (scenario 93)', async () => {
+  test('Forceful deletes at expireAfter and asks nobody (expiration/forceful)', async () => {
     activities.expiry = [live({ mode: 'Forceful', beginAt: now + hour })];
     activities.admits = () => false;
     const handle = await start(now + hour);
@@ -161,7 +160,7 @@ describe('rotateExpired by policy', () => {
   test('a policy that changes meanwhile counts', async () => {
     activities.expiry = [live({ beginAt: now + 3 * hour }), live({ beginAt: now + 2 * hour })];
     const handle = await start(now + 4 * hour);
-    await inPhase(handle, 'waiting');
+    await inPhase(handle, 'not due');
     await handle.signal(nodeChangedSignal);
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
     expect(await rig.durationOf(handle)).toBeLessThan(3 * hour);
@@ -170,7 +169,7 @@ describe('rotateExpired by policy', () => {
   test('expedite begins at once', async () => {
     activities.expiry = [live({ beginAt: now + 3 * hour })];
     const handle = await start(now + 4 * hour);
-    await inPhase(handle, 'waiting');
+    await inPhase(handle, 'not due');
 
     await handle.signal(expediteSignal, { deadline: now, reason: 'a CVE', actor: 'ann' });
 
@@ -181,7 +180,7 @@ describe('rotateExpired by policy', () => {
   test('ends with its claim', async () => {
     activities.expiry = [live({ beginAt: now + hour }), { state: 'gone' }];
     const handle = await start(now + hour);
-    await inPhase(handle, 'waiting');
+    await inPhase(handle, 'not due');
 
     await handle.signal(nodeChangedSignal);
 
@@ -193,7 +192,7 @@ describe('rotateExpired by policy', () => {
     activities.expiry = [live()];
     activities.admits = () => false;
     const handle = await start();
-    await inPhase(handle, 'waiting for leave');
+    await inPhase(handle, 'waiting for a disruption slot');
     const disrupt = rig.client.workflow.getHandle(workflowIds.disrupt(cluster));
     await disrupt.signal(pauseSignal, { scope: { kind: 'nodePool', name: 'default' }, ...ann });
     await rig.until(async () => (await disrupt.query(pausesQuery)).length === 1 || undefined);
@@ -260,6 +259,8 @@ describe('rotateExpired by policy', () => {
     activities.expiry = [live({ approval })];
     const rejected = await start();
     await expect(rejected.result()).resolves.toMatchObject({ outcome: 'rejected' });
+    // Its claim says so: nobody starts its timer again.
+    expect(activities.inputsOf('declineExpiry')).toEqual([{ claim, why: 'rejected: nobody answered in time' }]);
 
     now = await rig.now();
     claim = { name: 'default-c', uid: `uid-c-${activities.serial}` };
@@ -272,6 +273,7 @@ describe('rotateExpired by policy', () => {
   describe('of a static pool', () => {
     const successor = { replacements: [claimPlan(0)], typeLists: [['m5.large']] };
 
+    // Rule `expiration/static-successor`.
     test('has one successor of the pool itself, and drains when that is up; pods are not asked', async () => {
       activities.expiry = [live({ successor })];
       activities.nodeStates = ['waiting', 'registered', 'initialized'];
@@ -329,7 +331,7 @@ describe('rotateExpired by policy', () => {
       activities.expiry = [live({ noRoom: 'limits.nodes of 1 leaves no room beside it' })];
       activities.admits = () => false;
       const handle = await start();
-      await inPhase(handle, 'waiting for leave');
+      await inPhase(handle, 'waiting for a disruption slot');
       expect(acts()).toEqual([]);
       activities.admits = () => true;
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'forced' });

@@ -9,6 +9,7 @@ import {
   explainQuery,
   nextWindowQuery,
   pauseSignal,
+  pausesChangedSignal,
   pausesQuery,
   pauseUpdate,
   resumeUpdate,
@@ -63,6 +64,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
   const running = async (handle: WorkflowHandle): Promise<string[]> =>
     (await handle.query(runningQuery)).flatMap(({ candidates }) => candidates.map(({ node }) => node));
 
+  // Rule `budgets/every-disruption-asks`.
   test('a slot counts from its grant until it is returned, and the next look knows of it', async () => {
     const handle = await start();
     await handle.signal(slotRequestSignal, request());
@@ -146,8 +148,8 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     // The Temporal UI says what may be sent.
     const { definition } = await handle.query<temporal.api.sdk.v1.IWorkflowMetadata>('__temporal_workflow_metadata');
     for (const { name, description } of definition?.updateDefinitions ?? [])
-      expect([name, description]).toEqual([name, expect.stringContaining(name === 'whyNot' ? 'NODE' : 'actor')]);
-    expect(definition?.updateDefinitions).toHaveLength(3);
+      expect([name, description]).toEqual([name, expect.stringContaining(name === 'whyNot' ? 'node-1' : 'actor')]);
+    expect(definition?.updateDefinitions).toHaveLength(4);
   });
 
   test('the same orders as signals are noted, and `disrupt` goes on', async () => {
@@ -170,6 +172,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     expect(facts['last order refused']).toBe('resume: cluster is not paused; paused: nothing');
   });
 
+  // Rule `invariants/pauses-hold`.
   test('a pause that is there before the workflow takes its first step holds', async () => {
     const handle = await rig.client.workflow.signalWithStart('disrupt', {
       workflowId: workflowIds.disrupt(cluster),
@@ -277,6 +280,57 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     expect(await handle.query(nextWindowQuery)).toMatchObject({ at: changesAt, nodePool: 'default', reason: 'Empty' });
     const pause = handle.executeUpdate(pauseUpdate, { args: [{ scope: { kind: 'nodePool', name: 'x' }, ...ann }] });
     expect(await refusalOf(pause)).toBe('UnknownScope');
+  });
+
+  test('pauses are written to Kubernetes, and an entity that was lost finds them there', async () => {
+    const first = await start();
+    const scope = { kind: 'nodePool', name: 'default' } as const;
+    await first.executeUpdate(pauseUpdate, { args: [{ ...ann, scope }] });
+    await rig.until(() => activities.pauses.length === 1);
+    await first.terminate('lost');
+
+    const second = await start();
+    await rig.until(async () => (await second.query(pausesQuery)).length === 1);
+    expect(await second.query(pausesQuery)).toEqual([{ ...ann, scope }]);
+  });
+
+  test('a payload that nobody can read is told to be so, and holds nothing up', async () => {
+    const handle = await start();
+    const { workflowId } = handle;
+    // As the Temporal UI sends one that is said to be protobuf, and as a broken client sends JSON.
+    for (const [encoding, data] of [
+      ['json/protobuf', '{}'],
+      ['json/plain', '{'],
+    ] as const) {
+      const payloads = [{ metadata: { encoding: Buffer.from(encoding) }, data: Buffer.from(data) }];
+      for (const signalName of [pauseSignal.name, slotReturnedSignal.name]) {
+        await rig.client.workflowService.signalWorkflowExecution({
+          namespace: rig.client.options.namespace,
+          workflowExecution: { workflowId },
+          signalName,
+          input: { payloads },
+        });
+        const ignored = `${signalName}: a payload with encoding ${encoding} cannot be read`;
+        await rig.until(async () => {
+          const { facts } = await handle.query(explainQuery);
+          return String(facts['last signal ignored']).startsWith(ignored);
+        });
+      }
+    }
+    await handle.signal(slotRequestSignal, request());
+    await rig.until(async () => (await running(handle)).length === 2);
+  });
+
+  test('what kubectl pauses or lets go on counts as soon as it is told of', async () => {
+    const handle = await start();
+    const paused = async (): Promise<number> => (await handle.query(pausesQuery)).length;
+    activities.pauses = [{ ...ann, scope: { kind: 'cluster' } }];
+    await handle.signal(pausesChangedSignal);
+    await rig.until(async () => (await paused()) === 1);
+
+    activities.pauses = [];
+    await handle.signal(pausesChangedSignal);
+    await rig.until(async () => (await paused()) === 0);
   });
 });
 

@@ -8,14 +8,14 @@ const hour = 3_600_000;
 
 const world = new Takeover();
 
-test.each(['waiting', 'awaiting approval', 'waiting for leave', 'replacing', 'draining'])(
+test.each(['not due', 'awaiting approval', 'waiting for a disruption slot', 'replacing', 'draining'])(
   'rotateExpired, taken over while %s, is resumed, approved and finished',
   async (phase) => {
     const { activities, rig } = world;
     const own = world.candidate('old');
     const beginAt = (await rig.now()) + hour / 6;
     activities.expiry = [{ state: 'live', mode: 'ReplaceFirst', beginAt, candidate: own, approval }];
-    activities.admits = () => phase !== 'waiting for leave';
+    activities.admits = () => phase !== 'waiting for a disruption slot';
     activities.stuck = phase === 'draining';
     const disrupt = await world.startDisrupt();
     const handle = await rig.start('rotateExpired', workflowIds.expire(cluster, own.claim.uid), {
@@ -23,15 +23,14 @@ test.each(['waiting', 'awaiting approval', 'waiting for leave', 'replacing', 'dr
       claim: own.claim,
       nodePool: 'default',
       expiresAt: beginAt + hour,
-      byPolicy: true,
     });
-    await world.inPhase(handle, 'waiting');
-    if (phase === 'waiting') await world.pausedAWhile(handle, phase);
+    await world.inPhase(handle, 'not due');
+    if (phase === 'not due') await world.pausedAWhile(handle, phase);
     await rig.env.sleep('10 minutes');
     await world.inPhase(handle, 'awaiting approval');
     if (phase === 'awaiting approval') await world.pausedAWhile(handle, phase);
     await handle.executeUpdate(approveUpdate, { args: [ann] });
-    if (phase === 'waiting for leave') {
+    if (phase === 'waiting for a disruption slot') {
       await world.inPhase(handle, phase);
       await world.pausedAWhile(handle, phase);
       activities.admits = () => true;

@@ -4,6 +4,8 @@ import { kubeletSettings } from '../kubelet.js';
 import type { KubeletSettings } from '../kubelet.js';
 import { kubeletLabels } from './input.js';
 import type { UserDataInput } from './input.js';
+import { lookUp } from '../../../core/own.js';
+import { messageOf } from '../../../core/error-message.js';
 
 type Table = Record<string, unknown>;
 
@@ -29,20 +31,22 @@ function readToml(text: string | undefined): Table {
   try {
     return text === undefined ? {} : parse(text);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new DomainError('NodeClassNotReady', `spec.userData is no TOML: ${why}`);
   }
 }
 
 function tableAt(table: Table, key: string): Table {
-  const value = table[key];
+  const value = lookUp(table, key);
   return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Table) : {};
 }
 
 function taints(input: UserDataInput): Table {
-  const byKey: Record<string, string[]> = {};
-  for (const { key, value, effect } of input.taints) (byKey[key] ??= []).push(`${value ?? ''}:${effect}`);
-  return byKey;
+  const byKey = new Map<string, string[]>();
+  for (const { key, value, effect } of input.taints) {
+    byKey.set(key, [...(byKey.get(key) ?? []), `${value ?? ''}:${effect}`]);
+  }
+  return Object.fromEntries(byKey);
 }
 
 function kubeletTable(settings: KubeletSettings): Table {

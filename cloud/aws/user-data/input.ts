@@ -2,7 +2,7 @@ import type { AmiFamily } from '../../../api/aws/ec2-node-class.js';
 import type { Taint } from '../../../api/kubernetes.js';
 import { compareText } from '../../../core/compare-text.js';
 
-/** What a node is told when it starts (section 3.5). */
+/** What a node is told when it starts (launch-templates/user-data). */
 export interface UserDataInput {
   readonly family: AmiFamily;
   readonly clusterName: string;

@@ -1,16 +1,25 @@
 /** One part of a MIME multipart document, as cloud-init and nodeadm read them. */
 export interface MimePart {
   readonly contentType: string;
+  /** The part's other headers, one a line, such as how the body is encoded. */
+  readonly headers?: readonly string[];
+  /** As it stands in the document: encoded, where a header says so. */
   readonly body: string;
 }
 
-const boundary = '//';
-
 export function writeMime(parts: readonly MimePart[]): string {
-  const written = parts.map(
-    ({ contentType, body }) => `--${boundary}\nContent-Type: ${contentType}\n\n${body.trim()}\n`,
+  const boundary = boundaryFor(parts);
+  const written = parts.map(({ contentType, headers = [], body }) =>
+    [`--${boundary}`, `Content-Type: ${contentType}`, ...headers, '', `${body.trim()}\n`].join('\n'),
   );
   return `MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="${boundary}"\n\n${written.join('\n')}\n--${boundary}--\n`;
+}
+
+/** One that no line of the parts begins with. */
+function boundaryFor(parts: readonly MimePart[]): string {
+  let boundary = '//';
+  for (let i = 1; parts.some(({ body }) => `\n${body}`.includes(`\n--${boundary}`)); i++) boundary = `boundary-${i}`;
+  return boundary;
 }
 
 /** Whether a text is a MIME document rather than a script or YAML. */
@@ -26,14 +35,28 @@ export function readMime(text: string): MimePart[] {
   const sections = plain
     .split(new RegExp(`^--${mark.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?:--)?[ \\t]*$`, 'm'))
     .slice(1);
-  return sections.flatMap((section) => {
-    const trimmed = section.replace(/^\n+/, '');
-    const end = trimmed.search(/\n\s*\n/);
-    if (end < 0) return [];
-    const headers = trimmed.slice(0, end);
-    const contentType = /^Content-Type:\s*(.+)$/im.exec(headers)?.[1]?.trim() ?? 'text/plain';
-    const raw = trimmed.slice(end).trim();
-    const encoded = /^Content-Transfer-Encoding:\s*base64$/im.test(headers);
-    return [{ contentType, body: encoded ? Buffer.from(raw, 'base64').toString('utf8') : raw }];
-  });
+  return sections.flatMap(readPart);
+}
+
+function readPart(section: string): MimePart[] {
+  const trimmed = section.replace(/^\n+/, '');
+  const end = trimmed.search(/\n\s*\n/);
+  if (end < 0) return [];
+  // A line that begins with white space goes on with the header before.
+  const headers = trimmed
+    .slice(0, end)
+    .replace(/\n[ \t]+/g, ' ')
+    .split('\n');
+  const type = headers.find(isContentType);
+  return [
+    {
+      contentType: type === undefined ? 'text/plain' : type.slice(type.indexOf(':') + 1).trim(),
+      headers: headers.filter((header) => !isContentType(header)),
+      body: trimmed.slice(end).trim(),
+    },
+  ];
+}
+
+function isContentType(header: string): boolean {
+  return /^Content-Type:/i.test(header);
 }

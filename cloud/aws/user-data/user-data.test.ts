@@ -1,3 +1,4 @@
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { parse as parseToml } from 'smol-toml';
 import { parse as parseYaml } from 'yaml';
@@ -28,6 +29,7 @@ const input = (more: Partial<UserDataInput> = {}): UserDataInput => ({
 
 const nodeConfig = (text: string): unknown => parseYaml(readMime(text).at(-1)!.body);
 
+// Rule `launch-templates/user-data`.
 describe('AL2023', () => {
   test('a NodeConfig with the cluster, kubelet settings, labels that kubelet may set, and taints', () => {
     const text = renderUserData(
@@ -190,24 +192,61 @@ test('Custom: verbatim', () => {
   expect(renderUserData(input({ family: 'Custom' }))).toBe('');
 });
 
+// Rule `launch-templates/user-data-size`.
 test('more than EC2 takes is refused', () => {
   expect(() => renderUserData(input({ family: 'Custom', custom: 'x'.repeat(16_385) }))).toThrow(
     'UserDataSizeLimitExceeded',
   );
 });
 
-test('MIME with other boundaries and base64 parts is read', () => {
-  const text = [
-    'Content-Type: multipart/mixed; boundary="==B=="',
+describe('MIME documents of the user', () => {
+  const packed = gzipSync('#!/bin/sh\necho hi').toString('base64');
+  const document = [
+    'Content-Type: multipart/mixed;',
+    ' boundary="==B=="',
     'MIME-Version: 1.0',
     '',
     '--==B==',
-    'Content-Type: text/x-shellscript',
+    'Content-Type: text/x-shellscript;',
+    ' charset="us-ascii"',
+    'MIME-Version: 1.0',
     'Content-Transfer-Encoding: base64',
+    'Content-Disposition: attachment; filename="join.sh"',
     '',
-    Buffer.from('echo hi').toString('base64'),
+    packed,
+    '--==B==',
+    'Content-Type: text/cloud-config',
+    '',
+    '#cloud-config',
     '--==B==--',
   ].join('\r\n');
-  expect(isMime(text)).toBe(true);
-  expect(readMime(text)).toEqual([{ contentType: 'text/x-shellscript', body: 'echo hi' }]);
+
+  test('are read with the headers of each part and its body as it is', () => {
+    expect(isMime(document)).toBe(true);
+    expect(readMime(document)).toEqual([
+      {
+        contentType: 'text/x-shellscript; charset="us-ascii"',
+        headers: [
+          'MIME-Version: 1.0',
+          'Content-Transfer-Encoding: base64',
+          'Content-Disposition: attachment; filename="join.sh"',
+        ],
+        body: packed,
+      },
+      { contentType: 'text/cloud-config', headers: [], body: '#cloud-config' },
+    ]);
+  });
+
+  test.each(['AL2', 'AL2023'] as const)('reach %s nodes with headers and packed content', (family) => {
+    const [script] = readMime(renderUserData(input({ family, custom: document })));
+    expect(script?.headers).toContain('Content-Transfer-Encoding: base64');
+    expect(script?.headers).toContain('Content-Disposition: attachment; filename="join.sh"');
+    expect(gunzipSync(Buffer.from(script?.body ?? '', 'base64')).toString()).toBe('#!/bin/sh\necho hi');
+  });
+
+  test('a part that has a line like our boundary keeps it', () => {
+    const body = 'cat <<EOF\n--//\nnot a part\nEOF';
+    const text = writeMime([{ contentType: 'text/x-shellscript', body }]);
+    expect(readMime(text)).toEqual([{ contentType: 'text/x-shellscript', headers: [], body }]);
+  });
 });

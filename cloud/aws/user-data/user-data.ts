@@ -10,7 +10,7 @@ import { windowsUserData } from './windows.js';
 export const userDataLimit = 16_384;
 
 /**
- * User data of a node in the form of its AMI family (section 3.5); the unregistered taint is always appended. Throws
+ * User data of a node in the form of its AMI family (launch-templates/user-data); the unregistered taint is always appended. Throws
  * `NodeClassNotReady` when the user's own part does not parse or the whole is longer than EC2 takes.
  */
 export function renderUserData(input: UserDataInput): string {

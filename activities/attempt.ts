@@ -1,0 +1,38 @@
+import { Context } from '@temporalio/activity';
+
+/** The attempt of an activity that the caller works for. */
+export interface Attempt {
+  /** The same for all attempts of one activity. */
+  readonly key: string;
+  /** Aborts when the attempt is over: it was cancelled, has timed out, or its worker shuts down. */
+  readonly signal: AbortSignal;
+  /** Says what the attempt waits for; its heartbeats tell it on. */
+  readonly note: (progress: string) => void;
+}
+
+const progress = new WeakMap<Context, string>();
+
+/** Undefined outside of activities, as in tests and simulations. */
+export function currentAttempt(): Attempt | undefined {
+  const context = currentContext();
+  if (context === undefined) return undefined;
+  const { workflowExecution, activityId, activityType } = context.info;
+  return {
+    key: [workflowExecution?.workflowId, workflowExecution?.runId, activityType, activityId].join(' '),
+    signal: context.cancellationSignal,
+    note: (text) => void progress.set(context, text),
+  };
+}
+
+/** What the attempt said last that it waits for. */
+export function progressOf(context: Context): string | undefined {
+  return progress.get(context);
+}
+
+function currentContext(): Context | undefined {
+  try {
+    return Context.current();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,70 @@
+import type { ConsolidationCommand, ConsolidationInput } from '../../disruption/consolidation/types.js';
+import type { NodeView } from '../../disruption/candidates.js';
+import { nameOf } from '../../cluster/cluster.js';
+import type { MootQuestion } from '../../workflows/messages.js';
+import { refusalOf, whyAnswered } from '../disruption/asked.js';
+import { allowedFor } from '../disruption/disruption-context.js';
+import type { DisruptionContext } from '../disruption/disruption-context.js';
+
+/** How many times as much something has to save to take the place of a question that is open. */
+const betterThanAsked = 1.5;
+/** The same for what a person turned down. */
+const betterThanRefused = 2;
+
+/** Commands that may start, and questions whose place they take. */
+export interface Better {
+  readonly commands: readonly ConsolidationCommand[];
+  readonly moot: readonly MootQuestion[];
+}
+
+const isAnswered = (context: DisruptionContext, view: NodeView): boolean =>
+  whyAnswered(context, view, 'Underutilized') !== undefined;
+
+/** The search with the nodes that people are asked about or said no to; undefined where there are none. */
+export function withAnswered(input: ConsolidationInput, context: DisruptionContext): ConsolidationInput | undefined {
+  const kept = new Map(input.kept ?? []);
+  for (const view of context.views) {
+    const why = whyAnswered(context, view, 'Underutilized');
+    if (why !== undefined && kept.get(nameOf(view)) === why) kept.delete(nameOf(view));
+  }
+  if (kept.size === (input.kept?.size ?? 0)) return undefined;
+  const limits = new Map(input.limits ?? []);
+  // A question does not stand in the way of what would take its place.
+  for (const { nodePool } of context.questions.flatMap(({ candidates }) => candidates)) {
+    const allowed = (reason: 'Empty' | 'Underutilized'): number => allowedFor(context, nodePool, reason).allowed;
+    limits.set(nodePool, { Empty: allowed('Empty'), Underutilized: allowed('Underutilized') });
+  }
+  return { ...input, kept, limits };
+}
+
+/**
+ * Of commands that take such nodes those that save much more than what was asked or turned down. One that is better than an open
+ * question ends that first: it is asked about when its workflow is over.
+ */
+export function betterThanAnswered(commands: readonly ConsolidationCommand[], context: DisruptionContext): Better {
+  const byName = new Map(context.views.map((view) => [nameOf(view), view]));
+  const moot: MootQuestion[] = [];
+  const free = commands.filter((command) => {
+    const views = command.candidates.flatMap((name) => byName.get(name) ?? []);
+    const saves = command.priceBefore - command.priceAfter;
+    const refused = new Set(views.flatMap((view) => refusalOf(context, view, 'Underutilized') ?? []));
+    const turnedDown = [...refused].reduce((sum, one) => sum + one.saves, 0);
+    if (saves < betterThanRefused * turnedDown) return false;
+    const uids = new Set(views.map(({ claim }) => claim.metadata.uid));
+    const open = context.questions.filter(({ candidates }) => candidates.some(({ claim }) => uids.has(claim.uid)));
+    if (open.length === 0) return views.some((view) => isAnswered(context, view));
+    const asked = open.reduce((sum, one) => sum + (one.saves ?? 0), 0);
+    if (saves >= betterThanAsked * asked) moot.push(...open.map(({ workflowId }) => mootBy(command, workflowId)));
+    return false;
+  });
+  return { commands: free, moot };
+}
+
+function mootBy({ candidates, priceBefore, priceAfter }: ConsolidationCommand, workflowId: string): MootQuestion {
+  const saves = Math.round((priceBefore - priceAfter) * 1e4) / 1e4;
+  return {
+    workflowId,
+    why: `a better plan for ${candidates.slice(0, 3).join(', ')} saves ${saves} USD an hour`,
+    isSuperseded: true,
+  };
+}

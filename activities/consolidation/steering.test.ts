@@ -1,0 +1,125 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Taint } from '../../api/kubernetes.js';
+import { labels, taints } from '../../api/labels.js';
+import { createActivityWorld, nodeClaim } from '../../test/builders/activity-world.js';
+import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import { ClusterChanges } from '../disruption/cluster-changes.js';
+import type { DisruptionActivities } from '../contract.js';
+import { createDisruptionActivities } from '../disruption/disruption.js';
+
+const dedicated: Taint = { key: 'dedicated', value: 'db', effect: 'NoSchedule' };
+
+describe('steering', () => {
+  let world: ActivityWorld;
+  let activities: DisruptionActivities;
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    activities = createDisruptionActivities(world.deps);
+  });
+  afterEach(() => world.stop());
+
+  function putNode(name: string, present: readonly Taint[] = [], cpu = '0'): void {
+    world.kube.put('NodeClaim', nodeClaim(name, { status: { providerID: `fake:///a/i-${name}` } }));
+    world.kube.put('Node', {
+      metadata: { name: `node-${name}`, labels: { [labels.nodePool]: 'default' } },
+      spec: { providerID: `fake:///a/i-${name}`, taints: [...present] },
+      status: { allocatable: { cpu: '4', memory: '16Gi' } },
+    });
+    world.kube.put('Pod', {
+      metadata: { name: `on-${name}`, namespace: 'default' },
+      spec: { nodeName: `node-${name}`, containers: [{ name: 'app', resources: { requests: { cpu } } }] },
+      status: { phase: 'Running' },
+    });
+  }
+  const taintsOf = async (name: string) => (await world.kube.get('Node', { name: `node-${name}` }))?.spec?.taints ?? [];
+  const steeredNodes = (): string[] =>
+    world.kube
+      .objects('Node')
+      .filter(({ spec }) => spec?.taints?.some(({ key }) => key === taints.steer.key))
+      .map(({ metadata }) => metadata.name ?? '')
+      .sort();
+  const versions = (): unknown[] => world.kube.objects('Node').map(({ metadata }) => metadata.resourceVersion);
+
+  test('softly taints the nodes that pods are not meant for, whether a target is told by its node or its claim', async () => {
+    for (const name of ['a', 'b']) putNode(name);
+    putNode('c', [dedicated]);
+    world.kube.put('Node', { metadata: { name: 'of-somebody-else' }, spec: {} });
+    await world.synced();
+
+    await expect(activities.steerPods({ targets: ['node-a', 'b'], steered: [] })).resolves.toEqual({
+      steered: ['node-c'],
+    });
+
+    expect(await taintsOf('c')).toEqual([dedicated, { key: 'stowage.dev/steer', effect: 'PreferNoSchedule' }]);
+    expect(steeredNodes()).toEqual(['node-c']);
+  });
+
+  test('nodes that go or that nobody knows any more are left alone', async () => {
+    putNode('a');
+    putNode('going', [taints.disrupted]);
+    await world.synced();
+
+    await activities.steerPods({ targets: ['node-a', 'gone'], steered: ['vanished'] });
+
+    expect(steeredNodes()).toEqual([]);
+  });
+
+  test('follows its targets, writes only what changes, and leaves nothing in the end', async () => {
+    for (const name of ['a', 'b']) putNode(name);
+    putNode('c', [dedicated]);
+    await world.synced();
+    await activities.steerPods({ targets: ['node-a'], steered: [] });
+    expect(steeredNodes()).toEqual(['node-b', 'node-c']);
+
+    const before = versions();
+    await activities.steerPods({ targets: ['node-a'], steered: ['node-b', 'node-c'] });
+    expect(versions()).toEqual(before);
+
+    await activities.steerPods({ targets: ['node-a', 'node-b'], steered: ['node-b', 'node-c'] });
+    expect(steeredNodes()).toEqual(['node-c']);
+
+    // What the call before gave back is freed even where the cache does not show it yet.
+    await activities.steerPods({ targets: [], steered: ['node-c'] });
+    expect(steeredNodes()).toEqual([]);
+    expect(await taintsOf('c')).toEqual([dedicated]);
+  });
+
+  test('of many nodes the emptiest fifty', async () => {
+    for (let i = 0; i < 60; i++) putNode(String(i).padStart(2, '0'), [], i < 10 ? '3' : '1');
+    putNode('target');
+    await world.synced();
+
+    await activities.steerPods({ targets: ['node-target'], steered: [] });
+
+    expect(steeredNodes()).toEqual(Array.from({ length: 50 }, (_, i) => `node-${i + 10}`));
+  });
+
+  test('what a run that was cut off left is taken off, unless moves are being steered', async () => {
+    putNode('a', [taints.steer]);
+    await world.synced();
+
+    await activities.releaseStrays({ running: [], isSteering: true });
+    expect(steeredNodes()).toEqual(['node-a']);
+    await activities.releaseStrays({ running: [] });
+    expect(steeredNodes()).toEqual([]);
+  });
+
+  test('is no change that consolidation would look again for', async () => {
+    for (const name of ['a', 'b']) putNode(name);
+    await world.synced();
+    const changes = new ClusterChanges(world.deps.cache);
+
+    await activities.steerPods({ targets: ['node-a'], steered: [] });
+    await activities.steerPods({ targets: [], steered: ['node-b'] });
+    await world.synced();
+    expect(changes.count).toBe(0);
+
+    await activities.taintCandidates({
+      reason: 'Empty',
+      candidates: [{ claim: { name: 'b', uid: 'uid-b' }, node: 'node-b' }],
+    });
+    await world.synced();
+    expect(changes.count).toBeGreaterThan(0);
+  });
+});

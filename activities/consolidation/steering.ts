@@ -1,0 +1,67 @@
+import type { Node } from '../../api/kubernetes.js';
+import { taints } from '../../api/labels.js';
+import { compareText } from '../../core/compare-text.js';
+import { hasTaint, withoutTaint } from '../../core/taints.js';
+import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
+import { isGoing, managedClaims, nodeOf } from '../../cluster/cluster.js';
+import type { DisruptionActivities } from '../contract.js';
+import type { ActivityDeps } from '../deps.js';
+import { inBatches } from '../../core/in-batches.js';
+import { updateNode } from '../../cluster/writes.js';
+import { lookUp } from '../../core/own.js';
+
+type Input = Parameters<DisruptionActivities['steerPods']>[0];
+
+/** Nodes that carry the taint at a time: each is written when a drain begins and when the last one ends. */
+const mostSteered = 50;
+
+/**
+ * Gives the soft taint to the nodes that pods are to be kept off while others are drained, and takes it off all the rest;
+ * with no targets off all. Writes where something changes alone.
+ */
+export async function steerPods(deps: ActivityDeps, { targets, steered }: Input): Promise<{ steered: string[] }> {
+  const wanted = targets.length === 0 ? [] : nodesBeside(deps, new Set(targets));
+  const kept = new Set(wanted);
+  const marked = deps.cache.all('Node').filter(isSteered).map(nameOf);
+  const freed = [...new Set([...steered, ...marked])].filter((name) => !kept.has(name));
+  await inBatches(freed, (name) => writeTaint(deps, name, false));
+  await inBatches(wanted, (name) => writeTaint(deps, name, true));
+  return { steered: wanted };
+}
+
+const nameOf = ({ metadata }: Node): string => metadata.name ?? '';
+
+const isSteered = (node: Node): boolean => hasTaint(node, taints.steer);
+
+/** Nodes of ours that stay and are no target, by the name of their node or claim: the emptiest, which attract most. */
+function nodesBeside(deps: ActivityDeps, targets: ReadonlySet<string>): string[] {
+  const nodes = managedClaims(deps).flatMap((claim) => {
+    const node = nodeOf(deps.cache, claim);
+    if (node === undefined || targets.has(claim.metadata.name ?? '') || targets.has(nameOf(node))) return [];
+    return isGoing(node) || claim.metadata.deletionTimestamp !== undefined ? [] : [node];
+  });
+  if (nodes.length <= mostSteered) return nodes.map(nameOf);
+  const quantities = new QuantityReader();
+  const ranked = nodes.map((node) => ({ name: nameOf(node), free: freeShare(deps, node, quantities) }));
+  ranked.sort((a, b) => b.free - a.free || compareText(a.name, b.name));
+  return ranked.slice(0, mostSteered).map(({ name }) => name);
+}
+
+/** The mean of the shares of cpu and memory that nobody has asked for: what kube-scheduler's LeastAllocated prefers by. */
+function freeShare({ cache }: ActivityDeps, node: Node, quantities: QuantityReader): number {
+  const requests = cache.podsOnNode(nameOf(node)).map(({ spec }) => podRequests(spec, quantities));
+  const shares = ['cpu', 'memory'].map((resource) => {
+    const total = quantities.read(resource, lookUp(node.status?.allocatable, resource) ?? '0');
+    const used = requests.reduce((sum, amounts) => sum + (amounts.get(resource) ?? 0), 0);
+    return total === 0 ? 0 : Math.max(0, 1 - used / total);
+  });
+  return (shares[0]! + shares[1]!) / 2;
+}
+
+async function writeTaint(deps: ActivityDeps, name: string, isWanted: boolean): Promise<void> {
+  await updateNode(deps.kube, name, (node) => {
+    if (isSteered(node) === isWanted || (isWanted && isGoing(node))) return undefined;
+    const others = withoutTaint(node, taints.steer);
+    return { spec: { taints: isWanted ? [...others, taints.steer] : others } };
+  });
+}

@@ -1,0 +1,66 @@
+import type { NodeView } from '../../disruption/candidates.js';
+import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
+import type { Allowance } from '../../disruption/budgets.js';
+import type { OpenQuestion, Refused } from '../../workflows/messages.js';
+import type { DisruptionContext } from './disruption-context.js';
+import { allowedFor, iso, rulesByPool } from './disruption-context.js';
+
+/** The order of the methods (candidates/methods-in-order): an earlier one takes a question's place. */
+const order: readonly DisruptionReason[] = ['Empty', 'Drifted', 'Underutilized'];
+
+const uidOf = ({ claim }: NodeView): string => claim.metadata.uid ?? '';
+
+/** The question about the node that a proposal for this reason would only repeat. */
+export function questionAbout(
+  { questions }: Pick<DisruptionContext, 'questions'>,
+  view: NodeView,
+  reason: DisruptionReason,
+): OpenQuestion | undefined {
+  const uid = uidOf(view);
+  return questions.find(
+    (one) =>
+      order.indexOf(one.reason) <= order.indexOf(reason) && one.candidates.some(({ claim }) => claim.uid === uid),
+  );
+}
+
+/** What a person turned down about the node, for this reason alone. */
+export function refusalOf(
+  { refused, now }: Pick<DisruptionContext, 'refused' | 'now'>,
+  view: NodeView,
+  reason: DisruptionReason,
+): Refused | undefined {
+  const uid = uidOf(view);
+  return refused.find(
+    (one) => one.reason === reason && one.until > now && one.nodes.some(({ claim }) => claim.uid === uid),
+  );
+}
+
+/** Why the node is not proposed for this reason: a person is asked about it, or said no. */
+export function whyAnswered(context: DisruptionContext, view: NodeView, reason: DisruptionReason): string | undefined {
+  const question = questionAbout(context, view, reason);
+  if (question !== undefined) {
+    const { workflowId, since } = question;
+    return `${workflowId} has waited for approval of its disruption (${question.reason}) since ${iso(since)}`;
+  }
+  const refusal = refusalOf(context, view, reason);
+  if (refusal === undefined) return undefined;
+  const { why, until, nodes } = refusal;
+  const [first] = nodes;
+  return `${why}: not proposed again for ${reason} before ${iso(until)} (stowage reconsider ${first?.node ?? ''} undoes it)`;
+}
+
+/** As `allowedFor`, for what a person is asked about: no more is proposed at a time than could go. */
+export function allowedToPropose(context: DisruptionContext, nodePool: string, reason: DisruptionReason): Allowance {
+  const allowance = allowedFor(context, nodePool, reason);
+  if (context.questions.length === 0 || rulesByPool(context)(nodePool).approval(reason) === undefined) return allowance;
+  const asked = context.questions
+    .filter((one) => one.reason === reason)
+    .flatMap(({ candidates }) => candidates.filter((one) => one.nodePool === nodePool)).length;
+  if (asked === 0) return allowance;
+  const allowed = Math.max(0, allowance.allowed - asked);
+  return {
+    ...allowance,
+    allowed,
+    ...(allowed > 0 ? {} : { ruledBy: `what waits for approval, and ${allowance.ruledBy ?? 'the budget'},` }),
+  };
+}

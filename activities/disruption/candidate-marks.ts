@@ -1,0 +1,160 @@
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import { annotations, taints } from '../../api/labels.js';
+import { compareText } from '../../core/compare-text.js';
+import { conditionOf, isTrue, withCondition, withoutCondition } from '../../core/conditions.js';
+import { hasTaint, withoutTaint } from '../../core/taints.js';
+import type { Candidate, ClaimRef } from '../../workflows/messages.js';
+import { eachByItself } from '../by-itself.js';
+import { managedClaims, nodeOf } from '../../cluster/cluster.js';
+import type { DisruptionActivities } from '../contract.js';
+import type { ActivityDeps } from '../deps.js';
+import { identityOf } from '../../cluster/labels-of.js';
+import { steerPods } from '../consolidation/steering.js';
+import { taintNode } from '../termination/termination.js';
+import { updateClaim, updateNode } from '../../cluster/writes.js';
+import { regarding } from '../../core/regarding.js';
+
+type Marked = Pick<Candidate, 'claim' | 'node'>;
+type TaintInput = Parameters<DisruptionActivities['taintCandidates']>[0];
+type UntaintInput = Parameters<DisruptionActivities['untaintCandidates']>[0];
+
+/** Rules `commands/taint-first`, `commands/partly-tainted`: gives back those that were marked. A node that may not be written stays as it is. */
+export async function taintCandidates(
+  deps: ActivityDeps,
+  { candidates, ...why }: TaintInput,
+): Promise<{ tainted: string[] }> {
+  const tainted = new Set<string>();
+  const mark = async (candidate: Marked): Promise<void> => {
+    if (await taintCandidate(deps, candidate, why)) tainted.add(candidate.claim.uid);
+  };
+  const refused = await eachByItself(deps, candidates, mark, { what: 'the taint of a disruption', nameOf });
+  for (const { item, why: message } of refused) {
+    tellNode(deps, item.node, 'Warning', 'DisruptionBlocked', `The API server refused the taint: ${message}`);
+    // The taint may be there already, and its mark not.
+    await untaintCandidates(deps, { candidates: [item], ...(why.owner === undefined ? {} : { owner: why.owner }) });
+  }
+  return { tainted: candidates.flatMap(({ claim }) => (tainted.has(claim.uid) ? [claim.uid] : [])) };
+}
+
+async function taintCandidate(
+  deps: ActivityDeps,
+  { claim, node }: Marked,
+  { reason, owner }: Pick<TaintInput, 'reason' | 'owner'>,
+): Promise<boolean> {
+  if ((await taintNode(deps, node)) === undefined) return false;
+  const change = { type: 'DisruptionReason', status: 'True', reason, message: reason } as const;
+  const marked = await updateClaim(deps.kube, claim, ({ metadata, status }) => ({
+    ...(owner === undefined || metadata.annotations?.[annotations.disruptionOwner] === owner
+      ? {}
+      : { metadata: { annotations: { [annotations.disruptionOwner]: owner } } }),
+    status: {
+      conditions: withCondition(status?.conditions, change, { now: deps.now(), generation: metadata.generation }),
+    },
+  }));
+  if (marked === undefined) return false;
+  tellNode(deps, node, 'Normal', 'DisruptionTerminating', `Disrupting Node: ${reason}`);
+  return true;
+}
+
+/** What `owner` tainted stays no longer; what another workflow took over meanwhile is left to that. */
+export async function untaintCandidates(deps: ActivityDeps, { candidates, owner }: UntaintInput): Promise<void> {
+  const reasons = new Set<string>();
+  const free = async ({ claim, node }: Marked): Promise<void> => {
+    const reason = await untaint(deps, claim, node, owner);
+    if (reason !== undefined && isVoluntary(reason)) reasons.add(reason);
+  };
+  await eachByItself(deps, candidates, free, { what: 'the end of a taint', nameOf });
+  // What the command was is known to its workflow alone.
+  for (const reason of reasons) {
+    const failed = { decision: '', reason: reason.toLowerCase(), consolidation_type: '' };
+    deps.metrics.count('voluntary_disruption_queue_failures_total', failed);
+  }
+}
+
+/** Takes the taint off a node that stays; a node that is being deleted keeps it. Why it was marked, if it was. */
+async function untaint(
+  deps: ActivityDeps,
+  claim: ClaimRef,
+  node: string,
+  owner: string | undefined,
+): Promise<string | undefined> {
+  let reason: string | undefined;
+  const ours = { all: true };
+  const live = await updateClaim(deps.kube, claim, ({ metadata, status }) => {
+    const present = status?.conditions;
+    const known = metadata.annotations?.[annotations.disruptionOwner];
+    ours.all = metadata.deletionTimestamp === undefined && (known === undefined || (owner ?? known) === known);
+    if (!ours.all) return undefined;
+    const isMarked = isTrue(present, 'DisruptionReason');
+    if (isMarked) reason = conditionOf(present, 'DisruptionReason')?.reason;
+    if (!isMarked && known === undefined) return undefined;
+    return {
+      ...(known === undefined ? {} : { metadata: { annotations: { [annotations.disruptionOwner]: null } } }),
+      status: { conditions: withoutCondition(present, 'DisruptionReason') },
+    };
+  });
+  if (live === undefined || !ours.all) return undefined;
+  await updateNode(deps.kube, node, (present) => {
+    if (present.metadata.deletionTimestamp !== undefined || !hasTaint(present, taints.disrupted)) return undefined;
+    return { spec: { taints: withoutTaint(present, taints.disrupted) } };
+  });
+  return reason;
+}
+
+/**
+ * Rule `candidates/left-over-taints`: a taint whose disruption nobody runs is taken off. One that names its owner stays until that workflow is closed, so
+ * that a `disrupt` that lost its memory frees nothing that is under way.
+ */
+export async function releaseStrays(
+  deps: ActivityDeps,
+  { running, isSteering = false }: Parameters<DisruptionActivities['releaseStrays']>[0],
+): Promise<{ released: string[] }> {
+  if (!isSteering) await steerPods(deps, { targets: [], steered: [] });
+  const held = new Set(running.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
+  const strays = managedClaims(deps).flatMap((claim) => strayOf(deps, claim));
+  const released: string[] = [];
+  const release = async (stray: Stray): Promise<void> => {
+    const { claim, node, owner } = stray;
+    if (owner === undefined ? held.has(claim.uid) : await deps.entities.isOpen(owner)) return;
+    await untaint(deps, claim, node, owner);
+    released.push(node);
+  };
+  await eachByItself(deps, strays, release, { what: 'the end of a taint', nameOf });
+  return { released: released.sort(compareText) };
+}
+
+interface Stray extends Marked {
+  readonly owner?: string;
+}
+
+/** The claim's node where a disruption tainted it and it stays. */
+function strayOf(deps: ActivityDeps, claim: NodeClaim): Stray[] {
+  if (claim.metadata.deletionTimestamp !== undefined) return [];
+  const node = nodeOf(deps.cache, claim)?.metadata.name;
+  if (node === undefined || !isTainted(deps, node)) return [];
+  const marked = { claim: identityOf(claim), node };
+  const owner = claim.metadata.annotations?.[annotations.disruptionOwner];
+  if (owner !== undefined) return [{ ...marked, owner }];
+  return isOfDisrupt(conditionOf(claim.status?.conditions, 'DisruptionReason')?.reason) ? [marked] : [];
+}
+
+function isTainted({ cache }: ActivityDeps, name: string): boolean {
+  const node = cache.get('Node', { name });
+  return node !== undefined && hasTaint(node, taints.disrupted);
+}
+
+const nameOf = ({ node }: Marked): string => `Node ${node}`;
+
+function tellNode(deps: ActivityDeps, name: string, type: 'Normal' | 'Warning', reason: string, message: string): void {
+  deps.events.publish({ regarding: regarding('Node', { name }), type, reason, message });
+}
+
+/** Whether `disrupt` knows who marked it. An interruption taints too, asks nobody, and releases its node itself. */
+function isOfDisrupt(reason: string | undefined): boolean {
+  return isVoluntary(reason) || reason === 'Expired' || reason === 'Unhealthy';
+}
+
+/** As Karpenter's own methods (candidates/methods-in-order). */
+function isVoluntary(reason: string | undefined): boolean {
+  return reason === undefined || ['Empty', 'Underutilized', 'Drifted'].includes(reason);
+}

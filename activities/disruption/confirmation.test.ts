@@ -1,0 +1,64 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { annotations } from '../../api/labels.js';
+import { createActivityWorld, nodeClaim } from '../../test/builders/activity-world.js';
+import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import type { DisruptionMethod } from '../../workflows/messages.js';
+import { confirmCandidates } from './confirmation.js';
+
+// Rule `commands/confirmed-behind-the-taint`.
+describe('behind the taint', () => {
+  let world: ActivityWorld;
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    world.kube.put('NodeClaim', nodeClaim('a'));
+    world.kube.put('NodeClaim', nodeClaim('b', { spec: { terminationGracePeriod: '1h' } }));
+    await world.synced();
+  });
+  afterEach(() => world.stop());
+
+  const candidates = ['a', 'b'].map((name) => ({ claim: { name, uid: `uid-${name}` }, node: `node-${name}` }));
+  /** The cache has not heard of it yet: the pod was bound a moment ago. */
+  const land = (node: string, more: { metadata?: object; status?: object } = {}): void => {
+    world.kube.put('Pod', {
+      metadata: { name: `on-${node}`, namespace: 'default', ...more.metadata },
+      spec: { nodeName: node, containers: [] },
+      status: { phase: 'Running', ...more.status },
+    });
+  };
+  const kept = { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } };
+  const blocked = async (method: DisruptionMethod): Promise<unknown> =>
+    (await confirmCandidates(world.deps, { method, candidates })).blocked;
+  const why = (node: string): object => ({
+    node,
+    why: `pod default/on-${node} has come to it, and is marked do-not-disrupt`,
+  });
+
+  test('a pod that is not to be disrupted keeps its node, whatever the cache knows', async () => {
+    land('node-b', kept);
+    land('node-a', kept);
+
+    expect(await blocked('multi')).toEqual([why('node-a'), why('node-b')]);
+  });
+
+  test('a drifted node only where no terminationGracePeriod bounds its drain', async () => {
+    land('node-a', kept);
+    land('node-b', kept);
+
+    expect(await blocked('drift')).toEqual([why('node-a')]);
+  });
+
+  test('any pod that has to move keeps a node that was to go for being empty, and no other', async () => {
+    land('node-a');
+
+    expect(await blocked('empty')).toEqual([{ node: 'node-a', why: 'pods have come to it' }]);
+    expect(await blocked('single')).toEqual([]);
+  });
+
+  test('pods that are at their end keep none', async () => {
+    land('node-a', { ...kept, status: { phase: 'Succeeded' } });
+    land('node-b', { metadata: { ...kept.metadata, deletionTimestamp: '2026-01-05T12:00:00Z' } });
+
+    expect(await blocked('multi')).toEqual([]);
+  });
+});

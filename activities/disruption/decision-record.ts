@@ -1,0 +1,116 @@
+import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
+import { strictest } from '../../disruption/pool-rules.js';
+import type { PoolRules } from '../../disruption/pool-rules.js';
+import type { PlannedClaim } from '../../packing/types.js';
+import type { Candidate, Decision, DecisionSummary, DisruptionMethod, MootQuestion } from '../../workflows/messages.js';
+import { nameOf } from '../../cluster/cluster.js';
+import { claimPlans } from '../provisioning/claim-plans.js';
+import type { DisruptionCommand } from '../contract.js';
+import type { DisruptionContext } from './disruption-context.js';
+import { poolNameOf } from './disruption-context.js';
+
+/** A record goes into a payload, which is to stay below 64 KiB with its candidates. */
+const movesKept = 60;
+const podNamesKept = 100;
+const alongsideKept = 300;
+const targetsKept = 100;
+const alternativesKept = 5;
+
+/** What a method found, before it is made compact. */
+export interface Finding {
+  readonly reason: DisruptionReason;
+  readonly method: DisruptionMethod;
+  readonly candidates: readonly Candidate[];
+  readonly replacements: readonly PlannedClaim[];
+  readonly moves: readonly { readonly pod: string; readonly to: string }[];
+  readonly alternatives: readonly { readonly nodes: string; readonly why: string }[];
+  /** Whether evicted pods are to be steered to where they are meant to go. */
+  readonly steers?: boolean;
+  /** How long the decision has still to prove stable, milliseconds; otherwise as long as its method asks. */
+  readonly validationMs?: number;
+}
+
+/** What one method found, why pools keep nodes, and when to look again (milliseconds of the epoch). */
+export interface Found {
+  readonly findings: readonly Finding[];
+  readonly held: readonly { readonly nodePool: string; readonly why: string }[];
+  readonly checks: readonly number[];
+  /** NodePools whose consolidation is to pause by itself. */
+  readonly chains?: readonly { readonly nodePool: string; readonly why: string }[];
+  /** Questions that something better takes the place of. */
+  readonly moot?: readonly MootQuestion[];
+}
+
+export interface Recorded {
+  readonly command: DisruptionCommand;
+  readonly summary: DecisionSummary;
+  readonly recommendOnly: boolean;
+}
+
+/** The decision as it goes into histories, with what the pools' policies ask of it. */
+export function record(
+  finding: Finding,
+  context: Pick<DisruptionContext, 'views'>,
+  rules: (nodePool: string) => PoolRules,
+  alongside: readonly string[],
+): Recorded {
+  const { reason, method, candidates, replacements, moves, validationMs } = finding;
+  const pools = [...new Set(candidates.map(({ nodePool }) => nodePool))];
+  const asked = strictest(pools.map(rules), reason);
+  // Of more targets than the record names the others would be taken for nodes to stay away from.
+  const steers = finding.steers === true && moves.length > 0 && targetCount(moves) <= targetsKept;
+  const { claims, typeLists } = claimPlans(replacements, podNamesKept);
+  const priceBefore = candidates.reduce((sum, { pricePerHour }) => sum + pricePerHour, 0);
+  const priceAfter = replacements.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
+  const decision: Decision = {
+    method,
+    decision: replacements.length === 0 ? 'delete' : 'replace',
+    replacements: claims,
+    typeLists,
+    moves: moves.slice(0, movesKept),
+    podCount: moves.length,
+    priceBefore: rounded(priceBefore),
+    priceAfter: rounded(priceAfter),
+    alternatives: finding.alternatives.slice(0, alternativesKept),
+    alongside: alongside.slice(-alongsideKept),
+    targets: targetsOf(moves, context.views),
+    ...(asked.policy === undefined ? {} : { policy: asked.policy }),
+    ...(asked.approval === undefined ? {} : { approval: asked.approval }),
+    ...(steers ? { steers } : {}),
+  };
+  const then = asked.recommendOnly
+    ? `recommended alone: DisruptionPolicy ${asked.policy ?? ''} says mode: Recommend`
+    : asked.approval === undefined
+      ? 'carried out'
+      : `waits for approval, as DisruptionPolicy ${asked.policy ?? ''} asks`;
+  return {
+    command: { reason, candidates, decision, ...(validationMs === undefined ? {} : { validationMs }) },
+    summary: {
+      reason,
+      method,
+      nodes: candidates.slice(0, 10).map(({ node }) => node),
+      replacements: replacements
+        .slice(0, 10)
+        .map(({ nodePool, cheapest }) => `${cheapest.instanceType} ${cheapest.capacityType} of ${nodePool}`),
+      pods: moves.length,
+      saves: rounded(priceBefore - priceAfter),
+      then,
+    },
+    recommendOnly: asked.recommendOnly,
+  };
+}
+
+const targetCount = (moves: Finding['moves']): number => new Set(moves.map(({ to }) => to)).size;
+
+/** Nodes that are there already and take pods in. */
+function targetsOf(moves: Finding['moves'], views: DisruptionContext['views']): Decision['targets'] {
+  const wanted = new Set(moves.map(({ to }) => to));
+  return views
+    .filter((view) => wanted.has(nameOf(view)))
+    .slice(0, targetsKept)
+    .map((view) => ({ node: nameOf(view), nodePool: poolNameOf(view) }));
+}
+
+export function rounded(dollars: number): number {
+  return Math.round(dollars * 1e6) / 1e6;
+}

@@ -1,0 +1,30 @@
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import { parseNillableDuration } from '../../core/durations.js';
+import { isReschedulable } from '../../disruption/pods.js';
+import { nodeOf, poolOf } from '../../cluster/cluster.js';
+import type { ActivityDeps } from '../deps.js';
+import { labelsOf } from '../../cluster/labels-of.js';
+
+/** Counts a claim whose end has begun, with the pods that need another place for it (metrics/disrupted). */
+export function countDisrupted(deps: Pick<ActivityDeps, 'cache' | 'metrics'>, claim: NodeClaim, reason: string): void {
+  const { nodePool, capacityType } = labelsOf(claim);
+  const own = {
+    reason,
+    nodepool: nodePool,
+    capacity_type: capacityType,
+    consolidation_policy: poolOf(deps.cache, claim)?.spec.disruption.consolidationPolicy ?? '',
+    termination_mode: terminationMode(claim),
+  };
+  deps.metrics.count('nodeclaims_disrupted_total', own);
+  const node = nodeOf(deps.cache, claim);
+  if (node === undefined) return;
+  const pods = deps.cache.podsOnNode(node.metadata.name ?? '').filter((pod) => isReschedulable(pod));
+  if (pods.length > 0) deps.metrics.count('pods_disruption_initiated_total', own, pods.length);
+}
+
+/** Whether pods are waited for without end, for as long as the claim grants, or not at all. */
+function terminationMode({ spec }: NodeClaim): 'graceful' | 'eventual' | 'forceful' {
+  const grace = parseNillableDuration(spec.terminationGracePeriod, 'terminationGracePeriod');
+  if (grace === Number.POSITIVE_INFINITY) return 'graceful';
+  return grace <= 0 ? 'forceful' : 'eventual';
+}

@@ -1,0 +1,184 @@
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disruption-policy.js';
+import { labels } from '../../api/labels.js';
+import type { Allowance, PoolCount } from '../../disruption/budgets.js';
+import type { CandidateContext, NodeView } from '../../disruption/candidates.js';
+import { countPools } from '../../disruption/emptiness.js';
+import { limitOf } from '../../disruption/limits.js';
+import type { LimitsContext } from '../../disruption/limits.js';
+import { policyOf } from '../../disruption/policies.js';
+import { rulesOf } from '../../disruption/pool-rules.js';
+import type { PoolRules } from '../../disruption/pool-rules.js';
+import type { NodeMemory, OpenQuestion, Pause, Refused } from '../../workflows/messages.js';
+import { withBufferPods } from '../provisioning/buffers.js';
+import { managedPools, nameOf, nodeViews } from '../../cluster/cluster.js';
+import type { DisruptionRecords, DisruptionView } from '../contract.js';
+import type { ActivityDeps } from '../deps.js';
+import { recordsOf } from './disruption-records.js';
+import { nominatedNodes } from './nominations.js';
+
+/** The cluster as one look at it, with what `disrupt` knows besides. */
+export interface DisruptionContext extends CandidateContext, LimitsContext {
+  readonly views: readonly NodeView[];
+  readonly pools: ReadonlyMap<string, NodePool>;
+  readonly policies: readonly DisruptionPolicy[];
+  readonly pastDisruptions: NonNullable<DisruptionView['pastDisruptions']>;
+  /** What budgets are counted against; claimed nodes count as disrupting (budgets/counted-nodes). */
+  readonly counts: ReadonlyMap<string, PoolCount>;
+  readonly pauses: readonly Pause[];
+  readonly memory: ReadonlyMap<string, NodeMemory>;
+  /** Commands that wait for consent and are not under way. */
+  readonly questions: readonly OpenQuestion[];
+  readonly refused: readonly Refused[];
+  /** What NodePools kept for a `disrupt` that has just started. */
+  readonly recorded: DisruptionRecords | undefined;
+  readonly allowances: Map<string, Allowance>;
+  /** Names of the nodes that running disruptions take. */
+  readonly going: readonly string[];
+  /** When nodes cease to be nominated, milliseconds of the epoch. */
+  readonly nominationEnds: readonly number[];
+  /** NodePools whose drift goes in waves of a rollout of its own. */
+  readonly rollouts: ReadonlySet<string>;
+  /** NodePools whose policy has mode Recommend. */
+  readonly recommending: ReadonlySet<string>;
+  /** Whose nodes a look may take: those of pools that act, or of those that only recommend. Never both: what is not carried out holds up nothing. */
+  readonly mode: PoolRules['mode'];
+}
+
+/** `judged`: UIDs of claims that are being decided about, whose own taints count for nothing. */
+export async function disruptionContext(
+  deps: ActivityDeps,
+  view: DisruptionView,
+  judged?: ReadonlySet<string>,
+): Promise<DisruptionContext> {
+  const { pauses, running, memory = [], questions = [] } = view;
+  const views = await withBufferPods(deps, await nodeViews(deps));
+  const claimed = new Set(running.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
+  const policies = deps.cache.all('DisruptionPolicy');
+  const pools = managedPools(deps);
+  const poolsThat = (holds: (pool: NodePool) => boolean): ReadonlySet<string> =>
+    new Set(pools.filter(holds).map(({ metadata }) => metadata.name ?? ''));
+  const recorded = view.isNew === true ? recordsOf(deps, pools) : undefined;
+  const { names: nominated, ends: nominationEnds } = nominatedNodes(deps, view, views);
+  return {
+    now: deps.now(),
+    views,
+    pools: new Map(pools.map((pool) => [pool.metadata.name ?? '', pool])),
+    policies,
+    pastDisruptions: [...(recorded?.pastDisruptions ?? []), ...(view.pastDisruptions ?? [])],
+    recorded,
+    counts: countPools(views, claimed, judged),
+    claimed,
+    nominated,
+    nominationEnds,
+    podDisruptionBudgets: deps.cache.all('PodDisruptionBudget'),
+    pauses,
+    allowances: new Map(),
+    questions: questions.filter(({ isGranted }) => isGranted !== true),
+    refused: [...(recorded?.refused ?? []), ...(view.refused ?? [])],
+    memory: new Map(memory.map((each) => [each.node, each])),
+    going: running.flatMap(({ candidates }) => candidates.map(({ node }) => node)),
+    rollouts: poolsThat((pool) => policyOf(pool, policies)?.spec.driftRollout !== undefined),
+    recommending: poolsThat((pool) => rulesOf(pool, policies).mode === 'Recommend'),
+    mode: 'Act',
+  };
+}
+
+/** Whether the look is about the nodes of this pool. */
+export function isLookedAt({ mode, recommending }: DisruptionContext, nodePool: string): boolean {
+  return recommending.has(nodePool) === (mode === 'Recommend');
+}
+
+export function poolNameOf({ claim }: NodeView): string {
+  return claim.metadata.labels?.[labels.nodePool] ?? '';
+}
+
+/** Everything that bounds the disruption of a pool for a reason now. */
+export function allowedFor(context: DisruptionContext, nodePool: string, reason: DisruptionReason): Allowance {
+  const key = `${reason} ${nodePool}`;
+  let allowance = context.allowances.get(key);
+  if (allowance === undefined) {
+    const count = context.counts.get(nodePool) ?? { total: 0, disrupting: 0 };
+    allowance = limitOf(context.pools.get(nodePool), reason, count, context);
+    context.allowances.set(key, allowance);
+  }
+  return allowance;
+}
+
+/** What the DisruptionPolicy of each pool asks, worked out once. */
+export function rulesByPool(context: DisruptionContext): (nodePool: string) => PoolRules {
+  const known = new Map<string, PoolRules>();
+  return (nodePool) => {
+    let rules = known.get(nodePool);
+    if (rules === undefined) {
+      rules = rulesOf(context.pools.get(nodePool), context.policies);
+      known.set(nodePool, rules);
+    }
+    return rules;
+  };
+}
+
+/** What of a node a pause may name. */
+export interface Pausable {
+  readonly node: string;
+  readonly nodePool: string;
+}
+
+export function pausableOf(view: NodeView): Pausable {
+  return { node: nameOf(view), nodePool: poolNameOf(view) };
+}
+
+/** Why a disruption of the node for this reason is paused, for a person. */
+export function whyPaused(pauses: readonly Pause[], reason: string, { node, nodePool }: Pausable): string | undefined {
+  const pause = pauses.find(({ scope: { kind, name, reason: only } }) => {
+    if (only !== undefined && only !== reason) return false;
+    return kind === 'cluster' || name === { reason, nodePool, node }[kind];
+  });
+  if (pause === undefined) return undefined;
+  const { scope, actor, reason: why, until } = pause;
+  const scopeText = scope.name === undefined ? scope.kind : `${scope.kind} ${scope.name}`;
+  const end = until === undefined ? '' : ` until ${new Date(until).toISOString()}`;
+  return `paused for the ${scopeText} by ${actor}${end}: ${why}`;
+}
+
+/** A node that a move launched is remembered by its claim's name: the node had none yet. */
+export function memoryOf({ memory }: DisruptionContext, view: NodeView): NodeMemory | undefined {
+  return memory.get(nameOf(view)) ?? memory.get(view.claim.metadata.name ?? '');
+}
+
+/** Why what happened to a node lately keeps it from being moved again (cool-down, decisions that came to nothing). */
+export function whyRested(context: DisruptionContext, view: NodeView, rules: PoolRules): string | undefined {
+  const memory = memoryOf(context, view);
+  if (memory === undefined) return undefined;
+  const refused = whyRests(context, view, 'Underutilized');
+  if (refused !== undefined) return refused;
+  if (memory.depth === undefined || memory.at + rules.coolDownMs <= context.now) return undefined;
+  return `it was moved to a while ago and cools down until ${iso(memory.at + rules.coolDownMs)}`;
+}
+
+/** Why the last decision about a node is not taken over again yet: one for the same reason came to nothing. */
+export function whyRests(
+  context: DisruptionContext,
+  view: NodeView,
+  reason: NonNullable<NodeMemory['reason']>,
+): string | undefined {
+  const memory = memoryOf(context, view);
+  if (memory?.keptUntil === undefined || memory.keptUntil <= context.now) return undefined;
+  const { why = 'the last decision about it came to nothing', keptUntil } = memory;
+  if (memory.reason !== undefined && memory.reason !== reason) return undefined;
+  return `${why}; it rests until ${iso(keptUntil)}`;
+}
+
+/** When nodes that rest may be looked at again, milliseconds of the epoch. */
+export function restEnds(context: DisruptionContext, rules: (nodePool: string) => PoolRules): readonly number[] {
+  return context.views.flatMap((view) => {
+    const memory = memoryOf(context, view);
+    if (memory === undefined) return [];
+    const cooled = memory.depth === undefined ? 0 : memory.at + rules(poolNameOf(view)).coolDownMs;
+    return [memory.keptUntil ?? 0, cooled].filter((at) => at > context.now);
+  });
+}
+
+export function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

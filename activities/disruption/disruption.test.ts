@@ -1,0 +1,219 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { annotations, labels, taints } from '../../api/labels.js';
+import { conditionOf, isTrue } from '../../core/conditions.js';
+import { DomainError } from '../../core/failures.js';
+import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
+import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import type { Candidate } from '../../workflows/messages.js';
+import type { DisruptionActivities } from '../contract.js';
+import { disruptionContext } from './disruption-context.js';
+import { createDisruptionActivities } from './disruption.js';
+
+const nothing = { nominations: [], pauses: [], running: [] };
+
+describe('disruption on the cluster', () => {
+  let world: ActivityWorld;
+  let activities: DisruptionActivities;
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    activities = createDisruptionActivities(world.deps);
+    const disruption = { consolidateAfter: '30s', budgets: [{ nodes: '50%' }] };
+    world.kube.put('NodePool', ready(nodePool('default', { disruption })));
+    world.kube.put('EC2NodeClass', nodeClass('default'));
+    for (const name of ['a', 'b']) putNode(name);
+    await world.synced();
+  });
+  afterEach(() => world.stop());
+
+  function putNode(name: string): void {
+    const lastTransitionTime = new Date(world.clock.now - 600_000).toISOString();
+    const initialized = { type: 'Initialized', status: 'True' as const, lastTransitionTime };
+    const own = nodeClaim(name, { status: { providerID: `fake:///a/i-${name}`, conditions: [initialized] } });
+    const typeLabels = { [labels.instanceType]: 'm5.xlarge', [labels.zone]: 'a', [labels.capacityType]: 'spot' };
+    world.kube.put('NodeClaim', {
+      ...own,
+      metadata: { ...own.metadata, labels: { ...own.metadata.labels, ...typeLabels } },
+    });
+    world.kube.put('Node', {
+      metadata: { name: `node-${name}` },
+      spec: { providerID: `fake:///a/i-${name}` },
+      status: { conditions: [{ type: 'Ready', status: 'True' }] },
+    });
+  }
+  const putPod = async (node: string): Promise<void> => {
+    world.kube.put('Pod', {
+      metadata: { name: `on-${node}`, namespace: 'default' },
+      spec: { nodeName: node, containers: [] },
+      status: { phase: 'Running' },
+    });
+    await world.synced();
+  };
+  const candidates = async (): Promise<readonly Candidate[]> =>
+    (await activities.findDisruptions(nothing)).commands.flatMap((command) => command.candidates);
+  /** An admission policy that lets nobody write the node. */
+  const refuse = (node: string): void => {
+    const patch = world.kube.patch.bind(world.kube);
+    const denied = new DomainError('Denied', 'policy says no', { status: 403 });
+    Object.assign(world.kube, {
+      patch: (...args: Parameters<typeof patch>) => (args[1].name === node ? Promise.reject(denied) : patch(...args)),
+    });
+  };
+  const taintsOf = async (node: string) => (await world.kube.get('Node', { name: node }))?.spec?.taints ?? [];
+
+  test('finds empty nodes within the budget, with their price', async () => {
+    const { commands, held } = await activities.findDisruptions(nothing);
+
+    expect(commands).toMatchObject([{ reason: 'Empty', candidates: [{ node: 'node-a', pricePerHour: 0.06 }] }]);
+    expect(held).toEqual([{ nodePool: 'default', why: '2 empty, 1 more allowed by budget 50%' }]);
+  });
+
+  test('what runs counts against the budget, and a pause stops the pool', async () => {
+    const [first] = await candidates();
+    const running = [{ workflowId: 'w', reason: 'Empty' as const, candidates: [first!], since: 0 }];
+    const pause = { scope: { kind: 'nodePool' as const, name: 'default' }, reason: 'release', actor: 'me' };
+
+    expect((await activities.findDisruptions({ ...nothing, running })).commands).toEqual([]);
+    expect((await activities.findDisruptions({ ...nothing, pauses: [pause] })).commands).toEqual([]);
+  });
+
+  test('a slot for a node that is being taken waits, unless a pause keeps that from going on', async () => {
+    const node = { claim: { name: 'a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
+    const running = [{ workflowId: 'w', reason: 'Underutilized' as const, candidates: [node], since: 0 }];
+    const requests = [{ id: 'x', reason: 'Expired' as const, candidates: [node] }];
+    const pause = { scope: { kind: 'reason' as const, name: 'Underutilized' }, reason: 'release', actor: 'me' };
+    const decided = async (view: object): Promise<unknown> =>
+      (await activities.decideSlots({ view: { ...nothing, running, ...view }, requests })).decisions;
+
+    expect(await decided({})).toMatchObject([{ granted: [], refused: [{ node: 'node-a' }] }]);
+    expect(await decided({ pauses: [pause] })).toMatchObject([{ granted: [node], refused: [] }]);
+  });
+
+  test('a pool whose node class is broken harms no other', async () => {
+    const broken = nodePool('broken');
+    broken.spec.template.spec.nodeClassRef.name = 'missing';
+    world.kube.put('NodePool', broken);
+    await world.synced();
+
+    expect(await candidates()).toHaveLength(1);
+  });
+
+  // 86: Given a pod arrives during the 15s validation, then the command is abandoned.
+  test('validation drops a node that pods have come to', async () => {
+    const found = await candidates();
+    await putPod('node-a');
+
+    const { valid, dropped } = await activities.validateCandidates({ reason: 'Empty', candidates: found });
+
+    expect(valid).toEqual([]);
+    expect(dropped).toEqual([{ node: 'node-a', why: 'pods have come to it' }]);
+  });
+
+  // Rule `commands/taint-first`.
+  test('taints and says why; taking it back leaves nothing', async () => {
+    const found = await candidates();
+
+    await expect(activities.taintCandidates({ reason: 'Empty', candidates: found })).resolves.toEqual({
+      tainted: ['uid-a'],
+    });
+    expect(await taintsOf('node-a')).toEqual([taints.disrupted]);
+    expect(isTrue((await world.kube.get('NodeClaim', { name: 'a' }))?.status?.conditions, 'DisruptionReason')).toBe(
+      true,
+    );
+
+    const counted: unknown[] = [];
+    Object.assign(world.deps.metrics, { count: (...call: unknown[]) => void counted.push(call) });
+    await activities.untaintCandidates({ candidates: found });
+    await activities.untaintCandidates({ candidates: found });
+    expect(counted).toEqual([
+      ['voluntary_disruption_queue_failures_total', { decision: '', reason: 'empty', consolidation_type: '' }],
+    ]);
+    expect(await taintsOf('node-a')).toEqual([]);
+    expect(
+      conditionOf((await world.kube.get('NodeClaim', { name: 'a' }))?.status?.conditions, 'DisruptionReason'),
+    ).toBeUndefined();
+  });
+
+  // 88: Given controller restart mid-command, then leftover taints are removed.
+  // Rule `candidates/left-over-taints`.
+  test('frees nodes of disruptions that nobody runs, and only those', async () => {
+    const found = await candidates();
+    await activities.taintCandidates({ reason: 'Empty', candidates: found });
+    await activities.taintCandidates({
+      reason: 'spot_interrupted',
+      candidates: [{ claim: { name: 'b', uid: 'uid-b' }, node: 'node-b' }],
+    });
+    await world.synced();
+    const running = [{ workflowId: 'w', reason: 'Empty' as const, candidates: found, since: 0 }];
+
+    await expect(activities.releaseStrays({ running })).resolves.toEqual({ released: [] });
+    await expect(activities.releaseStrays({ running: [] })).resolves.toEqual({ released: ['node-a'] });
+    expect(await taintsOf('node-a')).toEqual([]);
+    expect(await taintsOf('node-b')).toEqual([taints.disrupted]);
+  });
+
+  test('a taint that names its owner is left to that for as long as it runs', async () => {
+    const found = await candidates();
+    await activities.taintCandidates({ reason: 'Empty', candidates: found, owner: 'w' });
+    await world.synced();
+    let isOpen = true;
+    Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(isOpen) });
+
+    await expect(activities.releaseStrays({ running: [] })).resolves.toEqual({ released: [] });
+    await activities.untaintCandidates({ candidates: found, owner: 'another' });
+    expect(await taintsOf('node-a')).toEqual([taints.disrupted]);
+
+    isOpen = false;
+    const running = [{ workflowId: 'w', reason: 'Empty' as const, candidates: found, since: 0 }];
+    await expect(activities.releaseStrays({ running })).resolves.toEqual({ released: ['node-a'] });
+    const { metadata } = (await world.kube.get('NodeClaim', { name: 'a' }))!;
+    expect(metadata.annotations?.[annotations.disruptionOwner]).toBeUndefined();
+  });
+
+  test('a node that may not be written holds up no other', async () => {
+    const both = ['a', 'b'].map((name) => ({ claim: { name, uid: `uid-${name}` }, node: `node-${name}` }));
+    refuse('node-a');
+
+    await expect(activities.taintCandidates({ reason: 'Empty', candidates: both, owner: 'w' })).resolves.toEqual({
+      tainted: ['uid-b'],
+    });
+    expect(world.events).toContainEqual(
+      expect.objectContaining({
+        reason: 'DisruptionBlocked',
+        message: 'The API server refused the taint: policy says no',
+      }),
+    );
+    await activities.untaintCandidates({ candidates: both, owner: 'w' });
+    expect(await taintsOf('node-b')).toEqual([]);
+  });
+
+  test('budgets count a node that is tainted, whoever remembers it', async () => {
+    await activities.taintCandidates({ reason: 'Empty', candidates: await candidates(), owner: 'w' });
+    await world.synced();
+    const { counts } = await disruptionContext(world.deps, { nominations: [], pauses: [], running: [] });
+    expect([...counts.values()]).toMatchObject([{ disrupting: 1 }]);
+  });
+
+  test('a decision that is looked at again does not count its own taints', async () => {
+    const found = await candidates();
+    await activities.taintCandidates({ reason: 'Empty', candidates: found, owner: 'w' });
+    await world.synced();
+
+    const { valid } = await activities.validateCandidates({ reason: 'Empty', candidates: found });
+
+    expect(valid).toEqual(found);
+  });
+
+  test.each(['Drifted', 'Expired', 'Unhealthy'])(
+    'frees a node that was to be replaced (%s) likewise',
+    async (reason) => {
+      await activities.taintCandidates({
+        reason,
+        candidates: [{ claim: { name: 'b', uid: 'uid-b' }, node: 'node-b' }],
+      });
+      await world.synced();
+
+      await expect(activities.releaseStrays({ running: [] })).resolves.toEqual({ released: ['node-b'] });
+    },
+  );
+});

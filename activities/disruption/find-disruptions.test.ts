@@ -1,0 +1,1071 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
+import type { Condition } from '../../api/kubernetes.js';
+import { annotations, labels } from '../../api/labels.js';
+import type { Candidate, OpenQuestion, Refused } from '../../workflows/messages.js';
+import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
+import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import type { DisruptionActivities, DisruptionCommand, DisruptionsFound, DisruptionView } from '../contract.js';
+import { createDisruptionActivities } from './disruption.js';
+import { sideBySide } from '../consolidation/find-consolidation.js';
+
+const nothing: DisruptionView = { nominations: [], pauses: [], running: [] };
+
+// Nodes of 4 CPUs on demand in a zone where they cost 0.2 an hour; a spot node there costs 0.06.
+describe('findDisruptions', () => {
+  let world: ActivityWorld;
+  let activities: DisruptionActivities;
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    activities = createDisruptionActivities(world.deps);
+    putPool({});
+    world.kube.put('EC2NodeClass', nodeClass('default'));
+    await world.synced();
+  });
+  afterEach(() => world.stop());
+
+  function putPool(disruption: object, name = 'default'): void {
+    const spec = { disruption: { consolidateAfter: '0s', budgets: [{ nodes: '100%' }], ...disruption } };
+    const { metadata, ...pool } = ready(nodePool(name, spec));
+    world.kube.put('NodePool', { ...pool, metadata: { ...metadata, labels: { pool: name } } });
+  }
+
+  function putPolicy(spec: object): void {
+    const policy = {
+      apiVersion: 'stowage.dev/v1alpha1',
+      kind: 'DisruptionPolicy',
+      metadata: { name: 'careful' },
+      spec,
+    };
+    world.kube.put('DisruptionPolicy', disruptionPolicies.mustParse(policy));
+  }
+
+  const at = (secondsAgo: number): string => new Date(world.clock.now - secondsAgo * 1000).toISOString();
+
+  /** A node with pods of this many CPUs. */
+  function putNode(
+    name: string,
+    cpus: readonly number[],
+    conditions: readonly Condition[] = [],
+    pool = 'default',
+  ): void {
+    const initialized: Condition = { type: 'Initialized', status: 'True', lastTransitionTime: at(600) };
+    const own = nodeClaim(name, {
+      status: { providerID: `fake:///a/i-${name}`, conditions: [initialized, ...conditions] },
+    });
+    const typeLabels = {
+      [labels.nodePool]: pool,
+      [labels.instanceType]: 'm5.xlarge',
+      [labels.zone]: 'a',
+      [labels.capacityType]: 'on-demand',
+      [labels.arch]: 'amd64',
+      [labels.os]: 'linux',
+      [labels.registered]: 'true',
+      [labels.initialized]: 'true',
+    };
+    world.kube.put('NodeClaim', { ...own, metadata: { ...own.metadata, labels: typeLabels } });
+    world.kube.put('Node', {
+      metadata: { name: `node-${name}`, labels: typeLabels },
+      spec: { providerID: `fake:///a/i-${name}` },
+      status: {
+        conditions: [{ type: 'Ready', status: 'True' }],
+        allocatable: { cpu: '3900m', memory: '15Gi', pods: '58' },
+        capacity: { cpu: '4', memory: '16Gi', pods: '58' },
+      },
+    });
+    cpus.forEach((cpu, i) => {
+      world.kube.put('Pod', {
+        metadata: { name: `${name}-${i}`, namespace: 'default', ownerReferences: [] },
+        spec: {
+          nodeName: `node-${name}`,
+          containers: [{ name: 'app', resources: { requests: { cpu: String(cpu), memory: '1Gi' } } }],
+        },
+        status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+      } as never);
+    });
+  }
+
+  const find = async (view: Partial<DisruptionView> = {}): Promise<DisruptionsFound> => {
+    await world.synced();
+    return activities.findDisruptions({ ...nothing, ...view });
+  };
+  const goingNodes = ({ commands }: DisruptionsFound): string[] =>
+    commands.flatMap(({ candidates }) => candidates.map(({ node }) => node)).sort();
+
+  test('two nodes on demand become a cheaper one on spot, with a record of which pods go where', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    const counted: unknown[] = [];
+    Object.assign(world.deps.metrics, { count: (...call: unknown[]) => void counted.push(call) });
+
+    const found = await find();
+
+    const [command] = found.commands;
+    const own = { decision: 'replace', reason: 'underutilized', consolidation_type: command?.decision?.method };
+    expect(counted).toEqual([
+      ['voluntary_disruption_decisions_total', own],
+      ['voluntary_disruption_decisions_by_nodepool_total', { ...own, nodepool: 'default' }],
+    ]);
+    expect(command?.reason).toBe('Underutilized');
+    expect(command?.decision).toMatchObject({ decision: 'replace' });
+    expect(command?.decision?.podCount).toBeGreaterThan(0);
+    expect(found.again).toBe(true);
+    expect(found.details?.decisions[0]?.then).toBe('carried out');
+  });
+
+  test('says whether pods are steered to where they are meant to go', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    const [on] = (await find()).commands;
+    expect(on?.decision?.steers).toBe(true);
+
+    Object.assign(world.deps, { steerPods: false });
+    activities = createDisruptionActivities(world.deps);
+    const [off] = (await find()).commands;
+    expect(off?.decision?.podCount).toBeGreaterThan(0);
+    expect(off?.decision).not.toHaveProperty('steers');
+  });
+
+  // Rule `provisioning/nominated-nodes`.
+  test('a node that pods were planned onto by its claim, while it was still to come, is none to go', async () => {
+    putNode('a', []);
+    const until = world.clock.now + 20_000;
+
+    const found = await find({ nominations: [{ node: 'a', until }] });
+
+    expect(goingNodes(found)).toEqual([]);
+    expect(found.nextCheckAt).toBe(until);
+    world.clock.now = until;
+    expect(goingNodes(await find({ nominations: [{ node: 'a', until }] }))).toEqual(['node-a']);
+  });
+
+  test('a node that has only just initialized is none to go while pods wait for kube-scheduler', async () => {
+    const initialized: Condition = { type: 'Initialized', status: 'True', lastTransitionTime: at(5) };
+    putNode('a', []);
+    const claim = nodeClaim('a', { status: { providerID: 'fake:///a/i-a', conditions: [initialized] } });
+    world.kube.put('NodeClaim', {
+      ...claim,
+      metadata: { ...claim.metadata, labels: { [labels.nodePool]: 'default' } },
+    });
+    world.kube.put('Pod', {
+      metadata: { name: 'waits', namespace: 'default', ownerReferences: [] },
+      spec: { containers: [{ name: 'app' }] },
+      status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
+    } as never);
+
+    const found = await find();
+
+    expect(goingNodes(found)).toEqual([]);
+    expect(found.nextCheckAt).toBe(world.clock.now - 5000 + world.deps.nominationMs);
+    world.kube.remove('Pod', { name: 'waits', namespace: 'default' });
+    expect(goingNodes(await find())).toEqual(['node-a']);
+  });
+
+  test('a node that a pod is nominated to is none to go, however long it has been there', async () => {
+    putNode('a', []);
+    world.kube.put('Pod', {
+      metadata: { name: 'comes', namespace: 'default', ownerReferences: [] },
+      spec: { containers: [{ name: 'app' }] },
+      status: {
+        phase: 'Pending',
+        nominatedNodeName: 'node-a',
+        conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }],
+      },
+    } as never);
+
+    expect(goingNodes(await find())).toEqual([]);
+    world.kube.remove('Pod', { name: 'comes', namespace: 'default' });
+    expect(goingNodes(await find())).toEqual(['node-a']);
+  });
+
+  test('what waited for a budget while others went need not prove stable over again', async () => {
+    for (const name of ['a', 'b']) putNode(name, [0.1]);
+    putPool({ budgets: [{ nodes: '1' }], consolidationPolicy: 'WhenEmptyOrUnderutilized' });
+    const [first] = (await find()).commands;
+    expect(first?.validationMs).toBe(15_000);
+    const [going] = first!.candidates;
+    const running = [
+      { workflowId: 'w', reason: 'Underutilized' as const, candidates: [going!], since: world.clock.now },
+    ];
+
+    world.clock.now += 9000;
+    expect((await find({ running })).commands).toEqual([]);
+    world.clock.now += 1000;
+    world.kube.remove('Node', { name: going!.node });
+    world.kube.remove('NodeClaim', { name: going!.claim.name });
+    world.clock.now += 300_000;
+    const [next] = (await find()).commands;
+
+    expect(next?.candidates[0]?.node).not.toBe(going!.node);
+    expect(next?.validationMs).toBe(0);
+  });
+
+  /** Pods of the node came or went so many seconds ago. */
+  async function touch(name: string, secondsAgo: number): Promise<void> {
+    const { metadata, ...claim } = (await world.kube.get('NodeClaim', { name }))!;
+    const status = { ...claim.status, lastPodEventTime: at(secondsAgo) };
+    world.kube.put('NodeClaim', { ...claim, metadata, status });
+  }
+
+  test('what became worth it while others went has proved stable when its turn comes', async () => {
+    for (const name of ['a', 'b']) putNode(name, [2]);
+    putPool({ budgets: [{ nodes: '1' }] });
+    const [first] = (await find()).commands;
+    const [going] = first!.candidates;
+    const running = [
+      { workflowId: 'w', reason: 'Underutilized' as const, candidates: [going!], since: world.clock.now },
+    ];
+    world.clock.now += 300_000;
+    putNode('c', [1]);
+    const found = await find({ running });
+    expect(found.commands).toEqual([]);
+    expect(found.held).toMatchObject([{ nodePool: 'default' }]);
+    expect(found.details?.stays.flatMap(({ nodes }) => nodes)).toContain('node-c');
+
+    world.kube.remove('Node', { name: going!.node });
+    world.kube.remove('NodeClaim', { name: going!.claim.name });
+    world.clock.now += 15_000;
+    const [next] = (await find()).commands;
+    expect(next?.candidates[0]?.node).not.toBe(going!.node);
+    expect(next?.validationMs).toBe(0);
+  });
+
+  test('what is consolidatable in a moment is planned with, and has proved stable by then', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    putPool({ consolidateAfter: '30s', budgets: [{ nodes: '100%' }] });
+    await touch('a', 15);
+    await touch('b', 15);
+    expect((await find()).commands).toEqual([]);
+    // Nobody waits for others yet, however long ago they were first planned with.
+    world.clock.now += 10_000;
+    await touch('b', 19);
+    expect(await find()).toMatchObject({ commands: [], nextCheckAt: world.clock.now + 5000 });
+
+    world.clock.now += 6000;
+    // Alone it could go now; both go together.
+    expect(await find()).toMatchObject({ commands: [], nextCheckAt: world.clock.now + 5000 });
+    world.clock.now += 5000;
+    const [command] = (await find()).commands;
+    expect(command?.candidates.map(({ node }) => node).sort()).toEqual(['node-a', 'node-b']);
+    expect(command?.validationMs).toBeLessThanOrEqual(1000);
+  });
+
+  test('a node whose time has come waits for one that lost pods and goes with it', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    putPool({ consolidateAfter: '30s', budgets: [{ nodes: '100%' }] });
+    await touch('a', 60);
+    await touch('b', 5);
+    expect((await find()).commands).toEqual([]);
+    world.clock.now += 25_000;
+    expect(goingNodes(await find())).toEqual(['node-a', 'node-b']);
+  });
+
+  test('nobody waits for ever for nodes that are always about to be consolidatable', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    putPool({ consolidateAfter: '30s', budgets: [{ nodes: '100%' }] });
+    await touch('a', 60);
+    await touch('b', 20);
+    expect((await find()).commands).toEqual([]);
+    for (let seconds = 0; seconds < 30; seconds += 5) {
+      world.clock.now += 5000;
+      await touch('b', 20);
+      if (seconds < 25) expect((await find()).commands).toEqual([]);
+    }
+    expect(goingNodes(await find())).toEqual(['node-a']);
+  });
+
+  test('pods are not moved to an empty node that may go itself in a moment', async () => {
+    putNode('a', [1]);
+    putNode('b', []);
+    const initialized: Condition = { type: 'Initialized', status: 'True', lastTransitionTime: at(600) };
+    const lately = nodeClaim('b', {
+      status: { providerID: 'fake:///a/i-b', conditions: [initialized], lastPodEventTime: at(7) },
+    });
+    const own = (await world.kube.get('NodeClaim', { name: 'b' }))!.metadata.labels!;
+    world.kube.put('NodeClaim', { ...lately, metadata: { ...lately.metadata, labels: own } });
+    putPool({ consolidateAfter: '10s', budgets: [{ nodes: '100%' }] });
+
+    const found = await find();
+    expect(found.commands.flatMap(({ decision }) => decision?.moves.map(({ to }) => to))).toEqual(['replacement-0-0']);
+    expect(found.nextCheckAt).toBe(world.clock.now + 3000);
+    world.clock.now += 3000;
+    const [command] = (await find()).commands;
+    expect(command).toMatchObject({ reason: 'Empty', candidates: [{ node: 'node-b' }] });
+  });
+
+  test('nor to one whose time has come, but that pods of a plan are still awaited on', async () => {
+    putNode('a', [1]);
+    putNode('b', []);
+    const until = world.clock.now + 8000;
+
+    const found = await find({ nominations: [{ node: 'b', until }] });
+
+    expect(goingNodes(found)).toEqual([]);
+    world.clock.now = until;
+    expect((await find()).commands[0]).toMatchObject({ reason: 'Empty', candidates: [{ node: 'node-b' }] });
+  });
+
+  test('what was to move pods to a node that became empty meanwhile is abandoned', async () => {
+    putNode('a', [1]);
+    putNode('b', [0.1]);
+    const stays = { metadata: { name: 'b-0', namespace: 'default' } };
+    const pod = (await world.kube.get('Pod', stays.metadata))!;
+    world.kube.put('Pod', {
+      ...pod,
+      metadata: { ...pod.metadata, annotations: { [annotations.doNotDisrupt]: 'true' } },
+    });
+    const [command] = (await find()).commands as [DisruptionCommand];
+    expect(command.candidates.map(({ node }) => node)).toEqual(['node-a']);
+    const validate = async (): ReturnType<DisruptionActivities['validateCandidates']> =>
+      activities.validateCandidates(command);
+    expect((await validate()).valid).toHaveLength(1);
+
+    world.kube.remove('Pod', stays.metadata);
+    const { metadata, ...own } = (await world.kube.get('NodeClaim', { name: 'b' }))!;
+    world.kube.put('NodeClaim', { ...own, metadata, status: { ...own.status, lastPodEventTime: at(1) } });
+    putPool({ consolidateAfter: '10s', budgets: [{ nodes: '100%' }] });
+    await world.synced();
+
+    expect(await validate()).toMatchObject({ valid: [], dropped: [{ node: 'node-a' }] });
+  });
+
+  test('a node that rests after a decision came to nothing is looked at again as soon as its rest is over', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    const keptUntil = world.clock.now + 15_000;
+    const memory = ['node-a', 'node-b'].map((node) => ({
+      node,
+      nodePool: 'default',
+      at: world.clock.now,
+      failures: 1,
+      keptUntil,
+      why: 'abandoned: pods have come to it',
+    }));
+
+    const found = await find({ memory });
+
+    expect(goingNodes(found)).toEqual([]);
+    expect(found.nextCheckAt).toBe(keptUntil);
+    world.clock.now = keptUntil;
+    expect(goingNodes(await find({ memory }))).not.toEqual([]);
+  });
+
+  test('nodes are not replaced by more of them for little, and pods are not moved for little', async () => {
+    putNode('a', [2]);
+    const { packer } = world.deps;
+    const asked: object[] = [];
+    const consolidate = packer.consolidate.bind(packer);
+    packer.consolidate = async (input) => {
+      asked.push(input);
+      return consolidate(input);
+    };
+    const memory = [
+      { node: 'node-a', nodePool: 'default', at: world.clock.now, depth: 1 },
+      { node: 'node-b', nodePool: 'default', at: world.clock.now, failures: 1 },
+    ];
+    putNode('b', [2]);
+    await find({ memory });
+    const movedTo = new Set(['node-a']);
+    expect(asked).toMatchObject([{ leastSplitShare: 0.2, leastAgainShare: 0.15, disruptionWeight: 0.05, movedTo }]);
+  });
+
+  // Rule `consolidation/when-it-looks`.
+  test('the search rests until something changes, or for five minutes', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    putPool({ budgets: [{ nodes: '100%' }], consolidationPolicy: 'WhenEmpty' });
+    const first = await find();
+    expect(first.commands).toEqual([]);
+    let searches = 0;
+    const { packer } = world.deps;
+    const consolidate = packer.consolidate.bind(packer);
+    packer.consolidate = async (input) => {
+      searches += 1;
+      return consolidate(input);
+    };
+
+    const second = await find();
+    expect(searches).toBe(0);
+    expect(second.nextCheckAt).toBe(world.clock.now + 300_000);
+
+    world.clock.now += 300_000;
+    await find();
+    expect(searches).toBe(1);
+    world.kube.put('Pod', { metadata: { name: 'new', namespace: 'default' }, spec: { containers: [] } });
+    await find();
+    expect(searches).toBe(2);
+  });
+
+  test('pods may go to a node that nobody manages', async () => {
+    putNode('a', [1]);
+    world.kube.put('Node', {
+      metadata: { name: 'foreign', labels: { [labels.zone]: 'a', [labels.arch]: 'amd64', [labels.os]: 'linux' } },
+      spec: {},
+      status: {
+        conditions: [{ type: 'Ready', status: 'True' }],
+        allocatable: { cpu: '3900m', memory: '15Gi', pods: '58' },
+        capacity: { cpu: '4', memory: '16Gi', pods: '58' },
+      },
+    });
+    const [command] = (await find()).commands;
+    expect(command?.decision).toMatchObject({ decision: 'delete', moves: [{ pod: 'default/a-0', to: 'foreign' }] });
+  });
+
+  // What is read and what is counted are not read in the same moment.
+  test('what changes in the middle of a look is news to the next one', async () => {
+    putPool({ consolidationPolicy: 'WhenEmpty' });
+    putNode('a', [2]);
+    putNode('b', [1]);
+    const drifted: Condition = {
+      type: 'Drifted',
+      status: 'True',
+      reason: 'NodePoolDrifted',
+      lastTransitionTime: at(60),
+    };
+    putNode('stuck', [64], [drifted]);
+    const { packer } = world.deps;
+    const plan = packer.plan.bind(packer);
+    packer.plan = async (input) => {
+      putPool({ consolidationPolicy: 'WhenEmptyOrUnderutilized' });
+      await world.synced();
+      return plan(input);
+    };
+
+    expect(goingNodes(await find())).toEqual([]);
+    expect(goingNodes(await find())).toEqual(['node-a', 'node-b']);
+  });
+
+  test('a pool whose instance types cannot be had for a moment is looked at again soon, not in five minutes', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    const { cloud } = world.deps;
+    const instanceTypes = cloud.instanceTypes.bind(cloud);
+    cloud.instanceTypes = () => Promise.reject(new Error('RequestLimitExceeded'));
+    const first = await find();
+    expect(goingNodes(first)).toEqual([]);
+    expect(first.held).toContainEqual({ nodePool: 'default', why: 'its instance types cannot be had just now' });
+    expect(first.nextCheckAt).toBe(world.clock.now + 15_000);
+
+    cloud.instanceTypes = instanceTypes;
+    expect(goingNodes(await find())).toEqual(['node-a', 'node-b']);
+  });
+
+  test('a pause that another takes the place of keeps nobody any more', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    const pause = (name: string): DisruptionView['pauses'][number] => ({
+      scope: { kind: 'nodePool', name },
+      reason: 'release',
+      actor: 'ann',
+    });
+    expect(goingNodes(await find({ pauses: [pause('default')] }))).toEqual([]);
+    expect(goingNodes(await find({ pauses: [pause('other')] }))).toEqual(['node-a', 'node-b']);
+  });
+
+  test('a search rests for its own duration, not for that of the queue before it', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    const { packer } = world.deps;
+    const consolidate = packer.consolidate.bind(packer);
+    packer.consolidate = async (input, options) => {
+      world.clock.now += 60_000;
+      options?.onBegin?.();
+      const result = await consolidate({ ...input, kept: new Map(['node-a', 'node-b'].map((node) => [node, 'busy'])) });
+      world.clock.now += 1000;
+      return result;
+    };
+    const began = world.clock.now;
+    await find();
+    packer.consolidate = consolidate;
+    world.clock.now = began + 61_000;
+    world.kube.put('Pod', { metadata: { name: 'new', namespace: 'default' }, spec: { containers: [] } });
+
+    expect(goingNodes(await find())).toEqual(['node-a', 'node-b']);
+  });
+
+  test('a search that was cut short is no last word', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    const { packer } = world.deps;
+    const consolidate = packer.consolidate.bind(packer);
+    packer.consolidate = async (input) => ({ ...(await consolidate(input)), commands: [], cutShort: true });
+    expect(goingNodes(await find())).toEqual([]);
+    packer.consolidate = consolidate;
+    expect(goingNodes(await find())).toEqual(['node-a', 'node-b']);
+  });
+
+  test.each([
+    ['a pause of its reason', { scope: { kind: 'reason', name: 'Underutilized' } }],
+    ['a pause of the pool', { scope: { kind: 'nodePool', name: 'default' } }],
+    ['a pause of the pool for its reason', { scope: { kind: 'nodePool', name: 'default', reason: 'Underutilized' } }],
+  ] as const)('%s keeps nodes where they are', async (_name, pause) => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    const found = await find({ pauses: [{ ...pause, reason: 'release', actor: 'ann' }] });
+    expect(goingNodes(found)).toEqual([]);
+    expect(found.details?.stays[0]?.why).toMatch(/^paused for the .* by ann: release$/);
+  });
+
+  test('a window that is closed to consolidation is looked at again when it opens', async () => {
+    // The clock stands at noon.
+    putPool({
+      budgets: [{ nodes: '0', reasons: ['Underutilized'], schedule: '0 11 * * *', duration: '62m' }, { nodes: '100%' }],
+    });
+    putNode('a', [1]);
+    putNode('b', [1]);
+
+    const found = await find();
+
+    expect(goingNodes(found)).toEqual([]);
+    expect(found.nextCheckAt).toBe(world.clock.now + 2 * 60_000);
+    world.clock.now += 2 * 60_000;
+    expect(goingNodes(await find())).toEqual(['node-a', 'node-b']);
+  });
+
+  test('no more nodes go than a payload can tell of', async () => {
+    putNode('a', []);
+    const uids = (count: number): readonly Candidate[] =>
+      Array.from(
+        { length: count },
+        (_, i) => ({ claim: { name: `c${i}`, uid: `u${i}` }, node: `n${i}`, nodePool: 'x' }) as Candidate,
+      );
+    const running = (count: number): DisruptionView['running'] => [
+      { workflowId: 'w', reason: 'Empty', candidates: uids(count), since: world.clock.now },
+    ];
+    expect(goingNodes(await find({ running: running(999) }))).toEqual(['node-a']);
+
+    const found = await find({ running: running(1000) });
+
+    expect(goingNodes(found)).toEqual([]);
+    expect(found.held).toEqual([
+      { nodePool: 'all', why: '1000 nodes are on their way out already; more go once they have' },
+    ]);
+  });
+
+  test('mode: Recommend decides, says so, and lets nothing go', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    putPolicy({ mode: 'Recommend' });
+
+    const found = await find();
+
+    expect(found.commands).toEqual([]);
+    expect(found.details?.decisions[0]?.then).toBe('recommended alone: DisruptionPolicy careful says mode: Recommend');
+    expect(world.events.map(({ reason }) => reason)).toContain('ConsolidationCandidate');
+  });
+
+  describe('a pool whose policy only recommends holds up no other', () => {
+    const drifted = (secondsAgo: number): Condition[] => [
+      { type: 'Drifted', status: 'True', reason: 'NodePoolDrifted', lastTransitionTime: at(secondsAgo) },
+    ];
+    beforeEach(() => {
+      putPool({}, 'watched');
+      putPolicy({ mode: 'Recommend', nodePoolSelector: { matchLabels: { pool: 'watched' } } });
+    });
+
+    test.each<[string, () => void]>([
+      [
+        'empty nodes',
+        () => {
+          putNode('a', []);
+          putNode('w', [], [], 'watched');
+        },
+      ],
+      [
+        'drifted nodes, of which the oldest is not to go',
+        () => {
+          putNode('a', [1], drifted(10));
+          putNode('w', [1], drifted(1000), 'watched');
+        },
+      ],
+      [
+        'nodes of both that would be replaced together',
+        () => {
+          putNode('a', [1]);
+          putNode('w', [1], [], 'watched');
+        },
+      ],
+    ])('%s', async (_name, put) => {
+      put();
+      expect(goingNodes(await find())).toEqual(['node-a']);
+    });
+
+    // Rule `candidates/methods-in-order`.
+    test('what it comes to is told once nothing else is to be done', async () => {
+      putNode('w', [], [], 'watched');
+      putNode('v', [1], [], 'watched');
+
+      const found = await find();
+
+      expect(found.commands).toEqual([]);
+      expect(found.details?.decisions.flatMap(({ nodes }) => nodes)).toEqual(['node-w', 'node-v']);
+    });
+  });
+
+  test('what a policy asks goes with the decision', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    putPolicy({ approval: [{ reasons: ['Underutilized'], timeout: '2h', onTimeout: 'Approve' }] });
+
+    const [command] = (await find()).commands;
+
+    expect(command?.decision).toMatchObject({
+      policy: 'careful',
+      approval: { timeoutMs: 7_200_000, onTimeout: 'Approve' },
+    });
+  });
+
+  test('a saving below what the policy asks for is no saving', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    putPolicy({ savings: { minimumDollarsPerHour: '5' } });
+    expect(goingNodes(await find())).toEqual([]);
+  });
+
+  describe('what people are asked, and what they turned down', () => {
+    const nodeA = { claim: { name: 'a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
+    const refused = (more: Partial<Refused> = {}): Refused => ({
+      reason: 'Empty',
+      nodes: [nodeA],
+      saves: 0.1,
+      why: 'rejected by ann',
+      at: world.clock.now,
+      until: world.clock.now + 60_000,
+      ...more,
+    });
+    const question = (more: Partial<OpenQuestion> = {}): OpenQuestion => ({
+      workflowId: 'test/consolidate/1',
+      reason: 'Underutilized',
+      candidates: [nodeA],
+      since: world.clock.now,
+      saves: 1,
+      ...more,
+    });
+    const asks = (reasons: readonly string[] = ['Underutilized']): void =>
+      putPolicy({ approval: [{ reasons, timeout: '2h' }] });
+
+    test('a refusal holds for its reason alone', async () => {
+      putNode('a', []);
+      expect(goingNodes(await find({ refused: [refused()] }))).toEqual([]);
+      expect(goingNodes(await find({ refused: [refused({ reason: 'Underutilized' })] }))).toEqual(['node-a']);
+      expect(goingNodes(await find({ refused: [refused({ until: world.clock.now })] }))).toEqual(['node-a']);
+    });
+
+    test('a decision that came to nothing rests for its reason alone', async () => {
+      putNode('a', []);
+      const keptUntil = world.clock.now + 60_000;
+      const rested = { node: 'node-a', nodePool: 'default', at: world.clock.now, keptUntil, why: 'failed: x' };
+      expect(goingNodes(await find({ memory: [{ ...rested, reason: 'Drifted' }] }))).toEqual(['node-a']);
+    });
+
+    test('a refused move is proposed again when it saves twice as much', async () => {
+      putNode('a', [2]);
+      const [command] = (await find()).commands;
+      const { priceBefore = 0, priceAfter = 0 } = command?.decision ?? {};
+      const saves = priceBefore - priceAfter;
+      const nodes = command?.candidates ?? [];
+      const turnedDown = (saved: number): Refused[] => [
+        refused({ reason: 'Underutilized', nodes, saves: saved, until: world.clock.now + 60_000 + saved }),
+      ];
+
+      expect(saves).toBeGreaterThan(0);
+      const again = await find({ refused: turnedDown(saves) });
+      expect(goingNodes(again).filter((node) => nodes.some((one) => one.node === node))).toEqual([]);
+      expect(goingNodes(await find({ refused: turnedDown(saves / 3) })).length).toBeGreaterThan(0);
+    });
+
+    test('an open question is not asked twice, and no more is asked at a time than could go', async () => {
+      putNode('a', []);
+      putNode('b', []);
+      putPool({ budgets: [{ nodes: '1' }] });
+      asks(['Empty']);
+      const first = await find();
+      expect(goingNodes(first)).toHaveLength(1);
+      const candidates = first.commands[0]!.candidates;
+      expect(goingNodes(await find({ questions: [question({ reason: 'Empty', candidates })] }))).toEqual([]);
+    });
+
+    test('a question holds up nothing that asks nobody', async () => {
+      putNode('a', [2]);
+      putNode('b', []);
+      putPool({ budgets: [{ nodes: '1' }] });
+      asks();
+      expect(goingNodes(await find({ questions: [question()] }))).toEqual(['node-b']);
+    });
+
+    const causes: [string, () => void, string, Partial<OpenQuestion>][] = [
+      ['its node is gone', () => world.kube.remove('NodeClaim', { name: 'a' }), 'node-a is gone', {}],
+      [
+        'its policy is gone',
+        () => world.kube.remove('DisruptionPolicy', { name: 'careful' }),
+        'no DisruptionPolicy of NodePool default asks for approval any more',
+        {},
+      ],
+      [
+        'consolidateAfter is Never',
+        () => putPool({ consolidateAfter: 'Never' }),
+        'consolidateAfter is Never for NodePool default by now',
+        {},
+      ],
+      ['pods have come', () => undefined, 'pods have come to node-a', { reason: 'Empty' }],
+      ['it does not drift any more', () => undefined, 'node-a is not drifted any more', { reason: 'Drifted' }],
+    ];
+    test.each(causes)('a question ends when %s', async (_name, change, why, more) => {
+      putNode('a', [2]);
+      asks(['Underutilized', 'Empty', 'Drifted']);
+      expect((await find({ questions: [question()] })).moot).toBeUndefined();
+      change();
+      const { moot } = await find({ questions: [question(more)] });
+      expect(moot).toMatchObject([{ workflowId: 'test/consolidate/1', why }]);
+    });
+
+    test('a question ends when its pods are gone, and the node goes as empty', async () => {
+      putNode('a', []);
+      asks();
+      const found = await find({ questions: [question()] });
+      expect(found.moot).toEqual([
+        { workflowId: 'test/consolidate/1', why: 'the pods of node-a are gone: it is empty', isSuperseded: true },
+      ]);
+      expect(found.commands).toMatchObject([{ reason: 'Empty', candidates: [{ node: 'node-a' }] }]);
+    });
+
+    test('a question ends when a better plan is found', async () => {
+      putNode('a', [2]);
+      asks();
+      const [command] = (await find()).commands;
+      const candidates = command?.candidates ?? [];
+      const saves = (command?.decision?.priceBefore ?? 0) - (command?.decision?.priceAfter ?? 0);
+
+      const same = await find({ questions: [question({ candidates, saves })] });
+      const better = await find({
+        questions: [question({ workflowId: 'test/consolidate/2', candidates, saves: saves / 2 })],
+      });
+
+      expect(same.moot).toBeUndefined();
+      expect(better.moot).toMatchObject([{ why: expect.stringContaining('a better plan for'), isSuperseded: true }]);
+    });
+  });
+
+  describe('why not?', () => {
+    const whyNot = async (view: Partial<DisruptionView> = {}) => {
+      await world.synced();
+      return activities.explainNode({ node: 'node-a', view: { ...nothing, ...view } });
+    };
+
+    test('nothing keeps it, or nobody knows of it', async () => {
+      putNode('a', [1]);
+      expect(await whyNot()).toMatchObject({ verdict: 'may go', why: 'it goes when that saves something' });
+      world.kube.remove('NodeClaim', { name: 'a' });
+      expect(await whyNot()).toMatchObject({ verdict: 'unknown' });
+    });
+
+    test('all that keeps it is told, with when that ends', async () => {
+      putNode('a', [1]);
+      putPool({ budgets: [{ nodes: '0', schedule: '0 12 * * *', duration: '1h' }], consolidationPolicy: 'WhenEmpty' });
+      putPolicy({ mode: 'Recommend', coolDown: '10m', maxMoveChain: 2 });
+      const pauses = [{ scope: { kind: 'cluster' }, reason: 'release', actor: 'ann' }] as const;
+      const memory = [{ node: 'node-a', nodePool: 'default', at: world.clock.now, depth: 2 }];
+
+      const { verdict, why } = await whyNot({ pauses, memory });
+
+      expect(verdict).toBe('stays');
+      expect(why.split('; ')).toEqual([
+        'paused for the cluster by ann: release',
+        'DisruptionPolicy careful has mode Recommend',
+        expect.stringMatching(
+          /^budget 0 at "0 12 \* \* \*" for 1h allows no more for Underutilized until .*T13:00:00.000Z$/,
+        ),
+        'it is not empty, and consolidationPolicy: WhenEmpty holds for its NodePool',
+        expect.stringMatching(/^it was moved to a while ago and cools down until /),
+        'its pods were moved 2 times in a row within a day, and maxMoveChain is 2',
+      ]);
+    });
+
+    test('who holds the budget is named, and what drift waits for', async () => {
+      putNode('a', [1], [{ type: 'Drifted', status: 'True', lastTransitionTime: at(60) }]);
+      putNode('b', [1]);
+      putPool({ budgets: [{ nodes: '1' }] });
+      const candidates = [{ claim: { name: 'b', uid: 'uid-b' }, node: 'node-b', nodePool: 'default' }];
+      const running = [
+        { workflowId: 'test/repair/1', reason: 'Unhealthy' as const, candidates, since: world.clock.now },
+      ];
+      const { why } = await whyNot({ running });
+      expect(why).toContain('it has drifted, and waits: budget 1 allows no more');
+      expect(why).toContain(`(held by test/repair/1 since ${new Date(world.clock.now).toISOString()})`);
+    });
+
+    test('a person who said no is remembered for an empty node too; what is running is named', async () => {
+      putNode('a', []);
+      const { now } = world.clock;
+      const candidates = [{ claim: { name: 'a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' }];
+      const refused = [
+        { reason: 'Empty' as const, nodes: candidates, saves: 0, why: 'rejected by ann', at: now, until: now + 60_000 },
+      ];
+      expect((await whyNot({ refused })).why).toMatch(
+        /^rejected by ann: not proposed again for Empty before .* \(stowage reconsider node-a undoes it\)$/,
+      );
+      const running = [{ workflowId: 'w', reason: 'Empty' as const, candidates, since: world.clock.now }];
+      expect(await whyNot({ running })).toMatchObject({ verdict: 'going', why: 'Empty: w' });
+    });
+  });
+
+  test('a node that pods were moved to cools down; one with too long a chain pauses its pool', async () => {
+    putNode('a', [2]);
+    putNode('b', [1]);
+    putPolicy({ coolDown: '10m', maxMoveChain: 2 });
+    const memory = ['node-a', 'node-b'].map((node) => ({ node, nodePool: 'default', at: world.clock.now, depth: 2 }));
+
+    const cooling = await find({ memory });
+    expect(goingNodes(cooling)).toEqual([]);
+    expect(cooling.chains).toBeUndefined();
+
+    world.clock.now += 601_000;
+    const chained = await find({ memory });
+    expect(goingNodes(chained)).toEqual([]);
+    expect(chained.chains?.[0]).toMatchObject({ nodePool: 'default' });
+    expect(chained.chains?.[0]?.why).toContain('moved 2 times in a row');
+  });
+
+  describe('drift', () => {
+    const drifted = (secondsAgo: number): Condition => ({
+      type: 'Drifted',
+      status: 'True',
+      reason: 'NodePoolDrifted',
+      lastTransitionTime: at(secondsAgo),
+    });
+
+    // Works whatever the consolidation policy (drift/whatever-the-policy).
+    beforeEach(() => putPool({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' }));
+
+    test('the oldest goes first, with a replacement where its pods find no room', async () => {
+      putNode('a', [3], [drifted(60)]);
+      putNode('b', [3], [drifted(600)]);
+
+      const found = await find();
+
+      expect(goingNodes(found)).toEqual(['node-b']);
+      expect(found.commands[0]).toMatchObject({
+        reason: 'Drifted',
+        decision: { method: 'drift', decision: 'replace' },
+      });
+      expect(found.commands[0]?.decision?.replacements).toHaveLength(1);
+    });
+
+    test('a node without pods to move goes before older ones (drift/oldest-first)', async () => {
+      putNode('a', [], [drifted(60)]);
+      putNode('b', [3], [drifted(600)]);
+      const found = await find();
+      expect(goingNodes(found)).toEqual(['node-a']);
+      expect(found.commands[0]?.decision?.decision).toBe('delete');
+    });
+
+    // Rules `events/of-a-disruption`, `drift/oldest-first`.
+    test('pods that find no place block the node, with an event, and the next one is tried', async () => {
+      putNode('a', [64], [drifted(600)]);
+      putNode('b', [1], [drifted(60)]);
+      const found = await find();
+      expect(goingNodes(found)).toEqual(['node-b']);
+      expect(world.events.filter(({ reason }) => reason === 'DisruptionBlocked')[0]?.regarding.name).toBe('node-a');
+    });
+
+    test('a node whose replacement failed rests, and keeps no other waiting meanwhile', async () => {
+      putNode('a', [1], [drifted(600)]);
+      putNode('b', [1], [drifted(60)]);
+      const keptUntil = world.clock.now + 60_000;
+      const failed = { node: 'node-a', nodePool: 'default', at: world.clock.now, failures: 3, keptUntil };
+      const memory = [{ ...failed, why: 'failed: no capacity' }];
+
+      const found = await find({ memory });
+
+      expect(goingNodes(found)).toEqual(['node-b']);
+      expect(found.held[0]?.why).toContain('node-a has drifted: failed: no capacity; it rests until');
+      world.clock.now = keptUntil;
+      expect(goingNodes(await find({ memory }))).toEqual(['node-a']);
+    });
+
+    test('a do-not-disrupt pod and a terminationGracePeriod: drift proceeds, consolidation does not (candidates/drift-waives)', async () => {
+      const protect = (name: string): void => {
+        const pod = world.kube.objects('Pod').find(({ metadata }) => metadata.name === `${name}-0`)!;
+        const metadata = { ...pod.metadata, annotations: { [annotations.doNotDisrupt]: 'true' } };
+        world.kube.put('Pod', { ...pod, metadata });
+      };
+      const graced = (name: string): void => {
+        const claim = world.kube.objects('NodeClaim').find(({ metadata }) => metadata.name === name)!;
+        world.kube.put('NodeClaim', { ...claim, spec: { ...claim.spec, terminationGracePeriod: '1h' } });
+      };
+      putPool({});
+      putNode('graced', [1], [drifted(60)]);
+      putNode('waiting', [1], [drifted(600)]);
+      protect('graced');
+      protect('waiting');
+      graced('graced');
+
+      const found = await find();
+      expect(goingNodes(found)).toEqual(['node-graced']);
+      expect(found.commands[0]?.reason).toBe('Drifted');
+      expect(found.held.map(({ why }) => why).join()).toContain(
+        'node-waiting has drifted: pod default/waiting-0 is marked',
+      );
+
+      // Neither has drifted: both could go for one cheaper node, but for their pods.
+      putNode('graced', [1]);
+      putNode('waiting', [1]);
+      protect('graced');
+      protect('waiting');
+      graced('graced');
+      expect((await find()).commands).toEqual([]);
+    });
+
+    test('a budget for drift holds it up', async () => {
+      putPool({ consolidateAfter: 'Never', budgets: [{ nodes: '0', reasons: ['Drifted'] }] });
+      putNode('a', [1], [drifted(60)]);
+      const found = await find();
+      expect(found.commands).toEqual([]);
+      expect(found.held[0]?.why).toContain('budget 0 for Drifted allows no more');
+    });
+
+    test('a rollout of its own is not interfered with', async () => {
+      putNode('a', [1], [drifted(60)]);
+      putPolicy({ driftRollout: {} });
+      expect((await find()).commands).toEqual([]);
+    });
+  });
+
+  // Rule `commands/validation`.
+  describe('validation', () => {
+    test('asks whether it still does with as many replacements as it was to launch', async () => {
+      putNode('a', [2]);
+      putNode('b', [1]);
+      const [command] = (await find()).commands;
+      const { packer } = world.deps;
+      const asked: (number | undefined)[] = [];
+      const reconsider = packer.reconsider.bind(packer);
+      packer.reconsider = async (input, names) => {
+        asked.push(input.mostReplacements);
+        return reconsider(input, names);
+      };
+      const { reason, candidates, decision } = command!;
+      await activities.validateCandidates({ reason, candidates, decision: decision! });
+      await activities.validateCandidates({ reason, candidates, decision: decision!, created: ['launched'] });
+      expect(asked).toEqual([decision!.replacements.length, 0]);
+    });
+
+    test('the same answer 15 seconds later holds; a changed cluster does not', async () => {
+      putNode('a', [2]);
+      putNode('b', [1]);
+      const [command] = (await find()).commands;
+      const { reason, candidates, decision } = command!;
+      const judged = { reason, candidates, decision: decision! };
+
+      await expect(activities.validateCandidates(judged)).resolves.toMatchObject({ dropped: [] });
+
+      putNode('c', [3, 0.5]);
+      world.kube.put('Pod', {
+        metadata: { name: 'big', namespace: 'default' },
+        spec: {
+          nodeName: candidates[0]!.node,
+          containers: [{ name: 'app', resources: { requests: { cpu: '64', memory: '1Gi' } } }],
+        },
+        status: { phase: 'Running' },
+      });
+      await world.synced();
+      const verdict = await activities.validateCandidates(judged);
+      expect(verdict.valid).toEqual([]);
+      expect(verdict.dropped[0]?.why).toMatch(/find no place|new nodes now/);
+    });
+
+    test('what its nodes by themselves would not come to holds where it still does', async () => {
+      putNode('a', [2]);
+      putNode('b', [1]);
+      const [command] = (await find()).commands;
+      const { packer } = world.deps;
+      const reconsider = packer.reconsider.bind(packer);
+      let stillDoes = true;
+      packer.reconsider = async (input, names) => {
+        const now = (await reconsider(input, names))!;
+        const others = now.replacements.map((each) => ({ ...each, instanceTypes: ['other'] }));
+        return input.decided === undefined ? { ...now, replacements: others } : stillDoes ? now : undefined;
+      };
+      const { reason, candidates, decision } = command!;
+      const judged = { reason, candidates, decision: decision! };
+      await expect(activities.validateCandidates(judged)).resolves.toMatchObject({ dropped: [] });
+
+      stillDoes = false;
+      const { valid, dropped } = await activities.validateCandidates(judged);
+      expect(valid).toEqual([]);
+      expect(dropped[0]?.why).toMatch(/prices or offerings have changed/);
+    });
+
+    test('a candidate that is gone calls all of it off', async () => {
+      putNode('a', [2]);
+      putNode('b', [1]);
+      const [command] = (await find()).commands;
+      const { reason, candidates, decision } = command!;
+      const gone = { ...candidates[0]!, claim: { name: 'x', uid: 'uid-x' }, node: 'node-x' };
+      const verdict = await activities.validateCandidates({
+        reason,
+        candidates: [...candidates, gone],
+        decision: decision!,
+      });
+      expect(verdict).toEqual({ valid: [], dropped: [{ node: 'node-x', why: 'it is gone' }] });
+    });
+  });
+});
+
+describe('sideBySide', () => {
+  const view = (name: string): never =>
+    ({ claim: { metadata: { name, labels: { [labels.nodePool]: 'p' } } }, node: { metadata: { name } } }) as never;
+  const views = ['a', 'b', 'c', 'd'].map(view);
+  const command = (candidates: string[], moves: string[]): never =>
+    ({
+      method: 'single',
+      candidates,
+      moves: moves.map((to, i) => ({ pod: `ns/p${i}`, to })),
+      replacements: [],
+      priceBefore: 1,
+      priceAfter: 0,
+    }) as never;
+  const chosen = (commands: never[], most = 100): string[] => {
+    const limits = new Map([['p', { Underutilized: most }]]);
+    return sideBySide(commands, { limits }, { views }).commands.map(({ candidates }) => candidates.join());
+  };
+
+  test.each([
+    ['independent ones go together', [command(['a'], ['c']), command(['b'], ['c'])], ['a', 'b']],
+    ['a node that pods are moved to does not go', [command(['a'], ['b']), command(['b'], ['c'])], ['a']],
+    ['pods do not go where another node leaves', [command(['a'], ['c']), command(['b'], ['a'])], ['a']],
+    [
+      'what rests on the replacement of another waits',
+      [command(['a'], ['replacement-0-0']), command(['b'], ['replacement-0-0'])],
+      ['a'],
+    ],
+    ['own replacements are no obstacle', [command(['a'], ['c']), command(['b'], ['replacement-1-0'])], ['a', 'b']],
+  ])('%s', (_name, commands, expected) => {
+    expect(chosen(commands)).toEqual(expected);
+  });
+
+  test('where the limit lets not all of them go, what saves most for a node goes first', () => {
+    const saving = (candidates: string[], priceAfter: number): never =>
+      ({ ...(command(candidates, ['d']) as object), priceBefore: 10, priceAfter }) as never;
+    expect(chosen([saving(['a'], 9), saving(['b', 'c'], 4)], 2)).toEqual(['b,c']);
+    expect(chosen([saving(['a'], 9), saving(['b', 'c'], 4)], 3)).toEqual(['b,c', 'a']);
+    expect(chosen([saving(['a'], 5), saving(['b', 'c'], 4)], 2)).toEqual(['a']);
+  });
+
+  test('what waits for its nodes to be consolidatable keeps its place', () => {
+    const both = [command(['a'], ['d']), command(['b'], ['d'])];
+    const side = (most: number): ReturnType<typeof sideBySide> =>
+      sideBySide(both, { limits: new Map([['p', { Underutilized: most }]]) }, { views, unripe: new Set(['a']) });
+    expect(side(1)).toMatchObject({ commands: [], waiting: true });
+    expect(side(2)).toMatchObject({ commands: [both[1]], waiting: true });
+    expect(sideBySide(both, {}, { views })).toMatchObject({ commands: both, waiting: false });
+  });
+
+  test('all of them together stay within the limit of the pool', () => {
+    expect(chosen([command(['a'], ['d']), command(['b'], ['d']), command(['c'], ['d'])], 2)).toEqual(['a', 'b']);
+  });
+});

@@ -1,0 +1,230 @@
+import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
+import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
+import { hashText } from '../../core/hash.js';
+import type { BudgetView, DecisionSummary, MootQuestion, Pause, PoolCapacity } from '../../workflows/messages.js';
+import { ClusterChanges } from './cluster-changes.js';
+import type { DisruptionCommand, DisruptionDetails, DisruptionsFound, DisruptionView } from '../contract.js';
+import type { ActivityDeps } from '../deps.js';
+import { record, rounded } from './decision-record.js';
+import type { Finding, Found, Recorded } from './decision-record.js';
+import type { DisruptionContext } from './disruption-context.js';
+import { allowedFor, disruptionContext, iso, poolNameOf, restEnds, rulesByPool } from './disruption-context.js';
+import { findConsolidation, noSearch } from '../consolidation/find-consolidation.js';
+import { findDrift } from '../drift/find-drift.js';
+import type { DriftAside } from '../drift/find-drift.js';
+import { findEmpty } from '../consolidation/find-empty.js';
+import { findStaticDrift } from '../drift/find-static-drift.js';
+import { regarding } from '../../core/regarding.js';
+import { writeRecords } from './disruption-records.js';
+import { mootQuestions } from './moot-questions.js';
+
+const heldKept = 20;
+const poolsTold = 20;
+const capacityTold = 200;
+const staysKept = 250;
+/** The commands of one look go into one payload. */
+const commandBytes = 40_000;
+const notSyncedAgainMs = 1000;
+/** So many nodes may be on their way out at a time: `disrupt` hands them over at every look, and payloads have their limits. */
+const mostGoing = 1000;
+const budgetReasons: readonly DisruptionReason[] = disruptionReasons.filter(
+  (reason) => reason === 'Empty' || reason === 'Underutilized' || reason === 'Drifted',
+);
+
+const full: Found = {
+  findings: [],
+  held: [{ nodePool: 'all', why: `${mostGoing} nodes are on their way out already; more go once they have` }],
+  checks: [],
+};
+
+/** Rule `candidates/methods-in-order`: the methods on the cluster as it is, with what they keep between looks. */
+export class Finder {
+  private readonly aside: DriftAside = new Map();
+  private readonly last = { Act: noSearch(), Recommend: noSearch() };
+  private readonly changes: ClusterChanges;
+
+  constructor(private readonly deps: ActivityDeps) {
+    this.changes = new ClusterChanges(deps.cache);
+  }
+
+  /** Goes through the methods in order; the first that finds something ends the look. When the last look ended is a metric. */
+  async find(view: DisruptionView): Promise<DisruptionsFound> {
+    const { deps } = this;
+    const found = await this.look(view);
+    deps.metrics.set('stowage_disruption_last_look_timestamp_seconds', {}, Math.floor(deps.now() / 1000));
+    return found;
+  }
+
+  private async look(view: DisruptionView): Promise<DisruptionsFound> {
+    const { deps } = this;
+    if (!deps.cache.synced) return { commands: [], nextCheckAt: deps.now() + notSyncedAgainMs, held: [] };
+    // Before anything is read: what changes while it is, or between that and the search, is news to the next look.
+    const seen = this.changes.count;
+    const context = await disruptionContext(deps, view);
+    // A new `disrupt` first takes over what was kept for the one before.
+    if (context.recorded === undefined) {
+      await writeRecords(deps, context, { ...context, pools: [...context.pools.values()] });
+    }
+    if (context.going.length >= mostGoing) return this.answer(view, context, { all: [full], started: [], decided: [] });
+    const all: Found[] = [];
+    let started: readonly Recorded[] = [];
+    let decided: readonly Recorded[] = [];
+    for (const look of this.looks(context, seen)) {
+      const found = await look();
+      all.push(found);
+      const recorded = recordAll(found.findings, context);
+      decided = [...decided, ...recorded];
+      started = fitting(recorded.filter(({ recommendOnly }) => !recommendOnly));
+      if (started.length > 0) break;
+    }
+    announce(deps, decided);
+    return this.answer(view, context, { all, started, decided });
+  }
+
+  /** Each method on what acts, then on what only recommends. */
+  private looks(context: DisruptionContext, seen: number): readonly (() => Found | Promise<Found>)[] {
+    const { deps, aside } = this;
+    const modes = context.recommending.size === 0 ? (['Act'] as const) : (['Act', 'Recommend'] as const);
+    const methods: readonly ((context: DisruptionContext) => Found | Promise<Found>)[] = [
+      findEmpty,
+      (own) => findStaticDrift(deps, own),
+      (own) => findDrift(deps, own, aside),
+      (own) => findConsolidation(deps, own, { last: this.last[own.mode], seen }),
+    ];
+    return methods.flatMap((method) => modes.map((mode) => () => method({ ...context, mode })));
+  }
+
+  private answer(
+    view: DisruptionView,
+    context: DisruptionContext,
+    { all, started, decided }: { all: readonly Found[]; started: readonly Recorded[]; decided: readonly Recorded[] },
+  ): DisruptionsFound {
+    const held = [...all.flatMap((found) => found.held), ...pausesHeld(context.pauses)].slice(0, heldKept);
+    const checks = [
+      ...all.flatMap((found) => found.checks),
+      ...context.nominationEnds,
+      ...restEnds(context, rulesByPool(context)),
+    ].filter((at) => at > context.now);
+    const chains = all.flatMap((found) => found.chains ?? []);
+    const dead = mootQuestions(context);
+    const isDead = ({ workflowId }: MootQuestion): boolean => dead.some((one) => one.workflowId === workflowId);
+    const moot = [...dead, ...all.flatMap((found) => found.moot ?? []).filter((one) => !isDead(one))];
+    const details = detailsOf(
+      context,
+      decided.map(({ summary }) => summary),
+      [...this.last.Act.stays, ...(context.recommending.size === 0 ? [] : this.last.Recommend.stays)],
+    );
+    return {
+      commands: started.map(({ command }) => command),
+      ...(checks.length === 0 ? {} : { nextCheckAt: checks.reduce((a, b) => Math.min(a, b)) }),
+      held,
+      ...(started.length === 0 ? {} : { again: true }),
+      ...(chains.length === 0 ? {} : { chains }),
+      ...(moot.length === 0 ? {} : { moot }),
+      ...(details.hash === view.knownDetails ? {} : { details }),
+      ...(context.recorded === undefined ? {} : { recorded: context.recorded }),
+    };
+  }
+}
+
+/** Each command knows of those before it that their nodes go, too. */
+function recordAll(findings: readonly Finding[], context: DisruptionContext): readonly Recorded[] {
+  const rules = rulesByPool(context);
+  const alongside = [...context.going];
+  return findings.map((finding) => {
+    const recorded = record(finding, context, rules, alongside);
+    if (!recorded.recommendOnly) alongside.push(...finding.candidates.map(({ node }) => node));
+    return recorded;
+  });
+}
+
+/** As many commands as one payload may carry, one at least. */
+function fitting(recorded: readonly Recorded[]): readonly Recorded[] {
+  let room = commandBytes;
+  return recorded.filter(({ command }, i) => {
+    room -= JSON.stringify(command).length;
+    return i === 0 || room >= 0;
+  });
+}
+
+function announce(deps: ActivityDeps, decided: readonly Recorded[]): void {
+  for (const { command, summary, recommendOnly } of decided) {
+    count(deps, command);
+    deps.log.info({ ...summary }, recommendOnly ? 'nodes could go' : 'nodes may go');
+    if (!recommendOnly) continue;
+    const after = summary.replacements.length === 0 ? 'nothing' : summary.replacements.join(', ');
+    for (const { node } of command.candidates) {
+      deps.events.publish({
+        regarding: regarding('Node', { name: node }),
+        type: 'Normal',
+        reason: 'ConsolidationCandidate',
+        message: `Recommended (${summary.reason}): replace ${summary.nodes.join(', ')} by ${after}, saving ${summary.saves} USD an hour`,
+        dedupeMs: 15 * 60_000,
+      });
+    }
+  }
+}
+
+function count(deps: ActivityDeps, { reason, candidates, decision }: DisruptionCommand): void {
+  const type = decision?.method ?? 'empty';
+  const counted = { decision: decision?.decision ?? 'delete', reason: reason.toLowerCase(), consolidation_type: type };
+  deps.metrics.count('voluntary_disruption_decisions_total', counted);
+  for (const nodepool of new Set(candidates.map(({ nodePool }) => nodePool))) {
+    deps.metrics.count('voluntary_disruption_decisions_by_nodepool_total', { ...counted, nodepool });
+  }
+  deps.log.debug({ nodes: candidates.length }, 'counted a decision');
+}
+
+function pausesHeld(pauses: readonly Pause[]): { nodePool: string; why: string }[] {
+  return pauses.map(({ scope, reason }) => ({ nodePool: scope.name ?? 'all', why: `paused: ${reason}` }));
+}
+
+/** What people ask of `disrupt` between looks. */
+function detailsOf(
+  context: DisruptionContext,
+  decisions: readonly DecisionSummary[],
+  stays: readonly { readonly node: string; readonly why: string }[],
+): DisruptionDetails {
+  const names = [...context.pools.keys()].sort();
+  const told = names.slice(0, poolsTold);
+  const budgets = told.flatMap((nodePool) => budgetReasons.map((reason) => budgetOf(context, nodePool, reason)));
+  const byWhy = new Map<string, string[]>();
+  for (const { node, why } of stays.slice(0, staysKept)) byWhy.set(why, [...(byWhy.get(why) ?? []), node]);
+  const cut = told.length < names.length ? { budgetsCut: true } : {};
+  const parts = {
+    budgets,
+    ...cut,
+    capacity: capacityOf(context),
+    decisions,
+    stays: [...byWhy].map(([why, nodes]) => ({ why, nodes })),
+  };
+  return { hash: hashText(JSON.stringify(parts)), ...parts };
+}
+
+/** What runs in each NodePool, and what it costs. */
+function capacityOf({ views, pools }: DisruptionContext): PoolCapacity[] {
+  const sums = new Map([...pools.keys()].sort().map((name) => [name, { nodes: 0, pricePerHour: 0 }]));
+  for (const view of views) {
+    const sum = sums.get(poolNameOf(view));
+    if (sum === undefined || view.node === undefined) continue;
+    sum.nodes += 1;
+    sum.pricePerHour += view.pricePerHour;
+  }
+  return [...sums].slice(0, capacityTold).map(([nodePool, { nodes, pricePerHour }]) => {
+    return { nodePool, nodes, pricePerHour: rounded(pricePerHour) };
+  });
+}
+
+function budgetOf(context: DisruptionContext, nodePool: string, reason: DisruptionReason): BudgetView {
+  const { allowed, ruledBy, changesAt } = allowedFor(context, nodePool, reason);
+  const { total, disrupting } = context.counts.get(nodePool) ?? { total: 0, disrupting: 0 };
+  return {
+    nodePool,
+    reason,
+    total,
+    disrupting,
+    allowed,
+    ...(ruledBy === undefined ? {} : { ruledBy }),
+    ...(changesAt === undefined ? {} : { changesAt: iso(changesAt) }),
+  };
+}

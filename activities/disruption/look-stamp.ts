@@ -1,0 +1,57 @@
+import type { InstanceType } from '../../core/instance-type.js';
+import type { DisruptionContext } from './disruption-context.js';
+import { restEnds, rulesByPool } from './disruption-context.js';
+
+/** By NodePool; a pool whose types could not be had is missing. */
+type Catalogues = ReadonlyMap<string, readonly InstanceType[]>;
+
+/**
+ * What a search for consolidation answers to: equal stamps, equal answers. `seen` is how many changes of the cluster were known
+ * before the context was read; `ripe` how many nodes are looked at.
+ */
+export function stampOf(
+  context: DisruptionContext,
+  { seen, ripe, catalogues }: { seen: number; ripe: readonly number[]; catalogues: Catalogues },
+): string {
+  const { pauses, going, nominated, questions, refused } = context;
+  return JSON.stringify([
+    seen,
+    ripe,
+    pauses.map(({ scope, until }) => [scope, until]),
+    going,
+    questions.map(({ workflowId }) => workflowId),
+    refused.map(({ at, until }) => [at, until]),
+    [...nominated].sort(),
+    [...restEnds(context, rulesByPool(context))].sort(),
+    [...catalogues].map(([nodePool, types]) => [nodePool, digestOf(types)]),
+  ]);
+}
+
+/** NodePools that nothing can be planned for just now, as their instance types could not be had. */
+export function withoutCatalogue({ pools }: DisruptionContext, catalogues: Catalogues): readonly string[] {
+  return [...pools.keys()].filter((name) => !catalogues.has(name));
+}
+
+/** Changes with what is offered and at which price; worked out once for a catalogue. */
+function digestOf(types: readonly InstanceType[]): string {
+  let digest = digests.get(types);
+  if (digest === undefined) digests.set(types, (digest = sumsOf(types)));
+  return digest;
+}
+
+const digests = new WeakMap<readonly InstanceType[], string>();
+
+function sumsOf(types: readonly InstanceType[]): string {
+  let available = 0;
+  let price = 0;
+  let at = 0;
+  for (const { offerings } of types) {
+    for (const offering of offerings) {
+      at += 1;
+      price += offering.price;
+      // Where one becomes available as another ceases to be, the number alone says nothing.
+      if (offering.available) available += at;
+    }
+  }
+  return `${types.length} ${available} ${price}`;
+}

@@ -1,0 +1,76 @@
+import { isTrue } from '../../core/conditions.js';
+import type { NodeView } from '../../disruption/candidates.js';
+import { whyNotCandidate } from '../../disruption/candidates.js';
+import { consolidatableAt, isEmpty } from '../../disruption/emptiness.js';
+import type { MootQuestion, OpenQuestion } from '../../workflows/messages.js';
+import { nameOf } from '../../cluster/cluster.js';
+import type { DisruptionContext } from './disruption-context.js';
+import { poolNameOf, rulesByPool } from './disruption-context.js';
+
+const nobody: ReadonlySet<string> = new Set();
+
+interface Cause {
+  readonly why: string;
+  readonly isSuperseded?: boolean;
+}
+
+/**
+ * Questions whose cause is gone: a question dies with it. What lasts for moments alone, such as pods on their way, is left to
+ * the validation after the answer.
+ */
+export function mootQuestions(context: DisruptionContext): readonly MootQuestion[] {
+  const byUid = new Map(context.views.map((view) => [view.claim.metadata.uid ?? '', view]));
+  const steady = { ...context, nominated: nobody };
+  return context.questions.flatMap((question) => {
+    if (question.withdrawn !== undefined) return [];
+    const causes = question.candidates.map(({ claim, node }): Cause | undefined => {
+      const view = byUid.get(claim.uid);
+      return view === undefined ? { why: `${node} is gone` } : causeOf(question, view, steady);
+    });
+    const gone = causes.filter((cause) => cause !== undefined);
+    // Of empty nodes those that still are go on by themselves.
+    const isMoot = question.reason === 'Empty' ? gone.length === causes.length : gone.length > 0;
+    return isMoot && gone[0] !== undefined ? [{ workflowId: question.workflowId, ...gone[0] }] : [];
+  });
+}
+
+function causeOf(question: OpenQuestion, view: NodeView, context: DisruptionContext): Cause | undefined {
+  const { reason, saves = 0 } = question;
+  const node = nameOf(view);
+  const nodePool = poolNameOf(view);
+  const rules = rulesByPool(context)(nodePool);
+  const policy = `DisruptionPolicy ${rules.policy ?? ''}`;
+  if (rules.mode === 'Recommend') return { why: `${policy} has mode Recommend by now` };
+  if (rules.approval(reason) === undefined) {
+    return { why: `no DisruptionPolicy of NodePool ${nodePool} asks for approval any more`, isSuperseded: true };
+  }
+  if (reason === 'Drifted') return driftCause(view, context);
+  const cause = ownCause(reason, view);
+  if (cause !== undefined) return cause;
+  if (reason === 'Underutilized' && saves < rules.leastDollarsPerHour) {
+    return { why: `${policy} asks that a consolidation save more than this one does` };
+  }
+  const why = whyNotCandidate(view, context);
+  return why === undefined ? undefined : { why: `${node}: ${why}` };
+}
+
+function driftCause(view: NodeView, context: DisruptionContext): Cause | undefined {
+  if (!isTrue(view.claim.status?.conditions, 'Drifted')) return { why: `${nameOf(view)} is not drifted any more` };
+  const why = whyNotCandidate(view, context, 'eventual');
+  return why === undefined ? undefined : { why: `${nameOf(view)}: ${why}` };
+}
+
+/** What the pool and the pods say of consolidation. */
+function ownCause(reason: OpenQuestion['reason'], view: NodeView): Cause | undefined {
+  const node = nameOf(view);
+  const { consolidateAfter, consolidationPolicy } = view.pool?.spec.disruption ?? {};
+  if (consolidateAfter === 'Never') return { why: `consolidateAfter is Never for NodePool ${poolNameOf(view)} by now` };
+  if (reason === 'Empty') return isEmpty(view) ? undefined : { why: `pods have come to ${node}` };
+  if (isEmpty(view) && consolidatableAt(view) !== Number.POSITIVE_INFINITY) {
+    return { why: `the pods of ${node} are gone: it is empty`, isSuperseded: true };
+  }
+  if (consolidationPolicy === 'WhenEmpty') {
+    return { why: `consolidationPolicy is WhenEmpty for NodePool ${poolNameOf(view)} by now` };
+  }
+  return undefined;
+}

@@ -1,0 +1,45 @@
+import { annotations } from '../../api/labels.js';
+import type { NodeView } from '../../disruption/candidates.js';
+import { isPending } from '../../disruption/pods.js';
+import { nameOf } from '../../cluster/cluster.js';
+import type { DisruptionView } from '../contract.js';
+import type { ActivityDeps } from '../deps.js';
+import { initializedAt, awaitedNode } from '../../cluster/awaited-nodes.js';
+
+/**
+ * Nodes that pods are on their way to, and that are no candidates until then (provisioning/nominated-nodes): those that `provision` planned
+ * pods onto, by node or, while the node was still to come, by claim; those that pods are nominated to; those that a running disruption launched; and, while
+ * pods pend, those that have only just initialized, since kube-scheduler binds with a delay of its own.
+ */
+export function nominatedNodes(
+  deps: Pick<ActivityDeps, 'cache' | 'cloud' | 'now' | 'nominationMs'>,
+  { nominations, running }: Pick<DisruptionView, 'nominations' | 'running'>,
+  views: readonly NodeView[],
+): { readonly names: ReadonlySet<string>; readonly ends: readonly number[] } {
+  const now = deps.now();
+  const until = new Map(nominations.map((each) => [each.node, each.until]));
+  const plans = running.map(({ workflowId }) => `${workflowId}/`);
+  const someoneWaits = once(() => deps.cache.all('Pod').some(isPending));
+  const names = new Set(deps.cache.all('Pod').flatMap((pod) => awaitedNode(deps, pod)?.node ?? []));
+  const ends: number[] = [];
+  for (const view of views) {
+    const { claim } = view;
+    const initialized = initializedAt(claim);
+    const fresh = initialized === undefined ? 0 : initialized + deps.nominationMs;
+    const end = Math.max(
+      until.get(nameOf(view)) ?? 0,
+      until.get(claim.metadata.name ?? '') ?? 0,
+      fresh > now && someoneWaits() ? fresh : 0,
+    );
+    if (end > now) ends.push(end);
+    const plan = claim.metadata.annotations?.[annotations.plan];
+    const launchedFor = plan !== undefined && plans.some((prefix) => plan.startsWith(prefix));
+    if (end > now || launchedFor) names.add(nameOf(view));
+  }
+  return { names, ends };
+}
+
+function once(ask: () => boolean): () => boolean {
+  let known: boolean | undefined;
+  return () => (known ??= ask());
+}

@@ -1,0 +1,71 @@
+import { admit } from '../../disruption/admission.js';
+import type { SlotDecision } from '../../workflows/messages.js';
+import type { DisruptionActivities, DisruptionView } from '../contract.js';
+import type { ActivityDeps } from '../deps.js';
+import { disruptionContext, whyPaused } from './disruption-context.js';
+import { isDisrupting } from '../../disruption/emptiness.js';
+
+type Input = Parameters<DisruptionActivities['decideSlots']>[0];
+
+const notSyncedAgainMs = 1000;
+
+/** UIDs of the claims that running disruptions take; one that a pause holds has let go of its nodes. */
+function taking({ running, pauses }: DisruptionView): ReadonlySet<string> {
+  const active = running.filter(
+    ({ reason, candidates }) => !candidates.some((node) => whyPaused(pauses, reason, node) !== undefined),
+  );
+  return new Set(active.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
+}
+
+/** Rule `budgets/every-disruption-asks`, for disruptions that `disrupt` does not start itself: whose nodes may go now. */
+export async function decideSlots(
+  deps: ActivityDeps,
+  { view, requests }: Input,
+): Promise<{ readonly decisions: readonly SlotDecision[] }> {
+  if (!deps.cache.synced) {
+    const refused = { why: 'the cluster cache is still being filled' };
+    const nextCheckAt = deps.now() + notSyncedAgainMs;
+    return {
+      decisions: requests.map(({ id, candidates }) => ({
+        id,
+        granted: [],
+        refused: candidates.map(({ node }) => ({ node, ...refused })),
+        nextCheckAt,
+      })),
+    };
+  }
+  // Whoever lost its slot with the memory of `disrupt` may have tainted its node already.
+  const judged = new Set(requests.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
+  const context = await disruptionContext(deps, view, judged);
+  const uids = (views: typeof context.views): Set<string> =>
+    new Set(views.map(({ claim }) => claim.metadata.uid ?? ''));
+  const present = uids(context.views.filter(({ claim }) => claim.metadata.deletionTimestamp === undefined));
+  const applications = requests.map(({ id, reason, candidates, together }) => ({
+    id,
+    reason,
+    ...(together === undefined ? {} : { together }),
+    candidates: candidates.map((candidate) => ({
+      uid: candidate.claim.uid,
+      node: candidate.node,
+      nodePool: candidate.nodePool,
+      candidate,
+    })),
+  }));
+  const admissions = admit(applications, {
+    now: context.now,
+    policies: context.policies,
+    pastDisruptions: context.pastDisruptions,
+    pools: context.pools,
+    counts: context.counts,
+    present,
+    claimed: taking(view),
+    disrupting: uids(context.views.filter((each) => isDisrupting(each, context.claimed, judged))),
+    paused: (reason, candidate) => whyPaused(context.pauses, reason, candidate),
+  });
+  return {
+    decisions: admissions.map((admission) => ({
+      ...admission,
+      granted: admission.granted.map(({ candidate }) => candidate),
+    })),
+  };
+}

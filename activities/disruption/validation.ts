@@ -1,0 +1,152 @@
+import type { Candidate, Decision } from '../../workflows/messages.js';
+import type { NodeView } from '../../disruption/candidates.js';
+import type { ConsolidationCommand } from '../../disruption/consolidation/types.js';
+import type { PlannedClaim } from '../../packing/types.js';
+import { whyNotCandidate } from '../../disruption/candidates.js';
+import { consolidatableAt, isEmpty } from '../../disruption/emptiness.js';
+import { nodeViews, nameOf } from '../../cluster/cluster.js';
+import type { DisruptionActivities } from '../contract.js';
+import type { ActivityDeps } from '../deps.js';
+import type { DisruptionContext } from './disruption-context.js';
+import { allowedFor, disruptionContext, isLookedAt, poolNameOf, rulesByPool } from './disruption-context.js';
+import { identityOf } from '../../cluster/labels-of.js';
+import { waitsForEmptyNodes } from '../consolidation/waits-for-empty-nodes.js';
+import { packingInput } from '../../cluster/packing-input.js';
+import { counted } from '../../core/plurals.js';
+
+type Input = Parameters<DisruptionActivities['validateCandidates']>[0];
+type Verdict = Awaited<ReturnType<DisruptionActivities['validateCandidates']>>;
+type Judged = Pick<Decision, 'method' | 'replacements' | 'typeLists' | 'alongside'>;
+
+const emptiness: Judged = { method: 'empty', replacements: [], typeLists: [], alongside: [] };
+
+/**
+ * Rule `commands/validation`. Of empty nodes whatever still is empty, disruptable and within a budget goes on by itself. A drifted node
+ * must still be disruptable. What consolidation decided holds only as a whole: every candidate, the number of replacements,
+ * and types that still are a choice.
+ */
+export async function validateCandidates(deps: ActivityDeps, input: Input): Promise<Verdict> {
+  const { candidates, created = [] } = input;
+  const decision = input.decision ?? emptiness;
+  const context = await contextBeside(deps, decision.alongside, candidates);
+  const { valid, dropped } = sift(candidates, decision.method, context);
+  const lost = decision.method === 'drift' ? await lostReplacement(deps, created) : undefined;
+  if (lost !== undefined) {
+    return { valid: [], dropped: candidates.map(({ node }) => ({ node, why: `its replacement ${lost} is gone` })) };
+  }
+  if (decision.method === 'empty' || decision.method === 'drift') return { valid, dropped };
+  if (dropped.length > 0) return { valid: [], dropped };
+  const why = await whyOtherwise(deps, context, { candidates, decision, created });
+  if (why === undefined) return { valid, dropped };
+  deps.metrics.count('voluntary_disruption_failed_validations_total', { consolidation_type: decision.method });
+  return { valid: [], dropped: candidates.map(({ node }) => ({ node, why })) };
+}
+
+/** After a hold the replacement may have gone: a static pool takes away what it has too many of. */
+async function lostReplacement(deps: ActivityDeps, created: readonly string[]): Promise<string | undefined> {
+  for (const name of created) {
+    const claim = await deps.kube.get('NodeClaim', { name });
+    if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return name;
+  }
+  return undefined;
+}
+
+/** The cluster now, with the nodes of disruptions that were decided before on their way out. */
+async function contextBeside(
+  deps: ActivityDeps,
+  alongside: readonly string[],
+  candidates: readonly Candidate[],
+): Promise<DisruptionContext> {
+  const others = new Set(alongside);
+  const views = others.size === 0 ? [] : await nodeViews(deps);
+  const going = views
+    .filter((view) => others.has(nameOf(view)))
+    .map((view) => ({ claim: identityOf(view.claim), node: nameOf(view), nodePool: '' }));
+  const running = going.length === 0 ? [] : [{ workflowId: '', reason: 'Empty' as const, candidates: going, since: 0 }];
+  // After a hold they may be tainted again, by the decision itself.
+  const judged = new Set(candidates.map(({ claim }) => claim.uid));
+  return disruptionContext(deps, { nominations: [], pauses: [], running }, judged);
+}
+
+function sift(candidates: readonly Candidate[], method: Judged['method'], context: DisruptionContext): Verdict {
+  const byUid = new Map(context.views.map((view) => [view.claim.metadata.uid, view]));
+  const reason = method === 'empty' ? 'Empty' : method === 'drift' ? 'Drifted' : 'Underutilized';
+  const left = new Map<string, number>();
+  const valid: Candidate[] = [];
+  const dropped: { node: string; why: string }[] = [];
+  for (const candidate of candidates) {
+    const view = byUid.get(candidate.claim.uid);
+    const why = view === undefined ? 'it is gone' : whyNoLonger(view, method, context);
+    if (why !== undefined) {
+      dropped.push({ node: candidate.node, why });
+      continue;
+    }
+    const { nodePool } = candidate;
+    const allowed = left.get(nodePool) ?? allowedFor(context, nodePool, reason).allowed;
+    left.set(nodePool, allowed - 1);
+    if (allowed > 0) valid.push(candidate);
+    else dropped.push({ node: candidate.node, why: 'no budget is left' });
+  }
+  return { valid, dropped };
+}
+
+function whyNoLonger(view: NodeView, method: Judged['method'], context: DisruptionContext): string | undefined {
+  if (!isLookedAt(context, poolNameOf(view))) return 'the DisruptionPolicy of its pool has mode Recommend by now';
+  if (method === 'drift') return whyNotCandidate(view, context, 'eventual');
+  if (method === 'empty' && !isEmpty(view)) return 'pods have come to it';
+  if (consolidatableAt(view) > context.now) return 'its pods changed a moment ago';
+  return whyNotCandidate(view, context);
+}
+
+/** Looks again at exactly these nodes: why it would come out otherwise now. */
+async function whyOtherwise(
+  deps: ActivityDeps,
+  context: DisruptionContext,
+  { candidates, decision, created }: { candidates: readonly Candidate[]; decision: Judged; created: readonly string[] },
+): Promise<string | undefined> {
+  const rules = rulesByPool(context);
+  const leastSavings = new Map(
+    [...context.pools.keys()].map((pool) => {
+      const { leastShare: share, leastDollarsPerHour: dollarsPerHour } = rules(pool);
+      return [pool, { share, dollarsPerHour }] as const;
+    }),
+  );
+  // What was launched for it is there: no more may be needed.
+  const most = created.length > 0 ? 0 : decision.replacements.length;
+  const input = {
+    ...(await packingInput(deps, [...context.pools.values()], context.going)),
+    claimed: context.claimed,
+    spotToSpot: deps.gates.SpotToSpotConsolidation,
+    leastSavings,
+    mostReplacements: most,
+    launched: new Set(created),
+  };
+  const names = candidates.map(({ node }) => node);
+  if (created.length === 0 && decision.replacements.length > 0) {
+    // What nodes come to by themselves may be something else than as part of a plan; what was decided may still do as well.
+    const same = await deps.packer.reconsider({ ...input, decided: plannedOf(decision) }, names);
+    if (same !== undefined && !waitsForEmptyNodes(same, context)) return undefined;
+  }
+  const now = await deps.packer.reconsider(input, names);
+  if (now === undefined) return 'taking it saves nothing any more, or its pods find no place';
+  if (created.length === 0 && waitsForEmptyNodes(now, context))
+    return 'its pods would move to an empty node that may go itself';
+  if (now.replacements.length > most)
+    return `it would need ${counted(now.replacements.length, 'new node')} now, not ${most}`;
+  if (created.length > 0 || now.replacements.length < decision.replacements.length) return undefined;
+  if (fits(decision, now)) return undefined;
+  return 'prices or offerings have changed: not every instance type planned would still do';
+}
+
+const plannedOf = ({ replacements, typeLists }: Judged): PlannedClaim[] =>
+  replacements.map(({ types, ...claim }) => ({ ...claim, instanceTypes: typeLists[types] ?? [] }));
+
+/** Whether the command replaces by nodes of which every type that was planned would do. */
+function fits({ replacements, typeLists }: Judged, now: ConsolidationCommand): boolean {
+  return replacements.every(({ nodePool, types }) =>
+    now.replacements.some(
+      (other) =>
+        other.nodePool === nodePool && (typeLists[types] ?? []).every((name) => other.instanceTypes.includes(name)),
+    ),
+  );
+}

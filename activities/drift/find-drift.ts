@@ -1,0 +1,145 @@
+import type { NodeView } from '../../disruption/candidates.js';
+import { whyNotCandidate } from '../../disruption/candidates.js';
+import { compareText } from '../../core/compare-text.js';
+import { conditionOf, isTrue } from '../../core/conditions.js';
+import { isReschedulable, podKey } from '../../disruption/pods.js';
+import type { Plan } from '../../packing/types.js';
+import { candidateOf, nameOf } from '../../cluster/cluster.js';
+import { regarding } from '../../core/regarding.js';
+import type { ActivityDeps } from '../deps.js';
+import type { Finding, Found } from '../disruption/decision-record.js';
+import type { DisruptionContext } from '../disruption/disruption-context.js';
+import { isLookedAt, pausableOf, poolNameOf, whyPaused, whyRests } from '../disruption/disruption-context.js';
+import { allowedToPropose, whyAnswered } from '../disruption/asked.js';
+import { emptyThenOldest } from './drift-order.js';
+import { packingInput } from '../../cluster/packing-input.js';
+
+/** Simulations in one look; nodes that cannot go are left aside for a while, so that the next look gets further. */
+const mostTried = 5;
+const asideMs = 5 * 60_000;
+/** A node that is still coming up may be there this soon. */
+const unreadyAsideMs = 5_000;
+const blockedDedupeMs = 60_000;
+
+/** Drifted nodes that a simulation found no place for, and until when they are left aside. */
+export type DriftAside = Map<string, number>;
+
+/**
+ * Rule `drift/oldest-first`: one command, for the node that drifted first, nodes without pods to move before others. Works whatever the
+ * consolidation policy; the price counts for nothing. A node whose replacement failed rests, so that it keeps no other waiting. Pools with a rollout of their own (`driftRollout`) are not its business.
+ */
+export async function findDrift(deps: ActivityDeps, context: DisruptionContext, aside: DriftAside): Promise<Found> {
+  const held: { nodePool: string; why: string }[] = [];
+  const checks: number[] = [];
+  const wanted = driftedNodes(context, aside).filter((view) => isAllowed(view, context, { held, checks }));
+  for (const view of wanted.slice(0, mostTried)) {
+    const finding = await simulate(deps, context, view);
+    if (!('why' in finding)) return { findings: [finding], held, checks };
+    const until = context.now + (finding.soon ? unreadyAsideMs : asideMs);
+    aside.set(view.claim.metadata.uid ?? '', until);
+    checks.push(until);
+    if (!finding.soon) tellBlocked(deps, view, finding.why);
+    held.push({ nodePool: poolNameOf(view), why: `${nameOf(view)} has drifted: ${finding.why}` });
+  }
+  if (wanted.length > mostTried) checks.push(context.now + 1000);
+  return { findings: [], held, checks };
+}
+
+function driftedNodes(context: DisruptionContext, aside: DriftAside): NodeView[] {
+  for (const [uid, until] of aside) if (until <= context.now) aside.delete(uid);
+  const drifted = context.views.filter(
+    ({ claim, pool }) =>
+      isTrue(claim.status?.conditions, 'Drifted') &&
+      isLookedAt(context, pool?.metadata.name ?? '') &&
+      pool?.spec.replicas === undefined &&
+      !aside.has(claim.metadata.uid ?? '') &&
+      !hasRollout(context, pool?.metadata.name ?? ''),
+  );
+  return drifted.sort(emptyThenOldest);
+}
+
+function hasRollout(context: DisruptionContext, nodePool: string): boolean {
+  return context.rollouts.has(nodePool);
+}
+
+const movable = ({ pods }: NodeView): NodeView['pods'] => pods.filter(isReschedulable);
+
+function isAllowed(
+  view: NodeView,
+  context: DisruptionContext,
+  { held, checks }: { held: { nodePool: string; why: string }[]; checks: number[] },
+): boolean {
+  const nodePool = poolNameOf(view);
+  const why =
+    whyPaused(context.pauses, 'Drifted', pausableOf(view)) ??
+    whyAnswered(context, view, 'Drifted') ??
+    whyRests(context, view, 'Drifted') ??
+    whyNotCandidate(view, context, 'eventual');
+  if (why !== undefined) {
+    held.push({ nodePool, why: `${nameOf(view)} has drifted: ${why}` });
+    return false;
+  }
+  const { allowed, ruledBy, changesAt } = allowedToPropose(context, nodePool, 'Drifted');
+  if (allowed > 0) return true;
+  held.push({
+    nodePool,
+    why: `${nameOf(view)} has drifted: ${ruledBy ?? 'what is disrupting already'} allows no more`,
+  });
+  if (changesAt !== undefined) checks.push(changesAt);
+  return false;
+}
+
+/** Why the pods of a node have no place to go, and whether that may change any moment. */
+interface Stuck {
+  readonly why: string;
+  readonly soon: boolean;
+}
+
+/** The command for one node, or why there is none. */
+async function simulate(deps: ActivityDeps, context: DisruptionContext, view: NodeView): Promise<Finding | Stuck> {
+  const name = nameOf(view);
+  const own = new Set(movable(view).map(podKey));
+  const base = { reason: 'Drifted', method: 'drift', candidates: [candidateOf(view)] } as const;
+  const condition = conditionOf(view.claim.status?.conditions, 'Drifted');
+  const alternatives = [{ nodes: name, why: `it has drifted: ${condition?.reason ?? 'Drifted'}` }];
+  if (own.size === 0) return { ...base, replacements: [], moves: [], alternatives };
+  const input = await packingInput(deps, [...context.pools.values()], [name, ...context.going]);
+  const plan = await deps.packer.plan(input);
+  const stuck = plan.unschedulable.find(({ pod }) => own.has(pod));
+  if (stuck !== undefined) return { why: `pod ${stuck.pod} would find no place: ${stuck.reason}`, soon: false };
+  const unready = onUnreadyNode(plan, own, context);
+  if (unready !== undefined) return { why: unready, soon: true };
+  const replacements = plan.newNodeClaims.filter(({ pods }) => pods.some((pod) => own.has(pod)));
+  const moves = [
+    ...plan.existingNodes.flatMap(({ node, pods }) => movesOf(pods, own, node)),
+    ...replacements.flatMap(({ pods }, i) => movesOf(pods, own, `replacement-0-${i}`)),
+  ].sort((a, b) => compareText(a.pod, b.pod));
+  return { ...base, replacements, moves, alternatives };
+}
+
+const movesOf = (pods: readonly string[], own: ReadonlySet<string>, to: string): { pod: string; to: string }[] =>
+  pods.filter((pod) => own.has(pod)).map((pod) => ({ pod, to }));
+
+/** Rule `consolidation/room-on-starting-nodes`: a node that is still coming up is no place to count on. */
+function onUnreadyNode(plan: Plan, own: ReadonlySet<string>, { views }: DisruptionContext): string | undefined {
+  const unready = new Set(
+    views.filter(({ claim }) => !isTrue(claim.status?.conditions, 'Initialized')).map((view) => nameOf(view)),
+  );
+  const on = plan.existingNodes.find(({ node, pods }) => unready.has(node) && pods.some((pod) => own.has(pod)));
+  return on === undefined ? undefined : `its pods would go to ${on.node}, which is not initialized yet`;
+}
+
+function tellBlocked({ events }: ActivityDeps, view: NodeView, why: string): void {
+  for (const subject of [
+    regarding('Node', { name: nameOf(view) }),
+    regarding('NodeClaim', { name: view.claim.metadata.name }),
+  ]) {
+    events.publish({
+      regarding: subject,
+      type: 'Normal',
+      reason: 'DisruptionBlocked',
+      message: why,
+      dedupeMs: blockedDedupeMs,
+    });
+  }
+}

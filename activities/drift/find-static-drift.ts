@@ -1,0 +1,96 @@
+import { compareText } from '../../core/compare-text.js';
+import { counted, verb } from '../../core/plurals.js';
+import { conditionOf, isTrue } from '../../core/conditions.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import type { NodeView } from '../../disruption/candidates.js';
+import { whyNotCandidate } from '../../disruption/candidates.js';
+import { isStatic, staticCounts, staticDriftRoom } from '../../disruption/static-capacity.js';
+import { blankClaim } from '../provisioning/blank-claim.js';
+import { candidateOf, nameOf } from '../../cluster/cluster.js';
+import type { Finding, Found } from '../disruption/decision-record.js';
+import type { ActivityDeps } from '../deps.js';
+import type { DisruptionContext } from '../disruption/disruption-context.js';
+import { isLookedAt, pausableOf, poolNameOf, whyPaused, whyRests } from '../disruption/disruption-context.js';
+import { allowedToPropose, whyAnswered } from '../disruption/asked.js';
+import { emptyThenOldest } from './drift-order.js';
+import { replacementsIn } from '../static-capacity/replicas.js';
+
+type Held = { nodePool: string; why: string }[];
+
+/**
+ * Rule `drift/static-pools`: as many drifted nodes of each static pool as its budgets and `limits.nodes` let go, each a
+ * command of its own with one new node of the pool's template. What runs on them counts for nothing.
+ */
+export async function findStaticDrift(deps: ActivityDeps, context: DisruptionContext): Promise<Found> {
+  const held: Held = [];
+  const checks: number[] = [];
+  const findings: Finding[] = [];
+  if (!deps.gates.StaticCapacity) return { findings, held, checks };
+  for (const [name, pool] of [...context.pools].sort(([a], [b]) => compareText(a, b))) {
+    if (!isStatic(pool) || !isLookedAt(context, name)) continue;
+    const going = candidatesOf(deps, context, { name, pool }, { held, checks });
+    if (going.length === 0) continue;
+    const blank = await blankClaim(deps, pool);
+    if ('reason' in blank) {
+      held.push({ nodePool: name, why: `${nameOf(going[0]!)} has drifted: no new node can be had: ${blank.reason}` });
+      continue;
+    }
+    findings.push(
+      ...going.map((view): Finding => {
+        const reason = conditionOf(view.claim.status?.conditions, 'Drifted')?.reason ?? 'Drifted';
+        return {
+          reason: 'Drifted',
+          method: 'drift',
+          candidates: [candidateOf(view)],
+          replacements: [blank],
+          moves: [],
+          alternatives: [{ nodes: nameOf(view), why: `it has drifted: ${reason}` }],
+        };
+      }),
+    );
+  }
+  return { findings, held, checks };
+}
+
+/** The drifted nodes of a pool that may be replaced now, in Karpenter's order. */
+function candidatesOf(
+  deps: ActivityDeps,
+  context: DisruptionContext,
+  { name, pool }: { name: string; pool: NodePool },
+  { held, checks }: { held: Held; checks: number[] },
+): readonly NodeView[] {
+  const members = context.views.filter((view) => poolNameOf(view) === name);
+  const drifted = members
+    .filter(({ claim }) => isTrue(claim.status?.conditions, 'Drifted'))
+    .filter((view) => {
+      const why =
+        whyPaused(context.pauses, 'Drifted', pausableOf(view)) ??
+        whyAnswered(context, view, 'Drifted') ??
+        whyRests(context, view, 'Drifted') ??
+        whyNotCandidate(view, context, 'eventual');
+      if (why !== undefined) held.push({ nodePool: name, why: `${nameOf(view)} has drifted: ${why}` });
+      return why === undefined;
+    })
+    .sort(emptyThenOldest);
+  if (drifted.length === 0) return [];
+  const counts = staticCounts(members, {
+    deleting: new Set(),
+    claimed: context.claimed,
+    isReplaced: replacementsIn(
+      deps.cluster,
+      members.map(({ claim }) => claim),
+    ),
+  });
+  const room = staticDriftRoom(pool, counts);
+  const { allowed, ruledBy, changesAt } = allowedToPropose(context, name, 'Drifted');
+  if (room < drifted.length || allowed < drifted.length) {
+    const why =
+      room <= allowed ? 'replicas and limits.nodes leave' : `${ruledBy ?? 'what is disrupting already'} allows`;
+    held.push({
+      nodePool: name,
+      why: `${counted(drifted.length, 'node')} ${verb(drifted.length, 'has', 'have')} drifted: ${why} ${Math.min(room, allowed)} now`,
+    });
+    if (changesAt !== undefined) checks.push(changesAt);
+  }
+  return drifted.slice(0, Math.min(room, allowed));
+}

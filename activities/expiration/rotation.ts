@@ -1,0 +1,89 @@
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import { annotations } from '../../api/labels.js';
+import { defaultDisruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
+import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
+import { rotationTimes } from '../../disruption/expiry.js';
+import { rulingOf } from '../../disruption/limits.js';
+import { rulesOf } from '../../disruption/pool-rules.js';
+import { isStatic, nodeLimit } from '../../disruption/static-capacity.js';
+import type { ClaimRef } from '../../workflows/messages.js';
+import { blankClaim } from '../provisioning/blank-claim.js';
+import { claimPlans } from '../provisioning/claim-plans.js';
+import { candidateOf, cataloguesOf, nodeOf, poolOf, priceOf } from '../../cluster/cluster.js';
+import type { ActivityDeps } from '../deps.js';
+import { countsOf } from '../static-capacity/replicas.js';
+import type { ExpiryView, RotationActivities } from './rotation-contract.js';
+import { withFailures } from '../to-failure.js';
+import { getClaim, updateClaim } from '../../cluster/writes.js';
+
+/** Activities of `rotateExpired` (expiration/replaced-first). */
+export function createRotationActivities(deps: ActivityDeps): RotationActivities {
+  return withFailures<RotationActivities>({
+    viewExpiry: (input) => viewExpiry(deps, input),
+    declineExpiry: async ({ claim, why }) => {
+      await updateClaim(deps.kube, claim, () => ({ metadata: { annotations: { [annotations.expiryDeclined]: why } } }));
+    },
+  });
+}
+
+async function viewExpiry(
+  deps: ActivityDeps,
+  { claim: ref, expiresAt }: { readonly claim: ClaimRef; readonly expiresAt: number },
+): Promise<ExpiryView> {
+  const claim = await getClaim(deps.kube, ref);
+  if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return { state: 'gone' };
+  const pool = poolOf(deps.cache, claim);
+  const policies = deps.cache.all('DisruptionPolicy');
+  const asked = rulesOf(pool, policies).approval('Expired');
+  const node = nodeOf(deps.cache, claim);
+  const catalogues = pool === undefined ? undefined : await cataloguesOf(deps, [pool]);
+  const pricePerHour = priceOf(claim, catalogues?.get(pool?.metadata.name ?? '')) ?? 0;
+  const terms = termsOf(pool, policies, claim, expiresAt);
+  return {
+    state: 'live',
+    ...terms,
+    ...(terms.beginAt > deps.now() ? {} : await successorOf(deps, pool, ref.uid)),
+    ...(node === undefined ? {} : { candidate: candidateOf({ claim, node, pricePerHour }) }),
+    ...(asked === undefined ? {} : { approval: asked }),
+  };
+}
+
+/**
+ * A static pool replaces a node by one of its own, where `limits.nodes` has room for both. Pods are not asked: those that
+ * the pool is for would find no other place.
+ */
+async function successorOf(
+  deps: ActivityDeps,
+  pool: NodePool | undefined,
+  uid: string,
+): Promise<Pick<Extract<ExpiryView, { state: 'live' }>, 'successor' | 'noRoom'>> {
+  if (pool === undefined || !isStatic(pool) || !deps.gates.StaticCapacity) return {};
+  const counts = await countsOf(deps, pool, []);
+  const others = counts.unreplaced.filter(({ claim }) => claim.metadata.uid !== uid).length;
+  if (nodeLimit(pool) - counts.total - others < 1) {
+    return { noRoom: `limits.nodes of ${nodeLimit(pool)} leaves no room beside it` };
+  }
+  const blank = await blankClaim(deps, pool);
+  if ('reason' in blank) return {};
+  const { claims, typeLists } = claimPlans([blank], 0);
+  return { successor: { replacements: claims, typeLists } };
+}
+
+type Terms = Pick<Extract<ExpiryView, { state: 'live' }>, 'mode' | 'beginAt' | 'mustGoAt' | 'leftAlone'>;
+
+/** While a policy is not valid, or only recommends, the node stays, whatever deadline it sets. */
+function termsOf(
+  pool: NodePool | undefined,
+  policies: readonly DisruptionPolicy[],
+  { metadata }: NodeClaim,
+  expiresAt: number,
+): Terms {
+  const { policy, spec, broken } = rulingOf(pool, policies);
+  const { mode } = rulesOf(pool, policies);
+  const leftAlone = mode === 'Recommend' ? `DisruptionPolicy ${policy ?? ''} has mode Recommend` : broken;
+  const life = { uid: metadata.uid ?? '', createdAt: Date.parse(metadata.creationTimestamp ?? ''), expiresAt };
+  if (leftAlone === undefined) return { mode: spec.expiry.mode, ...rotationTimes(spec.expiry, life) };
+  const { beginAt } = rotationTimes(defaultDisruptionPolicySpec.expiry, life);
+  return { mode: 'ReplaceFirst', beginAt, leftAlone };
+}

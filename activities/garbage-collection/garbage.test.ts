@@ -1,0 +1,248 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Node } from '../../api/kubernetes.js';
+import { finalizers, instanceTags, labels } from '../../api/labels.js';
+import type { CloudInstance } from '../../cloud/port.js';
+import { DomainError } from '../../core/failures.js';
+import { createActivityWorld, nodeClaim } from '../../test/builders/activity-world.js';
+import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import { collectInstances, collectLost, findLost } from './garbage.js';
+
+describe('collecting garbage', () => {
+  let world: ActivityWorld;
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+  });
+  afterEach(() => world.stop());
+
+  const orphan = (ageSeconds: number): CloudInstance => ({
+    providerId: 'fake:///a/i-1',
+    instanceId: 'i-1',
+    state: 'running',
+    instanceType: 'm5.xlarge',
+    zone: 'a',
+    capacityType: 'spot',
+    launchedAt: world.clock.now - ageSeconds * 1000,
+    tags: {},
+    labels: {},
+  });
+  const registered = { conditions: [{ type: 'Registered', status: 'True' as const }], providerID: 'fake:///a/i-1' };
+
+  // 75: Given an instance tagged by us without NodeClaim older than 30s, then it is terminated with its Node.
+  // Rules `garbage-collection/instances-without-claim`, `invariants/no-orphans`.
+  test('an instance without a claim goes after 30 seconds, with its Node', async () => {
+    world.kube.put('Node', { metadata: { name: 'n1' }, spec: { providerID: 'fake:///a/i-1' } });
+    await world.synced();
+    world.cloud.addOrphan(orphan(29));
+    expect(await collectInstances(world.deps)).toEqual({ terminated: [], failed: [] });
+
+    world.clock.now += 2000;
+
+    expect(await collectInstances(world.deps)).toEqual({ terminated: ['i-1'], failed: [] });
+    expect(world.kube.objects('Node')).toEqual([]);
+  });
+
+  test('an instance of a claim stays', async () => {
+    world.cloud.addOrphan(orphan(3600));
+    world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID: 'fake:///a/i-1' } }));
+
+    expect(await collectInstances(world.deps)).toEqual({ terminated: [], failed: [] });
+  });
+
+  test('while a claim launches, an unknown instance may be its, until the launch timeout', async () => {
+    world.cloud.addOrphan(orphan(120));
+    world.kube.put('NodeClaim', nodeClaim('c1'));
+    expect(await collectInstances(world.deps)).toEqual({ terminated: [], failed: [] });
+
+    world.clock.now += 300_000;
+
+    expect(await collectInstances(world.deps)).toEqual({ terminated: ['i-1'], failed: [] });
+  });
+
+  test('an instance of a claim that has not been told of it stays, however long the API server was away', async () => {
+    world.cloud.addOrphan({ ...orphan(3600), tags: { [instanceTags.nodeClaimUid]: 'uid-c1' } });
+    world.kube.put('NodeClaim', nodeClaim('c1'));
+    expect(await collectInstances(world.deps)).toEqual({ terminated: [], failed: [] });
+
+    world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID: 'fake:///b/i-2' } }));
+
+    expect(await collectInstances(world.deps)).toEqual({ terminated: ['i-1'], failed: [] });
+  });
+
+  test('one termination that is refused ends no collection', async () => {
+    world.cloud.addOrphan(orphan(60));
+    world.cloud.addOrphan({ ...orphan(60), providerId: 'fake:///a/i-2', instanceId: 'i-2' });
+    world.cloud.failNext('terminate', new DomainError('Denied', 'not authorized to terminate i-1'));
+
+    expect(await collectInstances(world.deps)).toEqual({
+      terminated: ['i-2'],
+      failed: [{ object: 'instance i-1', error: 'not authorized to terminate i-1' }],
+    });
+    expect(await collectInstances(world.deps)).toEqual({ terminated: ['i-1'], failed: [] });
+  });
+
+  test('a Node of another instance that came up under the same name stays', async () => {
+    world.kube.put('Node', { metadata: { name: 'n1', uid: 'old' }, spec: { providerID: 'fake:///a/i-1' } });
+    await world.synced();
+    const stale = world.deps.cache.nodeByProviderId('fake:///a/i-1');
+    Object.assign(world.deps.cache, { nodeByProviderId: () => stale });
+    world.kube.remove('Node', { name: 'n1' });
+    world.kube.put('Node', { metadata: { name: 'n1', uid: 'new' }, spec: { providerID: 'fake:///a/i-2' } });
+    world.cloud.addOrphan(orphan(60));
+
+    expect(await collectInstances(world.deps)).toEqual({ terminated: ['i-1'], failed: [] });
+
+    expect(world.kube.objects('Node').map(({ metadata }) => metadata.uid)).toEqual(['new']);
+  });
+
+  test.each(['list', 'get'] as const)('nothing goes while EC2 does not answer to %s', async (call) => {
+    world.kube.put('NodeClaim', nodeClaim('c1', { status: registered }));
+    await world.synced();
+    const lost = await findLost(world.deps);
+    world.cloud.failNext(call, new DomainError('Unavailable', 'no answer'));
+
+    if (call === 'list') await expect(findLost(world.deps)).rejects.toThrow('no answer');
+    else {
+      expect(await collectLost(world.deps, lost)).toEqual({
+        claims: [],
+        nodes: [],
+        failed: [{ object: 'NodeClaim c1', error: 'no answer' }],
+      });
+    }
+
+    expect(world.kube.objects('NodeClaim')).toHaveLength(1);
+  });
+
+  describe('claims that have lost their instance', () => {
+    const readyNode = {
+      metadata: { name: 'n1' },
+      spec: { providerID: 'fake:///a/i-1' },
+      status: { conditions: [{ type: 'Ready', status: 'True' as const }] },
+    };
+    const lostClaims = async (): Promise<string[]> => (await findLost(world.deps)).claims.map(({ name }) => name);
+
+    test('a registered claim without instance and node goes; with a Ready node it stays', async () => {
+      world.kube.put('NodeClaim', nodeClaim('c1', { status: registered }));
+      world.kube.put('Node', readyNode);
+      await world.synced();
+      expect(await lostClaims()).toEqual([]);
+
+      world.kube.remove('Node', { name: 'n1' });
+      await world.synced();
+      const lost = await findLost(world.deps);
+
+      expect(await collectLost(world.deps, lost)).toEqual({ claims: ['c1'], nodes: [], failed: [] });
+      expect(world.kube.objects('NodeClaim').map(({ metadata }) => metadata.deletionTimestamp)).toEqual([
+        expect.any(String),
+      ]);
+    });
+
+    test('an instance that EC2 sees at the second look keeps its claim', async () => {
+      world.kube.put('NodeClaim', nodeClaim('c1', { status: registered }));
+      await world.synced();
+      const lost = await findLost(world.deps);
+      expect(lost.claims).toEqual([{ name: 'c1', uid: 'uid-c1' }]);
+      world.cloud.addOrphan(orphan(60));
+
+      expect(await collectLost(world.deps, lost)).toEqual({ claims: [], nodes: [], failed: [] });
+
+      expect(world.kube.objects('NodeClaim')).toHaveLength(1);
+    });
+
+    test('a Node that the API server has Ready keeps its claim, whatever the cache says', async () => {
+      world.kube.put('NodeClaim', nodeClaim('c1', { status: { ...registered, nodeName: 'n1' } }));
+      await world.synced();
+      const lost = await findLost(world.deps);
+      world.kube.put('Node', readyNode);
+
+      expect(await collectLost(world.deps, lost)).toEqual({ claims: [], nodes: [], failed: [] });
+    });
+
+    test('one deletion that is denied ends no collection', async () => {
+      for (const name of ['c1', 'c2']) world.kube.put('NodeClaim', nodeClaim(name, { status: registered }));
+      await world.synced();
+      const lost = await findLost(world.deps);
+      const remove = world.kube.delete.bind(world.kube);
+      const deps = {
+        ...world.deps,
+        kube: {
+          ...world.deps.kube,
+          delete: async (...args: Parameters<typeof remove>) => {
+            if (args[1].name === 'c1') throw new DomainError('Denied', 'an admission webhook says no');
+            return remove(...args);
+          },
+        },
+      };
+
+      expect(await collectLost(deps, lost)).toEqual({
+        claims: ['c2'],
+        nodes: [],
+        failed: [{ object: 'NodeClaim c1', error: 'an admission webhook says no' }],
+      });
+    });
+  });
+
+  describe('Nodes that are being deleted without a claim', () => {
+    const putNode = async (more: Partial<Node['metadata']> = {}): Promise<void> => {
+      world.kube.put('Node', {
+        metadata: {
+          name: 'n1',
+          uid: 'uid-n1',
+          deletionTimestamp: '2026-01-05T11:00:00Z',
+          finalizers: [finalizers.termination, 'example.com/other'],
+          labels: { [labels.nodePool]: 'default' },
+          ...more,
+        },
+        spec: { providerID: 'fake:///a/i-1' },
+      });
+      await world.synced();
+    };
+    const lost = { claims: [], nodes: [{ name: 'n1', uid: 'uid-n1' }] };
+    const held = (): string[] | undefined => world.kube.objects('Node')[0]?.metadata.finalizers;
+
+    test('are let go once their instance is gone', async () => {
+      await putNode();
+      expect(await findLost(world.deps)).toEqual(lost);
+
+      expect(await collectLost(world.deps, lost)).toEqual({ claims: [], nodes: ['n1'], failed: [] });
+
+      expect(held()).toEqual(['example.com/other']);
+    });
+
+    test('wait for their instance, which is terminated as every one without a claim', async () => {
+      await putNode({ finalizers: [finalizers.termination] });
+      world.cloud.addOrphan(orphan(60));
+      expect(await collectLost(world.deps, lost)).toEqual({ claims: [], nodes: [], failed: [] });
+      expect(held()).toEqual([finalizers.termination]);
+
+      expect((await collectInstances(world.deps)).terminated).toEqual(['i-1']);
+      expect(await collectLost(world.deps, lost)).toMatchObject({ nodes: ['n1'] });
+
+      expect(world.kube.objects('Node')).toEqual([]);
+    });
+
+    test.each(['providerID', 'nodeName'])('a claim that names them by %s terminates them', async (by) => {
+      await putNode();
+      const status = by === 'nodeName' ? { nodeName: 'n1' } : { providerID: 'fake:///a/i-1' };
+      const before = await findLost(world.deps);
+      world.kube.put('NodeClaim', nodeClaim('c1', { status }));
+      await world.synced();
+
+      expect((await findLost(world.deps)).nodes).toEqual([]);
+      expect(await collectLost(world.deps, before)).toEqual({ claims: [], nodes: [], failed: [] });
+      expect(held()).toContain(finalizers.termination);
+    });
+
+    test.each([
+      ['nobody deletes', { deletionTimestamp: undefined }],
+      ['are of no NodePool', { labels: {} }],
+      ['came up anew', { uid: 'uid-other' }],
+    ])('those that %s stay as they are', async (_, more) => {
+      await putNode(more);
+
+      expect(await collectLost(world.deps, lost)).toEqual({ claims: [], nodes: [], failed: [] });
+
+      expect(held()).toContain(finalizers.termination);
+    });
+  });
+});

@@ -1,0 +1,190 @@
+import { finalizers, instanceTags, labels } from '../../api/labels.js';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { Node } from '../../api/kubernetes.js';
+import { isTrue } from '../../core/conditions.js';
+import type { CloudInstance } from '../../cloud/port.js';
+import type { ClaimRef, NodeRef } from '../../workflows/messages.js';
+import { managedClaims, nodeOf } from '../../cluster/cluster.js';
+import type { CollectedInstances, CollectedObjects, GarbageFailure, LostObjects } from '../contract.js';
+import type { ActivityDeps } from '../deps.js';
+import { countDisrupted } from '../disruption/disrupted-metrics.js';
+import { inBatches } from '../../core/in-batches.js';
+import { identityOf } from '../../cluster/labels-of.js';
+import { deleteClaimInTurn, getClaim, updateNode } from '../../cluster/writes.js';
+import { messageOf } from '../../core/error-message.js';
+
+/** An instance may be younger than its claim's status: leave it this long. */
+const youngestOrphanMs = 30_000;
+const launchTimeoutMs = 300_000;
+/** Questions to the cloud that one collection has under way at a time. */
+const atOnce = 10;
+
+/**
+ * Terminates instances of this cluster that no claim knows, with their Nodes. Claims are listed from the
+ * API server after the instances, so that no claim of a listed instance is missed; one whose claim is still to be told of it stays,
+ * and while some claim still launches, an unknown instance may be its, and has until the launch timeout.
+ */
+export async function collectInstances(deps: ActivityDeps): Promise<CollectedInstances> {
+  const instances = await deps.cloud.list();
+  const claims = await deps.kube.list('NodeClaim');
+  const orphans = instances.filter(orphanTest(deps, claims));
+  const terminated: string[] = [];
+  const failed = await each(
+    deps,
+    orphans,
+    async ({ providerId, instanceId, launchedAt }) => {
+      await deps.cloud.terminate(providerId);
+      deps.log.warn({ instanceId, ageMs: deps.now() - launchedAt }, 'terminated an instance without a NodeClaim');
+      terminated.push(instanceId);
+      const node = deps.cache.nodeByProviderId(providerId);
+      if (node === undefined) return;
+      const { name, uid } = identityOf(node);
+      await deps.kube.delete('Node', { name }, { uid });
+    },
+    ({ instanceId }) => `instance ${instanceId}`,
+  );
+  return { terminated, failed };
+}
+
+function orphanTest(
+  deps: Pick<ActivityDeps, 'now'>,
+  claims: readonly NodeClaim[],
+): (instance: CloudInstance) => boolean {
+  const known = new Set(claims.map(({ status }) => status?.providerID));
+  const awaiting = claims.filter(({ status }) => (status?.providerID ?? '') === '');
+  const awaitedBy = new Set(awaiting.map(({ metadata }) => metadata.uid));
+  const patience = awaiting.length > 0 ? launchTimeoutMs + youngestOrphanMs : youngestOrphanMs;
+  return ({ providerId, launchedAt, state, tags }) => {
+    if (state === 'shutting-down' || known.has(providerId) || deps.now() - launchedAt < patience) return false;
+    // API server or Temporal may have been away for longer than any launch takes: the claim's status will be written now.
+    return !awaitedBy.has(tags[instanceTags.nodeClaimUid]);
+  };
+}
+
+/**
+ * What seems to have lost what it stands for: registered claims whose instance the cloud does not list, and Nodes that are
+ * being deleted and have no claim whose termination would end that. One look shows suspects: EC2 may not see an instance for
+ * seconds, and the cache may lag behind.
+ */
+export async function findLost(deps: ActivityDeps): Promise<LostObjects> {
+  const claims = managedClaims(deps).filter(isLive);
+  const alive =
+    claims.length === 0 ? new Set() : new Set((await deps.cloud.list()).map(({ providerId }) => providerId));
+  return {
+    claims: claims
+      .filter((claim) => !alive.has(claim.status?.providerID ?? '') && !isReady(nodeOf(deps.cache, claim)))
+      .map((claim) => identityOf(claim)),
+    nodes: deps.cache
+      .all('Node')
+      .filter((node) => isHeld(node) && !hasClaim(node, deps.cache.all('NodeClaim')))
+      .map(identityOf),
+  };
+}
+
+/**
+ * Deletes those claims, and lets those Nodes go, that are lost for certain: the API server says how they are now, and the cloud, asked
+ * for each instance by its id, that it knows it no longer. Where either does not answer the object stays.
+ */
+export async function collectLost(deps: ActivityDeps, lost: LostObjects): Promise<CollectedObjects> {
+  const claims: string[] = [];
+  const nodes: string[] = [];
+  const failedClaims = await each(
+    deps,
+    lost.claims,
+    async (ref) => {
+      if (await collectClaim(deps, ref)) claims.push(ref.name);
+    },
+    ({ name }) => `NodeClaim ${name}`,
+  );
+  // One list for all: asked for after `lost` was found.
+  const known = lost.nodes.length === 0 ? [] : await deps.kube.list('NodeClaim');
+  const failedNodes = await each(
+    deps,
+    lost.nodes,
+    async (ref) => {
+      if (await releaseNode(deps, ref, known)) nodes.push(ref.name);
+    },
+    ({ name }) => `Node ${name}`,
+  );
+  return { claims, nodes, failed: [...failedClaims, ...failedNodes] };
+}
+
+async function collectClaim(deps: ActivityDeps, ref: ClaimRef): Promise<boolean> {
+  const claim = await getClaim(deps.kube, ref);
+  if (claim === undefined || !isLive(claim)) return false;
+  const { providerID = '', nodeName } = claim.status ?? {};
+  const name = nodeName ?? nodeOf(deps.cache, claim)?.metadata.name;
+  const node = name === undefined ? undefined : await deps.kube.get('Node', { name });
+  if (node?.spec?.providerID === providerID && isReady(node)) return false;
+  if ((await deps.cloud.get(providerID)) !== undefined) return false;
+  if ((await deleteClaimInTurn(deps.kube, ref)) === 'gone') return false;
+  deps.log.warn({ nodeClaim: ref.name }, 'deleted a NodeClaim whose instance is gone');
+  countDisrupted(deps, claim, 'garbage_collected');
+  return true;
+}
+
+/** Its instance, if it is still there, is terminated as every instance without a claim is: the Node waits for that. */
+async function releaseNode(deps: ActivityDeps, { name, uid }: NodeRef, claims: readonly NodeClaim[]): Promise<boolean> {
+  const node = await deps.kube.get('Node', { name });
+  if (node?.metadata.uid !== uid || !isHeld(node) || hasClaim(node, claims)) return false;
+  const providerId = node.spec?.providerID ?? '';
+  if (providerId !== '' && (await deps.cloud.get(providerId)) !== undefined) {
+    deps.log.info({ node: name, providerId }, 'a Node without a NodeClaim waits for its instance to end');
+    return false;
+  }
+  const released = await updateNode(deps.kube, name, ({ metadata }) =>
+    metadata.uid === uid && metadata.finalizers?.includes(finalizers.termination) === true
+      ? { metadata: { finalizers: metadata.finalizers.filter((one) => one !== finalizers.termination) } }
+      : undefined,
+  );
+  deps.log.warn({ node: name }, 'let a Node go that has neither NodeClaim nor instance');
+  return released !== undefined;
+}
+
+/** What goes wrong with one harms no other. */
+async function each<T>(
+  deps: Pick<ActivityDeps, 'log'>,
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+  nameOf: (item: T) => string,
+): Promise<GarbageFailure[]> {
+  const failed: GarbageFailure[] = [];
+  await inBatches(
+    items,
+    async (item) => {
+      try {
+        await work(item);
+      } catch (error) {
+        const failure = { object: nameOf(item), error: messageOf(error) };
+        deps.log.warn(failure, 'could not collect garbage, trying again later');
+        failed.push(failure);
+      }
+    },
+    { atOnce },
+  );
+  return failed;
+}
+
+/** A registered claim that nobody deletes: its instance ought to be there. */
+function isLive({ metadata, status }: NodeClaim): boolean {
+  return metadata.deletionTimestamp === undefined && isTrue(status?.conditions, 'Registered');
+}
+
+const isReady = (node: Node | undefined): boolean => isTrue(node?.status?.conditions, 'Ready');
+
+/** A Node of ours that is being deleted and waits for a termination. */
+function isHeld({ metadata }: Node): boolean {
+  return (
+    metadata.deletionTimestamp !== undefined &&
+    metadata.labels?.[labels.nodePool] !== undefined &&
+    metadata.finalizers?.includes(finalizers.termination) === true
+  );
+}
+
+function hasClaim({ metadata, spec }: Node, claims: readonly NodeClaim[]): boolean {
+  return claims.some(
+    ({ status }) =>
+      status?.nodeName === metadata.name ||
+      ((status?.providerID ?? '') !== '' && status?.providerID === spec?.providerID),
+  );
+}

@@ -1,0 +1,28 @@
+import { expect, test } from '@jest/globals';
+import type { CloudProvider } from '../../cloud/port.js';
+import { createActivityWorld, nodeClaim } from '../../test/builders/activity-world.js';
+import { createCloudActivities } from './cloud.js';
+
+test('the cloud is told when an instance was launched that it is to terminate, for it may not know it yet', async () => {
+  const world = await createActivityWorld();
+  const at = '2026-01-05T11:59:58Z';
+  const conditions = [{ type: 'Launched', status: 'True' as const, lastTransitionTime: at }];
+  world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID: 'fake:///a/i-1', conditions } }));
+  await world.synced();
+  const asked: unknown[] = [];
+  const cloud = Object.assign(Object.create(world.deps.cloud) as CloudProvider, {
+    terminate: (...args: unknown[]) => Promise.resolve(asked.push(args) > 0 ? 'terminating' : 'gone'),
+  });
+  const activities = createCloudActivities({ ...world.deps, cloud });
+
+  const end = (name: string) =>
+    activities.terminateInstance({ claim: { name, uid: name }, providerId: 'fake:///a/i-1' });
+  await expect(end('c1')).resolves.toEqual({ state: 'terminating' });
+  await end('unknown');
+
+  expect(asked).toEqual([
+    ['fake:///a/i-1', Date.parse(at)],
+    ['fake:///a/i-1', undefined],
+  ]);
+  world.stop();
+});

@@ -1,0 +1,239 @@
+import { activityInfo } from '@temporalio/activity';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import { labels } from '../../api/labels.js';
+import type { CloudProvider, LaunchRequest, NodeClass } from '../../cloud/port.js';
+import { failures, isDomainError } from '../../core/failures.js';
+import { conditionOf, isTrue } from '../../core/conditions.js';
+import { launchToken } from '../../core/ids.js';
+import { graceOf, isDrainable, isReschedulable } from '../../disruption/pods.js';
+import { policyOf } from '../../disruption/policies.js';
+import type { Kind } from '../../kube/port.js';
+import type { ClaimRef } from '../../workflows/messages.js';
+import { taintCandidates } from '../disruption/candidate-marks.js';
+import type { CloudActivities, InstanceView, LaunchInstanceResult } from '../contract.js';
+import { cataloguesOf, managedClaims, managedPools, nodeClassOf, nodeOf, poolOf } from '../../cluster/cluster.js';
+import type { ActivityDeps } from '../deps.js';
+import { overlaid, overlaysInEffect } from '../../cluster/overlays.js';
+import { collectInstances, collectLost, findLost } from '../garbage-collection/garbage.js';
+import { interruptionEvents } from '../interruption/interruption-events.js';
+import { setConditions } from './launch.js';
+import { identityOf, labelsOf } from '../../cluster/labels-of.js';
+import { tagInstance, tagUntagged } from './tagging.js';
+import { withFailures } from '../to-failure.js';
+import { getClaim } from '../../cluster/writes.js';
+import { regarding } from '../../core/regarding.js';
+import { messageOf } from '../../core/error-message.js';
+
+const reservationLabel = 'karpenter.k8s.aws/capacity-reservation-id';
+/** A claim older than this may have a history that nobody here knows. */
+const youngMs = 120_000;
+/** Karpenter cuts the message of a failed launch here. */
+const longestMessage = 300;
+
+/** Activities on the cloud. What EC2 did is asked of EC2, so each may run again after a crash (invariants/one-instance). */
+export function createCloudActivities(deps: ActivityDeps): CloudActivities {
+  return withFailures<CloudActivities>({
+    launchInstance: ({ claim, attempt = 1 }) => launch(deps, claim, attempt),
+    tagInstance: (input) => tagInstance(deps, input),
+    tagUntagged: () => tagUntagged(deps),
+    terminateInstance: async ({ claim, providerId }) => {
+      const state = await deps.cloud.terminate(providerId, launchedAt(deps, claim));
+      deps.log.info({ providerId, state }, 'terminating an instance');
+      return { state };
+    },
+    rebootInstance: async ({ claim, providerId }) => {
+      const state = (await deps.cloud.rebootInstance?.(providerId)) ?? 'unsupported';
+      deps.log.info({ nodeClaim: claim.name, providerId, state }, 'rebooting an instance');
+      return { state };
+    },
+    findInstance: async ({ providerId }) => ({
+      state: (await deps.cloud.get(providerId)) === undefined ? 'gone' : 'there',
+    }),
+    inspectInstance: (input) => inspect(deps, input),
+    refreshCatalogue: async () => deps.cloud.refresh?.(),
+    sweepCloud: () => sweep(deps),
+    collectInstances: () => collectInstances(deps),
+    findLost: () => findLost(deps),
+    collectLost: (lost) => collectLost(deps, lost),
+  });
+}
+
+/** When the claim got its instance, milliseconds of the epoch; undefined where nobody knows any more. */
+function launchedAt({ cache }: ActivityDeps, { name }: ClaimRef): number | undefined {
+  const at = conditionOf(cache.get('NodeClaim', { name })?.status?.conditions, 'Launched')?.lastTransitionTime;
+  return at === undefined ? undefined : Date.parse(at);
+}
+
+async function launch(deps: ActivityDeps, ref: ClaimRef, attempt: number): Promise<LaunchInstanceResult> {
+  const began = deps.now();
+  const claim = await getClaim(deps.kube, ref);
+  if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return { state: 'gone' };
+  const request = await requestFor(deps, claim, attempt);
+  if (typeof request === 'string') return { state: 'refused', reason: 'insufficient_capacity', message: request };
+  await deps.offerings.refresh();
+  try {
+    const result = await deps.cloud.launch(request);
+    await report(deps, claim, result);
+    if (result.ok) {
+      const { instanceId, instanceType, zone, capacityType } = result.value;
+      deps.log.info({ nodeClaim: ref.name, instanceId, instanceType, zone, capacityType }, 'launched an instance');
+      return { state: 'launched', instance: result.value };
+    }
+    const reason = result.error.kind === 'InsufficientCapacity' ? 'insufficient_capacity' : 'nodeclass_not_ready';
+    return { state: 'refused', reason, message: result.error.message };
+  } catch (error) {
+    const message = await launchFailed(deps, ref, claim, error);
+    return { state: 'failed', message, tookMs: Math.max(0, deps.now() - began) };
+  }
+}
+
+/** What the cloud said of its offerings is known to every worker before the claim's fate is. */
+async function report(
+  deps: ActivityDeps,
+  claim: NodeClaim,
+  result: Awaited<ReturnType<CloudProvider['launch']>>,
+): Promise<void> {
+  const { unavailable, events = [] } = result.ok ? result.value : result.error;
+  for (const event of events) deps.events.publish({ ...event, regarding: regarding('NodeClaim', claim.metadata) });
+  if (unavailable.length > 0) {
+    deps.cloud.markUnavailable(unavailable);
+    await deps.offerings.refused(unavailable);
+  }
+  if (result.ok) await deps.offerings.succeeded(result.value);
+}
+
+/** Rules `launch-templates/unused-go`, `node-classes/instance-profiles`: what no node class and no claim refers to any more. */
+async function sweep(deps: ActivityDeps): Promise<void> {
+  const nodeClasses = deps.cache.all(deps.cloud.nodeClassKind.kind as Kind) as readonly NodeClass[];
+  await deps.cloud.sweep?.(nodeClasses, managedClaims(deps));
+}
+
+/** Whatever else goes wrong is shown on the claim and tried again until the launch timeout (launch/other-failures). */
+async function launchFailed(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, error: unknown): Promise<string> {
+  const message = messageOf(error).slice(0, longestMessage);
+  const known = isDomainError(error) && typeof error.details.reason === 'string' ? error.details.reason : undefined;
+  const reason = known ?? failures.launchFailed.type;
+  deps.events.publish({
+    regarding: regarding('NodeClaim', claim.metadata),
+    type: 'Warning',
+    reason,
+    message: `NodeClaim ${ref.name} event: ${message}`,
+    // Requests, tokens and times in the message differ at each attempt.
+    dedupeBy: [ref.uid, reason],
+  });
+  try {
+    await setConditions(deps, ref, [{ type: 'Launched', status: 'Unknown', reason, message }]);
+  } catch (cause) {
+    deps.log.debug({ nodeClaim: ref.name, error: String(cause) }, 'could not show why the launch failed');
+  }
+  deps.log.warn({ nodeClaim: ref.name, reason, error: message }, 'launching failed, trying again');
+  return message;
+}
+
+async function requestFor(deps: ActivityDeps, claim: NodeClaim, attempt: number): Promise<LaunchRequest | string> {
+  const poolName = claim.metadata.labels?.[labels.nodePool] ?? '';
+  const pool = poolOf(deps.cache, claim) ?? (await deps.kube.get('NodePool', { name: poolName }));
+  if (pool === undefined) return `NodePool ${poolName} does not exist`;
+  const { nodeClassRef } = claim.spec;
+  const nodeClass = nodeClassOf(deps, nodeClassRef);
+  if (nodeClass === undefined) return `${nodeClassRef.kind} ${nodeClassRef.name} does not exist`;
+  if (nodeClass.metadata.deletionTimestamp !== undefined) {
+    return `${nodeClassRef.kind} ${nodeClassRef.name} is being deleted`;
+  }
+  const { uid = '', creationTimestamp = '' } = claim.metadata;
+  // Nobody has tried yet: neither this activity nor, as the claim would show, an earlier one.
+  const young = deps.now() - Date.parse(creationTimestamp) < youngMs;
+  const tried =
+    attempt > 1 || activityInfo().attempt > 1 || conditionOf(claim.status?.conditions, 'Launched') !== undefined;
+  const overlay = await overlayOf(deps, poolName);
+  return { claim, pool, nodeClass, clientToken: launchToken(uid), firstAttempt: young && !tried, ...overlay };
+}
+
+/** What NodeOverlays make of the pool's instance types, by the same rules as when its claims were planned (node-overlays/at-launch). */
+async function overlayOf(deps: ActivityDeps, pool: string): Promise<Pick<LaunchRequest, 'overlaid'>> {
+  if (overlaysInEffect(deps).length === 0) return {};
+  const pools = managedPools(deps);
+  const catalogues = await cataloguesOf(deps, pools);
+  return { overlaid: (types) => overlaid(deps, pools, new Map([...catalogues, [pool, types]])).get(pool) ?? types };
+}
+
+/** Rule `interruption/offering-hidden`: what EC2 takes back is not offered again for a while. */
+async function hide(deps: ActivityDeps, kind: string, claim: NodeClaim): Promise<void> {
+  const { instanceType, zone, capacityType } = labelsOf(claim);
+  const reservationId = claim.metadata.labels?.[reservationLabel];
+  if (kind === 'spot_interrupted' && capacityType === 'spot') {
+    const offering = { instanceType, zone, capacityType, reason: 'SpotInterruption' };
+    deps.cloud.markUnavailable([offering]);
+    await deps.offerings.refused([offering]);
+  }
+  if (kind === 'capacity_reservation_interrupted' && reservationId !== undefined) {
+    deps.cloud.markUnavailable([
+      { instanceType, zone, capacityType, reservationId, reason: 'ReservationInterruption' },
+    ]);
+  }
+}
+
+/** By the cache, or where that may be behind by the API server. */
+async function claimOfInstance(
+  deps: ActivityDeps,
+  instanceId: string,
+): Promise<{ readonly claim: NodeClaim | undefined; readonly isLaunching: boolean }> {
+  const asked = deps.now();
+  const among = (claims: readonly NodeClaim[]): NodeClaim | undefined =>
+    claims.find(({ status }) => status?.providerID?.endsWith(`/${instanceId}`));
+  let claims = deps.cache.all('NodeClaim');
+  if (among(claims) === undefined && !(await deps.cache.isFresh('NodeClaim', asked))) {
+    claims = await deps.kube.list('NodeClaim');
+  } else claims = deps.cache.all('NodeClaim');
+  const isLaunching = claims.some(({ status }) => (status?.providerID ?? '') === '');
+  return { claim: among(claims), isLaunching };
+}
+
+async function inspect(
+  deps: ActivityDeps,
+  { instanceId, kind, at, cordonFor }: Parameters<CloudActivities['inspectInstance']>[0],
+): Promise<InstanceView> {
+  const { claim, isLaunching } = await claimOfInstance(deps, instanceId);
+  if (claim === undefined) return { state: 'unknown', ...(isLaunching ? { mayBeLaunching: true } : {}) };
+  const nodeName = nodeOf(deps.cache, claim)?.metadata.name;
+  for (const event of interruptionEvents(kind, claim.metadata.name ?? '', nodeName)) {
+    deps.events.publish({ ...event, regarding: regarding('NodeClaim', claim.metadata) });
+  }
+  const view = viewOf(deps, claim, at);
+  const isCordoned = cordonFor !== undefined && (await isTainted(deps, { reason: kind, owner: cordonFor }, view));
+  await hide(deps, kind, claim);
+  return isCordoned ? { ...view, cordoned: true } : view;
+}
+
+type KnownInstance = Extract<InstanceView, { state: 'known' }>;
+
+function viewOf(deps: ActivityDeps, claim: NodeClaim, at: number): KnownInstance {
+  const { nodePool, ...offering } = labelsOf(claim);
+  const nodeName = nodeOf(deps.cache, claim)?.metadata.name;
+  const pods = nodeName === undefined ? [] : deps.cache.podsOnNode(nodeName);
+  const moving = pods.filter((pod) => isDrainable(pod, at));
+  const policy = policyOf(poolOf(deps.cache, claim), deps.cache.all('DisruptionPolicy'));
+  const registered = nodeName !== undefined && isTrue(claim.status?.conditions, 'Registered');
+  return {
+    state: 'known',
+    claim: identityOf(claim),
+    nodePool,
+    deleting: claim.metadata.deletionTimestamp !== undefined,
+    ...(registered ? { nodeName } : {}),
+    ...offering,
+    longestGraceMs: Math.max(0, ...moving.map(graceOf)),
+    podsToMove: pods.filter(isReschedulable).length,
+    ...(policy?.spec.rebalanceRecommendation === 'Replace' ? { rebalance: 'Replace' } : {}),
+  };
+}
+
+/** A node that goes already, or has no pods to move, needs no taint. */
+async function isTainted(
+  deps: ActivityDeps,
+  why: { readonly reason: string; readonly owner: string },
+  { claim, nodeName: node, deleting, podsToMove }: KnownInstance,
+): Promise<boolean> {
+  if (node === undefined || deleting || podsToMove === 0) return false;
+  const { tainted } = await taintCandidates(deps, { ...why, candidates: [{ claim, node }] });
+  return tainted.length > 0;
+}

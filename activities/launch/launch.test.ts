@@ -1,0 +1,330 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { annotations, finalizers, labels, taints } from '../../api/labels.js';
+import { conditionOf, isTrue } from '../../core/conditions.js';
+import { DomainError } from '../../core/failures.js';
+import { registrationHealth } from '../../core/registration-health.js';
+import type { Kind } from '../../kube/port.js';
+import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../../test/builders/activity-world.js';
+import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import { createCloudActivities } from './cloud.js';
+import type { CloudActivities, LaunchActivities, LaunchInstanceResult } from '../contract.js';
+import { createLaunchActivities } from './launch.js';
+import { registrationSubject } from '../../cluster/registration-subject.js';
+
+const claim = { name: 'c1', uid: 'uid-c1' };
+
+describe('launching a claim', () => {
+  let world: ActivityWorld;
+  let launch: LaunchActivities;
+  let cloud: CloudActivities;
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    launch = createLaunchActivities(world.deps);
+    cloud = createCloudActivities(world.deps);
+    world.kube.put('NodePool', nodePool('default'));
+    world.kube.put('EC2NodeClass', nodeClass('default'));
+    world.kube.put('NodeClaim', nodeClaim('c1', { spec: { resources: { requests: { cpu: '1' } } } }));
+    await world.synced();
+  });
+  afterEach(() => world.stop());
+
+  const live = () => world.kube.get('NodeClaim', { name: 'c1' });
+  const launchNow = async (): Promise<LaunchInstanceResult> =>
+    new MockActivityEnvironment().run<[], LaunchInstanceResult, () => Promise<LaunchInstanceResult>>(() =>
+      cloud.launchInstance({ claim }),
+    );
+  const putNode = async (node: { taints?: { key: string; effect: 'NoSchedule' | 'NoExecute' }[]; ready?: boolean }) => {
+    const providerID = (await live())!.status!.providerID!;
+    world.kube.put('Node', {
+      metadata: { name: 'n1', labels: {} },
+      spec: { providerID, taints: node.taints ?? [taints.unregistered] },
+      status: {
+        allocatable: { cpu: '4' },
+        conditions: [{ type: 'Ready', status: node.ready === false ? 'False' : 'True' }],
+      },
+    });
+    await world.synced();
+  };
+  const launched = async (): Promise<void> => {
+    await launch.prepareClaim({ claim });
+    const result = await launchNow();
+    if (result.state !== 'launched') throw new Error(result.state);
+    await launch.recordLaunch({ claim, instance: result.instance });
+  };
+
+  test('a claim that the cache lacks is found for its instance, by the API server', async () => {
+    await launched();
+    await world.synced();
+    const instanceId = (await live())!.status!.providerID!.split('/').at(-1)!;
+    const asked = { instanceId, kind: 'spot_interrupted', at: world.clock.now };
+    let isFresh = true;
+    Object.assign(world.deps.cache, { all: () => [], isFresh: () => Promise.resolve(isFresh) });
+    await expect(cloud.inspectInstance(asked)).resolves.toEqual({ state: 'unknown' });
+
+    isFresh = false;
+
+    await expect(cloud.inspectInstance(asked)).resolves.toMatchObject({ state: 'known', claim });
+    world.kube.put('NodeClaim', nodeClaim('c2'));
+    await expect(cloud.inspectInstance({ ...asked, instanceId: 'i-other' })).resolves.toEqual({
+      state: 'unknown',
+      mayBeLaunching: true,
+    });
+  });
+
+  test('a notice has a node with pods tainted in the look that finds out whose it is', async () => {
+    await launched();
+    await putNode({});
+    await launch.syncNode({ claim });
+    const instanceId = (await live())!.status!.providerID!.split('/').at(-1)!;
+    const asked = { instanceId, kind: 'spot_interrupted', at: world.clock.now };
+    const isTainted = async (): Promise<boolean> =>
+      (await world.kube.get('Node', { name: 'n1' }))?.spec?.taints?.some(({ key }) => key === taints.disrupted.key) ===
+      true;
+    await world.synced();
+    await expect(cloud.inspectInstance({ ...asked, cordonFor: 'w' })).resolves.not.toHaveProperty('cordoned');
+    world.kube.put('Pod', {
+      metadata: {
+        name: 'web',
+        namespace: 'default',
+        ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'web', controller: true }],
+      },
+      spec: { nodeName: 'n1', containers: [] },
+      status: { phase: 'Running' },
+    });
+    await world.synced();
+    await expect(cloud.inspectInstance(asked)).resolves.not.toHaveProperty('cordoned');
+    expect(await isTainted()).toBe(false);
+
+    await expect(cloud.inspectInstance({ ...asked, cordonFor: 'w' })).resolves.toMatchObject({ cordoned: true });
+    expect(await isTainted()).toBe(true);
+  });
+
+  test('a Node that the cache lacks is found when the API server itself is asked', async () => {
+    await launched();
+    await putNode({});
+    const all = world.deps.cache.all.bind(world.deps.cache);
+    Object.assign(world.deps.cache, { all: (kind: Kind) => (kind === 'Node' ? [] : all(kind)) });
+
+    await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'waiting' });
+    await expect(launch.syncNode({ claim, live: true })).resolves.toMatchObject({ nodeName: 'n1' });
+
+    expect(isTrue((await live())?.status?.conditions, 'Registered')).toBe(true);
+  });
+
+  // Rule `launch/finalizer-first`.
+  test('the finalizer is there before anything is launched, with unknown conditions', async () => {
+    await expect(launch.prepareClaim({ claim })).resolves.toMatchObject({ state: 'live', registered: false });
+
+    const after = await live();
+    expect(after?.metadata.finalizers).toEqual([finalizers.termination]);
+    expect(conditionOf(after?.status?.conditions, 'Ready')).toMatchObject({
+      status: 'Unknown',
+      reason: 'ReconcilingDependents',
+    });
+  });
+
+  test('an answer that was lost gives the same instance: never two for a claim (launch/one-instance, invariants/one-instance)', async () => {
+    world.cloud.loseAnswer('launch', 2);
+
+    await expect(launchNow()).resolves.toMatchObject({ state: 'failed' });
+    await expect(launchNow()).resolves.toMatchObject({ state: 'failed' });
+    await expect(launchNow()).resolves.toMatchObject({ state: 'launched' });
+
+    expect(world.cloud.launchesByClaimUid.get(claim.uid)).toBe(1);
+    expect(conditionOf((await live())?.status?.conditions, 'Launched')).toMatchObject({
+      status: 'Unknown',
+      reason: 'LaunchFailed',
+    });
+  });
+
+  test('what the cloud tells apart is told as the reason of the condition and of an event', async () => {
+    const denied = new DomainError('Denied', 'ec2:CreateFleet: UnauthorizedOperation: no', { reason: 'Unauthorized' });
+    world.cloud.failNext('launch', denied);
+
+    await expect(launchNow()).resolves.toMatchObject({ state: 'failed' });
+
+    expect(conditionOf((await live())?.status?.conditions, 'Launched')).toMatchObject({
+      status: 'Unknown',
+      reason: 'Unauthorized',
+    });
+    expect(world.events).toMatchObject([{ type: 'Warning', reason: 'Unauthorized', regarding: { name: 'c1' } }]);
+  });
+
+  test('another claim of the same name is not this one', async () => {
+    const other = { name: 'c1', uid: 'uid-other' };
+
+    await expect(launch.prepareClaim({ claim: other })).resolves.toEqual({ state: 'gone' });
+    await expect(cloud.launchInstance({ claim: other })).resolves.toEqual({ state: 'gone' });
+    expect(world.cloud.launchesByClaimUid.size).toBe(0);
+  });
+
+  test('no capacity is a refusal, and the claim is deleted with its event', async () => {
+    world.cloud.exhaust();
+
+    const result = await launchNow();
+    expect(result).toMatchObject({ state: 'refused', reason: 'insufficient_capacity' });
+    await launch.failClaim({ claim, reason: 'insufficient_capacity', message: 'none left' });
+
+    expect(await live()).toBeUndefined();
+    expect(world.events.map(({ reason }) => reason)).toEqual(['InsufficientCapacityError']);
+  });
+
+  // Rule `launch/labels`.
+  test('a user label wins over the provider label of the same key', async () => {
+    await world.kube.patch('NodeClaim', { name: 'c1' }, { metadata: { labels: { [labels.zone]: 'mine' } } });
+    await launched();
+
+    const after = await live();
+    expect(after?.metadata.labels?.[labels.zone]).toBe('mine');
+    expect(after?.metadata.labels?.[labels.instanceType]).toBe('m5.xlarge');
+    expect(isTrue(after?.status?.conditions, 'Launched')).toBe(true);
+  });
+
+  // Rules `registration/registered`, `registration/initialized`, `node-claims/ready`.
+  test('registers, then initializes once the node is ready', async () => {
+    await launched();
+    await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'waiting', reason: 'NodeNotFound' });
+    await putNode({ ready: false });
+
+    await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'registered', reason: 'NodeNotReady' });
+    const node = await world.kube.get('Node', { name: 'n1' });
+    expect(node?.spec?.taints).toEqual([]);
+    expect(node?.metadata).toMatchObject({
+      finalizers: [finalizers.termination],
+      labels: { [labels.registered]: 'true', [labels.nodePool]: 'default' },
+      ownerReferences: [{ kind: 'NodeClaim', uid: claim.uid }],
+    });
+
+    await world.kube.patch(
+      'Node',
+      { name: 'n1' },
+      { status: { conditions: [{ type: 'Ready', status: 'True' }] } },
+      {
+        subresource: 'status',
+      },
+    );
+    await world.synced();
+    await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'initialized', nodeName: 'n1' });
+    const after = await live();
+    expect(isTrue(after?.status?.conditions, 'Ready')).toBe(true);
+    expect(after?.status?.nodeName).toBe('n1');
+  });
+
+  test('startup taints are added once and hold initialization up; nodes that sync their own get none', async () => {
+    world.kube.put('NodeClaim', nodeClaim('c1', { spec: { startupTaints: [{ key: 'x', effect: 'NoSchedule' }] } }));
+    await world.synced();
+    await launched();
+    await putNode({});
+
+    await expect(launch.syncNode({ claim })).resolves.toMatchObject({ reason: 'StartupTaintsExist' });
+    await world.kube.patch('Node', { name: 'n1' }, { spec: { taints: [] } });
+    await world.synced();
+    await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'initialized' });
+    expect((await world.kube.get('Node', { name: 'n1' }))?.spec?.taints).toEqual([]);
+  });
+
+  test('a missing unregistered taint is warned about, and registers (registration/missing-taint)', async () => {
+    await launched();
+    await putNode({ taints: [] });
+
+    await launch.syncNode({ claim });
+
+    expect(world.events.map(({ reason }) => reason)).toContain('UnregisteredTaintMissing');
+    expect(isTrue((await live())?.status?.conditions, 'Registered')).toBe(true);
+  });
+
+  test('asked for a GPU, a node initializes once its plugin has registered one (registration/requested-devices)', async () => {
+    const requests = { cpu: '1', 'nvidia.com/gpu': '1' };
+    await launched();
+    const placed = (await live())!;
+    world.kube.put('NodeClaim', { ...placed, spec: { ...placed.spec, resources: { requests } } });
+    await putNode({});
+    await expect(launch.syncNode({ claim })).resolves.toMatchObject({
+      state: 'registered',
+      reason: 'ResourceNotRegistered',
+    });
+    const allocatable = { cpu: '4', 'nvidia.com/gpu': '1' };
+    await world.kube.patch('Node', { name: 'n1' }, { status: { allocatable } }, { subresource: 'status' });
+    await world.synced();
+    await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'initialized' });
+  });
+
+  test('a spot warning hides the offering for every worker, a rebalance recommendation is an event alone (interruption/offering-hidden, interruption/kinds, interruption/events)', async () => {
+    await launched();
+    const labelled = (await live())!.metadata.labels ?? {};
+    await world.kube.patch('NodeClaim', { name: 'c1' }, { metadata: { labels: { [labels.capacityType]: 'spot' } } });
+    await world.synced();
+    const reported: unknown[] = [];
+    const offerings = {
+      ...world.deps.offerings,
+      refused: (refused: readonly unknown[]) => Promise.resolve(void reported.push(...refused)),
+    };
+    const reporting = createCloudActivities({ ...world.deps, offerings });
+    const instanceId = (await live())!.status!.providerID!.split('/').at(-1)!;
+
+    await reporting.inspectInstance({ instanceId, kind: 'rebalance_recommendation', at: world.clock.now });
+    expect(world.events.map(({ reason }) => reason)).toContain('SpotRebalanceRecommendation');
+    expect(reported).toEqual([]);
+    await reporting.inspectInstance({ instanceId, kind: 'spot_interrupted', at: world.clock.now });
+    expect(reported).toMatchObject([
+      { instanceType: labelled[labels.instanceType], zone: labelled[labels.zone], capacityType: 'spot' },
+    ]);
+    const types = await world.cloud.instanceTypes();
+    const hidden = types[0]!.offerings.filter(({ available }) => !available);
+    expect(hidden.map(({ requirements }) => requirements.flatMap(({ values }) => values ?? []))).toEqual([
+      expect.arrayContaining(['spot', labelled[labels.zone]]),
+    ]);
+  });
+
+  test('two nodes of one instance never register', async () => {
+    await launched();
+    await putNode({});
+    const node = (await world.kube.get('Node', { name: 'n1' }))!;
+    world.kube.put('Node', { ...node, metadata: { name: 'n2' } });
+    await world.synced();
+
+    await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'waiting', reason: 'MultipleNodesFound' });
+    expect(conditionOf((await live())?.status?.conditions, 'Registered')?.status).toBe('False');
+  });
+
+  // Rule `invariants/outages-harm-nothing`.
+  test('an unreachable API server is a retryable failure, and nothing is launched', async () => {
+    world.kube.fail(new DomainError('Unavailable', 'no answer'));
+
+    await expect(launchNow()).rejects.toMatchObject({ type: 'Unavailable', nonRetryable: false });
+    expect(world.cloud.launchesByClaimUid.size).toBe(0);
+  });
+
+  test('what became of claims is noted on their own NodePool, once each (node-pools/registration-health)', async () => {
+    const owned = (name: string, poolUid = 'pool-default') => {
+      const base = nodeClaim(name);
+      const owner = { apiVersion: 'karpenter.sh/v1', kind: 'NodePool', name: 'default', uid: poolUid };
+      return { ...base, metadata: { ...base.metadata, ownerReferences: [owner] } };
+    };
+    const fail = (name: string, reason: string): Promise<void> =>
+      launch.failClaim({ claim: { name, uid: `uid-${name}` }, reason, message: 'no node' });
+    const health = async (): Promise<string | undefined> => {
+      const pool = (await world.kube.get('NodePool', { name: 'default' }))!;
+      const subject = registrationSubject(world.deps, pool);
+      return registrationHealth(pool.metadata.annotations?.[annotations.registrations], subject).status;
+    };
+    for (const name of ['a', 'b', 'd']) world.kube.put('NodeClaim', owned(name));
+    world.kube.put('NodeClaim', owned('namesake', 'pool-of-last-year'));
+    world.kube.put('NodeClaim', owned('c1'));
+    await world.synced();
+
+    await fail('namesake', 'registration_timeout');
+    await fail('d', 'insufficient_capacity');
+    await fail('a', 'registration_timeout');
+    await expect(health()).resolves.toBe('Unknown');
+    await launched();
+    await putNode({});
+    await launch.syncNode({ claim });
+    await launch.syncNode({ claim });
+    await expect(health()).resolves.toBe('True');
+    await fail('b', 'launch_timeout');
+    await expect(health()).resolves.toBe('False');
+  });
+});

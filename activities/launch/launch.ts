@@ -1,0 +1,236 @@
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { Condition, Node } from '../../api/kubernetes.js';
+import { finalizers, labels } from '../../api/labels.js';
+import type { LaunchedInstance } from '../../cloud/port.js';
+import { conditionOf, isTrue, transitionOf, withCondition, withReady } from '../../core/conditions.js';
+import type { ConditionChange } from '../../core/conditions.js';
+import { formatResource } from '../../core/quantities.js';
+import type { Resources } from '../../core/resources.js';
+import type { ClaimRef } from '../../workflows/messages.js';
+import type { ClaimView, LaunchActivities, NodeSync } from '../contract.js';
+import type { ActivityDeps } from '../deps.js';
+import { countDisrupted } from '../disruption/disrupted-metrics.js';
+import { Gathering } from '../disruption/gathering.js';
+import { labelsOf } from '../../cluster/labels-of.js';
+import { hasUnregisteredTaint, registration, whyNotInitialized } from './node-readiness.js';
+import { nominatePlanned } from '../provisioning/nominate.js';
+import { PodNominator } from '../provisioning/pod-nominator.js';
+import { noteRegistration } from './registration-health.js';
+import { withFailures } from '../to-failure.js';
+import { getClaim, updateClaim, updateNode } from '../../cluster/writes.js';
+import { lookUp } from '../../core/own.js';
+import { regarding } from '../../core/regarding.js';
+
+/** What Ready of a NodeClaim stands for (node-claims/ready). */
+const lifecycle = ['Launched', 'Registered', 'Initialized'] as const;
+
+/** Activities of `launchNode` on the API server (docs/behaviour/registration.md). Each reads the live claim and writes over that version. */
+export function createLaunchActivities(deps: ActivityDeps): LaunchActivities {
+  const nominations = { keeper: new PodNominator(deps), openings: new Gathering({ idleMs: 1000, maxMs: 5000 }) };
+  return withFailures<LaunchActivities>({
+    prepareClaim: ({ claim }) => prepare(deps, claim),
+    viewClaim: async ({ claim }) => viewOf(await getClaim(deps.kube, claim)),
+    recordLaunch: ({ claim, instance }) => record(deps, claim, instance),
+    syncNode: (input) => sync(deps, input, nominations),
+    failClaim: ({ claim, reason, message }) => fail(deps, claim, reason, message),
+  });
+}
+
+async function prepare(deps: ActivityDeps, ref: ClaimRef): Promise<ClaimView> {
+  const claim = await updateClaim(deps.kube, ref, (live) => {
+    if (live.metadata.deletionTimestamp !== undefined) return undefined;
+    const present = live.metadata.finalizers ?? [];
+    const started = live.status?.conditions?.some(({ type }) => type === 'Ready') ?? false;
+    if (present.includes(finalizers.termination) && started) return undefined;
+    return {
+      metadata: { finalizers: [...new Set([...present, finalizers.termination])] },
+      status: { conditions: withReady(live.status?.conditions, lifecycle, at(deps, live)) },
+    };
+  });
+  return viewOf(claim);
+}
+
+function viewOf(claim: NodeClaim | undefined): ClaimView {
+  if (claim === undefined) return { state: 'gone' };
+  const { providerID, conditions, nodeName } = claim.status ?? {};
+  const instance = providerID === undefined || providerID === '' ? {} : { providerId: providerID };
+  if (claim.metadata.deletionTimestamp !== undefined) return { state: 'deleting', ...instance };
+  const launchedAt = isTrue(conditions, 'Launched') ? transitionOf(conditions, 'Launched') : undefined;
+  return {
+    state: 'live',
+    ...instance,
+    registered: isTrue(conditions, 'Registered'),
+    initialized: isTrue(conditions, 'Initialized'),
+    ...(launchedAt === undefined ? {} : { launchedAt }),
+    ...(nodeName === undefined ? {} : { nodeName }),
+  };
+}
+
+/** Labels that the pool or the user set win over the provider's (launch/labels). */
+async function record(deps: ActivityDeps, ref: ClaimRef, instance: LaunchedInstance): Promise<void> {
+  await updateClaim(deps.kube, ref, (claim) => ({
+    metadata: {
+      labels: { ...instance.labels, ...claim.metadata.labels },
+      annotations: { ...claim.metadata.annotations, ...instance.annotations },
+    },
+    status: {
+      providerID: instance.providerId,
+      ...(instance.imageId === undefined ? {} : { imageID: instance.imageId }),
+      capacity: written(instance.capacity),
+      allocatable: written(instance.allocatable),
+      conditions: conditionsWith(deps, claim, { type: 'Launched', status: 'True' }),
+    },
+  }));
+}
+
+/** Amounts in Kubernetes' notation, without the resources of which there is nothing. */
+export function written(resources: Resources): Record<string, string> {
+  const present = Object.entries(resources).filter(([, amount]) => amount !== 0);
+  return Object.fromEntries(present.map(([name, amount]) => [name, formatResource(name, amount)]));
+}
+
+interface Nominations {
+  readonly keeper: PodNominator;
+  /**
+   * Nodes that are about to take pods. Each that does has kube-scheduler try all pending pods, and clear the nominations
+   * of those whose nodes do not yet: nodes that come up together begin together.
+   */
+  readonly openings: Gathering;
+}
+
+async function sync(
+  deps: ActivityDeps,
+  { claim: ref, live = false }: { readonly claim: ClaimRef; readonly live?: boolean },
+  { keeper, openings }: Nominations,
+): Promise<NodeSync> {
+  const claim = await getClaim(deps.kube, ref);
+  if (claim === undefined) return { state: 'gone' };
+  if (claim.metadata.deletionTimestamp !== undefined) return { state: 'deleting' };
+  const providerId = claim.status?.providerID ?? '';
+  const nodes = await nodesOfInstance(deps, providerId, live);
+  const [node] = nodes;
+  const registered = isTrue(claim.status?.conditions, 'Registered');
+  if (node === undefined) {
+    const change = { reason: 'NodeNotFound', message: 'Node not registered with cluster' } as const;
+    const type = registered ? 'Initialized' : 'Registered';
+    await setConditions(deps, ref, [{ type, status: 'Unknown', ...change }]);
+    return { state: 'waiting', ...change };
+  }
+  if (nodes.length > 1) {
+    const change = { reason: 'MultipleNodesFound', message: 'Invariant violated, matched multiple nodes' } as const;
+    await setConditions(deps, ref, [{ type: 'Registered', status: 'False', ...change }]);
+    return { state: 'waiting', ...change };
+  }
+  // Before the taint goes, since pods are bound from then on; again when the node is looked at next, for those that are free.
+  if (!isTrue(claim.status?.conditions, 'Initialized')) {
+    const nominated = await nominatePlanned(deps, claim, nameOf(node), keeper);
+    if (nominated > 0 && !registered) await openings.join();
+  }
+  const current = registered ? node : await register(deps, ref, claim, node);
+  return initialise(deps, ref, claim, current);
+}
+
+async function nodesOfInstance(deps: ActivityDeps, providerId: string, live: boolean): Promise<readonly Node[]> {
+  const nodes = live ? await deps.kube.list('Node') : deps.cache.all('Node');
+  return nodes.filter(({ spec }) => spec?.providerID === providerId);
+}
+
+async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, found: Node): Promise<Node> {
+  const name = found.metadata.name ?? '';
+  if (!hasUnregisteredTaint(found) && found.metadata.labels?.[labels.registered] === undefined) {
+    deps.events.publish({
+      regarding: regarding('NodeClaim', claim.metadata),
+      type: 'Warning',
+      reason: 'UnregisteredTaintMissing',
+      message: 'Missing karpenter.sh/unregistered taint which prevents registration-related race conditions',
+    });
+  }
+  const node = await updateNode(deps.kube, name, (live) => registration(claim, live));
+  await setConditions(deps, ref, [{ type: 'Registered', status: 'True' }], { nodeName: name });
+  await noteRegistration(deps, claim, { registered: true });
+  const { nodePool, zone } = labelsOf(claim);
+  deps.metrics.count('nodes_created_total', { nodepool: nodePool, zone });
+  return node ?? found;
+}
+
+const nameOf = ({ metadata }: Node): string => metadata.name ?? '';
+
+async function initialise(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, node: Node): Promise<NodeSync> {
+  const names = { nodeName: node.metadata.name ?? '', providerId: node.spec?.providerID ?? '' };
+  if (isTrue(claim.status?.conditions, 'Initialized')) {
+    return { state: 'initialized', ...names, reason: 'Initialized', message: '' };
+  }
+  const why = whyNotInitialized(claim, node);
+  if (why !== undefined) {
+    await setConditions(deps, ref, [{ type: 'Initialized', status: 'Unknown', ...why }]);
+    return { state: 'registered', ...names, ...why };
+  }
+  await updateNode(deps.kube, names.nodeName, () => ({ metadata: { labels: { [labels.initialized]: 'true' } } }));
+  await setConditions(deps, ref, [{ type: 'Initialized', status: 'True' }]);
+  return { state: 'initialized', ...names, reason: 'Initialized', message: '' };
+}
+
+/** Rules `launch/no-capacity`, `launch/timeouts`: a claim that got no capacity or no node is deleted; its pods are planned anew. */
+async function fail(deps: ActivityDeps, ref: ClaimRef, reason: string, message: string): Promise<void> {
+  const claim = await getClaim(deps.kube, ref);
+  if (claim === undefined) return;
+  const event = lookUp(failureEvents, reason);
+  if (event !== undefined) {
+    deps.events.publish({
+      regarding: regarding('NodeClaim', claim.metadata),
+      type: 'Warning',
+      reason: event,
+      message: `NodeClaim ${ref.name} event: ${message.slice(0, 300)}`,
+    });
+  }
+  if (timeouts.has(reason)) await noteRegistration(deps, claim, { registered: false, ...hungOn(claim) });
+  const outcome = await deps.kube.delete('NodeClaim', { name: ref.name }, { uid: ref.uid });
+  if (outcome === 'gone') return;
+  deps.log.info({ nodeClaim: ref.name, reason, message }, 'deleted a NodeClaim that got no node');
+  countDisrupted(deps, claim, reason);
+}
+
+/** Both say that nodes of the pool do not come up (launch/timeouts). */
+const timeouts: ReadonlySet<string> = new Set(['launch_timeout', 'registration_timeout']);
+
+function hungOn({ status }: NodeClaim): { reason: string; message: string } | undefined {
+  const launched = conditionOf(status?.conditions, 'Launched');
+  if (launched === undefined || launched.status === 'True') return undefined;
+  return { reason: launched.reason ?? 'LaunchFailed', message: launched.message ?? '' };
+}
+
+const failureEvents: Readonly<Record<string, string>> = {
+  insufficient_capacity: 'InsufficientCapacityError',
+  nodeclass_not_ready: 'NodeClassNotReady',
+};
+
+/** Sets lifecycle conditions, with Ready over them; writes nothing when all of it is so already. */
+export async function setConditions(
+  deps: Pick<ActivityDeps, 'kube' | 'now'>,
+  ref: ClaimRef,
+  changes: readonly ConditionChange[],
+  more: { readonly nodeName?: string } = {},
+): Promise<NodeClaim | undefined> {
+  return updateClaim(deps.kube, ref, (claim) => {
+    const before = claim.status?.conditions;
+    const after = conditionsWith(deps, claim, ...changes);
+    const same = JSON.stringify(before) === JSON.stringify(after);
+    return same && (more.nodeName ?? claim.status?.nodeName) === claim.status?.nodeName
+      ? undefined
+      : { status: { conditions: after, ...more } };
+  });
+}
+
+export function conditionsWith(
+  deps: Pick<ActivityDeps, 'now'>,
+  claim: NodeClaim,
+  ...changes: readonly ConditionChange[]
+): Condition[] {
+  let conditions = claim.status?.conditions ?? [];
+  for (const change of changes) conditions = withCondition(conditions, change, at(deps, claim));
+  return withReady(conditions, lifecycle, at(deps, claim));
+}
+
+function at(deps: Pick<ActivityDeps, 'now'>, { metadata }: NodeClaim): { now: number; generation?: number } {
+  return { now: deps.now(), ...(metadata.generation === undefined ? {} : { generation: metadata.generation }) };
+}

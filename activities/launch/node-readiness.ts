@@ -1,0 +1,97 @@
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { Node, Taint } from '../../api/kubernetes.js';
+import { annotations, finalizers, labels, taints } from '../../api/labels.js';
+import { isTrue } from '../../core/conditions.js';
+import { parseResource } from '../../core/resources.js';
+import { lookUp } from '../../core/own.js';
+
+/** Taints that come and go while a node starts (labels/starting-taints). */
+function isKnownEphemeral({ key, effect, value }: Taint): boolean {
+  switch (key) {
+    case 'node.kubernetes.io/not-ready':
+    case 'node.kubernetes.io/unreachable':
+      return effect !== 'PreferNoSchedule';
+    case 'node.cloudprovider.kubernetes.io/uninitialized':
+      return value === 'true' && effect === 'NoSchedule';
+    case taints.unregistered.key:
+      return true;
+    default:
+      return key.startsWith('readiness.k8s.io/');
+  }
+}
+
+function sameTaint(a: Taint, b: Pick<Taint, 'key' | 'effect'>): boolean {
+  return a.key === b.key && a.effect === b.effect;
+}
+
+/** What registration writes to a Node (registration/registered); undefined when all of it is there. */
+export function registration(claim: NodeClaim, node: Node): { metadata: object; spec: { taints: Taint[] } } {
+  const { metadata, spec } = node;
+  const owners = metadata.ownerReferences ?? [];
+  const ours = {
+    apiVersion: 'karpenter.sh/v1',
+    kind: 'NodeClaim',
+    name: claim.metadata.name ?? '',
+    uid: claim.metadata.uid ?? '',
+    blockOwnerDeletion: true,
+  };
+  return {
+    metadata: {
+      finalizers: [...new Set([...(metadata.finalizers ?? []), finalizers.termination])],
+      ownerReferences: owners.some(({ uid }) => uid === ours.uid) ? owners : [...owners, ours],
+      labels: { ...claim.metadata.labels, [labels.registered]: 'true' },
+      annotations: copiedAnnotations(claim),
+    },
+    spec: { taints: taintsAfter(claim, node, spec?.taints ?? []) },
+  };
+}
+
+/** A claim's own book-keeping stays with the claim. */
+function copiedAnnotations(claim: NodeClaim): Record<string, string> {
+  const copied = Object.entries(claim.metadata.annotations ?? {}).filter(
+    ([key]) => key !== annotations.terminationTimestamp && key !== annotations.plannedPods,
+  );
+  return Object.fromEntries(copied);
+}
+
+/** Startup taints are added once, at registration, unless the kubelet registered the taints itself. */
+function taintsAfter(claim: NodeClaim, node: Node, present: readonly Taint[]): Taint[] {
+  const kept = present.filter((taint) => !sameTaint(taint, taints.unregistered));
+  if (node.metadata.labels?.[labels.doNotSyncTaints] === 'true') return kept;
+  const wanted = [...(claim.spec.taints ?? []), ...(claim.spec.startupTaints ?? [])] as Taint[];
+  return [...kept, ...wanted.filter((taint) => !kept.some((one) => sameTaint(one, taint)))];
+}
+
+export function hasUnregisteredTaint(node: Node): boolean {
+  return node.spec?.taints?.some((taint) => sameTaint(taint, taints.unregistered)) ?? false;
+}
+
+/** Why a registered node is not initialized yet (registration/initialized); undefined when it is. */
+export function whyNotInitialized(claim: NodeClaim, node: Node): { reason: string; message: string } | undefined {
+  if (!isTrue(node.status?.conditions, 'Ready')) {
+    return { reason: 'NodeNotReady', message: 'Node status is NotReady' };
+  }
+  const present = node.spec?.taints ?? [];
+  const startup = (claim.spec.startupTaints ?? []).find((taint) => present.some((one) => sameTaint(one, taint)));
+  if (startup !== undefined) {
+    return { reason: 'StartupTaintsExist', message: `StartupTaint "${startup.key}:${startup.effect}" still exists` };
+  }
+  const ephemeral = present.find(isKnownEphemeral);
+  if (ephemeral !== undefined) {
+    return {
+      reason: 'KnownEphemeralTaintsExist',
+      message: `KnownEphemeralTaint "${ephemeral.key}:${ephemeral.effect}" still exists`,
+    };
+  }
+  const missing = Object.entries(claim.spec.resources?.requests ?? {}).find(
+    ([name, amount]) => parseResource(name, amount) > 0 && !isReported(node, name),
+  );
+  return missing === undefined
+    ? undefined
+    : { reason: 'ResourceNotRegistered', message: `Resource "${missing[0]}" was requested but not registered` };
+}
+
+function isReported(node: Node, name: string): boolean {
+  const amount = lookUp(node.status?.allocatable, name);
+  return amount !== undefined && parseResource(name, amount) > 0;
+}

@@ -1,0 +1,36 @@
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import { annotations, labels } from '../../api/labels.js';
+import { withRegistration } from '../../core/registration-health.js';
+import type { RegistrationOutcome } from '../../core/registration-health.js';
+import { registrationSubject } from '../../cluster/registration-subject.js';
+import type { ActivityDeps } from '../deps.js';
+import { updateObject } from '../../cluster/writes.js';
+
+/**
+ * Notes on the NodePool how a claim fared; the operator makes NodeRegistrationHealthy of it (node-pools/registration-health). It informs
+ * people: what cannot be written holds nothing up.
+ */
+export async function noteRegistration(
+  deps: ActivityDeps,
+  claim: NodeClaim,
+  outcome: Omit<RegistrationOutcome, 'claimUid'>,
+): Promise<void> {
+  const name = claim.metadata.labels?.[labels.nodePool] ?? '';
+  const claimUid = claim.metadata.uid ?? '';
+  try {
+    await updateObject(deps.kube, 'NodePool', name, (pool) => {
+      if (!isOwner(pool, claim)) return undefined;
+      const known = pool.metadata.annotations?.[annotations.registrations];
+      const text = withRegistration(known, registrationSubject(deps, pool), { claimUid, ...outcome });
+      return text === undefined ? undefined : { metadata: { annotations: { [annotations.registrations]: text } } };
+    });
+  } catch (error) {
+    deps.log.warn({ nodePool: name, error: String(error) }, 'could not note a registration on the NodePool');
+  }
+}
+
+/** A pool that was deleted and created again has nothing to do with the claims of its namesake. */
+function isOwner(pool: NodePool, { metadata }: NodeClaim): boolean {
+  return (metadata.ownerReferences ?? []).some(({ kind, uid }) => kind === 'NodePool' && uid === pool.metadata.uid);
+}

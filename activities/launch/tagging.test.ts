@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { annotations } from '../../api/labels.js';
+import { DomainError } from '../../core/failures.js';
+import { createActivityWorld, nodeClaim } from '../../test/builders/activity-world.js';
+import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import { tagInstance, tagUntagged } from './tagging.js';
+
+const denied = new DomainError('Denied', 'ec2:CreateTags: UnauthorizedOperation');
+
+describe('tags that need the name of the node', () => {
+  let world: ActivityWorld;
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    for (const name of ['c1', 'c2', 'c3']) await addNode(name);
+    await world.synced();
+  });
+  afterEach(() => world.stop());
+
+  async function addNode(name: string): Promise<void> {
+    const providerID = `fake:///a/i-${name}`;
+    const instance = {
+      providerId: providerID,
+      instanceId: `i-${name}`,
+      state: 'running',
+      instanceType: 'm5.xlarge',
+    } as const;
+    world.cloud.addOrphan({ ...instance, zone: 'a', capacityType: 'spot', launchedAt: 0, tags: {}, labels: {} });
+    const conditions = ['Launched', 'Registered', 'Initialized'].map((type) => ({ type, status: 'True' as const }));
+    world.kube.put('NodeClaim', nodeClaim(name, { status: { providerID, nodeName: `n-${name}`, conditions } }));
+    world.kube.put('Node', { metadata: { name: `n-${name}` }, spec: { providerID } });
+    return Promise.resolve();
+  }
+  const tag = (name: string) =>
+    tagInstance(world.deps, {
+      claim: { name, uid: `uid-${name}` },
+      providerId: `fake:///a/i-${name}`,
+      nodeName: `n-${name}`,
+    });
+  const tagged = (): string[] =>
+    world.kube
+      .objects('NodeClaim')
+      .filter(({ metadata }) => metadata.annotations?.[annotations.tagged] === 'true')
+      .map(({ metadata }) => metadata.name ?? '');
+
+  test('are written once', async () => {
+    await expect(tag('c1')).resolves.toEqual({ state: 'tagged' });
+    world.cloud.failNext('tag', denied);
+    await expect(tag('c1')).resolves.toEqual({ state: 'tagged' });
+    expect(tagged()).toEqual(['c1']);
+  });
+
+  test('that the cloud refuses are told on the claim', async () => {
+    world.cloud.failNext('tag', denied);
+
+    await expect(tag('c1')).resolves.toEqual({ state: 'failed', message: 'ec2:CreateTags: UnauthorizedOperation' });
+
+    expect(world.events).toMatchObject([
+      { type: 'Warning', reason: 'FailedTagging', regarding: { kind: 'NodeClaim', name: 'c1' } },
+    ]);
+    expect(tagged()).toEqual([]);
+  });
+
+  test('are made up for later; one refusal speaks for all', async () => {
+    world.cloud.failNext('tag', denied);
+
+    await expect(tagUntagged(world.deps)).resolves.toMatchObject({ tagged: 0, failed: expect.stringContaining('c1') });
+    await expect(tagUntagged(world.deps)).resolves.toEqual({ tagged: 3 });
+    await world.synced();
+    await expect(tagUntagged(world.deps)).resolves.toEqual({ tagged: 0 });
+    expect(tagged()).toEqual(['c1', 'c2', 'c3']);
+    expect(world.events).toHaveLength(1);
+  });
+});

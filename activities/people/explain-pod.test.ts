@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import type { Pod } from '../../api/kubernetes.js';
+import { createActivityWorld, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
+import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import type { PodExplanation } from '../contract.js';
+import { explainPod } from './explain-pod.js';
+
+let world: ActivityWorld;
+
+beforeEach(async () => {
+  world = await createActivityWorld();
+  world.kube.put('NodePool', ready(nodePool('default')));
+  world.kube.put('EC2NodeClass', nodeClass('default'));
+  world.kube.put('Namespace', { metadata: { name: 'default' } });
+});
+afterEach(() => world.stop());
+
+function put(name: string, spec: Partial<Pod['spec']> = {}): void {
+  world.kube.put('Pod', {
+    metadata: { name, namespace: 'default', uid: name, creationTimestamp: '2026-01-05T11:00:00Z' },
+    spec: { containers: [{ name: 'app', resources: { requests: { cpu: '1' } } }], ...spec },
+    status: {
+      phase: 'Pending',
+      conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }],
+    },
+  });
+}
+
+const explain = async (name: string): Promise<PodExplanation> => {
+  await world.synced();
+  return new MockActivityEnvironment().run<[], PodExplanation, () => Promise<PodExplanation>>(() =>
+    explainPod(world.deps, { namespace: 'default', name }),
+  );
+};
+
+test('a pod that is not there, one that runs, one that nobody has found unschedulable', async () => {
+  put('running', { nodeName: 'n1' });
+  put('gated', { schedulingGates: [{ name: 'wait' }] });
+  world.kube.put('Pod', {
+    ...(await world.kube.get('Pod', { namespace: 'default', name: 'gated' }))!,
+    status: { phase: 'Pending' },
+  });
+  expect(await explain('nowhere')).toMatchObject({ state: 'unknown' });
+  expect(await explain('running')).toMatchObject({ state: 'bound', node: 'n1' });
+  expect(await explain('gated')).toMatchObject({ state: 'waiting', why: 'its scheduling gates hold it back' });
+});
+
+test('a pending pod: what is launched for it, or what keeps it pending; and nothing is written', async () => {
+  put('fits');
+  put('huge', { containers: [{ name: 'app', resources: { requests: { cpu: '64' } } }] });
+  const fits = await explain('fits');
+  expect(fits.state).toBe('planned');
+  expect(fits.why).toMatch(/a node of NodePool default is launched: m5.xlarge in a \(spot\)/);
+  const huge = await explain('huge');
+  expect(huge.state).toBe('unschedulable');
+  expect(huge.details[0]).toMatch(/^default: cpu 64 exceeds/);
+  expect(huge.details[1]).toMatch(/^default: .*: cpu 64 exceeds what they leave for pods, at most /);
+  expect(await world.kube.list('NodeClaim')).toEqual([]);
+});
+
+test('offerings out of capacity are told with the time from which they are tried again', async () => {
+  put('fits');
+  const until = world.clock.now + 180_000;
+  const reason = 'InsufficientInstanceCapacity';
+  world.cloud.markUnavailable([
+    { instanceType: 'm5.xlarge', zone: 'a', capacityType: 'spot', reason, until },
+    { instanceType: 'm5.xlarge', zone: 'b', capacityType: 'spot', reason, until },
+  ]);
+  const { why, details } = await explain('fits');
+  expect(why).toContain('on-demand');
+  expect(details).toEqual([
+    `no spot in zone a has capacity (${reason}); tried again at ${new Date(until).toISOString()}`,
+    `no spot in zone b has capacity (${reason}); tried again at ${new Date(until).toISOString()}`,
+  ]);
+});
+
+test('a pod is looked at whatever others pend, and told of preferences that are ignored', async () => {
+  const preference = (n: number, name: string) => ({
+    matchExpressions: [{ key: 'example.com/rack', operator: 'In' as const, values: [`${name}-${n}`] }],
+  });
+  const all = (name: string, count: number) => Array.from({ length: count }, (_, n) => preference(n, name));
+  for (const name of ['a', 'b', 'c']) {
+    put(name, {
+      affinity: {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: all(name, 150) },
+          preferredDuringSchedulingIgnoredDuringExecution: all(name, 30).map((each) => ({
+            weight: 1,
+            preference: each,
+          })),
+        },
+      },
+    });
+  }
+  const { state, details } = await explain('c');
+  expect(state).toBe('unschedulable');
+  expect(details[0]).toMatch(/^10 of its 30 preferences are ignored: the 20 heaviest of /);
+  expect(details[1]).toMatch(/^default: /);
+});

@@ -1,0 +1,117 @@
+import type { Pod } from '../../api/kubernetes.js';
+import { labels } from '../../api/labels.js';
+import type { InstanceType, Offering } from '../../core/instance-type.js';
+import { pinnedValue } from '../../core/launch-options.js';
+import { podKey } from '../../disruption/pods.js';
+import type { Plan } from '../../packing/types.js';
+import type { PodExplanation } from '../contract.js';
+import { managedPools } from '../../cluster/cluster.js';
+import type { ActivityDeps } from '../deps.js';
+import { preferencesHonoured } from '../provisioning/ignored-preferences.js';
+import { packingInput } from '../../cluster/packing-input.js';
+import { lacksNode, awaitedNode } from '../../cluster/awaited-nodes.js';
+
+const blockersTold = 10;
+/** Of each NodePool. */
+const groupsTold = 5;
+
+/** What becomes of a pod, and why: packing is asked anew, with the cluster as it is now; nothing is written. */
+export async function explainPod(
+  deps: ActivityDeps,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): Promise<PodExplanation> {
+  const pod = deps.cache.get('Pod', { namespace, name });
+  if (pod === undefined) return { state: 'unknown', why: `pod ${namespace}/${name} does not exist`, details: [] };
+  const { nodeName } = pod.spec;
+  if (nodeName !== undefined && nodeName !== '') {
+    return { state: 'bound', node: nodeName, why: `it runs on node ${nodeName}`, details: [] };
+  }
+  const awaited = awaitedNode(deps, pod);
+  if (awaited?.own === true) {
+    return { state: 'planned', node: awaited.node, why: `${awaited.node} was launched for it`, details: [] };
+  }
+  if (!lacksNode(deps, pod)) return { state: 'waiting', why: whyNotOurs(deps, pod), details: [] };
+  await deps.offerings.refresh();
+  const input = await packingInput(deps, managedPools(deps));
+  const key = podKey(pod);
+  const plan = await deps.packer.plan({
+    ...input,
+    settings: { ...input.settings, explainTypes: true },
+    about: key,
+  });
+  const out = [...input.catalogues.values()].flatMap(outOfCapacity);
+  const details = [...preferencesIgnored(plan, key), ...blockersOf(plan, key), ...typesStopped(plan, key), ...out];
+  return { ...placeIn(plan, key), details: [...new Set(details)] };
+}
+
+function whyNotOurs(deps: ActivityDeps, pod: Pod): string {
+  const { spec, metadata } = pod;
+  if (metadata.deletionTimestamp !== undefined) return 'it is being deleted';
+  const awaited = awaitedNode(deps, pod);
+  if (awaited !== undefined) return `kube-scheduler makes room for it on ${awaited.node}`;
+  if ((spec.schedulingGates ?? []).length > 0) return 'its scheduling gates hold it back';
+  return 'kube-scheduler has not found it unschedulable (yet)';
+}
+
+function placeIn(plan: Plan, key: string): Omit<PodExplanation, 'details'> {
+  const existing = plan.existingNodes.find(({ pods }) => pods.includes(key));
+  if (existing !== undefined) {
+    return { state: 'planned', node: existing.node, why: `it fits on ${existing.node}, which is there or on its way` };
+  }
+  const claim = plan.newNodeClaims.find(({ pods }) => pods.includes(key));
+  if (claim !== undefined)
+    return { state: 'planned', why: `a node of NodePool ${claim.nodePool} is launched: ${claim.why}` };
+  const stuck = plan.unschedulable.find(({ pod }) => pod === key);
+  return { state: 'unschedulable', why: stuck?.reason ?? 'the plan leaves it out' };
+}
+
+function preferencesIgnored(plan: Plan, key: string): string[] {
+  return (plan.ignoredPreferences ?? [])
+    .filter(({ pod }) => pod === key)
+    .map(
+      ({ honoured, ignored }) =>
+        `${ignored} of its ${honoured + ignored} preferences are ignored: ${preferencesHonoured(honoured)}`,
+    );
+}
+
+function blockersOf(plan: Plan, key: string): string[] {
+  const stuck = plan.unschedulable.find(({ pod }) => pod === key);
+  return (stuck?.blockers ?? [])
+    .slice(0, blockersTold)
+    .map(({ nodePool, message }) => (nodePool === undefined ? message : `${nodePool}: ${message}`));
+}
+
+/** What stops the instance types of each NodePool, most of them first. */
+function typesStopped(plan: Plan, key: string): string[] {
+  const place = plan.unschedulable.find(({ pod }) => pod === key)?.explanation;
+  const nodePools = place === undefined ? [] : (plan.explanations?.[place]?.nodePools ?? []);
+  return nodePools
+    .slice(0, blockersTold)
+    .flatMap(({ nodePool, typeGroups }) =>
+      typeGroups.slice(0, groupsTold).map(({ group, message }) => `${nodePool}: ${group}: ${message}`),
+    );
+}
+
+/** By zone and capacity type: how many of a catalogue's types are left alone for want of capacity, and until when. */
+function outOfCapacity(types: readonly InstanceType[]): string[] {
+  const places = new Map<string, { out: Offering[]; all: number }>();
+  for (const { offerings } of types) {
+    for (const offering of offerings) {
+      const zone = pinnedValue(offering.requirements, labels.zone) ?? '';
+      const capacityType = pinnedValue(offering.requirements, labels.capacityType) ?? '';
+      const key = `${capacityType} in zone ${zone}`;
+      const place = places.get(key) ?? { out: [], all: 0 };
+      place.all += 1;
+      if (offering.unavailableUntil !== undefined) place.out.push(offering);
+      places.set(key, place);
+    }
+  }
+  return [...places]
+    .filter(([, { out }]) => out.length > 0)
+    .map(([place, { out, all }]) => {
+      const until = Math.min(...out.map(({ unavailableUntil = 0 }) => unavailableUntil));
+      const how = out.length === all ? `no ${place} has capacity` : `${out.length} of ${all} types lack ${place}`;
+      return `${how} (${out[0]?.unavailableReason ?? ''}); tried again at ${new Date(until).toISOString()}`;
+    })
+    .sort();
+}

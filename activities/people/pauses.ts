@@ -1,0 +1,102 @@
+import type { DisruptionPause } from '../../api/stowage/disruption-pause.js';
+import { isDomainError } from '../../core/failures.js';
+import { hashText } from '../../core/hash.js';
+import type { NewObject } from '../../kube/port.js';
+import type { Pause, PauseScope } from '../../workflows/messages.js';
+import type { PauseActivities } from '../contract.js';
+import type { ActivityDeps } from '../deps.js';
+import { withFailures } from '../to-failure.js';
+
+type Deps = Pick<ActivityDeps, 'kube' | 'now' | 'log'>;
+type Scope = DisruptionPause['spec']['scope'];
+
+const kinds = { cluster: 'Cluster', nodePool: 'NodePool', node: 'Node', reason: 'Reason' } as const;
+const scopes = { Cluster: 'cluster', NodePool: 'nodePool', Node: 'node', Reason: 'reason' } as const;
+
+/** Pauses live in Kubernetes: orders by signal are written through, so that `disrupt` can be lost without losing them. */
+export function createPauseActivities(deps: Deps): PauseActivities {
+  return withFailures<PauseActivities>({ syncPauses: (input) => syncPauses(deps, input) });
+}
+
+async function syncPauses(
+  deps: Deps,
+  { write, remove }: Parameters<PauseActivities['syncPauses']>[0],
+): ReturnType<PauseActivities['syncPauses']> {
+  const present = await listed(deps);
+  if (present === undefined) return { pauses: undefined };
+  const isOver = ({ spec }: DisruptionPause): boolean => endOf(spec) <= deps.now();
+  const gone = new Set(remove.map(keyOf));
+  for (const object of present) {
+    if (!isOver(object) && !gone.has(keyOf(scopeOf(object.spec.scope)))) continue;
+    await deps.kube.delete('DisruptionPause', { name: object.metadata.name ?? '' }, { uid: object.metadata.uid ?? '' });
+  }
+  for (const pause of write) await put(deps, present, pause);
+  const now = (await listed(deps)) ?? [];
+  return { pauses: now.filter((object) => !isOver(object)).map(pauseOf) };
+}
+
+/** One object a scope: a later pause takes the place of the one before, whoever named its object. */
+async function put({ kube }: Deps, present: readonly DisruptionPause[], pause: Pause): Promise<void> {
+  const wanted = objectOf(pause);
+  const same = present.filter(({ spec }) => keyOf(scopeOf(spec.scope)) === keyOf(pause.scope));
+  const name = same[0]?.metadata.name ?? wanted.metadata.name ?? '';
+  const { spec } = wanted;
+  const patch = { spec: { ...spec, requestedBy: spec.requestedBy ?? null, until: spec.until ?? null } };
+  const answer = await kube.patch('DisruptionPause', { name }, patch);
+  if (answer.outcome === 'gone') await kube.create('DisruptionPause', wanted);
+  for (const { metadata } of same.slice(1)) {
+    await kube.delete('DisruptionPause', { name: metadata.name ?? '' }, { uid: metadata.uid ?? '' });
+  }
+}
+
+/** Undefined where the kind is not installed. */
+async function listed({ kube, log }: Deps): Promise<readonly DisruptionPause[] | undefined> {
+  try {
+    return await kube.list('DisruptionPause');
+  } catch (error) {
+    if (!isDomainError(error, 'NotFound')) throw error;
+    log.warn({ kind: 'DisruptionPause' }, 'the kind is not installed: pauses live in Temporal alone (stowage crds)');
+    return undefined;
+  }
+}
+
+function pauseOf({ spec, metadata }: DisruptionPause): Pause {
+  const until = endOf(spec);
+  return {
+    scope: scopeOf(spec.scope),
+    reason: spec.message,
+    actor: spec.requestedBy ?? `DisruptionPause ${metadata.name ?? ''}`,
+    ...(Number.isFinite(until) ? { until } : {}),
+  };
+}
+
+function objectOf({ scope, reason, actor, until }: Pause): NewObject<DisruptionPause> {
+  return {
+    metadata: { name: `${scope.kind.toLowerCase()}-${hashText(keyOf(scope)).slice(0, 10)}` },
+    spec: {
+      scope: {
+        kind: kinds[scope.kind],
+        ...(scope.name === undefined ? {} : { name: scope.name }),
+        ...(scope.reason === undefined ? {} : { reason: scope.reason as Scope['reason'] }),
+      },
+      message: reason,
+      requestedBy: actor,
+      ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
+    },
+  };
+}
+
+function scopeOf({ kind, name, reason }: Scope): PauseScope {
+  return {
+    kind: scopes[kind],
+    ...(name === undefined || kind === 'Cluster' ? {} : { name }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+const keyOf = ({ kind, name, reason }: PauseScope): string => JSON.stringify([kind, name ?? '', reason ?? '']);
+
+/** Milliseconds of the epoch; infinity for one that does not end by itself. */
+function endOf({ until }: DisruptionPause['spec']): number {
+  return until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until);
+}

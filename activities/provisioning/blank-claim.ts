@@ -1,0 +1,35 @@
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import type { Pod } from '../../api/kubernetes.js';
+import type { PlannedClaim } from '../../packing/types.js';
+import type { ActivityDeps } from '../deps.js';
+import { packingInput } from '../../cluster/packing-input.js';
+
+/** Stands for a node that is wanted for its own sake: it asks for nothing and bears everything. */
+const nobody: Pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'static-capacity', namespace: 'default', uid: 'static-capacity' },
+  spec: { containers: [], tolerations: [{ operator: 'Exists' }] },
+  status: { phase: 'Pending' },
+};
+
+/**
+ * What a node of a static pool is launched as (static-capacity/blank-node): the pool's template on an empty cluster, the cheapest types
+ * that hold the pool's DaemonSet pods first. Gives why there is none otherwise. Limits are not judged here.
+ */
+export async function blankClaim(
+  deps: ActivityDeps,
+  pool: NodePool,
+): Promise<PlannedClaim | { readonly reason: string }> {
+  const { template, disruption } = pool.spec;
+  const dynamic: NodePool = { ...pool, spec: { template, disruption } };
+  const input = await packingInput(deps, [dynamic]);
+  const empty = { pods: [nobody], nodes: [], nodeClaims: [], nodePools: [dynamic], capacityBuffers: [] };
+  const { newNodeClaims, unschedulable } = await deps.packer.plan({
+    ...input,
+    objects: { ...input.objects, ...empty },
+  });
+  const [claim] = newNodeClaims;
+  if (claim === undefined) return { reason: unschedulable[0]?.reason ?? 'no instance type is offered' };
+  return { ...claim, pods: [] };
+}

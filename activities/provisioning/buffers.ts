@@ -1,0 +1,103 @@
+import type { CapacityBuffer } from '../../api/autoscaling/capacity-buffer.js';
+import { withCondition } from '../../core/conditions.js';
+import type { ConditionChange } from '../../core/conditions.js';
+import type { NodeView } from '../../disruption/candidates.js';
+import { podKey } from '../../disruption/pods.js';
+import { bufferPods, bufferSize, isActive } from '../../packing/compile/buffers.js';
+import type { Plan } from '../../packing/types.js';
+import type { ActivityDeps } from '../deps.js';
+import { managedPools } from '../../cluster/cluster.js';
+import { buffersOf, packingInput } from '../../cluster/packing-input.js';
+
+/**
+ * Says on each CapacityBuffer what became of it in a plan (capacity-buffers/status): how many pods stand for it, and whether they fit
+ * where nodes are. It informs people: what cannot be written holds no launch up.
+ */
+export async function writeBufferStatus(deps: ActivityDeps, plan: Plan): Promise<void> {
+  if (!deps.gates.CapacityBuffer) return;
+  const objects = buffersOf(deps);
+  for (const buffer of objects.capacityBuffers.filter(isActive)) {
+    // What becomes of it the next pass will tell.
+    if (plan.deferred?.some((pod) => pod.startsWith(prefixOf(buffer))) === true) continue;
+    const size = bufferSize(objects, buffer);
+    try {
+      await write(deps, buffer, size, changesFor(size, placesOf(plan, buffer)));
+    } catch (error) {
+      const { namespace, name } = buffer.metadata;
+      deps.log.warn({ buffer: `${namespace ?? ''}/${name ?? ''}`, error: String(error) }, 'cannot write its status');
+    }
+  }
+}
+
+/**
+ * The nodes with the pods that stand for buffers on them, as a plan for the cluster as it is puts them there: such a node is
+ * not empty (capacity-buffers/nodes-are-not-empty, consolidation/empty-nodes). Plans only where there are buffers.
+ */
+export async function withBufferPods(deps: ActivityDeps, views: readonly NodeView[]): Promise<readonly NodeView[]> {
+  if (!deps.gates.CapacityBuffer || views.length === 0) return views;
+  const virtual = new Map(bufferPods(buffersOf(deps)).map((pod) => [podKey(pod), pod]));
+  if (virtual.size === 0) return views;
+  const { existingNodes } = await deps.packer.plan(await packingInput(deps, managedPools(deps)));
+  const hosted = new Map(existingNodes.map(({ node, pods }) => [node, pods]));
+  return views.map((view) => {
+    const guests = (hosted.get(view.node?.metadata.name ?? '') ?? []).flatMap((key) => virtual.get(key) ?? []);
+    return guests.length === 0 ? view : { ...view, pods: [...view.pods, ...guests] };
+  });
+}
+
+interface Places {
+  readonly existing: number;
+  readonly launched: number;
+}
+
+function prefixOf({ metadata }: CapacityBuffer): string {
+  return `${metadata.namespace ?? 'default'}/${metadata.name ?? ''}-buffer-`;
+}
+
+function placesOf(plan: Plan, buffer: CapacityBuffer): Places {
+  const prefix = prefixOf(buffer);
+  const count = (parts: readonly { readonly pods: readonly string[] }[]): number =>
+    parts.reduce((sum, { pods }) => sum + pods.filter((pod) => pod.startsWith(prefix)).length, 0);
+  return { existing: count(plan.existingNodes), launched: count(plan.newNodeClaims) };
+}
+
+function changesFor(size: number | undefined, { existing, launched }: Places): readonly ConditionChange[] {
+  const ready = 'ReadyForProvisioning';
+  const type = 'Provisioning';
+  if (size === undefined) {
+    const message = 'what it refers to does not exist';
+    return [
+      { type: ready, status: 'False', reason: 'ReferenceNotFound', message },
+      { type, status: 'False', reason: 'NotReadyForProvisioning', message },
+    ];
+  }
+  const isReady: ConditionChange = { type: ready, status: 'True' };
+  if (size === 0) return [isReady, { type, status: 'False', reason: 'BufferEmpty', message: 'it asks for nothing' }];
+  if (existing === size) {
+    const message = `all ${size} fit on the nodes that are there`;
+    return [isReady, { type, status: 'True', reason: 'FitsExistingCapacity', message }];
+  }
+  const message = `${existing} of ${size} fit on the nodes that are there, ${launched} on nodes to come`;
+  return [isReady, { type, status: 'True', reason: 'RequiresNewCapacity', message }];
+}
+
+async function write(
+  { kube, now }: ActivityDeps,
+  buffer: CapacityBuffer,
+  size: number | undefined,
+  changes: readonly ConditionChange[],
+): Promise<void> {
+  const { name = '', namespace = 'default', generation } = buffer.metadata;
+  let conditions = buffer.status?.conditions ?? [];
+  for (const change of changes) conditions = withCondition(conditions, change, { now: now(), generation });
+  const { provisioningStrategy, podTemplateRef } = buffer.spec;
+  const status = {
+    ...buffer.status,
+    replicas: size ?? 0,
+    provisioningStrategy,
+    conditions,
+    ...(podTemplateRef === undefined ? {} : { podTemplateRef }),
+  };
+  if (JSON.stringify(status) === JSON.stringify(buffer.status)) return;
+  await kube.patch('CapacityBuffer', { name, namespace }, { status }, { subresource: 'status' });
+}

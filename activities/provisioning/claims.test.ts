@@ -1,0 +1,210 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { annotations, labels } from '../../api/labels.js';
+import { DomainError } from '../../core/failures.js';
+import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
+import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import { createClaimActivities } from './claims.js';
+import type { ClaimsCreated, PlanNodesResult } from '../contract.js';
+import { createPlanningActivities } from './planning.js';
+
+const pod = (name: string, cpu: string) => ({
+  metadata: { name, namespace: 'default', uid: `pod-${name}`, creationTimestamp: '2026-01-05T11:00:00Z' },
+  spec: { containers: [{ name: 'app', resources: { requests: { cpu } } }] },
+  status: {
+    phase: 'Pending',
+    conditions: [{ type: 'PodScheduled', status: 'False' as const, reason: 'Unschedulable' }],
+  },
+});
+
+describe('planning and creating claims', () => {
+  let world: ActivityWorld;
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    world.kube.put('EC2NodeClass', nodeClass('default'));
+    world.kube.put('NodePool', ready(nodePool('default', { limits: { cpu: '8' } })));
+  });
+  afterEach(() => world.stop());
+
+  const planNow = async (without: string[] = []): Promise<PlanNodesResult> => {
+    await world.synced();
+    const planning = createPlanningActivities(world.deps);
+    return new MockActivityEnvironment().run<[], PlanNodesResult, () => Promise<PlanNodesResult>>(() =>
+      planning.planNodes({ marks: [], without }),
+    );
+  };
+  async function create(planId: string): Promise<{ created: readonly { name: string }[]; refused: unknown }> {
+    const plan = await planNow();
+    if (plan.state !== 'planned') throw new Error(plan.reason);
+    return createClaimActivities(world.deps).createClaims({ planId, ...plan, reason: 'provisioned' });
+  }
+
+  // Rules `node-claims/written-from-a-plan`, `scheduling/claim-requests`.
+  test('a claim carries what the pool and the plan say', async () => {
+    world.kube.put('Pod', pod('a', '1'));
+
+    const { created } = await create('chain/1/0');
+
+    const [claim] = world.kube.objects('NodeClaim');
+    expect(created).toMatchObject([{ name: claim?.metadata.name, uid: claim?.metadata.uid }]);
+    expect(claim?.metadata.name).toMatch(/^default-[0-9a-f]{10}$/);
+    expect(claim?.metadata.labels).toMatchObject({
+      [labels.nodePool]: 'default',
+      'karpenter.k8s.aws/ec2nodeclass': 'default',
+    });
+    expect(claim?.metadata.annotations?.[annotations.nodePoolHash]).toMatch(/^[0-9a-f]+$/);
+    expect(claim?.metadata.ownerReferences).toMatchObject([{ kind: 'NodePool', blockOwnerDeletion: true }]);
+    expect(claim?.spec.resources?.requests).toMatchObject({ cpu: '1' });
+    expect(claim?.spec.requirements).toContainEqual({
+      key: labels.instanceType,
+      operator: 'In',
+      values: ['m5.xlarge'],
+    });
+    expect(world.events.map(({ reason }) => reason)).toEqual(['Nominated']);
+  });
+
+  test('a second attempt of the same plan creates nothing more', async () => {
+    world.kube.put('Pod', pod('a', '1'));
+    const plan = await planNow();
+    if (plan.state !== 'planned') throw new Error(plan.reason);
+    const activities = createClaimActivities(world.deps);
+    const input = { planId: 'chain/1/0', ...plan, reason: 'provisioned' };
+
+    const first = await activities.createClaims(input);
+    const second = await activities.createClaims(input);
+
+    expect(second).toEqual(first);
+    expect(world.kube.objects('NodeClaim')).toHaveLength(1);
+  });
+
+  describe('that the API server refuses', () => {
+    const refuse = (isRefused: (pool: string) => boolean, error: Error): void => {
+      const createOne = world.kube.create.bind(world.kube);
+      Object.assign(world.kube, {
+        create: (...args: Parameters<typeof createOne>) =>
+          isRefused(args[1].metadata.labels?.[labels.nodePool] ?? '') ? Promise.reject(error) : createOne(...args),
+      });
+    };
+    const denied = new DomainError('Denied', 'policy says no', { status: 403 });
+    beforeEach(() => {
+      world.kube.put('NodePool', ready(nodePool('preferred', { weight: 10 })));
+      world.kube.put('Pod', pod('a', '1'));
+    });
+
+    test('lets its NodePool rest, which others make up for, until it is tried again', async () => {
+      refuse((pool) => pool === 'preferred', denied);
+
+      expect(await create('chain/1/0')).toMatchObject({
+        created: [],
+        refused: [{ index: 0, reason: 'policy says no' }],
+        resting: [{ nodePool: 'preferred', until: world.clock.now + 10_000, message: 'policy says no' }],
+      });
+      expect(world.events.map(({ reason }) => reason)).toEqual(['NodeClaimRefused']);
+      const { created } = await create('chain/1/1');
+      expect(created).toMatchObject([{ nodePool: 'default' }]);
+    });
+
+    test('is forgotten when a claim is created', async () => {
+      let isRefused = true;
+      refuse((pool) => isRefused && pool === 'preferred', denied);
+      await create('chain/1/0');
+      isRefused = false;
+      world.clock.now += 10_000;
+
+      expect((await create('chain/1/1')).created).toMatchObject([{ nodePool: 'preferred' }]);
+      const pool = await world.kube.get('NodePool', { name: 'preferred' });
+      expect(pool?.metadata.annotations?.[annotations.claimsRefused]).toBeUndefined();
+    });
+
+    test('rests for the caller, where the NodePool may not be written either', async () => {
+      refuse((pool) => pool === 'preferred', denied);
+      Object.assign(world.kube, { patch: () => Promise.reject(denied) });
+      const first = await create('chain/1/0');
+      const planning = createPlanningActivities(world.deps);
+      const { resting } = first as unknown as ClaimsCreated;
+
+      const plan = await new MockActivityEnvironment().run<[], PlanNodesResult, () => Promise<PlanNodesResult>>(() =>
+        planning.planNodes({ marks: [], without: [], resting }),
+      );
+
+      expect(plan).toMatchObject({ claims: [{ nodePool: 'default' }] });
+    });
+
+    test('is no refusal when nobody answered: the attempt is made again', async () => {
+      refuse((pool) => pool === 'preferred', new DomainError('Unavailable', 'connection refused'));
+
+      await expect(create('chain/1/0')).rejects.toMatchObject({ type: 'Unavailable' });
+    });
+
+    test.each([
+      ['Invalid', 400],
+      ['Invalid', 413],
+      ['Invalid', 422],
+      ['Conflict', 409],
+      ['NotFound', 404],
+      ['Unavailable', 500],
+    ] as const)('may be %s (%s)', async (type, status) => {
+      refuse((pool) => pool === 'preferred', new DomainError(type, 'no', { status }));
+
+      expect(await create('chain/1/0')).toMatchObject({ created: [], resting: [{ nodePool: 'preferred' }] });
+    });
+  });
+
+  test('a claim of an earlier attempt that is being deleted is refused, until it is gone', async () => {
+    world.kube.put('Pod', pod('a', '1'));
+    const plan = await planNow();
+    if (plan.state !== 'planned') throw new Error(plan.reason);
+    const activities = createClaimActivities(world.deps);
+    const input = { planId: 'chain/1/0', ...plan, reason: 'provisioned' };
+    const {
+      created: [first],
+    } = await activities.createClaims(input);
+    const name = first?.name ?? '';
+    await world.kube.delete('NodeClaim', { name });
+
+    const reason = `NodeClaim ${name}, which an earlier attempt created, is being deleted`;
+    expect(await activities.createClaims(input)).toMatchObject({ created: [], refused: [{ index: 0, reason }] });
+
+    await world.kube.patch('NodeClaim', { name }, { metadata: { finalizers: null } });
+    const { created } = await activities.createClaims(input);
+    expect(created).toMatchObject([{ name }]);
+    expect(created[0]?.uid).not.toBe(first?.uid);
+  });
+
+  // Rule `limits/checked-at-creation`.
+  test('a limit that live claims exceed by now refuses the claim', async () => {
+    world.kube.put('Pod', pod('a', '1'));
+    const plan = await planNow();
+    if (plan.state !== 'planned') throw new Error(plan.reason);
+    world.kube.put('NodeClaim', nodeClaim('other', { status: { capacity: { cpu: '9' }, providerID: 'x' } }));
+
+    const { created, refused } = await createClaimActivities(world.deps).createClaims({
+      planId: 'chain/1/0',
+      ...plan,
+      reason: 'provisioned',
+    });
+
+    expect(created).toEqual([]);
+    expect(refused).toEqual([{ index: 0, reason: 'cpu of NodePool default exceeds its limit' }]);
+  });
+
+  test('a claim without an instance holds the next plan up', async () => {
+    world.kube.put('NodeClaim', nodeClaim('launching'));
+    world.kube.put('Pod', pod('a', '1'));
+    await world.synced();
+    const running = planNow();
+    world.kube.put('NodeClaim', nodeClaim('launching', { status: { providerID: 'fake:///a/i-9' } }));
+
+    await expect(running).resolves.toMatchObject({ state: 'planned' });
+  });
+
+  test('pods that fit nowhere are told why', async () => {
+    world.kube.put('Pod', pod('huge', '64'));
+
+    const plan = await planNow();
+
+    expect(plan).toMatchObject({ state: 'planned', claims: [], unschedulable: 1 });
+    expect(world.events).toMatchObject([{ type: 'Warning', reason: 'FailedScheduling' }]);
+  });
+});

@@ -1,0 +1,266 @@
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import { annotations, finalizers, labels } from '../../api/labels.js';
+import { DomainError } from '../../core/failures.js';
+import { hashText } from '../../core/hash.js';
+import { parseResources } from '../../core/resources.js';
+import { nodePoolHash, nodePoolHashVersion } from '../../core/drift-hash.js';
+import { isStatic, nodeLimit } from '../../disruption/static-capacity.js';
+import type { NewObject } from '../../kube/port.js';
+import type { RestingPool } from '../../workflows/messages.js';
+import type {
+  ClaimActivities,
+  ClaimPlan,
+  ClaimsCreated,
+  CreateClaimsInput,
+  CreatedClaim,
+  RefusedClaim,
+} from '../contract.js';
+import type { ActivityDeps } from '../deps.js';
+import { inBatches } from '../../core/in-batches.js';
+import { written } from '../launch/launch.js';
+import { plannedPodsText } from '../../cluster/planned-pods.js';
+import { forgetRefusals, isRefusal, noteRefusal } from './refused-claims.js';
+import { withFailures } from '../to-failure.js';
+import { lookUp } from '../../core/own.js';
+import { regarding } from '../../core/regarding.js';
+
+const concurrency = 10;
+
+/** Creates the NodeClaims of a plan (node-claims/written-from-a-plan). Names derive from plan id and index, so nothing is created twice. */
+export function createClaimActivities(deps: ActivityDeps): ClaimActivities {
+  return withFailures<ClaimActivities>({ createClaims: (input) => createClaims(deps, input) });
+}
+
+type Refused = RefusedClaim & { readonly byApiServer?: boolean };
+type Outcome = CreatedClaim | Refused;
+interface Item {
+  readonly plan: ClaimPlan;
+  readonly index: number;
+}
+
+/** Each claim has its own outcome. What refuses one is told on its NodePool, which rests; only an outage fails the activity. */
+async function createClaims(deps: ActivityDeps, input: CreateClaimsInput): Promise<ClaimsCreated> {
+  const pools = new Map((await deps.kube.list('NodePool')).map((pool) => [pool.metadata.name ?? '', pool]));
+  const usage = new Usage(await deps.kube.list('NodeClaim'));
+  const outcomes: Outcome[] = [];
+  const outages: unknown[] = [];
+  const attempt = async (item: Item): Promise<void> => {
+    try {
+      outcomes.push(await createOne(deps, input, item, { pools, usage }));
+    } catch (error) {
+      if (isRefusal(error)) outcomes.push({ index: item.index, reason: error.message, byApiServer: true });
+      else outages.push(error);
+    }
+  };
+  const items = input.claims.map((plan, index) => ({ plan, index }));
+  await inBatches(items, attempt, { atOnce: concurrency, enough: () => outages.length > 0 });
+  const resting = await noteOutcomes(deps, input, outcomes, pools);
+  // What was created is found again by the next attempt.
+  if (outages.length > 0) throw outages[0];
+  return settled(deps, outcomes, resting);
+}
+
+async function createOne(
+  deps: ActivityDeps,
+  input: CreateClaimsInput,
+  { plan, index }: Item,
+  { pools, usage }: { readonly pools: ReadonlyMap<string, NodePool>; readonly usage: Usage },
+): Promise<Outcome> {
+  const pool = pools.get(plan.nodePool);
+  if (pool === undefined) return { index, reason: `NodePool ${plan.nodePool} is gone` };
+  const refusal = usage.refuses(pool, nameOf(input, plan, index));
+  if (refusal !== undefined) return { index, reason: refusal };
+  return create(deps, input, { plan, pool, index });
+}
+
+/** Tells each NodePool once how its claims fared. Gives those that rest. */
+async function noteOutcomes(
+  deps: ActivityDeps,
+  { claims }: CreateClaimsInput,
+  outcomes: readonly Outcome[],
+  pools: ReadonlyMap<string, NodePool>,
+): Promise<RestingPool[]> {
+  const resting: RestingPool[] = [];
+  for (const [name, pool] of pools) {
+    const own = outcomes.filter(({ index }) => claims[index]?.nodePool === name);
+    const refused = own.find((outcome) => 'byApiServer' in outcome) as Refused | undefined;
+    if (refused !== undefined) resting.push(await noteRefusal(deps, pool, refused.reason));
+    else if (own.some((outcome) => 'uid' in outcome)) await forgetRefusals(deps, pool);
+  }
+  return resting;
+}
+
+function settled(deps: ActivityDeps, outcomes: readonly Outcome[], resting: readonly RestingPool[]): ClaimsCreated {
+  const inOrder = [...outcomes].sort((a, b) => a.index - b.index);
+  const created = inOrder.filter((outcome) => 'uid' in outcome);
+  const refused = inOrder
+    .filter((outcome): outcome is Refused => 'reason' in outcome)
+    .map(({ index, reason }) => ({ index, reason }));
+  for (const { index, reason } of refused) deps.log.info({ index, reason }, 'a planned NodeClaim was not created');
+  return { created, refused, resting };
+}
+
+async function create(
+  deps: ActivityDeps,
+  input: CreateClaimsInput,
+  { plan, pool, index }: { plan: ClaimPlan; pool: NodePool; index: number },
+): Promise<Outcome> {
+  const key = keyOf(input, index);
+  const name = nameOf(input, plan, index);
+  const wanted = claimOf(plan, pool, input.typeLists, { name, key, namesPods: deps.nominatePods });
+  const { outcome, object } = await deps.kube.create('NodeClaim', wanted);
+  if (outcome === 'exists' && object.metadata.annotations?.[annotations.plan] !== key) {
+    throw new DomainError('Invalid', `NodeClaim ${name} exists and belongs to another plan`);
+  }
+  // Asked for again after a hold: what came up then is no node to count on.
+  if (object.metadata.deletionTimestamp !== undefined) {
+    return { index, reason: `NodeClaim ${name}, which an earlier attempt created, is being deleted` };
+  }
+  if (outcome === 'created') announce(deps, input, plan, object);
+  return {
+    name,
+    uid: object.metadata.uid ?? '',
+    resourceVersion: object.metadata.resourceVersion ?? '',
+    nodePool: plan.nodePool,
+    index,
+  };
+}
+
+const keyOf = ({ planId }: CreateClaimsInput, index: number): string => `${planId}/${index}`;
+
+function nameOf(input: CreateClaimsInput, { nodePool }: ClaimPlan, index: number): string {
+  // Hashed twice: keys that differ in their last digit alone give names that look alike otherwise.
+  return `${nodePool}-${hashText(hashText(keyOf(input, index))).slice(0, 10)}`;
+}
+
+/** The claim that a plan asks for: the pool's template narrowed by what packing decided (node-claims/written-from-a-plan). */
+export function claimOf(
+  plan: ClaimPlan,
+  pool: NodePool,
+  typeLists: readonly (readonly string[])[],
+  { name, key, namesPods = false }: { name: string; key: string; namesPods?: boolean },
+): NewObject<NodeClaim> {
+  const { metadata: template, spec } = pool.spec.template;
+  const { group, kind, name: className } = spec.nodeClassRef;
+  const requirements = plan.requirements.filter((each) => each.key !== labels.instanceType);
+  return {
+    metadata: {
+      name,
+      labels: {
+        ...template?.labels,
+        ...plan.labels,
+        [labels.nodePool]: plan.nodePool,
+        [`${group}/${kind.toLowerCase()}`]: className,
+      },
+      annotations: {
+        ...template?.annotations,
+        ...plan.annotations,
+        [annotations.nodePoolHash]: nodePoolHash(pool.spec.template),
+        [annotations.nodePoolHashVersion]: nodePoolHashVersion,
+        [annotations.plan]: key,
+        ...(namesPods && plan.pods.length > 0 ? { [annotations.plannedPods]: plannedPodsText(plan.pods) } : {}),
+      },
+      finalizers: [finalizers.termination],
+      ownerReferences: [
+        {
+          apiVersion: 'karpenter.sh/v1',
+          kind: 'NodePool',
+          name: plan.nodePool,
+          uid: pool.metadata.uid ?? '',
+          blockOwnerDeletion: true,
+        },
+      ],
+    },
+    spec: {
+      ...(spec.taints === undefined ? {} : { taints: spec.taints }),
+      ...(spec.startupTaints === undefined ? {} : { startupTaints: spec.startupTaints }),
+      requirements: [...requirements, typesOf(plan, typeLists)] as NodeClaim['spec']['requirements'],
+      resources: { requests: written(plan.requests) },
+      nodeClassRef: spec.nodeClassRef,
+      ...(spec.terminationGracePeriod === undefined ? {} : { terminationGracePeriod: spec.terminationGracePeriod }),
+      expireAfter: spec.expireAfter,
+    },
+  };
+}
+
+/** The instance types of the claim, and how many of them there must be to choose from. */
+function typesOf(
+  { types, requirements }: Pick<ClaimPlan, 'types' | 'requirements'>,
+  typeLists: readonly (readonly string[])[],
+): NodeClaim['spec']['requirements'][number] {
+  const values = [...(typeLists[types] ?? [])];
+  const least = requirements.find(({ key }) => key === labels.instanceType)?.minValues;
+  // The API server refuses more than there are values.
+  const minValues = least === undefined ? {} : { minValues: Math.min(least, values.length) };
+  return { key: labels.instanceType, operator: 'In', values, ...minValues };
+}
+
+function announce(deps: ActivityDeps, { reason }: CreateClaimsInput, plan: ClaimPlan, claim: NodeClaim): void {
+  const name = claim.metadata.name ?? '';
+  const relaxed = claim.metadata.annotations?.[annotations.minValuesRelaxed] === 'true';
+  const own = { reason, nodepool: plan.nodePool, min_values_relaxed: String(relaxed) };
+  deps.metrics.count('nodeclaims_created_total', own);
+  deps.log.info(
+    { nodeClaim: name, nodePool: plan.nodePool, pods: plan.podCount, instanceType: plan.cheapest.instanceType },
+    'created a NodeClaim',
+  );
+  for (const pod of plan.pods) {
+    const [namespace = '', podName = ''] = pod.split('/');
+    const uid = deps.cache.get('Pod', { namespace, name: podName })?.metadata.uid;
+    // Pods that stand for a CapacityBuffer exist in the plan alone.
+    if (uid === undefined) continue;
+    deps.events.publish({
+      regarding: regarding('Pod', { name: podName, namespace, uid }),
+      type: 'Normal',
+      reason: 'Nominated',
+      message: `Pod should schedule on: nodeclaim/${name}`,
+    });
+  }
+}
+
+/** What pools use now, from the live claims: planning may have run on an older state (limits/checked-at-creation). */
+class Usage {
+  private readonly used = new Map<string, Record<string, number>>();
+  /** Names of a pool's claims, those that are being deleted included. */
+  private readonly names = new Map<string, Set<string>>();
+
+  constructor(claims: readonly NodeClaim[]) {
+    for (const { metadata, status } of claims) {
+      const pool = metadata.labels?.[labels.nodePool] ?? '';
+      const names = this.names.get(pool) ?? new Set();
+      this.names.set(pool, names.add(metadata.name ?? ''));
+      if (metadata.deletionTimestamp !== undefined) continue;
+      const sum = this.used.get(pool) ?? { nodes: 0 };
+      sum.nodes = (sum.nodes ?? 0) + 1;
+      for (const [name, amount] of Object.entries(parseResources(status?.capacity))) {
+        sum[name] = (lookUp(sum, name) ?? 0) + amount;
+      }
+      this.used.set(pool, sum);
+    }
+  }
+
+  /** Why the claim of this name is not to be created. One that is there already is not refused a second time. */
+  refuses(pool: NodePool, name: string): string | undefined {
+    return isStatic(pool) ? this.refusesStatic(pool, name) : this.exceeded(pool);
+  }
+
+  /** `limits.nodes` of a static pool is never exceeded, nodes that are on their way out included (static-capacity/node-limit). */
+  private refusesStatic(pool: NodePool, name: string): string | undefined {
+    const nodePool = pool.metadata.name ?? '';
+    const names = this.names.get(nodePool) ?? new Set();
+    this.names.set(nodePool, names);
+    if (names.has(name)) return undefined;
+    if (names.size >= nodeLimit(pool)) return `limits.nodes of NodePool ${nodePool} leaves no room`;
+    names.add(name);
+    return undefined;
+  }
+
+  private exceeded(pool: NodePool): string | undefined {
+    const used = this.used.get(pool.metadata.name ?? '') ?? {};
+    for (const [name, limit] of Object.entries(parseResources(pool.spec.limits))) {
+      if ((lookUp(used, name) ?? 0) > limit) return `${name} of NodePool ${pool.metadata.name ?? ''} exceeds its limit`;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,92 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { PodSpec } from '../../api/kubernetes.js';
+import { createActivityWorld, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
+import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import type { PlanNodesInput, PlanNodesResult } from '../contract.js';
+import { createPlanningActivities } from './planning.js';
+
+let world: ActivityWorld;
+
+beforeEach(async () => {
+  world = await createActivityWorld();
+  world.kube.put('EC2NodeClass', nodeClass('default'));
+  world.kube.put('NodePool', ready(nodePool('default')));
+});
+afterEach(() => world.stop());
+
+function put(name: string, affinity?: PodSpec['affinity']): void {
+  world.kube.put('Pod', {
+    metadata: { name, namespace: 'default', uid: name, creationTimestamp: '2026-01-05T11:00:00Z' },
+    spec: {
+      containers: [{ name: 'app', resources: { requests: { cpu: '1' } } }],
+      ...(affinity === undefined ? {} : { affinity }),
+    },
+    status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
+  });
+}
+
+async function planNodes(resume?: PlanNodesInput['resume']): Promise<Extract<PlanNodesResult, { state: 'planned' }>> {
+  await world.synced();
+  const activities = createPlanningActivities(world.deps);
+  const input = { marks: [], without: [], ...(resume === undefined ? {} : { resume }) };
+  const result = await new MockActivityEnvironment().run<
+    [PlanNodesInput],
+    PlanNodesResult,
+    (input: PlanNodesInput) => Promise<PlanNodesResult>
+  >((given) => activities.planNodes(given), input);
+  if (result.state !== 'planned') throw new Error(result.reason);
+  return result;
+}
+
+const terms = (name: string, count: number) =>
+  Array.from({ length: count }, (_, n) => ({
+    matchExpressions: [{ key: 'example.com/rack', operator: 'In' as const, values: [`${name}-${n}`] }],
+  }));
+const preferring = (name: string, count: number): PodSpec['affinity'] => ({
+  nodeAffinity: {
+    preferredDuringSchedulingIgnoredDuringExecution: terms(name, count).map((preference) => ({
+      weight: 1,
+      preference,
+    })),
+  },
+});
+const requiring = (name: string): PodSpec['affinity'] => ({
+  nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms(name, 100) } },
+});
+
+test('a pod is told that some of its preferences are ignored; one with few of them is not', async () => {
+  put('eager', preferring('eager', 1000));
+  put('modest', preferring('modest', 5));
+
+  await planNodes();
+
+  expect(world.events.filter(({ reason }) => reason === 'PreferencesIgnored')).toEqual([
+    expect.objectContaining({
+      type: 'Warning',
+      regarding: expect.objectContaining({ kind: 'Pod', name: 'eager' }),
+      message:
+        'Planning ignores 980 of 1000 preferences: the 20 heaviest of preferred affinity and ScheduleAnyway topology spread are honoured',
+      dedupeBy: ['default/eager'],
+    }),
+  ]);
+});
+
+test('pods left for the next pass are neither unschedulable nor told so, and the next pass goes on with them', async () => {
+  for (const name of ['a', 'b', 'c']) put(name, requiring(name));
+  put('plain');
+
+  const first = await planNodes();
+  const told = (): string[] =>
+    world.events.filter(({ reason }) => reason === 'FailedScheduling').map(({ regarding }) => regarding.name);
+
+  expect(first).toMatchObject({ deferred: 2, unschedulable: 1, resume: { heavy: 'default/b' } });
+  expect(first.claims.map(({ podCount }) => podCount)).toEqual([1]);
+  expect(told()).toEqual(['a']);
+  const second = await planNodes(first.resume);
+  expect(second).toMatchObject({ deferred: 2, resume: { heavy: 'default/c' } });
+  const third = await planNodes(second.resume);
+  expect(third.deferred).toBe(2);
+  expect(third).not.toHaveProperty('resume');
+  expect(told()).toEqual(['a', 'b', 'c']);
+});

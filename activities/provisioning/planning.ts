@@ -1,0 +1,140 @@
+import { cancellationSignal } from '@temporalio/activity';
+import type { Plan } from '../../packing/types.js';
+import type { EventToPublish } from '../../kube/port.js';
+import type { CacheMark } from '../../workflows/messages.js';
+import { writeBufferStatus } from './buffers.js';
+import { AwaitedInstances } from './awaited-instances.js';
+import { managedPools } from '../../cluster/cluster.js';
+import { claimPlans } from './claim-plans.js';
+import type { PlanningActivities, PlanNodesInput, PlanNodesResult } from '../contract.js';
+import type { ActivityDeps } from '../deps.js';
+import { explainPod } from '../people/explain-pod.js';
+import { deletingNodePlans } from './deleting-node-plans.js';
+import { learnMemory } from '../../cluster/learn-memory.js';
+import { packingInput } from '../../cluster/packing-input.js';
+import { preferencesHonoured } from './ignored-preferences.js';
+import { notePlannedPods } from '../../cluster/planned-pods.js';
+import { withRest } from './refused-claims.js';
+import { withFailures } from '../to-failure.js';
+import { regarding } from '../../core/regarding.js';
+
+/** A pass that finds state missing waits this long for it before it says so. */
+const settleMs = 20_000;
+/** Bounds of one plan's payload: the rest is planned in the next pass. */
+const claimsPerPass = 200;
+const podNamesPerPass = 2000;
+/** Events for pods that found no place, in one pass. */
+const failuresPublished = 100;
+
+/** Nothing changes while the pod has so many: said once a day. */
+const preferencesDedupeMs = 86_400_000;
+
+/** Packs pending pods from the cluster cache (docs/behaviour/scheduling.md). Decides, publishes events and says on CapacityBuffers what became of them. */
+export function createPlanningActivities(deps: ActivityDeps): PlanningActivities {
+  const launches = new AwaitedInstances(deps, settleMs);
+  return withFailures<PlanningActivities>({
+    planNodes: (input) => planNodes(deps, launches, input),
+    explainPod: (input) => explainPod(deps, input),
+  });
+}
+
+async function planNodes(
+  deps: ActivityDeps,
+  launches: AwaitedInstances,
+  input: PlanNodesInput,
+): Promise<PlanNodesResult> {
+  if (!(await hasCaughtUp(deps, input.marks))) return { state: 'notReady', reason: 'the cluster cache to catch up' };
+  await launches.settle(cancellationSignal());
+  const pools = managedPools(deps).map((pool) => withRest(pool, input.resting ?? []));
+  const started = deps.now();
+  await deps.offerings.refresh();
+  learnMemory(deps);
+  const packing = await packingInput(deps, pools, input.without);
+  const { resume } = input;
+  const plan = await deps.packer.plan(resume === undefined ? packing : { ...packing, resume });
+  const seconds = (deps.now() - started) / 1000;
+  deps.metrics.observe('scheduler_scheduling_duration_seconds', { controller: 'provisioner' }, seconds);
+  deps.metrics.set('scheduler_unschedulable_pods_count', { controller: 'provisioner' }, plan.unschedulable.length);
+  for (const each of plan.setAside ?? []) deps.log.error(each, 'planning cannot work with an object and leaves it out');
+  publish(deps, plan);
+  await writeBufferStatus(deps, plan);
+  await notePlannedPods(deps, plan);
+  return compact(deps, plan, input.without);
+}
+
+/** Own writes must have come back: else pods are planned for twice. */
+async function hasCaughtUp(deps: ActivityDeps, marks: readonly CacheMark[]): Promise<boolean> {
+  const signal = AbortSignal.any([cancellationSignal(), AbortSignal.timeout(settleMs)]);
+  try {
+    for (const { kind, name, resourceVersion } of marks) {
+      await deps.cache.caughtUp(kind, { name }, resourceVersion, signal);
+    }
+    await deps.cache.until(() => deps.cache.synced, signal);
+    return true;
+  } catch (error) {
+    if (!signal.aborted || cancellationSignal().aborted) throw error;
+    return false;
+  }
+}
+
+function publish(deps: ActivityDeps, plan: Plan): void {
+  for (const { pod, reason } of plan.unschedulable.slice(0, failuresPublished)) {
+    publishPod(deps, pod, {
+      type: 'Warning',
+      reason: 'FailedScheduling',
+      message: `Failed to schedule pod, ${reason}`,
+      dedupeMs: 300_000,
+      dedupeBy: [pod],
+    });
+  }
+  for (const { pod, honoured, ignored } of (plan.ignoredPreferences ?? []).slice(0, failuresPublished)) {
+    publishPod(deps, pod, {
+      type: 'Warning',
+      reason: 'PreferencesIgnored',
+      message: `Planning ignores ${ignored} of ${honoured + ignored} preferences: ${preferencesHonoured(honoured)}`,
+      dedupeMs: preferencesDedupeMs,
+      dedupeBy: [pod],
+    });
+  }
+  for (const { node, pods } of plan.existingNodes) {
+    // A node that is still to come goes by its claim's name.
+    const kind = deps.cache.get('Node', { name: node }) === undefined ? 'nodeclaim' : 'node';
+    for (const pod of pods)
+      publishPod(deps, pod, {
+        type: 'Normal',
+        reason: 'Nominated',
+        message: `Pod should schedule on: ${kind}/${node}`,
+      });
+  }
+}
+
+function publishPod(deps: ActivityDeps, key: string, event: Omit<EventToPublish, 'regarding'>): void {
+  const [namespace = '', name = ''] = key.split('/');
+  const uid = deps.cache.get('Pod', { namespace, name })?.metadata.uid;
+  // Pods that stand for a CapacityBuffer exist in the plan alone.
+  if (uid === undefined) return;
+  deps.events.publish({ ...event, regarding: regarding('Pod', { name, namespace, uid }) });
+}
+
+function compact(deps: ActivityDeps, plan: Plan, without: readonly string[]): PlanNodesResult {
+  const { claims, typeLists } = claimPlans(plan.newNodeClaims.slice(0, claimsPerPass), podNamesPerPass);
+  const [first] = plan.unschedulable;
+  const deleting = deletingNodePlans(deps, plan, without, claims.length);
+  return {
+    state: 'planned',
+    claims,
+    typeLists,
+    nominated: plan.existingNodes.filter(({ pods }) => pods.length > 0).map(({ node }) => node),
+    onExistingNodes: plan.existingNodes.reduce((sum, { pods }) => sum + pods.length, 0),
+    unschedulable: plan.unschedulable.length,
+    ...(first === undefined ? {} : { firstReason: `${first.pod}: ${first.reason}` }),
+    deferred: plan.deferred?.length ?? 0,
+    ...(plan.resume === undefined ? {} : { resume: plan.resume }),
+    unplacedOfDeletingNodes: deleting.reduce((sum, { unplaced }) => sum + unplaced, 0),
+    ...(without.length === 0 ? {} : { deleting }),
+    pricePerHour: plan.pricePerHour,
+    lowerBoundPerHour: plan.lowerBoundPerHour,
+    more: plan.newNodeClaims.length > claimsPerPass,
+    nominationMs: deps.nominationMs,
+  };
+}

@@ -1,0 +1,101 @@
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { Pod } from '../../api/kubernetes.js';
+import { isTrue } from '../../core/conditions.js';
+import { isPending, podKey } from '../../disruption/pods.js';
+import type { ActivityDeps } from '../deps.js';
+import { labelsOf } from '../../cluster/labels-of.js';
+
+/** kube-scheduler tries a pod at most every ten seconds once it has failed a few times, and a node has 15 minutes to come up. */
+const mostTimes = 30;
+
+interface Kept {
+  readonly uid: string | undefined;
+  readonly claim: NodeClaim;
+  readonly nodeName: string;
+  left: number;
+  busy: boolean;
+}
+
+/**
+ * Keeps pods nominated while their node starts. Whenever another node comes up kube-scheduler tries every pending pod; one
+ * whose own node is not ready yet fits nowhere, and its nomination is cleared: from then on others may take its room. So it is
+ * nominated again at once, until it is bound, its node is initialized or its claim goes. What one process keeps is lost with it;
+ * the next look at the node nominates anew.
+ */
+export class PodNominator {
+  private readonly kept = new Map<string, Kept>();
+  private stop: (() => void) | undefined;
+
+  constructor(private readonly deps: ActivityDeps) {}
+
+  keep(claim: NodeClaim, nodeName: string, pods: readonly Pod[]): void {
+    for (const [key, { claim: other }] of this.kept) if (!this.isComing(other)) this.kept.delete(key);
+    for (const pod of pods) {
+      if (!isPending(pod)) continue;
+      const left = this.kept.get(podKey(pod))?.left ?? mostTimes;
+      this.kept.set(podKey(pod), { uid: pod.metadata.uid, claim, nodeName, left, busy: false });
+    }
+    if (this.kept.size > 0) this.stop ??= this.deps.cache.on('Pod', ({ type, object }) => this.seen(type, object));
+    else this.rest();
+  }
+
+  private isComing({ metadata: { name = '', uid } }: NodeClaim): boolean {
+    const live = this.deps.cache.get('NodeClaim', { name });
+    if (live?.metadata.uid !== uid || live?.metadata.deletionTimestamp !== undefined) return false;
+    return !isTrue(live?.status?.conditions, 'Initialized');
+  }
+
+  private seen(type: 'added' | 'modified' | 'deleted', pod: Pod): void {
+    const key = podKey(pod);
+    const kept = this.kept.get(key);
+    if (kept === undefined) return;
+    const over = type === 'deleted' || pod.metadata.uid !== kept.uid || !isPending(pod) || !this.isComing(kept.claim);
+    if (over || kept.left === 0) {
+      this.kept.delete(key);
+      if (this.kept.size === 0) this.rest();
+    } else if ((pod.status?.nominatedNodeName ?? '') === '' && !kept.busy) void this.again(kept, pod);
+  }
+
+  private async again(kept: Kept, pod: Pod): Promise<void> {
+    kept.busy = true;
+    kept.left -= 1;
+    const { deps } = this;
+    const { namespace = '', name = '' } = pod.metadata;
+    const { nodePool } = labelsOf(kept.claim);
+    try {
+      let outcome = await nominate(deps, pod, kept.nodeName);
+      if (outcome === 'changed') {
+        const live = await deps.kube.get('Pod', { namespace, name });
+        const cleared = live?.metadata.uid === kept.uid && (live?.status?.nominatedNodeName ?? '') === '';
+        if (live !== undefined && cleared && isPending(live)) outcome = await nominate(deps, live, kept.nodeName);
+      }
+      deps.metrics.count('stowage_pod_nominations_total', { nodepool: nodePool, outcome });
+    } catch (error) {
+      deps.metrics.count('stowage_pod_nominations_total', { nodepool: nodePool, outcome: 'failed' });
+      deps.log.debug({ pod: podKey(pod), node: kept.nodeName, error: String(error) }, 'cannot nominate a pod again');
+    } finally {
+      kept.busy = false;
+    }
+  }
+
+  private rest(): void {
+    this.stop?.();
+    this.stop = undefined;
+  }
+}
+
+/** Over the version that was looked at: whoever changed the pod meanwhile, above all by binding it, knows better. */
+export async function nominate(
+  deps: ActivityDeps,
+  { metadata }: Pod,
+  nodeName: string,
+): Promise<'nominated' | 'changed'> {
+  const { name = '', namespace = '', uid, resourceVersion } = metadata;
+  const { outcome } = await deps.kube.patch(
+    'Pod',
+    { namespace, name },
+    { metadata: { uid, resourceVersion }, status: { nominatedNodeName: nodeName } },
+    { subresource: 'status' },
+  );
+  return outcome === 'patched' ? 'nominated' : 'changed';
+}

@@ -1,0 +1,86 @@
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import { annotations } from '../../api/labels.js';
+import { nextRefusal, refusalOf } from '../../core/claim-refusals.js';
+import type { ClaimRefusal } from '../../core/claim-refusals.js';
+import { isDomainError } from '../../core/failures.js';
+import type { RestingPool } from '../../workflows/messages.js';
+import type { ActivityDeps } from '../deps.js';
+import { updateObject } from '../../cluster/writes.js';
+import { regarding } from '../../core/regarding.js';
+
+/**
+ * Whether the API server has answered, and the answer will be the same until somebody changes something: an admission policy, a quota,
+ * a rule of the CRD, an admission webhook that cannot be called (500). Everything else is an outage: the activity fails and is tried again.
+ */
+export function isRefusal(error: unknown): error is Error {
+  if (!isDomainError(error)) return false;
+  const { status } = error.details;
+  if (error.type === 'Denied') return status === 403;
+  return ['Invalid', 'Conflict', 'NotFound'].includes(error.type) || status === 500;
+}
+
+/**
+ * Notes on the NodePool that a NodeClaim of it was refused, so that it rests for a while. Gives until when: also where the note
+ * itself is refused, for then the caller alone knows.
+ */
+export async function noteRefusal(deps: ActivityDeps, pool: NodePool, message: string): Promise<RestingPool> {
+  const { name = '' } = pool.metadata;
+  const now = deps.now();
+  let refusal = nextRefusal(recorded(pool, now), { generation: pool.metadata.generation, now, message });
+  try {
+    await updateObject(deps.kube, 'NodePool', name, (live) => {
+      if (live.metadata.uid !== pool.metadata.uid) return undefined;
+      const before = recorded(live, now);
+      refusal = nextRefusal(before, { generation: live.metadata.generation, now, message });
+      return refusal === before ? undefined : annotating(JSON.stringify(refusal));
+    });
+  } catch (error) {
+    deps.log.warn({ nodePool: name, error: String(error) }, 'could not note on a NodePool that it rests');
+  }
+  tell(deps, pool, refusal);
+  return { nodePool: name, until: refusal.until, message: refusal.message };
+}
+
+/** A NodeClaim of the pool was created: nothing is remembered of refused ones. It informs: what cannot be written holds nothing up. */
+export async function forgetRefusals(deps: ActivityDeps, pool: NodePool): Promise<void> {
+  if (pool.metadata.annotations?.[annotations.claimsRefused] === undefined) return;
+  const { name = '' } = pool.metadata;
+  try {
+    await updateObject(deps.kube, 'NodePool', name, ({ metadata }) =>
+      metadata.annotations?.[annotations.claimsRefused] === undefined ? undefined : annotating(null),
+    );
+  } catch (error) {
+    deps.log.warn({ nodePool: name, error: String(error) }, 'could not note on a NodePool that it rests no longer');
+  }
+}
+
+/** The pool as planning is to see it, whatever the cache knows of it yet. */
+export function withRest(pool: NodePool, resting: readonly RestingPool[]): NodePool {
+  const rest = resting.find(({ nodePool }) => nodePool === pool.metadata.name);
+  if (rest === undefined) return pool;
+  const { until, message } = rest;
+  const refusal: ClaimRefusal = { generation: pool.metadata.generation ?? 0, times: 1, until, message };
+  const { metadata } = pool;
+  const own = { ...metadata.annotations, [annotations.claimsRefused]: JSON.stringify(refusal) };
+  return { ...pool, metadata: { ...metadata, annotations: own } };
+}
+
+const recorded = ({ metadata }: NodePool, now: number): ClaimRefusal | undefined =>
+  refusalOf(metadata.annotations?.[annotations.claimsRefused], metadata.generation, now);
+
+const annotating = (text: string | null): { metadata: object } => ({
+  metadata: { annotations: { [annotations.claimsRefused]: text } },
+});
+
+function tell(deps: ActivityDeps, { metadata }: NodePool, { until, message }: ClaimRefusal): void {
+  const { name = '', uid } = metadata;
+  const again = new Date(until).toISOString();
+  deps.log.warn({ nodePool: name, until: again, message }, 'the API server refused a NodeClaim, its NodePool rests');
+  deps.events.publish({
+    regarding: regarding('NodePool', { name, uid }),
+    type: 'Warning',
+    reason: 'NodeClaimRefused',
+    message: `The API server refused a NodeClaim: ${message}. No more are created before ${again}`,
+    dedupeBy: [name, message],
+  });
+}

@@ -1,0 +1,122 @@
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { Node } from '../../api/kubernetes.js';
+import { labels } from '../../api/labels.js';
+import type { DisruptionPolicy, DisruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
+import { parseDuration } from '../../core/durations.js';
+import { policyOf } from '../../disruption/policies.js';
+import type { Unhealthy } from '../../disruption/repair.js';
+import { tooManyUnhealthy, unhealthyCondition } from '../../disruption/repair.js';
+import type { ClaimRef } from '../../workflows/messages.js';
+import { candidateOf, managedClaims, nodeOf, poolOf } from '../../cluster/cluster.js';
+import type { RepairActivities, RepairView } from '../contract.js';
+import type { ActivityDeps } from '../deps.js';
+import { labelsOf } from '../../cluster/labels-of.js';
+import { withFailures } from '../to-failure.js';
+import { getClaim } from '../../cluster/writes.js';
+import { regarding } from '../../core/regarding.js';
+
+/** Karpenter's guard and its only step, where no policy rules the pool (repair/at-most-a-fifth, repair/forced). */
+const defaultMaximumPercent = 20;
+const defaultSteps = [{ action: 'Force', waitMs: 600_000 }] as const;
+const blockedEventMs = 900_000;
+
+/** Activities of `repairNode` on the API server (repair/policies). */
+export function createRepairActivities(deps: ActivityDeps): RepairActivities {
+  return withFailures<RepairActivities>({
+    inspectRepair: ({ claim }) => inspect(deps, claim),
+    countRepair: async ({ claim: ref, condition }) => {
+      const claim = await getClaim(deps.kube, ref);
+      if (claim === undefined) return;
+      const { nodePool, capacityType } = labelsOf(claim);
+      deps.metrics.count('nodeclaims_unhealthy_disrupted_total', {
+        condition,
+        nodepool: nodePool,
+        capacity_type: capacityType,
+        image_id: claim.status?.imageID ?? '',
+      });
+    },
+  });
+}
+
+async function inspect(deps: ActivityDeps, ref: ClaimRef): Promise<RepairView> {
+  const claim = await getClaim(deps.kube, ref);
+  const node = claim === undefined ? undefined : nodeOf(deps.cache, claim);
+  if (claim === undefined || node === undefined || claim.metadata.deletionTimestamp !== undefined) {
+    return { state: 'gone' };
+  }
+  const policies = deps.cloud.repairPolicies ?? [];
+  const found = unhealthyCondition(node, policies);
+  if (found === undefined) return { state: 'healthy' };
+  const policy = policyOf(poolOf(deps.cache, claim), deps.cache.all('DisruptionPolicy'));
+  const spec = policy?.spec;
+  const isDue = found.dueAt <= deps.now();
+  const blocked = isDue ? (whyLeftAlone(policy) ?? whyBlocked(deps, claim, spec)) : undefined;
+  if (blocked !== undefined) publishBlocked(deps, node, blocked);
+  return {
+    state: 'unhealthy',
+    ...describe(node, found),
+    ...consentAndSteps(spec),
+    candidate: candidateOf({ claim, node, pricePerHour: 0 }),
+    ...(blocked && { blocked }),
+  };
+}
+
+type Seen = Extract<RepairView, { state: 'unhealthy' }>;
+
+function describe(
+  { metadata, spec }: Node,
+  { type, status, since, dueAt }: Unhealthy,
+): Pick<Seen, 'nodeName' | 'providerId' | 'condition' | 'since' | 'dueAt'> {
+  const { name: nodeName = '' } = metadata;
+  return { nodeName, providerId: spec?.providerID ?? '', condition: `${type}=${status}`, since, dueAt };
+}
+
+function consentAndSteps(spec: DisruptionPolicySpec | undefined): Pick<Seen, 'steps' | 'approval'> {
+  const approval = approvalOf(spec);
+  return { steps: stepsOf(spec), ...(approval === undefined ? {} : { approval }) };
+}
+
+/** A policy that only recommends leaves broken nodes alone too. */
+function whyLeftAlone(policy: DisruptionPolicy | undefined): string | undefined {
+  return policy?.spec.mode === 'Recommend'
+    ? `DisruptionPolicy ${policy.metadata.name ?? ''} has mode Recommend`
+    : undefined;
+}
+
+function whyBlocked(deps: ActivityDeps, claim: NodeClaim, spec: DisruptionPolicySpec | undefined): string | undefined {
+  const percent = spec?.repair.maximumUnhealthyPercent ?? defaultMaximumPercent;
+  return tooManyUnhealthy(group(deps, claim), deps.cloud.repairPolicies ?? [], percent);
+}
+
+/** The nodes that the guard counts: those of the claim's pool, or all managed ones for a claim without one. */
+function group(deps: ActivityDeps, claim: NodeClaim): Node[] {
+  const pool = claim.metadata.labels?.[labels.nodePool];
+  return managedClaims(deps)
+    .filter((other) => pool === undefined || other.metadata.labels?.[labels.nodePool] === pool)
+    .map((other) => nodeOf(deps.cache, other))
+    .filter((node) => node !== undefined);
+}
+
+function stepsOf(spec: DisruptionPolicySpec | undefined): Seen['steps'] {
+  if (spec === undefined) return defaultSteps;
+  return spec.repair.steps.map(({ action, wait }) => ({ action, waitMs: parseDuration(wait, 'repair.steps.wait') }));
+}
+
+/** The first entry that names the reason, or every reason, rules. */
+function approvalOf(spec: DisruptionPolicySpec | undefined): Seen['approval'] {
+  const asked = spec?.approval?.find(({ reasons }) => reasons === undefined || reasons.includes('Unhealthy'));
+  if (asked === undefined) return undefined;
+  return { timeoutMs: parseDuration(asked.timeout, 'approval.timeout'), onTimeout: asked.onTimeout };
+}
+
+function publishBlocked(deps: ActivityDeps, { metadata }: Node, message: string): void {
+  const name = metadata.name ?? '';
+  deps.events.publish({
+    regarding: regarding('Node', { name }),
+    type: 'Warning',
+    reason: 'NodeRepairBlocked',
+    message,
+    dedupeBy: [name],
+    dedupeMs: blockedEventMs,
+  });
+}

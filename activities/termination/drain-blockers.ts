@@ -1,0 +1,111 @@
+import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
+import { compareText } from '../../core/compare-text.js';
+import { budgetKey, neverEvictable } from '../../disruption/pod-budgets.js';
+import { podKey } from '../../disruption/pods.js';
+import type { DrainBlocker, DrainCause } from '../contract.js';
+
+/** A payload names so many; the others are counted. */
+const blockersTold = 5;
+const podsTold = 5;
+
+/** What does not end by itself comes first. */
+const order: readonly DrainCause[] = [
+  'pdb-never',
+  'several-pdbs',
+  'pdb',
+  'do-not-disrupt',
+  'finalizers',
+  'terminating',
+  'eviction',
+  'volume',
+];
+
+/** What holds a pod up. */
+export type Reason = Pick<DrainBlocker, 'cause' | 'name' | 'why'>;
+
+/** Gathers what holds pods up: one entry a cause, with the pods that it holds. */
+export class Blockers {
+  private readonly byName = new Map<string, Reason & { pods: string[] }>();
+
+  clear(): void {
+    this.byName.clear();
+  }
+
+  add(reason: Reason, pod: Pod): void {
+    const known = this.byName.get(reason.name);
+    if (known === undefined) this.byName.set(reason.name, { ...reason, pods: [podKey(pod)] });
+    else known.pods.push(podKey(pod));
+  }
+
+  /** The first few, in an order that depends on them alone. */
+  list(): readonly DrainBlocker[] {
+    return [...this.byName.values()]
+      .sort((a, b) => order.indexOf(a.cause) - order.indexOf(b.cause) || compareText(a.name, b.name))
+      .slice(0, blockersTold)
+      .map(({ pods, ...reason }) => ({ ...reason, pods: pods.sort().slice(0, podsTold), podCount: pods.length }));
+  }
+}
+
+/** What refused an eviction, seen from the budgets that bind the pod (`bindingBudgets`). */
+export function evictionBlocker(pod: Pod, binding: readonly PodDisruptionBudget[]): Reason {
+  const never = neverEvictable(binding);
+  if (never?.kind === 'several') {
+    const [first = '', ...others] = never.budgets;
+    const names = [first, ...others.map((key) => key.slice(key.indexOf('/') + 1))].join('+');
+    return { cause: 'several-pdbs', name: `pdb/${names} (several)`, why: never.why };
+  }
+  if (never !== undefined) {
+    const why = `can never allow an eviction: ${never.why}`;
+    return { cause: 'pdb-never', name: `pdb/${never.budgets.join()} (never)`, why };
+  }
+  const [only] = binding;
+  if (only === undefined) {
+    return { cause: 'eviction', name: `pod/${podKey(pod)}`, why: 'the API server refuses its eviction' };
+  }
+  const { currentHealthy = 0, desiredHealthy = 0, expectedPods = 0 } = only.status ?? {};
+  const why = `allows no eviction now: ${currentHealthy} of ${expectedPods} pods are healthy, ${desiredHealthy} must be`;
+  return { cause: 'pdb', name: `pdb/${budgetKey(only)}`, why };
+}
+
+/** The API server itself, or an admission webhook, refuses the eviction or deletion of this one pod. */
+export function refusalBlocker(pod: Pod, message: string): Reason {
+  return { cause: 'eviction', name: `pod/${podKey(pod)} (refused)`, why: `is not let go: ${message.slice(0, 300)}` };
+}
+
+/** `until` in milliseconds of the epoch, infinity for ever (candidates/do-not-disrupt-pods). */
+export function protectionBlocker(pod: Pod, until: number): Reason {
+  const end = Number.isFinite(until) ? ` until ${new Date(until).toISOString()}` : '';
+  return {
+    cause: 'do-not-disrupt',
+    name: `pod/${podKey(pod)} (do-not-disrupt)`,
+    why: `is marked karpenter.sh/do-not-disrupt${end}`,
+  };
+}
+
+/** A pod whose grace is over and that is still there; undefined while its grace runs. */
+export function terminatingBlocker(pod: Pod, now: number): Reason | undefined {
+  const { deletionTimestamp, finalizers = [] } = pod.metadata;
+  if (deletionTimestamp === undefined || now <= Date.parse(deletionTimestamp)) return undefined;
+  const ended = `was to end at ${deletionTimestamp}`;
+  return finalizers.length > 0
+    ? {
+        cause: 'finalizers',
+        name: `pod/${podKey(pod)} (finalizers)`,
+        why: `${ended}, and finalizers hold it: ${finalizers.join(', ')}`,
+      }
+    : {
+        cause: 'terminating',
+        name: `pod/${podKey(pod)} (terminating)`,
+        why: `${ended}, and its kubelet has not said that it did`,
+      };
+}
+
+export function volumeBlockers(volumes: readonly string[]): readonly DrainBlocker[] {
+  return volumes.slice(0, blockersTold).map((name) => ({
+    cause: 'volume',
+    name: `volume/${name}`,
+    why: 'is still attached to the node',
+    pods: [],
+    podCount: 0,
+  }));
+}

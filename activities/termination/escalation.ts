@@ -1,0 +1,123 @@
+import type { OwnerReference, Pod, Workload } from '../../api/kubernetes.js';
+import { timestamp } from '../../core/conditions.js';
+import { doNotDisruptUntil, isTerminating, podKey } from '../../disruption/pods.js';
+import type { ClaimRef } from '../../workflows/messages.js';
+import type { DrainBlocker, EscalationActivities } from '../contract.js';
+import type { ActivityDeps } from '../deps.js';
+import { withFailures } from '../to-failure.js';
+import { regarding } from '../../core/regarding.js';
+import { counted } from '../../core/plurals.js';
+
+/** What `kubectl rollout restart` writes into a pod template. */
+const restartedAt = 'kubectl.kubernetes.io/restartedAt';
+
+/** The steps of a stuck drain (DisruptionPolicy, `drainEscalation`). */
+export function createEscalationActivities(deps: ActivityDeps): EscalationActivities {
+  return withFailures<EscalationActivities>({
+    notifyStuckDrain: (input) => {
+      notify(deps, input);
+      return Promise.resolve();
+    },
+    restartOwners: (input) => restartOwners(deps, input),
+  });
+}
+
+function notify(
+  deps: ActivityDeps,
+  input: { claim: ClaimRef; nodeName: string; stuckMs: number; blockers: readonly DrainBlocker[] },
+): void {
+  const { claim, nodeName, stuckMs, blockers } = input;
+  const held = blockers.map(({ name, why }) => `${name} ${why}`).join('; ');
+  const length =
+    stuckMs < 120_000 ? counted(Math.round(stuckMs / 1000), 'second') : counted(Math.round(stuckMs / 60_000), 'minute');
+  const message = `The drain has been stuck for ${length}: ${held}`;
+  for (const subject of [regarding('Node', { name: nodeName }), regarding('NodeClaim', claim)]) {
+    deps.events.publish({ regarding: subject, type: 'Warning', reason: 'FailedDraining', message });
+  }
+  deps.log.warn({ nodeClaim: claim.name, node: nodeName, blockedBy: blockers.map(({ name }) => name) }, message);
+}
+
+async function restartOwners(
+  deps: ActivityDeps,
+  { pods, at }: { pods: readonly string[]; at: number },
+): ReturnType<EscalationActivities['restartOwners']> {
+  const restarted = new Set<string>();
+  const refused = new Map<string, string>();
+  for (const key of pods) {
+    const [namespace = '', name = ''] = key.split('/');
+    const pod = deps.cache.get('Pod', { namespace, name });
+    if (pod === undefined || isTerminating(pod)) continue;
+    const owner = ownerOf(deps, pod);
+    if (owner === undefined) {
+      refused.set(`Pod ${key}`, 'no Deployment or StatefulSet owns it');
+      continue;
+    }
+    const title = `${owner.kind} ${namespace}/${owner.name}`;
+    if (restarted.has(title) || refused.has(title)) continue;
+    const why = whyNotRestarted(deps, namespace, owner) ?? (await restart(deps, namespace, owner, at));
+    if (why === undefined) restarted.add(title);
+    else refused.set(title, why);
+  }
+  deps.log.info(
+    { restarted: [...restarted], refused: [...refused] },
+    'restarting what a budget holds on a deleting node',
+  );
+  return { restarted: [...restarted], refused: [...refused].map(([owner, why]) => ({ owner, why })) };
+}
+
+type Owner = Pick<OwnerReference, 'kind' | 'name' | 'uid'> & { readonly kind: 'Deployment' | 'StatefulSet' };
+
+const controllerOf = (references: readonly OwnerReference[] | undefined): OwnerReference | undefined =>
+  references?.find(({ controller }) => controller === true) ?? references?.[0];
+
+/** What rolls the pod out: its StatefulSet, or the Deployment above its ReplicaSet. */
+function ownerOf(deps: Pick<ActivityDeps, 'cache'>, { metadata }: Pod): Owner | undefined {
+  const own = controllerOf(metadata.ownerReferences);
+  if (own?.kind === 'StatefulSet') return { ...own, kind: own.kind };
+  if (own?.kind !== 'ReplicaSet') return undefined;
+  const namespace = metadata.namespace ?? 'default';
+  const set = deps.cache.get('ReplicaSet', { namespace, name: own.name });
+  const above = controllerOf(set?.metadata.ownerReferences);
+  return above?.kind === 'Deployment' ? { ...above, kind: above.kind } : undefined;
+}
+
+/** A rollout replaces every pod of its owner: none of them may be marked do-not-disrupt (invariants/protection-holds). */
+function whyNotRestarted(deps: ActivityDeps, namespace: string, owner: Owner): string | undefined {
+  const now = deps.now();
+  const marked = deps.cache
+    .all('Pod')
+    .find(
+      (pod) =>
+        pod.metadata.namespace === namespace &&
+        doNotDisruptUntil(pod, now) !== undefined &&
+        ownerOf(deps, pod)?.uid === owner.uid,
+    );
+  return marked === undefined ? undefined : `its pod ${podKey(marked)} is marked do-not-disrupt`;
+}
+
+/** How a workload rolls out; the slim cache does not keep it. */
+interface Rollout {
+  readonly paused?: boolean;
+  readonly updateStrategy?: { readonly type?: string };
+}
+
+/** Gives why nothing was restarted. */
+async function restart(
+  { kube }: ActivityDeps,
+  namespace: string,
+  { kind, name, uid }: Owner,
+  at: number,
+): Promise<string | undefined> {
+  const workload: Workload | undefined = await kube.get(kind, { namespace, name });
+  if (workload?.metadata.uid !== uid) return 'it is gone';
+  const { paused, updateStrategy } = workload.spec as Rollout;
+  if (paused === true) return 'its rollout is paused';
+  if (updateStrategy?.type === 'OnDelete') return 'its update strategy OnDelete restarts nothing';
+  const annotations = { [restartedAt]: timestamp(at) };
+  const { outcome } = await kube.patch(
+    kind,
+    { namespace, name },
+    { metadata: { uid }, spec: { template: { metadata: { annotations } } } },
+  );
+  return outcome === 'patched' ? undefined : 'it is gone';
+}

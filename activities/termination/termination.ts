@@ -1,0 +1,232 @@
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { Node } from '../../api/kubernetes.js';
+import { annotations, finalizers, labels, taints } from '../../api/labels.js';
+import { conditionOf, isTrue, timestamp } from '../../core/conditions.js';
+import { parseDuration, parseNillableDuration } from '../../core/durations.js';
+import { DomainError } from '../../core/failures.js';
+import { lookUp } from '../../core/own.js';
+import { graceOf, isDrainable } from '../../disruption/pods.js';
+import { policyOf } from '../../disruption/policies.js';
+import type { ClaimRef } from '../../workflows/messages.js';
+import { nodeOf, poolOf } from '../../cluster/cluster.js';
+import type { TerminationActivities, TerminationStart } from '../contract.js';
+import type { ActivityDeps } from '../deps.js';
+import { countDisrupted } from '../disruption/disrupted-metrics.js';
+import { identityOf } from '../../cluster/labels-of.js';
+import { setConditions } from '../launch/launch.js';
+import { withFailures } from '../to-failure.js';
+import { deleteClaimInTurn, getClaim, updateClaim, updateNode } from '../../cluster/writes.js';
+import { regarding } from '../../core/regarding.js';
+
+/** Activities of `terminateNode` on the API server (termination/steps). */
+export function createTerminationActivities(deps: ActivityDeps): TerminationActivities {
+  return withFailures<TerminationActivities>({
+    beginTermination: (input) => begin(deps, input),
+    setDeadline: async ({ claim, deadline }) => {
+      await stamp(deps, claim, deadline);
+    },
+    markInstanceTerminating: async ({ claim }) => {
+      await setConditions(deps, claim, [{ type: 'InstanceTerminating', status: 'True' }]);
+    },
+    finishTermination: (input) => finish(deps, input),
+  });
+}
+
+async function begin(
+  deps: ActivityDeps,
+  input: { claim: ClaimRef; deleteClaim: boolean; reason: string; deadline?: number },
+): Promise<TerminationStart> {
+  const { claim: ref } = input;
+  let claim = await getClaim(deps.kube, ref);
+  if (claim === undefined) return { state: 'gone' };
+  if (claim.metadata.deletionTimestamp === undefined) {
+    if (!input.deleteClaim) throw new DomainError('Conflict', `NodeClaim ${ref.name} is not being deleted`);
+    await deleteClaim(deps, claim, input.reason);
+    claim = await getClaim(deps.kube, ref);
+    if (claim === undefined) return { state: 'gone' };
+  }
+  const deadline = deadlineOf(claim, input.deadline);
+  if (deadline !== undefined) await stamp(deps, ref, deadline);
+  const node = await deletingNode(deps, claim);
+  if (deadline !== undefined) announce(deps, claim, node, deadline);
+  return started(deps, claim, node, deadline);
+}
+
+function started(
+  deps: ActivityDeps,
+  claim: NodeClaim,
+  node: Node | undefined,
+  deadline: number | undefined,
+): TerminationStart {
+  const providerId = claim.status?.providerID;
+  return {
+    state: 'terminating',
+    ...(providerId === undefined || providerId === '' ? {} : { providerId }),
+    ...(node === undefined ? {} : { nodeName: node.metadata.name ?? '' }),
+    nodeReady: isTrue(node?.status?.conditions, 'Ready'),
+    ...(deadline === undefined ? {} : { deadline }),
+    ...(node === undefined ? {} : drainFacts(deps, claim, node)),
+  };
+}
+
+/** What the workflow wants to know before the drain: how long pods take, and what is to happen when it is stuck. */
+function drainFacts(
+  deps: ActivityDeps,
+  claim: NodeClaim,
+  node: Node,
+): Pick<Extract<TerminationStart, { state: 'terminating' }>, 'longestGraceMs' | 'escalation'> {
+  const pods = deps.cache.podsOnNode(node.metadata.name ?? '').filter((pod) => isDrainable(pod, deps.now()));
+  const policy = policyOf(poolOf(deps.cache, claim), deps.cache.all('DisruptionPolicy'));
+  const escalation = policy?.spec.drainEscalation?.map(({ after, action }) => ({
+    afterMs: parseDuration(after, 'drainEscalation.after'),
+    action,
+  }));
+  return {
+    longestGraceMs: Math.max(0, ...pods.map(graceOf)),
+    ...(escalation === undefined || escalation.length === 0 ? {} : { escalation }),
+  };
+}
+
+/** Says on claim and node when protection ends (events/protection-ends). */
+function announce(deps: ActivityDeps, claim: NodeClaim, node: Node | undefined, deadline: number): void {
+  const name = node?.metadata.name;
+  const event = {
+    type: 'Warning',
+    reason: 'TerminationGracePeriodExpiring',
+    message: `All pods will be deleted by ${timestamp(deadline)}`,
+  } as const;
+  deps.events.publish({ ...event, regarding: regarding('NodeClaim', claim.metadata) });
+  if (name !== undefined) deps.events.publish({ ...event, regarding: regarding('Node', { name }) });
+}
+
+async function deleteClaim(deps: ActivityDeps, claim: NodeClaim, reason: string): Promise<void> {
+  const { name, uid } = identityOf(claim);
+  if ((await deleteClaimInTurn(deps.kube, { name, uid })) === 'gone') return;
+  deps.log.info({ nodeClaim: name, reason }, 'deleting a NodeClaim');
+  countDisrupted(deps, claim, reason);
+}
+
+/** The earliest of what the caller, the annotation and terminationGracePeriod say. */
+function deadlineOf(claim: NodeClaim, asked: number | undefined): number | undefined {
+  const stamped = claim.metadata.annotations?.[annotations.terminationTimestamp];
+  const grace = parseNillableDuration(claim.spec.terminationGracePeriod, 'terminationGracePeriod');
+  const deadline = Math.min(
+    asked ?? Number.POSITIVE_INFINITY,
+    stamped === undefined ? Number.POSITIVE_INFINITY : Date.parse(stamped),
+    Date.parse(claim.metadata.deletionTimestamp ?? '') + grace,
+  );
+  return Number.isFinite(deadline) ? deadline : undefined;
+}
+
+/** Never overwritten by a later time. */
+async function stamp(deps: ActivityDeps, ref: ClaimRef, deadline: number): Promise<void> {
+  await updateClaim(deps.kube, ref, ({ metadata }) => {
+    const stamped = metadata.annotations?.[annotations.terminationTimestamp];
+    if (stamped !== undefined && Date.parse(stamped) <= deadline) return undefined;
+    return { metadata: { annotations: { [annotations.terminationTimestamp]: timestamp(deadline) } } };
+  });
+}
+
+/** The registered Node, tainted, out of load balancers and marked for deletion; an unregistered one is not ours. */
+async function deletingNode(deps: ActivityDeps, claim: NodeClaim): Promise<Node | undefined> {
+  const { conditions, nodeName, providerID } = claim.status ?? {};
+  if (!isTrue(conditions, 'Registered')) return undefined;
+  const name = nodeName ?? nodeOf(deps.cache, claim)?.metadata.name;
+  if (name === undefined) return undefined;
+  const node = await taintNode(deps, name, { labels: { [labels.excludeFromLoadBalancers]: 'karpenter' }, providerID });
+  if (node === undefined || node.spec?.providerID !== providerID) return undefined;
+  if (node.metadata.deletionTimestamp === undefined) {
+    await deps.kube.delete('Node', { name }, { uid: identityOf(node).uid });
+  }
+  if (conditionOf(conditions, 'Drained') === undefined) {
+    const message = 'the node is being drained';
+    const draining = { type: 'Drained', status: 'Unknown', reason: 'Draining', message } as const;
+    await setConditions(deps, identityOf(claim), [draining]);
+  }
+  return node;
+}
+
+/**
+ * Puts `karpenter.sh/disrupted` on a node; harmless when it is there. Undefined when the node is gone. With a `providerID` a
+ * node of another instance that came up under the same name is left as it is.
+ */
+export async function taintNode(
+  deps: Pick<ActivityDeps, 'kube'>,
+  name: string,
+  {
+    labels: more = {},
+    providerID,
+  }: { labels?: Readonly<Record<string, string>>; providerID?: string | undefined } = {},
+): Promise<Node | undefined> {
+  return updateNode(deps.kube, name, ({ metadata, spec }) => {
+    if (providerID !== undefined && spec?.providerID !== providerID) return undefined;
+    const present = spec?.taints ?? [];
+    const tainted = present.some(
+      ({ key, effect }) => key === taints.disrupted.key && effect === taints.disrupted.effect,
+    );
+    const labelled = Object.entries(more).every(([key, value]) => lookUp(metadata.labels, key) === value);
+    const finalized = metadata.finalizers?.includes(finalizers.termination) === true;
+    if (tainted && labelled && finalized) return undefined;
+    return {
+      metadata: {
+        ...(Object.keys(more).length === 0 ? {} : { labels: more }),
+        // Without it the Node would be gone before its pods are.
+        ...(metadata.deletionTimestamp === undefined
+          ? { finalizers: [...new Set([...(metadata.finalizers ?? []), finalizers.termination])] }
+          : {}),
+      },
+      spec: { taints: tainted ? present : [...present, taints.disrupted] },
+    };
+  });
+}
+
+async function finish(
+  deps: ActivityDeps,
+  { claim: ref, nodeName, reason }: { claim: ClaimRef; nodeName?: string; reason: string },
+): Promise<void> {
+  const claim = await getClaim(deps.kube, ref);
+  const nodepool = claim?.metadata.labels?.[labels.nodePool] ?? '';
+  if (nodeName !== undefined) {
+    const node = await updateNode(deps.kube, nodeName, ({ metadata }) =>
+      metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(finalizers.termination) === true
+        ? { metadata: { finalizers: metadata.finalizers.filter((name) => name !== finalizers.termination) } }
+        : undefined,
+    );
+    if (node?.metadata.deletionTimestamp !== undefined) {
+      const zone = node.metadata.labels?.[labels.zone] ?? '';
+      deps.metrics.count('nodes_terminated_total', { nodepool, zone });
+      observeAge(deps, 'nodes_termination_duration_seconds', nodepool, node.metadata.deletionTimestamp);
+      observeAge(deps, 'nodes_lifetime_duration_seconds', nodepool, node.metadata.creationTimestamp);
+    }
+  }
+  if (claim === undefined) return;
+  await updateClaim(deps.kube, ref, ({ metadata }) =>
+    metadata.finalizers?.includes(finalizers.termination) === true
+      ? { metadata: { finalizers: metadata.finalizers.filter((name) => name !== finalizers.termination) } }
+      : undefined,
+  );
+  deps.log.info({ nodeClaim: ref.name, reason }, 'terminated a node');
+  deps.metrics.count('nodeclaims_terminated_total', {
+    nodepool,
+    capacity_type: claim.metadata.labels?.[labels.capacityType] ?? '',
+    zone: claim.metadata.labels?.[labels.zone] ?? '',
+  });
+  observeAge(deps, 'nodeclaims_termination_duration_seconds', nodepool, claim.metadata.deletionTimestamp);
+  const since = terminatingSince(claim);
+  observeAge(deps, 'nodeclaims_instance_termination_duration_seconds', nodepool, since);
+}
+
+/** When the cloud began to end the instance; undefined when it was gone before. */
+function terminatingSince({ status }: NodeClaim): string | undefined {
+  const terminating = conditionOf(status?.conditions, 'InstanceTerminating');
+  return terminating?.status === 'True' ? terminating.lastTransitionTime : undefined;
+}
+
+function observeAge(
+  deps: ActivityDeps,
+  name: Parameters<ActivityDeps['metrics']['observe']>[0],
+  nodepool: string,
+  since: string | undefined,
+): void {
+  if (since !== undefined) deps.metrics.observe(name, { nodepool }, (deps.now() - Date.parse(since)) / 1000);
+}

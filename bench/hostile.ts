@@ -1,0 +1,145 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { KubernetesObject, Pod } from '../api/kubernetes.js';
+import { packingInput } from '../cli/plan.js';
+import { plan } from '../packing/plan.js';
+import type { PackingInput, Plan, Resume } from '../packing/types.js';
+import { writeCase } from './case-files.js';
+import { hostileObjects, hostilePods, hostilePools, podTraits } from '../cases/hostile/index.js';
+import { generate, type Case, type Kind } from '../cases/index.js';
+import { Random } from '../cases/random.js';
+import { median } from './median.js';
+
+/** What stands beside the ordinary pods: a mix of everything, pods of one trait, or NodePools alone. */
+type Beside = (random: Random, count: number) => KubernetesObject[];
+
+const besides: Readonly<Record<string, Beside>> = {
+  mix: hostileObjects,
+  pods: hostilePods,
+  ...Object.fromEntries(
+    podTraits.map((trait) => [trait, (random: Random, count: number) => hostilePods(random, count, [trait])]),
+  ),
+  pools: hostilePools,
+};
+
+export interface HostileResult {
+  readonly beside: string;
+  readonly objects: number;
+  /** Milliseconds of processor time of a pass over the ordinary pods alone, and beside the others. */
+  readonly alone: number;
+  readonly with: number;
+  /** Ordinary pods that are placed alone and not beside the others. */
+  readonly lost: number;
+  /** Passes until every pod has had its turn, and milliseconds of the longest: an ordinary pod that comes waits no longer for its own. */
+  readonly passes: number;
+  readonly longest: number;
+  readonly leftOut: number;
+}
+
+const mostPasses = 2000;
+/** Passes until the code is compiled, so that the first kind is not the slowest. */
+const warmUps = 20;
+
+/** Plans the ordinary pods of a case without and with hostile objects beside them. */
+export function measureHostile(
+  kind: Kind,
+  { pods, objects, seed, repeats }: { pods: number; objects: number; seed: number; repeats: number },
+  say: (result: HostileResult) => void,
+  only = Object.keys(besides),
+): HostileResult[] {
+  const made = generate(kind, pods, seed);
+  const alone = inputOf(made);
+  const ordinary = namesOf(made.objects);
+  for (let i = 0; i < warmUps; i++) plan(alone);
+  const before = placed(plan(alone));
+  const results: HostileResult[] = [];
+  for (const beside of only) {
+    const count = beside === 'pools' ? Math.min(300, objects) : objects;
+    const input = inputOf({ ...made, objects: [...made.objects, ...besides[beside]!(new Random(seed), count)] });
+    const times = timed(repeats, [() => plan(alone), () => plan(input)]);
+    const result = plan(input);
+    const there = placed(result);
+    const found = {
+      beside,
+      objects: count,
+      alone: times[0]!,
+      with: times[1]!,
+      lost: ordinary.filter((pod) => before.has(pod) && !there.has(pod)).length,
+      ...passesOf(input),
+      leftOut: result.setAside?.length ?? 0,
+    };
+    say(found);
+    results.push(found);
+  }
+  return results;
+}
+
+/** A row for each kind of objects that stood beside the ordinary pods. */
+export function hostileTable(results: readonly HostileResult[]): string {
+  const rows = results.map(({ beside, objects, alone, with: both, lost, passes, longest }) =>
+    [
+      ...[beside, objects, `${alone.toFixed(0)} ms`, `${both.toFixed(0)} ms`, (both / alone).toFixed(2), lost, passes],
+      `${longest.toFixed(0)} ms`,
+    ].join(' | '),
+  );
+  const head =
+    'beside | objects | a pass without | with | times | ordinary pods lost | passes until all had a turn | the longest';
+  return [head, '--- | --: | --: | --: | --: | --: | --: | --:', ...rows].map((row) => `| ${row} |`).join('\n');
+}
+
+/** Milliseconds of processor time, which say less of what else the machine does than a clock. */
+function cpuOf(run: () => unknown): number {
+  const before = process.cpuUsage();
+  run();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+/** In turn, so that what else the machine does falls on both; the median of each. */
+function timed(repeats: number, runs: readonly (() => unknown)[]): number[] {
+  const times = runs.map((): number[] => []);
+  for (let i = 0; i < repeats; i++) {
+    runs.forEach((run, at) => {
+      times[at]!.push(cpuOf(run));
+    });
+  }
+  return times.map((each) => median(each));
+}
+
+function inputOf(made: Case): PackingInput {
+  const folder = mkdtempSync(join(tmpdir(), 'stowage-hostile-'));
+  try {
+    const { objects, catalogue } = writeCase(folder, made);
+    return packingInput({ objects: [objects], catalogue, preferencePolicy: 'Respect', minValuesPolicy: 'Strict' });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const namesOf = (objects: readonly KubernetesObject[]): string[] =>
+  objects
+    .filter(({ kind }) => kind === 'Pod')
+    .filter((pod) => (pod as Pod).spec.nodeName === undefined)
+    .map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`);
+
+const placed = ({ newNodeClaims, existingNodes }: Plan): Set<string> =>
+  new Set([...newNodeClaims, ...existingNodes].flatMap(({ pods }) => pods));
+
+function passesOf(input: PackingInput): Pick<HostileResult, 'passes' | 'longest'> {
+  let { pods } = input.objects;
+  let resume: Resume | undefined;
+  let longest = 0;
+  for (let passes = 1; ; passes++) {
+    const pass = { ...input, objects: { ...input.objects, pods }, ...(resume && { resume }) };
+    let result: Plan | undefined;
+    longest = Math.max(
+      longest,
+      cpuOf(() => (result = plan(pass))),
+    );
+    const there = placed(result!);
+    pods = pods.filter(({ metadata }) => !there.has(`${metadata.namespace ?? ''}/${metadata.name ?? ''}`));
+    ({ resume } = result!);
+    if (resume === undefined || passes === mostPasses) return { passes, longest };
+  }
+}

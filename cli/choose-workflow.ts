@@ -1,0 +1,68 @@
+import type { WorkflowKind } from '../core/ids.js';
+import { UsageError } from './exit.js';
+
+/** A workflow that is about a node. */
+export interface Found {
+  readonly workflowId: string;
+  readonly kind: WorkflowKind | undefined;
+  readonly asks: boolean;
+  readonly phase: string;
+}
+
+/** Orders about a node, by name. */
+export type NodeOrder = 'approve' | 'reject' | 'abort' | 'expedite' | 'retry' | 'hold';
+
+/** Before the point of no return these can be taken back; the first one that is under way is the one that is meant. */
+const revocable: readonly (WorkflowKind | undefined)[] = ['consolidate', 'replace', 'drift', 'repair', 'expire'];
+const draining: ReadonlySet<string> = new Set(['draining', 'detaching volumes', 'terminating the instance']);
+/** Phases in which an expiry only waits for its time: nothing is under way then. */
+const dormant: ReadonlySet<string> = new Set(['not due', 'starting', '']);
+
+const preferred: Readonly<Record<NodeOrder, readonly (WorkflowKind | undefined)[]>> = {
+  approve: [...revocable, 'terminate'],
+  reject: [...revocable, 'terminate'],
+  abort: revocable,
+  hold: revocable,
+  expedite: ['terminate', ...revocable],
+  retry: ['terminate', ...revocable],
+};
+
+/** Whether the workflow can do what the order says, as it stands. */
+function canObey(order: NodeOrder, { kind, asks, phase }: Found): boolean {
+  if (order === 'approve' || order === 'reject') return asks;
+  if (kind === 'expire' && dormant.has(phase)) return false;
+  if (order === 'abort' || order === 'hold') return !draining.has(phase);
+  return true;
+}
+
+/**
+ * Of the workflows that are about a node the one that can obey the order. Throws `UsageError`, which says what is under way,
+ * where there is none, or where several could.
+ */
+export function chooseWorkflow(subject: string, order: NodeOrder, all: readonly Found[]): string {
+  const fit = all.filter((found) => preferred[order].includes(found.kind) && canObey(order, found));
+  const [first] = preferred[order].filter((kind) => fit.some((found) => found.kind === kind));
+  const [only, ...others] = fit.filter(({ kind }) => kind === first);
+  if (only === undefined) throw new UsageError(whyNone(subject, order, all));
+  if (others.length === 0) return only.workflowId;
+  const lines = [only, ...others].map(({ workflowId, phase }) => `  ${workflowId} (${phase})`).join('\n');
+  throw new UsageError(`several workflows are about "${subject}"; name one of them:\n${lines}`);
+}
+
+const cannot: Readonly<Record<NodeOrder, string>> = {
+  approve: 'nothing waits for approval',
+  reject: 'nothing waits for approval',
+  abort: 'nothing can be taken back any more',
+  hold: 'nothing can be held any more',
+  expedite: 'nothing is under way that could be expedited',
+  retry: 'nothing is under way that could be tried again',
+};
+
+function whyNone(subject: string, order: NodeOrder, all: readonly Found[]): string {
+  if (all.length === 0) return `"${subject}" is no workflow id, and nothing is under way for a node of that name`;
+  const active = all.filter(({ kind, phase }) => kind !== 'expire' || !dormant.has(phase));
+  const lines = all.map(({ workflowId, phase }) => `  ${workflowId} (${phase === '' ? 'starting' : phase})`).join('\n');
+  const head = active.length === 0 ? `nothing is under way for "${subject}" but` : `${cannot[order]} for "${subject}":`;
+  const expiry = active.length > 0 ? '' : '\nan order to its expiry has to name that workflow';
+  return `${head}\n${lines}${expiry}`;
+}

@@ -1,0 +1,101 @@
+/** What each command does, in one line, and an example of it: for the list of commands, its own help and completions. */
+export const commandTexts = {
+  plan: {
+    description: 'show which nodes would be launched for the pending pods; launches nothing',
+    example: 'stowage plan --objects cluster.json --catalogue instance-types.json',
+  },
+  consolidate: {
+    description:
+      'show which nodes would go, and what would replace them, until nothing is left to gain; touches nothing',
+    example: 'stowage consolidate --objects cluster.json --catalogue instance-types.json --spot-to-spot',
+  },
+  crds: {
+    description: 'print the CustomResourceDefinitions, for kubectl apply -f -',
+    example: 'stowage crds --apply --kubeconfig ~/.kube/config',
+  },
+  convert: {
+    description: 'turn older Karpenter YAML into v1, with a DisruptionPolicy where one is needed',
+    example: 'stowage convert old/pools.yaml --role KarpenterNodeRole-prod',
+  },
+  run: {
+    description: 'run the operator and the worker until SIGTERM or SIGINT',
+    example: 'stowage run --role worker --cluster-name prod',
+  },
+  settings: {
+    description: 'list every setting of the process with its flag, variable and default',
+    example: 'stowage settings',
+  },
+  completion: {
+    description: 'print a script that completes commands and options in a shell',
+    example: 'stowage completion bash',
+  },
+  status: {
+    description: 'show NodePools, NodeClaims, what is under way, and what waits for a person',
+    example: 'stowage status --watch',
+  },
+  why: {
+    description: 'say why a pod, node or NodeClaim of a live cluster is where it is',
+    example: 'stowage why pod/web-0 --namespace shop',
+  },
+  history: {
+    description: "show a node's whole life over its workflows",
+    example: 'stowage history node ip-10-0-0-1.ec2.internal --output json',
+  },
+  doctor: {
+    description: 'check an installation: say what is wrong and how to mend it; changes nothing',
+    example: 'stowage doctor --output json',
+  },
+  report: {
+    description: 'show what was done lately and what it saves',
+    example: 'stowage report --since 7h',
+  },
+  pause: {
+    description: 'stop voluntary disruption of a cluster, NodePool, node or reason',
+    example: "stowage pause --nodepool default --because 'release week' --for 2h",
+  },
+  resume: {
+    description: 'end the pause of a scope',
+    example: 'stowage resume --nodepool default',
+  },
+  approve: {
+    description: 'let a disruption that waits for approval go on',
+    example: 'stowage approve node-1 --because release',
+  },
+  reject: {
+    description: 'answer no to a disruption that waits for approval',
+    example: "stowage reject node-1 --because 'not this week'",
+  },
+  abort: {
+    description: 'end a disruption that can still be taken back; it leaves no taint',
+    example: 'stowage abort node-1 --because incident',
+  },
+  expedite: {
+    description: 'do not wait any longer; --force ends the protection of the pods of a drain',
+    example: 'stowage expedite node-1 --force --within 5m --because incident',
+  },
+  retry: {
+    description: 'try again at once what failed or waits',
+    example: 'stowage retry node-1',
+  },
+  hold: {
+    description: 'stay before the next step that cannot be taken back; --off lets it go on',
+    example: 'stowage hold node-1 --off',
+  },
+  rollback: {
+    description: 'end the rollout of a NodePool, and give the pool its last good template again',
+    example: 'stowage rollback default --because errors',
+  },
+  reconsider: {
+    description: 'let be proposed again what somebody turned down',
+    example: 'stowage reconsider --node node-1',
+  },
+  uninstall: {
+    description: 'end what Stowage has under way in a cluster and take off its marks; nodes stay',
+    example: 'stowage uninstall --stop stowage/stowage-operator,stowage/stowage-worker',
+  },
+} as const satisfies Readonly<Record<string, { readonly description: string; readonly example: string }>>;
+
+export type CommandName = keyof typeof commandTexts;
+
+/** The example, as it stands at the end of a help. */
+export const exampleText = (name: CommandName): string => `\nExample:\n  ${commandTexts[name].example}`;

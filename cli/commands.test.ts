@@ -1,0 +1,60 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import type { Command, Option } from 'commander';
+import { describeSettings } from '../process/settings.js';
+import { commandTexts, type CommandName } from './command-texts.js';
+import { describedCommands } from './program.js';
+import { settingsTable } from './settings.js';
+
+const names = Object.keys(commandTexts) as CommandName[];
+const flags = describeSettings().flatMap(({ flag }) => flag ?? []);
+let commands: ReadonlyMap<string, readonly Command[]>;
+
+beforeAll(async () => {
+  commands = await describedCommands();
+});
+
+const isSetting = ({ helpGroupHeading }: Option): boolean => helpGroupHeading === 'Settings:';
+
+/** What `stowage NAME --help` prints. */
+function helpOf(command: Command): string {
+  let text = '';
+  command.configureOutput({ writeOut: (part) => void (text += part) });
+  command.outputHelp();
+  return text;
+}
+
+test('every command is described, and nothing else', () => {
+  expect([...commands.keys()].sort()).toEqual([...names].sort());
+});
+
+describe.each(names)('the help of %s', (name) => {
+  const command = (): Command => commands.get(name)![0]!;
+
+  test('shows all of its own options', () => {
+    const own = command().options.filter((option) => !isSetting(option));
+    const head = helpOf(command()).split('\nSettings')[0]!;
+    for (const { long } of own) expect(head).toContain(long);
+  });
+
+  test('shows settings under a heading, or refers to them', () => {
+    const [own = '', settings = ''] = helpOf(command()).split('\nSettings');
+    const taken = command().options.flatMap((option) => (isSetting(option) ? (option.long ?? []) : []));
+    for (const flag of taken) expect(own.split(/\s+/)).not.toContain(flag);
+    if (taken.length === flags.length && name !== 'run') expect(settings).toContain('stowage settings lists');
+    else for (const flag of taken) expect(settings).toContain(flag);
+  });
+
+  test('has an example that its options allow', () => {
+    const { example } = commandTexts[name];
+    expect(helpOf(command())).toContain(`Example:\n  ${example}\n`);
+    const known = commands.get(name)!.flatMap(({ options }) => options.flatMap(({ short, long }) => [short, long]));
+    const used = example.split(/\s+/).filter((word) => word.startsWith('-'));
+    expect(used.filter((flag) => !known.includes(flag))).toEqual([]);
+    expect(example.startsWith(`stowage ${name}`)).toBe(true);
+  });
+});
+
+test('stowage settings lists every setting', () => {
+  const text = settingsTable();
+  for (const { name, flag } of describeSettings()) expect(text).toContain(flag ?? name);
+});

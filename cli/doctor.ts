@@ -1,0 +1,94 @@
+import { Client, Connection } from '@temporalio/client';
+import { Option, type Command } from 'commander';
+import { pino } from 'pino';
+import type { CloudAccount } from '../cloud/port.js';
+import { createKubeClient } from '../kube/client.js';
+import { systemClock } from '../kube/limiter.js';
+import type { KubeClient } from '../kube/port.js';
+import { createCloud } from '../process/cloud.js';
+import { withRegion } from '../process/region.js';
+import type { Settings } from '../process/settings.js';
+import { connectOptions } from '../process/temporal-options.js';
+import type { AccountOf } from './doctor/account.js';
+import { createEngineReader } from './doctor/engine-client.js';
+import { installationChecks } from './doctor/installation.js';
+import { runChecks } from './doctor/run-checks.js';
+import { exitStatus } from './exit.js';
+import { liveSettings } from './live.js';
+import { doctorText } from './output/doctor-text.js';
+import { givenFlags, settingsCommand } from './settings-command.js';
+
+const needed =
+  /^(CLUSTER_(NAME|ENDPOINT|CA_BUNDLE|SERVICE_CIDR)|CLOUD_PROVIDER|INSTANCE_TYPES_FILE_PATH|KUBECONFIG|AWS_\w+|HTTPS_PROXY|NO_PROXY|ISOLATED_VPC|PRICE_FILE|DISABLE_(DRY_RUN|LEADER_ELECTION)|INTERRUPTION_QUEUE|(KARPENTER_)?LEADER_ELECTION_\w+|TEMPORAL_\w+)$/;
+
+const connectMs = 5000;
+/** Shorter than the deadline of a check. */
+const requestMs = 10_000;
+
+interface Answer {
+  readonly text: string;
+  readonly status: number;
+}
+
+export function doctorCommand(): Command {
+  return settingsCommand('doctor', { only: needed })
+    .addOption(new Option('-o, --output <form>', 'how to print').choices(['text', 'json']).default('text'))
+    .addHelpText('after', '\nThe exit status is 0 when nothing failed; warnings and what was skipped do not count.');
+}
+
+/** `stowage doctor`: checks an installation, and says what is wrong and how to mend it. Changes nothing. */
+export async function doctor(args: readonly string[]): Promise<Answer> {
+  const command = doctorCommand();
+  command.parse(args, { from: 'user' });
+  const { output, ...flags } = givenFlags(command);
+  const settings = await withRegion(liveSettings(flags));
+  const kube = kubeOf(settings);
+  const connection = Connection.lazy({ ...connectOptions(settings), connectTimeout: connectMs });
+  const client = new Client({ connection, namespace: settings.TEMPORAL_NAMESPACE });
+  try {
+    const checks = installationChecks({
+      settings,
+      kube,
+      engine: createEngineReader(client, settings.CLUSTER_NAME, () => connection.ensureConnected()),
+      accountOf: accountOf(settings, kube),
+      clock: systemClock,
+    });
+    const results = await runChecks(checks, systemClock);
+    return {
+      text: output === 'json' ? `${JSON.stringify({ checks: results }, null, 1)}\n` : doctorText(results),
+      status: results.some(({ state }) => state === 'failed') ? exitStatus.failed : exitStatus.ok,
+    };
+  } finally {
+    await connection.close();
+    kube.close();
+  }
+}
+
+type Kube = KubeClient & { close(): void };
+
+/** Without a usable kubeconfig every request says why. */
+function kubeOf({ KUBECONFIG: kubeconfig }: Settings): Kube {
+  try {
+    return createKubeClient({
+      userAgent: 'stowage-doctor',
+      requestTimeoutMs: requestMs,
+      ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    });
+  } catch (error) {
+    const refuse = (): Promise<never> => Promise.reject(error instanceof Error ? error : new Error(String(error)));
+    return {
+      ...{ get: refuse, list: refuse, listForWatch: refuse, watch: refuse, serverVersion: refuse, serverTime: refuse },
+      ...{ create: refuse, patch: refuse, delete: refuse, evict: refuse },
+      close: () => undefined,
+    };
+  }
+}
+
+/** Made when it is first asked for: what is wrong with the cloud's settings is a finding. */
+function accountOf(settings: Settings, kube: KubeClient): AccountOf {
+  let made: { readonly account: CloudAccount | undefined } | undefined;
+  return () => {
+    made ??= { account: createCloud(settings, kube, pino({ level: 'silent' })).account };
+    return made.account;
+  };
+}

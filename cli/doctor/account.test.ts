@@ -1,0 +1,124 @@
+import { describe, expect, test } from '@jest/globals';
+import type { CloudAccount } from '../../cloud/port.js';
+import { DomainError } from '../../core/failures.js';
+import { createFakeKube } from '../../simulation/kube/fake.js';
+import { ec2NodeClass } from '../../test/builders/aws-world.js';
+import { cloudCheck, cloudPermissionsCheck, credentialsCheck, launchCheck, queueCheck } from './account.js';
+
+const denied = new DomainError('Denied', 'ec2:DescribeImages: UnauthorizedOperation');
+const away = () => Promise.reject(new Error('away'));
+const account = (more: Partial<CloudAccount> = {}): (() => CloudAccount) => {
+  const whole: CloudAccount = {
+    place: 'region us-west-2',
+    time: () => Promise.resolve(0),
+    authenticate: () => Promise.resolve(),
+    permissions: () => Promise.resolve(new Map([['ec2:DescribeImages', undefined]])),
+    tryOut: () => Promise.resolve({ type: 'ValidationSucceeded', status: 'True' }),
+    ...more,
+  };
+  return () => whole;
+};
+
+describe('cloud', () => {
+  test('has an account, or none', async () => {
+    expect(await cloudCheck(account()).run()).toMatchObject({ state: 'ok', found: 'region us-west-2' });
+    expect(await cloudCheck(() => undefined).run()).toMatchObject({ state: 'skipped' });
+  });
+
+  test('settings that do not work are the runner’s to tell', () => {
+    const broken = (): never => {
+      throw new Error('AWS_REGION is missing');
+    };
+    expect(() => cloudCheck(broken).run()).toThrow('AWS_REGION is missing');
+  });
+});
+
+describe('cloud-credentials', () => {
+  test('accepted, refused', async () => {
+    expect(await credentialsCheck(account()).run()).toMatchObject({ state: 'ok', found: 'accepted' });
+    await expect(credentialsCheck(account({ authenticate: () => Promise.reject(denied) })).run()).rejects.toBe(denied);
+  });
+});
+
+describe('cloud-permissions', () => {
+  const verdict = (refused: DomainError | undefined) => {
+    const permissions = () => Promise.resolve(new Map([['ec2:DescribeImages', refused]]));
+    return cloudPermissionsCheck(account({ permissions })).run();
+  };
+
+  test('allowed, denied, not told', async () => {
+    expect(await verdict(undefined)).toMatchObject({ state: 'ok', found: '1 permission to read' });
+    expect(await verdict(denied)).toMatchObject({ state: 'failed', found: 'denied: ec2:DescribeImages' });
+    expect(await verdict(new DomainError('Throttled', 'slow down'))).toMatchObject({
+      state: 'warning',
+      found: 'cannot be told: slow down',
+    });
+  });
+
+  test('a cloud that does not answer is the runner’s to tell', async () => {
+    await expect(cloudPermissionsCheck(account({ permissions: away })).run()).rejects.toThrow('away');
+  });
+});
+
+describe('cloud-launch', () => {
+  const kube = createFakeKube();
+  const conditions = ['SubnetsReady', 'SecurityGroupsReady', 'AMIsReady', 'InstanceProfileReady'].map((type) => ({
+    type,
+    status: 'True' as const,
+  }));
+  kube.put('EC2NodeClass', { ...ec2NodeClass(), status: { conditions } });
+  const told = (status: 'True' | 'False' | 'Unknown') => ({
+    tryOut: () => Promise.resolve({ type: 'ValidationSucceeded', status, reason: 'Why', message: 'because' }),
+  });
+
+  test('would be launched, would be refused, cannot be told', async () => {
+    expect(await launchCheck(account(), kube).run()).toMatchObject({
+      state: 'ok',
+      found: 'EC2 would launch from 1 node class',
+    });
+    expect(await launchCheck(account(told('False')), kube).run()).toMatchObject({
+      state: 'failed',
+      found: 'EC2NodeClass default: Why: because',
+      mend: expect.stringContaining('deploy/iam-policy.json'),
+    });
+    expect(await launchCheck(account(told('Unknown')), kube).run()).toMatchObject({
+      state: 'warning',
+      found: 'EC2NodeClass default: Why: because',
+    });
+  });
+
+  test('without a node class that is resolved there is nothing to try', async () => {
+    const unresolved = createFakeKube();
+    expect(await launchCheck(account(), unresolved).run()).toMatchObject({ state: 'skipped' });
+    unresolved.put('EC2NodeClass', { ...ec2NodeClass(), status: { conditions: conditions.slice(1) } });
+    expect(await launchCheck(account(), unresolved).run()).toMatchObject({ state: 'skipped' });
+  });
+
+  test('a cloud that does not answer is the runner’s to tell', async () => {
+    await expect(launchCheck(account({ tryOut: away }), kube).run()).rejects.toThrow('away');
+  });
+});
+
+describe('interruption-queue', () => {
+  const verdict = (waiting: number | undefined) =>
+    queueCheck(account({ queue: { name: 'q', look: () => Promise.resolve({ waiting }) } })).run();
+
+  test('none, read, not read by anybody, with attributes that nobody may read', async () => {
+    expect(await queueCheck(account()).run()).toMatchObject({
+      state: 'warning',
+      found: expect.stringContaining('INTERRUPTION_QUEUE is not set'),
+    });
+    expect(await verdict(1)).toMatchObject({ state: 'ok', found: 'q, 1 message waiting' });
+    expect(await verdict(5000)).toMatchObject({ state: 'warning', found: expect.stringContaining('5000 messages') });
+    expect(await verdict(undefined)).toMatchObject({
+      state: 'warning',
+      mend: expect.stringContaining('sqs:GetQueueAttributes'),
+    });
+  });
+
+  test('one that is not there is the runner’s to tell', async () => {
+    const check = queueCheck(account({ queue: { name: 'q', look: away } }));
+    await expect(check.run()).rejects.toThrow('away');
+    expect(check.unanswered).toContain('INTERRUPTION_QUEUE');
+  });
+});

@@ -1,0 +1,141 @@
+import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
+import type { CloudAccount } from '../../cloud/port.js';
+import { isTrue } from '../../core/conditions.js';
+import type { ConditionChange } from '../../core/conditions.js';
+import { isDomainError } from '../../core/failures.js';
+import { counted } from '../../core/plurals.js';
+import type { KubeClient } from '../../kube/port.js';
+import { failed, ok, skipped, someOf, warning } from './check.js';
+import type { Check, Verdict } from './check.js';
+
+/** Undefined where the provider has no account. Throws where its settings do not work. */
+export type AccountOf = () => CloudAccount | undefined;
+
+const needs = ['cloud-credentials'];
+const policy = "give Stowage's role what deploy/iam-policy.json has";
+/** Messages of a queue that is read are received within seconds. */
+const mostWaiting = 100;
+/** Instance types and prices are read first. */
+const launchDeadlineMs = 60_000;
+
+/** Whether the cloud's settings work, and it is one with an account. */
+export function cloudCheck(accountOf: AccountOf): Check {
+  return {
+    name: 'cloud',
+    unanswered: 'correct the setting that it names (stowage run --help has all)',
+    run: () => {
+      const account = accountOf();
+      return Promise.resolve(account === undefined ? skipped('this CLOUD_PROVIDER has no account') : ok(account.place));
+    },
+  };
+}
+
+/** Whether the cloud takes the credentials. */
+export function credentialsCheck(accountOf: AccountOf): Check {
+  const mend = 'see AWS_REGION, the egress to EC2 (HTTPS_PROXY), and IRSA or EKS Pod Identity of the ServiceAccount';
+  return {
+    name: 'cloud-credentials',
+    needs: ['cloud'],
+    unanswered: mend,
+    run: async () => {
+      await accountOf()?.authenticate();
+      return ok('accepted');
+    },
+  };
+}
+
+/** Whether every call that reads is allowed. */
+export function cloudPermissionsCheck(accountOf: AccountOf): Check {
+  return {
+    name: 'cloud-permissions',
+    needs,
+    unanswered: 'see cloud-credentials',
+    run: async () => {
+      const found = [...((await accountOf()?.permissions()) ?? [])];
+      const refused = found.flatMap(([action, error]) => (error === undefined ? [] : [{ action, error }]));
+      const denied = refused.filter(({ error }) => isDomainError(error, 'Denied'));
+      if (denied.length > 0)
+        return failed(
+          `denied: ${someOf(
+            denied.map(({ action }) => action),
+            20,
+          )}`,
+          policy,
+        );
+      const [other] = refused;
+      if (other !== undefined) return warning(`cannot be told: ${other.error.message}`, 'try again');
+      return ok(`${counted(found.length, 'permission')} to read`);
+    },
+  };
+}
+
+/** Whether a node could be launched from each node class: RunInstances and CreateFleet as dry runs. */
+export function launchCheck(accountOf: AccountOf, kube: Pick<KubeClient, 'list'>): Check {
+  return {
+    name: 'cloud-launch',
+    needs: [...needs, 'kubernetes'],
+    unanswered: 'see cloud-credentials and permissions',
+    deadlineMs: launchDeadlineMs,
+    run: async () => {
+      const classes = (await kube.list('EC2NodeClass')).filter(isResolved);
+      const account = accountOf();
+      if (account === undefined || classes.length === 0)
+        return skipped('no EC2NodeClass is resolved: see node-classes');
+      const tried = classes.map(async (nodeClass) => ({ nodeClass, condition: await account.tryOut(nodeClass) }));
+      return launchVerdict(await Promise.all(tried));
+    },
+  };
+}
+
+/** What a launch is made of was found; whether it would be allowed is what is asked. */
+function isResolved({ status }: EC2NodeClass): boolean {
+  const parts = ['SubnetsReady', 'SecurityGroupsReady', 'AMIsReady', 'InstanceProfileReady'];
+  return parts.every((type) => isTrue(status?.conditions, type));
+}
+
+function launchVerdict(
+  tried: readonly { readonly nodeClass: EC2NodeClass; readonly condition: ConditionChange }[],
+): Verdict {
+  const told = (status: ConditionChange['status']): string[] =>
+    tried
+      .filter(({ condition }) => condition.status === status)
+      .map(({ nodeClass, condition: { reason = '', message = '' } }) => {
+        return `EC2NodeClass ${nodeClass.metadata.name ?? ''}: ${reason}: ${message}`;
+      });
+  const refused = told('False');
+  if (refused.length > 0) return failed(someOf(refused, 3), `${policy}, or mend what EC2 names in the node class`);
+  const untold = told('Unknown');
+  if (untold.length > 0) return warning(someOf(untold, 3), 'try again in a minute');
+  return ok(`EC2 would launch from ${counted(tried.length, 'node class', 'node classes')}`);
+}
+
+/** Whether the interruption queue is there, may be used, and is being read. */
+export function queueCheck(accountOf: AccountOf): Check {
+  return {
+    name: 'interruption-queue',
+    needs,
+    unanswered:
+      'see INTERRUPTION_QUEUE: it is the name of a queue in this region, which deploy/iam-cloudformation.yaml makes',
+    run: async () => {
+      const queue = accountOf()?.queue;
+      if (queue === undefined) {
+        return warning(
+          'INTERRUPTION_QUEUE is not set: spot interruptions come without warning',
+          'make a queue with deploy/iam-cloudformation.yaml and set INTERRUPTION_QUEUE (cloud.interruptionQueue)',
+        );
+      }
+      const { waiting } = await queue.look();
+      if (waiting === undefined) {
+        return warning(
+          `${queue.name} is there, its attributes may not be read`,
+          'add sqs:GetQueueAttributes to the role',
+        );
+      }
+      if (waiting <= mostWaiting) return ok(`${queue.name}, ${counted(waiting, 'message')} waiting`);
+      return warning(
+        `${queue.name} has ${counted(waiting, 'message')} that nobody has received`,
+        'the operator that leads receives them: see its log, and operator',
+      );
+    },
+  };
+}

@@ -1,0 +1,120 @@
+import { describe, expect, test } from '@jest/globals';
+import { DomainError } from '../../core/failures.js';
+import type { KubeClient } from '../../kube/port.js';
+import { createFakeKube } from '../../simulation/kube/fake.js';
+import type { FakeKube } from '../../simulation/kube/fake.js';
+import { createManualClock } from '../../test/builders/manual-clock.js';
+import { clusterAutoscalerCheck, karpenterCheck, operatorCheck } from './autoscalers.js';
+import type { Check, Verdict } from './check.js';
+
+const clock = createManualClock();
+const karpenterLease = { namespace: 'kube-system', name: 'karpenter-leader-election' };
+const ownLease = { namespace: 'stowage', name: 'stowage-leader-election' };
+const casLease = { namespace: 'kube-system', name: 'cluster-autoscaler' };
+
+function lease(kube: FakeKube, ref: { namespace: string; name: string }, ageMs: number): void {
+  const renewTime = new Date(clock.now() - ageMs).toISOString();
+  kube.put('Lease', { metadata: ref, spec: { holderIdentity: 'pod-1', leaseDurationSeconds: 15, renewTime } });
+}
+
+function deployment(kube: FakeKube, namespace: string, name: string, image: string, replicas?: number): void {
+  const template = { metadata: {}, spec: { containers: [{ name: 'main', image }] } };
+  kube.put('Deployment', {
+    metadata: { namespace, name },
+    spec: { template, ...(replicas === undefined ? {} : { replicas }) },
+  });
+}
+
+/** A lease that seems dead is looked at twice. */
+async function run(check: Check): Promise<Verdict> {
+  const running = check.run();
+  await clock.advance(5000);
+  return running;
+}
+
+describe('operator', () => {
+  test('one leads, one led once, nobody ever did', async () => {
+    const kube = createFakeKube();
+    expect(await run(operatorCheck(kube, ownLease, clock))).toMatchObject({
+      state: 'failed',
+      found: 'nobody holds the lease stowage/stowage-leader-election',
+    });
+    lease(kube, ownLease, 60_000);
+    expect(await run(operatorCheck(kube, ownLease, clock))).toMatchObject({ state: 'failed' });
+    lease(kube, ownLease, 1000);
+    expect(await run(operatorCheck(kube, ownLease, clock))).toMatchObject({ state: 'ok', found: 'pod-1 leads' });
+  });
+});
+
+describe('karpenter', () => {
+  test('does not run, holds its lease, has left it', async () => {
+    const kube = createFakeKube();
+    expect(await run(karpenterCheck(kube, karpenterLease, clock))).toMatchObject({ state: 'ok' });
+    lease(kube, karpenterLease, 60_000);
+    expect(await run(karpenterCheck(kube, karpenterLease, clock))).toMatchObject({ state: 'ok' });
+    lease(kube, karpenterLease, 1000);
+    expect(await run(karpenterCheck(kube, karpenterLease, clock))).toMatchObject({
+      state: 'failed',
+      found: expect.stringContaining('pod-1 holds the lease kube-system/karpenter-leader-election'),
+      mend: expect.stringContaining('to zero'),
+    });
+  });
+
+  test('has replicas that do not lead yet', async () => {
+    const kube = createFakeKube();
+    deployment(kube, 'kube-system', 'karpenter', 'public.ecr.aws/karpenter/controller:1.14.0');
+    expect(await run(karpenterCheck(kube, karpenterLease, clock))).toMatchObject({
+      state: 'warning',
+      found: 'Deployment kube-system/karpenter runs, and does not hold its lease yet',
+    });
+  });
+
+  test('runs where its lease is not looked for', async () => {
+    const kube = createFakeKube();
+    const image = 'public.ecr.aws/karpenter/controller:1.14.0';
+    deployment(kube, 'karpenter', 'karpenter', image, 0);
+    expect(await run(karpenterCheck(kube, karpenterLease, clock))).toMatchObject({ state: 'ok' });
+    deployment(kube, 'karpenter', 'karpenter', image, 2);
+    expect(await run(karpenterCheck(kube, karpenterLease, clock))).toMatchObject({
+      state: 'failed',
+      found: 'Deployment karpenter/karpenter runs, and its lease is looked for in kube-system',
+      mend: expect.stringContaining('KARPENTER_LEADER_ELECTION_NAMESPACE=karpenter'),
+    });
+  });
+});
+
+describe('cluster-autoscaler', () => {
+  test('does not run, runs as a Deployment, holds a lease', async () => {
+    const kube = createFakeKube();
+    expect(await run(clusterAutoscalerCheck(kube, clock))).toMatchObject({ state: 'ok', found: 'does not run' });
+    lease(kube, casLease, 1000);
+    expect(await run(clusterAutoscalerCheck(kube, clock))).toMatchObject({
+      state: 'warning',
+      found: 'pod-1 holds the lease kube-system/cluster-autoscaler',
+    });
+    deployment(kube, 'kube-system', 'cas', 'registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.0');
+    expect(await run(clusterAutoscalerCheck(kube, clock))).toMatchObject({
+      state: 'warning',
+      found: 'Deployment kube-system/cas runs',
+    });
+  });
+
+  test('who may not read its lease goes by Deployments; any other failure is told', async () => {
+    const refusing = (error: Error): Pick<KubeClient, 'get' | 'list'> => ({
+      list: () => Promise.resolve([]),
+      get: () => Promise.reject(error),
+    });
+    expect(await run(clusterAutoscalerCheck(refusing(new DomainError('Denied', 'no')), clock))).toMatchObject({
+      state: 'ok',
+      found: expect.stringContaining('may not be read'),
+    });
+    await expect(clusterAutoscalerCheck(refusing(new Error('away')), clock).run()).rejects.toThrow('away');
+  });
+});
+
+test('an API server that does not answer is the runner’s to tell', async () => {
+  const kube = createFakeKube();
+  kube.fail(new Error('away'));
+  await expect(operatorCheck(kube, ownLease, clock).run()).rejects.toThrow('away');
+  await expect(karpenterCheck(kube, karpenterLease, clock).run()).rejects.toThrow('away');
+});

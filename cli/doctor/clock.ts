@@ -1,0 +1,44 @@
+import type { Clock } from '../../kube/limiter.js';
+import { counted } from '../../core/plurals.js';
+import { failed, ok, skipped, warning } from './check.js';
+import type { Check, Verdict } from './check.js';
+
+/** Karpenter's lease is taken for live up to so far in the future. */
+const oddMs = 5000;
+/** A lease holds for a minute at most, and AWS refuses requests that are five minutes off. */
+const wrongMs = 60_000;
+/** Clocks of servers are told in whole seconds. */
+const resolutionMs = 1000;
+
+export interface OtherClock {
+  /** Such as `kubernetes`: the check's name is `clock-kubernetes`, and it needs `needs`. */
+  readonly of: string;
+  readonly needs: string;
+  /** Milliseconds of the epoch. */
+  readonly time: () => Promise<number | undefined>;
+}
+
+/** Whether the clock of this machine goes as that of a server. */
+export function clockCheck({ of, needs, time }: OtherClock, clock: Pick<Clock, 'now'>): Check {
+  return {
+    name: `clock-${of}`,
+    needs: [needs],
+    unanswered: `see ${needs}, and the network`,
+    run: async () => {
+      const asked = clock.now();
+      const other = await time();
+      return other === undefined ? skipped('the answer names no time') : clockVerdict(of, asked, other, clock.now());
+    },
+  };
+}
+
+/** `other` was told between `asked` and `answered`: only what neither the way nor the resolution explains is off. */
+function clockVerdict(of: string, asked: number, other: number, answered: number): Verdict {
+  const ahead = asked - (other + resolutionMs);
+  const behind = other - answered;
+  const off = Math.max(ahead, behind, 0);
+  if (off <= oddMs) return ok(`goes as that of ${of}`);
+  const found = `this clock is ${counted(Math.round(off / 1000), 'second')} ${ahead > 0 ? 'ahead of' : 'behind'} that of ${of}`;
+  const mend = 'synchronise the clocks of the nodes (chrony, the Amazon Time Sync Service)';
+  return off <= wrongMs ? warning(found, mend) : failed(found, mend);
+}

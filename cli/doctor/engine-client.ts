@@ -1,0 +1,66 @@
+import { isGrpcServiceError, ScheduleNotFoundError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
+import proto from '@temporalio/proto';
+import { observeQueues } from '../../operator/stuck/observe-engine.js';
+import { TemporalClusterRegister } from '../../process/cluster-register.js';
+import { searchAttributeProblems } from '../../process/search-attributes.js';
+import type { EngineReader } from './ports.js';
+
+/** Shorter than the deadline of a check: no call is under way any more when the connection is closed. */
+const callMs = 10_000;
+const notFound = 5;
+const { NAMESPACE_STATE_REGISTERED } = proto.temporal.api.enums.v1.NamespaceState;
+
+/** Temporal as checks ask it. `connected` rejects with why the frontend cannot be reached, which calls by themselves do not tell. */
+export function createEngineReader(
+  client: Client,
+  cluster: string,
+  connected: () => Promise<void> = () => Promise.resolve(),
+): EngineReader {
+  const { connection, options, workflowService } = client;
+  const { namespace } = options;
+  const within = <T>(call: () => Promise<T>): Promise<T> => connection.withDeadline(Date.now() + callMs, call);
+  return {
+    serverVersion: async () => {
+      await connected();
+      return within(async () => (await workflowService.getSystemInfo({})).serverVersion);
+    },
+    namespace: () =>
+      within(async () => {
+        const found = await unlessNotFound(() => workflowService.describeNamespace({ namespace }));
+        if (found === undefined) return undefined;
+        return {
+          isOpen: found.namespaceInfo?.state === NAMESPACE_STATE_REGISTERED,
+          retentionMs: Number(found.config?.workflowExecutionRetentionTtl?.seconds ?? 0) * 1000,
+        };
+      }),
+    searchAttributes: () =>
+      within(async () => {
+        const { missing, mistyped } = await searchAttributeProblems(connection, namespace);
+        return {
+          missing: missing.map(({ name }) => name),
+          mistyped: mistyped.map(({ key, found }) => ({ name: key.name, wanted: key.type, found })),
+        };
+      }),
+    queues: () => within(() => observeQueues(client, cluster)),
+    schedule: (id) =>
+      within(async () => {
+        try {
+          return { isPaused: (await client.schedule.getHandle(id).describe()).state.paused };
+        } catch (error) {
+          if (error instanceof ScheduleNotFoundError) return undefined;
+          throw error;
+        }
+      }),
+    recordedUid: () => within(() => new TemporalClusterRegister(client, cluster).read()),
+  };
+}
+
+async function unlessNotFound<T>(call: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await call();
+  } catch (error) {
+    if (isGrpcServiceError(error) && (error.code as number) === notFound) return undefined;
+    throw error;
+  }
+}

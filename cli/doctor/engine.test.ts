@@ -1,0 +1,129 @@
+import { describe, expect, test } from '@jest/globals';
+import { desiredSchedules } from '../../operator/desired-workflows.js';
+import type { ObservedQueue } from '../../operator/stuck/observed.js';
+import {
+  namespaceCheck,
+  oldestTemporal,
+  schedulesCheck,
+  searchAttributesCheck,
+  taskQueuesCheck,
+  temporalCheck,
+} from './engine.js';
+
+const away = () => Promise.reject(new Error('away'));
+const hour = 3_600_000;
+
+describe('temporal', () => {
+  const verdict = (version: string) =>
+    temporalCheck({ serverVersion: () => Promise.resolve(version) }, 'frontend:7233').run();
+
+  test.each([
+    ['1.29.1', 'ok'],
+    [oldestTemporal, 'ok'],
+    ['1.24.3', 'failed'],
+    ['', 'warning'],
+  ])('version "%s": %s', async (version, state) => {
+    expect(await verdict(version)).toMatchObject({ state });
+  });
+
+  test('one that does not answer is the runner’s to tell', async () => {
+    const check = temporalCheck({ serverVersion: away }, 'frontend:7233');
+    await expect(check.run()).rejects.toThrow('away');
+    expect(check.unanswered).toContain('frontend:7233');
+  });
+});
+
+describe('temporal-namespace', () => {
+  const verdict = (found: { isOpen: boolean; retentionMs: number } | undefined) =>
+    namespaceCheck({ namespace: () => Promise.resolve(found) }, 'stowage').run();
+
+  test.each([
+    ['is not there', undefined, 'failed', 'there is no namespace stowage'],
+    ['is closed', { isOpen: false, retentionMs: 72 * hour }, 'failed', 'deprecated or deleted'],
+    ['forgets soon', { isOpen: true, retentionMs: hour }, 'warning', 'for 1 hour'],
+    ['serves', { isOpen: true, retentionMs: 72 * hour }, 'ok', 'for 72 hours'],
+  ])('%s', async (_name, found, state, text) => {
+    expect(await verdict(found)).toMatchObject({ state, found: expect.stringContaining(text) });
+  });
+
+  test('one that nobody may see is the runner’s to tell', async () => {
+    await expect(namespaceCheck({ namespace: away }, 'n').run()).rejects.toThrow('away');
+  });
+});
+
+describe('search-attributes', () => {
+  const verdict = (found: Awaited<ReturnType<Parameters<typeof searchAttributesCheck>[0]['searchAttributes']>>) =>
+    searchAttributesCheck({ searchAttributes: () => Promise.resolve(found) }, 'n').run();
+
+  test('all there, some missing, one of another type', async () => {
+    expect(await verdict({ missing: [], mistyped: [] })).toMatchObject({ state: 'ok' });
+    expect(await verdict({ missing: ['StowagePhase'], mistyped: [] })).toMatchObject({
+      state: 'failed',
+      found: 'not registered: StowagePhase',
+    });
+    const mistyped = [{ name: 'StowageReason', wanted: 'KEYWORD', found: 'TEXT' }];
+    expect(await verdict({ missing: ['StowagePhase'], mistyped })).toMatchObject({
+      state: 'failed',
+      found: 'StowageReason is TEXT and must be KEYWORD',
+      mend: expect.stringContaining('search-attribute remove --namespace n --name StowageReason'),
+    });
+  });
+
+  test('those that nobody may list are the runner’s to tell', async () => {
+    await expect(searchAttributesCheck({ searchAttributes: away }, 'n').run()).rejects.toThrow('away');
+  });
+});
+
+describe('task-queues', () => {
+  const now = Date.parse('2026-01-05T12:00:00Z');
+  const queue = (more: Partial<ObservedQueue> = {}): ObservedQueue => ({
+    ...{ name: 'c/control', tasks: 'workflow', backlog: 0, backlogAgeMs: 0, polledAt: now },
+    ...more,
+  });
+  const verdict = (...queues: ObservedQueue[]) =>
+    taskQueuesCheck({ queues: () => Promise.resolve(queues) }, { now: () => now }).run();
+
+  test('polled, never polled, not polled any more, with tasks that wait', async () => {
+    expect(await verdict(queue(), queue({ tasks: 'activity' }))).toMatchObject({
+      state: 'ok',
+      found: 'workers poll all 1 queue',
+    });
+    const never: ObservedQueue = { name: 'c/drain', tasks: 'workflow', backlog: 0, backlogAgeMs: 0 };
+    expect(await verdict(queue(), never)).toMatchObject({
+      state: 'failed',
+      found: 'c/drain (workflow tasks): no worker asks for tasks',
+      mend: expect.stringContaining('start a worker'),
+    });
+    expect(await verdict(queue({ polledAt: now - 120_000 }))).toMatchObject({ state: 'failed' });
+    expect(await verdict(queue({ backlog: 3, backlogAgeMs: 60_000 }))).toMatchObject({
+      state: 'warning',
+      found: 'c/control (workflow tasks): tasks wait for a worker',
+    });
+  });
+
+  test('Temporal away is the runner’s to tell', async () => {
+    await expect(taskQueuesCheck({ queues: away }, { now: () => now }).run()).rejects.toThrow('away');
+  });
+});
+
+describe('schedules', () => {
+  const ids = desiredSchedules('c').map(({ scheduleId }) => scheduleId);
+  const verdict = (schedule: (id: string) => { isPaused: boolean } | undefined) =>
+    schedulesCheck({ schedule: (id) => Promise.resolve(schedule(id)) }, 'c').run();
+
+  test('there, missing, paused', async () => {
+    expect(await verdict(() => ({ isPaused: false }))).toMatchObject({ state: 'ok', found: '3 Schedules' });
+    expect(await verdict((id) => (id === ids[1] ? undefined : { isPaused: true }))).toMatchObject({
+      state: 'failed',
+      found: `missing: ${ids[1] ?? ''}`,
+    });
+    expect(await verdict((id) => ({ isPaused: id === ids[2] }))).toMatchObject({
+      state: 'warning',
+      found: `${ids[2] ?? ''} is paused`,
+    });
+  });
+
+  test('Temporal away is the runner’s to tell', async () => {
+    await expect(schedulesCheck({ schedule: away }, 'c').run()).rejects.toThrow('away');
+  });
+});

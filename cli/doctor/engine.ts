@@ -1,0 +1,131 @@
+import { counted } from '../../core/plurals.js';
+import type { Clock } from '../../kube/limiter.js';
+import { desiredSchedules } from '../../operator/desired-workflows.js';
+import { inQueue } from '../../operator/stuck/findings.js';
+import { failed, ok, someOf, warning } from './check.js';
+import type { Check, Verdict } from './check.js';
+import type { EngineReader } from './ports.js';
+import { isOlder, versionIn } from './versions.js';
+
+/** The first that takes updates, by which orders are answered, without being told to. */
+export const oldestTemporal = '1.25.0';
+
+const unanswered = 'see temporal';
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** Whether the frontend answers, and is of a version that Stowage works with. */
+export function temporalCheck(engine: Pick<EngineReader, 'serverVersion'>, address: string): Check {
+  return {
+    name: 'temporal',
+    unanswered: `see TEMPORAL_ADDRESS (${address}), the TEMPORAL_TLS_ settings and the NetworkPolicy`,
+    run: async () => {
+      const version = await engine.serverVersion();
+      const found = versionIn(version);
+      if (found === undefined) return warning(`version "${version}", which is none that can be compared`, unanswered);
+      if (!isOlder(found, oldestTemporal)) return ok(`version ${version} at ${address}`);
+      return failed(
+        `version ${version}, older than ${oldestTemporal}`,
+        `upgrade Temporal to ${oldestTemporal} or newer`,
+      );
+    },
+  };
+}
+
+/** Whether the namespace is there, and keeps what has ended long enough to be looked at. */
+export function namespaceCheck(engine: Pick<EngineReader, 'namespace'>, name: string): Check {
+  return {
+    name: 'temporal-namespace',
+    needs: ['temporal'],
+    unanswered: `see whether these credentials may use namespace ${name}`,
+    run: async () => namespaceVerdict(name, await engine.namespace()),
+  };
+}
+
+function namespaceVerdict(name: string, found: Awaited<ReturnType<EngineReader['namespace']>>): Verdict {
+  if (found === undefined) {
+    return failed(
+      `there is no namespace ${name}`,
+      `temporal operator namespace create --namespace ${name} --retention 7d`,
+    );
+  }
+  const { isOpen, retentionMs } = found;
+  if (!isOpen)
+    return failed(`namespace ${name} is deprecated or deleted`, 'set TEMPORAL_NAMESPACE to one that is in use');
+  const hours = counted(retentionMs / hourMs, 'hour');
+  if (retentionMs >= dayMs) return ok(`namespace ${name}, which keeps what has ended for ${hours}`);
+  return warning(
+    `namespace ${name} keeps what has ended for ${hours}: stowage report and the history of a node that is gone reach no further`,
+    `temporal operator namespace update --namespace ${name} --retention 7d`,
+  );
+}
+
+/** Whether every search attribute is registered with its type. */
+export function searchAttributesCheck(engine: Pick<EngineReader, 'searchAttributes'>, namespace: string): Check {
+  const create = (name: string, type: string): string =>
+    `temporal operator search-attribute create --namespace ${namespace} --name ${name} --type ${type}`;
+  return {
+    name: 'search-attributes',
+    needs: ['temporal-namespace'],
+    unanswered: 'see whether these credentials may list search attributes',
+    run: async () => {
+      const { missing, mistyped } = await engine.searchAttributes();
+      const [wrong] = mistyped;
+      if (wrong !== undefined) {
+        const texts = mistyped.map(({ name, wanted, found }) => `${name} is ${found} and must be ${wanted}`);
+        const rename = `temporal operator search-attribute remove --namespace ${namespace} --name ${wrong.name}`;
+        return failed(someOf(texts), `${rename}, then start a process of Stowage, which registers it`);
+      }
+      if (missing.length === 0) return ok('registered with their types');
+      return failed(
+        `not registered: ${someOf(missing, 20)}`,
+        `a process of Stowage registers them when it starts; where it may not: ${create('NAME', 'TYPE')}`,
+      );
+    },
+  };
+}
+
+/** Whether a worker polls each task queue. */
+export function taskQueuesCheck(engine: Pick<EngineReader, 'queues'>, clock: Pick<Clock, 'now'>): Check {
+  return {
+    name: 'task-queues',
+    needs: ['temporal-namespace'],
+    unanswered,
+    run: async () => {
+      const queues = await engine.queues();
+      const findings = queues.flatMap((queue) => inQueue(queue, clock.now()));
+      const texts = findings.map(({ subject, why }) => `${subject}: ${why}`);
+      const unpolled = findings.find(({ kind }) => kind === 'queue');
+      if (unpolled !== undefined) return failed(someOf(texts, 10), unpolled.then);
+      const [late] = findings;
+      if (late !== undefined) return warning(someOf(texts, 10), late.then);
+      return ok(`workers poll all ${counted(new Set(queues.map(({ name }) => name)).size, 'queue')}`);
+    },
+  };
+}
+
+/** Whether the Schedules are there and not paused. */
+export function schedulesCheck(engine: Pick<EngineReader, 'schedule'>, cluster: string): Check {
+  return {
+    name: 'schedules',
+    needs: ['temporal-namespace'],
+    unanswered,
+    run: async () => {
+      const ids = desiredSchedules(cluster).map(({ scheduleId }) => scheduleId);
+      const found = await Promise.all(ids.map((id) => engine.schedule(id)));
+      const missing = ids.filter((_, i) => found[i] === undefined);
+      if (missing.length > 0) {
+        return failed(
+          `missing: ${missing.join(', ')}`,
+          "the operator that leads makes them within two minutes: see operator, and the operator's log",
+        );
+      }
+      const [paused] = ids.filter((_, i) => found[i]?.isPaused === true);
+      if (paused === undefined) return ok(counted(ids.length, 'Schedule'));
+      return warning(
+        `${paused} is paused`,
+        `temporal schedule toggle --unpause --schedule-id ${paused} --reason REASON`,
+      );
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import type { KubeClient } from '../../kube/port.js';
+import { failed, ok, warning } from './check.js';
+import type { Check, Verdict } from './check.js';
+import { isOlder, versionIn } from './versions.js';
+
+/** As the chart's kubeVersion says. */
+export const oldestKubernetes = '1.29.0';
+
+/** Whether the API server answers, and is of a version that Stowage works with. */
+export function kubernetesCheck(kube: Pick<KubeClient, 'serverVersion'>): Check {
+  return {
+    name: 'kubernetes',
+    unanswered: 'see KUBECONFIG (--kubeconfig), or in a pod its ServiceAccount and the NetworkPolicy',
+    run: async () => kubernetesVerdict(await kube.serverVersion()),
+  };
+}
+
+function kubernetesVerdict(version: string): Verdict {
+  const found = versionIn(version);
+  if (found === undefined)
+    return warning(`version ${version}, which is none that can be compared`, 'see kubectl version');
+  if (isOlder(found, oldestKubernetes)) {
+    return failed(
+      `version ${version}, older than ${oldestKubernetes}`,
+      `upgrade the cluster to ${oldestKubernetes} or newer`,
+    );
+  }
+  return ok(`version ${version}`);
+}

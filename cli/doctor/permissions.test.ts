@@ -1,0 +1,69 @@
+import { describe, expect, test } from '@jest/globals';
+import type { KubeClient, Kinds, ResourceAttributes } from '../../kube/port.js';
+import { permissionsCheck, rightsAt } from './permissions.js';
+
+const where = { own: 'autoscaling', karpenterLease: { namespace: 'karpenter', name: 'leader' } };
+const own = 'system:serviceaccount:autoscaling:stowage';
+
+/** An API server that knows who asks, and denies what `denied` picks. */
+function server(username: string, denied: (right: ResourceAttributes) => boolean = () => false) {
+  const asked: ResourceAttributes[] = [];
+  const create = (kind: string, object: object) => {
+    if (kind === 'SelfSubjectReview') return Promise.resolve({ object: { status: { userInfo: { username } } } });
+    const { resourceAttributes } = (object as Kinds['SelfSubjectAccessReview']).spec;
+    asked.push(resourceAttributes);
+    return Promise.resolve({ object: { status: { allowed: !denied(resourceAttributes) } } });
+  };
+  return { kube: { create } as unknown as Pick<KubeClient, 'create'>, asked };
+}
+
+describe('permissions', () => {
+  test('each right is asked for by itself', async () => {
+    const { kube, asked } = server(own);
+    expect(await permissionsCheck(kube, where).run()).toMatchObject({ state: 'ok' });
+
+    expect(asked).toHaveLength(rightsAt(where).length);
+    expect(asked).toContainEqual({ group: '', resource: 'pods', subresource: 'eviction', verb: 'create' });
+    expect(asked).toContainEqual({ group: 'apps', resource: 'statefulsets', verb: 'patch' });
+    expect(asked).toContainEqual({ group: 'events.k8s.io', resource: 'events', verb: 'create' });
+  });
+
+  test('leases are asked for where they are', () => {
+    const leases = rightsAt(where).filter(({ resource }) => resource === 'leases');
+    const lease = { group: 'coordination.k8s.io', resource: 'leases' };
+
+    expect(leases).toContainEqual({ ...lease, verb: 'update', namespace: 'autoscaling' });
+    expect(leases).toContainEqual({ ...lease, verb: 'get', namespace: 'karpenter', name: 'leader' });
+  });
+
+  test('what is denied is told by resource, with its verbs', async () => {
+    const { kube } = server(own, ({ resource, verb, subresource }) => {
+      return (resource === 'nodes' && ['patch', 'delete'].includes(verb)) || subresource === 'eviction';
+    });
+    const { state, found, mend } = await permissionsCheck(kube, where).run();
+
+    expect(state).toBe('failed');
+    expect(found).toBe(`${own} may not patch/delete nodes, create pods/eviction`);
+    expect(mend).toContain('deploy/rbac.yaml');
+  });
+
+  test('of a lease the namespace is told', async () => {
+    const { kube } = server(own, ({ namespace }) => namespace === 'karpenter');
+    expect((await permissionsCheck(kube, where).run()).found).toBe(
+      `${own} may not get leases.coordination.k8s.io in karpenter`,
+    );
+  });
+
+  test('the rights of a person say nothing of Stowage’s', async () => {
+    const { state, found, mend } = await permissionsCheck(server('ann').kube, where).run();
+
+    expect(state).toBe('warning');
+    expect(found).toMatch(/^ann has all \d+ rights/);
+    expect(mend).toContain('kubectl exec');
+  });
+
+  test('an API server that does not answer is the runner’s to tell', async () => {
+    const kube = { create: () => Promise.reject(new Error('away')) } as unknown as Pick<KubeClient, 'create'>;
+    await expect(permissionsCheck(kube, where).run()).rejects.toThrow('away');
+  });
+});

@@ -1,0 +1,101 @@
+import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
+import type { Condition, KubernetesObject } from '../../api/kubernetes.js';
+import { conditionOf, isTrue } from '../../core/conditions.js';
+import { counted } from '../../core/plurals.js';
+import type { KubeClient } from '../../kube/port.js';
+import { failed, ok, skipped, someOf, warning } from './check.js';
+import type { Check, Verdict } from './check.js';
+
+/** The kinds of node class, by the CLOUD_PROVIDER that serves them. */
+export const nodeClassKinds = { aws: 'EC2NodeClass', kwok: 'KWOKNodeClass' } as const;
+export type NodeClassKind = (typeof nodeClassKinds)[keyof typeof nodeClassKinds];
+
+type Kube = Pick<KubeClient, 'list'>;
+interface WithConditions extends KubernetesObject {
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
+const unlisted = 'see permissions and definitions';
+const kubectl = (kind: string): string => `kubectl describe ${kind.toLowerCase()} has the conditions with their times`;
+
+/** Whether there are NodePools, and all are ready. */
+export function nodePoolsCheck(kube: Kube): Check {
+  return {
+    name: 'node-pools',
+    needs: ['kubernetes'],
+    unanswered: unlisted,
+    run: async () =>
+      readyVerdict('NodePool', await kube.list('NodePool'), 'examples/nodepools has some for common cases'),
+  };
+}
+
+/** Whether the node classes that NodePools name are there, and all are ready. */
+export function nodeClassesCheck(kube: Kube, kind: NodeClassKind): Check {
+  return {
+    name: 'node-classes',
+    needs: ['kubernetes'],
+    unanswered: unlisted,
+    run: async () => {
+      const [classes, pools] = await Promise.all([kube.list(kind), kube.list('NodePool')]);
+      const names = new Set(classes.map(({ metadata }) => metadata.name));
+      const missing = pools.filter(({ spec }) => {
+        const { kind: of, name } = spec.template.spec.nodeClassRef;
+        return of === kind && !names.has(name);
+      });
+      if (missing.length > 0) {
+        const refs = missing.map(({ metadata, spec }) => {
+          return `NodePool ${metadata.name ?? ''} names ${kind} ${spec.template.spec.nodeClassRef.name}`;
+        });
+        return failed(
+          `${someOf(refs)}: there is no such object`,
+          `make the ${kind}, or correct spec.template.spec.nodeClassRef`,
+        );
+      }
+      return readyVerdict(kind, classes, 'a NodePool needs one: see examples/nodepools');
+    },
+  };
+}
+
+/** Whether images were found for every node class of EC2. */
+export function imagesCheck(kube: Kube, kind: NodeClassKind): Check {
+  return {
+    name: 'images',
+    needs: ['kubernetes'],
+    unanswered: unlisted,
+    run: async () =>
+      kind === 'EC2NodeClass' ? imagesVerdict(await kube.list(kind)) : skipped(`${kind} has no images`),
+  };
+}
+
+function imagesVerdict(classes: readonly EC2NodeClass[]): Verdict {
+  if (classes.length === 0) return skipped('there is no EC2NodeClass');
+  const without = classes.filter(({ status }) => (status?.amis ?? []).length === 0);
+  if (without.length > 0) {
+    const texts = without.map(({ metadata, status }) => {
+      const message = conditionOf(status?.conditions, 'AMIsReady')?.message ?? '';
+      return `EC2NodeClass ${metadata.name ?? ''} has none${message === '' ? '' : `: ${message}`}`;
+    });
+    return failed(someOf(texts, 3), 'see spec.amiSelectorTerms, and whether the account may use these images');
+  }
+  return ok(`${counted(classes.length, 'node class', 'node classes')} with images`);
+}
+
+function readyVerdict(kind: string, objects: readonly WithConditions[], none: string): Verdict {
+  if (objects.length === 0) return warning(`there is no ${kind}: nothing is launched`, none);
+  const unready = objects.filter(({ status }) => !isTrue(status?.conditions, 'Ready'));
+  if (unready.length === 0) return ok(`${objects.length} ready`);
+  const texts = unready.map((object) => `${kind} ${object.metadata.name ?? ''} is not ready${whyOf(object)}`);
+  return failed(someOf(texts, 3), kubectl(kind));
+}
+
+/** What its other conditions say; the message of Ready only names them. */
+function whyOf({ status }: WithConditions): string {
+  const conditions = status?.conditions ?? [];
+  if (conditions.length === 0) return ': it has no conditions, so no operator has looked at it';
+  const bad = conditions.filter(({ type, status: value }) => type !== 'Ready' && value !== 'True');
+  const texts = bad.map(({ type, status: value, reason = '', message = '' }) => {
+    return `${type} is ${value} (${reason}${message === '' ? '' : `: ${message}`})`;
+  });
+  const ready = conditionOf(conditions, 'Ready')?.message ?? '';
+  return `: ${texts.length > 0 ? texts.join('; ') : ready}`;
+}

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { parseAllDocuments } from 'yaml';
+import { roles } from './rights.js';
+
+interface Document {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly rules?: readonly object[];
+}
+
+const namespaces = { own: 'stowage', karpenter: 'kube-system' };
+
+test('the rights that are asked for are those of deploy/rbac.yaml', () => {
+  const documents = parseAllDocuments(readFileSync('deploy/rbac.yaml', 'utf8')).map((each) => each.toJS() as Document);
+  const given = documents
+    .filter(({ rules }) => rules !== undefined)
+    .map(({ kind, metadata, rules }) => ({ kind, name: metadata.name, namespace: metadata.namespace, rules }));
+
+  expect(
+    roles.map(({ name, in: where, rules }) => ({
+      kind: where === undefined ? 'ClusterRole' : 'Role',
+      name,
+      namespace: where === undefined ? undefined : namespaces[where],
+      rules,
+    })),
+  ).toEqual(given);
+});

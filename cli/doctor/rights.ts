@@ -1,0 +1,82 @@
+/** One rule of a Role or ClusterRole, as Kubernetes writes it. */
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+interface Role {
+  readonly name: string;
+  /** Absent for a ClusterRole; `own` is where the operator's lease is, `karpenter` where Karpenter's is. */
+  readonly in?: 'own' | 'karpenter';
+  readonly rules: readonly Rule[];
+}
+
+const read = ['get', 'list', 'watch'];
+const readAndChange = [...read, 'update', 'patch'];
+const write = [...read, 'create', 'update', 'patch', 'delete'];
+const change = ['update', 'patch'];
+
+const rule = (group: string | readonly string[], resources: readonly string[], verbs: readonly string[]): Rule => ({
+  apiGroups: typeof group === 'string' ? [group] : group,
+  resources,
+  verbs,
+});
+
+/** Karpenter's lease by its usual name, as deploy/rbac.yaml has it. */
+export const usualKarpenterLease = 'karpenter-leader-election';
+
+/** What Stowage may do in a cluster: the rules of deploy/rbac.yaml, which a test holds them to. */
+export const roles: readonly Role[] = [
+  {
+    name: 'stowage',
+    rules: [
+      rule('karpenter.sh', ['nodeclaims'], write),
+      rule('karpenter.sh', ['nodepools', 'nodeoverlays'], readAndChange),
+      rule('karpenter.sh', ['nodeclaims/status', 'nodepools/status', 'nodeoverlays/status'], change),
+      rule('karpenter.sh', ['nodeclaims/finalizers', 'nodepools/finalizers'], ['update']),
+      rule('karpenter.k8s.aws', ['ec2nodeclasses'], readAndChange),
+      rule('karpenter.k8s.aws', ['ec2nodeclasses/status'], change),
+      rule('stowage.dev', ['disruptionpolicies'], readAndChange),
+      rule('stowage.dev', ['disruptionpauses'], write),
+      rule('stowage.dev', ['disruptionpolicies/status'], change),
+      rule('autoscaling.x-k8s.io', ['capacitybuffers'], read),
+      rule('autoscaling.x-k8s.io', ['capacitybuffers/status'], change),
+      rule('', ['nodes'], [...readAndChange, 'delete']),
+      rule('', ['pods'], [...read, 'delete']),
+      rule('', ['pods/eviction'], ['create']),
+      rule('', ['pods/status'], ['patch']),
+      rule(
+        '',
+        [
+          'namespaces',
+          'persistentvolumeclaims',
+          'persistentvolumes',
+          'podtemplates',
+          'replicationcontrollers',
+          'services',
+        ],
+        read,
+      ),
+      rule('apps', ['daemonsets', 'deployments', 'replicasets', 'statefulsets'], read),
+      rule('apps', ['deployments', 'statefulsets'], ['patch']),
+      rule('policy', ['poddisruptionbudgets'], read),
+      rule('storage.k8s.io', ['csinodes', 'storageclasses', 'volumeattachments'], read),
+      rule('resource.k8s.io', ['deviceclasses', 'resourceclaims', 'resourceslices'], read),
+      rule('scheduling.k8s.io', ['priorityclasses'], read),
+      rule('apiextensions.k8s.io', ['customresourcedefinitions'], read),
+      rule(['', 'events.k8s.io'], ['events'], ['create', 'patch']),
+    ],
+  },
+  {
+    name: 'stowage',
+    in: 'own',
+    rules: [rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update', 'patch', 'delete'])],
+  },
+  {
+    name: 'stowage-karpenter-lease',
+    in: 'karpenter',
+    rules: [{ ...rule('coordination.k8s.io', ['leases'], ['get']), resourceNames: [usualKarpenterLease] }],
+  },
+];

@@ -1,0 +1,72 @@
+import { describe, expect, test } from '@jest/globals';
+import { createManualClock } from '../../test/builders/manual-clock.js';
+import { failed, ok, skipped, someOf, warning } from './check.js';
+import type { Check } from './check.js';
+import { runChecks } from './run-checks.js';
+
+const clock = createManualClock();
+const check = (name: string, run: Check['run'], more: Partial<Check> = {}): Check => ({
+  name,
+  unanswered: `look at ${name}`,
+  run,
+  ...more,
+});
+const fine = (name: string, more: Partial<Check> = {}): Check => check(name, () => Promise.resolve(ok('good')), more);
+
+describe('checks', () => {
+  test('that throw hide no others', async () => {
+    const broken = check('a', () => Promise.reject(new Error('refused')));
+
+    expect(await runChecks([broken, fine('b')], clock)).toEqual([
+      { name: 'a', state: 'failed', found: 'refused', mend: 'look at a' },
+      { name: 'b', state: 'ok', found: 'good', mend: '' },
+    ]);
+  });
+
+  test('that need what failed or was skipped are skipped, and not run', async () => {
+    let ran = false;
+    const after = check('c', () => Promise.resolve((ran = true)).then(() => ok('')), { needs: ['b'] });
+    const results = await runChecks(
+      [check('a', () => Promise.resolve(failed('bad', 'mend it'))), fine('b', { needs: ['a'] }), after],
+      clock,
+    );
+
+    expect(results.slice(1)).toEqual([
+      { name: 'b', ...skipped('see a') },
+      { name: 'c', ...skipped('see b') },
+    ]);
+    expect(ran).toBe(false);
+  });
+
+  test('a warning is in nobody’s way', async () => {
+    const results = await runChecks(
+      [check('a', () => Promise.resolve(warning('odd', 'look'))), fine('b', { needs: ['a'] })],
+      clock,
+    );
+    expect(results.map(({ state }) => state)).toEqual(['warning', 'ok']);
+  });
+
+  test('run side by side, and one that does not end in time fails', async () => {
+    const silent = (name: string, deadlineMs: number): Check =>
+      check(name, () => new Promise(() => undefined), { deadlineMs });
+    const running = runChecks([silent('a', 1000), silent('b', 2000), fine('c')], clock);
+    await clock.advance(2000);
+
+    expect(await running).toEqual([
+      { name: 'a', state: 'failed', found: 'no answer within 1 second', mend: 'look at a' },
+      { name: 'b', state: 'failed', found: 'no answer within 2 seconds', mend: 'look at b' },
+      { name: 'c', state: 'ok', found: 'good', mend: '' },
+    ]);
+  });
+
+  test('a check can only need what stands before it', async () => {
+    await expect(runChecks([fine('a', { needs: ['b'] }), fine('b')], clock)).rejects.toThrow(
+      'check a needs b, which is no check before it',
+    );
+  });
+});
+
+test('of many things the first are named', () => {
+  expect(someOf(['a', 'b'])).toBe('a, b');
+  expect(someOf(['a', 'b', 'c'], 2)).toBe('a, b and 1 more');
+});

@@ -1,0 +1,53 @@
+import type { Clock } from '../../kube/limiter.js';
+import { counted } from '../../core/plurals.js';
+import { failed, skipped } from './check.js';
+import type { Check, CheckResult, Verdict } from './check.js';
+import { messageOf } from '../../core/error-message.js';
+
+const usualDeadlineMs = 15_000;
+
+/**
+ * Runs all checks side by side, each as soon as those that it needs have ended. Never rejects: what throws or does not end in time is
+ * a failed check. Gives the results in the order of the checks.
+ */
+export async function runChecks(
+  checks: readonly Check[],
+  clock: Pick<Clock, 'sleep'>,
+): Promise<readonly CheckResult[]> {
+  const results = new Map<string, Promise<CheckResult>>();
+  for (const check of checks) {
+    const needed = (check.needs ?? []).map((name) => {
+      const result = results.get(name);
+      if (result === undefined) throw new Error(`check ${check.name} needs ${name}, which is no check before it`);
+      return result;
+    });
+    results.set(
+      check.name,
+      verdictOf(check, needed, clock).then((verdict) => ({ name: check.name, ...verdict })),
+    );
+  }
+  return Promise.all(results.values());
+}
+
+async function verdictOf(
+  check: Check,
+  needed: readonly Promise<CheckResult>[],
+  clock: Pick<Clock, 'sleep'>,
+): Promise<Verdict> {
+  const inTheWay = (await Promise.all(needed)).find(({ state }) => state === 'failed' || state === 'skipped');
+  if (inTheWay !== undefined) return skipped(`see ${inTheWay.name}`);
+  const { deadlineMs = usualDeadlineMs, unanswered } = check;
+  const over = new AbortController();
+  const late = clock
+    .sleep(deadlineMs, over.signal)
+    .then(() => failed(`no answer within ${counted(deadlineMs / 1000, 'second')}`, unanswered));
+  // The deadline of a check that has ended is of no interest.
+  late.catch(() => undefined);
+  try {
+    return await Promise.race([check.run(), late]);
+  } catch (error) {
+    return failed(messageOf(error), unanswered);
+  } finally {
+    over.abort();
+  }
+}

@@ -1,0 +1,38 @@
+import { createInterface } from 'node:readline/promises';
+import { refusals } from '../workflows/messages.js';
+import { UsageError } from './exit.js';
+import { RefusedError } from './temporal.js';
+
+/** Asks a person for one line; null where nobody sits at a terminal. */
+export type Ask = ((question: string) => Promise<string>) | null;
+
+const terminal: Ask =
+  process.stdin.isTTY && process.stderr.isTTY
+    ? async (question) => {
+        const lines = createInterface({ input: process.stdin, output: process.stderr });
+        try {
+          return await lines.question(question);
+        } finally {
+          lines.close();
+        }
+      }
+    : null;
+
+/**
+ * Sends an order; where it is refused because pods would lose their protection, a person at a terminal may type the name of what
+ * it is about, and it is sent again with `force`. Throws the refusal where nobody does.
+ */
+export async function orForced<T>(
+  subject: string,
+  send: (force: boolean) => Promise<T>,
+  ask: Ask = terminal,
+): Promise<T> {
+  try {
+    return await send(false);
+  } catch (error) {
+    if (!(error instanceof RefusedError) || error.type !== refusals.breaksProtection || ask === null) throw error;
+    const typed = await ask(`${error.message}\nType "${subject}" to do it all the same: `);
+    if (typed.trim() !== subject) throw new UsageError('nothing was done');
+    return send(true);
+  }
+}

@@ -1,0 +1,46 @@
+import type { Command } from 'commander';
+import { Argument, Option } from 'commander';
+import { UsageError } from './exit.js';
+import { temporalEngine } from './history/engine.js';
+import { lengthText } from './history/retention.js';
+import { lifeOf } from './history/life.js';
+import { readNode, type Sources } from './history/read-node.js';
+import { liveSettings, withLive } from './live.js';
+import { lifeText } from './output/life-table.js';
+import { givenFlags, settingsCommand, steeringSettings } from './settings-command.js';
+
+/** Of a large cluster, hundreds of histories are looked through for the name of a Node. */
+const patienceMs = 120_000;
+
+export function historyCommand(): Command {
+  return settingsCommand('history', { only: steeringSettings })
+    .addArgument(new Argument('<kind>', 'what it is').choices(['node']))
+    .argument('<name>', 'name of a Node or NodeClaim, or the id of an instance')
+    .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json']).default('table'));
+}
+
+/** `stowage history node NAME`: a node's whole life over its workflows. */
+export async function history(args: readonly string[]): Promise<string> {
+  const command = historyCommand();
+  command.parse(args, { from: 'user' });
+  const { output, ...flags } = givenFlags(command);
+  const [, name = ''] = command.args;
+  const life = await withLive(liveSettings(flags), 'history', async ({ kube, client, cluster }) =>
+    client.connection.withDeadline(Date.now() + patienceMs, () =>
+      knownLife({ engine: temporalEngine(client), kube, cluster, now: Date.now() }, name),
+    ),
+  );
+  return output === 'json' ? `${JSON.stringify(life, null, 1)}\n` : lifeText(life);
+}
+
+/** The life of a node. Throws `UsageError` when nobody knows the name. */
+export async function knownLife(sources: Sources, name: string): Promise<ReturnType<typeof lifeOf>> {
+  const records = await readNode(sources, name);
+  if (records !== undefined) return lifeOf(records);
+  const retentionMs = await sources.engine.retentionMs().catch(() => undefined);
+  const kept = retentionMs === undefined ? '' : ` (a workflow is kept for ${lengthText(retentionMs)} after its end)`;
+  throw new UsageError(
+    `nothing is known of "${name}" in cluster ${sources.cluster}: no NodeClaim in Kubernetes has that name, that Node or that ` +
+      `instance, and no workflow in Temporal is about such a NodeClaim, Node or instance${kept}`,
+  );
+}

@@ -1,0 +1,68 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Client } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
+import { msNumberToTs } from '@temporalio/common/lib/time.js';
+import { searchAttributes } from '../../workflows/messages.js';
+import { temporalEngine } from './engine.js';
+
+const run = { workflowId: 'c/launch/1', runId: 'r-1' };
+
+/** A Temporal with one run, which notes what it is asked. */
+function stub(): { readonly client: Client; readonly asked: object[] } {
+  const asked: object[] = [];
+  const values = new Map<unknown, string>([[searchAttributes.nodeClaim, 'a-1']]);
+  const listed = { ...run, typedSearchAttributes: { get: (key: unknown) => values.get(key) } };
+  const events = [
+    {
+      eventTime: msNumberToTs(5000),
+      workflowExecutionCompletedEventAttributes: {
+        result: { payloads: [defaultPayloadConverter.toPayload({ outcome: 'initialized' })] },
+      },
+    },
+  ];
+  const client = {
+    options: { namespace: 'ns' },
+    workflow: { list: ({ query }: { query: string }) => (asked.push({ query }), [listed, listed, listed]) },
+    workflowService: {
+      getWorkflowExecutionHistory: async (request: object) => {
+        asked.push(request);
+        return Promise.resolve({ history: { events } });
+      },
+      describeNamespace: async () =>
+        Promise.resolve({ config: { workflowExecutionRetentionTtl: msNumberToTs(86_400_000) } }),
+    },
+  };
+  return { client: client as unknown as Client, asked };
+}
+
+describe('Temporal as a node is read from it', () => {
+  test('lists no more than it is asked for', async () => {
+    const { client, asked } = stub();
+    const found = await temporalEngine(client).list("WorkflowType = 'launchNode'", 2);
+
+    expect(found).toEqual([
+      { ...run, nodeClaim: 'a-1', instanceId: '' },
+      { ...run, nodeClaim: 'a-1', instanceId: '' },
+    ]);
+    expect(asked).toEqual([{ query: "WorkflowType = 'launchNode'" }]);
+  });
+
+  test('reads the last step of a run alone', async () => {
+    const { client, asked } = stub();
+    const last = await temporalEngine(client).lastStep(run);
+
+    expect(last).toEqual({ is: 'ended', at: 5000, how: 'completed', result: { outcome: 'initialized' } });
+    expect(asked).toEqual([{ namespace: 'ns', execution: run, historyEventFilterType: 2 }]);
+  });
+
+  test('reads the first step of a run alone', async () => {
+    const { client, asked } = stub();
+    await temporalEngine(client).firstStep(run);
+
+    expect(asked).toEqual([{ namespace: 'ns', execution: run, maximumPageSize: 1 }]);
+  });
+
+  test('says how long ended workflows are kept', async () => {
+    await expect(temporalEngine(stub().client).retentionMs()).resolves.toBe(86_400_000);
+  });
+});

@@ -1,0 +1,63 @@
+import type { Client } from '@temporalio/client';
+import { requiredTsToMs } from '@temporalio/common/lib/time.js';
+import { searchAttributes } from '../../workflows/messages.js';
+import { decodeHistory } from './decode.js';
+import type { RunRef, Step } from './records.js';
+
+/** A run as Temporal's visibility store lists it. */
+export interface Listed extends RunRef {
+  /** Empty where the workflow does not say. */
+  readonly nodeClaim: string;
+  readonly instanceId: string;
+}
+
+/** What reading a node's life asks of Temporal. */
+export interface Engine {
+  /** Newest first, at most `most`. */
+  list(query: string, most: number): Promise<readonly Listed[]>;
+  /** Every step of a run. */
+  steps(run: RunRef): Promise<readonly Step[]>;
+  /** The first step alone. */
+  firstStep(run: RunRef): Promise<Step | undefined>;
+  /** The last step alone, of a run that is over. */
+  lastStep(run: RunRef): Promise<Step | undefined>;
+  /** How long a workflow is kept after its end, milliseconds; undefined where Temporal does not say. */
+  retentionMs(): Promise<number | undefined>;
+}
+
+/** HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT */
+const closeEvent = 2;
+
+export function temporalEngine(client: Client): Engine {
+  const { namespace } = client.options;
+  const events = async ({ workflowId, runId }: RunRef, more: object): Promise<readonly Step[]> => {
+    const { history } = await client.workflowService.getWorkflowExecutionHistory({
+      ...{ namespace, execution: { workflowId, runId } },
+      ...more,
+    });
+    return decodeHistory(history?.events ?? []);
+  };
+  return {
+    async list(query, most) {
+      const found: Listed[] = [];
+      for await (const { workflowId, runId, typedSearchAttributes } of client.workflow.list({ query })) {
+        if (found.length >= most) break;
+        const textOf = (key: 'nodeClaim' | 'instanceId'): string =>
+          typedSearchAttributes.get(searchAttributes[key]) ?? '';
+        found.push({ workflowId, runId, nodeClaim: textOf('nodeClaim'), instanceId: textOf('instanceId') });
+      }
+      return found;
+    },
+    async steps({ workflowId, runId }) {
+      const { events: all } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+      return decodeHistory(all ?? []);
+    },
+    firstStep: async (run) => (await events(run, { maximumPageSize: 1 }))[0],
+    lastStep: async (run) => (await events(run, { historyEventFilterType: closeEvent })).at(-1),
+    async retentionMs() {
+      const { config } = await client.workflowService.describeNamespace({ namespace });
+      const ttl = config?.workflowExecutionRetentionTtl;
+      return ttl ? requiredTsToMs(ttl, 'workflowExecutionRetentionTtl') : undefined;
+    },
+  };
+}

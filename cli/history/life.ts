@@ -1,0 +1,123 @@
+import { labelsOf } from '../../cluster/labels-of.js';
+import { attributeOf, phaseOf } from './read-fields.js';
+import { objectLines } from './objects.js';
+import type { NodeRecords, Run } from './records.js';
+import { retentionNotes } from './retention.js';
+import { tellWorkflow, type Told } from './tell.js';
+
+/** A node's whole life, as `stowage history node` prints it. Times are ISO 8601. */
+export interface Life {
+  readonly name: string;
+  readonly nodeClaim: string;
+  readonly nodePool: string;
+  readonly node: string;
+  readonly instance: string;
+  readonly lines: readonly LifeLine[];
+  /** Workflows that are not over, and where they are. */
+  readonly open: readonly OpenWorkflow[];
+  /** What is no longer kept or could not be read, a sentence each. */
+  readonly notes: readonly string[];
+}
+
+export interface LifeLine {
+  readonly at: string;
+  /** Since the line before, milliseconds; absent in the first. */
+  readonly afterMs?: number;
+  readonly what: string;
+  /** Absent for what only Kubernetes says. */
+  readonly workflowId?: string;
+}
+
+export interface OpenWorkflow {
+  readonly workflowId: string;
+  readonly phase: string;
+  /** When it entered that phase. */
+  readonly since: string;
+  /** What holds its drain up; empty when nothing does. */
+  readonly blockedBy: string;
+}
+
+/** Everything that is known of a node in the order in which it happened. */
+export function lifeOf(records: NodeRecords): Life {
+  const { name, claimName, runs, pods, claim } = records;
+  const workflows = byWorkflow(runs);
+  const told = [...workflows.values()].flatMap((own) => tellWorkflow(own, { claimName, pods }));
+  const lines = [...told, ...objectLines(records)].sort((a, b) => a.at - b.at);
+  return {
+    name,
+    nodeClaim: claimName,
+    nodePool: claim === undefined ? latest(runs, 'nodePool') : labelsOf(claim).nodePool,
+    node: claim?.status?.nodeName ?? records.node?.metadata.name ?? nodeNameIn(runs),
+    instance: claim?.status?.providerID?.split('/').at(-1) ?? latest(runs, 'instanceId'),
+    lines: lines.map(lineOf),
+    open: [...workflows.values()].flatMap((own) => openOf(own)),
+    notes: [...retentionNotes(records), ...records.gaps],
+  };
+}
+
+/** Runs of each workflow, oldest first. */
+function byWorkflow(runs: readonly Run[]): ReadonlyMap<string, readonly Run[]> {
+  const all = new Map<string, Run[]>();
+  for (const run of [...runs].sort((a, b) => startOf(a) - startOf(b))) {
+    const own = all.get(run.workflowId);
+    if (own === undefined) all.set(run.workflowId, [run]);
+    else own.push(run);
+  }
+  return all;
+}
+
+const startOf = ({ steps }: Run): number => steps[0]?.at ?? 0;
+
+function lineOf({ at, what, workflowId }: Told, index: number, all: readonly Told[]): LifeLine {
+  const before = all[index - 1];
+  return {
+    at: new Date(at).toISOString(),
+    ...(before === undefined ? {} : { afterMs: at - before.at }),
+    what,
+    ...(workflowId === undefined ? {} : { workflowId }),
+  };
+}
+
+function openOf(runs: readonly Run[]): OpenWorkflow[] {
+  const last = runs.at(-1);
+  if (last === undefined || last.steps.some(({ is }) => is === 'ended')) return [];
+  const entered = last.steps.findLast((step) => phaseOf(step) !== undefined) ?? last.steps[0];
+  if (entered === undefined) return [];
+  return [
+    {
+      workflowId: last.workflowId,
+      phase: phaseOf(entered) ?? 'starting',
+      since: new Date(entered.at).toISOString(),
+      blockedBy: latest([last], 'blockedBy'),
+    },
+  ];
+}
+
+/** The last value of a search attribute; empty where none was written, or it was taken back. */
+function latest(runs: readonly Run[], key: 'nodePool' | 'instanceId' | 'blockedBy'): string {
+  const written = runs.flatMap(({ steps }) =>
+    steps.flatMap((step) => {
+      const value = attributeOf(step, key);
+      return value === undefined ? [] : [{ at: step.at, value }];
+    }),
+  );
+  const value = written.sort((a, b) => a.at - b.at).at(-1)?.value;
+  return typeof value === 'string' ? value : '';
+}
+
+/** Of a Node that is gone: its launch or its termination named it. */
+function nodeNameIn(runs: readonly Run[]): string {
+  for (const { steps } of runs) {
+    for (const step of steps) {
+      if (step.is !== 'activity') continue;
+      const name = nodeNameOf(step.result);
+      if (name !== undefined) return name;
+    }
+  }
+  return '';
+}
+
+function nodeNameOf(result: unknown): string | undefined {
+  const { nodeName } = typeof result === 'object' && result !== null ? (result as { nodeName?: unknown }) : {};
+  return typeof nodeName === 'string' ? nodeName : undefined;
+}

@@ -1,0 +1,49 @@
+import type { Condition } from '../../api/kubernetes.js';
+import { labelsOf } from '../../cluster/labels-of.js';
+import type { NodeRecords } from './records.js';
+import type { Told } from './tell.js';
+
+/** Conditions of a NodeClaim that `launchNode` tells better, as long as its history is kept. */
+const ofLaunch: ReadonlyMap<string, string> = new Map([
+  ['Launched', 'instance launched'],
+  ['Registered', 'registered'],
+  ['Initialized', 'initialized'],
+]);
+
+/** What only the objects in Kubernetes say. */
+export function objectLines(records: NodeRecords): readonly Told[] {
+  const { claim, node } = records;
+  const hasLaunch = records.runs.some(({ kind }) => kind === 'launch');
+  const created =
+    claim === undefined ? '' : `NodeClaim ${records.claimName} of NodePool ${labelsOf(claim).nodePool} created`;
+  return [
+    ...at(claim?.metadata.creationTimestamp, created),
+    ...(claim?.status?.conditions ?? []).flatMap((condition) => conditionLine(condition, hasLaunch)),
+    ...at(claim?.metadata.deletionTimestamp, 'NodeClaim marked for deletion'),
+    ...at(node?.metadata.creationTimestamp, `Node ${node?.metadata.name ?? ''} created`),
+    ...(node?.status?.conditions ?? []).flatMap(notReady),
+  ];
+}
+
+function conditionLine(
+  { type, status, reason = '', message = '', lastTransitionTime }: Condition,
+  hasLaunch: boolean,
+): readonly Told[] {
+  const launch = ofLaunch.get(type);
+  if (launch !== undefined) return hasLaunch || status !== 'True' ? [] : at(lastTransitionTime, launch);
+  if (type !== 'Drifted' || status !== 'True') return [];
+  return at(
+    lastTransitionTime,
+    `drifted${message === '' && reason === '' ? '' : `: ${message === '' ? reason : message}`}`,
+  );
+}
+
+function notReady({ type, status, message = '', lastTransitionTime }: Condition): readonly Told[] {
+  if (type !== 'Ready' || status === 'True') return [];
+  return at(lastTransitionTime, `Node is not Ready${message === '' ? '' : `: ${message}`}`);
+}
+
+function at(time: string | undefined, what: string): readonly Told[] {
+  const ms = Date.parse(time ?? '');
+  return Number.isNaN(ms) ? [] : [{ at: ms, what }];
+}

@@ -1,0 +1,224 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, test } from '@jest/globals';
+import proto from '@temporalio/proto';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import { parseWorkflowId } from '../../core/ids.js';
+import { lookUp } from '../../core/own.js';
+import { UsageError } from '../exit.js';
+import { knownLife } from '../history.js';
+import { lifeText } from '../output/life-table.js';
+import { decodeHistory } from './decode.js';
+import type { Engine, Listed } from './engine.js';
+import { lifeOf } from './life.js';
+import { readNode, type Sources } from './read-node.js';
+import type { RunRef, Step } from './records.js';
+import { isTold } from './tell.js';
+
+interface Recorded extends RunRef {
+  readonly type: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly steps: readonly Step[];
+}
+
+/** Histories of a real server (test/replay), oldest first. */
+function recorded(): readonly Recorded[] {
+  const folder = 'test/replay/histories';
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.bin.gz'));
+  return files.map((file) => {
+    const bytes = gunzipSync(readFileSync(`${folder}/${file}`));
+    const { events } = proto.temporal.api.history.v1.History.decode(bytes);
+    const started = events[0]?.workflowExecutionStartedEventAttributes;
+    const steps = decodeHistory(events);
+    const attributes = Object.assign(
+      {},
+      ...steps.map((step) => (step.is === 'attributes' ? step.values : {})),
+    ) as object;
+    return {
+      workflowId: started?.workflowId ?? '',
+      runId: started?.originalExecutionRunId ?? '',
+      type: started?.workflowType?.name ?? '',
+      attributes: { ...attributes },
+      steps,
+    };
+  });
+}
+
+const all = recorded();
+
+function holds({ type, attributes, steps }: Recorded, term: string): boolean {
+  const [, key = '', value = ''] = /^(\w+) = '(.*)'$/.exec(term) ?? [];
+  if (key === 'WorkflowType') return type === value;
+  if (key === 'ExecutionStatus') return steps.at(-1)?.is === 'ended';
+  return lookUp(attributes, key) === value;
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+function engineOf(runs: readonly Recorded[]): Engine {
+  const one = (run: RunRef): readonly Step[] => {
+    const found = runs.find(({ runId, workflowId }) => runId === run.runId && workflowId === run.workflowId);
+    if (found === undefined) throw new Error(`${run.workflowId} is not kept`);
+    return found.steps;
+  };
+  return {
+    list: async (query, most) =>
+      Promise.resolve(
+        runs
+          .filter((run) => query.split(' AND ').every((term) => holds(run, term)))
+          .sort((a, b) => (b.steps[0]?.at ?? 0) - (a.steps[0]?.at ?? 0))
+          .slice(0, most)
+          .map(({ workflowId, runId, attributes }): Listed => ({
+            workflowId,
+            runId,
+            nodeClaim: text(attributes['StowageNodeClaim']),
+            instanceId: text(attributes['StowageInstanceId']),
+          })),
+      ),
+    steps: async (run) => Promise.resolve(one(run)),
+    firstStep: async (run) => Promise.resolve(one(run)[0]),
+    lastStep: async (run) => Promise.resolve(one(run).at(-1)),
+    retentionMs: async () => Promise.resolve(3 * 24 * 3_600_000),
+  };
+}
+
+function sources({ claims = [] as readonly NodeClaim[], runs = all } = {}): Sources {
+  const kube = { list: async () => Promise.resolve(claims), get: async () => Promise.resolve(undefined) };
+  return { engine: engineOf(runs), kube: kube as unknown as Sources['kube'], cluster: 'stowage-local', now: 0 };
+}
+
+describe('a node of which only Temporal knows', () => {
+  test.each([
+    ['its NodeClaim', 'example-2969a53eff'],
+    ['its Node', 'ip-172-31-32-10.us-west-2.compute.internal'],
+    ['its instance', 'i-d92246e023fa66f74'],
+  ])('is found by the name of %s, with its whole life in order', async (_of, name) => {
+    const life = await knownLife(sources(), name);
+
+    const whats = life.lines.map(({ what }) => what);
+    expect(whats[0]).toMatch(/^launch began in NodePool example for 5 pods: .*; replaces nodes \(underutilized\)/);
+    expect(whats.slice(1)).toEqual([
+      'instance i-d92246e023fa66f74 launched: m5.2xlarge on-demand in us-west-2c, $0.3840 per hour',
+      'registered as Node ip-172-31-32-10.us-west-2.compute.internal and initialized',
+      'expires at 2026-12-23T10:44:52Z',
+      'disruption proposed (Empty): no replacement, 0 pods to move, saves $0.3840 per hour',
+      'tainted: no new pods',
+      'termination began (empty)',
+      'Node ip-172-31-32-10.us-west-2.compute.internal tainted',
+      'drain began',
+      'drained; volumes are being detached',
+      'the instance is being terminated',
+      'finalizers are removed',
+      'terminated: 0 pods evicted in 38s',
+      'disruption done, saves $0.3840 per hour',
+    ]);
+    expect(life).toMatchObject({
+      nodeClaim: 'example-2969a53eff',
+      nodePool: 'example',
+      node: 'ip-172-31-32-10.us-west-2.compute.internal',
+      instance: 'i-d92246e023fa66f74',
+    });
+    expect(life.lines[1]).toMatchObject({ workflowId: 'stowage-local/launch/ff32e727-677e-4796-b6c0-a5ff3dc333a9' });
+  });
+
+  test('commands are found whose first candidate is another node', async () => {
+    const life = await knownLife(sources(), 'example-dfae046766');
+    const candidate = 'example-08831a18ba';
+    const others = await knownLife(sources(), candidate);
+
+    const proposed = 'disruption proposed (Underutilized) together with 3 other nodes';
+    expect(life.lines.some(({ what }) => what.startsWith(proposed))).toBe(true);
+    expect(others.lines.filter(({ what }) => what.startsWith(proposed)).length).toBeGreaterThan(0);
+  });
+
+  test('says what retention has taken', async () => {
+    const runs = all.filter(({ type }) => type !== 'launchNode' && type !== 'terminateNode');
+    const life = await knownLife(sources({ runs }), 'example-2969a53eff');
+
+    const kept = 'Temporal keeps a workflow for 3 days after its end';
+    expect(life.notes).toEqual([
+      `The launch of NodeClaim example-2969a53eff is not or no longer kept: ${kept}.`,
+      `Its termination is not or no longer kept: ${kept}.`,
+      'NodeClaim and Node are gone: what only they said, such as when it drifted, is not kept.',
+    ]);
+  });
+
+  test('a history that is gone by now is named, and the rest is told', async () => {
+    const own = sources();
+    const steps: Engine['steps'] = async (run) =>
+      run.workflowId.includes('/terminate/') ? Promise.reject(new Error('not found')) : own.engine.steps(run);
+    const life = await knownLife({ ...own, engine: { ...own.engine, steps } }, 'example-2969a53eff');
+
+    expect(life.lines.length).toBeGreaterThan(4);
+    const gone = 'stowage-local/terminate/ff32e727-677e-4796-b6c0-a5ff3dc333a9';
+    expect(life.notes).toContain(`The history of ${gone} cannot be read: not found.`);
+  });
+
+  test('an API server that is away is no reason to say nothing', async () => {
+    const away = { list: async () => Promise.reject(new Error('connection refused')) };
+    const life = await knownLife({ ...sources(), kube: away as unknown as Sources['kube'] }, 'example-2969a53eff');
+
+    expect(life.lines.length).toBeGreaterThan(10);
+    expect(life.notes).toEqual(['Kubernetes cannot be read: connection refused.']);
+  });
+});
+
+describe('a node that Kubernetes has', () => {
+  const claim = {
+    apiVersion: 'karpenter.sh/v1',
+    kind: 'NodeClaim',
+    metadata: {
+      name: 'late-1',
+      creationTimestamp: '2026-11-23T10:00:00Z',
+      labels: { 'karpenter.sh/nodepool': 'late' },
+    },
+    spec: {},
+    status: {
+      nodeName: 'node-1',
+      providerID: 'aws:///us-west-2a/i-0late',
+      conditions: [
+        { type: 'Registered', status: 'True', lastTransitionTime: '2026-11-23T10:01:00Z' },
+        { type: 'Drifted', status: 'True', reason: 'NodePoolDrifted', lastTransitionTime: '2026-11-23T11:01:00Z' },
+      ],
+    },
+  } as unknown as NodeClaim;
+
+  test.each(['late-1', 'node-1', 'i-0late'])(
+    'is found as %s, and tells what its workflows no longer do',
+    async (name) => {
+      const records = await readNode(sources({ claims: [claim] }), name);
+
+      expect(lifeOf(records!).lines).toEqual([
+        { at: '2026-11-23T10:00:00.000Z', what: 'NodeClaim late-1 of NodePool late created' },
+        { at: '2026-11-23T10:01:00.000Z', afterMs: 60_000, what: 'registered' },
+        { at: '2026-11-23T11:01:00.000Z', afterMs: 3_600_000, what: 'drifted: NodePoolDrifted' },
+      ]);
+    },
+  );
+});
+
+test('a name that nobody knows is an error that names what was looked for', async () => {
+  const asked = knownLife(sources(), 'nobody');
+
+  await expect(asked).rejects.toBeInstanceOf(UsageError);
+  await expect(asked).rejects.toThrow(
+    'nothing is known of "nobody" in cluster stowage-local: no NodeClaim in Kubernetes has that name, that Node or that instance, ' +
+      'and no workflow in Temporal is about such a NodeClaim, Node or instance (a workflow is kept for 3 days after its end)',
+  );
+});
+
+test('every recorded run of a node has something to tell', () => {
+  const runs = all.flatMap((run) => {
+    const kind = parseWorkflowId(run.workflowId)?.kind;
+    return kind !== undefined && isTold(kind) ? [{ ...run, kind }] : [];
+  });
+  expect(runs.length).toBeGreaterThan(20);
+  for (const run of runs) {
+    const life = lifeOf({
+      ...{ name: 'n', claimName: 'n', now: 0, pods: [], gaps: [], isKubernetesRead: false },
+      runs: [run],
+    });
+    expect([run.workflowId, life.lines.length]).not.toEqual([run.workflowId, 0]);
+    expect(lifeText(life)).not.toMatch(/undefined|NaN|\[object/);
+  }
+});

@@ -1,0 +1,163 @@
+import type { Node } from '../../api/kubernetes.js';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { ConsolidateInput, LaunchOutcome } from '../../workflows/messages.js';
+import { parseWorkflowId } from '../../core/ids.js';
+import { inBatches } from '../../core/in-batches.js';
+import { counted } from '../../core/plurals.js';
+import type { KubeClient } from '../../kube/port.js';
+import { quotedForQuery, searchAttributes } from '../../workflows/messages.js';
+import type { Engine, Listed } from './engine.js';
+import { fieldsOf, resultOf } from './read-fields.js';
+import { plannedPods } from './planned-pods.js';
+import type { NodeRecords, Run, RunRef } from './records.js';
+import { isTold } from './tell.js';
+import { messageOf } from '../../core/error-message.js';
+
+/** More runs about one node, launches looked through for a Node's name, or commands looked through for a candidate, are left out. */
+const most = { runs: 200, launches: 500, commands: 300 } as const;
+const atOnce = 10;
+
+export interface Sources {
+  readonly engine: Engine;
+  readonly kube: Pick<KubeClient, 'get' | 'list'>;
+  readonly cluster: string;
+  /** Milliseconds of the epoch. */
+  readonly now: number;
+}
+
+/** All that is known of the node that a Node, a NodeClaim or an instance is named by; undefined when nobody knows the name. */
+export async function readNode(sources: Sources, name: string): Promise<NodeRecords | undefined> {
+  const objects = await readObjects(sources, name);
+  const gaps = objects.unread === undefined ? [] : [objects.unread];
+  const claimName = objects.claim?.metadata.name ?? (await claimNameOf(sources, name, gaps));
+  if (claimName === undefined) return undefined;
+  const found = await runsAbout(sources, claimName, instanceOf(objects.claim), gaps);
+  const runs = await readRuns(sources.engine, found, gaps);
+  const retentionMs = await sources.engine.retentionMs().catch(() => undefined);
+  return {
+    ...{ name, claimName, runs, now: sources.now },
+    pods: await plannedPods(sources.engine, runs, claimName),
+    ...(objects.claim === undefined ? {} : { claim: objects.claim }),
+    ...(objects.node === undefined ? {} : { node: objects.node }),
+    ...(retentionMs === undefined ? {} : { retentionMs }),
+    isKubernetesRead: objects.unread === undefined,
+    gaps,
+  };
+}
+
+interface Objects {
+  readonly claim?: NodeClaim | undefined;
+  readonly node?: Node | undefined;
+  /** Why Kubernetes cannot be read. */
+  readonly unread?: string;
+}
+
+/** Without an API server, or the right to read there, Temporal tells what it knows. */
+async function readObjects({ kube }: Sources, name: string): Promise<Objects> {
+  try {
+    const claims = await kube.list('NodeClaim');
+    const claim =
+      claims.find(({ metadata }) => metadata.name === name) ??
+      claims.find(({ status }) => status?.nodeName === name || status?.providerID?.split('/').at(-1) === name);
+    // A Node that no NodeClaim stands for is not managed.
+    const nodeName = claim?.status?.nodeName;
+    if (claim === undefined || nodeName === undefined) return { claim };
+    const node = await kube.get('Node', { name: nodeName });
+    return { claim, node };
+  } catch (error) {
+    return { unread: `Kubernetes cannot be read: ${messageOf(error)}.` };
+  }
+}
+
+const instanceOf = (claim: NodeClaim | undefined): string | undefined => claim?.status?.providerID?.split('/').at(-1);
+
+const ofCluster = (cluster: string): string => `${searchAttributes.cluster.name} = ${quotedForQuery(cluster)}`;
+const isAbout = (key: 'nodeClaim' | 'instanceId', value: string): string =>
+  `${searchAttributes[key].name} = ${quotedForQuery(value)}`;
+
+/** The NodeClaim that a name stood for, as workflows know it. */
+async function claimNameOf({ engine, cluster }: Sources, name: string, gaps: string[]): Promise<string | undefined> {
+  const own = ofCluster(cluster);
+  if ((await engine.list(`${own} AND ${isAbout('nodeClaim', name)}`, 1)).length > 0) return name;
+  const ofInstance = await engine.list(`${own} AND ${isAbout('instanceId', name)}`, most.runs);
+  const named = ofInstance.find(({ nodeClaim }) => nodeClaim !== '');
+  if (named !== undefined) return named.nodeClaim;
+  return claimOfNode(engine, own, name, gaps);
+}
+
+/** No search attribute has the names of Nodes: launches are looked through for one that ended as this Node. */
+async function claimOfNode(engine: Engine, own: string, node: string, gaps: string[]): Promise<string | undefined> {
+  const query = `${own} AND WorkflowType = 'launchNode' AND ExecutionStatus = 'Completed'`;
+  const launches = await engine.list(query, most.launches);
+  const became = new Map<string, Listed>();
+  await inBatches(
+    launches,
+    async (launch) => {
+      const last = await engine.lastStep(launch);
+      const outcome = last === undefined ? undefined : resultOf<Extract<LaunchOutcome, { nodeName: string }>>(last);
+      if (outcome?.nodeName === node) became.set(launch.runId, launch);
+    },
+    { atOnce },
+  );
+  const [newest, ...older] = launches.filter(({ runId }) => became.has(runId));
+  if (older.length > 0) {
+    const names = older.map(({ nodeClaim }) => nodeClaim).join(', ');
+    gaps.push(`Node ${node} stood for other NodeClaims before (names of Nodes are used again): ${names}.`);
+  }
+  return newest?.nodeClaim;
+}
+
+/** Runs of the workflows that are about the claim or its instance, and of commands that it was a candidate of. */
+async function runsAbout(
+  { engine, cluster }: Sources,
+  claimName: string,
+  instance: string | undefined,
+  gaps: string[],
+): Promise<readonly Listed[]> {
+  const own = ofCluster(cluster);
+  const byClaim = await engine.list(`${own} AND ${isAbout('nodeClaim', claimName)}`, most.runs);
+  const id = instance ?? byClaim.find(({ instanceId }) => instanceId !== '')?.instanceId;
+  const byInstance = id === undefined ? [] : await engine.list(`${own} AND ${isAbout('instanceId', id)}`, most.runs);
+  const asCandidate = await commandsOn(engine, own, claimName, gaps);
+  if (byClaim.length >= most.runs) gaps.push(`Only the newest ${counted(most.runs, 'workflow run')} are shown.`);
+  const all = new Map([...byClaim, ...byInstance, ...asCandidate].map((run) => [run.runId, run]));
+  return [...all.values()];
+}
+
+/** A command has the name of its first candidate alone as a search attribute: the input has all of them. */
+async function commandsOn(engine: Engine, own: string, claimName: string, gaps: string[]): Promise<readonly Listed[]> {
+  const commands = await engine.list(`${own} AND WorkflowType = 'consolidate'`, most.commands);
+  if (commands.length >= most.commands)
+    gaps.push(`Only the newest ${counted(most.commands, 'command')} were looked through for this node.`);
+  const found: Listed[] = [];
+  await inBatches(
+    commands.filter(({ nodeClaim }) => nodeClaim !== claimName),
+    async (command) => {
+      const first = await engine.firstStep(command);
+      if (first?.is !== 'started') return;
+      const { candidates = [] } = fieldsOf<ConsolidateInput>(first.input);
+      if (candidates.some(({ claim }) => claim.name === claimName)) found.push(command);
+    },
+    { atOnce },
+  );
+  return found;
+}
+
+/** Retention may take a history between the list and the look. */
+async function readRuns(engine: Engine, found: readonly RunRef[], gaps: string[]): Promise<readonly Run[]> {
+  const runs: Run[] = [];
+  await inBatches(
+    found,
+    async ({ workflowId, runId }) => {
+      const kind = parseWorkflowId(workflowId)?.kind;
+      if (kind === undefined || !isTold(kind)) return;
+      try {
+        runs.push({ workflowId, runId, kind, steps: await engine.steps({ workflowId, runId }) });
+      } catch (error) {
+        gaps.push(`The history of ${workflowId} cannot be read: ${messageOf(error)}.`);
+      }
+    },
+    { atOnce },
+  );
+  return runs;
+}

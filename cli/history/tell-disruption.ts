@@ -1,0 +1,138 @@
+import type { CreatedClaim, RepairView } from '../../activities/contract.js';
+import { counted } from '../../core/plurals.js';
+import type {
+  ConsolidateInput,
+  ConsolidateResult,
+  Decision,
+  RepairNodeResult,
+  ReplaceNodeInput,
+  ReplaceNodeResult,
+  RotateExpiredInput,
+  RotateExpiredResult,
+} from '../../workflows/messages.js';
+import { timeText } from '../output/people-table.js';
+import { hourly } from '../output/table.js';
+import { callOf, fieldsOf, phaseOf, resultOf, taintText } from './read-fields.js';
+import type { Step } from './records.js';
+import type { About, Teller } from './teller.js';
+
+const phases: ReadonlyMap<string, string> = new Map([
+  ['waiting for a disruption slot', 'waits for a disruption slot'],
+  ['replacing', 'a replacement is launched first'],
+]);
+
+/** What disruptions of every kind do on their way. */
+const onTheWay = (step: Step): string | undefined =>
+  taintText(step) ?? createdText(step) ?? phases.get(phaseOf(step) ?? '');
+
+type Created = Readonly<{ created: readonly CreatedClaim[] }>;
+
+/** Replacements that the disruption has created itself. */
+function createdText(step: Step): string | undefined {
+  const created = callOf<unknown, Created>(step, 'createClaims')?.result.created ?? [];
+  if (created.length === 0) return undefined;
+  return `${counted(created.length, 'replacement')} launched: ${created.map(({ name }) => name).join(', ')}`;
+}
+
+/** `consolidate`: what was proposed and why, and what became of it. */
+export function consolidationTeller({ claimName }: About): Teller {
+  let own: string | undefined;
+  return (step) => {
+    if (step.is === 'started') {
+      const input = fieldsOf<ConsolidateInput>(step.input);
+      own = input.candidates?.find(({ claim }) => claim.name === claimName)?.node;
+      return proposalText(input, claimName);
+    }
+    const result = resultOf<ConsolidateResult>(step);
+    if (result === undefined) return onTheWay(step);
+    const stays = own !== undefined && result.terminated?.includes(own) === false;
+    return result.outcome === 'done' && stays ? 'disruption done; this node stays' : consolidationEnd(result);
+  };
+}
+
+function proposalText({ reason, candidates = [], decision }: Partial<ConsolidateInput>, claimName: string): string {
+  const others = candidates.filter(({ claim }) => claim.name !== claimName).length;
+  const together = others === 0 ? '' : ` together with ${counted(others, 'other node')}`;
+  return `disruption proposed (${reason ?? 'unknown'})${together}${decision === undefined ? '' : decisionText(decision)}`;
+}
+
+function decisionText({ replacements, podCount, priceBefore, priceAfter }: Decision): string {
+  const types = replacements.map(({ cheapest }) => cheapest.instanceType).join(', ');
+  const instead =
+    replacements.length === 0 ? 'no replacement' : `${counted(replacements.length, 'replacement')} (${types})`;
+  const saves = priceBefore > priceAfter ? `, saves ${hourly(priceBefore - priceAfter)} per hour` : '';
+  return `: ${instead}, ${counted(podCount, 'pod')} to move${saves}`;
+}
+
+function consolidationEnd({
+  outcome,
+  reason,
+  replacements = [],
+  savedPerHour = 0,
+}: Partial<ConsolidateResult>): string {
+  if (outcome !== 'done') return endText('disruption', outcome, reason);
+  const saves = savedPerHour > 0 ? `, saves ${hourly(savedPerHour)} per hour` : '';
+  return `disruption done${replacements.length === 0 ? '' : `, replaced${instead(replacements)}`}${saves}`;
+}
+
+/** `replaceNode`: one node of a rollout. */
+export function replacementTeller(): Teller {
+  return (step) => {
+    if (step.is === 'started')
+      return `replacement proposed (${fieldsOf<ReplaceNodeInput>(step.input).reason ?? 'unknown'})`;
+    const result = resultOf<ReplaceNodeResult>(step);
+    if (result === undefined) return onTheWay(step);
+    const { outcome, reason, replacements = [] } = result;
+    if (outcome === 'replaced') return `replaced${instead(replacements.map(({ name }) => name))}`;
+    return endText('replacement', outcome, reason);
+  };
+}
+
+/** `rotateExpired`: from the start of the node's life until its end is due. */
+export function expirationTeller(): Teller {
+  return (step) => {
+    if (step.is === 'started') {
+      const { expiresAt } = fieldsOf<RotateExpiredInput>(step.input);
+      return step.isContinued || expiresAt === undefined ? undefined : `expires at ${timeText(expiresAt)}`;
+    }
+    const result = resultOf<RotateExpiredResult>(step);
+    if (result === undefined) return onTheWay(step);
+    const { outcome, reason, replacements = [] } = result;
+    if (outcome === 'gone') return undefined;
+    if (outcome === 'rotated') return `expired and replaced${instead(replacements)}`;
+    if (outcome === 'forced') return 'expired and removed without waiting for a replacement';
+    return endText('expiration', outcome, reason);
+  };
+}
+
+const repairPhases: ReadonlyMap<string, string> = new Map([
+  ['rebooting', 'the instance is rebooted'],
+  ['blocked', 'repair is not allowed yet'],
+]);
+
+type Unhealthy = Extract<RepairView, { state: 'unhealthy' }>;
+
+/** `repairNode`: what is wrong with the node, since when, and the steps that were taken. */
+export function repairTeller(): Teller {
+  let told = '';
+  return (step) => {
+    const view = callOf<unknown, Unhealthy>(step, 'inspectRepair')?.result;
+    if (view?.condition !== undefined && view.condition !== told) {
+      told = view.condition;
+      const since = view.since === undefined ? '' : ` since ${timeText(view.since)}`;
+      return `unhealthy: ${told}${since}${view.dueAt === undefined ? '' : `, repaired from ${timeText(view.dueAt)}`}`;
+    }
+    const result = resultOf<RepairNodeResult>(step);
+    if (result === undefined) return repairPhases.get(phaseOf(step) ?? '') ?? onTheWay(step);
+    return endText('repair', result.outcome, result.reason);
+  };
+}
+
+const instead = (names: readonly string[]): string => (names.length === 0 ? '' : ` by ${names.join(', ')}`);
+
+/** `consolidation rejected by ann (release)`: reasons of people begin with the outcome already. */
+function endText(what: string, outcome: string | undefined, reason: string | undefined): string {
+  const end = outcome ?? 'ended';
+  if (reason === undefined) return `${what} ${end}`;
+  return reason.startsWith(end) ? `${what} ${reason}` : `${what} ${end}: ${reason}`;
+}

@@ -1,0 +1,16 @@
+import { counted } from '../../core/plurals.js';
+import type { CheckResult, CheckState } from '../doctor/check.js';
+
+const states: readonly CheckState[] = ['failed', 'warning', 'skipped', 'ok'];
+const width = Math.max(...states.map((state) => state.length)) + 2;
+
+/** One check after the other, each with what it found and what to do; then how many ended how. */
+export function doctorText(results: readonly CheckResult[]): string {
+  const lines = results.flatMap(({ name, state, found, mend }) => [
+    `${state.padEnd(width)}${name}: ${found}`,
+    ...(mend === '' ? [] : [`${' '.repeat(width)}mend: ${mend}`]),
+  ]);
+  const counts = states.map((state) => [state, results.filter((each) => each.state === state).length] as const);
+  const summary = counts.filter(([, count]) => count > 0).map(([state, count]) => `${count} ${state}`);
+  return `${lines.join('\n')}\n\n${counted(results.length, 'check')}: ${summary.join(', ')}.\n`;
+}

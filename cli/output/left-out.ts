@@ -1,0 +1,12 @@
+import type { SetAside } from '../../packing/types.js';
+import { counted } from '../../core/plurals.js';
+
+const shown = 10;
+
+/** Objects that the engine could not work with: what was decided, was decided without them. */
+export function leftOutText(objects: readonly SetAside[] = []): string {
+  if (objects.length === 0) return '';
+  const lines = objects.slice(0, shown).map(({ kind, name, error }) => `  ${kind} ${name}: ${error}`);
+  if (objects.length > shown) lines.push(`  ... and ${objects.length - shown} more; -o json lists them all`);
+  return `${counted(objects.length, 'object')} left out, which the engine cannot work with\n${lines.join('\n')}`;
+}

@@ -1,0 +1,32 @@
+import type { Life, OpenWorkflow } from '../history/life.js';
+import { timeText } from './people-table.js';
+import { age } from './status-table.js';
+import { renderTable } from './table.js';
+
+/** A node's life for a person: a line a step, with the time since the one before. */
+export function lifeText({ nodeClaim, nodePool, node, instance, lines, open, notes }: Life): string {
+  const named = [
+    `NodeClaim ${nodeClaim}`,
+    ...(nodePool === '' ? [] : [`NodePool ${nodePool}`]),
+    ...(node === '' ? [] : [`Node ${node}`]),
+    ...(instance === '' ? [] : [`instance ${instance}`]),
+  ];
+  const rows = lines.map(({ at, afterMs, workflowId = '', what }) => [
+    timeText(at),
+    afterMs === undefined ? '' : `+${age(afterMs)}`,
+    workflowId,
+    what,
+  ]);
+  const sections = [
+    named.join(', '),
+    rows.length === 0 ? 'Nothing of it is kept.' : renderTable(['TIME', 'AFTER', 'WORKFLOW', 'WHAT'], rows),
+    open.length === 0 ? '' : `Under way\n${open.map(openLine).join('\n')}`,
+    notes.join('\n'),
+  ];
+  return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+}
+
+function openLine({ workflowId, phase, since, blockedBy }: OpenWorkflow): string {
+  const blocked = blockedBy === '' ? '' : `, blocked by ${blockedBy}`;
+  return `  ${workflowId}: ${phase} since ${timeText(since)}${blocked}`;
+}

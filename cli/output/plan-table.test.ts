@@ -1,0 +1,38 @@
+import { expect, test } from '@jest/globals';
+import type { Plan } from '../../packing/types.js';
+import { planDocument } from './plan-json.js';
+import { planText } from './plan-table.js';
+
+const empty: Plan = { newNodeClaims: [], existingNodes: [], unschedulable: [], pricePerHour: 0, lowerBoundPerHour: 0 };
+
+test('a plan that leaves pods for the next pass says so; they are not among those that cannot be placed', () => {
+  const plan: Plan = {
+    ...empty,
+    deferred: ['default/a', 'default/b'],
+    resume: { heavy: 'default/a' },
+    ignoredPreferences: [{ pod: 'default/c', honoured: 20, ignored: 980 }],
+  };
+  const text = planText(plan, 1);
+  expect(text).toContain(
+    '2 pods with many terms left for the next pass, which follows at once\n  default/a and 1 more',
+  );
+  expect(text).toContain('1 pod with more than 20 preferences: the heaviest are honoured\n  default/c: 980 of 1000');
+  expect(text).not.toMatch(/cannot be placed|No pod is pending/);
+  expect(planDocument(plan, 1)).toMatchObject({
+    deferred: ['default/a', 'default/b'],
+    ignoredPreferences: plan.ignoredPreferences,
+    unschedulable: [],
+  });
+});
+
+test('a plan that leaves nobody out does not speak of it', () => {
+  expect(planText(empty, 1)).toBe('No pod is pending.\n');
+  expect(planDocument(empty, 1)).toMatchObject({ deferred: [], ignoredPreferences: [] });
+});
+
+test('objects that the engine cannot work with are named', () => {
+  const setAside = [{ kind: 'NodePool', name: 'odd', error: 'no such operator' }];
+  const text = planText({ ...empty, setAside }, 1);
+  expect(text).toContain('1 object left out, which the engine cannot work with\n  NodePool odd: no such operator');
+  expect(planDocument({ ...empty, setAside }, 1).setAside).toEqual(setAside);
+});

@@ -1,0 +1,178 @@
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import { commandTexts, exampleText, type CommandName } from './command-texts.js';
+import { UsageError } from './exit.js';
+import { liveCommands, type LiveCommand } from './live-commands.js';
+import { loadOffline } from './offline-code.js';
+import { printable } from './output/printable.js';
+
+/** The `stowage` command. Each command loads its own code when it runs: `stowage plan` for files needs neither Temporal nor AWS. */
+export function stowageProgram(): Command {
+  const program = new Command('stowage')
+    .description('A Kubernetes node autoscaler: a drop-in for Karpenter, each node action a durable Temporal workflow.')
+    .exitOverride()
+    .showHelpAfterError('(stowage --help shows what there is)')
+    .addHelpText('after', '\nstowage NAME --help shows the options of a command and an example.');
+  addPlan(program);
+  addConsolidate(program);
+  addCrds(program);
+  addConvert(program);
+  for (const [name, load] of liveCommands) addLive(program, name, load);
+  addSettings(program);
+  addCompletion(program);
+  return program;
+}
+
+/** Every command with all of its options, as its own help and completions have it. */
+export async function describedCommands(): Promise<ReadonlyMap<string, readonly Command[]>> {
+  const described = new Map<string, readonly Command[]>();
+  for (const command of stowageProgram().commands) {
+    const load = liveCommands.get(command.name() as CommandName);
+    described.set(command.name(), load === undefined ? [command] : [(await load()).command()]);
+  }
+  const { planLiveCommand } = await import('./plan-live.js');
+  // One name, for files and for a live cluster.
+  described.set('plan', [...(described.get('plan') ?? []), planLiveCommand()]);
+  return described;
+}
+
+function add(program: Command, name: CommandName): Command {
+  return program.command(name).description(commandTexts[name].description);
+}
+
+function addPlan(program: Command): void {
+  offline(add(program, 'plan'), { live: true })
+    .option(
+      '--repeat <times>',
+      'for files: solve so often, each time from scratch; the median time of the later half is printed',
+      wholeNumber,
+      1,
+    )
+    .allowUnknownOption()
+    .argument('[flags...]')
+    .addHelpText(
+      'after',
+      '\nWithout --objects and --catalogue it plans for a live cluster: what stowage settings lists are its flags then.' +
+        '\nsolveMs is the solve alone, from parsed objects to the plan; with --repeat the catalogue is looked through once.' +
+        `\n${exampleText('plan')}`,
+    )
+    .action(async (flags: string[], options) => {
+      const { objects, catalogue, repeat } = options as { objects?: string[]; catalogue?: string; repeat: number };
+      if (objects === undefined && catalogue === undefined) {
+        const { planLive } = await import('./plan-live.js');
+        process.stdout.write(printable(await planLive(process.argv.slice(process.argv.indexOf('plan') + 1))));
+        return;
+      }
+      if (objects === undefined || catalogue === undefined) {
+        throw new UsageError('--objects and --catalogue go together; without both, a live cluster is planned for');
+      }
+      if (flags[0] !== undefined) throw new UsageError(`"${flags[0]}" is no option of a plan for files`);
+      const { planOffline } = await loadOffline({ once: repeat === 1 });
+      process.stdout.write(printable(planOffline(options as Parameters<typeof planOffline>[0])));
+    });
+}
+
+function addConsolidate(program: Command): void {
+  offline(add(program, 'consolidate'))
+    .option('--spot-to-spot', 'let spot nodes be replaced by cheaper spot nodes', false)
+    .addHelpText(
+      'after',
+      `\ntotalMs is the search alone, from parsed objects to the last command.\n${exampleText('consolidate')}`,
+    )
+    .action(async (options) => {
+      const { consolidateOffline } = await loadOffline({ once: true });
+      process.stdout.write(printable(consolidateOffline(options as Parameters<typeof consolidateOffline>[0])));
+    });
+}
+
+function addCrds(program: Command): void {
+  add(program, 'crds')
+    .option(
+      '--apply',
+      'write them to the cluster instead: missing ones are created, older ones get the schemas of this version',
+    )
+    .option('--kubeconfig <file>', 'of that cluster (env KUBECONFIG; in-cluster credentials when absent)')
+    .addHelpText('after', exampleText('crds'))
+    .action(async ({ apply, kubeconfig }: { apply?: boolean; kubeconfig?: string }) => {
+      if (apply === true) {
+        const { applyCrds } = await import('./apply-crds.js');
+        process.stdout.write(await applyCrds(kubeconfig));
+        return;
+      }
+      const { crdYaml } = await import('./crds.js');
+      process.stdout.write(crdYaml());
+    });
+}
+
+function addConvert(program: Command): void {
+  add(program, 'convert')
+    .argument('[files...]', 'YAML files of any objects; the standard input when none is given')
+    .option('--role <name>', 'IAM role of the nodes, for node classes that name neither role nor instance profile')
+    .option('--instance-profile <name>', 'as --role, an instance profile')
+    .addOption(new Option('--report <form>', 'how to print what changed').choices(['text', 'json']).default('text'))
+    .addHelpText('after', exampleText('convert'))
+    .action(async (files: string[], options) => {
+      const { convert } = await import('./convert.js');
+      const { yaml, report } = convert(files, options as Parameters<typeof convert>[1]);
+      process.stderr.write(report);
+      process.stdout.write(yaml);
+    });
+}
+
+function addSettings(program: Command): void {
+  add(program, 'settings')
+    .addHelpText('after', exampleText('settings'))
+    .action(async () => {
+      const { settingsTable } = await import('./settings.js');
+      process.stdout.write(settingsTable());
+    });
+}
+
+function addCompletion(program: Command): void {
+  const shells = ['bash', 'zsh', 'fish'] as const;
+  add(program, 'completion')
+    .addArgument(new Argument('<shell>', 'which shell it is for').choices(shells))
+    .addHelpText('after', `\nIt is loaded by: source <(stowage completion bash)\n${exampleText('completion')}`)
+    .action(async (shell: (typeof shells)[number]) => {
+      const { completionScript } = await import('./completion.js');
+      const { describeCommands } = await import('./completion/described.js');
+      process.stdout.write(completionScript(shell, describeCommands(await describedCommands())));
+    });
+}
+
+/** A command whose options are its own, and read by itself (`stowage NAME --help`). */
+function addLive(program: Command, name: CommandName, load: () => Promise<LiveCommand>): void {
+  add(program, name)
+    .allowUnknownOption()
+    .helpOption(false)
+    .argument('[flags...]')
+    .action(async (flags: string[]) => {
+      const { run } = await load();
+      process.stdout.write(printable(await run(flags)));
+    });
+}
+
+/** What every command on files takes: where the objects and the catalogue are, how to print, and the policies of packing. */
+function offline(command: Command, { live: alsoLive } = { live: false }): Command {
+  const objects = 'kubectl get -o json lists, JSON or YAML objects; - is the standard input';
+  const catalogue = "instance types and prices, in the JSON format of Karpenter's KWOK provider";
+  return command
+    .addOption(new Option('--objects <file...>', objects).makeOptionMandatory(!alsoLive))
+    .addOption(new Option('--catalogue <file>', catalogue).makeOptionMandatory(!alsoLive))
+    .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json']).default('table'))
+    .addOption(
+      new Option('--preference-policy <policy>', 'whether preferences count')
+        .choices(['Respect', 'Ignore'])
+        .default('Respect'),
+    )
+    .addOption(
+      new Option('--min-values-policy <policy>', 'what to do when minValues cannot be met')
+        .choices(['Strict', 'BestEffort'])
+        .default('Strict'),
+    );
+}
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('expected a whole number of at least 1.');
+  return value;
+}

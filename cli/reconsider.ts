@@ -1,0 +1,100 @@
+import type { Command } from 'commander';
+import { annotations } from '../api/labels.js';
+import { workflowIds } from '../core/ids.js';
+import type { KubeClient } from '../kube/port.js';
+import { reconsiderUpdate, refusals } from '../workflows/messages.js';
+import type { ReconsiderOrder } from '../workflows/messages.js';
+import { UsageError } from './exit.js';
+import { liveSettings, withLive } from './live.js';
+import type { Live } from './live.js';
+import { refusedTable } from './output/people-table.js';
+import { givenFlags, settingsCommand, steeringSettings } from './settings-command.js';
+import { defaultActor, ordered, RefusedError } from './temporal.js';
+
+type Scope = Pick<ReconsiderOrder, 'node' | 'nodePool' | 'all'>;
+
+interface Options {
+  readonly node?: string;
+  readonly nodepool?: string;
+  readonly all?: boolean;
+  readonly because?: string;
+  readonly as: string;
+}
+
+export function reconsiderCommand(): Command {
+  return settingsCommand('reconsider', { only: steeringSettings })
+    .option('--node <name>', 'what concerns this node or NodeClaim, a declined expiry too')
+    .option('--nodepool <name>', 'what concerns nodes of this NodePool, a stopped rollout too')
+    .option('--all', 'all of it')
+    .option('--because <text>', 'why')
+    .option('--as <name>', 'who you are', defaultActor());
+}
+
+/** `stowage reconsider`: what somebody turned down may be proposed again. */
+export async function reconsider(args: readonly string[]): Promise<string> {
+  const command = reconsiderCommand();
+  command.parse(args, { from: 'user' });
+  const { as: actor, because, ...scope } = command.opts<Options>();
+  const order = { actor, ...(because === undefined ? {} : { reason: because }), ...scopeOf(scope) };
+  return withLive(liveSettings(givenFlags(command)), 'reconsider', async (live) => {
+    const objects = await undoInKubernetes(live.kube, order);
+    return `${[...objects, await undoInDisrupt(live, order, objects.length > 0)].join('\n')}\n`;
+  });
+}
+
+/** Exactly one scope. Throws `UsageError`. */
+export function scopeOf({ node, nodepool, all }: Omit<Options, 'as'>): Scope {
+  const given: Scope[] = [
+    ...(node === undefined ? [] : [{ node }]),
+    ...(nodepool === undefined ? [] : [{ nodePool: nodepool }]),
+    ...(all === true ? [{ all }] : []),
+  ];
+  const [only, ...others] = given;
+  if (only === undefined || others.length > 0) throw new UsageError('say what: --node NAME, --nodepool NAME or --all');
+  return only;
+}
+
+async function undoInDisrupt(live: Live, order: ReconsiderOrder, isDone: boolean): Promise<string> {
+  const workflowId = workflowIds.disrupt(live.cluster);
+  const handle = live.client.workflow.getHandle(workflowId);
+  try {
+    const left = await ordered(live, workflowId, () => handle.executeUpdate(reconsiderUpdate, { args: [order] }));
+    return left.length === 0 ? 'Nothing is refused any more.' : `Still refused:\n${refusedTable(left)}`;
+  } catch (error) {
+    if (isDone && error instanceof RefusedError && error.type === refusals.nothingRefused)
+      return 'Nothing else was refused.';
+    throw error;
+  }
+}
+
+/** Refusals that outlive histories stand as annotations: of an expiry on its NodeClaim, of a rollout on its NodePool. */
+async function undoInKubernetes(kube: Kube, scope: Scope): Promise<string[]> {
+  return [...(await undeclineExpiries(kube, scope)), ...(await restartRollouts(kube, scope))];
+}
+
+type Kube = Pick<KubeClient, 'list' | 'patch'>;
+
+async function undeclineExpiries(kube: Kube, scope: Scope): Promise<string[]> {
+  const said: string[] = [];
+  for (const { metadata, status } of await kube.list('NodeClaim')) {
+    const { name = '' } = metadata;
+    const isMeant =
+      scope.all === true || scope.node === name || (scope.node !== undefined && scope.node === status?.nodeName);
+    if (!isMeant || metadata.annotations?.[annotations.expiryDeclined] === undefined) continue;
+    await kube.patch('NodeClaim', { name }, { metadata: { annotations: { [annotations.expiryDeclined]: null } } });
+    said.push(`NodeClaim ${name} expires again.`);
+  }
+  return said;
+}
+
+async function restartRollouts(kube: Kube, scope: Scope): Promise<string[]> {
+  const said: string[] = [];
+  for (const { metadata } of await kube.list('NodePool')) {
+    const { name = '' } = metadata;
+    if (scope.all !== true && scope.nodePool !== name) continue;
+    if (metadata.annotations?.[annotations.driftStopped] === undefined) continue;
+    await kube.patch('NodePool', { name }, { metadata: { annotations: { [annotations.driftStopped]: null } } });
+    said.push(`The rollout of NodePool ${name} may begin again.`);
+  }
+  return said;
+}

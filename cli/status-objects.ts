@@ -1,0 +1,133 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { NodePool } from '../api/karpenter/node-pool.js';
+import type { Condition } from '../api/kubernetes.js';
+import { annotations } from '../api/labels.js';
+import { labelsOf } from '../cluster/labels-of.js';
+import { compareText } from '../core/compare-text.js';
+import { conditionOf, isTrue } from '../core/conditions.js';
+import { isPending, podKey } from '../disruption/pods.js';
+import type { KubeClient } from '../kube/port.js';
+import type { ClaimRow, DriftRow, PoolRow, ProblemRow, StatusReport, UnplacedRow } from './status-rows.js';
+
+type Kube = Pick<KubeClient, 'list'>;
+type Rows = Pick<StatusReport, 'pools' | 'claims' | 'declined' | 'problems' | 'unplaced' | 'drift'>;
+
+/** What Kubernetes says for `stowage status`. Who may not read a kind is told of the others. */
+export async function clusterRows(kube: Kube, now: number): Promise<Rows> {
+  const [pools, claims, problems, unplaced] = await Promise.all([
+    kube.list('NodePool'),
+    kube.list('NodeClaim'),
+    problemRows(kube),
+    unplacedRows(kube),
+  ]);
+  return {
+    pools: pools.map(poolRow),
+    claims: claims.map((claim) => claimRow(claim, now)).sort((a, b) => compareText(a.nodeClaim, b.nodeClaim)),
+    declined: [...claims.flatMap(declinedExpiry), ...pools.flatMap(stoppedRollout)],
+    problems,
+    unplaced,
+    drift: driftRows(claims),
+  };
+}
+
+function poolRow({ metadata, status }: NodePool): PoolRow {
+  const ready = conditionOf(status?.conditions, 'Ready');
+  const broken = status?.conditions?.find(({ type, status: value }) => type !== 'Ready' && value === 'False');
+  return {
+    nodePool: metadata.name ?? '',
+    ready: ready?.status ?? 'Unknown',
+    message: broken?.message ?? ready?.message ?? '',
+    nodes: status?.nodes ?? 0,
+  };
+}
+
+function claimRow(claim: NodeClaim, now: number): ClaimRow {
+  const { conditions, nodeName } = claim.status ?? {};
+  const waiting = conditions?.find(({ type, status }) => type !== 'Ready' && status !== 'True');
+  return {
+    nodeClaim: claim.metadata.name ?? '',
+    ...labelsOf(claim),
+    node: nodeName ?? '',
+    state: claim.metadata.deletionTimestamp === undefined ? stateOf(conditions) : 'terminating',
+    ageMs: now - Date.parse(claim.metadata.creationTimestamp ?? ''),
+    message: waiting?.message ?? '',
+  };
+}
+
+function stateOf(conditions: readonly Condition[] | undefined): string {
+  if (!isTrue(conditions, 'Launched')) return 'launching';
+  if (!isTrue(conditions, 'Registered')) return 'registering';
+  return isTrue(conditions, 'Initialized') ? 'ready' : 'initializing';
+}
+
+function declinedExpiry({ metadata, status }: NodeClaim): ProblemRow[] {
+  const why = metadata.annotations?.[annotations.expiryDeclined];
+  if (why === undefined) return [];
+  return [{ object: `node ${status?.nodeName ?? metadata.name ?? ''}`, message: `does not expire: ${why}` }];
+}
+
+function stoppedRollout({ metadata }: NodePool): ProblemRow[] {
+  if (metadata.annotations?.[annotations.driftStopped] === undefined) return [];
+  return [{ object: `nodepool ${metadata.name ?? ''}`, message: 'its rollout was stopped' }];
+}
+
+/** Policies and node classes that say themselves what is the matter. */
+async function problemRows(kube: Kube): Promise<ProblemRow[]> {
+  const kinds = ['DisruptionPolicy', 'EC2NodeClass', 'KWOKNodeClass'] as const;
+  const lists = await Promise.all(kinds.map(async (kind) => kube.list(kind).catch(() => [])));
+  return lists.flatMap((objects, i) =>
+    objects.flatMap(({ metadata, status }) => {
+      const { conditions } = status ?? {};
+      const failed = (conditions ?? []).filter(({ status: value }) => value === 'False');
+      const own = failed.find(({ type }) => type !== 'Ready') ?? failed[0];
+      if (own === undefined) return [];
+      const { message = '', reason = '' } = own;
+      return [{ object: `${kinds[i]} ${metadata.name ?? ''}`, message: message === '' ? reason : message }];
+    }),
+  );
+}
+
+const podsTold = 5;
+
+/** What Stowage said of pods that found no place, while they still find none. */
+async function unplacedRows(kube: Kube): Promise<UnplacedRow[]> {
+  // Who may not list pods or events is told of everything else.
+  const pods = await kube.list('Pod', { fieldSelector: 'spec.nodeName=' }).catch(() => []);
+  const pending = new Set(pods.filter(isPending).map(podKey));
+  if (pending.size === 0) return [];
+  const selector = 'reason=FailedScheduling,involvedObject.kind=Pod';
+  const events = await kube.list('Event', { fieldSelector: selector }).catch(() => []);
+  const latest = new Map<string, { at: string; why: string }>();
+  for (const { involvedObject, source, message = '', lastTimestamp = '' } of events) {
+    const key = `${involvedObject.namespace ?? ''}/${involvedObject.name ?? ''}`;
+    // kube-scheduler has a word on every node there is; what keeps new ones out is said by us.
+    if (source?.component !== 'karpenter' || !pending.has(key)) continue;
+    if ((latest.get(key)?.at ?? '') <= lastTimestamp) latest.set(key, { at: lastTimestamp, why: message });
+  }
+  const byWhy = new Map<string, string[]>();
+  for (const [pod, { why }] of latest) byWhy.set(why, [...(byWhy.get(why) ?? []), pod]);
+  return [...byWhy].map(([why, names]) => ({ why, pods: names.sort() })).sort((a, b) => b.pods.length - a.pods.length);
+}
+
+/** The first few of many pods. */
+export function podsText(pods: readonly string[]): string {
+  const more = pods.length > podsTold ? ` and ${pods.length - podsTold} more` : '';
+  return `${pods.slice(0, podsTold).join(', ')}${more}`;
+}
+
+function driftRows(claims: readonly NodeClaim[]): DriftRow[] {
+  const byPool = new Map<string, { drifted: number; going: number; nodes: number }>();
+  for (const claim of claims) {
+    const { nodePool } = labelsOf(claim);
+    const row = byPool.get(nodePool) ?? { drifted: 0, going: 0, nodes: 0 };
+    byPool.set(nodePool, row);
+    row.nodes += 1;
+    if (!isTrue(claim.status?.conditions, 'Drifted')) continue;
+    row.drifted += 1;
+    if (claim.metadata.deletionTimestamp !== undefined) row.going += 1;
+  }
+  return [...byPool]
+    .filter(([, { drifted }]) => drifted > 0)
+    .map(([nodePool, row]) => ({ nodePool, ...row }))
+    .sort((a, b) => compareText(a.nodePool, b.nodePool));
+}

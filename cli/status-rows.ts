@@ -1,0 +1,94 @@
+import type { Finding } from '../operator/stuck/findings.js';
+import type { Explanation, NextWindow, Pause, Refused } from '../workflows/messages.js';
+
+/** One NodeClaim with its node, as `stowage status` shows it. */
+export interface ClaimRow {
+  readonly nodeClaim: string;
+  readonly nodePool: string;
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly capacityType: string;
+  readonly node: string;
+  /** `launching`, `registering`, `initializing`, `ready` or `terminating`. */
+  readonly state: string;
+  /** Milliseconds. */
+  readonly ageMs: number;
+  readonly message: string;
+}
+
+/** One workflow that is under way. */
+export interface WorkflowRow {
+  readonly workflowId: string;
+  readonly kind: string;
+  readonly nodeClaim: string;
+  readonly reason: string;
+  readonly phase: string;
+  readonly blockedBy: string;
+  readonly waitingFor: string;
+  readonly until: string;
+  readonly startedAt: string;
+  readonly awaitingApproval: boolean;
+  /** What it says of itself: what it decided, what holds it up. */
+  readonly facts: Explanation['facts'];
+}
+
+export interface PoolRow {
+  readonly nodePool: string;
+  readonly ready: string;
+  readonly message: string;
+  readonly nodes: number;
+  /** Dollars per hour; absent when nobody knows. */
+  readonly pricePerHour?: number;
+}
+
+/** An object whose condition asks for a person: a DisruptionPolicy that is not valid, a node class that is not ready. */
+export interface ProblemRow {
+  readonly object: string;
+  readonly message: string;
+}
+
+/** Pods that find no place, by what keeps them out. */
+export interface UnplacedRow {
+  readonly why: string;
+  readonly pods: readonly string[];
+}
+
+/** Drifted nodes of a NodePool. */
+export interface DriftRow {
+  readonly nodePool: string;
+  readonly drifted: number;
+  /** Of them: on their way out. */
+  readonly going: number;
+  readonly nodes: number;
+}
+
+/** An offering that is left alone for want of capacity. */
+export interface OfferingRow {
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly capacityType: string;
+  readonly reason: string;
+  /** ISO 8601. */
+  readonly until: string;
+}
+
+export interface StatusReport {
+  /** What does not go on as it should; empty while Karpenter runs. */
+  readonly stuck: readonly Finding[];
+  /** Who holds Karpenter's leader lease, so that Stowage does nothing; absent for nobody. */
+  readonly karpenter?: { readonly holder: string; readonly lease: string };
+  readonly unavailable: readonly OfferingRow[];
+  readonly pools: readonly PoolRow[];
+  readonly claims: readonly ClaimRow[];
+  readonly workflows: readonly WorkflowRow[];
+  readonly pauses: readonly Pause[];
+  /** What people turned down. */
+  readonly refused: readonly Refused[];
+  /** What people turned down for good: declined expiries, stopped rollouts. */
+  readonly declined: readonly ProblemRow[];
+  readonly problems: readonly ProblemRow[];
+  readonly unplaced: readonly UnplacedRow[];
+  readonly drift: readonly DriftRow[];
+  /** What opens next for whom; absent when nothing waits for anything. */
+  readonly nextWindow?: NextWindow;
+}

@@ -1,0 +1,91 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { labels } from '../../api/labels.js';
+import { isDomainError } from '../../core/failures.js';
+import type { Kind, Kinds, KubeClient, ListOptions } from '../../kube/port.js';
+import { UsageError } from '../exit.js';
+import { claimLeaving, nodeClassLeaving, nodeLeaving, type Leaving } from './leavings.js';
+
+const lookMs = 500;
+const tries = 5;
+
+/** What became of the objects of a cluster. */
+export interface Released {
+  /** Objects that taints and finalizers were taken off, by kind. */
+  readonly released: Readonly<Record<string, number>>;
+  /** Objects that keep theirs, each with the reason. */
+  readonly kept: readonly string[];
+  /** Nodes that run on. */
+  readonly nodes: readonly string[];
+}
+
+/** Takes off what Stowage has left on nodes, NodeClaims and node classes. */
+export async function releaseObjects(kube: KubeClient): Promise<Released> {
+  const managed = { labelSelector: labels.nodePool };
+  const released: Record<string, number> = {};
+  const kept: string[] = [];
+  const each = async <K extends Kind>(
+    kind: K,
+    of: (object: Kinds[K]) => Leaving,
+    options?: ListOptions,
+  ): Promise<void> => {
+    for (const { metadata } of await listed(kube, kind, options)) {
+      const outcome = await release(kube, kind, metadata.name ?? '', of);
+      if (outcome === 'released') released[kind] = (released[kind] ?? 0) + 1;
+      else if (outcome !== undefined) kept.push(`${kind} ${metadata.name ?? ''} ${outcome.kept}`);
+    }
+  };
+  await each('Node', nodeLeaving, managed);
+  await each('NodeClaim', claimLeaving);
+  await each('EC2NodeClass', nodeClassLeaving);
+  const nodes = (await listed(kube, 'Node', managed)).map(({ metadata }) => metadata.name ?? '');
+  return { released, kept, nodes };
+}
+
+/** Of kinds that are not installed, or that nobody lets Stowage read, there are none. */
+async function listed<K extends Kind>(kube: KubeClient, kind: K, options?: ListOptions): Promise<Kinds[K][]> {
+  try {
+    return await kube.list(kind, options);
+  } catch (error) {
+    if (isDomainError(error, 'NotFound') || isDomainError(error, 'Denied')) return [];
+    throw error;
+  }
+}
+
+async function release<K extends Kind>(
+  kube: KubeClient,
+  kind: K,
+  name: string,
+  of: (object: Kinds[K]) => Leaving,
+): Promise<'released' | { readonly kept: string } | undefined> {
+  for (let attempt = 0; attempt < tries; attempt++) {
+    const object = await kube.get(kind, { name });
+    const leaving = object === undefined ? undefined : of(object);
+    if (leaving === undefined) return undefined;
+    if ('kept' in leaving) return leaving;
+    const { outcome } = await kube.patch(kind, { name }, leaving.patch);
+    if (outcome === 'patched') return 'released';
+  }
+  return { kept: 'changes all the time: try again' };
+}
+
+/** Scales Deployments (`namespace/name`) to none and waits until their pods are gone. */
+export async function stopDeployments(kube: KubeClient, refs: readonly string[], withinMs: number): Promise<void> {
+  const deadline = Date.now() + withinMs;
+  for (const ref of refs) {
+    const [namespace = '', name = ''] = ref.split('/');
+    if (namespace === '' || name === '') throw new UsageError(`--stop "${ref}": found no NAMESPACE/NAME`);
+    const answer = await kube.patch('Deployment', { namespace, name }, { spec: { replicas: 0 } });
+    if (answer.outcome !== 'patched') continue;
+    const labelSelector = selectorOf(answer.object.spec.selector?.matchLabels ?? {});
+    while ((await kube.list('Pod', { namespace, labelSelector })).length > 0) {
+      if (Date.now() > deadline)
+        throw new UsageError(`pods of Deployment ${ref} still run after ${withinMs / 1000} seconds`);
+      await delay(lookMs);
+    }
+  }
+}
+
+const selectorOf = (matchLabels: Readonly<Record<string, string>>): string =>
+  Object.entries(matchLabels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');

@@ -1,0 +1,51 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { WorkflowNotFoundError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
+import { identityScheduleId, workflowIds } from '../../core/ids.js';
+
+const because = 'stowage uninstall';
+/** Visibility tells of a workflow some time after it has started. */
+const quietLooks = 3;
+const lookMs = 1000;
+
+/** Deletes the cluster's Schedules but the one that says whose name it is. Gives their ids. */
+export async function deleteSchedules(client: Client, cluster: string): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for await (const { scheduleId } of client.schedule.list()) {
+    if (scheduleId.startsWith(`${cluster}/`) && scheduleId !== identityScheduleId(cluster)) ids.push(scheduleId);
+  }
+  for (const id of ids) await client.schedule.getHandle(id).delete();
+  return ids;
+}
+
+/** Terminates every workflow of the cluster, until none is listed for some looks on end. Gives how many there were. */
+export async function terminateWorkflows(client: Client, cluster: string): Promise<number> {
+  const ended = new Set<string>();
+  const entities = [workflowIds.provision, workflowIds.disrupt, workflowIds.offerings].map((of) => of(cluster));
+  for (const id of entities) if (await terminate(client, id)) ended.add(id);
+  for (let quiet = 0; quiet < quietLooks;) {
+    const running = await runningOf(client, cluster);
+    for (const id of running) if (await terminate(client, id)) ended.add(id);
+    quiet = running.length === 0 ? quiet + 1 : 0;
+    await delay(lookMs);
+  }
+  return ended.size;
+}
+
+async function runningOf(client: Client, cluster: string): Promise<string[]> {
+  const query = `WorkflowId STARTS_WITH '${`${cluster}/`.replaceAll("'", "''")}' AND ExecutionStatus = 'Running'`;
+  const ids: string[] = [];
+  for await (const { workflowId } of client.workflow.list({ query })) ids.push(workflowId);
+  return ids;
+}
+
+/** False where it does not run any more. */
+async function terminate(client: Client, workflowId: string): Promise<boolean> {
+  try {
+    await client.workflow.getHandle(workflowId).terminate(because);
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,83 @@
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { steppingClock } from '../../test/builders/aws-world.js';
+import { createCalls } from './calls.js';
+import { bypasses } from './http-agents.js';
+
+Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' });
+
+const servers: http.Server[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
+async function listen(server: http.Server): Promise<string> {
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const empty =
+  '<DescribeInstancesResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><reservationSet/></DescribeInstancesResponse>';
+
+test('calls that EC2 answers slowly do not wait for one another’s sockets', async () => {
+  const many = 90;
+  const held: http.ServerResponse[] = [];
+  const endpoint = await listen(
+    http.createServer((_, response) => {
+      held.push(response);
+      // Nobody is answered before all have asked.
+      if (held.length === many) for (const each of held) each.end(empty);
+    }),
+  );
+  const calls = createCalls({ region: 'eu-central-1', endpoint, clock: steppingClock() });
+  const answers = await Promise.all(Array.from({ length: many }, () => calls.describeInstances({})));
+  expect(answers).toHaveLength(many);
+  expect(held).toHaveLength(many);
+});
+
+describe('a proxy', () => {
+  test('is asked for a tunnel to the endpoint, with its user and password', async () => {
+    const asked: (string | undefined)[] = [];
+    const proxy = http.createServer().on('connect', (request, socket) => {
+      asked.push(request.url, request.headers['proxy-authorization']);
+      socket.once('data', (first: Buffer) => {
+        // A TLS handshake: what AWS is told is not for the proxy.
+        asked.push(String(first[0]));
+        socket.destroy();
+      });
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+    });
+    const url = (await listen(proxy)).replace('//', '//user:p%40ss@');
+    const calls = createCalls({ region: 'eu-central-1', httpsProxy: url, clock: steppingClock() });
+    await expect(calls.createFleet({} as never)).rejects.toMatchObject({ type: 'Unavailable' });
+    const user = `Basic ${Buffer.from('user:p@ss').toString('base64')}`;
+    expect(asked).toEqual(['ec2.eu-central-1.amazonaws.com:443', user, '22']);
+  });
+
+  test('that refuses is named', async () => {
+    const proxy = http.createServer().on('connect', (_, socket) => socket.end('HTTP/1.1 403 Forbidden\r\n\r\n'));
+    const calls = createCalls({ region: 'eu-central-1', httpsProxy: await listen(proxy), clock: steppingClock() });
+    await expect(calls.createFleet({} as never)).rejects.toMatchObject({
+      type: 'Unavailable',
+      message: expect.stringContaining('refused a tunnel to ec2.eu-central-1.amazonaws.com:443: status 403'),
+    });
+  });
+});
+
+test.each([
+  ['', 'ec2.eu-central-1.amazonaws.com', false],
+  ['*', 'ec2.eu-central-1.amazonaws.com', true],
+  ['.amazonaws.com', 'ec2.eu-central-1.amazonaws.com', true],
+  ['amazonaws.com, other', 'sqs.eu-central-1.amazonaws.com', true],
+  ['zonaws.com', 'sqs.eu-central-1.amazonaws.com', false],
+  ['amazonaws.com:8443', 'sqs.eu-central-1.amazonaws.com', false],
+  ['amazonaws.com:443', 'sqs.eu-central-1.amazonaws.com', true],
+  ['10.0.0.1', '10.0.0.1', true],
+])('NO_PROXY "%s": %s is reached directly: %s', (noProxy, host, direct) => {
+  expect(bypasses(noProxy, host, 443)).toBe(direct);
+});

@@ -1,0 +1,64 @@
+import { describe, expect, test } from '@jest/globals';
+import { ec2NodeClass, refusal, steppingClock } from '../../test/builders/aws-world.js';
+import type { AwsCalls } from './calls.js';
+import { InstanceProfiles } from './instance-profiles.js';
+
+/** IAM with profiles of this cluster, each an age of a day; `fail` says what each call meets. */
+function iam(fail: (action: string, name: string) => Error | undefined, names: readonly string[] = []) {
+  const clock = steppingClock(48 * 3_600_000);
+  const path = '/karpenter/eu-central-1/c/uid-default/';
+  const there = new Map(
+    names.map((name) => [
+      name,
+      { InstanceProfileName: name, Path: path, CreateDate: new Date(0), Roles: [{ RoleName: 'nodes' }] },
+    ]),
+  );
+  const asked: string[] = [];
+  const call =
+    <T>(action: string, answer: (name: string) => T) =>
+    async ({ InstanceProfileName: name = '' }: { InstanceProfileName?: string }): Promise<T> => {
+      await Promise.resolve();
+      asked.push(action);
+      const failure = fail(action, name);
+      if (failure !== undefined) throw failure;
+      return answer(name);
+    };
+  const calls = {
+    getInstanceProfile: call('Get', (name) => {
+      const profile = there.get(name);
+      if (profile === undefined)
+        throw refusal('NoSuchEntityException', 'no such profile', 'iam:GetInstanceProfile', 404);
+      return { InstanceProfile: profile };
+    }),
+    listInstanceProfiles: call('List', () => ({ InstanceProfiles: [...there.values()] })),
+    removeRoleFromInstanceProfile: call('RemoveRole', () => ({})),
+    deleteInstanceProfile: call('Delete', (name) => void there.delete(name)),
+  } as unknown as AwsCalls;
+  const profiles = new InstanceProfiles(calls, { clusterName: 'c', region: 'eu-central-1' }, clock);
+  return { profiles, there, asked };
+}
+
+const given = ec2NodeClass({ role: undefined, instanceProfile: 'mine' });
+
+describe('a profile that the node class names', () => {
+  test.each([
+    ['cannot be reached', refusal('TimeoutError', 'no answer', 'iam:GetInstanceProfile', 599)],
+    ['refuses', refusal('AccessDenied', 'no', 'iam:GetInstanceProfile', 403)],
+  ])('is taken at its word where IAM %s', async (_, failure) => {
+    await expect(iam(() => failure).profiles.resolve(given)).resolves.toBe('mine');
+  });
+
+  test('is named when IAM knows of none', async () => {
+    await expect(iam(() => undefined).profiles.resolve(given)).rejects.toThrow('mine does not exist');
+  });
+});
+
+test('a profile that may not be removed keeps no other from being removed', async () => {
+  const denied = refusal('AccessDenied', 'no', 'iam:DeleteInstanceProfile', 403);
+  const { profiles, there } = iam(
+    (action, name) => (action === 'Delete' && name === 'b' ? denied : undefined),
+    ['a', 'b', 'c'],
+  );
+  await expect(profiles.sweep(new Set())).rejects.toMatchObject({ type: 'Denied' });
+  expect([...there.keys()]).toEqual(['b']);
+});

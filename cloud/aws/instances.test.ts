@@ -1,0 +1,118 @@
+import { describe, expect, test } from '@jest/globals';
+import { refusal, steppingClock } from '../../test/builders/aws-world.js';
+import type { AwsCalls } from './calls.js';
+import { Instances } from './instances.js';
+
+const protectedText = (id: string) =>
+  `The instance '${id}' may not be terminated. Modify its 'disableApiTermination' instance attribute and try again.`;
+
+/** EC2 that ends all instances of a call or none. */
+function ec2(refuses: (id: string) => Error | undefined) {
+  const ended: string[] = [];
+  let asked = 0;
+  const calls = {
+    terminateInstances: ({ InstanceIds: ids = [] }: { InstanceIds?: string[] }) => {
+      asked += 1;
+      const refused = ids.map(refuses).find((error) => error !== undefined);
+      if (refused !== undefined) return Promise.reject(refused);
+      ended.push(...ids);
+      return Promise.resolve({
+        TerminatingInstances: ids.map((id) => ({ InstanceId: id, CurrentState: { Name: 'shutting-down' } })),
+      });
+    },
+    describeInstances: ({ InstanceIds: ids = [] }: { InstanceIds?: string[] }) =>
+      ids.some((id) => id.startsWith('i-gone'))
+        ? Promise.reject(refusal('InvalidInstanceID.NotFound'))
+        : Promise.resolve({ Reservations: [{ Instances: ids.map((id) => ({ InstanceId: id })) }] }),
+  } as unknown as AwsCalls;
+  return { instances: new Instances(calls, 'c', steppingClock()), ended, asked: () => asked };
+}
+
+const ids = Array.from({ length: 500 }, (_, i) => `i-${i}`);
+
+describe('terminations that share a call', () => {
+  test('one instance under termination protection costs the others nothing', async () => {
+    const { instances, ended, asked } = ec2((id) =>
+      id === 'i-77' ? refusal('OperationNotPermitted', protectedText(id), 'ec2:TerminateInstances') : undefined,
+    );
+    const outcome = await Promise.allSettled(ids.map((id) => instances.terminate(id)));
+    expect(outcome.filter(({ status }) => status === 'fulfilled')).toHaveLength(499);
+    expect(ended).toHaveLength(499);
+    expect(outcome[77]).toMatchObject({
+      status: 'rejected',
+      reason: { type: 'Conflict', message: expect.stringContaining('i-77') },
+    });
+    expect(asked()).toBeLessThan(25);
+  });
+
+  test('nor does one that the policy does not cover, for want of a tag', async () => {
+    const { instances } = ec2((id) =>
+      id === 'i-3' ? refusal('UnauthorizedOperation', 'no', 'ec2:TerminateInstances', 403) : undefined,
+    );
+    const outcome = await Promise.allSettled(ids.map((id) => instances.terminate(id)));
+    expect(outcome.filter(({ status }) => status === 'rejected')).toEqual([
+      { status: 'rejected', reason: expect.objectContaining({ type: 'Denied' }) },
+    ]);
+  });
+
+  test('what is denied for an instance that is not there, which has no tags, is no denial', async () => {
+    const { instances } = ec2((id) =>
+      id.startsWith('i-gone') ? refusal('UnauthorizedOperation', 'no', 'ec2:TerminateInstances', 403) : undefined,
+    );
+    await expect(Promise.all(['i-0', 'i-gone'].map((id) => instances.terminate(id)))).resolves.toEqual([
+      'terminating',
+      'gone',
+    ]);
+  });
+
+  test('a call that may not be made at all is not made for each instance', async () => {
+    const { instances, asked } = ec2(() => refusal('UnauthorizedOperation', 'no', 'ec2:TerminateInstances', 403));
+    const outcome = await Promise.allSettled(ids.map((id) => instances.terminate(id)));
+    expect(outcome.every(({ status }) => status === 'rejected')).toBe(true);
+    expect(asked()).toBeLessThan(40);
+  });
+
+  test('one that is gone is gone, and a cloud that is away is away for all', async () => {
+    const gone = ec2((id) => (id === 'i-1' ? refusal('InvalidInstanceID.NotFound') : undefined));
+    await expect(Promise.all(['i-0', 'i-1'].map((id) => gone.instances.terminate(id)))).resolves.toEqual([
+      'terminating',
+      'gone',
+    ]);
+    const away = ec2(() => refusal('InternalError', 'x', 'ec2:TerminateInstances', 500));
+    await expect(away.instances.terminate('i-0')).rejects.toMatchObject({ type: 'Unavailable' });
+  });
+});
+
+test('an instance that was just launched is not gone because EC2 does not know it yet', async () => {
+  const clock = steppingClock();
+  const unknown = () => Promise.reject(refusal('InvalidInstanceID.NotFound'));
+  const calls = { terminateInstances: unknown, describeInstances: unknown } as unknown as AwsCalls;
+  const instances = new Instances(calls, 'c', clock);
+  instances.launched('i-0');
+  await expect(instances.terminate('i-0')).rejects.toMatchObject({ type: 'Unavailable' });
+  await expect(instances.get('i-0')).rejects.toMatchObject({ type: 'Unavailable' });
+  clock.time += 60_000;
+  await expect(instances.terminate('i-0')).resolves.toBe('gone');
+  // Another process launched it, and its claim says when.
+  await expect(instances.terminate('i-1', clock.time - 1_000)).rejects.toMatchObject({ type: 'Unavailable' });
+  await expect(instances.terminate('i-1', clock.time - 60_000)).resolves.toBe('gone');
+});
+
+test('a tag that the user gave the instance stays', async () => {
+  const made: unknown[] = [];
+  const seen: { Key: string; Value: string }[] = [];
+  const calls = {
+    describeInstances: () =>
+      Promise.resolve({
+        Reservations: [{ Instances: [{ InstanceId: 'i-0', State: { Name: 'running' }, Tags: seen }] }],
+      }),
+    createTags: ({ Tags }: { Tags?: unknown[] }) => Promise.resolve(void made.push(Tags)),
+  } as unknown as AwsCalls;
+  const instances = new Instances(calls, 'c', steppingClock());
+  // EC2 shows an instance before it shows its tags.
+  await expect(instances.tag('i-0', { Name: 'node-1' })).rejects.toMatchObject({ type: 'Unavailable' });
+  seen.push({ Key: 'Name', Value: 'web' }, { Key: 'kubernetes.io/cluster/c', Value: 'owned' });
+  await instances.tag('i-0', { Name: 'node-1', 'karpenter.sh/nodeclaim': 'c1' });
+  await instances.tag('i-0', { Name: 'node-1' });
+  expect(made).toEqual([[{ Key: 'karpenter.sh/nodeclaim', Value: 'c1' }]]);
+});

@@ -1,0 +1,105 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { Pod } from '../api/kubernetes.js';
+import { annotations } from '../api/labels.js';
+import { isTrue, transitionOf } from '../core/conditions.js';
+import { isPending, podKey } from '../disruption/pods.js';
+import { isGoing, isManaged, nodeOf } from './cluster.js';
+import type { ClusterDeps } from './deps.js';
+
+type Deps = Pick<ClusterDeps, 'cache' | 'cloud' | 'now' | 'nominationMs'>;
+
+/** A node that does not come to be initialized is waited for so long, from its claim's creation. */
+const longestWaitMs = 30 * 60_000;
+
+export interface AwaitedNode {
+  /** Or the claim's name, while there is no node. */
+  readonly node: string;
+  /** By Stowage, which launched the node for the pod; else by kube-scheduler or whoever nominated it. */
+  readonly own: boolean;
+}
+
+/**
+ * The node that a pending pod is on its way to: it is nominated to it, or a plan put it on one that is still to be initialized.
+ * It has its room there: planning it anew together with others could place it where they were to go, and launch for them once
+ * more. Undefined once there is nothing to wait for.
+ */
+export function awaitedNode(deps: Deps, pod: Pod): AwaitedNode | undefined {
+  return isPending(pod) ? (nominatedNode(deps, pod) ?? launchedFor(deps, pod)) : undefined;
+}
+
+/**
+ * The node that a pending pod is nominated to: by kube-scheduler, which makes room for it there, or by Stowage. Undefined when
+ * the node is gone or going, or it is one that Stowage nominated and has been initialized for `nominationMs` without the pod
+ * having been bound.
+ */
+export function nominatedNode(deps: Deps, pod: Pod): AwaitedNode | undefined {
+  const name = pod.status?.nominatedNodeName ?? '';
+  const node = name === '' ? undefined : deps.cache.get('Node', { name });
+  if (node === undefined || isGoing(node)) return undefined;
+  const claim = deps.cache.nodeClaimByProviderId(node.spec?.providerID ?? '');
+  if (claim === undefined || !isManaged(deps, claim.spec.nodeClassRef)) return { node: name, own: false };
+  if (claim.metadata.deletionTimestamp !== undefined) return undefined;
+  if (!isPlannedOn(pod, claim)) return { node: name, own: false };
+  const initialized = initializedAt(claim);
+  const waits = initialized === undefined ? isComing(deps, claim) : deps.now() < initialized + deps.nominationMs;
+  return waits ? { node: name, own: true } : undefined;
+}
+
+function launchedFor(deps: Deps, pod: Pod): AwaitedNode | undefined {
+  const claim = claimsByPod(deps.cache.all('NodeClaim')).get(podKey(pod));
+  if (claim === undefined || !isManaged(deps, claim.spec.nodeClassRef) || !isComing(deps, claim)) return undefined;
+  const node = nodeOf(deps.cache, claim);
+  if (node !== undefined && isGoing(node)) return undefined;
+  return { node: node?.metadata.name ?? claim.metadata.name ?? '', own: true };
+}
+
+function isComing({ now }: Deps, { metadata }: NodeClaim): boolean {
+  return !(now() >= Date.parse(metadata.creationTimestamp ?? '') + longestWaitMs);
+}
+
+/** Claims whose nodes are still to be initialized, by the pods that are planned there; worked out once for each state of them. */
+function claimsByPod(claims: readonly NodeClaim[]): ReadonlyMap<string, NodeClaim> {
+  let byPod = known.get(claims);
+  if (byPod === undefined) {
+    byPod = new Map();
+    for (const claim of claims) {
+      if (claim.metadata.deletionTimestamp !== undefined || initializedAt(claim) !== undefined) continue;
+      for (const pod of claim.metadata.annotations?.[annotations.plannedPods]?.split(',') ?? []) byPod.set(pod, claim);
+    }
+    known.set(claims, byPod);
+  }
+  return byPod;
+}
+
+const known = new WeakMap<readonly NodeClaim[], Map<string, NodeClaim>>();
+
+/** Whether nodes are launched for the pod (provisioning/pending-pods): it pends for lack of one, and is on its way to none. */
+export function lacksNode(deps: Deps, pod: Pod): boolean {
+  return isPending(pod) && awaitedNode(deps, pod) === undefined;
+}
+
+/** The pods that Stowage launched a node for and that are on their way, `namespace/name`, by node. */
+export function podsAwaitingNodes(deps: Deps): ReadonlyMap<string, readonly string[]> {
+  const byNode = new Map<string, string[]>();
+  for (const pod of deps.cache.all('Pod')) {
+    const awaited = awaitedNode(deps, pod);
+    if (awaited?.own !== true) continue;
+    const known = byNode.get(awaited.node);
+    if (known === undefined) byNode.set(awaited.node, [podKey(pod)]);
+    else known.push(podKey(pod));
+  }
+  return byNode;
+}
+
+/** When the claim's node was initialized, milliseconds of the epoch. */
+export function initializedAt({ status }: NodeClaim): number | undefined {
+  return isTrue(status?.conditions, 'Initialized') ? transitionOf(status?.conditions, 'Initialized') : undefined;
+}
+
+/** A pod that came after the node was initialized is in no plan of it, even if an earlier one of its name was. */
+function isPlannedOn(pod: Pod, claim: NodeClaim): boolean {
+  const planned = claim.metadata.annotations?.[annotations.plannedPods];
+  if (planned === undefined || !`,${planned},`.includes(`,${podKey(pod)},`)) return false;
+  const initialized = initializedAt(claim);
+  return initialized === undefined || !(Date.parse(pod.metadata.creationTimestamp ?? '') > initialized);
+}

@@ -1,0 +1,124 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { NodePool } from '../api/karpenter/node-pool.js';
+import type { Node } from '../api/kubernetes.js';
+import { labels, taints } from '../api/labels.js';
+import type { InstanceType } from '../core/instance-type.js';
+import { pinnedValue } from '../core/launch-options.js';
+import { hasTaint } from '../core/taints.js';
+import type { NodeClass } from '../cloud/port.js';
+import type { NodeView } from '../disruption/candidates.js';
+import type { ClusterCache, Kind } from '../kube/port.js';
+import type { Candidate } from '../workflows/messages.js';
+import type { ClusterDeps } from './deps.js';
+import { identityOf, labelsOf } from './labels-of.js';
+import { overlaid } from './overlays.js';
+
+type ClassRef = NodeClaim['spec']['nodeClassRef'];
+
+/** Claims and pools of another provider's node class are none of ours (node-claims/managed). */
+export function isManaged(deps: Pick<ClusterDeps, 'cloud'>, ref: ClassRef): boolean {
+  const { group, kind } = deps.cloud.nodeClassKind;
+  return ref.group === group && ref.kind === kind;
+}
+
+export function managedClaims(deps: Pick<ClusterDeps, 'cloud' | 'cache'>): readonly NodeClaim[] {
+  return deps.cache.all('NodeClaim').filter(({ spec }) => isManaged(deps, spec.nodeClassRef));
+}
+
+/** Claims that have no instance yet: what they will hold is not known. */
+export function unlaunchedClaims(deps: Pick<ClusterDeps, 'cloud' | 'cache'>): readonly NodeClaim[] {
+  return managedClaims(deps).filter(
+    ({ metadata, status }) => metadata.deletionTimestamp === undefined && (status?.providerID ?? '') === '',
+  );
+}
+
+export function managedPools(deps: Pick<ClusterDeps, 'cloud' | 'cache'>): readonly NodePool[] {
+  return deps.cache.all('NodePool').filter(({ spec }) => isManaged(deps, spec.template.spec.nodeClassRef));
+}
+
+export function nodeClassOf(deps: Pick<ClusterDeps, 'cloud' | 'cache'>, ref: ClassRef): NodeClass | undefined {
+  if (!isManaged(deps, ref)) return undefined;
+  return deps.cache.get(ref.kind as Kind, { name: ref.name }) as NodeClass | undefined;
+}
+
+export function poolOf(cache: ClusterCache, claim: NodeClaim): NodePool | undefined {
+  const name = claim.metadata.labels?.[labels.nodePool];
+  return name === undefined ? undefined : cache.get('NodePool', { name });
+}
+
+/** Whether the node is on its way out. */
+export function isGoing(node: Node): boolean {
+  return node.metadata.deletionTimestamp !== undefined || hasTaint(node, taints.disrupted);
+}
+
+/** The Node of a claim's instance. */
+export function nodeOf(cache: ClusterCache, claim: NodeClaim): Node | undefined {
+  const providerId = claim.status?.providerID;
+  if (providerId === undefined || providerId === '') return undefined;
+  return cache.nodeByProviderId(providerId);
+}
+
+/** Instance types by pool. A pool whose types cannot be had is left out, and harms no other (it is logged). */
+export async function cataloguesOf(
+  deps: Pick<ClusterDeps, 'cloud' | 'cache' | 'log'>,
+  pools: readonly NodePool[],
+): Promise<Map<string, readonly InstanceType[]>> {
+  const catalogues = new Map<string, readonly InstanceType[]>();
+  for (const pool of pools) {
+    const name = pool.metadata.name ?? '';
+    const nodeClass = nodeClassOf(deps, pool.spec.template.spec.nodeClassRef);
+    if (nodeClass === undefined) continue;
+    try {
+      catalogues.set(name, await deps.cloud.instanceTypes(pool, nodeClass));
+    } catch (error) {
+      deps.log.warn({ nodePool: name, error: String(error) }, 'no instance types for a NodePool');
+    }
+  }
+  return catalogues;
+}
+
+/** Every managed node as decisions about it read it. */
+export async function nodeViews(deps: ClusterDeps): Promise<readonly NodeView[]> {
+  const pools = managedPools(deps);
+  return viewsWith(deps, overlaid(deps, pools, await cataloguesOf(deps, pools)));
+}
+
+/** The same with catalogues that are at hand, by NodePool. */
+export function viewsWith(
+  deps: Pick<ClusterDeps, 'cloud' | 'cache'>,
+  catalogues: ReadonlyMap<string, readonly InstanceType[]>,
+): readonly NodeView[] {
+  return managedClaims(deps).map((claim) => {
+    const node = nodeOf(deps.cache, claim);
+    const pool = poolOf(deps.cache, claim);
+    return {
+      claim,
+      node,
+      pool,
+      pods: node === undefined ? [] : deps.cache.podsOnNode(node.metadata.name ?? ''),
+      pricePerHour: priceOf(claim, catalogues.get(pool?.metadata.name ?? '')) ?? 0,
+    };
+  });
+}
+
+/** The price of the claim's own type, zone and capacity type; undefined when the catalogue has no such offering. */
+export function priceOf(claim: NodeClaim, types: readonly InstanceType[] | undefined): number | undefined {
+  const own = claim.metadata.labels ?? {};
+  const type = types?.find(({ name }) => name === own[labels.instanceType]);
+  return type?.offerings.find(
+    ({ requirements }) =>
+      pinnedValue(requirements, labels.zone) === own[labels.zone] &&
+      pinnedValue(requirements, labels.capacityType) === own[labels.capacityType],
+  )?.price;
+}
+
+/** The Node's name, and before there is one its claim's. */
+export function nameOf({ claim, node }: Pick<NodeView, 'claim' | 'node'>): string {
+  return node?.metadata.name ?? claim.metadata.name ?? '';
+}
+
+/** The node as decisions and their records name it. */
+export function candidateOf(view: Pick<NodeView, 'claim' | 'node' | 'pricePerHour'>): Candidate {
+  const { claim, pricePerHour } = view;
+  return { claim: identityOf(claim), node: nameOf(view), ...labelsOf(claim), pricePerHour };
+}

@@ -1,0 +1,35 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { Node } from '../api/kubernetes.js';
+import { labels } from '../api/labels.js';
+import { isTrue } from '../core/conditions.js';
+import { parseResource } from '../core/resources.js';
+import { managedClaims, nodeOf } from './cluster.js';
+import type { ClusterDeps } from './deps.js';
+
+/** Nodes are looked at again only when something changed: the cache then has another array. */
+const seen = new WeakMap<object, readonly [readonly Node[], readonly NodeClaim[]]>();
+
+/** What registered nodes really have shrinks the estimates for their type and image (instance-types/known-memory). */
+export function learnMemory(deps: Pick<ClusterDeps, 'cloud' | 'cache'>): void {
+  const nodes = deps.cache.all('Node');
+  const claims = deps.cache.all('NodeClaim');
+  const [oldNodes, oldClaims] = seen.get(deps.cloud) ?? [];
+  if (deps.cloud.learnMemory === undefined || (oldNodes === nodes && oldClaims === claims)) return;
+  seen.set(deps.cloud, [nodes, claims]);
+  for (const claim of managedClaims(deps)) {
+    const observed = observe(deps, claim);
+    if (observed !== undefined) deps.cloud.learnMemory(observed);
+  }
+}
+
+function observe(
+  deps: Pick<ClusterDeps, 'cache'>,
+  claim: NodeClaim,
+): { readonly instanceType: string; readonly imageId: string; readonly memory: number } | undefined {
+  if (!isTrue(claim.status?.conditions, 'Registered')) return undefined;
+  const memory = nodeOf(deps.cache, claim)?.status?.capacity?.['memory'];
+  const instanceType = claim.metadata.labels?.[labels.instanceType];
+  const imageId = claim.status?.imageID;
+  if (memory === undefined || instanceType === undefined || imageId === undefined) return undefined;
+  return { instanceType, imageId, memory: parseResource('memory', memory) };
+}

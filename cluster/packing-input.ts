@@ -1,0 +1,110 @@
+import type { NodePool } from '../api/karpenter/node-pool.js';
+import type { Pod } from '../api/kubernetes.js';
+import { labels } from '../api/labels.js';
+import type { InstanceType } from '../core/instance-type.js';
+import { pinnedValue } from '../core/launch-options.js';
+import { isPending, isProvisionable } from '../disruption/pods.js';
+import type { BufferObjects } from '../packing/compile/buffers.js';
+import type { PackingInput } from '../packing/types.js';
+import { cataloguesOf, managedClaims } from './cluster.js';
+import type { ClusterDeps } from './deps.js';
+import { overlaysInEffect } from './overlays.js';
+import { awaitedNode } from './awaited-nodes.js';
+
+/** What of the world packing reads. */
+export type PackingDeps = Pick<ClusterDeps, 'cache' | 'cloud' | 'gates' | 'packing' | 'now' | 'nominationMs' | 'log'>;
+
+/** The cluster as packing reads it, as the cache has it now, with what the feature gates leave out left out. */
+export async function packingInput(
+  deps: PackingDeps,
+  pools: readonly NodePool[],
+  without: readonly string[] = [],
+): Promise<PackingInput> {
+  const { cache, gates } = deps;
+  return {
+    objects: {
+      pods: cache.all('Pod').flatMap((pod) => asPacked(deps, pod)),
+      nodes: cache.all('Node'),
+      nodeClaims: managedClaims(deps),
+      nodePools: pools,
+      daemonSets: cache.all('DaemonSet'),
+      namespaces: cache.all('Namespace'),
+      services: cache.all('Service'),
+      replicaSets: cache.all('ReplicaSet'),
+      statefulSets: cache.all('StatefulSet'),
+      replicationControllers: cache.all('ReplicationController'),
+      podDisruptionBudgets: cache.all('PodDisruptionBudget'),
+      persistentVolumeClaims: cache.all('PersistentVolumeClaim'),
+      persistentVolumes: cache.all('PersistentVolume'),
+      storageClasses: cache.all('StorageClass'),
+      csiNodes: cache.all('CSINode'),
+      nodeOverlays: overlaysInEffect(deps),
+      ...(gates.CapacityBuffer ? buffersOf(deps) : {}),
+      disruptionPolicies: cache.all('DisruptionPolicy'),
+    },
+    catalogues: await gatedCatalogues(deps, pools),
+    settings: deps.packing,
+    now: deps.now(),
+    withoutNodes: new Set(without),
+  };
+}
+
+/**
+ * Pods that pend for another reason than the lack of a node are none of ours (provisioning/nominated-pods). Those that Stowage launched a node for count as
+ * bound to it for as long as they are on their way.
+ */
+function asPacked(deps: PackingDeps, pod: Pod): readonly Pod[] {
+  if ((pod.spec.nodeName ?? '') !== '') return [pod];
+  if (!isPending(pod)) return [];
+  const awaited = awaitedNode(deps, pod);
+  if (awaited === undefined) {
+    return isProvisionable(pod) ? [pod] : [{ ...pod, status: { ...pod.status, nominatedNodeName: '' } }];
+  }
+  return awaited.own ? [onNode(pod, awaited.node)] : [];
+}
+
+/** The same object each time, so that packing threads need not be told anew. */
+function onNode(pod: Pod, nodeName: string): Pod {
+  let copy = copies.get(pod);
+  if (copy?.spec.nodeName !== nodeName) copies.set(pod, (copy = { ...pod, spec: { ...pod.spec, nodeName } }));
+  return copy;
+}
+
+const copies = new WeakMap<Pod, Pod>();
+
+/** CapacityBuffers and what they may refer to (capacity-buffers/spec). */
+export function buffersOf({ cache }: Pick<ClusterDeps, 'cache'>): Required<BufferObjects> {
+  return {
+    capacityBuffers: cache.all('CapacityBuffer'),
+    deployments: cache.all('Deployment'),
+    podTemplates: cache.all('PodTemplate'),
+    replicaSets: cache.all('ReplicaSet'),
+    statefulSets: cache.all('StatefulSet'),
+  };
+}
+
+async function gatedCatalogues(
+  deps: PackingDeps,
+  pools: readonly NodePool[],
+): Promise<ReadonlyMap<string, readonly InstanceType[]>> {
+  const catalogues = await cataloguesOf(deps, pools);
+  if (deps.gates.ReservedCapacity) return catalogues;
+  return new Map([...catalogues].map(([name, types]) => [name, withoutReserved(types)]));
+}
+
+/** The same array for the same array, so that what packing keeps by identity is kept. */
+function withoutReserved(types: readonly InstanceType[]): readonly InstanceType[] {
+  let result = unreserved.get(types);
+  if (result === undefined) {
+    result = types.map((type) => ({
+      ...type,
+      offerings: type.offerings.filter(
+        ({ requirements }) => pinnedValue(requirements, labels.capacityType) !== 'reserved',
+      ),
+    }));
+    unreserved.set(types, result);
+  }
+  return result;
+}
+
+const unreserved = new WeakMap<readonly InstanceType[], readonly InstanceType[]>();

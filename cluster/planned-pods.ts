@@ -1,0 +1,60 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import { annotations, labels } from '../api/labels.js';
+import { isTrue } from '../core/conditions.js';
+import type { Plan } from '../packing/types.js';
+import { managedClaims, nodeOf } from './cluster.js';
+import type { ClusterDeps } from './deps.js';
+import { podsAwaitingNodes } from './awaited-nodes.js';
+import { inBatches } from '../core/in-batches.js';
+
+/** Annotations of an object have 256 KiB together; the pods that a claim names take a quarter at most. */
+const longestText = 64 * 1024;
+
+/** The pods that the last plan put on the claim's node, `namespace/name`, as the claim's annotation has them. */
+export function plannedPodsText(pods: readonly string[]): string {
+  const text = pods.join();
+  return text.length <= longestText ? text : text.slice(0, text.lastIndexOf(',', longestText));
+}
+
+export function plannedPods({ metadata }: Pick<NodeClaim, 'metadata'>): readonly string[] {
+  const text = metadata.annotations?.[annotations.plannedPods] ?? '';
+  return text === '' ? [] : text.split(',');
+}
+
+/**
+ * Pods that this plan put on nodes which are still to be initialized: their claims name them too, so that they have their room
+ * there from now on. Nothing depends on it: a claim that cannot be written keeps what an earlier plan said.
+ */
+export async function notePlannedPods(
+  deps: ClusterDeps,
+  { existingNodes }: Pick<Plan, 'existingNodes'>,
+): Promise<void> {
+  if (!deps.nominatePods) return;
+  const placed = new Map(existingNodes.map(({ node, pods }) => [node, pods]));
+  const coming = managedClaims(deps).filter(
+    ({ metadata, status }) => metadata.deletionTimestamp === undefined && !isTrue(status?.conditions, 'Initialized'),
+  );
+  const onTheirWay = podsAwaitingNodes(deps);
+  const changed = coming.flatMap((claim) => {
+    const node = nodeOf(deps.cache, claim)?.metadata.name ?? claim.metadata.name ?? '';
+    const fresh = placed.get(node) ?? [];
+    if (fresh.length === 0) return [];
+    return [{ claim, text: plannedPodsText([...new Set([...(onTheirWay.get(node) ?? []), ...fresh])]) }];
+  });
+  await inBatches(changed, async ({ claim: { metadata }, text }) => {
+    const { name = '', uid } = metadata;
+    try {
+      await deps.kube.patch(
+        'NodeClaim',
+        { name },
+        { metadata: { uid, annotations: { [annotations.plannedPods]: text } } },
+      );
+    } catch (error) {
+      const nodePool = metadata.labels?.[labels.nodePool];
+      deps.log.warn(
+        { nodeClaim: name, nodePool, error: String(error) },
+        'cannot note the pods that are planned for a node',
+      );
+    }
+  });
+}

@@ -1,0 +1,16 @@
+import type { NodePool } from '../api/karpenter/node-pool.js';
+import { annotations } from '../api/labels.js';
+import type { NodeClass } from '../cloud/port.js';
+import { canonicalJson, hashText } from '../core/hash.js';
+import { nodePoolHash } from '../core/drift-hash.js';
+
+const selected = ['amis', 'securityGroups', 'subnets'] as const;
+
+/** What makes nodes of the pool drift: its template and requirements, its node class, and what that resolves to. */
+export function rolloutHash(pool: NodePool, nodeClass: NodeClass | undefined): string {
+  const status = (nodeClass?.status ?? {}) as Partial<Record<(typeof selected)[number], readonly { id?: string }[]>>;
+  const ids = selected.map((key) => (status[key] ?? []).map(({ id }) => id ?? '').sort());
+  const hash = nodeClass?.metadata.annotations?.[annotations.ec2NodeClassHash];
+  const { template } = pool.spec;
+  return hashText(canonicalJson([nodePoolHash(template), template.spec.requirements, hash, ids]));
+}

@@ -1,0 +1,51 @@
+import { describe, expect, test } from '@jest/globals';
+import { nextRefusal, refusalOf, restOf } from './claim-refusals.js';
+
+const at = Date.parse('2026-01-05T12:00:00Z');
+const textOf = (refusal: unknown): string => JSON.stringify(refusal);
+
+describe('refused NodeClaims of a NodePool', () => {
+  test('rest for ten seconds, then ever longer, two minutes at most', () => {
+    let now = at;
+    let refusal = nextRefusal(undefined, { generation: 1, now, message: 'no' });
+    const rests = [refusal.until - now];
+    for (let i = 0; i < 6; i++) {
+      now = refusal.until;
+      refusal = nextRefusal(refusal, { generation: 1, now, message: 'no' });
+      rests.push(refusal.until - now);
+    }
+    expect(rests).toEqual([10_000, 20_000, 40_000, 80_000, 120_000, 120_000, 120_000]);
+  });
+
+  test('of one plan count once', () => {
+    const first = nextRefusal(undefined, { generation: 1, now: at, message: 'no' });
+    expect(nextRefusal(first, { generation: 1, now: at + 100, message: 'no' })).toBe(first);
+  });
+
+  test('are told with what the API server said', () => {
+    const refusal = nextRefusal(undefined, { generation: 1, now: at, message: 'policy x denied request' });
+    expect(restOf(refusal, at)).toBe(
+      'rests until 2026-01-05T12:00:10.000Z, for the API server refused a NodeClaim: policy x denied request',
+    );
+    expect(restOf(refusal, refusal.until)).toBeUndefined();
+  });
+
+  test('say nothing of a pool that changed, nor ten minutes later', () => {
+    const refusal = nextRefusal(undefined, { generation: 1, now: at, message: 'no' });
+    expect(refusalOf(textOf(refusal), 1, at)).toEqual(refusal);
+    expect(refusalOf(textOf(refusal), 2, at)).toBeUndefined();
+    expect(refusalOf(textOf(refusal), 1, refusal.until + 600_000)).toBeUndefined();
+  });
+
+  test('cannot keep a pool away for longer than two minutes, whoever wrote them', () => {
+    const forged = { generation: 1, times: 1, until: at + 1e12, message: 'x' };
+    expect(refusalOf(textOf(forged), 1, at)?.until).toBe(at + 120_000);
+  });
+
+  test.each(['', 'null', '[]', '{"generation":1}', '{"generation":"1","times":1,"until":1,"message":"x"}', '{'])(
+    'text that is none (%s) says nothing',
+    (text) => {
+      expect(refusalOf(text, 1, at)).toBeUndefined();
+    },
+  );
+});

@@ -1,0 +1,66 @@
+import { backOffMs } from './back-off.js';
+
+/*
+ * What a NodePool remembers of NodeClaims that the API server refused (an admission policy, a quota, a rule of the CRD): kept as an
+ * annotation on the NodePool, so that every planner and every restart knows it, and people can read it.
+ */
+
+/** For how long a NodePool rests after a refusal. */
+const rest = { firstMs: 10_000, longestMs: 120_000 };
+/** A refusal that nothing has been tried since is no news after that. */
+const rememberedMs = 600_000;
+const longestMessage = 500;
+
+export interface ClaimRefusal {
+  /** `metadata.generation` of the NodePool that was refused: a changed one is tried at once. */
+  readonly generation: number;
+  /** Refusals in a row. */
+  readonly times: number;
+  /** No NodeClaim of the pool is planned until then, milliseconds of the epoch. */
+  readonly until: number;
+  /** What the API server said. */
+  readonly message: string;
+}
+
+/** The pool's refusal, as its annotation `text` tells; undefined without one, for another generation, and for text that is none. */
+export function refusalOf(
+  text: string | undefined,
+  generation: number | undefined,
+  now: number,
+): ClaimRefusal | undefined {
+  const refusal = parse(text);
+  if (refusal?.generation !== (generation ?? 0) || refusal.until + rememberedMs <= now) return undefined;
+  // Nobody rests for longer than we would have it rest, whoever wrote the annotation.
+  return { ...refusal, until: Math.min(refusal.until, now + rest.longestMs) };
+}
+
+/** The refusal after `before`, which may be none. */
+export function nextRefusal(
+  before: ClaimRefusal | undefined,
+  { generation = 0, now, message }: { readonly generation?: number | undefined; now: number; message: string },
+): ClaimRefusal {
+  // Several NodeClaims of one plan are one refusal.
+  if (before !== undefined && before.until > now) return before;
+  const times = (before?.times ?? 0) + 1;
+  const until = now + backOffMs(times, rest);
+  return { generation, times, until, message: message.slice(0, longestMessage) };
+}
+
+/** Why no NodeClaim of the pool is planned now; undefined if they may be. */
+export function restOf(refusal: ClaimRefusal | undefined, now: number): string | undefined {
+  if (refusal === undefined || refusal.until <= now) return undefined;
+  return `rests until ${new Date(refusal.until).toISOString()}, for the API server refused a NodeClaim: ${refusal.message}`;
+}
+
+function parse(text: string | undefined): ClaimRefusal | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const value = JSON.parse(text) as Partial<Record<keyof ClaimRefusal, unknown>> | null;
+    if (typeof value !== 'object' || value === null) return undefined;
+    const { generation, times, until, message } = value;
+    if (![generation, times, until].every(Number.isFinite) || typeof message !== 'string') return undefined;
+    return { generation: Number(generation), times: Number(times), until: Number(until), message };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,65 @@
+/*
+ * What a payload has to look like, checked by hand: pure, small and the same on every machine, so that workflow code may use it.
+ */
+
+/** Says what is wrong with the value, which stands at `path`; undefined where nothing is. */
+export type Shape = (value: unknown, path: string) => string | undefined;
+
+const isWrong = (path: string, value: unknown, allowed: string): string =>
+  `${path === '' ? 'the payload' : path} is ${found(value)}: ${allowed}`;
+
+function found(value: unknown): string {
+  return value === undefined ? 'missing' : JSON.stringify(value).slice(0, 60);
+}
+
+export const text: Shape = (value, path) =>
+  typeof value === 'string' ? undefined : isWrong(path, value, 'give a text');
+
+export const number: Shape = (value, path) =>
+  typeof value === 'number' && !Number.isNaN(value) ? undefined : isWrong(path, value, 'give a number');
+
+export const flag: Shape = (value, path) =>
+  typeof value === 'boolean' ? undefined : isWrong(path, value, 'give true or false');
+
+/** Whatever is sent along is not looked at. */
+export const nothing: Shape = () => undefined;
+
+export const oneOf =
+  (...allowed: readonly string[]): Shape =>
+  (value, path) =>
+    allowed.includes(value as string) ? undefined : isWrong(path, value, `allowed are ${allowed.join(', ')}`);
+
+/** Absent, or null as JSON has it for numbers that it cannot write. */
+export const optional =
+  (shape: Shape): Shape =>
+  (value, path) =>
+    value === undefined || value === null ? undefined : shape(value, path);
+
+export const absentOr =
+  (shape: Shape): Shape =>
+  (value, path) =>
+    value === undefined ? undefined : shape(value, path);
+
+export const listOf =
+  (shape: Shape): Shape =>
+  (value, path) => {
+    if (!Array.isArray(value)) return isWrong(path, value, 'give a list');
+    for (const [at, each] of value.entries()) {
+      const wrong = shape(each, `${path}[${at}]`);
+      if (wrong !== undefined) return wrong;
+    }
+    return undefined;
+  };
+
+/** Fields that are not named may be anything: newer versions send more. */
+export const object =
+  (fields: Readonly<Record<string, Shape>>): Shape =>
+  (value, path) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      return isWrong(path, value, `give an object with ${Object.keys(fields).join(', ')}`);
+    for (const [name, shape] of Object.entries(fields)) {
+      const wrong = shape(Object.getOwnPropertyDescriptor(value, name)?.value, path === '' ? name : `${path}.${name}`);
+      if (wrong !== undefined) return wrong;
+    }
+    return undefined;
+  };

@@ -1,0 +1,49 @@
+import { expect, test } from '@jest/globals';
+import { holds } from './conditions.js';
+import { decide } from './policy.js';
+import type { Statement } from './policy.js';
+
+const allow = { Effect: 'Allow', Action: 'ec2:*', Resource: '*' } as const;
+const demand = {
+  action: 'ec2:RunInstances',
+  resource: 'arn:aws:ec2:r:a:instance/i-1',
+  context: { 'aws:RequestTag/team': 'blue' },
+};
+const verdict = (...Statement: Statement[]): boolean => decide([{ Statement }], demand).allowed;
+
+test.each<[string, boolean, Statement[]]>([
+  ['nothing allows', false, []],
+  ['a statement allows', true, [allow]],
+  ['a denial wins', false, [allow, { ...allow, Effect: 'Deny', Action: ['ec2:run*'] }]],
+  ['another action', false, [{ ...allow, Action: 'ec2:Describe*' }]],
+  ['another resource', false, [{ ...allow, Resource: 'arn:aws:ec2:r:a:volume/*' }]],
+  ['a dot is a dot', false, [{ ...allow, Resource: 'arn:aws:ec2:r:a:instance/i.1' }]],
+  ['? is any character', true, [{ ...allow, Resource: 'arn:aws:ec2:r:a:instance/i?1' }]],
+  ['a condition that holds', true, [{ ...allow, Condition: { StringLike: { 'AWS:requesttag/team': ['red', 'b*'] } } }]],
+  [
+    'one of two that does not',
+    false,
+    [{ ...allow, Condition: { StringEquals: { 'aws:RequestTag/team': 'blue', 'aws:RequestTag/x': 'y' } } }],
+  ],
+])('%s', (_what, allowed, statements) => expect(verdict(...statements)).toBe(allowed));
+
+const keys = { 'aws:TagKeys': ['Name', 'team'] };
+test.each<[string, string, string[], boolean]>([
+  ['ForAllValues:StringEquals', 'aws:TagKeys', ['Name'], false],
+  ['ForAllValues:StringEquals', 'aws:TagKeys', ['Name', 'team', 'x'], true],
+  ['ForAllValues:StringEquals', 'absent', ['Name'], true],
+  ['ForAnyValue:StringEquals', 'aws:TagKeys', ['Name'], true],
+  ['ForAnyValue:StringEquals', 'absent', ['Name'], false],
+  ['StringEqualsIfExists', 'absent', ['x'], true],
+  ['StringEquals', 'absent', ['x'], false],
+  ['StringNotEquals', 'absent', ['x'], true],
+  ['StringNotEquals', 'aws:TagKeys', ['Name'], false],
+  ['Null', 'absent', ['true'], true],
+  ['Null', 'aws:TagKeys', ['true'], false],
+])('%s of %s and %j is %s', (operator, key, wanted, expected) => {
+  expect(holds(operator, key, wanted, keys)).toBe(expected);
+});
+
+test('a policy is not decided by half', () => {
+  expect(() => holds('DateLessThan', 'aws:TagKeys', ['x'], keys)).toThrow('DateLessThan');
+});

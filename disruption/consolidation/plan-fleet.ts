@@ -1,0 +1,212 @@
+import { compareText } from '../../core/compare-text.js';
+import type { Filling, Launch, Worth } from '../../packing/trial.js';
+import { priceOf, type FleetNode } from './fleet.js';
+import type { Outcome } from './outcome.js';
+import type { Simulation } from './simulation.js';
+import { chooseTarget, isFixed, type Estimate, type Target } from './target.js';
+
+/** Units of search for where everything goes, and for a first look at it. */
+const finalUnits = 10_000;
+const firstUnits = 0;
+
+/** Looks at what would be bought, each of which may keep more nodes in its place. */
+const looks = 8;
+
+/** A node that exists is kept in place of one to launch up to this much dearer: nothing has to move for it. */
+const keptUpTo = 1.02;
+
+/** A target, and how its nodes that stay are filled. */
+interface Ordered extends Target {
+  readonly filling: Filling;
+}
+
+/** Prices this near to each other count as equal: fewer evictions decide. */
+const equalWithin = 1.001;
+
+/** What a proposal that is not allowed as a whole is counted as, as a share of its price. */
+const shortfall = 1.05;
+
+/** What a proposal comes to. */
+interface Proposal {
+  readonly target: Ordered;
+  readonly outcome: Outcome;
+  /** Of the fleet in the end and of what is disrupted for it, dollars per hour. */
+  readonly price: number;
+  /** RescheduleDisruptionCost of what goes (disruption-cost/of-a-node). */
+  readonly cost: number;
+}
+
+/**
+ * The outcome of taking every node that the cheapest fleet does without, worked out at length: estimates of `chooseTarget`, or
+ * the target that is `given`, corrected by trying them. `pays` says whether an outcome would be allowed. It stays in place;
+ * undefined, with nothing in place, when no node is to go.
+ */
+export function planFleet(
+  simulation: Simulation,
+  pays: (outcome: Outcome) => boolean,
+  given?: Target,
+): Outcome | undefined {
+  const proposals: Proposal[] = [];
+  for (const target of targets(simulation, given)) {
+    const outcome = target.remove.length === 0 ? undefined : attempt(simulation, target, firstUnits);
+    if (outcome === undefined) continue;
+    simulation.undo();
+    proposals.push(proposalOf(simulation, target, outcome));
+  }
+  const best = bestOf(proposals, pays);
+  if (best === undefined) return undefined;
+  const outcome = attempt(simulation, best.target, finalUnits);
+  if (outcome !== undefined && priceOf(outcome.launches) < priceOf(best.outcome.launches)) return outcome;
+  if (outcome !== undefined) simulation.undo();
+  return attempt(simulation, best.target, firstUnits);
+}
+
+/** The one that is expected to end best; whether proposals are allowed is asked of those alone that may be it. */
+function bestOf(proposals: readonly Proposal[], pays: (outcome: Outcome) => boolean): Proposal | undefined {
+  const hopeful = [...proposals].sort((a, b) => a.price - b.price);
+  let best: Proposal | undefined;
+  let least = Infinity;
+  for (const proposal of hopeful) {
+    if (proposal.price > least * equalWithin) break;
+    // One that no command could carry out as a whole will fall short of its price.
+    const expected = pays(proposal.outcome) ? proposal.price : proposal.price * shortfall;
+    const isCheaper = expected < least / equalWithin;
+    if (best === undefined || isCheaper || (expected <= least * equalWithin && proposal.cost < best.cost)) {
+      best = proposal;
+      least = Math.min(least, expected);
+    }
+  }
+  return best;
+}
+
+/** How to draw a fleet up. */
+interface Way {
+  readonly estimate: Estimate;
+  /** In which order nodes that stay are filled. */
+  readonly order: (simulation: Simulation, nodes: readonly FleetNode[]) => readonly FleetNode[];
+  readonly filling: Filling;
+  /** How many nodes are kept in place of one to launch, at most. */
+  readonly keptEach: number;
+}
+
+const asEstimated: Way['order'] = (_simulation, nodes) => nodes;
+const fullestFirst: Way['order'] = ({ worth }, nodes) => byFree(worth, nodes);
+
+const likely: Estimate = { usable: 0.9, dearest: 0.999 };
+/** Lets nodes stay until others are seen to take them in. */
+const cautious: Estimate = { usable: 0, dearest: 1.001 };
+
+/**
+ * Which of them ends cheapest depends on the cluster; those that come to the same target are drawn up once. In large fleets it is
+ * nearly always the first.
+ */
+const ways: readonly Way[] = [
+  { estimate: likely, order: asEstimated, filling: 'alike', keptEach: 0 },
+  { estimate: likely, order: asEstimated, filling: 'pickiest', keptEach: 0 },
+  { estimate: likely, order: fullestFirst, filling: 'pickiest', keptEach: 0 },
+  { estimate: likely, order: fullestFirst, filling: 'pickiest', keptEach: 1 },
+  { estimate: cautious, order: asEstimated, filling: 'pickiest', keptEach: 0 },
+  { estimate: likely, order: fullestFirst, filling: 'scarcest', keptEach: 0 },
+  { estimate: cautious, order: asEstimated, filling: 'scarcest', keptEach: 0 },
+];
+
+/** From how many nodes on the first way must do. */
+const largeFleet = 2000;
+
+/** Whether a fleet has so many nodes that it is planned in one way only. */
+export const isLarge = ({ nodes }: Simulation): boolean => nodes.length > largeFleet;
+
+/** What to try: no target twice. */
+function* targets(simulation: Simulation, given: Target | undefined): Generator<Ordered> {
+  const estimated = new Map<Estimate, Target>();
+  const seen = new Set<string>();
+  for (const { estimate, order, filling, keptEach } of isLarge(simulation) ? ways.slice(0, 1) : ways) {
+    let target = given ?? estimated.get(estimate);
+    if (target === undefined) estimated.set(estimate, (target = chooseTarget(simulation, estimate)));
+    const ordered = { ...target, keep: order(simulation, target.keep), filling };
+    const kept = keptEach === 0 ? ordered : keepInsteadOfBuying(simulation, ordered, keptEach);
+    const text = [filling, ...[kept.keep, kept.remove].map((nodes) => nodes.map(({ name }) => name).join())].join(' ');
+    if (seen.has(text)) continue;
+    seen.add(text);
+    yield squeeze(simulation, kept);
+  }
+}
+
+function byFree(worth: Worth, nodes: readonly FleetNode[]): FleetNode[] {
+  const free = new Map(nodes.map((node) => [node, worth.of(node.state.free)]));
+  return [...nodes].sort((a, b) => free.get(a)! - free.get(b)! || compareText(a.name, b.name));
+}
+
+function proposalOf(simulation: Simulation, target: Ordered, outcome: Outcome): Proposal {
+  const removed = new Set(target.remove);
+  let price = 0;
+  for (const node of simulation.nodes) if (!node.gone && !removed.has(node)) price += node.price;
+  for (const launch of outcome.launches) price += launch.price;
+  price += simulation.disruptionOf(target.remove);
+  return { target, outcome, price, cost: target.remove.reduce((sum, { cost }) => sum + cost - 1, 0) };
+}
+
+function attempt(simulation: Simulation, { keep, remove, filling }: Ordered, units: number): Outcome | undefined {
+  simulation.aim(keep, filling);
+  return simulation.attempt(remove, { search: { units }, most: remove.reduce((sum, { price }) => sum + price, 0) });
+}
+
+/** Keeps nodes that would only be bought again, at most `each` in place of one launch at a look. */
+function keepInsteadOfBuying(simulation: Simulation, estimate: Ordered, each: number): Ordered {
+  let target = estimate;
+  for (let look = 0; look < looks && target.remove.length > 0; look++) {
+    const outcome = attempt(simulation, target, 0);
+    if (outcome === undefined) return target;
+    simulation.undo();
+    const kept = standIns(simulation, target.remove, outcome.launches, each);
+    if (kept.size === 0) return target;
+    target = {
+      ...target,
+      keep: [...target.keep, ...target.remove.filter((node) => kept.has(node))],
+      remove: target.remove.filter((node) => !kept.has(node)),
+    };
+  }
+  return target;
+}
+
+/** For each launch, nodes of those that go that hold as much for the same money, the fullest first. */
+function standIns(
+  simulation: Simulation,
+  remove: readonly FleetNode[],
+  launches: readonly Launch[],
+  each: number,
+): Set<FleetNode> {
+  const { worth, trial } = simulation;
+  const rated = remove.map((node) => {
+    const load = worth.of(trial.loadOf(node.loads));
+    return { node, load, whole: load + worth.of(node.state.free) };
+  });
+  rated.sort((a, b) => b.load / b.whole - a.load / a.whole || compareText(a.node.name, b.node.name));
+  const kept = new Set<FleetNode>();
+  for (const { claim, price } of launches) {
+    let usage = 0;
+    for (const { podClass, pods } of claim.members) usage += worth.of(trial.demandOf(podClass)) * pods.length;
+    const rate = (price / usage) * keptUpTo;
+    let count = 0;
+    for (const { node, whole } of rated) {
+      if (usage <= 0 || count === each) break;
+      if (kept.has(node) || !node.open || node.price > whole * rate) continue;
+      kept.add(node);
+      count++;
+      usage -= whole;
+    }
+  }
+  return kept;
+}
+
+/** Lets more nodes go where the others that stay have room for all that would be on them. */
+function squeeze(simulation: Simulation, target: Ordered): Ordered {
+  const { keep, remove } = target;
+  if (attempt(simulation, target, firstUnits) === undefined) return target;
+  const optional = keep.filter((node) => !isFixed(node) && node.price > simulation.disruptionOf([node]));
+  optional.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
+  const more = new Set(optional.filter((node) => simulation.extend(node)));
+  simulation.undo();
+  if (more.size === 0) return target;
+  return { ...target, keep: keep.filter((node) => !more.has(node)), remove: [...remove, ...more] };
+}

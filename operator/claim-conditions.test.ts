@@ -1,0 +1,102 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { isTrue } from '../core/conditions.js';
+import { labels } from '../api/labels.js';
+import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
+import type { ActivityWorld } from '../test/builders/activity-world.js';
+import { idleWorkflows } from '../test/builders/idle-workflows.js';
+import { watchClaimConditions } from './claim-conditions.js';
+import type { Starter } from './starter.js';
+
+describe('what pods do', () => {
+  let world: ActivityWorld;
+  let stop: () => void;
+  let told: number;
+  let failures: number;
+  const hearers = new Set<() => void>();
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    stop = () => undefined;
+    told = 0;
+    failures = 0;
+    world.kube.put('EC2NodeClass', nodeClass('default'));
+  });
+  afterEach(() => {
+    stop();
+    world.stop();
+  });
+
+  const disrupt = (): Promise<void> => {
+    if (failures > 0) {
+      failures -= 1;
+      return Promise.reject(new Error('DEADLINE_EXCEEDED'));
+    }
+    told += 1;
+    for (const hear of hearers) hear();
+    return Promise.resolve();
+  };
+  const toldTimes = (times: number): Promise<void> =>
+    new Promise((resolve) => {
+      const hear = (): void => {
+        if (told < times) return;
+        hearers.delete(hear);
+        resolve();
+      };
+      hearers.add(hear);
+      hear();
+    });
+
+  /** A node of a pool with this consolidateAfter, with one pod, that has been idle for an hour. */
+  async function start(consolidateAfter: string): Promise<void> {
+    world.kube.put('NodePool', nodePool('default', { disruption: { consolidateAfter } }));
+    const at = new Date(world.clock.now - 3_600_000).toISOString();
+    const conditions = ['Launched', 'Registered', 'Initialized', 'Consolidatable'].map((type) => ({
+      type,
+      status: 'True' as const,
+      lastTransitionTime: at,
+    }));
+    world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID: 'fake:///a/i-1', conditions } }));
+    world.kube.put('Node', {
+      metadata: { name: 'n1', labels: { [labels.nodePool]: 'default' } },
+      spec: { providerID: 'fake:///a/i-1' },
+    });
+    world.kube.put('Pod', {
+      metadata: { name: 'p1', namespace: 'default' },
+      spec: { nodeName: 'n1', containers: [] },
+      status: { phase: 'Running' },
+    });
+    await world.synced();
+    stop = watchClaimConditions({
+      ...world.deps,
+      starter: { disrupt } as unknown as Starter,
+      window: { idleMs: 1000, maxMs: 10_000 },
+      workflows: idleWorkflows,
+    });
+    // What stands at the start is told.
+    await toldTimes(1);
+  }
+
+  const isConsolidatable = (): boolean =>
+    isTrue(world.deps.cache.get('NodeClaim', { name: 'c1' })?.status?.conditions, 'Consolidatable');
+
+  // The condition is true before and after: nothing but the telling says that the node is empty by now.
+  test('is told though the node stays Consolidatable', async () => {
+    await start('0s');
+    await world.kube.delete('Pod', { name: 'p1', namespace: 'default' });
+    await toldTimes(2);
+    expect(isConsolidatable()).toBe(true);
+  });
+
+  test('is told in the end though Temporal could not be reached when the node became Consolidatable', async () => {
+    await start('30s');
+    await world.kube.delete('Pod', { name: 'p1', namespace: 'default' });
+    await world.deps.cache.until(() => !isConsolidatable(), AbortSignal.timeout(5000));
+    failures = 1;
+    world.clock.now += 31_000;
+    // Any change of the pool has every claim looked at again.
+    const pool = nodePool('default', { disruption: { consolidateAfter: '30s' } });
+    world.kube.put('NodePool', { ...pool, metadata: { ...pool.metadata, generation: 2 } });
+    await toldTimes(2);
+    expect(isConsolidatable()).toBe(true);
+  });
+});

@@ -1,0 +1,294 @@
+import type { Entity } from '../activities/contract.js';
+import { identityOf, labelsOf } from '../cluster/labels-of.js';
+import { rolloutHash } from '../cluster/rollout-hash.js';
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { NodePool } from '../api/karpenter/node-pool.js';
+import type { Node } from '../api/kubernetes.js';
+import { annotations, finalizers } from '../api/labels.js';
+import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
+import type { NodeClass, RepairPolicy } from '../cloud/port.js';
+import { isTrue } from '../core/conditions.js';
+import { parseNillableDuration } from '../core/durations.js';
+import type { FeatureGates } from '../core/feature-gates.js';
+import { parseWorkflowId, workflowIds } from '../core/ids.js';
+import { rulingOf } from '../disruption/limits.js';
+import { unhealthyCondition } from '../disruption/repair.js';
+import { isStatic } from '../disruption/static-capacity.js';
+import type {
+  BatchWindow,
+  CloudUpkeepInput,
+  DisruptInput,
+  KeepReplicasInput,
+  LaunchNodeInput,
+  ProvisionInput,
+  RepairNodeInput,
+  ReplaceDriftedInput,
+  RotateExpiredInput,
+  TerminateNodeInput,
+} from '../workflows/messages.js';
+
+/** A workflow that has to run, and what it is started with. */
+export interface WorkflowStart {
+  readonly workflowId: string;
+  readonly type: string;
+  readonly input: object;
+  readonly summary: string;
+  /**
+   * What a completed run of the id means. `startAgain`: it is desired all the same, for Kubernetes says that the work is not
+   * done. `keepCompleted`: its result stands until the object changes; only a run that did not complete is started again.
+   */
+  readonly afterCompletion: 'startAgain' | 'keepCompleted';
+}
+
+/** Work that Temporal repeats by a Schedule. */
+export interface ScheduleStart {
+  readonly scheduleId: string;
+  readonly type: string;
+  readonly input: object;
+  readonly everyMs: number;
+}
+
+/** What the reconciler reads of Kubernetes and of the settings. */
+export interface ObservedCluster {
+  readonly cluster: string;
+  readonly window: BatchWindow;
+  readonly gates: Pick<FeatureGates, 'NodeRepair' | 'StaticCapacity'>;
+  /** Milliseconds of the epoch. */
+  readonly now: number;
+  /** NodeClaims and NodePools whose node class is of this provider. */
+  readonly claims: readonly NodeClaim[];
+  readonly pools: readonly NodePool[];
+  readonly policies: readonly DisruptionPolicy[];
+  readonly repairPolicies: readonly RepairPolicy[];
+  nodeOf(claim: NodeClaim): Node | undefined;
+  nodeClassOf(pool: NodePool): NodeClass | undefined;
+}
+
+/** The workflow that creates a NodeClaim starts its launch, and says who waits for it: the reconciler leaves it this long. */
+export const launchGraceMs = 5000;
+
+export interface DesiredWorkflows {
+  /** In the order in which they are to be started. */
+  readonly starts: readonly WorkflowStart[];
+  /** Objects of which it cannot be said what they need: they hold up no other. */
+  readonly unreadable: readonly { readonly object: string; readonly error: string }[];
+}
+
+/** Every workflow that has to run for the cluster as it is. */
+export function desiredWorkflows(observed: ObservedCluster): DesiredWorkflows {
+  const starts = [entityStart(observed, 'provision'), entityStart(observed, 'disrupt')];
+  const unreadable: DesiredWorkflows['unreadable'][number][] = [];
+  const add = <T extends NodeClaim | NodePool>(
+    kind: string,
+    objects: readonly T[],
+    desiredFor: (observed: ObservedCluster, object: T) => readonly WorkflowStart[],
+  ): void => {
+    for (const object of objects) {
+      try {
+        starts.push(...desiredFor(observed, object));
+      } catch (error) {
+        unreadable.push({ object: `${kind} ${identityOf(object).name}`, error: String(error) });
+      }
+    }
+  };
+  // Terminations and pools first: a queue of launches does not hold them up.
+  const isDeleted = ({ metadata }: NodeClaim): boolean => metadata.deletionTimestamp !== undefined;
+  add('NodeClaim', observed.claims.filter(isDeleted), desiredForClaim);
+  add('NodePool', observed.pools, desiredForPool);
+  add(
+    'NodeClaim',
+    observed.claims.filter((claim) => !isDeleted(claim)),
+    desiredForClaim,
+  );
+  return { starts, unreadable };
+}
+
+/** An entity workflow of the cluster: there is one of each, and it never ends. */
+export function entityStart(
+  { cluster, window }: Pick<ObservedCluster, 'cluster' | 'window'>,
+  entity: Entity,
+): WorkflowStart {
+  const provision: ProvisionInput = { cluster, window };
+  const disrupt: DisruptInput = { cluster };
+  return {
+    workflowId: workflowIds[entity](cluster),
+    type: entity,
+    input: entity === 'provision' ? provision : disrupt,
+    summary: entity === 'provision' ? 'pending pods become nodes' : 'nodes go away when they are not needed',
+    afterCompletion: 'startAgain',
+  };
+}
+
+/** A claim is launched until it is initialized, terminated once it is deleted, and has a timer for its expiry in between. */
+export function desiredForClaim(observed: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
+  if (claim.metadata.deletionTimestamp !== undefined) return terminationOf(observed, claim);
+  const isInitialized = isTrue(claim.status?.conditions, 'Initialized');
+  return [...(isInitialized ? expiryOf(observed, claim) : launchOf(observed, claim)), ...repairOf(observed, claim)];
+}
+
+/** A static pool has somebody who keeps its replicas, a pool with drifted nodes and waves has its rollout. */
+export function desiredForPool(observed: ObservedCluster, pool: NodePool): readonly WorkflowStart[] {
+  if (isStatic(pool)) return replicasOf(observed, pool);
+  return rolloutOf(observed, pool);
+}
+
+/** How long until the claim's launch is due to be looked for, milliseconds; undefined when nothing changes by waiting. */
+export function launchDueIn({ now }: Pick<ObservedCluster, 'now'>, { metadata }: NodeClaim): number | undefined {
+  const rest = Date.parse(metadata.creationTimestamp ?? '') + launchGraceMs - now;
+  return rest > 0 ? Math.min(rest, launchGraceMs) : undefined;
+}
+
+function launchOf(observed: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
+  if (launchDueIn(observed, claim) !== undefined) return [];
+  const { cluster } = observed;
+  const { name, uid } = identityOf(claim);
+  const input: LaunchNodeInput = { cluster, claim: { name, uid }, nodePool: labelsOf(claim).nodePool };
+  return [
+    {
+      workflowId: workflowIds.launch(cluster, uid),
+      type: 'launchNode',
+      input,
+      summary: name,
+      afterCompletion: 'startAgain',
+    },
+  ];
+}
+
+function terminationOf({ cluster }: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
+  if (claim.metadata.finalizers?.includes(finalizers.termination) !== true) return [];
+  const { name, uid } = identityOf(claim);
+  const { nodePool } = labelsOf(claim);
+  const reason = 'deleted';
+  const input: TerminateNodeInput = { cluster, claim: { name, uid }, nodePool, reason, deleteClaim: false };
+  return [
+    {
+      workflowId: workflowIds.terminate(cluster, uid),
+      type: 'terminateNode',
+      input,
+      summary: `${name}: ${reason}`,
+      afterCompletion: 'startAgain',
+    },
+  ];
+}
+
+/** A claim whose expiry somebody declined says so itself: taking the annotation off starts the timer again. */
+function expiryOf({ cluster }: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
+  const after = parseNillableDuration(claim.spec.expireAfter, 'expireAfter');
+  if (!Number.isFinite(after) || claim.metadata.annotations?.[annotations.expiryDeclined] !== undefined) return [];
+  const { name, uid } = identityOf(claim);
+  const input: RotateExpiredInput = {
+    cluster,
+    claim: { name, uid },
+    nodePool: labelsOf(claim).nodePool,
+    expiresAt: Date.parse(claim.metadata.creationTimestamp ?? '') + after,
+  };
+  return [
+    {
+      workflowId: workflowIds.expire(cluster, uid),
+      type: 'rotateExpired',
+      input,
+      summary: `${name}: expiry`,
+      afterCompletion: 'startAgain',
+    },
+  ];
+}
+
+/** What a repair came to stands until the node's condition changes; then the operator's watch wakes it anew. */
+function repairOf(observed: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
+  const { cluster, gates, repairPolicies } = observed;
+  if (!gates.NodeRepair || !isTrue(claim.status?.conditions, 'Registered')) return [];
+  if (unhealthyCondition(observed.nodeOf(claim), repairPolicies) === undefined) return [];
+  const { name, uid } = identityOf(claim);
+  const input: RepairNodeInput = { cluster, claim: { name, uid }, nodePool: labelsOf(claim).nodePool };
+  return [
+    {
+      workflowId: workflowIds.repair(cluster, uid),
+      type: 'repairNode',
+      input,
+      summary: `${name}: unhealthy`,
+      afterCompletion: 'keepCompleted',
+    },
+  ];
+}
+
+function replicasOf({ cluster, gates }: ObservedCluster, pool: NodePool): readonly WorkflowStart[] {
+  if (!gates.StaticCapacity) return [];
+  const { name: nodePool, uid: poolUid } = identityOf(pool);
+  const input: KeepReplicasInput = { cluster, nodePool, poolUid };
+  return [
+    {
+      workflowId: workflowIds.replicas(cluster, poolUid),
+      type: 'keepReplicas',
+      input,
+      summary: `${nodePool}: as many nodes as its replicas say`,
+      afterCompletion: 'startAgain',
+    },
+  ];
+}
+
+/** The rollout that a pool's DisruptionPolicy wants for its drifted nodes, unless a person has stopped it. */
+function rolloutOf(observed: ObservedCluster, pool: NodePool): readonly WorkflowStart[] {
+  const { cluster, policies } = observed;
+  if (!hasRollouts(pool, policies)) return [];
+  const { name: nodePool, uid: poolUid } = identityOf(pool);
+  const drifted = observed.claims.some(
+    (claim) =>
+      labelsOf(claim).nodePool === nodePool &&
+      claim.metadata.deletionTimestamp === undefined &&
+      isTrue(claim.status?.conditions, 'Drifted'),
+  );
+  const nodeClass = observed.nodeClassOf(pool);
+  if (!drifted || nodeClass === undefined) return [];
+  const hash = rolloutHash(pool, nodeClass);
+  if (pool.metadata.annotations?.[annotations.driftStopped] === hash) return [];
+  const input: ReplaceDriftedInput = { cluster, nodePool, poolUid, hash };
+  return [
+    {
+      workflowId: workflowIds.drift(cluster, poolUid, hash),
+      type: 'replaceDrifted',
+      input,
+      summary: `${nodePool}: drifted nodes in waves`,
+      afterCompletion: 'startAgain',
+    },
+  ];
+}
+
+/** Whether the pool's DisruptionPolicy replaces drifted nodes in waves. */
+export function hasRollouts(pool: NodePool, policies: readonly DisruptionPolicy[]): boolean {
+  const { spec, broken } = rulingOf(pool, policies);
+  return spec.driftRollout !== undefined && broken === undefined && !isStatic(pool);
+}
+
+const minute = 60_000;
+
+/** What is done over and over runs by Schedules, whoever leads. */
+export function desiredSchedules(cluster: string): readonly ScheduleStart[] {
+  const input: CloudUpkeepInput = { cluster };
+  return [
+    { scheduleId: workflowIds.collectGarbage(cluster), type: 'collectGarbage', input, everyMs: 2 * minute },
+    { scheduleId: workflowIds.refreshCatalogue(cluster), type: 'refreshCatalogue', input, everyMs: 12 * 60 * minute },
+    { scheduleId: workflowIds.sweepCloud(cluster), type: 'sweepCloud', input, everyMs: 30 * minute },
+  ];
+}
+
+/**
+ * Running workflows whose NodeClaim or NodePool is gone. They end by themselves once they look: they are to be woken.
+ * A termination is none of them: it ends the instance of a claim that somebody removed by force.
+ */
+export function withoutObject(observed: ObservedCluster, running: Iterable<string>): readonly string[] {
+  const uids = new Set([...observed.claims, ...observed.pools].map((object) => identityOf(object).uid));
+  return [...running].filter((id) => {
+    const { kind, subject } = parseWorkflowId(id) ?? {};
+    return kind !== undefined && wakes.has(kind) && !uids.has(subject?.[0] ?? '');
+  });
+}
+
+const wakes: ReadonlySet<string> = new Set(['launch', 'expire', 'repair', 'replicas', 'drift']);
+
+/** Whether a node that stays is tainted by a workflow that runs no more. */
+export function taintedByClosed({ claims }: ObservedCluster, running: ReadonlySet<string>): boolean {
+  return claims.some(({ metadata }) => {
+    const owner = metadata.annotations?.[annotations.disruptionOwner];
+    return owner !== undefined && metadata.deletionTimestamp === undefined && !running.has(owner);
+  });
+}

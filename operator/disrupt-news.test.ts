@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { silentLog } from '../simulation/silent.js';
+import { DisruptNews } from './disrupt-news.js';
+import type { Starter } from './starter.js';
+
+describe('DisruptNews', () => {
+  let told: number;
+  let failing: boolean;
+  let news: DisruptNews;
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    told = 0;
+    failing = false;
+    const disrupt = (): Promise<void> => {
+      if (failing) return Promise.reject(new Error('DEADLINE_EXCEEDED'));
+      told += 1;
+      return Promise.resolve();
+    };
+    news = new DisruptNews({ starter: { disrupt } as unknown as Starter, log: silentLog }, 'a change');
+  });
+  afterEach(() => {
+    news.stop();
+    jest.useRealTimers();
+  });
+
+  test('much news within a second is told at once, and once more when it is over', async () => {
+    for (let i = 0; i < 100; i++) news.tell();
+    await jest.advanceTimersByTimeAsync(10);
+    expect(told).toBe(1);
+    for (let i = 0; i < 100; i++) news.tell();
+    await jest.advanceTimersByTimeAsync(10);
+    expect(told).toBe(1);
+    await jest.advanceTimersByTimeAsync(1000);
+    expect(told).toBe(2);
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(told).toBe(2);
+  });
+
+  test('what could not be told is told again', async () => {
+    failing = true;
+    news.tell();
+    await jest.advanceTimersByTimeAsync(3000);
+    failing = false;
+    await jest.advanceTimersByTimeAsync(3000);
+    expect(told).toBe(1);
+  });
+});

@@ -1,4 +1,0 @@
-import { runAll } from '../worker/run-all.js';
-
-// The operator alone, for images; `stowage run` is the usual way.
-process.exitCode = await runAll({ role: 'operator' });

@@ -1,0 +1,168 @@
+import { describe, expect, test } from '@jest/globals';
+import { msNumberToTs } from '@temporalio/common/lib/time.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import type { Pod } from '../../api/kubernetes.js';
+import { findStuck, planningFinding } from './findings.js';
+import type { Finding } from './findings.js';
+import { readTail } from './history-tail.js';
+import type { HistoryEvent } from './history-tail.js';
+import type { Observed, ObservedActivity, ObservedEngine, ObservedQueue, ObservedWorkflow } from './observed.js';
+
+const now = Date.parse('2026-01-05T12:00:00Z');
+const ago = (seconds: number): number => now - seconds * 1000;
+const iso = (seconds: number): string => new Date(ago(seconds)).toISOString();
+
+const workflow = (of: Partial<ObservedWorkflow> = {}): ObservedWorkflow => {
+  return { workflowId: 'c/provision', type: 'provision', historyEvents: 10, historyBytes: 1000, activities: [], ...of };
+};
+const queue = (of: Partial<ObservedQueue> = {}): ObservedQueue => {
+  return { name: 'c/packing', tasks: 'activity', polledAt: ago(20), backlog: 0, backlogAgeMs: 0, ...of };
+};
+const engine = (of: Partial<ObservedEngine> = {}): ObservedEngine => ({
+  workflows: [],
+  missing: [],
+  queues: [],
+  ...of,
+});
+const found = (of: Partial<Observed>): readonly Finding[] =>
+  findStuck({ now, engine: engine(), pods: [], pools: [], ...of });
+const inWorkflow = (of: Partial<ObservedWorkflow>): readonly Finding[] =>
+  found({ engine: engine({ workflows: [workflow(of)] }) });
+const activity = (of: Partial<ObservedActivity>): readonly ObservedActivity[] => [
+  { type: 'planNodes', attempt: 1, ...of },
+];
+const brief = (findings: readonly Finding[]): unknown[] =>
+  findings.map(({ kind, subject, since, why }) => [
+    kind,
+    subject,
+    since === undefined ? '' : (now - since) / 1000,
+    why,
+  ]);
+
+describe('what is stuck', () => {
+  test('nothing where everything goes on: tasks taken, steps short, retries of launches ordinary', () => {
+    const launch = workflow({
+      workflowId: 'c/launch/u1',
+      type: 'launchNode',
+      activities: activity({ type: 'createFleet', attempt: 4, failure: 'throttled', dueAt: ago(-3) }),
+    });
+    const busy = workflow({
+      task: { attempt: 1, scheduledAt: ago(2), isStarted: false },
+      activities: activity({ runningSince: ago(5) }),
+    });
+    expect(found({ engine: engine({ workflows: [busy, launch], queues: [queue()] }) })).toEqual([]);
+  });
+
+  test('a workflow task that fails, since its first failure', () => {
+    const task = { attempt: 7, scheduledAt: ago(1), isStarted: true, failingSince: ago(90), failure: 'no such patch' };
+    expect(brief(inWorkflow({ task }))).toEqual([
+      ['task', 'c/provision', 90, 'its workflow task fails: no such patch'],
+    ]);
+    expect(inWorkflow({ task })[0]?.attempts).toBe(6);
+  });
+
+  test('a step of planning that fails is told at once, one of another workflow after five attempts', () => {
+    const failing = activity({ attempt: 2, failure: 'no instance types', since: ago(8), dueAt: ago(-1) });
+    expect(brief(inWorkflow({ activities: failing }))).toEqual([
+      ['failing', 'c/provision', 8, 'planNodes fails: no instance types'],
+    ]);
+    const often = activity({ type: 'createFleet', attempt: 5, failure: 'denied', runningSince: ago(1) });
+    expect(brief(inWorkflow({ workflowId: 'c/launch/u1', type: 'launchNode', activities: often }))).toEqual([
+      ['failing', 'c/launch/u1', 1, 'createFleet fails: denied'],
+    ]);
+  });
+
+  test('what a workflow says of its own failures', () => {
+    expect(brief(inWorkflow({ failing: { since: ago(40), why: 'the cluster cache to catch up' } }))).toEqual([
+      ['failing', 'c/provision', 40, 'the cluster cache to catch up'],
+    ]);
+  });
+
+  test('a step of planning that takes long; other steps may', () => {
+    const activities = activity({ runningSince: ago(31) });
+    expect(brief(inWorkflow({ activities }))).toEqual([['slow', 'c/provision', 31, 'planNodes takes long']]);
+    expect(inWorkflow({ workflowId: 'c/disrupt', type: 'disrupt', activities })).toEqual([]);
+    expect(inWorkflow({ workflowId: 'c/terminate/u1', type: 'terminateNode', activities })).toEqual([]);
+  });
+
+  test('tasks that no worker takes, and queues that no worker asks', () => {
+    const task = { attempt: 1, scheduledAt: ago(31), isStarted: false };
+    expect(brief(inWorkflow({ task }))).toEqual([['queue', 'c/provision', 31, 'no worker takes its workflow task']]);
+    expect(brief(inWorkflow({ activities: activity({ dueAt: ago(45) }) }))).toEqual([
+      ['queue', 'c/provision', 45, 'no worker takes planNodes'],
+    ]);
+    const never: ObservedQueue = { name: 'c/cloud', tasks: 'activity', backlog: 3, backlogAgeMs: 40_000 };
+    const queues = [queue({ polledAt: ago(70) }), never];
+    expect(brief(found({ engine: engine({ queues }) }))).toEqual([
+      ['queue', 'c/packing (activity tasks)', 70, 'no worker asks for tasks'],
+      ['queue', 'c/cloud (activity tasks)', 40, 'no worker asks for tasks'],
+    ]);
+  });
+
+  test('a backlog before workers, once its oldest task has waited', () => {
+    const waits = (backlogAgeMs: number) =>
+      brief(found({ engine: engine({ queues: [queue({ backlog: 5, backlogAgeMs })] }) }));
+    expect(waits(5000)).toEqual([]);
+    expect(waits(60_000)).toEqual([['backlog', 'c/packing (activity tasks)', 60, 'tasks wait for a worker']]);
+  });
+
+  test('signals that pile up, entities that do not run, Temporal that does not answer', () => {
+    expect(inWorkflow({ historyEvents: 12_000 }).map(({ kind }) => kind)).toEqual(['signals']);
+    expect(brief(found({ engine: engine({ missing: ['c/disrupt'] }) }))).toEqual([
+      ['missing', 'c/disrupt', '', 'it does not run'],
+    ]);
+    expect(brief(found({ engine: undefined, unreachable: 'connection refused' }))).toEqual([
+      ['temporal', 'Temporal', '', 'connection refused'],
+    ]);
+  });
+
+  test('a NodePool that rests, and pods that have lacked a node for five minutes', () => {
+    const condition = { type: 'NodeClaimsAccepted', status: 'False', lastTransitionTime: iso(60), message: 'no' };
+    const pool = { metadata: { name: 'gpu' }, status: { conditions: [condition] } } as unknown as NodePool;
+    const pod = (name: string, seconds: number, type = 'PodScheduled'): Pod => ({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, namespace: 'shop', creationTimestamp: iso(9999) },
+      spec: { containers: [] },
+      status: { conditions: [{ type, status: 'False', reason: 'Unschedulable', lastTransitionTime: iso(seconds) }] },
+    });
+    const pods = [pod('young', 100), pod('late', 400), pod('later', 500), pod('bound', 900, 'Ready')];
+    expect(brief(found({ pools: [pool], pods }))).toEqual([
+      ['pool', 'NodePool gpu', 60, 'its NodeClaims are refused: no'],
+      ['pods', 'pod/shop/later', 500, 'it and others wait for a node'],
+    ]);
+  });
+
+  test('what keeps nodes from being planned comes first', () => {
+    const task = { attempt: 3, scheduledAt: ago(1), isStarted: true };
+    const findings = found({
+      engine: engine({ workflows: [workflow({ workflowId: 'c/disrupt', type: 'disrupt', task }), workflow({ task })] }),
+    });
+    expect(planningFinding(findings, 'c/provision')?.subject).toBe('c/provision');
+    expect(planningFinding(findings.slice(0, 1), 'c/provision')).toBeUndefined();
+  });
+});
+
+describe('the end of a history', () => {
+  const event = (seconds: number, of: Partial<HistoryEvent>): HistoryEvent => ({
+    eventTime: msNumberToTs(ago(seconds)),
+    ...of,
+  });
+  const failed = (message: string): Partial<HistoryEvent> => ({
+    workflowTaskFailedEventAttributes: { failure: { message: 'step', cause: { message } } },
+  });
+
+  test('tells when activities were first scheduled, and the failures since the last task that succeeded', () => {
+    const events = [
+      event(10, failed('last')),
+      event(20, failed('first')),
+      event(30, { activityTaskScheduledEventAttributes: { activityId: '7' } }),
+      event(40, { workflowTaskCompletedEventAttributes: {} }),
+      event(50, failed('old')),
+    ];
+    expect(readTail(events)).toEqual({
+      activitiesScheduledAt: new Map([['7', ago(30)]]),
+      taskFailures: { failingSince: ago(20), failure: 'last' },
+    });
+  });
+});

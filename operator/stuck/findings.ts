@@ -1,0 +1,210 @@
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import type { Pod } from '../../api/kubernetes.js';
+import { conditionOf } from '../../core/conditions.js';
+import { isPending, podKey } from '../../disruption/pods.js';
+import type {
+  Observed,
+  ObservedActivity,
+  ObservedEngine,
+  ObservedFailing,
+  ObservedQueue,
+  ObservedTask,
+  ObservedWorkflow,
+} from './observed.js';
+
+export const stuckKinds = [
+  'temporal',
+  'missing',
+  'task',
+  'failing',
+  'slow',
+  'signals',
+  'queue',
+  'backlog',
+  'pool',
+  'pods',
+] as const;
+
+/**
+ * - `temporal`: it does not answer.
+ * - `missing`: an entity workflow does not run.
+ * - `task`: a workflow task fails, so that its workflow stands still.
+ * - `failing`: a step fails and is tried again.
+ * - `slow`: a step of planning or of deciding runs for long.
+ * - `signals`: a workflow's history grows beyond its bound.
+ * - `queue`: a task queue has no worker, or a task is taken by none.
+ * - `backlog`: tasks wait in a queue that has workers.
+ * - `pool`: a NodePool rests, for its NodeClaims were refused.
+ * - `pods`: pods have lacked a node for long.
+ */
+export type StuckKind = (typeof stuckKinds)[number];
+
+/** Something that does not go on as it should. */
+export interface Finding {
+  readonly kind: StuckKind;
+  /** A workflow's id, a task queue, `NodePool NAME`, `pod/NAMESPACE/NAME`. */
+  readonly subject: string;
+  /** Milliseconds of the epoch; absent when nobody knows. */
+  readonly since?: number;
+  /** What is the matter: the same text for as long as it is the same matter. */
+  readonly why: string;
+  /** How often it was tried. */
+  readonly attempts?: number;
+  /** What a person can do. */
+  readonly then: string;
+}
+
+/** Tasks are taken within milliseconds by a worker that is there. */
+const patienceMs = 30_000;
+/** A worker asks anew after 60 s at the latest. */
+const pollMs = 65_000;
+/** Steps of entities that hold everything else up. A pass of planning is bounded; a decision has a minute. */
+const slowMs: ReadonlyMap<string, number> = new Map([
+  ['provision', 30_000],
+  ['disrupt', 120_000],
+]);
+/** Other workflows try again as a matter of course: throttled calls, late nodes. */
+const ordinaryAttempts = 5;
+/** Entities continue as new at 4,000 events, long before this; Temporal ends a workflow at 51,200 events or 50 MiB. */
+const mostEvents = 10_000;
+const mostBytes = 10 * 2 ** 20;
+/** A launch takes a minute or two. */
+const podsMs = 5 * 60_000;
+
+/** Everything that is stuck, what holds up most first. */
+export function findStuck(observed: Observed): readonly Finding[] {
+  const { now, engine, pods, pools } = observed;
+  const found = [
+    ...(engine === undefined ? [unreachable(observed)] : inEngine(engine, now)),
+    ...pools.flatMap(restingPool),
+    ...waitingPods(pods, now),
+  ];
+  return found.sort((a, b) => stuckKinds.indexOf(a.kind) - stuckKinds.indexOf(b.kind));
+}
+
+/** What keeps new nodes from being planned, if anything does. */
+export function planningFinding(findings: readonly Finding[], provision: string): Finding | undefined {
+  return findings.find(({ kind, subject }) => kind === 'temporal' || subject === provision);
+}
+
+function unreachable({ unreachable: why = 'no answer' }: Observed): Finding {
+  return {
+    kind: 'temporal',
+    subject: 'Temporal',
+    why,
+    then: 'nothing is begun until it answers: see TEMPORAL_ADDRESS',
+  };
+}
+
+function inEngine({ workflows, missing, queues }: ObservedEngine, now: number): Finding[] {
+  return [
+    ...missing.map(missingEntity),
+    ...workflows.flatMap((workflow) => inWorkflow(workflow, now)),
+    ...queues.flatMap((queue) => inQueue(queue, now)),
+  ];
+}
+
+function missingEntity(workflowId: string): Finding {
+  const then = "the operator starts it within two minutes: see the operator's log if it does not";
+  return { kind: 'missing', subject: workflowId, why: 'it does not run', then };
+}
+
+function inWorkflow(workflow: ObservedWorkflow, now: number): Finding[] {
+  const { workflowId: subject, task, activities, failing } = workflow;
+  const found = [
+    ...(task === undefined ? [] : ofTask(task, now)),
+    ...(failing === undefined ? [] : [ofFailing(failing)]),
+    ...activities.flatMap((activity) => ofActivity(workflow, activity, now)),
+    ...ofHistory(workflow),
+  ];
+  return found.map((each) => ({ ...each, subject }));
+}
+
+type About = Omit<Finding, 'subject'>;
+
+function ofTask({ attempt, scheduledAt, isStarted, failingSince, failure }: ObservedTask, now: number): About[] {
+  if (attempt > 1) {
+    const why = `its workflow task fails${failure === undefined ? '' : `: ${failure}`}`;
+    const then = 'mend or roll back the workers: it goes on by itself from where it stands';
+    return [{ kind: 'task', since: failingSince ?? scheduledAt, why, attempts: attempt - 1, then }];
+  }
+  if (isStarted || now - scheduledAt < patienceMs) return [];
+  return [{ kind: 'queue', since: scheduledAt, why: 'no worker takes its workflow task', then: startWorker }];
+}
+
+const startWorker = 'start a worker (stowage run --role worker), or see the log of the workers';
+
+function ofFailing({ since, why }: ObservedFailing): About {
+  return { kind: 'failing', since, why, then: triedAgain };
+}
+
+const triedAgain = 'it is tried again by itself once this is mended';
+
+function ofActivity({ type: workflow }: ObservedWorkflow, activity: ObservedActivity, now: number): About[] {
+  const { type, attempt, since, dueAt, runningSince, failure } = activity;
+  const slowAfter = slowMs.get(workflow);
+  if (failure !== undefined && attempt >= (slowAfter === undefined ? ordinaryAttempts : 2)) {
+    const from = since ?? runningSince;
+    const why = `${type} fails: ${failure}`;
+    return [
+      { kind: 'failing', ...(from === undefined ? {} : { since: from }), why, attempts: attempt - 1, then: triedAgain },
+    ];
+  }
+  if (runningSince !== undefined && slowAfter !== undefined && now - runningSince >= slowAfter) {
+    const then = 'the cloud or the API server may be slow to answer: see the log of the workers';
+    return [{ kind: 'slow', since: runningSince, why: `${type} takes long`, then }];
+  }
+  if (dueAt === undefined || now - dueAt < patienceMs) return [];
+  return [{ kind: 'queue', since: dueAt, why: `no worker takes ${type}`, then: startWorker }];
+}
+
+function ofHistory({ historyEvents, historyBytes }: ObservedWorkflow): About[] {
+  if (historyEvents < mostEvents && historyBytes < mostBytes) return [];
+  const why = `its history grows beyond ${mostEvents} events or ${mostBytes / 2 ** 20} MiB: signals pile up`;
+  return [{ kind: 'signals', why, then: 'see what else is said of it; Temporal ends a workflow at 51,200 events' }];
+}
+
+/** What is wrong with one task queue: nobody polls it, or its tasks wait. */
+export function inQueue({ name, tasks, polledAt, backlog, backlogAgeMs }: ObservedQueue, now: number): Finding[] {
+  const subject = `${name} (${tasks} tasks)`;
+  const waiting = backlogAgeMs >= patienceMs ? { since: now - backlogAgeMs } : {};
+  if (polledAt === undefined || now - polledAt >= pollMs) {
+    const since = polledAt === undefined ? waiting : { since: polledAt };
+    return [{ kind: 'queue', subject, ...since, why: 'no worker asks for tasks', then: startWorker }];
+  }
+  if (backlog === 0 || backlogAgeMs < patienceMs) return [];
+  return [{ kind: 'backlog', subject, ...waiting, why: 'tasks wait for a worker', then: 'run more workers' }];
+}
+
+function restingPool({ metadata, status }: NodePool): Finding[] {
+  const refused = conditionOf(status?.conditions, 'NodeClaimsAccepted');
+  if (refused?.status !== 'False') return [];
+  const subject = `NodePool ${metadata.name ?? ''}`;
+  const why = `its NodeClaims are refused: ${refused.message ?? ''}`;
+  return [{ kind: 'pool', subject, ...at(refused.lastTransitionTime), why, then: 'its pods are planned elsewhere' }];
+}
+
+/** All of them are one finding: the one that has waited longest speaks for them. */
+function waitingPods(pods: readonly Pod[], now: number): Finding[] {
+  const late = pods
+    .filter(isPending)
+    .map((pod) => ({ pod, ...at(unschedulableSince(pod)) }))
+    .filter(({ since }) => since !== undefined && now - since >= podsMs)
+    .sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
+  const [oldest] = late;
+  if (oldest === undefined) return [];
+  const why = late.length === 1 ? 'it waits for a node' : 'it and others wait for a node';
+  const { pod, since } = oldest;
+  const [namespace = '', name = ''] = podKey(pod).split('/');
+  const then = `stowage why pod/${name} --namespace ${namespace}`;
+  return [{ kind: 'pods', subject: `pod/${podKey(pod)}`, ...(since === undefined ? {} : { since }), why, then }];
+}
+
+function unschedulableSince({ metadata, status }: Pod): string | undefined {
+  return conditionOf(status?.conditions, 'PodScheduled')?.lastTransitionTime ?? metadata.creationTimestamp;
+}
+
+function at(text: string | undefined): { since?: number } {
+  const since = Date.parse(text ?? '');
+  return Number.isNaN(since) ? {} : { since };
+}

@@ -1,0 +1,60 @@
+import type { Client } from '@temporalio/client';
+import { optionalTsToMs } from '@temporalio/common/lib/time.js';
+
+/** The SDK's own types of what Temporal answers. */
+type Reversed = Awaited<ReturnType<Client['workflowService']['getWorkflowExecutionHistoryReverse']>>;
+export type HistoryEvent = NonNullable<NonNullable<Reversed['history']>['events']>[number];
+type Failure = NonNullable<HistoryEvent['workflowTaskFailedEventAttributes']>['failure'];
+
+/** What the last events of a history tell of what fails. Times are milliseconds of the epoch. */
+export interface HistoryTail {
+  /** By the activity's id. */
+  readonly activitiesScheduledAt: ReadonlyMap<string, number>;
+  /** The failures of workflow tasks since the last one that succeeded. */
+  readonly taskFailures: { readonly failingSince?: number; readonly failure?: string };
+}
+
+const eventsRead = 100;
+
+/** Reads the end of a run's history. */
+export async function tailOf(client: Client, workflowId: string, runId: string): Promise<HistoryTail> {
+  const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({
+    namespace: client.options.namespace,
+    execution: { workflowId, runId },
+    maximumPageSize: eventsRead,
+  });
+  return readTail(history?.events ?? []);
+}
+
+/** Of events from the last to the first. */
+export function readTail(events: readonly HistoryEvent[]): HistoryTail {
+  const activitiesScheduledAt = new Map<string, number>();
+  for (const { activityTaskScheduledEventAttributes: scheduled, eventTime } of events) {
+    const at = optionalTsToMs(eventTime);
+    const id = scheduled?.activityId;
+    if (typeof id === 'string' && at !== undefined) activitiesScheduledAt.set(id, at);
+  }
+  return { activitiesScheduledAt, taskFailures: taskFailures(events) };
+}
+
+function taskFailures(events: readonly HistoryEvent[]): HistoryTail['taskFailures'] {
+  const completed = events.findIndex((event) => isSet(event.workflowTaskCompletedEventAttributes));
+  const since = completed === -1 ? events : events.slice(0, completed);
+  const failed = since.filter((event) => isSet(event.workflowTaskFailedEventAttributes));
+  const failingSince = optionalTsToMs(failed.at(-1)?.eventTime);
+  const failure = rootMessage(failed[0]?.workflowTaskFailedEventAttributes?.failure);
+  return {
+    ...(failingSince === undefined ? {} : { failingSince }),
+    ...(failure === undefined ? {} : { failure }),
+  };
+}
+
+const isSet = (value: object | null | undefined): boolean => value !== undefined && value !== null;
+
+/** The message of the innermost cause: those around it say only which step it was. */
+export function rootMessage(failure: Failure | null | undefined): string | undefined {
+  let inner = failure ?? undefined;
+  while (inner?.cause !== undefined && inner.cause !== null) inner = inner.cause;
+  const message = inner?.message ?? '';
+  return message === '' ? undefined : message;
+}

@@ -1,0 +1,78 @@
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import type { Pod } from '../../api/kubernetes.js';
+
+/** An activity of an open workflow, as Temporal describes it. Times are milliseconds of the epoch. */
+export interface ObservedActivity {
+  readonly type: string;
+  /** From 1. */
+  readonly attempt: number;
+  /** When it was first scheduled; absent when the end of the history does not tell. */
+  readonly since?: number;
+  /** When its next attempt is, or was, to begin; absent while it runs. */
+  readonly dueAt?: number;
+  /** When the attempt that runs began; absent while none runs. */
+  readonly runningSince?: number;
+  /** Why the attempt before failed. */
+  readonly failure?: string;
+}
+
+/** The workflow task that an open workflow waits for. */
+export interface ObservedTask {
+  /** From 1: more than one means that the one before failed. */
+  readonly attempt: number;
+  /** Milliseconds of the epoch. */
+  readonly scheduledAt: number;
+  readonly isStarted: boolean;
+  /** When the first of its attempts failed, milliseconds of the epoch, and why the last did. */
+  readonly failingSince?: number;
+  readonly failure?: string;
+}
+
+/** What a workflow says of its own failures while it tries again. */
+export interface ObservedFailing {
+  /** Milliseconds of the epoch. */
+  readonly since: number;
+  readonly why: string;
+}
+
+export interface ObservedWorkflow {
+  readonly workflowId: string;
+  readonly type: string;
+  readonly historyEvents: number;
+  readonly historyBytes: number;
+  readonly task?: ObservedTask;
+  readonly activities: readonly ObservedActivity[];
+  readonly failing?: ObservedFailing;
+}
+
+/** One task queue and kind of task. */
+export interface ObservedQueue {
+  readonly name: string;
+  readonly tasks: 'workflow' | 'activity';
+  /** When a worker asked for a task last, milliseconds of the epoch; absent when Temporal knows of none. */
+  readonly polledAt?: number;
+  /** Tasks that wait, about. */
+  readonly backlog: number;
+  /** For how long the oldest of them has waited, milliseconds. */
+  readonly backlogAgeMs: number;
+}
+
+export interface ObservedEngine {
+  /** The entities, those that say that they fail, and the oldest others. */
+  readonly workflows: readonly ObservedWorkflow[];
+  /** Ids of entities that do not run. */
+  readonly missing: readonly string[];
+  readonly queues: readonly ObservedQueue[];
+}
+
+/** What a finding can be about. */
+export interface Observed {
+  /** Milliseconds of the epoch. */
+  readonly now: number;
+  /** Undefined while Temporal does not answer. */
+  readonly engine: ObservedEngine | undefined;
+  /** Why it does not. */
+  readonly unreachable?: string;
+  readonly pods: readonly Pod[];
+  readonly pools: readonly NodePool[];
+}

@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { conditionOf } from '../../core/conditions.js';
+import { createActivityWorld, nodeClass, nodePool } from '../../test/builders/activity-world.js';
+import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import { idleWorkflows } from '../../test/builders/idle-workflows.js';
+import { watchNodePools } from '../node-pools.js';
+import type { Starter } from '../starter.js';
+import type { ObservedEngine } from './observed.js';
+import { StuckWatch } from './watch-stuck.js';
+
+const healthy: ObservedEngine = { workflows: [], missing: [], queues: [] };
+
+describe('what is stuck is told', () => {
+  let world: ActivityWorld;
+  let engine: () => Promise<ObservedEngine>;
+  let watch: StuckWatch;
+  let said: string[];
+  let measured: Map<string, number>;
+  let stop: () => void;
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    [said, measured, stop] = [[], new Map(), () => undefined];
+    const say = (facts: object, message: string): void =>
+      void said.push(`${message}: ${(facts as { kind?: string }).kind}`);
+    const log = { debug: say, info: say, warn: say, error: say };
+    const set = (name: string, labels: object, value: number): void =>
+      void measured.set(`${name} ${Object.values(labels).join()}`, value);
+    const metrics = { ...world.deps.metrics, set };
+    engine = () => Promise.resolve(healthy);
+    watch = new StuckWatch({ ...world.deps, log, metrics }, () => engine());
+    world.kube.put('EC2NodeClass', nodeClass('default'));
+    world.kube.put('NodePool', nodePool('default'));
+    world.kube.put('Pod', {
+      metadata: { name: 'web', namespace: 'shop', uid: 'u' },
+      spec: { containers: [] },
+      status: { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
+    });
+    await world.synced();
+  });
+  afterEach(() => {
+    stop();
+    world.stop();
+  });
+
+  const failing = (): Promise<ObservedEngine> => {
+    const workflow = {
+      workflowId: 'test/provision',
+      type: 'provision',
+      historyEvents: 10,
+      historyBytes: 10,
+      activities: [],
+      failing: { since: world.clock.now, why: 'no instance types' },
+    };
+    return Promise.resolve({ ...healthy, workflows: [workflow] });
+  };
+  const gauges = () => [measured.get('stowage_stuck failing'), measured.get('stowage_stuck_oldest_seconds failing')];
+
+  test('in the log once, and by metrics for as long as it lasts', async () => {
+    const stuck = await failing();
+    engine = () => Promise.resolve(stuck);
+    await watch.look();
+    world.clock.now += 40_000;
+    await watch.look();
+    expect([said, gauges()]).toEqual([['stuck: failing'], [1, 40]]);
+
+    engine = () => Promise.resolve(healthy);
+    await watch.look();
+    expect([said.at(-1), gauges()]).toEqual(['no longer stuck: failing', [0, 0]]);
+  });
+
+  test('to the pods that wait, and on NodePools, once it has lasted half a minute', async () => {
+    const stuck = await failing();
+    engine = () => Promise.resolve(stuck);
+    await watch.look();
+    expect([watch.planning, world.events]).toEqual([undefined, []]);
+    world.clock.now += 30_000;
+    await watch.look();
+    expect(world.events).toMatchObject([
+      {
+        regarding: { kind: 'Pod', namespace: 'shop', name: 'web', uid: 'u' },
+        reason: 'FailedScheduling',
+        message: 'Stowage cannot plan a node for the pod now: no instance types',
+      },
+    ]);
+
+    const starter = { podsPending: () => Promise.resolve() } as unknown as Starter;
+    const window = { idleMs: 1000, maxMs: 10_000 };
+    const context = { ...world.deps, starter, window, workflows: idleWorkflows, stuck: watch };
+    stop = watchNodePools(context);
+    const planned = () =>
+      conditionOf(world.deps.cache.get('NodePool', { name: 'default' })?.status?.conditions, 'PodsPlanned');
+    await world.deps.cache.until(() => planned() !== undefined, AbortSignal.timeout(5000));
+    expect(planned()).toMatchObject({ status: 'False', message: 'test/provision: no instance types' });
+  });
+
+  test('Temporal that does not answer is stuck too; after the end nothing is said', async () => {
+    engine = () => Promise.reject(new Error('connection refused'));
+    await watch.look();
+    expect([said, measured.get('stowage_stuck temporal')]).toEqual([['stuck: temporal'], 1]);
+    const looking = watch.look();
+    watch.end();
+    await looking;
+    expect([said, measured.get('stowage_stuck temporal')]).toEqual([['stuck: temporal'], 0]);
+  });
+});

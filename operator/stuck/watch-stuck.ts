@@ -1,0 +1,134 @@
+import { podKey } from '../../disruption/pods.js';
+import { managedPools } from '../../cluster/cluster.js';
+import { lacksNode } from '../../cluster/awaited-nodes.js';
+import { workflowIds } from '../../core/ids.js';
+import type { OperatorContext } from '../context.js';
+import { WorkQueue } from '../work-queue.js';
+import { findStuck, planningFinding, stuckKinds } from './findings.js';
+import type { Finding } from './findings.js';
+import type { ObservedEngine } from './observed.js';
+import { regarding } from '../../core/regarding.js';
+
+/** Whatever is stuck is told within a minute: one look in vain, or one that takes long, is allowed for. */
+const everyMs = 20_000;
+/** Planning that has been stuck for less is no news to a pod. */
+const toldAfterMs = 30_000;
+const podsTold = 100;
+const podDedupeMs = 300_000;
+
+type Context = Pick<
+  OperatorContext,
+  'cluster' | 'cache' | 'cloud' | 'events' | 'log' | 'metrics' | 'now' | 'nominationMs'
+>;
+
+/** Looks for what is stuck, and tells it: in the log once, as metrics, as events of the pods that wait for it. */
+export class StuckWatch {
+  /** When a finding was first made, by its key, milliseconds of the epoch. */
+  private readonly firstSeen = new Map<string, number>();
+  private findings: readonly Finding[] = [];
+  private hasEnded = false;
+
+  constructor(
+    private readonly context: Context,
+    private readonly observe: () => Promise<ObservedEngine>,
+  ) {}
+
+  /** What keeps nodes from being planned, once it has lasted: NodePools say so in a condition. */
+  get planning(): Finding | undefined {
+    const found = planningFinding(this.findings, workflowIds.provision(this.context.cluster));
+    return found !== undefined && this.ageOf(found) >= toldAfterMs ? found : undefined;
+  }
+
+  async look(): Promise<void> {
+    const { cache, now } = this.context;
+    const answer = await this.observe().then(
+      (engine) => ({ engine }),
+      (error: unknown) => ({ engine: undefined, unreachable: String(error) }),
+    );
+    if (this.hasEnded) return;
+    this.take(findStuck({ now: now(), ...answer, pods: cache.all('Pod'), pools: managedPools(this.context) }));
+  }
+
+  /** Nothing is told any more: somebody else leads, or nobody acts. */
+  end(): void {
+    this.hasEnded = true;
+    this.findings = [];
+    this.firstSeen.clear();
+    this.measure();
+  }
+
+  private take(findings: readonly Finding[]): void {
+    this.tellChanges(findings);
+    this.findings = findings;
+    this.measure();
+    this.tellPods();
+  }
+
+  private tellChanges(findings: readonly Finding[]): void {
+    const { log, now } = this.context;
+    const keys = new Set(findings.map(keyOf));
+    for (const finding of findings) {
+      if (this.firstSeen.has(keyOf(finding))) continue;
+      this.firstSeen.set(keyOf(finding), now());
+      log.warn({ ...facts(finding), since: new Date(this.since(finding)).toISOString() }, 'stuck');
+    }
+    for (const gone of this.findings.filter((before) => !keys.has(keyOf(before)))) {
+      this.firstSeen.delete(keyOf(gone));
+      log.info(facts(gone), 'no longer stuck');
+    }
+  }
+
+  private measure(): void {
+    const { metrics } = this.context;
+    for (const kind of stuckKinds) {
+      const ages = this.findings.filter((finding) => finding.kind === kind).map((finding) => this.ageOf(finding));
+      metrics.set('stowage_stuck', { kind }, ages.length);
+      metrics.set('stowage_stuck_oldest_seconds', { kind }, Math.max(0, ...ages) / 1000);
+    }
+  }
+
+  private tellPods(): void {
+    const { planning } = this;
+    if (planning === undefined) return;
+    const { cache, events } = this.context;
+    const waiting = cache.all('Pod').filter((pod) => lacksNode(this.context, pod));
+    for (const pod of waiting.slice(0, podsTold)) {
+      events.publish({
+        regarding: regarding('Pod', pod.metadata),
+        type: 'Warning',
+        reason: 'FailedScheduling',
+        message: `Stowage cannot plan a node for the pod now: ${planning.why}`,
+        dedupeBy: [podKey(pod), 'stuck'],
+        dedupeMs: podDedupeMs,
+      });
+    }
+  }
+
+  private ageOf(finding: Finding): number {
+    return this.context.now() - this.since(finding);
+  }
+
+  private since(finding: Finding): number {
+    return finding.since ?? this.firstSeen.get(keyOf(finding)) ?? this.context.now();
+  }
+}
+
+/** What differs only in its text is the same matter. */
+const keyOf = ({ kind, subject }: Finding): string => `${kind} ${subject}`;
+
+const facts = ({ kind, subject, why }: Finding): object => ({ kind, subject, why });
+
+/** Has `watch` look now and every 20 s. */
+export function watchStuck({ log }: Pick<OperatorContext, 'log'>, watch: StuckWatch): () => void {
+  const looks = new WorkQueue('looking for what is stuck', () => look(watch), log, 1);
+  looks.add('all');
+  return () => {
+    looks.stop();
+    watch.end();
+  };
+}
+
+async function look(watch: StuckWatch): Promise<{ afterMs: number }> {
+  await watch.look();
+  return { afterMs: everyMs };
+}

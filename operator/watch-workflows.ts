@@ -1,0 +1,71 @@
+import { isManaged, managedClaims, managedPools, nodeClassOf, nodeOf } from '../cluster/cluster.js';
+import { labelsOf } from '../cluster/labels-of.js';
+import { isTrue } from '../core/conditions.js';
+import type { OperatorContext } from './context.js';
+import type { ObservedCluster } from './desired-workflows.js';
+import { WorkQueue } from './work-queue.js';
+import type { WorkflowReconciler } from './workflow-reconciler.js';
+
+/** Whatever is missing in Temporal is back within two of these. */
+const passEveryMs = 60_000;
+
+/**
+ * Has the reconciler pass over everything now and every minute, and look at a NodePool when it changes or a node of it
+ * drifts. NodeClaims are followed by `watchClaims`.
+ */
+export function watchWorkflows(context: OperatorContext, reconciler: WorkflowReconciler): () => void {
+  const { cache, log } = context;
+  const passes = new WorkQueue('starting missing workflows', () => pass(reconciler), log, 1);
+  const pools = new WorkQueue('starting the workflows of a NodePool', (name) => poolChanged(context, name), log);
+  const stops = [
+    cache.on('NodePool', ({ type, object, previous }) => {
+      const isNew = previous === undefined || previous.metadata.generation !== object.metadata.generation;
+      if (type !== 'deleted' && isNew) pools.add(object.metadata.name ?? '');
+    }),
+    cache.on('NodeClaim', ({ type, object, previous }) => {
+      const drifted = isTrue(object.status?.conditions, 'Drifted');
+      if (type === 'deleted' || !drifted || isTrue(previous?.status?.conditions, 'Drifted')) return;
+      pools.add(labelsOf(object).nodePool);
+    }),
+  ];
+  passes.add('all');
+  return () => {
+    for (const stop of stops) stop();
+    passes.stop();
+    pools.stop();
+  };
+}
+
+/** The cluster as the reconciler reads it; nothing is copied before it is asked for. */
+export function observedCluster(context: Omit<OperatorContext, 'workflows'>): ObservedCluster {
+  const { cluster, cache, cloud, gates, window, now } = context;
+  return {
+    cluster,
+    window,
+    gates,
+    now: now(),
+    get claims() {
+      return managedClaims(context);
+    },
+    get pools() {
+      return managedPools(context);
+    },
+    get policies() {
+      return cache.all('DisruptionPolicy');
+    },
+    repairPolicies: cloud.repairPolicies ?? [],
+    nodeOf: (claim) => nodeOf(cache, claim),
+    nodeClassOf: (pool) => nodeClassOf(context, pool.spec.template.spec.nodeClassRef),
+  };
+}
+
+async function pass(reconciler: WorkflowReconciler): Promise<{ afterMs: number }> {
+  await reconciler.pass();
+  return { afterMs: passEveryMs };
+}
+
+async function poolChanged(context: OperatorContext, name: string): Promise<undefined> {
+  const pool = context.cache.get('NodePool', { name });
+  if (pool === undefined || !isManaged(context, pool.spec.template.spec.nodeClassRef)) return undefined;
+  return context.workflows.poolChanged(pool);
+}

@@ -1,0 +1,254 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { silentLog, silentMetrics } from '../simulation/silent.js';
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { NodePool } from '../api/karpenter/node-pool.js';
+import { annotations, finalizers } from '../api/labels.js';
+import { nodeClaim, nodePool } from '../test/builders/activity-world.js';
+import { desiredSchedules, desiredWorkflows, entityStart } from './desired-workflows.js';
+import type { ObservedCluster, WorkflowStart } from './desired-workflows.js';
+import { WorkflowReconciler } from './workflow-reconciler.js';
+import type { WorkflowEngine } from './workflow-reconciler.js';
+
+const now = Date.parse('2026-01-05T12:00:00Z');
+const created = '2026-01-05T11:00:00Z';
+const window = { idleMs: 1000, maxMs: 10_000 };
+
+const cluster = (more: Partial<ObservedCluster> = {}): ObservedCluster => ({
+  cluster: 'test',
+  window,
+  gates: { NodeRepair: true, StaticCapacity: true },
+  now,
+  claims: [],
+  pools: [],
+  policies: [],
+  repairPolicies: [{ conditionType: 'Ready', conditionStatus: 'False', tolerationMs: 60_000 }],
+  nodeOf: () => undefined,
+  nodeClassOf: () => undefined,
+  ...more,
+});
+
+type Stage = 'new' | 'launching' | 'initialized' | 'never expires' | 'declined' | 'deleted' | 'released';
+
+const claimAt = (stage: Stage, name: string): NodeClaim => {
+  const up = ['initialized', 'never expires', 'declined'].includes(stage);
+  const base = nodeClaim(name, {
+    spec: { expireAfter: stage === 'never expires' ? 'Never' : '720h' },
+    status: up ? { conditions: [{ type: 'Initialized', status: 'True' }] } : {},
+  });
+  return {
+    ...base,
+    metadata: {
+      ...base.metadata,
+      creationTimestamp: stage === 'new' ? new Date(now - 100).toISOString() : created,
+      ...(stage === 'declined' ? { annotations: { [annotations.expiryDeclined]: 'ann: keep it' } } : {}),
+      ...(stage === 'deleted' || stage === 'released' ? { deletionTimestamp: created } : {}),
+      finalizers: stage === 'released' ? [] : [finalizers.termination],
+    },
+  };
+};
+
+const typesFor = (claims: readonly NodeClaim[], pools: readonly NodePool[] = []): readonly string[] =>
+  desiredWorkflows(cluster({ claims, pools }))
+    .starts.slice(2)
+    .map(({ workflowId }) => workflowId);
+
+/** Temporal as a set of ids; whoever is started runs until it is removed. */
+class FakeEngine implements WorkflowEngine {
+  readonly open = new Set<string>();
+  readonly starts: string[] = [];
+  readonly woken: string[] = [];
+  disruptTold = 0;
+  refuses: (id: string) => boolean = () => false;
+
+  running(): Promise<ReadonlySet<string>> {
+    return Promise.resolve(new Set(this.open));
+  }
+  start({ workflowId }: WorkflowStart): Promise<'started' | 'known'> {
+    if (this.refuses(workflowId)) return Promise.reject(new Error(`${workflowId}: RESOURCE_EXHAUSTED`));
+    if (this.open.has(workflowId)) return Promise.resolve('known');
+    this.open.add(workflowId);
+    this.starts.push(workflowId);
+    return Promise.resolve('started');
+  }
+  wake(workflowId: string): Promise<void> {
+    this.woken.push(workflowId);
+    return Promise.resolve();
+  }
+  ensureSchedules(): Promise<void> {
+    return Promise.resolve();
+  }
+  disrupt(): Promise<void> {
+    this.disruptTold += 1;
+    return Promise.resolve();
+  }
+}
+
+describe('which workflows have to run', () => {
+  test('the entities, whatever else there is', () => {
+    const { starts } = desiredWorkflows(cluster());
+
+    expect(starts).toEqual([
+      entityStart({ cluster: 'test', window }, 'provision'),
+      entityStart({ cluster: 'test', window }, 'disrupt'),
+    ]);
+    expect(starts.map(({ workflowId }) => workflowId)).toEqual(['test/provision', 'test/disrupt']);
+  });
+
+  test.each<[Stage, readonly string[]]>([
+    ['new', []],
+    ['launching', ['test/launch/uid-c']],
+    ['initialized', ['test/expire/uid-c']],
+    ['never expires', []],
+    ['declined', []],
+    ['deleted', ['test/terminate/uid-c']],
+    ['released', []],
+  ])('for a claim that is %s', (stage, expected) => {
+    expect(typesFor([claimAt(stage, 'c')])).toEqual(expected);
+  });
+
+  test('a broken node is repaired, and its timer runs on', () => {
+    const claim = nodeClaim('c', {
+      spec: { expireAfter: '720h' },
+      status: { conditions: ['Registered', 'Initialized'].map((type) => ({ type, status: 'True' as const })) },
+    });
+    const metadata = { ...claim.metadata, creationTimestamp: created };
+    const conditions = [{ type: 'Ready', status: 'False' as const, lastTransitionTime: created }];
+    const nodeOf = () => ({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' }, status: { conditions } });
+
+    const { starts } = desiredWorkflows(cluster({ claims: [{ ...claim, metadata }], nodeOf }));
+
+    expect(starts.slice(2).map(({ workflowId, afterCompletion }) => [workflowId, afterCompletion])).toEqual([
+      ['test/expire/uid-c', 'startAgain'],
+      ['test/repair/uid-c', 'keepCompleted'],
+    ]);
+  });
+
+  test('a static pool is kept, where its gate is on', () => {
+    const pool = nodePool('static', { replicas: 2 });
+
+    expect(typesFor([], [pool])).toEqual([`test/replicas/${pool.metadata.uid ?? ''}`]);
+    const off = cluster({ pools: [pool], gates: { NodeRepair: false, StaticCapacity: false } });
+    expect(desiredWorkflows(off).starts).toHaveLength(2);
+  });
+
+  test('a claim that does not parse is named, and holds up no other', () => {
+    const broken = claimAt('initialized', 'broken');
+    const claims = [{ ...broken, spec: { ...broken.spec, expireAfter: 'soon' } }, claimAt('launching', 'c')];
+
+    const { starts, unreadable } = desiredWorkflows(cluster({ claims }));
+
+    expect(starts.slice(2).map(({ workflowId }) => workflowId)).toEqual(['test/launch/uid-c']);
+    expect(unreadable).toEqual([{ object: 'NodeClaim broken', error: expect.stringContaining('expireAfter') }]);
+  });
+
+  test('schedules have an id and an input of the cluster', () => {
+    const schedules = desiredSchedules('test');
+
+    expect(schedules.map(({ scheduleId }) => scheduleId)).toEqual([
+      'test/collect-garbage',
+      'test/refresh-catalogue',
+      'test/sweep-cloud',
+    ]);
+    expect(schedules.every(({ input }) => 'cluster' in input)).toBe(true);
+  });
+});
+
+describe('reconciler', () => {
+  const stages: readonly Stage[] = [
+    'new',
+    'launching',
+    'initialized',
+    'never expires',
+    'declined',
+    'deleted',
+    'released',
+  ];
+  const reconcilerOf = (engine: WorkflowEngine, observe: () => ObservedCluster): WorkflowReconciler =>
+    new WorkflowReconciler(engine, observe, silentLog, silentMetrics);
+
+  test('whatever is removed from Temporal comes back, and nothing is started twice', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom(...stages), { maxLength: 12 }),
+        fc.array(fc.array(fc.nat(40), { maxLength: 8 }), { maxLength: 4 }),
+        async (claimStages, removals) => {
+          const claims = claimStages.map((stage, i) => claimAt(stage, `c${i}`));
+          const engine = new FakeEngine();
+          const reconciler = reconcilerOf(engine, () => cluster({ claims }));
+          const wanted = desiredWorkflows(cluster({ claims })).starts.map(({ workflowId }) => workflowId);
+          await reconciler.pass();
+          expect(engine.starts).toEqual(wanted);
+
+          for (const removal of removals) {
+            const removed = new Set(removal.flatMap((i) => wanted[i] ?? []));
+            for (const id of removed) engine.open.delete(id);
+            engine.starts.length = 0;
+            await reconciler.pass();
+            expect(new Set(engine.starts)).toEqual(removed);
+            expect(engine.starts).toHaveLength(removed.size);
+            for (const claim of claims) await reconciler.claimChanged(claim);
+            expect(engine.starts).toHaveLength(removed.size);
+          }
+          expect(engine.open).toEqual(new Set(wanted));
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  test('one that cannot be started holds up no other, and is tried again', async () => {
+    const claims = ['a', 'b', 'c'].map((name) => claimAt('launching', name));
+    const engine = new FakeEngine();
+    const reconciler = reconcilerOf(engine, () => cluster({ claims }));
+    engine.refuses = (id) => id.endsWith('uid-b');
+
+    await expect(reconciler.pass()).rejects.toThrow('1 of 5 workflows could not be started');
+    expect(engine.open).toEqual(new Set(['test/provision', 'test/disrupt', 'test/launch/uid-a', 'test/launch/uid-c']));
+
+    engine.refuses = () => false;
+    await reconciler.pass();
+    expect(engine.open.has('test/launch/uid-b')).toBe(true);
+  });
+
+  test('a claim that changes is looked at by itself; a fresh one is left to whoever created it, for a moment', async () => {
+    const engine = new FakeEngine();
+    const fresh = claimAt('new', 'c');
+    const reconciler = reconcilerOf(engine, () => cluster({ claims: [fresh] }));
+
+    expect(await reconciler.claimChanged(fresh)).toEqual({ afterMs: 5000 });
+    expect(engine.starts).toEqual([]);
+
+    expect(await reconciler.claimChanged(claimAt('launching', 'c'))).toBeUndefined();
+    expect(engine.starts).toEqual(['test/launch/uid-c']);
+  });
+
+  test('disrupt is told of nodes that a closed workflow left tainted', async () => {
+    const engine = new FakeEngine();
+    const claim = claimAt('initialized', 'c');
+    const owned = { ...claim.metadata, annotations: { [annotations.disruptionOwner]: 'test/consolidate/x' } };
+    const reconciler = reconcilerOf(engine, () => cluster({ claims: [{ ...claim, metadata: owned }] }));
+    engine.open.add('test/consolidate/x');
+    await reconciler.pass();
+    expect(engine.disruptTold).toBe(0);
+
+    engine.open.delete('test/consolidate/x');
+    await reconciler.pass();
+    expect(engine.disruptTold).toBe(1);
+  });
+
+  test('a workflow whose claim is gone is woken once the cache has missed it twice', async () => {
+    const engine = new FakeEngine();
+    let claims = [claimAt('launching', 'c')];
+    const reconciler = reconcilerOf(engine, () => cluster({ claims }));
+    engine.open.add('test/terminate/uid-removed-by-force');
+    await reconciler.pass();
+
+    claims = [];
+    await reconciler.pass();
+    expect(engine.woken).toEqual([]);
+    await reconciler.pass();
+
+    expect(engine.woken).toEqual(['test/launch/uid-c']);
+  });
+});

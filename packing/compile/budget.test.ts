@@ -1,0 +1,222 @@
+import { expect, test } from '@jest/globals';
+import type { Pod, PodSpec } from '../../api/kubernetes.js';
+import { labels } from '../../api/labels.js';
+import { pod } from '../../test/builders/packing-fixtures.js';
+import { fullName } from '../names.js';
+import { runningAntiAffinityOf, type HighCardinalityTopology } from './high-cardinality-keys.js';
+import { admit, type Resume, termsPerPass, termsPerTrial } from './budget.js';
+
+const alternatives = (name: string, terms: number): PodSpec['affinity'] => ({
+  nodeAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: Array.from({ length: terms }, (_, n) => ({
+        matchExpressions: [{ key: `example.com/${name}-${n}`, operator: 'Exists' }],
+      })),
+    },
+  },
+});
+/** A pod with terms of its own: two for each alternative. */
+const withTerms = (name: string, terms: number): Pod => pod(name, { affinity: alternatives(name, terms / 2) });
+const heavy = (count: number, terms = 100): Pod[] =>
+  Array.from({ length: count }, (_, n) => withTerms(`heavy-${String(n).padStart(3, '0')}`, terms));
+const demanding = (count: number): Pod[] =>
+  Array.from({ length: count }, (_, n) => withTerms(`demanding-${String(n).padStart(4, '0')}`, 64));
+const namesOf = (pods: readonly Pod[]): string[] => pods.map(fullName).sort();
+
+/** What each pass looks at when it goes on where the one before ended, until every pod has had its turn. */
+function passes(pods: readonly Pod[], after: (admitted: readonly Pod[]) => void = () => undefined): Set<string>[] {
+  const looked: Set<string>[] = [];
+  let resume: Resume | undefined;
+  do {
+    const admission = admit(pods, { resume });
+    looked.push(new Set(admission.admitted.map(fullName)));
+    after(admission.admitted);
+    ({ resume } = admission);
+    expect(looked.length).toBeLessThan(100);
+  } while (resume !== undefined);
+  return looked;
+}
+
+test('pods within the budget are all looked at, the very list', () => {
+  const pods = [...heavy(2), pod('a'), pod('b')];
+  expect(admit(pods)).toEqual({ admitted: pods, deferred: [], resume: undefined });
+  expect(admit(pods).admitted).toBe(pods);
+});
+
+test('pods of few terms are in every pass, whatever others have; a kind of pods is paid for once', () => {
+  const ordinary = Array.from({ length: 500 }, (_, n) =>
+    pod(`ordinary-${n}`, { nodeSelector: { team: `t${n % 100}` } }),
+  );
+  const replicas = Array.from({ length: 200 }, (_, n) => ({ ...withTerms('a', 100), metadata: { name: `a-${n}`, namespace: 'default' } })); // prettier-ignore
+  const { admitted, deferred, resume } = admit([...heavy(20), ...ordinary, ...replicas]);
+  const names = new Set(admitted.map(fullName));
+  expect([...ordinary, ...replicas].every((each) => names.has(fullName(each)))).toBe(true);
+  // The replicas and one heavy pod spend 200 of 256.
+  expect(termsPerPass.heavy).toBe(256);
+  expect(namesOf(deferred)).toEqual(namesOf(heavy(20).slice(1)));
+  expect(resume).toEqual({ heavy: 'default/heavy-001' });
+});
+
+test('the order of the input decides nothing', () => {
+  const pods = [...heavy(20), ...demanding(300)];
+  const turned = admit([...pods].reverse());
+  expect(namesOf(turned.deferred)).toEqual(namesOf(admit(pods).deferred));
+  expect(turned.resume).toEqual(admit(pods).resume);
+});
+
+test('every pod has its turn within as many passes as the budget needs, though none of them finds a place', () => {
+  const pods = [...heavy(7), ...demanding(700), pod('ordinary')];
+  const looked = passes(pods);
+  for (const each of pods) expect(looked.some((names) => names.has(fullName(each)))).toBe(true);
+  expect(looked.every((names) => names.has('default/ordinary'))).toBe(true);
+  // Two of 100 terms a pass, and so many of 64.
+  expect(looked).toHaveLength(Math.ceil(700 / (termsPerPass.demanding / 64)));
+});
+
+test('a pod with more terms than the whole budget is looked at, by itself', () => {
+  const looked = passes(heavy(3, 2000));
+  expect(looked.map((names) => [...names])).toEqual([
+    ['default/heavy-000'],
+    ['default/heavy-001'],
+    ['default/heavy-002'],
+  ]);
+});
+
+test('pods that are placed drop out, and those that come meanwhile do not keep the others from their turn', () => {
+  const pods = heavy(9);
+  const waiting = new Set(namesOf(pods));
+  let fresh = 0;
+  const looked = passes(pods, (admitted) => {
+    for (const each of admitted) {
+      waiting.delete(fullName(each));
+      pods.splice(pods.indexOf(each), 1);
+    }
+    if (fresh < 3) pods.push(withTerms(`a-new-${fresh++}`, 100));
+  });
+  expect([...waiting]).toEqual([]);
+  expect(looked).toHaveLength(5);
+});
+
+test('pods that name very many values of one label share the budget; those of a few values, or of a host name, do not', () => {
+  const naming = (key: string, count: number): Pod[] =>
+    Array.from({ length: count }, (_, n) =>
+      pod(`p-${String(n).padStart(4, '0')}`, { nodeSelector: { [key]: `v${n}` } }),
+    );
+  expect(admit(naming('example.com/team', 128)).deferred).toEqual([]);
+  expect(admit(naming('kubernetes.io/hostname', 1000)).deferred).toEqual([]);
+  const looked = passes(naming('example.com/team', 1000));
+  expect(looked.map(({ size }) => size)).toEqual([...Array.from({ length: 8 }, () => 124), 8]);
+  expect(new Set(looked.flatMap((names) => [...names])).size).toBe(1000);
+});
+
+test('a namespace that costs no more than its fair share is in every pass, whatever another has', () => {
+  const small = heavy(1).map((each): Pod => ({ ...each, metadata: { ...each.metadata, namespace: 'zz' } }));
+  const looked = passes([...heavy(20), ...small]);
+  expect(looked.every((names) => names.has('zz/heavy-000'))).toBe(true);
+  // 100 of 256 terms are its own: one pod of the other is left room for in each pass.
+  expect(looked).toHaveLength(20);
+});
+
+const apartBy = (name: string, topologyKey = 'node.kubernetes.io/instance-type'): Pod =>
+  pod(name, {
+    affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey, labelSelector: { matchLabels: { a: name } } }] } },
+  }); // prettier-ignore
+const keys = new Map([['node.kubernetes.io/instance-type', 100]]);
+const highCardinality: HighCardinalityTopology = { keys, runningAntiAffinity: [] };
+
+test('pods about a topology key of many values and all others have passes in turn, until every pod has had one', () => {
+  const apart = Array.from({ length: 100 }, (_, n) => apartBy(`many-${String(n).padStart(3, '0')}`));
+  const others = [pod('a'), apartBy('zone', labels.zone)];
+  const looked: number[] = [];
+  const seen = new Set<string>();
+  let resume: Resume | undefined;
+  do {
+    const admission = admit([...apart, ...others], { resume, highCardinality });
+    const names = namesOf(admission.admitted);
+    expect([0, others.length]).toContain(names.filter((name) => !name.includes('many-')).length);
+    expect(names.length + admission.deferred.length).toBe(102);
+    names.forEach((name) => seen.add(name));
+    looked.push(names.length);
+    ({ resume } = admission);
+  } while (resume !== undefined && looked.length < 20);
+  expect(looked).toEqual([2, 64, 2, 36]);
+  expect(seen.size).toBe(102);
+});
+
+test('pods about a topology key of many values alone need no turns; a question about one is its turn; simulations leave them out', () => {
+  const apart = [apartBy('many-0'), apartBy('many-1')];
+  expect(admit(apart, { highCardinality })).toMatchObject({ deferred: [], resume: undefined });
+  const asked = {
+    apart: 'default/many-1',
+    heavy: 'default/many-1',
+    demanding: 'default/many-1',
+    turn: 'about',
+  } as const;
+  expect(namesOf(admit([...apart, pod('a')], { highCardinality, resume: asked }).admitted)).toEqual(['default/many-1']);
+  const trial = admit([...apart, pod('a')], { highCardinality, budgets: termsPerTrial });
+  expect([namesOf(trial.admitted), trial.resume]).toEqual([['default/a'], undefined]);
+});
+
+test('values of labels that many NodePools leave open cost a copy for each of them', () => {
+  const naming = Array.from({ length: 40 }, (_, n) =>
+    pod(`p-${String(n).padStart(2, '0')}`, { nodeSelector: { 'example.com/team': `v${n}` } }),
+  );
+  const openTo = (pools: number) => ({ openings: new Map([['example.com/team', pools]]) });
+  expect(admit(naming, openTo(3)).deferred).toEqual([]);
+  // Each costs 16 copies of 32 terms, and its own term.
+  expect(admit(naming, openTo(16)).admitted).toHaveLength(7);
+});
+
+test('pods that a running pod keeps away by a topology key of many values are apart from others too', () => {
+  const running = apartBy('running');
+  const kept = pod('kept', { labels: { a: 'running' } });
+  const elsewhere = { ...kept, metadata: { ...kept.metadata, namespace: 'elsewhere' } };
+  const runningAntiAffinity = runningAntiAffinityOf([[running]], keys);
+  expect(namesOf(admit([kept, elsewhere], { highCardinality: { keys, runningAntiAffinity } }).admitted)).toEqual([
+    'elsewhere/kept',
+  ]);
+});
+
+const inNamespace = (namespace: string, pods: readonly Pod[]): Pod[] =>
+  pods.map((each) => ({ ...each, metadata: { ...each.metadata, namespace } }));
+/** Pods of few terms, about a label that nobody else has rules about. */
+const odd = (count: number): Pod[] =>
+  Array.from({ length: count }, (_, n) => apartBy(`odd-${String(n).padStart(3, '0')}`, 'example.com/odd'));
+
+test('unusual pods of a namespace with more than its share of them have passes in turn with the pods of others', () => {
+  const hostile = [...inNamespace('tenant', odd(600)), ...inNamespace('tenant', [pod('plain')])];
+  const others = [pod('a'), ...inNamespace('zz', odd(2))];
+  const looked = passes([...hostile, ...others]);
+  // Those of most pods, and of the tenant's in turn; its usual pod is with most.
+  expect(looked.map(({ size }) => size)).toEqual([4, 256, 4, 256, 4, 88]);
+  expect([...looked[0]!].sort()).toEqual(['default/a', 'tenant/plain', 'zz/odd-000', 'zz/odd-001']);
+  expect(new Set(looked.flatMap((names) => [...names])).size).toBe(604);
+});
+
+test('a namespace with few unusual pods has no turn to wait for, even among those of another in their passes', () => {
+  const few = inNamespace('zz', odd(40));
+  const looked = passes([...inNamespace('tenant', odd(600)), ...few, pod('a')]);
+  const ofTenant = looked.filter((names) => names.has('tenant/odd-000') || !names.has('default/a'));
+  expect(ofTenant.length).toBeGreaterThan(2);
+  expect(ofTenant.every((names) => few.every((each) => names.has(fullName(each))))).toBe(true);
+});
+
+test('unusual pods have no passes of their own where nobody else waits, until others come; then they keep their turns', () => {
+  const alone = inNamespace('tenant', odd(600));
+  expect(admit(alone)).toMatchObject({ deferred: [], resume: undefined });
+  const first = admit([...alone, pod('a')]);
+  expect(namesOf(first.admitted)).toEqual(['default/a']);
+  const second = admit(alone, { resume: first.resume! });
+  expect(second.admitted).toHaveLength(256);
+  expect(admit(alone, { resume: second.resume! }).admitted.length).toBeLessThanOrEqual(256);
+});
+
+test('pods beside a topology key of many values cost as much as those about it, and the more the more values it has', () => {
+  const about = (values: number): HighCardinalityTopology => ({
+    keys: new Map([['node.kubernetes.io/instance-type', values]]),
+    runningAntiAffinity: [],
+  });
+  const pods = Array.from({ length: 100 }, (_, n) => apartBy(`many-${String(n).padStart(3, '0')}`));
+  const looked = (values: number): number => admit(pods, { highCardinality: about(values) }).admitted.length;
+  expect([100, 320, 1024].map(looked)).toEqual([64, 25, 8]);
+});

@@ -1,0 +1,13 @@
+import { accepts, type Requirement } from '../requirements/requirement.js';
+
+/** A value within the requirement that nothing mentions: the least whole number that serves. */
+export function freshValue(requirement: Requirement, taken: ReadonlySet<string>): string | undefined {
+  const from = requirement.gte ?? 0;
+  const last = requirement.lte ?? from + requirement.values.length + taken.size;
+  for (let n = from; n <= last; n++) {
+    const value = String(n);
+    if (!taken.has(value) && accepts(requirement, value)) return value;
+  }
+  for (const value of [...taken].sort()) if (accepts(requirement, value)) return value;
+  return requirement.absent ? undefined : String(from);
+}

@@ -1,0 +1,37 @@
+import { lookUp } from '../../core/own.js';
+type Labels = Readonly<Record<string, string>>;
+
+/** More keys than this are not gone through one by one: pods have fewer labels. */
+const fewKeys = 64;
+
+const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+function setOf(keys: readonly string[]): ReadonlySet<string> {
+  let set = sets.get(keys);
+  if (set === undefined) sets.set(keys, (set = new Set(keys)));
+  return set;
+}
+
+/** Text of the labels under these keys, equal for equal ones: of one list of keys, that is. */
+export function labelText(labels: Labels, keys: readonly string[]): string {
+  let text = '';
+  if (keys.length <= fewKeys) {
+    for (const key of keys) text += `|${lookUp(labels, key) ?? '\0'}`;
+    return text;
+  }
+  const counting = setOf(keys);
+  for (const key of Object.keys(labels).sort()) if (counting.has(key)) text += `|${key}=${lookUp(labels, key)!}`;
+  return text;
+}
+
+/** Whether both have the same labels under these keys. */
+export function hasSameLabels(a: Labels | undefined, b: Labels | undefined, keys: readonly string[]): boolean {
+  if (keys.length <= fewKeys) {
+    for (const key of keys) if (lookUp(a, key) !== lookUp(b, key)) return false;
+    return true;
+  }
+  const counting = setOf(keys);
+  for (const key in a) if (lookUp(a, key) !== lookUp(b, key) && counting.has(key)) return false;
+  for (const key in b) if (lookUp(a, key) === undefined && counting.has(key)) return false;
+  return true;
+}

@@ -1,0 +1,37 @@
+import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import { compareText } from '../../core/compare-text.js';
+import type { InstanceType } from '../../core/instance-type.js';
+import { selects } from '../../core/label-selector.js';
+import { nameOf } from '../names.js';
+
+/** The policy that rules a pool: of those that select it the heaviest, of equals the first by name. */
+export function rulingPolicy(
+  pool: NodePool,
+  policies: readonly DisruptionPolicy[] | undefined,
+): DisruptionPolicy | undefined {
+  return (policies ?? [])
+    .filter(({ spec }) => spec.nodePoolSelector === undefined || selects(spec.nodePoolSelector, pool.metadata.labels))
+    .sort((a, b) => (b.spec.weight ?? 0) - (a.spec.weight ?? 0) || compareText(nameOf(a), nameOf(b)))[0];
+}
+
+/** By pool, what its user pays for each node besides the cloud, dollars per hour (node-pools/node-cost); pools without it are left out. */
+export function nodeCosts(
+  pools: readonly NodePool[],
+  policies: readonly DisruptionPolicy[] | undefined,
+): ReadonlyMap<string, number> {
+  const costs = new Map<string, number>();
+  for (const pool of policies === undefined || policies.length === 0 ? [] : pools) {
+    const cost = Number(rulingPolicy(pool, policies)?.spec.nodeCost ?? 0);
+    if (cost > 0) costs.set(nameOf(pool), cost);
+  }
+  return costs;
+}
+
+/** The same types, each offering dearer by `cost`. */
+export function withNodeCost(types: readonly InstanceType[], cost: number): InstanceType[] {
+  return types.map((type) => ({
+    ...type,
+    offerings: type.offerings.map((offering) => ({ ...offering, price: offering.price + cost })),
+  }));
+}

@@ -1,0 +1,42 @@
+import type { Pod } from '../../api/kubernetes.js';
+import { compareText } from '../../core/compare-text.js';
+import { fullName, namespaceOf } from '../names.js';
+import { isEqual, isSameDemand } from './pod-key.js';
+
+/** Pods that follow each other by name and are alike in what they cost. */
+export interface Kind {
+  readonly namespace: string;
+  readonly pods: Pod[];
+  readonly terms: number;
+}
+
+/** `termsOf`: what one of them costs, which all that are alike cost together. */
+export function kindsOf(pods: readonly Pod[], termsOf: (pod: Pod) => number): Kind[] {
+  const kinds: Kind[] = [];
+  const named = pods.map((pod) => ({ pod, name: fullName(pod) })).sort((a, b) => compareText(a.name, b.name));
+  for (const { pod } of named) {
+    const last = kinds.at(-1);
+    if (last !== undefined && isAlike(pod, last.pods[0]!)) last.pods.push(pod);
+    else kinds.push({ namespace: namespaceOf(pod), pods: [pod], terms: termsOf(pod) });
+  }
+  return kinds;
+}
+
+/** Whether placing one is placing the other: labels that differ from pod to pod of a StatefulSet or Job apart. */
+const isAlike = (a: Pod, b: Pod): boolean =>
+  a.metadata.namespace === b.metadata.namespace &&
+  isEqual(a.spec.affinity, b.spec.affinity) &&
+  isEqual(a.spec.topologySpreadConstraints, b.spec.topologySpreadConstraints) &&
+  isEqual(a.spec.nodeSelector, b.spec.nodeSelector) &&
+  isEqual(a.spec.tolerations, b.spec.tolerations) &&
+  isSameDemand(a, b) &&
+  isEqual(sharedLabels(a), sharedLabels(b));
+
+const labelsOfOnePod: ReadonlySet<string> = new Set([
+  'statefulset.kubernetes.io/pod-name',
+  'apps.kubernetes.io/pod-index',
+  'batch.kubernetes.io/job-completion-index',
+]);
+
+const sharedLabels = ({ metadata }: Pod): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(metadata.labels ?? {}).filter(([key]) => !labelsOfOnePod.has(key)));

@@ -1,0 +1,125 @@
+import type {
+  PodAffinityTerm,
+  Toleration,
+  TopologySpreadConstraint,
+  WeightedPodAffinityTerm,
+} from '../../api/kubernetes.js';
+import { filtered, joined, mapped, nothing } from '../lists.js';
+import { impossibleKey, join, noRequirements, type Requirements } from '../requirements/requirements.js';
+import type { Shape } from './classes.js';
+import type { Constraint, KeySpace } from './key-space.js';
+import { preferredTerms, requiredTerms } from './node-terms.js';
+import { isSoft, withHonouredPreferences } from './preferences.js';
+
+/** What a pod asks for on one level of the relaxation levels (scheduling/relaxation). */
+export interface Level {
+  /** Alternatives for the node, of which one must hold; none when they contradict themselves. */
+  readonly constraints: readonly Constraint[];
+  /** The pod's own required terms, volumes and preferences apart: which nodes a spread constraint looks at. */
+  readonly own: readonly Constraint[];
+  readonly tolerations: readonly Toleration[];
+  /** Whether PreferNoSchedule taints keep the pod away. */
+  readonly avoidsPreferred: boolean;
+  readonly spread: readonly TopologySpreadConstraint[];
+  /** Required: all of them select the pods that count. */
+  readonly affinity: readonly PodAffinityTerm[];
+  /** Preferred, and held on this level: each counts pods by itself. */
+  readonly preferredAffinity: readonly PodAffinityTerm[];
+  readonly antiAffinity: readonly PodAffinityTerm[];
+}
+
+/** Whether pods on this level want others near them. */
+export const hasPodAffinity = ({ affinity, preferredAffinity }: Level): boolean =>
+  affinity.length + preferredAffinity.length > 0;
+
+export interface RelaxationOptions {
+  readonly ignorePreferences: boolean;
+  /** Whether some NodePool template or node has a PreferNoSchedule taint. */
+  readonly preferredTaints: boolean;
+  readonly defaultSpread: readonly TopologySpreadConstraint[];
+  /** Alternatives that the pod's volumes allow for the node. */
+  readonly volumeAlternatives: readonly Requirements[];
+}
+
+const byWeight = (terms: readonly WeightedPodAffinityTerm[] | undefined): readonly PodAffinityTerm[] =>
+  terms === undefined
+    ? nothing
+    : [...terms].sort((a, b) => b.weight - a.weight).map(({ podAffinityTerm }) => podAffinityTerm);
+
+/** What must hold, and what is preferred from the `from`-th on. */
+const withPreferred = <T>(required: readonly T[] | undefined, preferred: readonly T[], from: number): readonly T[] =>
+  from >= preferred.length ? (required ?? nothing) : joined(required ?? nothing, preferred.slice(from));
+
+/**
+ * The levels from everything preferred to nothing preferred: preferred pod affinity goes first, heaviest first, then preferred
+ * anti-affinity, preferred node affinity, spread that is only asked for, and taints that are only preferred. Required node
+ * terms are alternatives on every level, so that the cheapest of them can be taken. Preferences beyond those that are honoured
+ * have no level.
+ */
+export function relaxationLevels({ exemplar }: Shape, space: KeySpace, options: RelaxationOptions): Level[] {
+  const spec = withHonouredPreferences(exemplar.spec);
+  const { podAffinity, podAntiAffinity } = spec.affinity ?? {};
+  const own = spec.topologySpreadConstraints ?? nothing;
+  const spread = own.length > 0 ? own : options.defaultSpread;
+  const hard = spread.length === 0 ? nothing : filtered(spread, (each) => !isSoft(each));
+  const soft = spread.length === 0 ? nothing : filtered(spread, isSoft);
+  const affinity = byWeight(podAffinity?.preferredDuringSchedulingIgnoredDuringExecution);
+  const anti = byWeight(podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution);
+  const nodeTerms = preferredTerms(spec);
+  const terms = requiredTerms(spec);
+  const required = alternatives(terms, options.volumeAlternatives);
+  const intern = (possible: readonly Requirements[]): Constraint[] =>
+    mapped(
+      filtered(possible, (term) => impossibleKey(term) === undefined),
+      (term) => space.intern(term),
+    );
+  const ownTerms = intern(terms);
+  const interned = new Map<Requirements, readonly Constraint[]>();
+
+  const constraintsWith = (preferred: Requirements): readonly Constraint[] => {
+    let known = interned.get(preferred);
+    if (known === undefined) {
+      known = intern(required.map((term) => join(term, preferred)));
+      interned.set(preferred, known);
+    }
+    return known;
+  };
+  const level = (drop: Drops): Level => ({
+    constraints: constraintsWith(nodeTerms[drop.node] ?? noRequirements),
+    own: ownTerms,
+    tolerations: spec.tolerations ?? nothing,
+    avoidsPreferred: drop.taints === 0 && options.preferredTaints,
+    spread: withPreferred(hard, soft, drop.spread),
+    affinity: podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? nothing,
+    preferredAffinity: drop.affinity === 0 ? affinity : affinity.slice(drop.affinity),
+    antiAffinity: withPreferred(podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution, anti, drop.anti),
+  });
+
+  const ends: Drops = {
+    affinity: affinity.length,
+    anti: anti.length,
+    node: nodeTerms.length,
+    spread: soft.length,
+    taints: options.preferredTaints ? 1 : 0,
+  };
+  if (options.ignorePreferences) return [level(ends)];
+  const drop: Drops = { affinity: 0, anti: 0, node: 0, spread: 0, taints: 0 };
+  const levels = [level(drop)];
+  for (const kind of ['affinity', 'anti', 'node', 'spread', 'taints'] as const) {
+    while (drop[kind] < ends[kind]) {
+      drop[kind]++;
+      levels.push(level(drop));
+    }
+  }
+  return levels;
+}
+
+type Drops = Record<'affinity' | 'anti' | 'node' | 'spread' | 'taints', number>;
+
+/** Every node term with every volume alternative; contradictions are dropped, unless nothing else is left. */
+function alternatives(terms: readonly Requirements[], volumes: readonly Requirements[]): readonly Requirements[] {
+  if (volumes.length === 0) return terms;
+  const crossed = terms.flatMap((term) => volumes.map((volume) => join(term, volume)));
+  const possible = crossed.filter((requirements) => impossibleKey(requirements) === undefined);
+  return possible.length > 0 ? possible : crossed.slice(0, 1);
+}

@@ -1,0 +1,61 @@
+import type { Compiled } from '../compiled.js';
+import type { Feasibility } from './feasibility.js';
+import type { Ledger } from '../topology/ledger.js';
+import { selectsOwn } from './host-rules.js';
+import type { NodeKind, NodeState } from './node-states.js';
+import type { Target } from './part.js';
+
+/**
+ * Whether pods can have a place at all on a level of their relaxation levels, told without looking for one: levels where they cannot are
+ * passed over.
+ */
+export class LevelFeasibility {
+  private readonly kinds: readonly NodeKind[];
+  private readonly hasDomains = new Map<string, boolean>();
+
+  constructor(
+    private readonly compiled: Compiled,
+    private readonly feasibility: Feasibility,
+    private readonly ledger: Ledger,
+    nodes: readonly NodeState[],
+  ) {
+    this.kinds = [...new Set(nodes.map(({ kind }) => kind))];
+  }
+
+  isImpossible(target: Target): boolean {
+    return this.isAdmittedNowhere(target) || this.lacksDomain(target) || this.lacksAffinityMatch(target);
+  }
+
+  private isAdmittedNowhere({ podClass, level, without }: Target): boolean {
+    return (
+      this.feasibility.holding(podClass, level, without).length === 0 &&
+      !this.kinds.some((kind) => this.feasibility.admitsKind(level, kind))
+    );
+  }
+
+  /** Whether a rule is for a topology key that no node has, or could have. */
+  private lacksDomain({ rules }: Target): boolean {
+    return (
+      rules.spread.some(({ key }) => !this.isDomainKey(key)) || rules.affinity.some(({ key }) => !this.isDomainKey(key))
+    );
+  }
+
+  private isDomainKey(name: string): boolean {
+    let found = this.hasDomains.get(name);
+    if (found === undefined) {
+      const key = this.compiled.space.find(name);
+      const hasLabel = ({ values }: Pick<NodeKind, 'values'>): boolean =>
+        key !== undefined && values[key] !== undefined;
+      const { profiles, domains } = this.compiled.universe;
+      found = [profiles, domains, this.kinds].some((list) => list.some(hasLabel));
+      this.hasDomains.set(name, found);
+    }
+    return found;
+  }
+
+  /** Whether nobody is there whom the pods want to be near, and they cannot be the first themselves. */
+  private lacksAffinityMatch({ rules }: Target): boolean {
+    if (rules.hostAffinity.length > 0) return false;
+    return rules.affinity.some((group) => this.ledger.total(group) === 0 && !selectsOwn(rules, group));
+  }
+}

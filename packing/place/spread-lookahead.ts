@@ -1,0 +1,68 @@
+import type { Compiled } from '../compiled.js';
+import type { Group } from '../topology/groups.js';
+import type { Ledger } from '../topology/ledger.js';
+import type { RuleBook, Rules } from '../topology/rules.js';
+import { keepsSkew } from './admission.js';
+import { selectsOwn } from './host-rules.js';
+
+type DomainOf = (key: string) => string | undefined;
+
+/**
+ * Looks one pod ahead where pods are spread over several keys at once: what is sold of one key's domains differs by another's,
+ * so that a pod can be put where it may be and leave no domain for the next.
+ */
+export class SpreadLookahead {
+  private expected: ReadonlyMap<Group, number> | undefined;
+
+  constructor(
+    private readonly compiled: Compiled,
+    private readonly book: RuleBook,
+    private readonly ledger: Ledger,
+  ) {}
+
+  /** Whether pods with these rules can shut themselves out. */
+  concerns({ spread }: Rules): boolean {
+    return spread.length > 1;
+  }
+
+  /** Whether another pod with these rules could be in one of the places once one more is `there`, or none is to come. */
+  staysOpen(rules: Rules, there: DomainOf, places: Iterable<DomainOf>): boolean {
+    const own = rules.spread.filter((group) => selectsOwn(rules, group));
+    if (!own.some((group) => this.isAwaited(group))) return true;
+    this.count(own, there, 1);
+    let isOpen = false;
+    for (const place of places) {
+      isOpen = rules.spread.every((group) => keepsSkew(this.ledger, group, place(group.key), own.includes(group)));
+      if (isOpen) break;
+    }
+    this.count(own, there, -1);
+    return isOpen;
+  }
+
+  private count(groups: readonly Group[], domainOf: DomainOf, pods: number): void {
+    for (const group of groups) {
+      const domain = domainOf(group.key);
+      if (domain !== undefined) this.ledger.addSelected(group, domain, pods);
+    }
+  }
+
+  /** Whether more pods of the pass have the rule than the next one. */
+  private isAwaited(group: Group): boolean {
+    this.expected ??= this.expectedPods();
+    return this.ledger.total(group) + 1 < (this.expected.get(group) ?? 0);
+  }
+
+  /** By rule of several: how many pods it will select when all of the pass are placed. */
+  private expectedPods(): Map<Group, number> {
+    const expected = new Map<Group, number>();
+    for (const podClass of this.compiled.queue) {
+      const rules = this.book.of(podClass.shape, this.compiled.levelsByShape[podClass.shape.index]![0]!);
+      if (!this.concerns(rules)) continue;
+      for (const group of rules.spread) {
+        const before = expected.get(group) ?? this.ledger.total(group);
+        if (selectsOwn(rules, group)) expected.set(group, before + podClass.pods.length);
+      }
+    }
+    return expected;
+  }
+}

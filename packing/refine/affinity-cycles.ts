@@ -1,0 +1,112 @@
+import { selectsOwn } from '../place/host-rules.js';
+import type { Group } from '../topology/groups.js';
+import type { Ledger } from '../topology/ledger.js';
+import type { Rules } from '../topology/rules.js';
+
+/** Pods of one class on one node, and the domain of each rule there. */
+export interface ClassOnNode {
+  readonly rules: Rules;
+  readonly pods: number;
+  readonly domainOf: (group: Group) => string | undefined;
+}
+
+/**
+ * Affinity rules that wait for one another: one selects pods that have another, and so on back to the first. Each may find the
+ * pods that it selects in its domain, and still nobody could have been the first to be bound there.
+ */
+export class AffinityCycles {
+  private readonly groups: ReadonlySet<Group>;
+
+  /** @param required the rules of every kind of pod with nothing preferred any more */
+  constructor(required: readonly Rules[]) {
+    this.groups = inCycles(required);
+  }
+
+  get any(): boolean {
+    return this.groups.size > 0;
+  }
+
+  /** Rules, each with its domain, that no order of binding meets for the pods that are there (topology/affinity-in-circles). */
+  stuck(
+    onNodes: readonly ClassOnNode[],
+    ledger: Ledger,
+  ): { readonly group: Group; readonly domain: string | undefined }[] {
+    const wantedBy = (rules: Rules): Group[] => affinityOf(rules).filter((group) => this.groups.has(group));
+    let rest = onNodes.filter(({ rules }) => wantedBy(rules).length > 0);
+    const waiting = new Waiting(rest);
+    const isMet = ({ domainOf }: ClassOnNode, group: Group): boolean => waiting.isThere(ledger, group, domainOf(group));
+    const mayCome = (onNode: ClassOnNode): boolean => wantedBy(onNode.rules).every((group) => isMet(onNode, group));
+    const mayBegin = (onNode: ClassOnNode): boolean =>
+      wantedBy(onNode.rules).every(
+        (group) => isMet(onNode, group) || (waiting.isNobodyThere(ledger, group) && selectsOwn(onNode.rules, group)),
+      );
+    while (rest.length > 0) {
+      const next = rest.find(mayCome) ?? rest.find(mayBegin);
+      if (next === undefined) break;
+      waiting.add(next, -1);
+      rest = rest.filter((onNode) => onNode !== next);
+    }
+    return rest.flatMap((onNode) =>
+      wantedBy(onNode.rules)
+        .filter((group) => !isMet(onNode, group))
+        .map((group) => ({ group, domain: onNode.domainOf(group) })),
+    );
+  }
+}
+
+/** Pods that are counted by the rules already though they wait themselves. */
+class Waiting {
+  private readonly pods = new Map<Group, Map<string, number>>();
+
+  constructor(onNodes: readonly ClassOnNode[]) {
+    for (const onNode of onNodes) this.add(onNode, 1);
+  }
+
+  add({ rules, pods, domainOf }: ClassOnNode, times: 1 | -1): void {
+    for (const group of rules.matched) {
+      const domain = domainOf(group);
+      if (domain === undefined) continue;
+      let counts = this.pods.get(group);
+      if (counts === undefined) this.pods.set(group, (counts = new Map<string, number>()));
+      counts.set(domain, (counts.get(domain) ?? 0) + times * pods);
+    }
+  }
+
+  isThere(ledger: Ledger, group: Group, domain: string | undefined): boolean {
+    if (domain === undefined) return false;
+    return ledger.count(group, domain) > (this.pods.get(group)?.get(domain) ?? 0);
+  }
+
+  isNobodyThere(ledger: Ledger, group: Group): boolean {
+    let waiting = 0;
+    for (const count of this.pods.get(group)?.values() ?? []) waiting += count;
+    return ledger.total(group) <= waiting;
+  }
+}
+
+const affinityOf = ({ affinity, hostAffinity }: Rules): Group[] => [...affinity, ...hostAffinity];
+
+function inCycles(required: readonly Rules[]): Set<Group> {
+  const waitsFor = new Map<Group, Set<Group>>();
+  for (const rules of required) {
+    for (const group of rules.matched) {
+      if (group.kind !== 'affinity') continue;
+      const next = waitsFor.get(group) ?? new Set<Group>();
+      waitsFor.set(group, next);
+      for (const other of affinityOf(rules)) if (other !== group) next.add(other);
+    }
+  }
+  return new Set([...waitsFor.keys()].filter((group) => reaches(group, waitsFor)));
+}
+
+function reaches(from: Group, waitsFor: ReadonlyMap<Group, ReadonlySet<Group>>): boolean {
+  const seen = new Set<Group>();
+  const open = [...(waitsFor.get(from) ?? [])];
+  for (let group = open.pop(); group !== undefined; group = open.pop()) {
+    if (group === from) return true;
+    if (seen.has(group)) continue;
+    seen.add(group);
+    open.push(...(waitsFor.get(group) ?? []));
+  }
+  return false;
+}

@@ -1,0 +1,127 @@
+import type { Compiled } from '../compiled.js';
+import type { Feasibility } from '../place/feasibility.js';
+import { allows, meetsHostAffinity, isFree } from '../place/admission.js';
+import { hostRoom, type IncomingPod } from '../place/host-rules.js';
+import { putDown, roomFor, takeOff, type PlacedPod, type NodeState } from '../place/node-states.js';
+import type { Ledger } from '../topology/ledger.js';
+import type { Rules } from '../topology/rules.js';
+
+interface ExistingNodesContext {
+  readonly compiled: Compiled;
+  readonly feasibility: Feasibility;
+  readonly ledger: Ledger;
+  readonly nodes: readonly NodeState[];
+}
+
+/** Of more nodes, the first. */
+const mostNodes = 200;
+
+/** Nodes that exist, while pods come and go on them: they cost nothing more. Counts are kept up to date. */
+export class ExistingNodes {
+  /** Those that pods of the pass may come to. */
+  readonly nodes: readonly NodeState[];
+  private looks = 0;
+
+  constructor(
+    private readonly context: ExistingNodesContext,
+    private readonly undoing: (() => void)[],
+  ) {
+    this.nodes = context.nodes.slice(0, mostNodes);
+  }
+
+  /** Those that hold pods of the pass, which can all be taken away: what volumes attached stays. */
+  occupied(): NodeState[] {
+    return this.nodes.filter(
+      ({ pods, attach: attached }) =>
+        pods.length > 0 && (attached === undefined || pods.every(({ spec }) => (spec.volumes?.length ?? 0) === 0)),
+    );
+  }
+
+  /** How many nodes were looked at since this was asked last. */
+  lookedAt(): number {
+    const { looks } = this;
+    this.looks = 0;
+    return looks;
+  }
+
+  /** The first node with room for the pod, of those that `suits`. */
+  find(
+    incoming: IncomingPod,
+    suits: (domainOf: (key: string) => string | undefined) => boolean,
+  ): NodeState | undefined {
+    return this.nodes.find((node) => this.admits(node, incoming) && suits((key) => this.domain(node, key)));
+  }
+
+  /** The domains of nodes that have room for a pod of the class. */
+  places({ podClass, rules }: Omit<IncomingPod, 'pod'>): ((key: string) => string | undefined)[] {
+    const { feasibility } = this.context;
+    const demand = feasibility.demand(podClass);
+    return this.nodes
+      .filter(({ free, kind }) => roomFor(free, demand, 1) > 0 && feasibility.admitsKind(rules.level, kind))
+      .map((node) => (key) => this.domain(node, key));
+  }
+
+  /** Whether the pod may come to this node. */
+  admits(node: NodeState, { podClass, rules, pod }: IncomingPod): boolean {
+    const { feasibility, ledger, compiled } = this.context;
+    if (roomFor(node.free, feasibility.demand(podClass), 1) === 0) return false;
+    this.looks++;
+    return (
+      feasibility.admitsKind(rules.level, node.kind) &&
+      hostRoom(node, { podClass, rules, pod }, { ledger, volumes: compiled.volumes }, 1) > 0 &&
+      meetsHostAffinity(ledger, rules, node.host) &&
+      allows(ledger, rules, (key) => this.domain(node, key))
+    );
+  }
+
+  /** Whether the pod can be taken away alone: nobody there is there for it. */
+  isFree({ landed = [], host }: NodeState, { rules, pod }: PlacedPod): boolean {
+    const others = landed.filter((other) => other.pod !== pod);
+    return isFree(this.context.ledger, rules, host, others);
+  }
+
+  put(node: NodeState, { podClass, rules, pod }: IncomingPod): void {
+    const { feasibility, compiled } = this.context;
+    const demand = feasibility.demand(podClass);
+    const attached = node.attach === undefined ? undefined : [...node.attach.attached].map(copied);
+    putDown(node, { podClass, rules, pods: [pod] }, demand, compiled.volumes);
+    this.record(node, rules, 1);
+    this.undoing.push(() => {
+      this.record(node, rules, -1);
+      takeOff(node, { podClass, rules, pod }, demand);
+      if (attached === undefined) return;
+      node.attach!.attached.clear();
+      for (const [driver, volumes] of attached) node.attach!.attached.set(driver, volumes);
+    });
+  }
+
+  take(node: NodeState, landed: PlacedPod): void {
+    const before = {
+      free: node.free.slice(),
+      pods: [...node.pods],
+      ports: [...node.ports],
+      landed: [...node.landed!],
+      ruled: [...node.ruled!],
+    };
+    takeOff(node, landed, this.context.feasibility.demand(landed.podClass));
+    this.record(node, landed.rules, -1);
+    this.undoing.push(() => {
+      this.record(node, landed.rules, 1);
+      node.free.set(before.free);
+      for (const key of ['pods', 'ports', 'landed', 'ruled'] as const) {
+        (node[key] as unknown[]).splice(0, Infinity, ...before[key]);
+      }
+    });
+  }
+
+  private record(node: NodeState, rules: Rules, pods: number): void {
+    this.context.ledger.record(rules, pods, node);
+  }
+
+  private domain({ kind }: NodeState, key: string): string | undefined {
+    const index = this.context.compiled.space.find(key);
+    return index === undefined ? undefined : kind.values[index];
+  }
+}
+
+const copied = ([driver, volumes]: [string, Set<string>]): [string, Set<string>] => [driver, new Set(volumes)];

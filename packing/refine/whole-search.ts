@@ -1,0 +1,34 @@
+import { Exchanges } from './exchanges.js';
+import type { Incumbent } from './incumbent.js';
+import { Search } from './search.js';
+
+const searchUnits = 600_000;
+/** Of search for pods left over, whatever the size of the plan, and for nodes that may as well be one. */
+const roomUnits = 50_000;
+/** With so many rules that select a pod, on average, moves cost no more than the units of search count for. */
+const rulesOfMove = 48;
+/** With so many, what a search could find is not worth what its few moves cost. */
+const rulesWithoutSearch = 20 * rulesOfMove;
+
+export interface Aim {
+  /** The price that is near enough to the least possible; undefined where only pods left over are searched for. */
+  readonly target: number | undefined;
+  /** How many rules select a pod, on average: a move is as much work as that. */
+  readonly rulesOfPod: number;
+}
+
+/** Searches for places for pods left over; where there is a target, for a better plan too. */
+export function searchWhole(best: Incumbent, { target, rulesOfPod }: Aim): void {
+  const search = new Search(best);
+  search.addLeft();
+  if (rulesOfPod > rulesWithoutSearch) return;
+  const share = Math.min(1, rulesOfMove / Math.max(1, rulesOfPod));
+  const units = Math.floor(searchUnits * share);
+  const room = Math.floor(roomUnits * share);
+  const exchanges = new Exchanges(best);
+  if (target !== undefined) search.run({ units, target });
+  if (exchanges.makeRoom(room) && target !== undefined) search.run({ units, target });
+  if (target === undefined) return;
+  exchanges.exchange(room);
+  exchanges.join(room);
+}

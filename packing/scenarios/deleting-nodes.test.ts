@@ -1,0 +1,100 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
+import { annotations } from '../../api/labels.js';
+import { node, packingInput, pod } from '../../test/builders/packing-fixtures.js';
+import { plan } from '../plan.js';
+
+const deleting = (name: string) => {
+  const made = node(name);
+  return { ...made, metadata: { ...made.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
+};
+const running = (name: string, more: Partial<Pod['metadata']> = {}): Pod => {
+  const made = pod(name, { nodeName: 'old', labels: { app: 'web' } });
+  return { ...made, metadata: { ...made.metadata, ...more } };
+};
+const budget = (name: string, spec: PodDisruptionBudget['spec']): PodDisruptionBudget => ({
+  apiVersion: 'policy/v1',
+  kind: 'PodDisruptionBudget',
+  metadata: { name, namespace: 'default' },
+  spec: { selector: { matchLabels: { app: 'web' } }, ...spec },
+});
+const planned = (pods: readonly Pod[], budgets: readonly PodDisruptionBudget[] = [], without?: ReadonlySet<string>) =>
+  plan(
+    packingInput(
+      { pods, nodes: [deleting('old')], podDisruptionBudgets: budgets },
+      without === undefined ? {} : { withoutNodes: without },
+    ),
+  ).newNodeClaims.flatMap((claim) => claim.pods);
+
+describe('pods of nodes that are being deleted (provisioning/leaving-pods, provisioning/held-back-pods)', () => {
+  test('get another node', () => {
+    expect(planned([running('web')])).toEqual(['default/web']);
+  });
+
+  test.each([
+    ['maxUnavailable 0', [budget('a', { maxUnavailable: 0 })]],
+    ['maxUnavailable 0%', [budget('a', { maxUnavailable: '0%' })]],
+    ['minAvailable 100%', [budget('a', { minAvailable: '100%' })]],
+    ['two budgets', [budget('a', { maxUnavailable: 1 }), budget('b', { maxUnavailable: 1 })]],
+  ] as const)('wait where they are behind budgets that never allow an eviction: %s', (_, budgets) => {
+    expect(planned([running('web')], budgets)).toEqual([]);
+    expect(planned([running('web')], budgets, new Set(['old']))).toEqual(['default/web']);
+  });
+
+  test('do not wait behind a budget that allows some, or one of another namespace', () => {
+    const other = budget('a', { maxUnavailable: 0 });
+    const budgets = [budget('b', { maxUnavailable: 1 }), { ...other, metadata: { name: 'a', namespace: 'other' } }];
+    expect(planned([running('web')], budgets)).toEqual(['default/web']);
+  });
+
+  test('wait while they must not be disrupted', () => {
+    expect(planned([running('web', { annotations: { [annotations.doNotDisrupt]: 'true' } })])).toEqual([]);
+    expect(planned([running('web', { annotations: { [annotations.doNotDisrupt]: '1h' } })])).toEqual([]);
+    expect(planned([running('web', { annotations: { [annotations.doNotDisrupt]: 'nonsense' } })])).toEqual([
+      'default/web',
+    ]);
+    const old = running('web', { annotations: { [annotations.doNotDisrupt]: '1h' } });
+    const started = { ...old, status: { startTime: '1969-12-31T22:00:00Z' } };
+    expect(planned([started])).toEqual(['default/web']);
+  });
+
+  test('come again where a StatefulSet brings them back, and otherwise end', () => {
+    const deletionTimestamp = '2026-01-01T00:00:00Z';
+    const owner = (kind: string) => [{ apiVersion: 'apps/v1', kind, name: 'db', uid: 'db', controller: true }];
+    expect(planned([running('db-0', { deletionTimestamp, ownerReferences: owner('StatefulSet') })])).toEqual([
+      'default/db-0',
+    ]);
+    expect(planned([running('web', { deletionTimestamp, ownerReferences: owner('ReplicaSet') })])).toEqual([]);
+    expect(planned([running('agent', { ownerReferences: owner('DaemonSet') })])).toEqual([]);
+  });
+});
+
+describe('nodes that take no pods', () => {
+  test('a cordoned node is left alone before its taint comes', () => {
+    const free = node('free');
+    const cordoned = { ...free, spec: { ...free.spec, unschedulable: true } };
+    expect(plan(packingInput({ pods: [pod('web')], nodes: [cordoned] })).existingNodes).toEqual([]);
+    expect(plan(packingInput({ pods: [pod('web')], nodes: [free] })).existingNodes).toHaveLength(1);
+  });
+});
+
+describe('host ports of sidecars', () => {
+  test('count as those of containers do', () => {
+    const port = [{ containerPort: 80, hostPort: 8080 }];
+    const sidecar = { name: 'proxy', image: 'proxy', restartPolicy: 'Always', ports: port };
+    const pods = [
+      pod('one', { initContainers: [sidecar] }),
+      pod('two', { containers: [{ name: 'main', image: 'main', ports: port }] }),
+    ];
+    expect(plan(packingInput({ pods })).newNodeClaims).toHaveLength(2);
+    const once = pod('one', { initContainers: [{ name: 'start', image: 'start', ports: port }] });
+    expect(plan(packingInput({ pods: [once, pods[1]!] })).newNodeClaims).toHaveLength(1);
+  });
+
+  test('tell pods apart that are alike otherwise', () => {
+    const proxied = (name: string, hostPort: number) =>
+      pod(name, { initContainers: [{ name: 'proxy', restartPolicy: 'Always', ports: [{ hostPort }] }] });
+    const pods = [proxied('one', 8080), proxied('two', 9090), proxied('three', 9090)];
+    expect(plan(packingInput({ pods })).newNodeClaims).toHaveLength(2);
+  });
+});

@@ -1,0 +1,139 @@
+import type { KubernetesObject, Pod } from '../api/kubernetes.js';
+import { compile } from './compiled.js';
+import { nameOf } from './names.js';
+import type { ClusterObjects, PackingInput, SetAside } from './types.js';
+import { messageOf } from '../core/error-message.js';
+
+/** Objects that may be left out one by one. */
+interface Group<I> {
+  readonly kind: string;
+  readonly names: readonly string[];
+  /** The input with the first `count` of them alone. */
+  readonly keep: (count: number) => I;
+  /** The input without the one at `index`. */
+  readonly drop: (index: number) => I;
+}
+
+/** With more of them something else is wrong than objects. */
+const mostSetAside = 32;
+
+/**
+ * Gives what `run` makes of the input. Where it throws, the object that makes it throw is found and left out, until it does not
+ * throw any more; each costs about log2(objects) attempts. Throws what `run` throws where no single object is to blame.
+ */
+export function withoutCulprits<I extends PackingInput, R>(
+  input: I,
+  run: (input: I) => R,
+): { readonly result: R; readonly setAside: readonly SetAside[] } {
+  const setAside: SetAside[] = [];
+  let current = input;
+  for (;;) {
+    try {
+      return { result: run(current), setAside };
+    } catch (error) {
+      const found = setAside.length < mostSetAside ? culpritOf(current, run) : undefined;
+      if (found === undefined) throw error;
+      const { kind, name, without } = found;
+      setAside.push({ kind, name, error: messageOf(error) });
+      current = without;
+    }
+  }
+}
+
+/**
+ * Groups are emptied one after the other until nothing throws any more: the last one emptied holds a culprit, found by halving
+ * while those before it stay empty. So culprits of several kinds are found one by one.
+ */
+function culpritOf<I extends PackingInput>(
+  input: I,
+  run: (input: I) => unknown,
+): { readonly kind: string; readonly name: string; readonly without: I } | undefined {
+  // Compiling is the cheaper attempt, and what fails there fails there.
+  const probe = throws(compile, input) ? compile : run;
+  const whole = groupsOf(input);
+  let reduced = input;
+  for (const [at, { kind, names, drop }] of whole.entries()) {
+    const { keep } = groupsOf(reduced)[at]!;
+    const emptied = keep(0);
+    if (throws(probe, emptied)) {
+      reduced = emptied;
+      continue;
+    }
+    if (names.length === 0) return undefined;
+    let good = 0;
+    for (let bad = names.length; bad - good > 1;) {
+      const middle = (good + bad) >> 1;
+      if (throws(probe, keep(middle))) bad = middle;
+      else good = middle;
+    }
+    return { kind, name: names[good]!, without: drop(good) };
+  }
+  return undefined;
+}
+
+function throws<I>(run: (input: I) => unknown, input: I): boolean {
+  try {
+    run(input);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** The most likely first: what users write without anybody's review. Types before the pools that buy them. */
+function groupsOf<I extends PackingInput>(input: I): readonly Group<I>[] {
+  const { pods, nodes = [], nodeClaims = [], nodePools, ...lists } = input.objects;
+  const withObjects = (change: Partial<ClusterObjects>): I => ({ ...input, objects: { ...input.objects, ...change } });
+  const bound = pods.filter(isBound);
+  const pending = pods.filter((pod) => !isBound(pod));
+  const known = new Set(nodes.map(nameOf));
+  return [
+    listGroup('Pod', pending, (kept) => withObjects({ pods: [...bound, ...kept] })),
+    typesGroup(input),
+    listGroup('NodePool', nodePools, (kept) => withObjects({ nodePools: kept })),
+    ...Object.entries(lists).map(([kind, list]) =>
+      listGroup(kind, list as readonly KubernetesObject[], (kept) => withObjects({ [kind]: kept })),
+    ),
+    // A node goes with its pods: without them it would look empty.
+    listGroup('Node', nodes, (kept) => {
+      const names = new Set(kept.map(nameOf));
+      const isGone = (node: string): boolean => known.has(node) && !names.has(node);
+      return withObjects({ nodes: kept, pods: pods.filter((pod) => !isGone(pod.spec.nodeName ?? '')) });
+    }),
+    listGroup('NodeClaim', nodeClaims, (kept) => withObjects({ nodeClaims: kept })),
+  ];
+}
+
+const isBound = ({ spec }: Pod): boolean => (spec.nodeName ?? '') !== '';
+
+function listGroup<I, T extends KubernetesObject>(
+  kind: string,
+  list: readonly T[],
+  withList: (kept: readonly T[]) => I,
+): Group<I> {
+  return {
+    kind,
+    names: list.map(({ metadata }) =>
+      metadata.namespace === undefined ? (metadata.name ?? '') : `${metadata.namespace}/${metadata.name ?? ''}`,
+    ),
+    keep: (count) => withList(list.slice(0, count)),
+    drop: (index) => withList(list.filter((_, i) => i !== index)),
+  };
+}
+
+/** Instance types by name, whichever pools may launch them. */
+function typesGroup<I extends PackingInput>(input: I): Group<I> {
+  const names = [...new Set([...input.catalogues.values()].flat().map(({ name }) => name))];
+  const withTypes = (kept: ReadonlySet<string>): I => ({
+    ...input,
+    catalogues: new Map(
+      [...input.catalogues].map(([pool, types]) => [pool, types.filter(({ name }) => kept.has(name))]),
+    ),
+  });
+  return {
+    kind: 'instance type',
+    names,
+    keep: (count) => withTypes(new Set(names.slice(0, count))),
+    drop: (index) => withTypes(new Set(names.filter((_, i) => i !== index))),
+  };
+}

@@ -1,0 +1,35 @@
+import type { Client } from '@temporalio/client';
+import type { Entity } from '../activities/contract.js';
+import type { EntityStarter } from '../activities/deps.js';
+import { DomainError } from '../core/failures.js';
+import { entityStart } from '../operator/desired-workflows.js';
+import { Starter } from '../operator/starter.js';
+import type { BatchWindow } from '../workflows/messages.js';
+
+/** Starts entity workflows by a client of this process; before `connect` it asks to be tried again. */
+export class TemporalEntities implements EntityStarter {
+  private starter: Starter | undefined;
+
+  constructor(
+    private readonly cluster: string,
+    private readonly window: BatchWindow,
+  ) {}
+
+  connect(client: Client): void {
+    this.starter = new Starter(client, this.cluster, this.window);
+  }
+
+  async ensure(entity: Entity): Promise<void> {
+    const { cluster, window } = this;
+    await this.connected().start(entityStart({ cluster, window }, entity));
+  }
+
+  async isOpen(workflowId: string): Promise<boolean> {
+    return this.connected().isOpen(workflowId);
+  }
+
+  private connected(): Starter {
+    if (this.starter === undefined) throw new DomainError('Unavailable', 'Temporal is not connected yet');
+    return this.starter;
+  }
+}

@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { stuckKinds } from '../../operator/stuck/findings.js';
+import { createMetrics } from '../metrics.js';
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly runbook_url: string };
+}
+
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const { groups } = parse(read('deploy/alerts.yaml')) as { groups: { name: string; rules: Rule[] }[] };
+const rules = groups.flatMap((group) => group.rules);
+const metrics = new Set(
+  createMetrics()
+    .registry.getMetricsAsArray()
+    .map(({ name }) => name),
+);
+const named = ({ expr }: Rule): string[] =>
+  [...expr.matchAll(/\b(?:stowage|karpenter|operator)_\w+/g)].map(([name]) => name);
+const kinds = ({ expr }: Rule): string[] =>
+  [...expr.matchAll(/kind=~?"([^"]+)"/g)].flatMap(([, text = '']) => text.split('|'));
+
+describe('deploy/alerts.yaml', () => {
+  test.each(rules.map((rule) => [rule.alert, rule] as const))('%s asks for metrics that there are', (_, rule) => {
+    expect(named(rule).filter((name) => !metrics.has(name))).toEqual([]);
+    expect(named(rule)).not.toEqual([]);
+    expect(rule.for).toMatch(/^\d+m$/);
+    expect(['critical', 'warning', 'info']).toContain(rule.labels.severity);
+    expect(rule.annotations.summary).not.toBe('');
+  });
+
+  test('there is one for everything that can be stuck', () => {
+    expect([...new Set(rules.flatMap(kinds))].sort()).toEqual([...stuckKinds].sort());
+  });
+
+  test('each has its section in docs/troubleshooting.md, and each section there its alert', () => {
+    const [, runbooks = ''] = read('docs/troubleshooting.md').split('\n## Alerts\n');
+    const sections = [...runbooks.matchAll(/^### (\w+)$/gm)].map(([, name]) => name);
+
+    expect(sections).toEqual(rules.map(({ alert }) => alert));
+    for (const { alert, annotations } of rules) {
+      expect(annotations.runbook_url).toBe(`docs/troubleshooting.md#${alert.toLowerCase()}`);
+    }
+  });
+
+  test('docs/metrics.md names what they ask for', () => {
+    const text = read('docs/metrics.md');
+    for (const name of new Set(rules.flatMap(named))) expect(text).toContain(`\`${name}\``);
+    for (const kind of stuckKinds) expect(text).toContain(`| \`${kind}\``);
+  });
+});

@@ -1,0 +1,61 @@
+import { Gauge } from 'prom-client';
+import type { Registry } from 'prom-client';
+import type { ActivityDeps } from '../../activities/deps.js';
+import { fullName } from '../metrics.js';
+import { buildInfo } from './build-info.js';
+import { clusterFamilies } from './cluster.js';
+import { definitionConditions, objectConditions } from './conditions.js';
+import type { Family } from './family.js';
+import { nodeFamilies } from './nodes.js';
+import { offeringFamilies } from './offerings.js';
+import { podFamilies } from './pods.js';
+import { poolFamilies } from './pools.js';
+import { nodeColumns, Scrape } from './scrape.js';
+
+/** Gauges of the cluster's state under Karpenter's names (metrics/of-the-cluster), read from the cache at each scrape. */
+export function registerGauges(registry: Registry, deps: ActivityDeps, options: { readonly objects: boolean }): void {
+  const scrape = sharedScrape(deps);
+  const families = [
+    ...poolFamilies,
+    ...clusterFamilies(buildInfo(), deps.now()),
+    ...offeringFamilies,
+    ...definitionConditions(deps.cloud.nodeClassKind.kind),
+    ...(options.objects ? [...nodeFamilies(nodeColumns(deps)), ...podFamilies, ...objectConditions] : []),
+  ];
+  for (const family of families) registry.registerMetric(new CollectedGauge(family, scrape));
+}
+
+/** A registry asks all its metrics in one turn of the event loop: they share one look at the cluster. */
+function sharedScrape(deps: ActivityDeps): () => Scrape {
+  let current: Scrape | undefined;
+  return () => {
+    if (current === undefined) {
+      current = new Scrape(deps);
+      setImmediate(() => (current = undefined));
+    }
+    return current;
+  };
+}
+
+/** A gauge whose series are those of the moment. A family that cannot be read has none, and harms no other. */
+class CollectedGauge extends Gauge {
+  constructor(
+    private readonly family: Family,
+    private readonly scrape: () => Scrape,
+  ) {
+    const { name, help, labelNames } = family;
+    super({ name: fullName(name), help, labelNames, registers: [] });
+  }
+
+  override async get(): ReturnType<Gauge['get']> {
+    const scrape = this.scrape();
+    const described = await super.get();
+    try {
+      const samples = await this.family.samples(scrape);
+      return { ...described, values: [...samples].map(([own, value]) => ({ labels: { ...own }, value })) };
+    } catch (error) {
+      scrape.deps.log.warn({ metric: this.family.name, error: String(error) }, 'a metric cannot be read');
+      return { ...described, values: [] };
+    }
+  }
+}

@@ -1,0 +1,164 @@
+import type { Node, Pod, PodSpec } from '../../api/kubernetes.js';
+import { labels } from '../../api/labels.js';
+import { cataloguesOf, managedClaims, managedPools, viewsWith } from '../../cluster/cluster.js';
+import type { ActivityDeps } from '../../activities/deps.js';
+import { overlaid } from '../../cluster/overlays.js';
+import type { InstanceType } from '../../core/instance-type.js';
+import type { NodeView } from '../../disruption/candidates.js';
+import { isOwnedBy, isTerminal } from '../../disruption/pods.js';
+import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
+import { lookUp } from '../../core/own.js';
+
+/** Of one series, by label name. */
+export type Labels = Readonly<Record<string, string>>;
+type Catalogues = ReadonlyMap<string, readonly InstanceType[]>;
+type Amounts = ReadonlyMap<string, number>;
+
+/** What the pods of a node add up to, in the units of `core/resources.ts`. */
+export interface PodSums {
+  readonly requests: Amounts;
+  readonly limits: Amounts;
+  readonly daemonRequests: Amounts;
+  readonly daemonLimits: Amounts;
+}
+
+/** A cloud that does not answer must not keep Prometheus from everything else. */
+const cloudPatienceMs = 2000;
+
+/** What several families read, worked out once for a scrape. */
+export class Scrape {
+  readonly now: number;
+  readonly pools = once(() => managedPools(this.deps));
+  readonly nodes = once(() => nodesOf(this.deps));
+  /** By the node's name. */
+  readonly podSums = once(() => sumPods(this.deps));
+  /** By the NodePool's name; empty while the cloud does not answer. */
+  readonly catalogues = once(() => this.askCatalogues());
+
+  constructor(readonly deps: ActivityDeps) {
+    this.now = deps.now();
+  }
+
+  readonly views = once(async (): Promise<readonly NodeView[]> => viewsWith(this.deps, await this.catalogues()));
+
+  private async askCatalogues(): Promise<Catalogues> {
+    const pools = this.pools();
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<Catalogues>((resolve) => {
+      timer = setTimeout(() => resolve(new Map()), cloudPatienceMs);
+    });
+    try {
+      return overlaid(this.deps, pools, await Promise.race([cataloguesOf(this.deps, pools), patience]));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
+
+/** Labels of nodes that have a column of their own in every series of a node, in the order in which they are shown. */
+const coreColumns = [
+  labels.nodePool,
+  labels.instanceType,
+  labels.zone,
+  labels.arch,
+  labels.os,
+  labels.capacityType,
+  labels.region,
+  labels.windowsBuild,
+];
+
+/** Columns by label key, named as Karpenter names them: `karpenter.k8s.aws/instance-cpu` is `instance_cpu`. */
+function columnsOf({ cloud }: Pick<ActivityDeps, 'cloud'>): ReadonlyMap<string, string> {
+  const keys = [...coreColumns, ...cloud.wellKnownLabels];
+  return new Map(
+    keys.map((key) => [
+      key,
+      key
+        .slice(key.indexOf('/') + 1)
+        .toLowerCase()
+        .replaceAll(/[^a-z0-9_]/g, '_'),
+    ]),
+  );
+}
+
+export function nodeColumns(deps: Pick<ActivityDeps, 'cloud'>): readonly string[] {
+  return ['node_name', ...new Set(columnsOf(deps).values()), 'phase', 'managed'];
+}
+
+/** Nodes with the labels of their series; a label that a node does not have is left out, which is the same to Prometheus. */
+function nodesOf(deps: ActivityDeps): readonly (readonly [Node, Labels])[] {
+  const columns = columnsOf(deps);
+  const managed = new Set(managedClaims(deps).map(({ status }) => status?.providerID));
+  return deps.cache.all('Node').map((node) => {
+    const own: Record<string, string> = { node_name: node.metadata.name ?? '' };
+    for (const [key, column] of columns) {
+      const value = lookUp(node.metadata.labels, key);
+      if (value !== undefined) own[column] = value;
+    }
+    own['phase'] = node.metadata.deletionTimestamp === undefined ? '' : 'Terminating';
+    own['managed'] = String(managed.has(node.spec?.providerID ?? 'none'));
+    return [node, own];
+  });
+}
+
+function sumPods({ cache }: ActivityDeps): ReadonlyMap<string, PodSums> {
+  const measure = measuring();
+  return new Map(
+    cache.all('Node').map(({ metadata }) => {
+      const name = metadata.name ?? '';
+      const live = cache.podsOnNode(name).filter((pod) => !isTerminal(pod));
+      const daemons = live.filter((pod) => isOwnedBy(pod, 'DaemonSet'));
+      const all = (pods: readonly Pod[], what: 'requests' | 'limits'): Amounts =>
+        sum(pods.map(({ spec }) => measure(spec)[what]));
+      return [
+        name,
+        {
+          requests: all(live, 'requests'),
+          limits: all(live, 'limits'),
+          daemonRequests: all(daemons, 'requests'),
+          daemonLimits: all(daemons, 'limits'),
+        },
+      ];
+    }),
+  );
+}
+
+/** Pods with equal specs share their containers in the cache (kube/slim-pod.ts): each is worked out once. */
+function measuring(): (spec: PodSpec) => { readonly requests: Amounts; readonly limits: Amounts } {
+  const reader = new QuantityReader();
+  const known = new Map<unknown, { requests: Amounts; limits: Amounts }>();
+  return (spec) => {
+    let found = known.get(spec.containers);
+    if (found === undefined) {
+      found = { requests: podRequests(spec, reader), limits: podRequests(limitsOnly(spec), reader) };
+      known.set(spec.containers, found);
+    }
+    return found;
+  };
+}
+
+/** The same pod, asking for its limits. */
+function limitsOnly(spec: PodSpec): PodSpec {
+  const only = <T extends Pick<PodSpec, 'resources'>>(part: T): T => ({
+    ...part,
+    resources: { limits: part.resources?.limits ?? {} },
+  });
+  const { resources, initContainers, ...rest } = spec;
+  return {
+    ...rest,
+    containers: spec.containers.map((container) => only(container)),
+    ...(initContainers === undefined ? {} : { initContainers: initContainers.map((container) => only(container)) }),
+    ...(resources === undefined ? {} : { resources: { limits: resources.limits ?? {} } }),
+  };
+}
+
+function sum(all: readonly Amounts[]): Amounts {
+  const total = new Map<string, number>();
+  for (const amounts of all) for (const [name, amount] of amounts) total.set(name, (total.get(name) ?? 0) + amount);
+  return total;
+}

@@ -1,0 +1,61 @@
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import type { Registry } from 'prom-client';
+import { lookUp } from '../core/own.js';
+import { lists, problemOf } from './probes.js';
+import type { Check } from './probes.js';
+
+export interface HttpOptions {
+  readonly metricsPort: number;
+  readonly healthPort: number;
+  /** Empty for all interfaces. */
+  readonly address: string;
+  readonly registry: Registry;
+  /** What `/healthz` goes by. A process that fails it is started anew. */
+  readonly alive: () => readonly Check[];
+  /** What `/readyz` goes by. */
+  readonly ready: () => readonly Check[];
+}
+
+/** `/metrics`, `/healthz` and `/readyz`, both with `?verbose` (settings/probes). Resolves once both listen; gives how to stop. */
+export async function serveHttp(options: HttpOptions): Promise<() => Promise<void>> {
+  const metrics = createServer((request, response) => {
+    if (request.url !== '/metrics') {
+      response.writeHead(404).end();
+      return;
+    }
+    void options.registry.metrics().then(
+      (text) => response.writeHead(200, { 'content-type': options.registry.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  });
+  const probes: Readonly<Record<string, () => readonly Check[]>> = {
+    '/healthz': options.alive,
+    '/readyz': options.ready,
+  };
+  const health = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://probe');
+    const checks = lookUp(probes, pathname)?.();
+    if (checks === undefined) {
+      response.writeHead(404).end();
+      return;
+    }
+    const problem = problemOf(checks);
+    const text = searchParams.has('verbose') ? lists(checks) : (problem ?? 'ok');
+    response.writeHead(problem === undefined ? 200 : 503, { 'content-type': 'text/plain' }).end(`${text}\n`);
+  });
+  await listen(metrics, options.metricsPort, options.address);
+  await listen(health, options.healthPort, options.address);
+  return async () => {
+    await Promise.all([metrics, health].map((server) => new Promise((resolve) => server.close(resolve))));
+  };
+}
+
+async function listen(server: Server, port: number, address: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, address === '' ? undefined : address, () => resolve());
+  });
+  // Probes must not keep a process that wants to end.
+  server.unref();
+}

@@ -1,0 +1,163 @@
+import { setMaxListeners } from 'node:events';
+import type { Log, Metrics } from '../core/telemetry.js';
+import { looked, missed, unseen } from '../kube/lease-sight.js';
+import type { LeaseSight } from '../kube/lease-sight.js';
+import { systemClock } from '../kube/limiter.js';
+import type { Clock } from '../kube/limiter.js';
+import type { KubeClient } from '../kube/port.js';
+
+/** Karpenter renews every two seconds: two looks find a renewal between them. */
+const lookMs = 5000;
+
+export interface KarpenterGateOptions {
+  readonly client: Pick<KubeClient, 'get'>;
+  /** Karpenter's leader lease. */
+  readonly lease: { readonly namespace: string; readonly name: string };
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, 'set'>;
+  readonly clock?: Clock;
+}
+
+/**
+ * Two autoscalers on one cluster would undo each other: while Karpenter's leader lease is held, or it is not known yet
+ * whether it is, nothing in this process acts. Each process watches for itself, for as long as it runs.
+ */
+export class KarpenterGate {
+  private readonly name: string;
+  private readonly clock: Clock;
+  private sight: LeaseSight = unseen;
+  private failure = '';
+  private period = nextPeriod();
+
+  constructor(private readonly options: KarpenterGateOptions) {
+    this.name = `${options.lease.namespace}/${options.lease.name}`;
+    this.clock = options.clock ?? systemClock;
+    this.measure();
+  }
+
+  /** What keeps this process from acting, for a person; undefined for nothing. */
+  get waitsFor(): string | undefined {
+    const { verdict, holder } = this.sight;
+    if (verdict === 'free') return undefined;
+    if (verdict === 'held') return `Karpenter is running: ${holder ?? ''} holds the lease ${this.name}`;
+    const why = this.failure === '' ? 'is being watched' : `cannot be read: ${this.failure}`;
+    return `it is not known yet whether Karpenter is running: its lease ${this.name} ${why}`;
+  }
+
+  /** Looks at the lease until `signal` aborts. Never rejects: an API server that is away leaves the last verdict. */
+  async watch(signal: AbortSignal): Promise<void> {
+    while (!isOver(signal)) {
+      // A request without an answer does not keep the process from ending.
+      await unlessAborted(this.look(signal), signal);
+      await this.clock.sleep(lookMs, signal).catch(() => undefined);
+    }
+  }
+
+  /**
+   * Runs `work` while the lease is free. The signal that it gets aborts when the lease is held again: `work` must stop
+   * then, and runs once more when the lease is free. Resolves when `signal` aborts or `work` ends by itself; rejects
+   * with what `work` rejects with, unless it was told to stop.
+   */
+  async whileFree(signal: AbortSignal, work: (free: AbortSignal) => Promise<void>): Promise<void> {
+    while (!isOver(signal)) {
+      const held = await unlessAborted(this.period.begun, signal);
+      if (held === undefined) return;
+      // Over before we heard that it had begun: the next one is waited for.
+      if (held.aborted) continue;
+      const free = AbortSignal.any([signal, held]);
+      setMaxListeners(0, free);
+      try {
+        await work(free);
+      } catch (error) {
+        if (!isOver(held) || isOver(signal)) throw error;
+      }
+      if (!isOver(held)) return;
+    }
+  }
+
+  private async look(signal: AbortSignal): Promise<void> {
+    const { client, lease } = this.options;
+    try {
+      const found = await client.get('Lease', lease);
+      if (!isOver(signal)) this.succeed(looked(this.sight, found, this.clock.now()));
+    } catch (error) {
+      if (!isOver(signal)) this.fail(String(error));
+    }
+  }
+
+  private succeed(sight: LeaseSight): void {
+    const { log } = this.options;
+    if (this.failure !== '') log.info({ lease: this.name }, "Karpenter's lease can be read again");
+    this.failure = '';
+    const before = this.sight.verdict;
+    this.sight = sight;
+    if (before !== sight.verdict) this.turn(before);
+  }
+
+  private fail(failure: string): void {
+    const { log } = this.options;
+    if (this.failure === '') {
+      const then = this.sight.verdict === 'unknown' ? 'nothing is done before it can be' : 'its last state stands';
+      log.warn({ lease: this.name, error: failure }, `Karpenter's lease cannot be read: ${then}`);
+    }
+    this.failure = failure;
+    this.sight = missed(this.sight);
+  }
+
+  private turn(before: LeaseSight['verdict']): void {
+    const { log } = this.options;
+    const { verdict, holder } = this.sight;
+    this.measure();
+    if (verdict === 'free') {
+      log.info({ lease: this.name }, "nobody holds Karpenter's lease: Stowage acts");
+      this.period.begin();
+      return;
+    }
+    log.warn({ lease: this.name, holder }, 'Karpenter is running: Stowage does nothing until its lease is free');
+    if (before !== 'free') return;
+    this.period.end(new Error(`Karpenter's lease ${this.name} is held`));
+    this.period = nextPeriod();
+  }
+
+  private measure(): void {
+    this.options.metrics.set('stowage_karpenter_lease_held', {}, this.sight.verdict === 'free' ? 0 : 1);
+  }
+}
+
+/** A time in which nobody holds the lease. */
+interface Period {
+  /** Resolves when it begins, with a signal that aborts when it ends. */
+  readonly begun: Promise<AbortSignal>;
+  begin(): void;
+  end(reason: Error): void;
+}
+
+function nextPeriod(): Period {
+  const controller = new AbortController();
+  // Every part that acts hangs on it.
+  setMaxListeners(0, controller.signal);
+  let begin = (): void => undefined;
+  const begun = new Promise<AbortSignal>((resolve) => (begin = () => resolve(controller.signal)));
+  return { begun, begin: () => begin(), end: (reason) => controller.abort(reason) };
+}
+
+/** Resolves with undefined as soon as `signal` aborts. `promise` must not reject. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  return new Promise((resolve) => {
+    const end = (): void => resolve(undefined);
+    if (signal.aborted) {
+      end();
+      return;
+    }
+    signal.addEventListener('abort', end, { once: true });
+    void promise.then((value) => {
+      signal.removeEventListener('abort', end);
+      resolve(value);
+    });
+  });
+}
+
+/** Asked anew after a wait. */
+function isOver(signal: AbortSignal): boolean {
+  return signal.aborted;
+}

@@ -1,0 +1,106 @@
+import type { Metrics } from '../core/telemetry.js';
+import { labels } from '../api/labels.js';
+import type { CloudProvider, LaunchRefusal, LaunchedInstance, UnavailableOffering } from '../cloud/port.js';
+import { isDomainError } from '../core/failures.js';
+import type { InstanceType } from '../core/instance-type.js';
+import { pinnedValue } from '../core/launch-options.js';
+import type { Result } from '../core/result.js';
+import { hasOwn, lookUp } from '../core/own.js';
+
+/** Karpenter's names of the methods, and of the controllers that call them there. */
+const measured: Readonly<Record<string, { readonly method: string; readonly controller: string }>> = {
+  launch: { method: 'Create', controller: 'nodeclaim.lifecycle' },
+  terminate: { method: 'Delete', controller: 'nodeclaim.lifecycle' },
+  get: { method: 'Get', controller: 'nodeclaim.lifecycle' },
+  list: { method: 'List', controller: 'nodeclaim.garbagecollection' },
+  instanceTypes: { method: 'GetInstanceTypes', controller: 'provisioner' },
+  drift: { method: 'IsDrifted', controller: 'nodeclaim.disruption' },
+};
+
+type Method = (...args: unknown[]) => Promise<unknown>;
+
+/** The same cloud, with the duration and the failures of its calls counted (metrics/cloud-calls). */
+export function measuredCloud(
+  cloud: CloudProvider,
+  metrics: Pick<Metrics, 'count' | 'observe'>,
+  now: () => number,
+): CloudProvider {
+  const ledger = new FailureLedger(metrics);
+  const wrapped = new Map<string, unknown>();
+  const wrap = (name: string, method: Method): Method => {
+    const called = { ...lookUp(measured, name)!, provider: cloud.name };
+    return async (...args) => {
+      const started = now();
+      try {
+        const answer = await method.apply(cloud, args);
+        const refused = ledger.note(name, answer);
+        if (refused !== undefined) metrics.count('cloudprovider_errors_total', { ...called, error: refused });
+        return answer;
+      } catch (error) {
+        metrics.count('cloudprovider_errors_total', { ...called, error: kindOf(error) });
+        ledger.failed(name, args);
+        throw error;
+      } finally {
+        metrics.observe('cloudprovider_duration_seconds', called, (now() - started) / 1000);
+      }
+    };
+  };
+  return new Proxy(cloud, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== 'function' || typeof key !== 'string') return value;
+      let method = wrapped.get(key);
+      if (method === undefined) {
+        method = hasOwn(measured, key) ? wrap(key, value as Method) : (value as Method).bind(target);
+        wrapped.set(key, method);
+      }
+      return method;
+    },
+  });
+}
+
+/** Which offerings refused, and where instances could not be ended. Knows the ids of zones from the last catalogue. */
+class FailureLedger {
+  private catalogue: readonly InstanceType[] = [];
+
+  constructor(private readonly metrics: Pick<Metrics, 'count'>) {}
+
+  /** What of an answer was a refusal, by its kind. */
+  note(name: string, answer: unknown): string | undefined {
+    if (name === 'instanceTypes') this.catalogue = answer as readonly InstanceType[];
+    if (name !== 'launch') return undefined;
+    const result = answer as Result<LaunchedInstance, LaunchRefusal>;
+    this.refused(result.ok ? result.value.unavailable : result.error.unavailable);
+    return result.ok ? undefined : `${result.error.kind}Error`;
+  }
+
+  failed(name: string, [providerId]: readonly unknown[]): void {
+    if (name !== 'terminate') return;
+    const zone = String(providerId).split('/').at(-2) ?? '';
+    this.metrics.count('cloudprovider_instance_termination_failures_total', { zone, zone_id: this.zoneId(zone) });
+  }
+
+  private refused(offerings: readonly UnavailableOffering[]): void {
+    for (const { zone, capacityType, reason } of offerings) {
+      this.metrics.count('cloudprovider_instance_launch_failures_total', {
+        zone,
+        zone_id: this.zoneId(zone),
+        capacity_type: capacityType,
+        reason,
+      });
+    }
+  }
+
+  private zoneId(zone: string): string {
+    for (const { offerings } of this.catalogue) {
+      const here = offerings.find(({ requirements }) => pinnedValue(requirements, labels.zone) === zone);
+      if (here !== undefined) return pinnedValue(here.requirements, labels.zoneId) ?? '';
+    }
+    return '';
+  }
+}
+
+function kindOf(error: unknown): string {
+  if (isDomainError(error)) return error.type;
+  return error instanceof Error ? error.name : 'Error';
+}

@@ -1,0 +1,106 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { CounterName, GaugeName, HistogramName, Metrics } from '../core/telemetry.js';
+
+const disrupted = ['reason', 'nodepool', 'capacity_type', 'consolidation_policy', 'termination_mode'] as const;
+const decided = ['decision', 'reason', 'consolidation_type'] as const;
+const called = ['controller', 'method', 'provider'] as const;
+const transition = ['type', 'status', 'reason'] as const;
+const left = ['type', 'status', 'to_status'] as const;
+
+/** Labels of each family, as Karpenter has them (metrics/families). */
+const counters: Readonly<Record<CounterName, readonly string[]>> = {
+  nodeclaims_created_total: ['reason', 'nodepool', 'min_values_relaxed'],
+  nodeclaims_terminated_total: ['nodepool', 'capacity_type', 'zone'],
+  nodeclaims_disrupted_total: disrupted,
+  nodeclaims_unhealthy_disrupted_total: ['condition', 'nodepool', 'capacity_type', 'image_id'],
+  nodes_created_total: ['nodepool', 'zone'],
+  nodes_terminated_total: ['nodepool', 'zone'],
+  nodes_drained_total: ['nodepool'],
+  pods_drained_total: ['reason'],
+  pods_eviction_requests_total: ['code'],
+  pods_disruption_initiated_total: disrupted,
+  voluntary_disruption_decisions_total: decided,
+  voluntary_disruption_decisions_by_nodepool_total: [...decided, 'nodepool'],
+  voluntary_disruption_failed_validations_total: ['consolidation_type'],
+  voluntary_disruption_queue_failures_total: decided,
+  cloudprovider_errors_total: [...called, 'error'],
+  cloudprovider_instance_launch_failures_total: ['zone', 'zone_id', 'capacity_type', 'reason'],
+  cloudprovider_instance_termination_failures_total: ['zone', 'zone_id'],
+  interruption_received_messages_total: ['message_type'],
+  interruption_deleted_messages_total: [],
+  stowage_pod_nominations_total: ['nodepool', 'outcome'],
+  stowage_workflows_restarted_total: ['workflow_type'],
+  stowage_watches_restarted_total: ['kind'],
+  stowage_packing_jobs_abandoned_total: ['job'],
+  interruption_instance_status_unhealthy_total: ['category'],
+  operator_nodeclaim_status_condition_transitions_total: transition,
+  operator_nodepool_status_condition_transitions_total: transition,
+  operator_node_status_condition_transitions_total: transition,
+  operator_ec2nodeclass_status_condition_transitions_total: transition,
+};
+
+const histograms: Readonly<Record<HistogramName, readonly string[]>> = {
+  nodeclaims_termination_duration_seconds: ['nodepool'],
+  nodeclaims_instance_termination_duration_seconds: ['nodepool'],
+  nodes_termination_duration_seconds: ['nodepool'],
+  nodes_lifetime_duration_seconds: ['nodepool'],
+  pods_bound_duration_seconds: [],
+  pods_startup_duration_seconds: [],
+  scheduler_scheduling_duration_seconds: ['controller'],
+  voluntary_disruption_decision_evaluation_duration_seconds: ['reason', 'consolidation_type'],
+  stowage_command_savings_predicted_dollars_per_hour: ['nodepool', 'after'],
+  stowage_command_savings_realised_dollars_per_hour: ['nodepool', 'after'],
+  stowage_packing_job_wait_seconds: ['job'],
+  stowage_packing_job_duration_seconds: ['job'],
+  interruption_message_queue_duration_seconds: [],
+  cloudprovider_duration_seconds: called,
+  operator_nodeclaim_status_condition_transition_seconds: left,
+  operator_nodepool_status_condition_transition_seconds: left,
+  operator_node_status_condition_transition_seconds: left,
+  operator_ec2nodeclass_status_condition_transition_seconds: left,
+  operator_nodeclaim_termination_duration_seconds: [],
+  operator_nodepool_termination_duration_seconds: [],
+  operator_node_termination_duration_seconds: [],
+  operator_ec2nodeclass_termination_duration_seconds: [],
+};
+
+const gauges: Readonly<Record<GaugeName, readonly string[]>> = {
+  scheduler_unschedulable_pods_count: ['controller'],
+  stowage_karpenter_lease_held: [],
+  stowage_disruption_last_look_timestamp_seconds: [],
+  stowage_stuck: ['kind'],
+  stowage_stuck_oldest_seconds: ['kind'],
+};
+
+const buckets = [0.005, 0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 86_400];
+
+/** What Karpenter has no family for goes by our own name; its generic families have no prefix. */
+export const fullName = (name: string): string => (/^(stowage|operator)_/.test(name) ? name : `karpenter_${name}`);
+
+/** Metrics under Karpenter's names, in a registry of their own. */
+export function createMetrics(): Metrics & { readonly registry: Registry } {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const common = (name: string, labelNames: readonly string[]) => ({
+    name: fullName(name),
+    help: 'See the Karpenter metrics reference.',
+    labelNames,
+    registers: [registry],
+  });
+  const counterOf = made(counters, (...of) => new Counter(common(...of)));
+  const histogramOf = made(histograms, (...of) => new Histogram({ ...common(...of), buckets }));
+  const gaugeOf = made(gauges, (...of) => new Gauge(common(...of)));
+  return {
+    registry,
+    count: (name, labels, by = 1) => counterOf.get(name)?.inc({ ...labels }, by),
+    observe: (name, labels, value) => histogramOf.get(name)?.observe({ ...labels }, value),
+    set: (name, labels, value) => gaugeOf.get(name)?.set({ ...labels }, value),
+  };
+}
+
+function made<T>(
+  families: Readonly<Record<string, readonly string[]>>,
+  make: (name: string, labelNames: readonly string[]) => T,
+): ReadonlyMap<string, T> {
+  return new Map(Object.entries(families).map(([name, labelNames]) => [name, make(name, labelNames)]));
+}

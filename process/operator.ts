@@ -1,0 +1,109 @@
+import type { Client } from '@temporalio/client';
+import { runAsLeader } from '../kube/leases.js';
+import type { World } from './world.js';
+import { insist } from './temporal.js';
+import { watchCapacityBuffers } from '../operator/capacity-buffers.js';
+import { watchClaimConditions } from '../operator/claim-conditions.js';
+import { watchClaims } from '../operator/claims.js';
+import { watchConsistency } from '../operator/consistency.js';
+import type { OperatorContext } from '../operator/context.js';
+import { watchGoodTemplates } from '../operator/good-templates.js';
+import { watchHealth } from '../operator/health.js';
+import { watchDisruptionInputs } from '../operator/disruption-inputs.js';
+import { watchDisruptionPolicies } from '../operator/disruption-policies.js';
+import { watchDrift } from '../operator/drift.js';
+import { watchInterruptions } from '../operator/interruptions.js';
+import { watchNodeClasses } from '../operator/node-classes.js';
+import { watchNodeOverlays } from '../operator/node-overlays.js';
+import { watchObjectTimes } from '../operator/object-times.js';
+import { watchNodePools } from '../operator/node-pools.js';
+import { watchUndrainable } from '../operator/undrainable.js';
+import { watchOldAnnotations } from '../operator/old-annotations.js';
+import { watchPendingPods } from '../operator/pending-pods.js';
+import { watchReservations } from '../operator/reservations.js';
+import { watchStaticPools } from '../operator/static-pools.js';
+import { Starter } from '../operator/starter.js';
+import { observeEngine } from '../operator/stuck/observe-engine.js';
+import { StuckWatch, watchStuck } from '../operator/stuck/watch-stuck.js';
+import type { ObservedCluster } from '../operator/desired-workflows.js';
+import { observedCluster, watchWorkflows } from '../operator/watch-workflows.js';
+import { WorkflowReconciler } from '../operator/workflow-reconciler.js';
+
+/**
+ * Runs the operator until `signal` aborts: while it holds its lease and nobody Karpenter's, it turns what it sees into
+ * workflows and signals, and writes status. A second replica waits. `onLeader` hears who leads, undefined for nobody.
+ */
+export async function runOperator(
+  world: World,
+  client: Client,
+  signal: AbortSignal,
+  onLeader: (holder: string | undefined) => void = () => undefined,
+): Promise<void> {
+  const { settings, log, kube } = world;
+  const act = (leading: AbortSignal): Promise<void> =>
+    world.karpenter.whileFree(leading, (free) => lead(world, client, free));
+  if (settings.DISABLE_LEADER_ELECTION) {
+    onLeader(world.identity);
+    return act(signal);
+  }
+  while (!signal.aborted) {
+    const outcome = await runAsLeader(
+      {
+        client: kube,
+        namespace: settings.LEADER_ELECTION_NAMESPACE,
+        name: settings.LEADER_ELECTION_NAME,
+        identity: world.identity,
+        onLeader: (holder) => {
+          onLeader(holder);
+          if (holder !== undefined && holder !== world.identity) log.info({ holder }, 'another operator leads');
+        },
+        onError: (error) => log.warn({ error: String(error) }, 'cannot get the lease, trying again'),
+      },
+      signal,
+      act,
+    );
+    if (outcome === 'lost') log.warn({}, 'lost the lease');
+  }
+}
+
+async function lead(world: World, client: Client, signal: AbortSignal): Promise<void> {
+  const { settings, log } = world;
+  const { window } = world;
+  const starter = new Starter(client, world.cluster, window);
+  const observe = (): ObservedCluster => observedCluster({ ...world, starter });
+  const workflows = new WorkflowReconciler(starter, observe, log, world.metrics);
+  const stuck = new StuckWatch(world, () => observeEngine(client, world.cluster));
+  const context: OperatorContext = { ...world, starter, workflows, stuck };
+  const temporal = { what: 'Temporal', where: settings.TEMPORAL_ADDRESS };
+  await insist(() => starter.configure(), temporal, log, signal);
+  await insist(() => starter.disrupt(), temporal, log, signal);
+  log.info({ cluster: world.cluster }, 'leading');
+  const stops = [
+    watchNodeClasses(context),
+    watchNodePools(context),
+    watchNodeOverlays(context),
+    watchDisruptionPolicies(context),
+    watchWorkflows(context, workflows),
+    watchClaims(context),
+    watchClaimConditions(context),
+    watchDisruptionInputs(context),
+    watchDrift(context),
+    watchGoodTemplates(context),
+    watchConsistency(context),
+    watchPendingPods(context),
+    watchCapacityBuffers(context),
+    watchHealth(context),
+    watchUndrainable(context),
+    watchOldAnnotations(context),
+    watchReservations(context),
+    watchStaticPools(context),
+    watchObjectTimes(context),
+    watchStuck(context, stuck),
+  ];
+  try {
+    await watchInterruptions(context, signal);
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  } finally {
+    for (const stop of stops) stop();
+  }
+}

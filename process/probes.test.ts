@@ -1,0 +1,114 @@
+import { describe, expect, test } from '@jest/globals';
+import { createManualClock } from '../test/builders/manual-clock.js';
+import { lists, problemOf, Progress, readyChecks } from './probes.js';
+
+type Looked = Parameters<typeof readyChecks>[0];
+
+const synced = {
+  cache: { synced: true, unsynced: [], connected: true },
+  karpenter: { waitsFor: undefined },
+  name: { waitsFor: undefined },
+  identity: 'pod-1',
+} as unknown as Looked;
+
+function running(): Progress {
+  const progress = new Progress(createManualClock());
+  progress.temporal = true;
+  progress.leader = 'pod-2';
+  progress.runs('control');
+  progress.runs('urgent');
+  return progress;
+}
+
+const problem = (world: object, progress: Progress, role: 'all' | 'operator' | 'worker' = 'all'): string | undefined =>
+  problemOf(readyChecks({ ...synced, ...world }, role, progress, 2));
+
+// Rule `settings/probes`.
+describe('readiness', () => {
+  test('a standby replica is ready', () => {
+    expect(problem({}, running())).toBeUndefined();
+  });
+
+  test.each([
+    ['the cache', { cache: { synced: false, unsynced: ['Pod'], connected: true } }, 'still lists Pod'],
+    ['the API server', { cache: { synced: true, unsynced: [], connected: false } }, 'API server is unreachable'],
+    ['Karpenter', { karpenter: { waitsFor: 'Karpenter is running' } }, 'Karpenter is running'],
+    ["the cluster's name", { name: { waitsFor: 'stands for another cluster' } }, 'stands for another cluster'],
+  ])('follows %s', (_, world, text) => {
+    expect(problem(world, running())).toContain(text);
+  });
+
+  test('follows Temporal', () => {
+    const progress = running();
+    progress.temporal = false;
+
+    expect(problem({}, progress)).toBe('Temporal is not connected');
+  });
+
+  test('follows leadership, but not in a worker', () => {
+    const progress = running();
+    progress.leader = undefined;
+
+    expect(problem({}, progress)).toBe('it is not known yet who leads');
+    expect(problem({}, progress, 'worker')).toBeUndefined();
+  });
+
+  test('follows the workers, but not in an operator', () => {
+    const progress = running();
+    progress.fails('urgent');
+
+    expect(problem({}, progress)).toBe('the workers have not started');
+    expect(problem({}, progress, 'operator')).toBeUndefined();
+  });
+
+  test('lists each check with its reason', () => {
+    const progress = running();
+    progress.temporal = false;
+
+    expect(lists(readyChecks(synced, 'operator', progress, 2)).split('\n')).toEqual(
+      expect.arrayContaining([
+        '[+]cache ok',
+        '[-]temporal failed: Temporal is not connected',
+        '[+]leadership pod-2 leads',
+      ]),
+    );
+  });
+});
+
+describe('liveness', () => {
+  const started = (): { clock: ReturnType<typeof createManualClock>; progress: Progress } => {
+    const clock = createManualClock();
+    const progress = new Progress(clock);
+    progress.temporal = true;
+    return { clock, progress };
+  };
+
+  test('what is away outside is no reason to start anew', async () => {
+    const { clock, progress } = started();
+    progress.temporal = false;
+    progress.fails('control');
+    await clock.advance(10 * 60_000);
+
+    expect(problemOf(progress.alive())).toBeUndefined();
+  });
+
+  test('a loop that does not come by is one', async () => {
+    const { clock, progress } = started();
+    progress.beat();
+    await clock.advance(61_000);
+
+    expect(problemOf(progress.alive())).toContain('has not run for 61 seconds');
+    progress.beat();
+    expect(problemOf(progress.alive())).toBeUndefined();
+  });
+
+  test('so are workers that keep failing though Temporal answers', async () => {
+    const { clock, progress } = started();
+    progress.fails('control');
+    await clock.advance(5 * 60_000 + 1000);
+
+    expect(problemOf(progress.alive())).toContain('the worker of queue control has failed for 301 seconds');
+    progress.runs('control');
+    expect(problemOf(progress.alive())).toBeUndefined();
+  });
+});

@@ -1,0 +1,141 @@
+import { setMaxListeners } from 'node:events';
+import { Connection } from '@temporalio/client';
+import type { NativeConnection } from '@temporalio/worker';
+import { systemClock } from '../kube/limiter.js';
+import { runOperator } from './operator.js';
+import { taskQueues } from '../workflows/messages.js';
+import { TemporalClusterRegister } from './cluster-register.js';
+import { registerGauges } from './gauges/register.js';
+import { serveHttp } from './http.js';
+import { Progress, readyChecks } from './probes.js';
+import type { Role } from './probes.js';
+import { registerSearchAttributes } from './search-attributes.js';
+import { withRegion } from './region.js';
+import { readSettings, SettingsError } from './settings.js';
+import { connectClient, connectWorker, insist, renewApiKey, watchTemporal } from './temporal.js';
+import { connectOptions } from './temporal-options.js';
+import { installRuntime, runWorkers } from '../worker/workers.js';
+import { createWorld } from './world.js';
+import type { World } from './world.js';
+import { messageOf } from '../core/error-message.js';
+
+export interface RunOptions {
+  /** Default `all`: operator and worker in one process. */
+  readonly role?: Role;
+  /** Settings given as flags, by their kebab-case names; they win over the environment. */
+  readonly flags?: Readonly<Record<string, string>>;
+}
+
+/**
+ * `stowage run`: runs until SIGTERM or SIGINT. Gives the exit status: 0 after an orderly end, 2 for settings that do not
+ * work. An API server, Temporal or cloud that cannot be reached is waited for.
+ */
+export async function runAll(options: RunOptions = {}): Promise<number> {
+  const role = options.role ?? 'all';
+  const ending = new AbortController();
+  // Every part of the process hangs on this one signal.
+  setMaxListeners(0, ending.signal);
+  const end = (): void => ending.abort();
+  // Before anything else: as PID 1 of a container a process that does not listen is not ended by SIGTERM.
+  process.once('SIGTERM', end);
+  process.once('SIGINT', end);
+  let world: World;
+  try {
+    world = await composed(options);
+  } catch (error) {
+    process.stderr.write(`stowage: ${messageOf(error)}\n`);
+    return error instanceof SettingsError ? 2 : 1;
+  }
+  // Its threads end with the last worker: without one the process would never end.
+  if (role !== 'operator') installRuntime(world.log);
+  if (role !== 'worker') {
+    registerGauges(world.metrics.registry, world, { objects: !world.settings.DISABLE_CLUSTER_STATE_OBSERVABILITY });
+  }
+  const progress = new Progress(systemClock);
+  const queues = Object.keys(taskQueues(world.cluster)).length;
+  const stopHttp = await serveHttp({
+    metricsPort: world.settings.METRICS_PORT,
+    healthPort: world.settings.HEALTH_PROBE_PORT,
+    address: world.settings.LISTEN_ADDRESS,
+    registry: world.metrics.registry,
+    alive: () => progress.alive(),
+    ready: () => readyChecks(world, role, progress, queues),
+  });
+  world.log.info({ role, cluster: world.cluster }, 'starting');
+  try {
+    await run(world, role, progress, ending.signal);
+    return 0;
+  } catch (error) {
+    if (ending.signal.aborted) return 0;
+    world.log.error({ error: error instanceof Error ? error.stack : String(error) }, 'stopping after a failure');
+    return 1;
+  } finally {
+    ending.abort();
+    await stopHttp();
+    await world.close();
+    world.log.info({}, 'stopped');
+  }
+}
+
+/** Throws `SettingsError`, also for what only the files say that settings name. */
+async function composed({ flags, role }: RunOptions): Promise<World> {
+  const settings = await withRegion(readSettings(process.env, flags));
+  connectOptions(settings);
+  return createWorld(settings, { packs: role !== 'operator' });
+}
+
+async function run(world: World, role: Role, progress: Progress, signal: AbortSignal): Promise<void> {
+  const { settings, log, karpenter, name } = world;
+  const watching = karpenter.watch(signal);
+  const syncing = world.cache.start(signal);
+  const client = await connectClient(settings, log, signal);
+  await insist(
+    () => registerSearchAttributes(client.connection, settings.TEMPORAL_NAMESPACE),
+    { what: 'registering search attributes at Temporal', where: settings.TEMPORAL_ADDRESS },
+    log,
+    signal,
+  );
+  progress.temporal = true;
+  world.offerings.connect(client);
+  world.entities.connect(client);
+  await syncing;
+  const address = settings.TEMPORAL_ADDRESS;
+  const onState = (connected: boolean): void => void (progress.temporal = connected);
+  const parts: Promise<void>[] = [
+    watching,
+    watchTemporal(client, { log, address, onState, onLook: () => progress.beat() }, signal),
+  ];
+  let connection: NativeConnection | undefined;
+  if (role !== 'operator') connection = await connectWorker(settings, log, signal);
+  const renew = async (key: string): Promise<void> => {
+    if (client.connection instanceof Connection) client.connection.setApiKey(key);
+    await connection?.setApiKey(key);
+  };
+  parts.push(renewApiKey(settings, renew, log, signal));
+  const workers = connection === undefined ? undefined : workersOn(world, connection, progress);
+  const act = async (own: AbortSignal): Promise<void> => {
+    await Promise.all([
+      workers === undefined ? undefined : karpenter.whileFree(own, workers),
+      role === 'worker' ? undefined : runOperator(world, client, own, (holder) => void (progress.leader = holder)),
+    ]);
+  };
+  parts.push(name.whileOwn(new TemporalClusterRegister(client, world.cluster), signal, act));
+  try {
+    await Promise.all(parts);
+  } finally {
+    await client.connection.close();
+    await connection?.close();
+  }
+}
+
+/** What workers do stands still with them: workflows that Schedules start meanwhile wait for one, each Schedule's at most once. */
+function workersOn(
+  world: World,
+  connection: NativeConnection,
+  progress: Progress,
+): (free: AbortSignal) => Promise<void> {
+  return async (free) => {
+    await runWorkers(world, connection, free, progress);
+    progress.rests();
+  };
+}

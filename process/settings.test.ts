@@ -1,0 +1,62 @@
+import { describe, expect, test } from '@jest/globals';
+import { defaultFeatureGates } from '../core/feature-gates.js';
+import { describeSettings, readSettings, SettingsError } from './settings.js';
+
+describe('readSettings', () => {
+  // Rule `settings/names`.
+  test('fills in the defaults of the reference', () => {
+    const settings = readSettings({ CLUSTER_NAME: 'c' });
+
+    expect(settings).toMatchObject({
+      CLUSTER_NAME: 'c',
+      BATCH_IDLE_DURATION: 1000,
+      BATCH_MAX_DURATION: 10_000,
+      METRICS_PORT: 8080,
+      HEALTH_PROBE_PORT: 8081,
+      KUBE_CLIENT_QPS: 200,
+      PREFERENCE_POLICY: 'Respect',
+      VM_MEMORY_OVERHEAD_PERCENT: 0.075,
+      FEATURE_GATES: { ...defaultFeatureGates, unknown: [] },
+    });
+  });
+
+  test('flags win over the environment', () => {
+    const settings = readSettings({ CLUSTER_NAME: 'c', BATCH_IDLE_DURATION: '5s' }, { 'batch-idle-duration': '2s' });
+
+    expect(settings.BATCH_IDLE_DURATION).toBe(2000);
+  });
+
+  test('an empty variable is an absent one', () => {
+    expect(readSettings({ CLUSTER_NAME: 'c', CLUSTER_ENDPOINT: '' }).CLUSTER_ENDPOINT).toBeUndefined();
+  });
+
+  test('reads gates', () => {
+    const { FEATURE_GATES } = readSettings({
+      CLUSTER_NAME: 'c',
+      FEATURE_GATES: 'NodeRepair=true, ReservedCapacity=false',
+    });
+
+    expect(FEATURE_GATES).toMatchObject({ NodeRepair: true, ReservedCapacity: false, StaticCapacity: false });
+  });
+
+  test('names every setting that does not work, in one error', () => {
+    const read = (): unknown =>
+      readSettings({ BATCH_IDLE_DURATION: 'soon', METRICS_PORT: '99999', FEATURE_GATES: 'NodeRepair' });
+
+    expect(read).toThrow(SettingsError);
+    expect(read).toThrow(/CLUSTER_NAME \(--cluster-name\) is missing/);
+    expect(read).toThrow(/BATCH_IDLE_DURATION \(--batch-idle-duration\) "soon": is no duration/);
+    expect(read).toThrow(/METRICS_PORT/);
+    expect(read).toThrow(/FEATURE_GATES.*"NodeRepair" is no gate/);
+  });
+
+  test('describes each with its flag and default', () => {
+    expect(describeSettings()).toContainEqual({
+      name: 'METRICS_PORT',
+      flag: '--metrics-port',
+      default: '8080',
+      description: 'port of /metrics',
+    });
+    expect(describeSettings().find(({ name }) => name === 'BATCH_IDLE_DURATION')?.default).toBe('1s');
+  });
+});

@@ -1,0 +1,211 @@
+import { z } from 'zod';
+import { parseDuration } from '../core/durations.js';
+import { parseFeatureGates } from '../core/feature-gates.js';
+import { lookUp } from '../core/own.js';
+
+const flagThat = (text: 'true' | 'false') =>
+  z
+    .enum(['true', 'false'])
+    .default(text)
+    .transform((value) => value === 'true');
+const flag = flagThat('false');
+const port = z.coerce.number().int().min(0).max(65_535);
+const duration = (text: string): z.ZodType<number> =>
+  z
+    .string()
+    .default(text)
+    .transform((value, context) => {
+      try {
+        return parseDuration(value);
+      } catch {
+        context.addIssue({ code: 'custom', message: 'is no duration (such as 1s or 10m)' });
+        return z.NEVER;
+      }
+    })
+    // A person reads 10s, not 10000.
+    .meta({ shown: text });
+
+const gates = z
+  .string()
+  .default('')
+  .transform((text, context) => {
+    const { gates: known, unknown, broken } = parseFeatureGates(text);
+    for (const pair of broken) {
+      context.addIssue({ code: 'custom', message: `"${pair}" is no gate (such as SpotToSpotConsolidation=true)` });
+    }
+    return { ...known, unknown };
+  });
+
+/** Every setting by its environment variable; the flag is the same in kebab case (settings/names). */
+const fields = {
+  CLUSTER_NAME: z.string().min(1).describe('name of the cluster; it prefixes workflow ids and tags instances'),
+  CLUSTER_TAKES_OVER_FROM: z
+    .string()
+    .optional()
+    .describe(
+      'UID of kube-system of a cluster that is gone and had the same CLUSTER_NAME: this one has the name from now on',
+    ),
+  CLOUD_PROVIDER: z.enum(['aws', 'kwok']).default('aws').describe('which cloud launches nodes; kwok simulates them'),
+  INSTANCE_TYPES_FILE_PATH: z
+    .string()
+    .optional()
+    .describe("instance types that kwok simulates, in the format of Karpenter's KWOK provider"),
+  CLUSTER_ENDPOINT: z.url().optional().describe('URL of the API server that nodes join; asked of EKS when absent'),
+  CLUSTER_CA_BUNDLE: z.string().optional().describe('base64 of the certificates that nodes trust'),
+  CLUSTER_SERVICE_CIDR: z.string().optional().describe('address range of services; asked of EKS when absent'),
+  AWS_REGION: z.string().min(1).optional().describe('region of the instances; that of the own instance when absent'),
+  HTTPS_PROXY: z.url().optional().describe('HTTP proxy that AWS is reached through, as http://USER:PASSWORD@HOST:PORT'),
+  NO_PROXY: z.string().default('').describe('hosts that are reached without the proxy, separated by commas'),
+  AWS_CA_BUNDLE: z
+    .string()
+    .optional()
+    .describe("file with PEM certificates that AWS' endpoints are trusted by, in place of the usual ones"),
+  AWS_ENDPOINT_URL: z.url().optional().describe("replaces AWS' own endpoints"),
+  PRICE_FILE: z
+    .string()
+    .optional()
+    .describe('file that keeps the last known prices over restarts; read where there is no Pricing API'),
+  ISOLATED_VPC: flag.describe('the Pricing API cannot be reached'),
+  VM_MEMORY_OVERHEAD_PERCENT: z.coerce.number().min(0).default(0.075).describe('memory that a hypervisor keeps'),
+  RESERVED_ENIS: z.coerce.number().int().min(0).default(0).describe('network interfaces that pods do not get'),
+  ENABLE_ZONAL_SHIFT: flag.describe('leave zones alone that an ARC zonal shift of the EKS cluster leads away from'),
+  DISABLE_DRY_RUN: flag.describe('do not try node classes out by dry runs'),
+  INTERRUPTION_QUEUE: z.string().default('').describe('name of the SQS queue with interruption notices'),
+  BATCH_MAX_DURATION: duration('10s').describe('longest batch window'),
+  BATCH_IDLE_DURATION: duration('1s').describe('a batch closes this long after its last new pod'),
+  NOMINATE_PODS: flagThat('true').describe(
+    'tell kube-scheduler which new node the plan put a pod on (status.nominatedNodeName)',
+  ),
+  STEER_PODS: flagThat('true').describe(
+    'while a consolidation drains nodes, taint other nodes softly (PreferNoSchedule), so that its pods go where they are meant to',
+  ),
+  PREFERENCE_POLICY: z.enum(['Respect', 'Ignore']).default('Respect').describe('whether preferences count'),
+  MIN_VALUES_POLICY: z.enum(['Strict', 'BestEffort']).default('Strict').describe('what unmet minValues do'),
+  AWS_FEATURE_GATES: z
+    .string()
+    .regex(/^(NodeClassCEL=(true|false))?$/, 'is not NodeClassCEL=true or NodeClassCEL=false')
+    .default('')
+    .describe('gates of AWS: NodeClassCEL=true lets kubelet settings of node classes be expressions'),
+  FEATURE_GATES: gates.describe('gates as Name=true, separated by commas'),
+  DISABLE_CLUSTER_STATE_OBSERVABILITY: flag.describe('no metrics series for each node and pod'),
+  METRICS_PORT: port.default(8080).describe('port of /metrics'),
+  HEALTH_PROBE_PORT: port.default(8081).describe('port of /healthz and /readyz'),
+  LISTEN_ADDRESS: z.string().default('').describe('address of both ports; all interfaces when empty'),
+  KUBECONFIG: z.string().optional().describe('kubeconfig; in-cluster credentials when absent'),
+  KUBE_CLIENT_QPS: z.coerce.number().min(0).default(200).describe('requests a second to the API server'),
+  KUBE_CLIENT_BURST: z.coerce.number().int().min(1).default(300).describe('requests at once to the API server'),
+  DISABLE_LEADER_ELECTION: flag.describe('act without holding the lease'),
+  LEADER_ELECTION_NAME: z.string().min(1).default('stowage-leader-election').describe("name of the operator's lease"),
+  LEADER_ELECTION_NAMESPACE: z.string().min(1).default('stowage').describe("namespace of the operator's lease"),
+  KARPENTER_LEADER_ELECTION_NAME: z
+    .string()
+    .min(1)
+    .default('karpenter-leader-election')
+    .describe("Karpenter's lease, whose live holder keeps Stowage from acting"),
+  KARPENTER_LEADER_ELECTION_NAMESPACE: z
+    .string()
+    .min(1)
+    .default('kube-system')
+    .describe('the one namespace in which that lease counts: the one that Karpenter runs in'),
+  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('least level that is logged'),
+  TEMPORAL_ADDRESS: z.string().min(1).default('127.0.0.1:7233').describe('host and port of the Temporal frontend'),
+  TEMPORAL_NAMESPACE: z.string().min(1).default('default').describe('Temporal namespace'),
+  TEMPORAL_API_KEY: z.string().optional().describe('API key, for Temporal Cloud; no flag, which others could read'),
+  TEMPORAL_API_KEY_FILE: z.string().optional().describe('file with the API key; read again each minute'),
+  TEMPORAL_TLS: flag.describe('connect by TLS; an API key and every TEMPORAL_TLS_ setting imply it'),
+  TEMPORAL_TLS_CA: z
+    .string()
+    .optional()
+    .describe("file with the PEM certificates that sign the frontend's; those of the system when absent"),
+  TEMPORAL_TLS_SERVER_NAME: z
+    .string()
+    .optional()
+    .describe("name in the frontend's certificate, where it is not the address'"),
+  TEMPORAL_TLS_CERT: z.string().optional().describe('file with the client certificate'),
+  TEMPORAL_TLS_KEY: z.string().optional().describe("file with the client certificate's key"),
+  WORKER_BUILD_ID: z.string().min(1).default('dev').describe('version of the workflow code'),
+  WORKER_VERSIONING: flag.describe('pin workflows to the worker version that started them'),
+  PACKING_THREADS: z.coerce.number().int().min(0).max(64).default(1).describe('threads that pack; 0 packs in place'),
+  CLOUD_CALLS_PER_SECOND: z.coerce.number().min(0.1).default(20).describe('cloud activities started a second'),
+} as const;
+
+const schema = z.object(fields);
+
+export type Settings = z.output<typeof schema>;
+export type SettingName = keyof typeof fields;
+
+/** How long a node with pods on their way is left alone, milliseconds (provisioning/nominated-nodes). */
+export function nominationMsOf({ BATCH_MAX_DURATION }: Pick<Settings, 'BATCH_MAX_DURATION'>): number {
+  return Math.max(2 * BATCH_MAX_DURATION, 10_000);
+}
+
+/** Every user of a machine can read the command lines on it. */
+const secrets: ReadonlySet<string> = new Set<SettingName>(['TEMPORAL_API_KEY']);
+
+/** Where Karpenter's leader lease is. */
+export function karpenterLease(settings: Settings): { readonly namespace: string; readonly name: string } {
+  return { namespace: settings.KARPENTER_LEADER_ELECTION_NAMESPACE, name: settings.KARPENTER_LEADER_ELECTION_NAME };
+}
+
+/** A setting that does not parse; the message names every one, and how it is given. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+}
+
+/** Those of proxies are written in small letters, too. */
+function inEnvironment(environment: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
+  const value = lookUp(environment, name);
+  return value === undefined && name.endsWith('_PROXY') ? lookUp(environment, name.toLowerCase()) : value;
+}
+
+/** Reads all settings at once. Flags (by their kebab-case names) win over the environment. Throws `SettingsError`. */
+export function readSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+  flags: Readonly<Record<string, string>> = {},
+): Settings {
+  const given: Record<string, string> = {};
+  for (const name of Object.keys(fields)) {
+    const value = lookUp(flags, flagOf(name)) ?? inEnvironment(environment, name);
+    if (value !== undefined && value !== '') given[name] = value;
+  }
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => {
+    const name = String(path[0]);
+    const value = lookUp(given, name);
+    return `${named(name)}${value === undefined ? ' is missing' : ` "${value}": ${message}`}`;
+  });
+  throw new SettingsError(`settings that do not work:\n  ${problems.join('\n  ')}`);
+}
+
+/** Every setting with its flag, default and meaning, for `--help` and the documentation; secrets have no flag. */
+export function describeSettings(): readonly {
+  readonly name: string;
+  readonly flag: string | undefined;
+  readonly default: string | undefined;
+  readonly description: string;
+}[] {
+  return Object.entries(fields).map(([name, field]) => {
+    return {
+      name,
+      flag: secrets.has(name) ? undefined : `--${flagOf(name)}`,
+      default: defaultOf(field),
+      description: field.description ?? '',
+    };
+  });
+}
+
+function defaultOf(field: z.ZodType): string | undefined {
+  const shown = field.meta()?.['shown'];
+  if (typeof shown === 'string') return shown;
+  const { data } = field.safeParse(undefined);
+  return typeof data === 'string' || typeof data === 'number' || typeof data === 'boolean' ? String(data) : undefined;
+}
+
+function named(name: string): string {
+  return secrets.has(name) ? name : `${name} (--${flagOf(name)})`;
+}
+
+function flagOf(name: string): string {
+  return name.toLowerCase().replaceAll('_', '-');
+}

@@ -1,0 +1,119 @@
+import { hostname } from 'node:os';
+import { pino } from 'pino';
+import type { Logger } from 'pino';
+import type { ActivityDeps } from '../activities/deps.js';
+import { createClusterCache } from '../kube/cache.js';
+import { createKubeClient } from '../kube/client.js';
+import { createEventRecorder } from '../kube/events.js';
+import type { Kind } from '../kube/port.js';
+import { bufferKinds, optionalKinds, snapshotKinds } from '../kube/snapshot.js';
+import type { BatchWindow } from '../workflows/messages.js';
+import { createCloud } from './cloud.js';
+import { TemporalEntities } from './entities.js';
+import { IdentityGate } from './identity-gate.js';
+import { KarpenterGate } from './karpenter-gate.js';
+import { registerPackingGauges } from './gauges/packing.js';
+import { measuredCloud } from './measured-cloud.js';
+import { createMetrics } from './metrics.js';
+import { TemporalOfferingLedger } from '../worker/offering-ledger.js';
+import { PackingPool } from '../worker/packing-pool.js';
+import { packingSettings } from './packing-settings.js';
+import { karpenterLease, nominationMsOf } from './settings.js';
+import type { Settings } from './settings.js';
+import { isUrgent } from '../worker/urgency.js';
+
+/** Everything outside that worker and operator share, composed once for a process. */
+export interface World extends ActivityDeps {
+  readonly settings: Settings;
+  readonly log: Logger;
+  readonly metrics: ReturnType<typeof createMetrics>;
+  readonly offerings: TemporalOfferingLedger;
+  readonly entities: TemporalEntities;
+  readonly packer: PackingPool;
+  readonly window: BatchWindow;
+  readonly identity: string;
+  /** Whatever acts does so within its `whileFree`. */
+  readonly karpenter: KarpenterGate;
+  /** And within its `whileOwn`. */
+  readonly name: IdentityGate;
+  close(): Promise<void>;
+}
+
+/** Without `packs` no thread for packing is started: only workers pack. */
+export function createWorld(settings: Settings, { packs = true } = {}): World {
+  const log = pino({ level: settings.LOG_LEVEL, base: undefined, timestamp: pino.stdTimeFunctions.isoTime });
+  const metrics = createMetrics();
+  const kube = createKubeClient({
+    ...(settings.KUBECONFIG === undefined ? {} : { kubeconfig: settings.KUBECONFIG }),
+    qps: settings.KUBE_CLIENT_QPS,
+    burst: settings.KUBE_CLIENT_BURST,
+    isUrgent,
+  });
+  const { unknown: unknownGates, ...gates } = settings.FEATURE_GATES;
+  if (unknownGates.length > 0) log.warn({ gates: unknownGates }, 'FEATURE_GATES names gates that there are none of');
+  const cloud = measuredCloud(createCloud(settings, kube, log), metrics, () => Date.now());
+  const cache = createClusterCache({
+    client: kube,
+    kinds: [
+      ...snapshotKinds,
+      ...(gates.CapacityBuffer ? bufferKinds : []),
+      'VolumeAttachment',
+      'DisruptionPause',
+      cloud.nodeClassKind.kind as Kind,
+    ],
+    optional: optionalKinds,
+    onConnectivity: ({ connected, error }) => {
+      if (connected) log.info({ server: kube.server }, 'the API server answers again');
+      else log.warn({ server: kube.server, error: String(error) }, 'the API server is unreachable, retrying');
+    },
+    onProblem: (kind, error) => log.warn({ kind, error: String(error) }, 'cannot watch a kind'),
+    onSilentWatch: (kind) => {
+      log.warn({ kind }, 'a watch was silent though there was news: watching anew');
+      metrics.count('stowage_watches_restarted_total', { kind });
+    },
+  });
+  const identity = `${hostname()}_${process.pid}`;
+  const events = createEventRecorder({
+    client: kube,
+    instance: identity,
+    onFailure: ({ reason }, error) => log.debug({ reason, error: String(error) }, 'could not publish an event'),
+  });
+  const offerings = new TemporalOfferingLedger(settings.CLUSTER_NAME, cloud, log, () => Date.now());
+  const window = { idleMs: settings.BATCH_IDLE_DURATION, maxMs: settings.BATCH_MAX_DURATION };
+  const entities = new TemporalEntities(settings.CLUSTER_NAME, window);
+  const karpenter = new KarpenterGate({ client: kube, lease: karpenterLease(settings), log, metrics });
+  const packer = new PackingPool(packs ? settings.PACKING_THREADS : 0, log, metrics);
+  registerPackingGauges(metrics.registry, () => packer.jobs);
+  const name = new IdentityGate({
+    ...{ client: kube, cluster: settings.CLUSTER_NAME, log },
+    takesOverFrom: settings.CLUSTER_TAKES_OVER_FROM,
+  });
+  return {
+    settings,
+    cluster: settings.CLUSTER_NAME,
+    kube,
+    cache,
+    cloud,
+    events,
+    offerings,
+    entities,
+    window,
+    packer,
+    packing: packingSettings(settings, cloud),
+    gates,
+    metrics,
+    log,
+    now: () => Date.now(),
+    nominationMs: nominationMsOf(settings),
+    nominatePods: settings.NOMINATE_PODS,
+    steerPods: settings.STEER_PODS,
+    identity,
+    karpenter,
+    name,
+    close: async () => {
+      await Promise.race([events.idle(), new Promise((resolve) => setTimeout(resolve, 2000).unref())]);
+      kube.close();
+      await packer.close();
+    },
+  };
+}

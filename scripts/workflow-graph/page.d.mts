@@ -1,0 +1,1 @@
+export function withChart(page: string, chart: string): string;

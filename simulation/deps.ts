@@ -1,0 +1,40 @@
+import { defaultFeatureGates } from '../core/feature-gates.js';
+import { consolidate, reconsider } from '../disruption/consolidation/search.js';
+import { plan } from '../packing/plan.js';
+import type { ActivityDeps } from '../activities/deps.js';
+import { silentLog, silentMetrics } from './silent.js';
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+/**
+ * What activities need, on an API server and a cloud of the caller's choice, for tests and simulations: packing is done in the
+ * calling thread, and nobody hears of events, metrics, log lines or refused offerings.
+ */
+export function fakeDeps(
+  world: Pick<ActivityDeps, 'kube' | 'cache' | 'cloud' | 'now'> & Partial<ActivityDeps>,
+): ActivityDeps {
+  return {
+    cluster: 'test',
+    events: { publish: () => undefined },
+    offerings: { refused: nothing, succeeded: nothing, refresh: nothing },
+    entities: { ensure: nothing, isOpen: () => Promise.resolve(false) },
+    packer: {
+      plan: (input) => Promise.resolve(plan(input)),
+      consolidate: (input) => Promise.resolve(consolidate(input)),
+      reconsider: (input, candidates) => Promise.resolve(reconsider(input, candidates)),
+    },
+    packing: {
+      preferencePolicy: 'Respect',
+      minValuesPolicy: 'Strict',
+      wellKnownLabels: world.cloud.wellKnownLabels,
+      listedTypes: 60,
+    },
+    gates: defaultFeatureGates,
+    metrics: silentMetrics,
+    log: silentLog,
+    nominationMs: 20_000,
+    nominatePods: true,
+    steerPods: true,
+    ...world,
+  };
+}

@@ -1,0 +1,93 @@
+import type { Pod } from '../../api/kubernetes.js';
+import { transitionOf } from '../../core/conditions.js';
+import { isTerminating } from '../../disruption/pods.js';
+import { pod } from '../../cases/objects.js';
+import { latencies } from './latencies.js';
+import type { World } from './world.js';
+
+/** Pods of one template, as many as are wanted. */
+export interface Replicas {
+  readonly app: string;
+  readonly requests: Record<string, string>;
+}
+
+/** A ReplicaSet and its controller: makes pods until there are as many as wanted, and chooses which go as kube's does. */
+export class ReplicaSet {
+  private wanted = 0;
+  private made = 0;
+
+  constructor(
+    private readonly world: World,
+    private readonly replicas: Replicas,
+  ) {
+    const { app, requests } = replicas;
+    world.kube.put('ReplicaSet', {
+      metadata: { name: app, namespace: 'default', uid: `rs-${app}` },
+      spec: {
+        replicas: 0,
+        selector: { matchLabels: { app } },
+        template: { metadata: { labels: { app } }, spec: { containers: pod(app, { app }, requests).spec.containers } },
+      },
+    });
+    world.cache.on('Pod', ({ type, object }) => {
+      if (type === 'deleted' && object.metadata.labels?.['app'] === app) void this.fill(latencies.replicaMs);
+    });
+  }
+
+  /** How many pods there have been. */
+  get count(): number {
+    return this.made;
+  }
+
+  /** Makes the pods one after the other, so many milliseconds from one to the next. */
+  async scaleUp(wanted: number, everyMs: number): Promise<void> {
+    while (this.wanted < wanted) {
+      this.wanted += 1;
+      await this.fill(everyMs);
+    }
+  }
+
+  /** Those go first whose node has most pods of this set, then those that have been ready for the shortest time. */
+  async scaleDown(wanted: number): Promise<void> {
+    const { cache, clock, kube, random } = this.world;
+    this.wanted = wanted;
+    const own = cache.all('Pod').filter((each) => each.metadata.labels?.['app'] === this.replicas.app);
+    const onNode = new Map<string, number>();
+    for (const { spec } of own) onNode.set(spec.nodeName ?? '', (onNode.get(spec.nodeName ?? '') ?? 0) + 1);
+    const ranked = own.map((each) => {
+      const rank = onNode.get(each.spec.nodeName ?? '')!;
+      return { each, rank, age: ageRank(each, clock.now), uid: random.next() };
+    });
+    ranked.sort((a, b) => b.rank - a.rank || a.age - b.age || a.uid - b.uid);
+    for (const { each } of ranked.slice(0, own.length - wanted)) {
+      await kube.delete('Pod', { name: each.metadata.name ?? '', namespace: 'default' });
+    }
+  }
+
+  private async fill(afterMs: number): Promise<void> {
+    const { clock, cache, kube, random } = this.world;
+    await clock.sleep(afterMs);
+    const { app, requests } = this.replicas;
+    const alive = cache.all('Pod').filter((each) => each.metadata.labels?.['app'] === app && !isTerminating(each));
+    if (alive.length >= this.wanted) return;
+    this.made += 1;
+    const name = `${app}-${letters(random.next())}${this.made}`;
+    const { metadata, spec, apiVersion, kind } = pod(name, { app }, requests, { terminationGracePeriodSeconds: 0 });
+    const { labels, namespace, ownerReferences } = metadata;
+    const creationTimestamp = new Date(clock.now).toISOString();
+    const own = { name, namespace, labels, ownerReferences, creationTimestamp };
+    kube.put('Pod', { apiVersion, kind, metadata: own, spec, status: { phase: 'Pending' } } as Pod);
+  }
+}
+
+/** For how long the pod has been ready as the ReplicaSet controller compares it: the binary logarithm of nanoseconds, rounded down. */
+function ageRank({ status }: Pod, now: number): number {
+  const age = now - (transitionOf(status?.conditions, 'Ready') ?? now);
+  return age > 0 ? Math.floor(Math.log2(age * 1e6)) : -1;
+}
+
+/** Names come in no order, as the API server's do. */
+const letters = (share: number): string =>
+  Math.floor(share * 36 ** 4)
+    .toString(36)
+    .padStart(4, '0');

@@ -1,0 +1,37 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Client } from '@temporalio/client';
+import { workflowIds } from '../../core/ids.js';
+import { readState } from '../../devstack/stack-state.js';
+import { explainQuery } from '../../workflows/messages.js';
+import type { LiveWorld } from '../live/world.js';
+
+type Running = Pick<LiveWorld, 'stack'>;
+
+/** What `/readyz` answers. */
+export async function readiness({ stack }: Running): Promise<string> {
+  const { stowageHealth } = readState(stack.folder)!.ports;
+  return (await fetch(`http://127.0.0.1:${stowageHealth}/readyz`)).text();
+}
+
+/** The metrics of the process, as Prometheus reads them. */
+export async function metrics({ stack }: Running): Promise<string> {
+  const { stowageMetrics } = readState(stack.folder)!.ports;
+  return (await fetch(`http://127.0.0.1:${stowageMetrics}/metrics`)).text();
+}
+
+/** What `stowage status` prints. */
+export async function status({ stack }: Running): Promise<string> {
+  const env = { ...process.env, ...stack.environment };
+  const { stdout } = await promisify(execFile)(process.execPath, ['bin/stowage', 'status'], { env });
+  return stdout;
+}
+
+/** Whether a worker answers a query of `disrupt`. */
+export async function workerAnswers(client: Client, { stack }: Running): Promise<boolean> {
+  const handle = client.workflow.getHandle(workflowIds.disrupt(stack.cluster));
+  return client.connection
+    .withDeadline(Date.now() + 2000, () => handle.query(explainQuery))
+    .then(() => true)
+    .catch(() => false);
+}

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client } from '@temporalio/client';
+import type { PodExplanation } from '../../activities/contract.js';
+import type { KubernetesObject, Pod } from '../../api/kubernetes.js';
+import { hostileNamespace, hostileObjects } from '../../cases/hostile/index.js';
+import { annotations } from '../../api/labels.js';
+import { isTrue } from '../../core/conditions.js';
+import { Random } from '../../cases/random.js';
+import { workflowIds } from '../../core/ids.js';
+import { observe } from '../../devstack/demo/observe.js';
+import type { Kind, Kinds, NewObject } from '../../kube/port.js';
+import { taskQueues, type ExplainPodInput } from '../../workflows/messages.js';
+import { createDefaultPool, deploy, startLiveWorld, within, type LiveWorld } from '../live/world.js';
+
+// "Contained", the hostile tenant: a thousand legal but nasty objects, and ordinary pods among them that all run.
+let world: LiveWorld;
+let client: Client;
+
+const count = 1000;
+const objects = hostileObjects(new Random(20_260_101), count);
+/** Ordinary workloads, spread over the time in which the others come. */
+const workloads = 5;
+const replicas = 4;
+
+beforeAll(async () => {
+  world = await startLiveWorld('hostile');
+  client = new Client({ connection: world.temporal });
+  await createDefaultPool(world);
+  await world.kube.create('Namespace', { metadata: { name: hostileNamespace } });
+  // What its pods run as; the controller that would make it may not have come to it yet.
+  await observe('The namespace', () => world.kube.get('Namespace', { name: hostileNamespace }), within(30));
+}, 600_000);
+
+afterAll(async () => {
+  await world.stop();
+}, 60_000);
+
+/** Whether the API server took it; what it refuses is none of the test. */
+async function isTaken({ kind, metadata, ...rest }: KubernetesObject): Promise<boolean> {
+  // What the API server itself writes.
+  const own = { ...metadata, uid: undefined, creationTimestamp: undefined };
+  try {
+    const object = { ...rest, apiVersion: undefined, status: undefined, metadata: own } as unknown as NewObject<
+      Kinds[Kind]
+    >;
+    return (await world.kube.create(kind as Kind, object)).outcome === 'created';
+  } catch (error) {
+    if (/Invalid|Denied|NotFound/.test((error as { type?: string }).type ?? '')) return false;
+    throw error;
+  }
+}
+
+const deployOrdinary = (n: number): Promise<void> =>
+  deploy(world, `ordinary-${n}`, { cpu: '300m', memory: '256Mi' }, replicas);
+
+async function notRunning(): Promise<string[]> {
+  const pods = await world.kube.list('Pod', { namespace: 'default' });
+  const running = pods.filter(({ status }) => status?.phase === 'Running').map(({ metadata }) => metadata.name ?? '');
+  const others = pods.map(({ metadata }) => metadata.name ?? '').filter((name) => !running.includes(name));
+  return running.length === workloads * replicas ? [] : [`${running.length} running`, ...others];
+}
+
+/** NodePools that rest because claims of them were refused. */
+const refusedPools = async (): Promise<string[]> =>
+  (await world.kube.list('NodePool')).flatMap(({ metadata }) => {
+    const refused = metadata.annotations?.[annotations.claimsRefused];
+    return refused === undefined ? [] : [`NodePool ${metadata.name ?? ''}: ${refused}`];
+  });
+
+/** NodeClaims that are no nodes yet, and why the first ordinary pod pends. */
+async function unready(): Promise<string[]> {
+  const claims = (await world.kube.list('NodeClaim')).filter(
+    ({ status }) => !isTrue(status?.conditions, 'Initialized'),
+  );
+  const pods = await world.kube.list('Pod', { namespace: 'default' });
+  const waiting = pods.find(({ status }) => status?.phase !== 'Running');
+  const pod = waiting && { conditions: waiting.status?.conditions, nominated: waiting.status?.nominatedNodeName };
+  return [
+    ...claims.map(({ metadata, status }) => `NodeClaim ${metadata.name ?? ''} ${JSON.stringify(status?.conditions)}`),
+    `pod ${JSON.stringify(pod)}`,
+    JSON.stringify(waiting && (await explain(waiting.metadata.name ?? '', 'default')).why),
+  ];
+}
+
+const explain = (name: string, namespace = hostileNamespace): Promise<PodExplanation> =>
+  client.workflow.execute<(input: ExplainPodInput) => Promise<PodExplanation>>('explainPod', {
+    workflowId: workflowIds.explainPod(world.stack.cluster, namespace, name),
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    taskQueue: taskQueues(world.stack.cluster).control,
+    args: [{ cluster: world.stack.cluster, namespace, name }],
+  });
+
+async function workflows(status: string): Promise<string[]> {
+  const found: string[] = [];
+  const query = `StowageCluster = "${world.stack.cluster}" AND ExecutionStatus = "${status}"`;
+  for await (const { workflowId } of client.workflow.list({ query })) found.push(workflowId);
+  return found;
+}
+
+describe('a hostile tenant', () => {
+  test('keeps no ordinary pod from running, and nothing fails for good', async () => {
+    const taken: KubernetesObject[] = [];
+    const refused = new Map<string, number>();
+    for (const [n, object] of objects.entries()) {
+      if (n % (count / workloads) === 0) await deployOrdinary(n / (count / workloads));
+      if (await isTaken(object)) taken.push(object);
+      else refused.set(object.kind, (refused.get(object.kind) ?? 0) + 1);
+    }
+    process.stdout.write(`the API server took ${taken.length} of ${count}; refused: ${JSON.stringify([...refused])}\n`);
+    expect(taken.length).toBeGreaterThan(300);
+
+    await observe(
+      'Every ordinary pod running',
+      async () => ((await notRunning()).length === 0 ? true : undefined),
+      within(360),
+      async () => [...(await notRunning()), ...(await refusedPools()), ...(await unready())].join('\n'),
+    );
+
+    const pods = taken.filter((each): each is Pod => each.kind === 'Pod');
+    for (const { metadata } of pods.slice(0, 5)) {
+      const { why, details } = await explain(metadata.name ?? '');
+      expect([why, ...details].every((each) => typeof each === 'string' && each !== '')).toBe(true);
+    }
+    expect(await workflows('Failed')).toEqual([]);
+    expect(await workflows('TimedOut')).toEqual([]);
+    const { provision, disrupt } = workflowIds;
+    expect(await workflows('Running')).toEqual(
+      expect.arrayContaining([provision(world.stack.cluster), disrupt(world.stack.cluster)]),
+    );
+  }, 900_000);
+});

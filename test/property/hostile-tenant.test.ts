@@ -1,0 +1,118 @@
+import { describe, expect, test } from '@jest/globals';
+import type { KubernetesObject, Pod } from '../../api/kubernetes.js';
+import { nodeClaims } from '../../api/karpenter/node-claim.js';
+import { hostileObjects, hostilePods } from '../../cases/hostile/index.js';
+import { generate, type Case } from '../../cases/index.js';
+import { Random } from '../../cases/random.js';
+import { consolidate } from '../../disruption/consolidation/search.js';
+import { Assigner } from '../../packing/place/assigner.js';
+import { plan } from '../../packing/plan.js';
+import type { Plan } from '../../packing/types.js';
+import { packingInputOf } from '../builders/packing-input.js';
+
+// A tenant who writes whatever the API server takes, beside others who mean no harm. Some thousand objects here; all 100,000 by
+// STOWAGE_HOSTILE_OBJECTS=100000, other ones by STOWAGE_SEED.
+const wanted = Number(process.env['STOWAGE_HOSTILE_OBJECTS'] ?? 150);
+const perPlan = 50;
+const firstSeed = Number(process.env['STOWAGE_SEED'] ?? 20_260_101);
+const seeds = Array.from({ length: Math.ceil(wanted / perPlan) }, (_, n) => firstSeed + n);
+
+const ordinary = generate('benchmark-mix', 200, 7);
+const nodes = generate('varied-cluster', 12, 7);
+
+const beside = (made: Case, more: readonly KubernetesObject[]): Case => ({
+  ...made,
+  objects: [...made.objects, ...more],
+});
+const placedIn = ({ newNodeClaims, existingNodes }: Plan): Set<string> =>
+  new Set([...newNodeClaims, ...existingNodes].flatMap(({ pods }) => pods));
+const keyOf = ({ metadata }: KubernetesObject): string => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+const podsIn = (objects: readonly KubernetesObject[]): Pod[] => objects.filter(({ kind }) => kind === 'Pod') as Pod[];
+
+/** Attempts to place pods, and candidates looked at for that. */
+function counted(run: () => Plan): { readonly result: Plan; readonly work: number } {
+  const prototype = Assigner.prototype;
+  const { place, allows } = prototype; // eslint-disable-line @typescript-eslint/unbound-method
+  let work = 0;
+  prototype.place = function (...args) {
+    work++;
+    return place.apply(this, args);
+  };
+  prototype.allows = function (...args) {
+    work++;
+    return allows.apply(this, args);
+  };
+  try {
+    return { result: run(), work };
+  } finally {
+    Object.assign(prototype, { place, allows });
+  }
+}
+
+const alone = counted(() => plan(packingInputOf(ordinary)));
+const placedAlone = placedIn(alone.result);
+const ordinaryPods = podsIn(ordinary.objects).map(keyOf);
+const consolidatedAlone = consolidate(packingInputOf(nodes));
+
+/** What the CRD would refuse, by claim. */
+function refusals({ newNodeClaims }: Plan): string[] {
+  return newNodeClaims.flatMap(({ nodePool, requirements, labels, annotations, requests }) => {
+    const parsed = nodeClaims.parse({
+      apiVersion: 'karpenter.sh/v1',
+      kind: 'NodeClaim',
+      metadata: { name: 'claim', labels, annotations },
+      spec: {
+        nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
+        requirements,
+        resources: { requests: Object.fromEntries(Object.entries(requests).map(([key, each]) => [key, String(each)])) },
+      },
+    });
+    return parsed.ok ? [] : parsed.error.map(({ message }) => `${nodePool}: ${message}`);
+  });
+}
+
+describe('a hostile tenant', () => {
+  test.each(seeds)(
+    'keeps no ordinary pod from its place, costs a pass little, and is explained (objects of seed %d)',
+    (seed) => {
+      const objects = hostileObjects(new Random(seed), perPlan);
+      const input = packingInputOf(beside(ordinary, objects));
+      const { result, work } = counted(() => plan(input));
+
+      const there = placedIn(result);
+      expect(ordinaryPods.filter((pod) => placedAlone.has(pod) && !there.has(pod))).toEqual([]);
+      expect(result.setAside).toBeUndefined();
+      expect(refusals(result)).toEqual([]);
+      expect(work).toBeLessThanOrEqual(40 * alone.work);
+      const [asked] = podsIn(objects).slice(seed % 7);
+      if (asked === undefined) return;
+      const about = keyOf(asked);
+      const told = plan({ ...input, about, settings: { ...input.settings, explainTypes: true } });
+      expect(told.setAside).toBeUndefined();
+    },
+  );
+
+  test.each(seeds.slice(0, Math.ceil(seeds.length / 4)))(
+    'makes the ordinary pods no dearer than both are by themselves (pods of seed %d)',
+    (seed) => {
+      const pods = hostilePods(new Random(seed), perPlan);
+      const others = ordinary.objects.filter(({ kind }) => kind !== 'Pod');
+      const apart = plan(packingInputOf(beside({ ...ordinary, objects: others }, pods)));
+      const together = plan(packingInputOf(beside(ordinary, pods)));
+
+      const both = alone.result.pricePerHour + apart.pricePerHour;
+      expect(together.pricePerHour).toBeLessThanOrEqual(both * 1.1);
+    },
+  );
+
+  test.each(seeds.slice(0, Math.ceil(seeds.length / 8)))(
+    'keeps consolidation from nothing that concerns others (pods of seed %d)',
+    (seed) => {
+      const pods = hostilePods(new Random(seed), perPlan);
+      const result = consolidate(packingInputOf(beside(nodes, pods)));
+
+      expect(result.priceBefore).toBeCloseTo(consolidatedAlone.priceBefore, 6);
+      expect(result.priceAfter).toBeLessThanOrEqual(consolidatedAlone.priceBefore);
+    },
+  );
+});

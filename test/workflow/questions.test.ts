@@ -1,0 +1,231 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { WorkflowHandle } from '@temporalio/client';
+import type { DisruptionCommand, DisruptionView } from '../../activities/contract.js';
+import { workflowIds } from '../../core/ids.js';
+import {
+  abortUpdate,
+  approveUpdate,
+  clusterChangedSignal,
+  explainQuery,
+  phaseQuery,
+  questionsQuery,
+  reconsiderSignal,
+  reconsiderUpdate,
+  refusedQuery,
+  rejectUpdate,
+  runningQuery,
+} from '../../workflows/messages.js';
+import type { Candidate, Decision } from '../../workflows/messages.js';
+import { startDisrupt } from './entities.js';
+import { activityNames, claimPlan, FakeActivities } from './fake-activities.js';
+import { candidateOf, refusalOf } from './fixtures.js';
+import { cluster, WorkflowRig } from './rig.js';
+
+const ann = { actor: 'ann', reason: 'release day' };
+const hour = 3_600_000;
+
+describe('a disruption that waits for a person', () => {
+  let activities: FakeActivities;
+  let rig: WorkflowRig;
+  let a: Candidate;
+  let b: Candidate;
+  let id: string;
+  let command: DisruptionCommand;
+  let disrupt: WorkflowHandle;
+
+  beforeAll(async () => {
+    rig = await WorkflowRig.start(activityNames);
+  });
+  afterAll(async () => rig.close());
+  beforeEach(() => {
+    activities = new FakeActivities();
+    rig.use(activities.noting());
+    [a, b] = ['a', 'b'].map((name) => candidateOf({ name, uid: `uid-${name}-${activities.serial}` })) as [
+      Candidate,
+      Candidate,
+    ];
+    id = workflowIds.consolidate(
+      cluster,
+      [a, b].map(({ claim }) => claim.uid),
+    );
+    const decision: Decision = {
+      method: 'multi',
+      decision: 'replace',
+      replacements: [claimPlan(3)],
+      typeLists: [['c6a.large']],
+      moves: [{ pod: 'default/web-1', to: 'replacement-0-0' }],
+      podCount: 1,
+      priceBefore: 0.2,
+      priceAfter: 0.12,
+      alternatives: [],
+      alongside: [],
+      targets: [],
+      policy: 'careful',
+      approval: { timeoutMs: 24 * hour, onTimeout: 'Reject' },
+    };
+    command = { reason: 'Underutilized', candidates: [a, b], decision };
+  });
+  afterEach(async () => rig.finish());
+
+  /** The question is open, and `disrupt` has looked again since. */
+  const asked = async (): Promise<WorkflowHandle> => {
+    activities.found = [{ commands: [command] }];
+    disrupt = await startDisrupt(rig);
+    await rig.until(async () => (await disrupt.query(questionsQuery)).length === 1);
+    const handle = rig.client.workflow.getHandle(id);
+    await rig.env.sleep('20 seconds');
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'awaiting approval');
+    return handle;
+  };
+  const look = async (): Promise<DisruptionView> => {
+    const looks = activities.callsOf('findDisruptions').length;
+    await disrupt.signal(clusterChangedSignal);
+    await rig.until(() => activities.callsOf('findDisruptions').length > looks);
+    return activities.inputsOf<DisruptionView>('findDisruptions').at(-1)!;
+  };
+  const running = async (): Promise<string[]> =>
+    (await disrupt.query(runningQuery)).flatMap(({ candidates }) => candidates.map(({ node }) => node));
+
+  test('takes no slot: nothing counts as running, and looks know that a person is asked', async () => {
+    const handle = await asked();
+
+    const view = await look();
+
+    expect(view.running).toEqual([]);
+    expect(view.questions).toMatchObject([{ workflowId: id, reason: 'Underutilized', candidates: [{}, {}] }]);
+    expect(view.questions?.[0]?.saves).toBeCloseTo(0.08);
+    expect(view.pastDisruptions).toBeUndefined();
+    expect([...activities.tainted]).toEqual([]);
+    const { waitingFor } = await handle.query(explainQuery);
+    expect(waitingFor).toBe(
+      'approval to disrupt node-a, node-b, Underutilized (DisruptionPolicy careful asks): yes launches 1 replacement, ' +
+        'evicts 1 pod and terminates 2 nodes, and saves 0.08 USD an hour; PodDisruptionBudgets and do-not-disrupt hold ' +
+        '(rejected if nobody answers)',
+    );
+  });
+
+  test('asks for its slot after the yes, as a whole, is validated again, and counts until it is over', async () => {
+    const handle = await asked();
+    activities.admits = () => false;
+
+    const answer = await handle.executeUpdate(approveUpdate, { args: [ann] });
+    expect(answer.phase).toBe('approved');
+    expect(answer.facts['consent']).toBe('approved by ann (release day)');
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'waiting for a disruption slot');
+    await rig.until(() => activities.callsOf('decideSlots').length > 0);
+    const requests = activities.inputsOf<{ requests: unknown[] }>('decideSlots').at(-1)?.requests;
+    expect(requests).toMatchObject([{ reason: 'Underutilized', together: true }]);
+    expect(await running()).toEqual([]);
+    expect([...activities.tainted]).toEqual([]);
+    const validated = activities.callsOf('validateCandidates').length;
+
+    let drained = (): void => undefined;
+    activities.drainGate = new Promise((resolve) => (drained = resolve));
+    activities.admits = () => true;
+    await look();
+    await rig.until(() => activities.callsOf('drainNode').length === 2);
+    expect((await running()).sort()).toEqual(['node-a', 'node-b']);
+    expect(activities.callsOf('validateCandidates').length).toBeGreaterThan(validated);
+    drained();
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
+    await rig.until(async () => (await running()).length === 0);
+    expect(await disrupt.query(questionsQuery)).toEqual([]);
+  });
+
+  test('ends with its cause, and says so', async () => {
+    const handle = await asked();
+
+    activities.found = [{ commands: [], moot: [{ workflowId: id, why: 'node-a is gone' }] }];
+    await look();
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'withdrawn', reason: 'node-a is gone' });
+    expect(activities.inputsOf('publishDisruption').at(-1)).toMatchObject({
+      reason: 'ConsolidationWithdrawn',
+      message: 'no longer asked for: node-a is gone',
+    });
+    await rig.until(async () => (await disrupt.query(questionsQuery)).length === 0);
+    expect(await disrupt.query(refusedQuery)).toEqual([]);
+  });
+
+  test('ends when it is approved too late: while it waits for its slot', async () => {
+    const handle = await asked();
+    activities.admits = () => false;
+    await handle.executeUpdate(approveUpdate, { args: [ann] });
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'waiting for a disruption slot');
+
+    activities.found = [{ commands: [], moot: [{ workflowId: id, why: 'node-a is gone' }] }];
+    await look();
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'withdrawn' });
+  });
+
+  test('ends when something else is decided about its nodes, which then begins', async () => {
+    const handle = await asked();
+    const empty: DisruptionCommand = { reason: 'Empty', candidates: [a] };
+
+    // It is found again when the question is over.
+    activities.found = [{ commands: [empty] }, { commands: [empty] }];
+    await look();
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'withdrawn', reason: 'Empty: decided anew' });
+    await rig.until(async () => (await running()).join() === 'node-a');
+    await rig.client.workflow.getHandle(workflowIds.consolidate(cluster, [a.claim.uid])).result();
+  });
+
+  test('ends by itself when it holds no more: it is looked at every hour', async () => {
+    const handle = await asked();
+    activities.valid = () => [];
+
+    await rig.env.sleep('62 minutes');
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'abandoned', reason: 'churn' });
+  });
+
+  test('an answer counts while it is looked at again', async () => {
+    const handle = await asked();
+    await rig.env.sleep('3 hours');
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'awaiting approval');
+
+    await handle.executeUpdate(approveUpdate, { args: [ann] });
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
+  });
+
+  test.each([
+    ['rejected', 24 * hour, rejectUpdate],
+    ['aborted', hour, abortUpdate],
+  ] as const)(
+    '%s: that is remembered for its reason and its saving, and an order undoes it',
+    async (outcome, ms, update) => {
+      const handle = await asked();
+
+      const answer = await handle.executeUpdate(update, { args: [ann] });
+      expect(answer.phase).toBe(outcome);
+      await expect(handle.result()).resolves.toMatchObject({ outcome, reason: `${outcome} by ann (release day)` });
+
+      const [refused] = await rig.until(async () => {
+        const found = await disrupt.query(refusedQuery);
+        return found.length > 0 ? found : undefined;
+      });
+      expect(refused).toMatchObject({
+        reason: 'Underutilized',
+        nodes: [{ node: 'node-a' }, { node: 'node-b' }],
+        why: `${outcome} by ann (release day)`,
+      });
+      expect(refused!.until - refused!.at).toBe(ms);
+      expect((await look()).refused).toHaveLength(1);
+      const order = async (more: object): Promise<unknown> =>
+        disrupt.executeUpdate(reconsiderUpdate, { args: [{ ...ann, ...more }] });
+      expect(await refusalOf(order({ node: 'node-z' }))).toBe('NothingRefused');
+      expect(await refusalOf(order({}))).toBe('InvalidOrder');
+      expect(await refusalOf(order({ node: 'node-a', all: true }))).toBe('InvalidOrder');
+      expect(await order({ node: 'node-b' })).toEqual([]);
+      expect((await look()).refused).toBeUndefined();
+      // Too late, and nobody answers: it is noted.
+      await disrupt.signal(reconsiderSignal, { ...ann, node: 'node-b' });
+      const { facts } = await disrupt.query(explainQuery);
+      expect(facts['last order refused']).toContain('nothing is refused for node-b');
+    },
+  );
+});

@@ -1,0 +1,199 @@
+import { EventEmitter } from 'node:events';
+import { describe, expect, test } from '@jest/globals';
+import { silentLog, silentMetrics } from '../simulation/silent.js';
+import type { Consolidation, ConsolidationInput } from '../disruption/consolidation/types.js';
+import { JobThread, type JobThreadOptions } from './job-thread.js';
+import type { Job } from './packing-jobs.js';
+
+interface Sent {
+  readonly kind: string;
+  readonly id: number;
+  readonly job: Job;
+}
+
+/** A thread that does nothing until it is told what came of a job. */
+class FakeWorker extends EventEmitter {
+  readonly sent: Sent[] = [];
+  ended = false;
+
+  constructor(readonly over: Int32Array) {
+    super();
+  }
+
+  postMessage(message: Sent): void {
+    if (message.kind !== 'job') return;
+    this.sent.push(message);
+    this.emit('job');
+  }
+
+  answer(result: unknown = {}): void {
+    this.emit('message', { id: this.sent.at(-1)!.id, part: { kind: 'result', result } });
+  }
+
+  terminate(): Promise<number> {
+    this.ended = true;
+    this.emit('exit', 1);
+    return Promise.resolve(1);
+  }
+
+  ref = (): void => undefined;
+  unref = (): void => undefined;
+}
+
+const input = { objects: {}, catalogues: new Map() } as unknown as ConsolidationInput;
+const again = { ...input, candidates: ['a'] };
+
+function start(options: Partial<JobThreadOptions> = {}): {
+  readonly thread: JobThread;
+  readonly workers: FakeWorker[];
+  readonly abandoned: string[];
+  /** Resolves once so many jobs have been sent to the latest worker. */
+  readonly sent: (count: number) => Promise<FakeWorker>;
+} {
+  const workers: FakeWorker[] = [];
+  const abandoned: string[] = [];
+  const thread = new JobThread({
+    spawn: (over) => {
+      const worker = new FakeWorker(over);
+      workers.push(worker);
+      return worker;
+    },
+    log: silentLog,
+    metrics: { ...silentMetrics, count: (_name, { job }) => void abandoned.push(job!) },
+    now: () => 0,
+    searchMs: 60_000,
+    graceMs: 60_000,
+    ...options,
+  });
+  const sent = async (count: number): Promise<FakeWorker> => {
+    while ((workers.at(-1)?.sent.length ?? 0) < count) await new Promise((resolve) => setImmediate(resolve));
+    return workers.at(-1)!;
+  };
+  return { thread, workers, abandoned, sent };
+}
+
+describe('JobThread', () => {
+  test('one job at a time is with the thread; a decision that is looked at again goes before searches that wait', async () => {
+    const { thread, sent } = start();
+    const done: string[] = [];
+    const note = (name: string) => (): void => void done.push(name);
+    const all = [
+      thread.run('consolidate', input).then(note('first search')),
+      thread.run('consolidate', input).then(note('second search')),
+      thread.run('reconsider', again).then(note('validation')),
+    ];
+    expect(thread.jobs.map(({ job, state }) => `${state} ${job}`)).toEqual([
+      'running consolidate',
+      'waiting reconsider',
+      'waiting consolidate',
+    ]);
+    for (let n = 1; n <= 3; n++) (await sent(n)).answer();
+    await Promise.all(all);
+    expect(done).toEqual(['first search', 'validation', 'second search']);
+    expect(thread.jobs).toEqual([]);
+  });
+
+  test('what waits and is waited for no more is never begun, and holds nothing up', async () => {
+    const { thread, sent, abandoned } = start();
+    const first = thread.run('consolidate', input);
+    const gone = new AbortController();
+    const ghost = thread.run('consolidate', input, { signal: gone.signal });
+    const last = thread.run('consolidate', input);
+    gone.abort(new Error('the attempt timed out'));
+    await expect(ghost).rejects.toThrow('the attempt timed out');
+    expect(abandoned).toEqual(['consolidate']);
+    (await sent(1)).answer();
+    await first;
+    (await sent(2)).answer();
+    await last;
+    expect(thread.load).toBe(0);
+  });
+
+  test('a job that runs is told that it is over, and the next begins when it ends', async () => {
+    const { thread, sent } = start();
+    const gone = new AbortController();
+    const ghost = thread.run('consolidate', input, { signal: gone.signal });
+    const worker = await sent(1);
+    const next = thread.run('consolidate', input);
+    gone.abort(new Error('cancelled'));
+    await expect(ghost).rejects.toThrow('cancelled');
+    expect(worker.over[0]).toBeGreaterThan(worker.sent[0]!.id);
+    worker.answer();
+    const { id } = (await sent(2)).sent[1]!;
+    expect(worker.over[0]).toBeLessThanOrEqual(id);
+    worker.answer({ commands: [] });
+    await expect(next).resolves.toEqual({ commands: [] });
+  });
+
+  test('one that does not end by itself costs the thread its life, and the next has a new one', async () => {
+    const { thread, workers, sent } = start({ graceMs: 1 });
+    const gone = new AbortController();
+    const ghost = thread.run('reconsider', again, { signal: gone.signal });
+    const worker = await sent(1);
+    const next = thread.run('consolidate', input);
+    gone.abort(new Error('cancelled'));
+    await expect(ghost).rejects.toThrow('cancelled');
+    while (!worker.ended) await new Promise((resolve) => setTimeout(resolve, 1));
+    while (workers.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    (await sent(1)).answer({ commands: [] });
+    await expect(next).resolves.toEqual({ commands: [] });
+  });
+
+  test('a later attempt of the same activity takes the place of the one before', async () => {
+    const { thread, sent } = start();
+    const busy = thread.run('reconsider', again);
+    const first = thread.run('consolidate', input, { key: 'disrupt findDisruptions 7' });
+    const other = thread.run('consolidate', input, { key: 'disrupt findDisruptions 8' });
+    const second = thread.run('consolidate', input, { key: 'disrupt findDisruptions 7' });
+    await expect(first).rejects.toThrow('a later attempt asked for the same');
+    for (let n = 1; n <= 3; n++) (await sent(n)).answer();
+    await Promise.all([busy, other, second]);
+  });
+
+  test('a thread that dies fails the job that it worked on, and those that wait go on', async () => {
+    const { thread, workers, sent } = start();
+    const lost = thread.run('consolidate', input);
+    const next = thread.run('consolidate', input);
+    const dead = await sent(1);
+    dead.emit('error', new Error('out of memory'));
+    await expect(lost).rejects.toThrow('out of memory');
+    while (workers.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    (await sent(1)).answer({ commands: [] });
+    await expect(next).resolves.toEqual({ commands: [] });
+    // What the dead one may still say is about nothing.
+    dead.answer({ commands: ['late'] });
+    expect(thread.load).toBe(0);
+  });
+
+  test('a search that takes too long ends with what it has, and that is taken', async () => {
+    const { thread, sent } = start({ searchMs: 1 });
+    const found = thread.run('consolidate', input);
+    const worker = await sent(1);
+    while (worker.over[0] === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    const part: Partial<Consolidation> = { commands: [], cutShort: true };
+    worker.answer(part);
+    await expect(found).resolves.toEqual(part);
+  });
+
+  test('says what it waits for, and when it is taken up', async () => {
+    const { thread, sent } = start();
+    const notes: string[] = [];
+    const first = thread.run('reconsider', again);
+    const second = thread.run('consolidate', input, {
+      note: (text) => notes.push(text),
+      onBegin: () => notes.push('begun'),
+    });
+    expect(notes).toEqual(['packing queue: 1 job before this one']);
+    (await sent(1)).answer();
+    await first;
+    (await sent(2)).answer();
+    await second;
+    expect(notes.slice(1)).toEqual(['consolidate on a packing thread', 'begun']);
+  });
+
+  test('nothing is begun for an attempt that is over already, or after the end', async () => {
+    const { thread, workers } = start();
+    await expect(thread.run('plan', input, { signal: AbortSignal.abort(new Error('over')) })).rejects.toThrow('over');
+    expect(workers).toEqual([]);
+  });
+});

@@ -1,0 +1,295 @@
+import type { Worker } from 'node:worker_threads';
+import type { Log, Metrics } from '../core/telemetry.js';
+import { Assembly, type Part } from './answers.js';
+import type { Job, JobInput, JobResult } from './packing-jobs.js';
+import { PackingQueue, type Queued } from './packing-queue.js';
+import { SnapshotSender } from './snapshots.js';
+import type { Duty } from './warm-up.js';
+import { counted } from '../core/plurals.js';
+
+type Answer = { readonly id: number; readonly part: Part } | { readonly id: number; readonly error: string };
+export type FromThread = Answer | { readonly kind: 'warm' };
+
+/** What is needed of a `worker_threads` worker. */
+export type PackingWorker = Pick<Worker, 'postMessage' | 'terminate' | 'ref' | 'unref'> & {
+  on(event: 'message', listener: (message: FromThread) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'exit', listener: (code: number) => void): unknown;
+};
+
+export interface JobThreadOptions {
+  /** Starts a thread. Jobs whose number is below what `over` holds are to end as soon as they can, with what they have. */
+  readonly spawn: (over: Int32Array) => PackingWorker;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Milliseconds; does not go back. */
+  readonly now: () => number;
+  /** A search that runs for longer ends with what it has. */
+  readonly searchMs: number;
+  /** A job that nobody waits for any more and that has not ended by itself so long after costs the thread its life. */
+  readonly graceMs: number;
+}
+
+/** Who asks for a job, and what they hear of it. */
+export interface Asking {
+  /** Whoever asks again for the same wants the first no more. */
+  readonly key?: string;
+  readonly signal?: AbortSignal;
+  readonly note?: (progress: string) => void;
+  readonly onBegin?: () => void;
+}
+
+interface Entry extends Queued {
+  readonly input: JobInput<Job>;
+  readonly asking: Asking;
+  readonly resolve: (result: never) => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface Running {
+  readonly worker: PackingWorker;
+  readonly sender: SnapshotSender;
+  readonly over: Int32Array;
+}
+
+interface Current {
+  readonly entry: Entry;
+  readonly id: number;
+  readonly began: number;
+  readonly assembly: Assembly;
+  /** Once it has been sent. */
+  answer?: { readonly resolve: (result: unknown) => void; readonly reject: (error: Error) => void };
+  /** Nobody waits for it any more. */
+  isAbandoned: boolean;
+}
+
+/** A job that waits or runs. */
+export interface JobView {
+  readonly job: Job;
+  readonly state: 'waiting' | 'running';
+  /** Milliseconds since it was asked for, and once it runs since it began. */
+  readonly ageMs: number;
+}
+
+/**
+ * One packing thread, and the jobs for it, of which one at a time is there: what waits can still be put in order or dropped. A
+ * job whose asker has gone is dropped, and ended when it runs already. A thread that dies fails what it worked on, which the
+ * activity tries again, and is started anew for the next.
+ */
+export class JobThread {
+  private readonly queue = new PackingQueue<Entry>();
+  private running: Running | undefined;
+  private current: Current | undefined;
+  private serial = 0;
+  private warmed: (() => void) | undefined;
+  private isClosed = false;
+
+  constructor(private readonly options: JobThreadOptions) {}
+
+  get load(): number {
+    return this.queue.all.length + (this.current === undefined ? 0 : 1);
+  }
+
+  get jobs(): readonly JobView[] {
+    const now = this.options.now();
+    const { current } = this;
+    const waiting = this.queue.all.map(({ job, since }) => ({ job, state: 'waiting' as const, ageMs: now - since }));
+    if (current === undefined) return waiting;
+    return [{ job: current.entry.job, state: 'running', ageMs: now - current.began }, ...waiting];
+  }
+
+  /** Rejects with the signal's reason when the asker has gone. */
+  run<J extends Job>(job: J, input: JobInput<J>, asking: Asking = {}): Promise<JobResult<J>> {
+    return new Promise<JobResult<J>>((resolve, reject) => {
+      const { signal, key: asker } = asking;
+      if (signal?.aborted === true) {
+        reject(reasonOf(signal));
+        return;
+      }
+      const gone = (): void => this.abandon(entry, reasonOf(signal!));
+      const settled = (): void => signal?.removeEventListener('abort', gone);
+      const entry: Entry = {
+        job,
+        input,
+        asking,
+        asker,
+        since: this.options.now(),
+        resolve: (result) => {
+          settled();
+          resolve(result);
+        },
+        reject: (error) => {
+          settled();
+          reject(error);
+        },
+      };
+      signal?.addEventListener('abort', gone, { once: true });
+      this.supersede(entry);
+      this.tellPlace(entry);
+      this.queue.add(entry);
+      this.pump();
+    });
+  }
+
+  /** Has the thread solve something small until its code is compiled, between jobs; settles then, or never if the thread ends. */
+  async warmUp(duty: Duty): Promise<void> {
+    if (this.isClosed) return;
+    this.running ??= this.start();
+    this.running.worker.postMessage({ kind: 'warmUp', duty });
+    return new Promise((resolve) => (this.warmed = resolve));
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await this.running?.worker.terminate();
+    for (const entry of this.queue.all) entry.reject(new Error('the packing threads are closed'));
+  }
+
+  /** An earlier attempt whose end this process has not heard of is over. */
+  private supersede(entry: Entry): void {
+    const { current } = this;
+    const isSame = entry.asker !== undefined && current?.entry.asker === entry.asker && current.entry.job === entry.job;
+    for (const older of [...this.queue.of(entry), ...(isSame ? [current.entry] : [])]) {
+      this.abandon(older, new Error('a later attempt asked for the same'));
+    }
+  }
+
+  private tellPlace({ job, asking }: Entry): void {
+    const before = this.queue.before(job) + (this.current === undefined ? 0 : 1);
+    if (before > 0) asking.note?.(`packing queue: ${counted(before, 'job')} before this one`);
+  }
+
+  private abandon(entry: Entry, why: Error): void {
+    const { current, running } = this;
+    entry.reject(why);
+    this.options.metrics.count('stowage_packing_jobs_abandoned_total', { job: entry.job });
+    if (this.queue.remove(entry) || current?.entry !== entry || current.isAbandoned) return;
+    current.isAbandoned = true;
+    if (running === undefined || current.answer === undefined) return;
+    endSoon(running, current.id);
+    this.endLate(current, running);
+  }
+
+  /** What does not look whether it is over is ended with its thread. */
+  private endLate(current: Current, { worker }: Running): void {
+    const late = setTimeout(() => {
+      if (this.current !== current) return;
+      this.options.log.warn(
+        { job: current.entry.job },
+        'a packing thread is started anew: nobody waits for what it does',
+      );
+      void worker.terminate();
+    }, this.options.graceMs);
+    late.unref();
+  }
+
+  private pump(): void {
+    if (this.current !== undefined || this.isClosed) return;
+    const entry = this.queue.take();
+    if (entry === undefined) return;
+    const current: Current = {
+      entry,
+      id: this.serial++,
+      began: this.options.now(),
+      assembly: new Assembly(),
+      isAbandoned: false,
+    };
+    this.current = current;
+    void this.work(current).then((settle) => {
+      this.current = undefined;
+      settle();
+      this.pump();
+    });
+  }
+
+  /** Does the job; gives what tells the asker. */
+  private async work(current: Current): Promise<() => void> {
+    const { entry, began } = current;
+    const { metrics, now } = this.options;
+    const { job, asking } = entry;
+    metrics.observe('stowage_packing_job_wait_seconds', { job }, (began - entry.since) / 1000);
+    asking.note?.(`${job} on a packing thread`);
+    asking.onBegin?.();
+    try {
+      const result = (await this.sendAndWait(current)) as never;
+      return () => entry.resolve(result);
+    } catch (error) {
+      return () => entry.reject(error instanceof Error ? error : new Error(String(error)));
+    } finally {
+      metrics.observe('stowage_packing_job_duration_seconds', { job }, (now() - began) / 1000);
+    }
+  }
+
+  private async sendAndWait(current: Current): Promise<unknown> {
+    const running = (this.running ??= this.start());
+    const { worker, sender } = running;
+    const snapshot = await sender.send(current.entry.input).catch(async (error: unknown) => {
+      // What arrived is not known: the next job finds a thread that knows nothing.
+      await worker.terminate();
+      throw error;
+    });
+    if (this.running !== running) throw new Error('the packing thread ended while it was sent a job');
+    if (current.isAbandoned) return undefined;
+    const { job } = current.entry;
+    const enough = setTimeout(() => job === 'consolidate' && endSoon(running, current.id), this.options.searchMs);
+    enough.unref();
+    // The process lives as long as somebody waits.
+    worker.ref();
+    try {
+      return await new Promise((resolve, reject) => {
+        current.answer = { resolve, reject };
+        worker.postMessage({ kind: 'job', id: current.id, job, snapshot });
+      });
+    } finally {
+      clearTimeout(enough);
+      worker.unref();
+    }
+  }
+
+  private start(): Running {
+    const over = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    const worker = this.options.spawn(over);
+    const sender = new SnapshotSender((message) => worker.postMessage(message), turn);
+    const running = { worker, sender, over };
+    worker.on('message', (message) => this.take(running, message));
+    worker.on('error', (error) => {
+      this.options.log.error({ error: String(error) }, 'a packing thread died');
+      this.lost(running, error instanceof Error ? error : new Error(String(error)));
+    });
+    worker.on('exit', (code) => this.lost(running, new Error(`the packing thread ended with ${code}`)));
+    worker.unref();
+    return running;
+  }
+
+  private take(running: Running, message: FromThread): void {
+    if ('kind' in message) {
+      this.warmed?.();
+      return;
+    }
+    const { current } = this;
+    if (this.running !== running || current?.id !== message.id) return;
+    if ('error' in message) {
+      current.answer?.reject(new Error(message.error));
+      return;
+    }
+    const taken = current.assembly.take(current.entry.job, message.part);
+    if (taken !== undefined) current.answer?.resolve(taken.result);
+    else setImmediate(() => running.worker.postMessage({ kind: 'next', id: message.id }));
+  }
+
+  private lost(running: Running, error: Error): void {
+    if (this.running !== running) return;
+    this.running = undefined;
+    this.current?.answer?.reject(error);
+  }
+}
+
+function endSoon({ over }: Running, id: number): void {
+  Atomics.store(over, 0, id + 1);
+}
+
+function reasonOf({ reason }: AbortSignal): Error {
+  return reason instanceof Error ? reason : new Error('nobody waits for the job any more');
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,0 +1,25 @@
+import { describe, expect, test } from '@jest/globals';
+import type { DisruptionFinished, GoingNode } from '../messages.js';
+import { remember } from './command-memory.js';
+
+const now = Date.parse('2026-11-21T12:00:00Z');
+const node: GoingNode = { claim: { name: 'claim-a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
+
+describe('what is remembered of decisions that came to nothing', () => {
+  const after = (
+    outcome: DisruptionFinished['outcome'],
+    before = remember([], { workflowId: 'w' }, { reason: 'Underutilized', candidates: [] }, now),
+  ) =>
+    remember(
+      before,
+      { workflowId: 'w', ...(outcome === undefined ? {} : { outcome }) },
+      { reason: 'Underutilized', candidates: [node] },
+      now,
+    );
+
+  test('failed: it rests ever longer, for that reason', () => {
+    const once = after('failed');
+    expect(once).toMatchObject([{ failures: 1, keptUntil: now + 15_000, reason: 'Underutilized' }]);
+    expect(after('failed', once)).toMatchObject([{ failures: 2, keptUntil: now + 30_000 }]);
+  });
+});

@@ -1,0 +1,62 @@
+import type { DisruptionFinished, DisruptionReason, GoingNode, NodeMemory } from '../messages.js';
+import { backOffMs } from '../../core/back-off.js';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+/** Carried over by continue-as-new: the latest so many. */
+const mostKept = 300;
+const rest = { firstMs: 15_000, longestMs: hour };
+
+/**
+ * What is remembered after a disruption ended: nodes that pods were moved to, with how many commands in a row those have behind
+ * them; and nodes about which decisions came to nothing, which rest for ever longer. A day without news forgets.
+ */
+export function remember(
+  memory: readonly NodeMemory[],
+  { outcome, reason, targets = [] }: DisruptionFinished,
+  { reason: cause, candidates }: { readonly reason: DisruptionReason; readonly candidates: readonly GoingNode[] },
+  now: number,
+): readonly NodeMemory[] {
+  if (outcome === undefined) return memory;
+  const byNode = new Map(memory.filter(({ at }) => now - at < day).map((each) => [each.node, each]));
+  if (outcome === 'done') {
+    const depth = 1 + Math.max(0, ...candidates.map(({ node, claim }) => depthOf(byNode, node, claim.name)));
+    for (const { node, claim } of candidates) [node, claim.name].forEach((name) => byNode.delete(name));
+    for (const { node, nodePool } of targets) {
+      const known = byNode.get(node)?.depth ?? 0;
+      renew(byNode, { node, nodePool, at: now, depth: Math.max(depth, known) });
+    }
+  } else {
+    for (const { node, nodePool } of candidates) {
+      const known = byNode.get(node);
+      const failures = (known?.failures ?? 0) + 1;
+      renew(byNode, {
+        node,
+        nodePool,
+        at: now,
+        ...(known?.depth === undefined ? {} : { depth: known.depth }),
+        failures,
+        keptUntil: now + backOffMs(failures, rest),
+        reason: cause,
+        why: `${outcome}: ${reason ?? ''}`.slice(0, 160),
+      });
+    }
+  }
+  return [...byNode.values()].slice(-mostKept);
+}
+
+/** A person lets a pool go on: its chains begin anew. */
+export function forgetChains(memory: readonly NodeMemory[], nodePool: string): readonly NodeMemory[] {
+  return memory.filter((each) => each.nodePool !== nodePool || each.depth === undefined);
+}
+
+function depthOf(byNode: ReadonlyMap<string, NodeMemory>, node: string, claim: string): number {
+  return byNode.get(node)?.depth ?? byNode.get(claim)?.depth ?? 0;
+}
+
+/** The latest come last, so that they are kept longest. */
+function renew(byNode: Map<string, NodeMemory>, entry: NodeMemory): void {
+  byNode.delete(entry.node);
+  byNode.set(entry.node, entry);
+}

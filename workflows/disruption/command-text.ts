@@ -1,0 +1,92 @@
+import { counted } from '../../core/plurals.js';
+import type { Candidate, ClaimPlan, ConsolidateInput, Decision, Explanation } from '../messages.js';
+
+/** Pods that stand in a page for people; more are counted. */
+const podsShown = 12;
+const nodesShown = 8;
+
+/** What a person reads of a command: what it saves, what comes in its place, which pods go where, what else was looked at, which nodes go. */
+export function factsOf({ reason, candidates, decision }: ConsolidateInput): Explanation['facts'] {
+  const nodes = Object.fromEntries(candidates.slice(0, nodesShown).map((one) => [one.node, describe(one)]));
+  const rest = candidates.length - nodesShown;
+  return {
+    reason,
+    ...(decision === undefined ? {} : decisionFacts(decision)),
+    ...nodes,
+    ...(rest > 0 ? { 'more nodes': rest } : {}),
+  };
+}
+
+/** What a person is asked, and what yes and no do. */
+export function questionOf({ reason, candidates }: ConsolidateInput, decision: Decision): string {
+  const { replacements, podCount, priceBefore, priceAfter, policy } = decision;
+  const nodes = more(
+    candidates.slice(0, nodesShown).map(({ node }) => node),
+    candidates.length,
+    ', ',
+  );
+  const instead = replacements.length === 0 ? '' : ` launches ${counted(replacements.length, 'replacement')},`;
+  const moved = podCount === 0 ? 'moves no pods' : `evicts ${counted(podCount, 'pod')}`;
+  const saved = priceBefore - priceAfter;
+  const price = saved > 0 ? `, and saves ${dollars(saved)} an hour` : '';
+  const asks = policy === undefined ? '' : ` (DisruptionPolicy ${policy} asks)`;
+  return `approval to disrupt ${nodes}, ${reason}${asks}: yes${instead} ${moved} and terminates ${counted(candidates.length, 'node')}${price}; PodDisruptionBudgets and do-not-disrupt hold`;
+}
+
+function decisionFacts(decision: Decision): Explanation['facts'] {
+  const { replacements, podCount, priceBefore, priceAfter, alternatives, policy } = decision;
+  return {
+    'price per hour': `${dollars(priceBefore)} → ${dollars(priceAfter)}, saves ${dollars(priceBefore - priceAfter)}`,
+    'replaced by': replacements.length === 0 ? 'nothing: the pods fit on other nodes' : replacementsText(replacements),
+    'pods that move': podCount === 0 ? 'none' : `${podCount}: ${movesText(decision)}`,
+    ...Object.fromEntries(alternatives.map(({ nodes, why }, i) => [`not taken ${i + 1}`, `${nodes}: ${why}`])),
+    ...(policy === undefined ? {} : { DisruptionPolicy: policy }),
+  };
+}
+
+function replacementsText(replacements: readonly ClaimPlan[]): string {
+  const shown = replacements
+    .slice(0, nodesShown)
+    .map(
+      ({ cheapest: { instanceType, capacityType, zone, pricePerHour }, nodePool, podCount }) =>
+        `${instanceType} ${capacityType} in ${zone}, ${dollars(pricePerHour)}/h, for ${counted(podCount, 'pod')} (NodePool ${nodePool})`,
+    );
+  return more(shown, replacements.length);
+}
+
+function movesText({ moves, podCount, replacements }: Decision): string {
+  const shown = moves.slice(0, podsShown).map(({ pod, to }) => `${pod} → ${placeText(to, replacements.length)}`);
+  return more(shown, podCount);
+}
+
+/** `replacement-0-1` is the second new node. */
+function placeText(to: string, replacements: number): string {
+  const [, index] = /^replacement-\d+-(\d+)$/.exec(to) ?? [];
+  if (index === undefined) return to;
+  return replacements === 1 ? 'the new node' : `new node ${Number(index) + 1}`;
+}
+
+function more(shown: readonly string[], all: number, between = '; '): string {
+  const rest = all - shown.length;
+  return `${shown.join(between)}${rest > 0 ? `${between}and ${rest} more` : ''}`;
+}
+
+export function describe({ instanceType, capacityType, zone, pricePerHour }: Candidate): string {
+  return `${instanceType} ${capacityType} in ${zone}, ${dollars(pricePerHour)}/h`;
+}
+
+/** One line: `2 nodes → c6a.xlarge, saves 0.12 USD/h`. */
+export function summaryOf(reason: string, candidates: readonly Candidate[], decision: Decision | undefined): string {
+  const nodes = candidates.slice(0, 3).map(({ node }) => node);
+  const rest = candidates.length - nodes.length;
+  const from = `${reason}: ${nodes.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+  if (decision === undefined || decision.method === 'empty') return from;
+  const types = decision.replacements.map(({ cheapest }) => cheapest.instanceType);
+  const to = types.length === 0 ? '' : ` → ${types.slice(0, 3).join(', ')}${types.length > 3 ? ' …' : ''}`;
+  return `${from}${to}, saves ${dollars(decision.priceBefore - decision.priceAfter)}/h`;
+}
+
+/** Without a dollar sign: the Temporal UI takes two of them in one text for the marks of a formula. */
+export function dollars(amount: number): string {
+  return `${String(Math.round(amount * 1e4) / 1e4)} USD`;
+}

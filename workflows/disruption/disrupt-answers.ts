@@ -1,0 +1,74 @@
+import type { DisruptionDetails, DisruptionsFound } from '../../activities/contract.js';
+import { compareText } from '../../core/compare-text.js';
+import type {
+  BudgetView,
+  Candidate,
+  Decision,
+  DecisionSummary,
+  DisruptionPlan,
+  NextWindow,
+  NodeVerdict,
+  RunningDisruption,
+} from '../messages.js';
+
+/** Why a node stays, from what `disrupt` has at hand. */
+export function verdictOf(
+  node: string,
+  {
+    running,
+    waiting,
+    stays,
+  }: {
+    readonly running: readonly RunningDisruption[];
+    /** Commands that wait for consent. */
+    readonly waiting: readonly RunningDisruption[];
+    readonly stays: DisruptionDetails['stays'];
+  },
+): Pick<NodeVerdict, 'verdict' | 'why'> {
+  const isAbout = ({ candidates }: RunningDisruption): boolean => candidates.some((one) => one.node === node);
+  const going = running.find(isAbout);
+  if (going !== undefined) return { verdict: 'going', why: `${going.reason}: ${going.workflowId}` };
+  const asked = waiting.find(isAbout);
+  if (asked !== undefined) return { verdict: 'stays', why: `${asked.reason}: ${asked.workflowId} waits for approval` };
+  const kept = stays.find(({ nodes }) => nodes.includes(node));
+  if (kept !== undefined) return { verdict: 'stays', why: kept.why };
+  return { verdict: 'unknown', why: 'the last look kept nothing about it: the update whyNot looks again' };
+}
+
+/** What opens next. */
+export function nextWindowOf(budgets: readonly BudgetView[]): NextWindow {
+  const next = budgets
+    .filter(({ allowed, changesAt }) => allowed === 0 && changesAt !== undefined)
+    .sort((a, b) => compareText(a.changesAt!, b.changesAt!))
+    .at(0);
+  if (next === undefined) return { why: 'no closed budget or window opens by itself' };
+  const { nodePool, reason, changesAt, ruledBy } = next;
+  return { at: changesAt!, nodePool, reason, why: `${ruledBy ?? 'a budget'} changes then` };
+}
+
+/** NodePools of the last look; undefined before the first one, and where there are more than it told of. */
+export function poolsOf(details: DisruptionDetails | undefined): ReadonlySet<string> | undefined {
+  if (details === undefined || details.budgetsCut === true) return undefined;
+  return new Set(details.budgets.map(({ nodePool }) => nodePool));
+}
+
+/** The last look; undefined before the first one. */
+export function planOf(
+  found: (DisruptionsFound & { readonly at: string }) | undefined,
+  decisions: readonly DecisionSummary[],
+): DisruptionPlan | undefined {
+  return found === undefined ? undefined : { at: found.at, decisions, held: found.held };
+}
+
+/** What lists of workflows show besides. */
+export function memoOf(candidates: readonly Candidate[], decision: Decision): Record<string, unknown> {
+  const { method, priceBefore, priceAfter, podCount, replacements } = decision;
+  return {
+    method,
+    nodes: candidates.slice(0, 20).map(({ node }) => node),
+    replacements: replacements.slice(0, 20).map(({ cheapest }) => cheapest.instanceType),
+    podsMoved: podCount,
+    pricePerHourBefore: priceBefore,
+    pricePerHourAfter: priceAfter,
+  };
+}

@@ -1,0 +1,132 @@
+import type {
+  DisruptionFinished,
+  GoingNode,
+  OpenQuestion,
+  QuestionsState,
+  ReconsiderOrder,
+  Refused,
+  RunningDisruption,
+} from '../messages.js';
+import { refusals } from '../messages.js';
+import { checkActor, refuse } from '../people/orders.js';
+
+const hour = 3_600_000;
+/** Carried over by continue-as-new: the latest so many. */
+const mostRefused = 200;
+
+/** For how long what a person turned down is not proposed again. */
+const refusedFor: ReadonlyMap<string | undefined, number> = new Map([
+  ['rejected', 24 * hour],
+  ['aborted', hour],
+]);
+
+/** Commands that wait for consent, and commands that were turned down. `disrupt` decides; this keeps the books. */
+export class Questions {
+  private questions: readonly OpenQuestion[];
+  private turnedDown: readonly Refused[];
+
+  constructor(carried?: QuestionsState) {
+    this.questions = carried?.open ?? [];
+    this.turnedDown = carried?.refused ?? [];
+  }
+
+  get open(): readonly OpenQuestion[] {
+    return this.questions;
+  }
+
+  get refused(): readonly Refused[] {
+    return this.turnedDown;
+  }
+
+  /** Undefined when there is nothing to carry over. */
+  get state(): QuestionsState | undefined {
+    const { questions: open, turnedDown: refused } = this;
+    return open.length + refused.length === 0 ? undefined : { open, refused };
+  }
+
+  find(workflowId: string): OpenQuestion | undefined {
+    return this.questions.find((one) => one.workflowId === workflowId);
+  }
+
+  ask(question: OpenQuestion): void {
+    this.end(question.workflowId);
+    this.questions = [...this.questions, question];
+  }
+
+  /** Questions about these nodes that are not under way yet. */
+  about(nodes: readonly GoingNode[]): readonly OpenQuestion[] {
+    const uids = new Set(nodes.map(({ claim }) => claim.uid));
+    return this.questions.filter(
+      ({ isGranted, candidates }) => isGranted !== true && candidates.some(({ claim }) => uids.has(claim.uid)),
+    );
+  }
+
+  granted(workflowId: string): void {
+    this.change(workflowId, { isGranted: true });
+  }
+
+  withdrawn(workflowId: string, why: string, isSuperseded: boolean): void {
+    this.change(workflowId, { withdrawn: why, ...(isSuperseded ? { isSuperseded } : {}) });
+  }
+
+  end(workflowId: string): void {
+    this.questions = this.questions.filter((one) => one.workflowId !== workflowId);
+  }
+
+  /** Takes in that a person turned a command down; tells whether that is what happened. */
+  refuse({ outcome, reason }: DisruptionFinished, of: RunningDisruption, now: number): boolean {
+    const forMs = refusedFor.get(outcome);
+    if (forMs === undefined) return false;
+    const { reason: cause, candidates: nodes, saves = 0 } = of;
+    const refused = { reason: cause, nodes, saves, why: (reason ?? outcome ?? '').slice(0, 160), at: now };
+    this.turnedDown = [...this.turnedDown, { ...refused, until: now + forMs }].slice(-mostRefused);
+    return true;
+  }
+
+  /** Refusals that were kept elsewhere. */
+  remember(refused: readonly Refused[]): void {
+    this.turnedDown = [...refused, ...this.turnedDown].slice(-mostRefused);
+  }
+
+  expire(now: number): void {
+    if (this.turnedDown.some(({ until }) => until <= now))
+      this.turnedDown = this.turnedDown.filter(({ until }) => until > now);
+  }
+
+  /** When the next refusal ends, milliseconds of the epoch; infinity when there is none. */
+  nextEnd(): number {
+    return Math.min(...this.turnedDown.map(({ until }) => until));
+  }
+
+  reconsider(order: ReconsiderOrder): readonly Refused[] {
+    this.turnedDown = this.turnedDown.filter((one) => !concerns(one, order));
+    return this.turnedDown;
+  }
+
+  /** Throws a typed refusal for an order that makes no sense. */
+  checkReconsider(order: ReconsiderOrder): void {
+    checkActor(order);
+    const { node, nodePool, all } = order;
+    const given = [node, nodePool, all === true ? true : undefined].filter((one) => one !== undefined);
+    if (given.length !== 1)
+      throw refuse(refusals.invalid, 'give one of node, nodePool and all, such as {"actor":"ann","node":"node-1"}');
+    for (const [field, text] of Object.entries({ node, nodePool }))
+      if (text !== undefined && (typeof text !== 'string' || text === ''))
+        throw refuse(refusals.invalid, `${field} is ${JSON.stringify(text).slice(0, 60)}: give a name`);
+    if (this.turnedDown.some((one) => concerns(one, order))) return;
+    const there = [...new Set(this.turnedDown.flatMap(({ nodes }) => nodes.map((one) => one.node)))].slice(0, 10);
+    throw refuse(
+      refusals.nothingRefused,
+      `nothing is refused for ${node ?? nodePool ?? 'any node'}; refused: ${there.join(', ') || 'nothing'}`,
+    );
+  }
+
+  private change(workflowId: string, more: Partial<OpenQuestion>): void {
+    this.questions = this.questions.map((one) => (one.workflowId === workflowId ? { ...one, ...more } : one));
+  }
+}
+
+function concerns({ nodes }: Refused, { node, nodePool, all }: ReconsiderOrder): boolean {
+  if (all === true) return true;
+  return nodes.some((one) => one.node === node || one.claim.name === node || one.nodePool === nodePool);
+}

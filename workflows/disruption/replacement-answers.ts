@@ -1,0 +1,63 @@
+import type { CreatedClaim, PlanNodesResult } from '../../activities/contract.js';
+import { counted, verb } from '../../core/plurals.js';
+import type { ClaimRef, ReplacementRequest, ReplacementsPlanned } from '../messages.js';
+
+type Planned = Extract<PlanNodesResult, { state: 'planned' }>;
+
+/** A plan of a batch and what was created of it. */
+export interface Round {
+  readonly plan: Planned;
+  readonly created: readonly CreatedClaim[];
+}
+
+/** The workflows that wait for the claim at `index` of the plan: those with a node whose pods go there. */
+export function waitersOf(plan: Planned, index: number, requests: readonly ReplacementRequest[]): readonly string[] {
+  const { deleting } = plan;
+  const awaiting =
+    deleting === undefined
+      ? requests
+      : requests.filter(({ nodes }) =>
+          deleting.some(({ node, claims }) => nodes.includes(node) && claims.includes(index)),
+        );
+  return [...new Set(awaiting.map(({ replyTo }) => replyTo))];
+}
+
+/** What became of the pods of the request's nodes: whose claims they wait for, over all rounds, and who has no place. */
+export function answerTo({ id, nodes }: ReplacementRequest, rounds: readonly Round[]): ReplacementsPlanned {
+  const last = rounds.at(-1)!;
+  if (last.plan.deleting === undefined) {
+    const { unplacedOfDeletingNodes, firstReason } = last.plan;
+    const created = rounds.flatMap((round) => round.created.map(refOf));
+    return { id, claims: created, unplaced: unplacedOfDeletingNodes, ...reasonOf(firstReason) };
+  }
+  const own = ({ deleting = [] }: Planned): typeof deleting => deleting.filter(({ node }) => nodes.includes(node));
+  const claims = new Map<string, ClaimRef>();
+  for (const { plan, created } of rounds) {
+    const wanted = own(plan);
+    for (const claim of created) {
+      if (wanted.some(({ claims: indices }) => indices.includes(claim.index))) claims.set(claim.uid, refOf(claim));
+    }
+    for (const claim of wanted.flatMap(({ coming }) => coming)) claims.set(claim.uid, claim);
+  }
+  const ofLast = own(last.plan);
+  const made = new Set(last.created.map(({ index }) => index));
+  const refused = ofLast.flatMap(({ claims: indices }) => indices.filter((index) => !made.has(index))).length;
+  const unplaced = ofLast.reduce((sum, plan) => sum + plan.unplaced, 0) + refused;
+  const why = ofLast.find(({ firstReason }) => firstReason !== undefined)?.firstReason;
+  return {
+    id,
+    claims: [...claims.values()],
+    unplaced,
+    ...reasonOf(
+      why ??
+        (refused > 0
+          ? `${counted(refused, 'NodeClaim')} for its pods ${verb(refused, 'was', 'were')} not created`
+          : undefined),
+    ),
+  };
+}
+
+const refOf = ({ name, uid }: CreatedClaim): ClaimRef => ({ name, uid });
+
+const reasonOf = (firstReason: string | undefined): { firstReason?: string } =>
+  firstReason === undefined ? {} : { firstReason };

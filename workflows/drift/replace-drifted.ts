@@ -1,0 +1,362 @@
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  executeChild,
+  getExternalWorkflowHandle,
+  ParentClosePolicy,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { RolloutRules, RolloutView } from '../../activities/drift/rollout-contract.js';
+import { workflowIds } from '../../core/ids.js';
+import { backOffMs, isStopped, lookAgainMs, waveSize } from '../../disruption/rollout.js';
+import { workflowNow } from '../clock.js';
+import type {
+  ApprovalAsked,
+  Candidate,
+  ClaimRef,
+  Explanation,
+  Order,
+  ReplaceDriftedInput,
+  ReplaceDriftedResult,
+  RolloutState,
+} from '../messages.js';
+import {
+  abortSignal,
+  holdSignal,
+  refusals,
+  rollbackSignal,
+  rollbackUpdate,
+  rolloutChangedSignal,
+  searchAttributes,
+} from '../messages.js';
+import { checkActor, obey, refuse } from '../people/orders.js';
+import { consentText, isAborted, Oversight, withReason } from '../people/oversight.js';
+import type { Consent } from '../people/oversight.js';
+import { Progress } from '../progress.js';
+import { activitiesOf } from '../proxies.js';
+import { Outbox } from '../relations.js';
+import type { replaceNode } from '../disruption/replace-node.js';
+import { Slots } from '../disruption/slots.js';
+import type { Slot } from '../disruption/slots.js';
+import { counted } from '../../core/plurals.js';
+import { setSignalHandler, setUpdateHandler } from '../handlers.js';
+import { messageOf } from '../../core/error-message.js';
+
+const hour = 3_600_000;
+/** How long the replacement of one node may take: launch and registration have shorter limits of their own. */
+const replaceWithinMs = hour;
+/** How long a stopped rollout waits for a person. */
+const stoppedMs = 30 * 24 * hour;
+const eventsPerRun = 4000;
+
+type Live = Extract<RolloutView, { state: 'live' }>;
+
+/**
+ * Replaces the drifted nodes of one pool in waves, as its policy's `driftRollout` says: a canary, then ever larger waves,
+ * each watched for a while after its last node is up. When too many of its nodes failed it stops and waits for a
+ * person, or goes back to the last good template, which a person may order at any time. Every node goes through a slot of `disrupt`. Ends as superseded when the
+ * pool's nodes are to become something else again.
+ */
+export async function replaceDrifted(input: ReplaceDriftedInput): Promise<ReplaceDriftedResult> {
+  const rollout = new Rollout(input);
+  try {
+    return await rollout.run();
+  } catch (error) {
+    if (!isAborted(error)) throw error;
+    return await rollout.stoppedBy(error.message);
+  } finally {
+    await CancellationScope.nonCancellable(() => rollout.release());
+  }
+}
+
+class Rollout {
+  private readonly activities;
+  private readonly progress: Progress;
+  private readonly oversight: Oversight;
+  private readonly slots: Slots;
+  private state: RolloutState;
+  private changed = false;
+  private slot: Slot | undefined;
+  /** Looks in a row at which no drifted node might go. */
+  private blockedLooks = 0;
+  /** Who had the last good template written back, and why. */
+  private rolledBack: string | undefined;
+  /** Workflow ids of the nodes that are being replaced. */
+  private readonly replacing = new Set<string>();
+  private readonly outbox = new Outbox();
+
+  constructor(private readonly input: ReplaceDriftedInput) {
+    const { cluster, nodePool, hash, carried } = input;
+    this.activities = activitiesOf(cluster);
+    this.state = carried ?? { waves: 0, replaced: 0, failed: 0, failuresInARow: 0, agreed: false, pardoned: 0 };
+    this.slots = new Slots(cluster);
+    setSignalHandler(rolloutChangedSignal, () => void (this.changed = true));
+    this.progress = new Progress(
+      `Drift of NodePool ${nodePool}`,
+      [
+        { key: searchAttributes.cluster, value: cluster },
+        { key: searchAttributes.nodePool, value: nodePool },
+        { key: searchAttributes.reason, value: 'drifted' },
+      ],
+      { NodePool: nodePool, target: hash },
+    );
+    this.oversight = new Oversight(this.progress, { onHold: (held) => this.passOn(held) });
+    setUpdateHandler(rollbackUpdate, (order) => this.rollBack(order), checkActor);
+    const signalled = async (order: Order): Promise<void> => {
+      let done: Promise<unknown> | undefined;
+      // What refuses it is noted: nobody waits for an answer.
+      const act = (): void => void (done = this.rollBack(order).catch(() => undefined));
+      obey(this.progress, 'rollback', { check: () => checkActor(order), act });
+      await done;
+    };
+    setSignalHandler(rollbackSignal, signalled);
+  }
+
+  async run(): Promise<ReplaceDriftedResult> {
+    for (;;) {
+      const view = await this.look([]);
+      if (view.state === 'superseded') return this.superseded(view.by);
+      const ended = await this.mayGo(view);
+      if (ended === 'wait') continue;
+      if (ended !== undefined) return ended;
+      const { rules } = view;
+      if (rules === undefined) return this.end('handedBack', 'no policy asks for waves any more');
+      const after = await this.wave(view, rules);
+      if (after !== undefined) return after;
+      await this.carryOn();
+    }
+  }
+
+  async release(): Promise<void> {
+    // Whoever had it rolled back is told so before it ends.
+    const isDone = (): boolean => allHandlersFinished() && this.outbox.isEmpty;
+    if (!isDone()) await condition(isDone);
+    this.oversight.finish();
+    await this.slot?.giveBack();
+    this.slot = undefined;
+  }
+
+  end(outcome: ReplaceDriftedResult['outcome'], reason?: string): ReplaceDriftedResult {
+    const { waves, replaced, failed } = this.state;
+    this.progress.enter(outcome, reason === undefined ? {} : { facts: { [`${outcome} because`]: reason } });
+    return { outcome, waves, replaced, failed, ...(reason === undefined ? {} : { reason }) };
+  }
+
+  /** A rollback changes what the nodes are to become, too. */
+  private async superseded(by: string): Promise<ReplaceDriftedResult> {
+    if (!allHandlersFinished()) await condition(allHandlersFinished);
+    return this.rolledBack === undefined ? this.end('superseded', by) : this.end('rolledBack', this.rolledBack);
+  }
+
+  async stoppedBy(message: string): Promise<ReplaceDriftedResult> {
+    return this.rolledBack === undefined ? this.stop('aborted', message) : this.end('rolledBack', this.rolledBack);
+  }
+
+  /** A person, or nobody for weeks, wants no more of it: it is not begun again for these nodes. */
+  async stop(outcome: 'rejected' | 'stopped' | 'aborted', reason: string): Promise<ReplaceDriftedResult> {
+    const { nodePool, poolUid, hash } = this.input;
+    await this.activities.kube.noteStopped({ nodePool, poolUid, hash });
+    return this.end(outcome, reason);
+  }
+
+  private async look(launched: readonly ClaimRef[]): Promise<RolloutView> {
+    const { nodePool, poolUid, hash } = this.input;
+    this.changed = false;
+    const target = { nodePool, poolUid, hash };
+    return this.activities.kube.viewRollout.executeWithOptions({ summary: 'what has drifted' }, [{ target, launched }]);
+  }
+
+  /** What ends or holds up the rollout before its next wave. */
+  private async mayGo(view: Live): Promise<ReplaceDriftedResult | 'wait' | undefined> {
+    const { drifted, blocked, blockedBy, leftAlone, approval, rules } = view;
+    if (rules === undefined) return undefined;
+    if (drifted.length === 0 && blocked === 0) return this.finish();
+    if (leftAlone !== undefined) return this.pause(`a change of policy: ${leftAlone}`, hour);
+    if (drifted.length === 0) {
+      this.blockedLooks += 1;
+      return this.pause(`nodes that may not go: ${blockedBy ?? ''}`, lookAgainMs(this.blockedLooks));
+    }
+    this.blockedLooks = 0;
+    if (approval === undefined || this.state.agreed) return undefined;
+    const what = `a person to approve the replacement of ${counted(drifted.length + blocked, 'node')} of ${this.input.nodePool}`;
+    const consent = await this.ask(approval, what);
+    if (consent === undefined) return 'wait';
+    if (consent.answer === 'rejected') return this.stop('rejected', consentText(consent));
+    this.state = { ...this.state, agreed: true };
+    return 'wait';
+  }
+
+  private async finish(): Promise<ReplaceDriftedResult> {
+    const { nodePool, poolUid, hash } = this.input;
+    await this.activities.kube.markGood({ nodePool, poolUid, hash });
+    return this.end('done');
+  }
+
+  private async pause(waitingFor: string, ms: number): Promise<'wait'> {
+    this.progress.enter('waiting', { waitingFor, until: workflowNow() + ms });
+    await this.oversight.wait(ms, { summary: waitingFor, until: () => this.changed, retryable: true });
+    await this.carryOn();
+    return 'wait';
+  }
+
+  /** One wave with its soak; a result when it is the last. */
+  private async wave(view: Live, rules: RolloutRules): Promise<ReplaceDriftedResult | undefined> {
+    const { waves, last } = this.state;
+    const size = waveSize(rules, { last, total: view.total });
+    const chosen = view.drifted.slice(0, size);
+    this.progress.note({ wave: waves + 1, 'nodes in it': chosen.length, 'nodes left': view.drifted.length });
+    const launched = await this.replaceAll(chosen);
+    if (this.changed) return undefined;
+    const replaced = launched.length;
+    this.state = {
+      ...this.state,
+      waves: waves + 1,
+      last: size,
+      failuresInARow: replaced > 0 ? 0 : this.state.failuresInARow + 1,
+    };
+    const soaked = replaced === 0 ? undefined : await this.soak(rules, launched.flat());
+    if (soaked !== undefined) return soaked;
+    const { failed, pardoned } = this.state;
+    const counted = { replaced: this.state.replaced, failed: failed - pardoned };
+    if (isStopped(rules, counted)) return this.tooManyFailed(rules);
+    const wait = backOffMs(this.state.failuresInARow);
+    if (wait > 0) await this.pause('the pool to be given another chance', wait);
+    return undefined;
+  }
+
+  /** Asks for slots and replaces each node as it comes; gives the claims launched, node by node. */
+  private async replaceAll(chosen: readonly Candidate[]): Promise<readonly (readonly ClaimRef[])[]> {
+    const { slots, oversight, progress } = this;
+    await oversight.gate();
+    const slot = await slots.request('Drifted', chosen, { label: `wave-${this.state.waves}` });
+    this.slot = slot;
+    const going = new Map<string, Promise<readonly ClaimRef[] | undefined>>();
+    const gone = (): string[] =>
+      slot.refused.flatMap(({ node, gone: isGone }) => (isGone === true && !going.has(node) ? [node] : []));
+    while (going.size < chosen.length && !this.changed) {
+      // Whatever else took it while it waited for a slot: it is not waited for.
+      for (const node of gone()) going.set(node, Promise.resolve([]));
+      const fresh = slot.granted.filter(({ node }) => !going.has(node));
+      for (const candidate of oversight.isHeld ? [] : fresh) going.set(candidate.node, this.replace(candidate));
+      if (going.size === chosen.length) break;
+      progress.enter('replacing', { waitingFor: going.size === 0 ? slot.waitingFor : `${going.size} under way` });
+      const more = (): boolean =>
+        this.changed || oversight.isAborted || gone().length > 0 || slot.granted.some(({ node }) => !going.has(node));
+      await slot.settled({ count: chosen.length, ms: hour, or: more });
+      oversight.throwIfAborted();
+      await oversight.gate();
+    }
+    progress.enter('replacing', { waitingFor: `${[...going.keys()].join(', ')} to be replaced` });
+    const ended = await Promise.all(going.values());
+    await slot.giveBack();
+    this.slot = undefined;
+    return ended.filter((launched) => launched !== undefined);
+  }
+
+  private async replace(candidate: Candidate): Promise<readonly ClaimRef[] | undefined> {
+    const { cluster } = this.input;
+    const { node, claim } = candidate;
+    const workflowId = workflowIds.replace(cluster, claim.uid);
+    this.replacing.add(workflowId);
+    try {
+      const result = await executeChild<typeof replaceNode>('replaceNode', {
+        workflowId,
+        parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+        staticSummary: `${node}: drifted, wave ${this.state.waves + 1}`,
+        args: [{ cluster, reason: 'Drifted', candidate, withinMs: replaceWithinMs }],
+      });
+      const { outcome, replacements, reason } = result;
+      if (outcome === 'gone') return [];
+      if (outcome === 'replaced') {
+        this.state = { ...this.state, replaced: this.state.replaced + 1 };
+        return replacements;
+      }
+      this.fail(`${node}: ${reason ?? outcome}`);
+    } catch (error) {
+      if (CancellationScope.current().consideredCancelled) throw error;
+      this.fail(`${node}: ${messageOf(error)}`);
+    } finally {
+      this.replacing.delete(workflowId);
+      await CancellationScope.nonCancellable(async () => this.slot?.giveBack([node]));
+    }
+    return undefined;
+  }
+
+  /** What holds the rollout holds the nodes that are being replaced. */
+  private passOn(held: boolean): void {
+    for (const id of this.replacing) this.outbox.send(() => getExternalWorkflowHandle(id).signal(holdSignal, held));
+  }
+
+  private fail(why: string): void {
+    this.state = { ...this.state, failed: this.state.failed + 1 };
+    this.progress.note({ 'last failure': why, failed: this.state.failed });
+  }
+
+  /** Watches the wave: a new node that is not Ready at the end of the soak counts as failed, not as replaced. */
+  private async soak(rules: RolloutRules, launched: readonly ClaimRef[]): Promise<ReplaceDriftedResult | undefined> {
+    const until = workflowNow() + rules.soakMs;
+    this.progress.enter('soaking', { waitingFor: 'the new nodes of the wave to stay healthy', until });
+    if (rules.soakMs > 0) {
+      await this.oversight.wait(rules.soakMs, { summary: 'soak', until: () => this.changed });
+    }
+    const view = await this.look(launched);
+    if (view.state === 'superseded') return this.superseded(view.by);
+    const bad = Math.min(view.unwell.length, this.state.replaced);
+    if (bad === 0) return undefined;
+    this.state = { ...this.state, replaced: this.state.replaced - bad, failed: this.state.failed + bad };
+    this.progress.note({ 'not well after the soak': view.unwell.join(', '), failed: this.state.failed });
+    return undefined;
+  }
+
+  private async tooManyFailed(rules: RolloutRules): Promise<ReplaceDriftedResult | undefined> {
+    const { nodePool, poolUid, hash } = this.input;
+    const { replaced, failed } = this.state;
+    const why = `${failed} of ${replaced + failed} nodes failed, more than ${rules.maximumFailurePercent}%`;
+    if (rules.onFailure === 'Rollback') {
+      await this.oversight.gate();
+      const back = await this.activities.kube.rollBack({ nodePool, poolUid, hash, why });
+      if (back.outcome === 'rolledBack') return this.end('rolledBack', why);
+      this.progress.note({ 'no rollback': back.why });
+    }
+    const asked = { timeoutMs: stoppedMs, onTimeout: 'Reject' } as const;
+    let consent: Consent | undefined;
+    while ((consent = await this.ask(asked, `a person to let it go on: ${why}`)) === undefined) {
+      const view = await this.look([]);
+      if (view.state === 'superseded') return this.superseded(view.by);
+    }
+    if (consent.answer === 'rejected') return this.stop('stopped', `${why}; ${consentText(consent)}`);
+    this.state = { ...this.state, pardoned: failed, failuresInARow: 0 };
+    return undefined;
+  }
+
+  /** Asks a person; undefined when the pool was changed meanwhile, which may answer the question. */
+  private ask(approval: ApprovalAsked, what: string): Promise<Consent | undefined> {
+    return this.oversight.consentUnless(() => this.changed, approval, { what });
+  }
+
+  /** As a person orders: what is on its way and can be taken back is given up, and the nodes keep the template that was good. */
+  private async rollBack(order: Order): Promise<Explanation> {
+    const { nodePool, poolUid, hash } = this.input;
+    const why = `asked for by ${withReason(order.actor, order.reason)}`;
+    const back = await this.activities.kube.rollBack({ nodePool, poolUid, hash, why });
+    if (back.outcome === 'nothing') {
+      this.progress.note({ 'no rollback': back.why });
+      throw refuse(refusals.nothingToRollBack, back.why);
+    }
+    this.rolledBack = why;
+    for (const id of this.replacing) this.outbox.send(() => getExternalWorkflowHandle(id).signal(abortSignal, order));
+    this.oversight.stopBy(order);
+    return this.progress.explanation;
+  }
+
+  private async carryOn(): Promise<void> {
+    if (workflowInfo().historyLength < eventsPerRun) return;
+    const isDone = (): boolean => allHandlersFinished() && this.outbox.isEmpty;
+    if (!isDone()) await condition(isDone);
+    this.oversight.throwIfAborted();
+    await continueAsNew<typeof replaceDrifted>({ ...this.input, carried: this.state });
+  }
+}

@@ -1,0 +1,35 @@
+import type { ClaimRef, LaunchOutcome } from '../messages.js';
+import { replacementSettledSignal } from '../messages.js';
+import { activitiesOf } from '../proxies.js';
+import { setSignalHandler } from '../handlers.js';
+
+/**
+ * A launch that somebody else began tells nobody here of its end: those who wait look this often. Not in step with the launch's
+ * own poll of a minute: a look beside its answer is for nothing, and the time-skipping test server loses a timer that fires in the
+ * workflow task that cancels it.
+ */
+export const lookEveryMs = 35_000;
+
+/** How the launches ended that a workflow waits for: by their signals, and by looking. */
+export class AwaitedLaunches {
+  private readonly outcomes = new Map<string, LaunchOutcome['outcome']>();
+
+  constructor(private readonly cluster: string) {
+    setSignalHandler(replacementSettledSignal, ({ uid, outcome }) => void this.outcomes.set(uid, outcome));
+  }
+
+  /** Undefined while it is under way. */
+  outcomeOf({ uid }: ClaimRef): LaunchOutcome['outcome'] | undefined {
+    return this.outcomes.get(uid);
+  }
+
+  async look(claims: readonly ClaimRef[]): Promise<void> {
+    const { kube } = activitiesOf(this.cluster);
+    for (const { name, uid } of claims) {
+      if (this.outcomes.has(uid)) continue;
+      const view = await kube.viewClaim.executeWithOptions({ summary: `is ${name} up?` }, [{ claim: { name, uid } }]);
+      if (view.state !== 'live') this.outcomes.set(uid, 'deleted');
+      else if (view.initialized) this.outcomes.set(uid, 'initialized');
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import { searchAttributes } from '../messages.js';
+import type { CloudUpkeepInput } from '../messages.js';
+import { Progress } from '../progress.js';
+import { activitiesOf } from '../proxies.js';
+
+/** Run by a Schedule (instance-types/catalogue-age): instance types and prices are read again. */
+export async function refreshCatalogue({ cluster }: CloudUpkeepInput): Promise<void> {
+  const { cloud } = activitiesOf(cluster);
+  const progress = new Progress('Reading instance types and prices', [
+    { key: searchAttributes.cluster, value: cluster },
+  ]);
+  await cloud.refreshCatalogue.executeWithOptions(
+    { summary: 'types and prices', scheduleToCloseTimeout: '1 hour' },
+    [],
+  );
+  progress.enter('done');
+}
+
+/** Run by a Schedule (launch-templates/unused-go, node-classes/instance-profiles): launch templates and instance profiles that nothing uses are removed. */
+export async function sweepCloud({ cluster }: CloudUpkeepInput): Promise<void> {
+  const { cloud } = activitiesOf(cluster);
+  const progress = new Progress('Sweeping up in the cloud', [{ key: searchAttributes.cluster, value: cluster }]);
+  await cloud.sweepCloud.executeWithOptions(
+    { summary: 'templates and profiles out of use', scheduleToCloseTimeout: '20 minutes' },
+    [],
+  );
+  progress.enter('done');
+}

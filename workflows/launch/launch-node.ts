@@ -1,0 +1,321 @@
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  getExternalWorkflowHandle,
+  isCancellation,
+  TimeoutFailure,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { ClaimView, LaunchInstanceResult, NodeSync } from '../../activities/contract.js';
+import { backOffMs } from '../../core/back-off.js';
+import { failures } from '../../core/failures.js';
+import { workflowNow } from '../clock.js';
+import type { LaunchNodeInput, LaunchOutcome } from '../messages.js';
+import {
+  launchSettledSignal,
+  nodeChangedSignal,
+  replacementSettledSignal,
+  searchAttributes,
+  stopLaunchSignal,
+} from '../messages.js';
+import { Progress } from '../progress.js';
+import { activitiesOf } from '../proxies.js';
+import { notify } from '../relations.js';
+import { WatchedTime } from './watched-time.js';
+import { setSignalHandler } from '../handlers.js';
+import { counted } from '../../core/plurals.js';
+
+const minutes = 60_000;
+/** Node watches signal changes; this poll is for changes that no watch reported. */
+const slowPollMs = 1 * minutes;
+/** A kubelet that could not reach the API server tries again within seconds; its certificate may take longer. */
+const recoveryMs = 3 * minutes;
+const eventsPerRun = 2000;
+const backOff = { firstMs: 1000, longestMs: 1 * minutes };
+const longestAttemptMs = 2 * minutes;
+const leastAttemptMs = 1000;
+/** A worker that died is noticed after as much. */
+const heartbeatMs = 10_000;
+
+/**
+ * One NodeClaim from launch to initialization (launch/finalizer-first, launch/timeouts): finalizer, CreateFleet, registration within 15 minutes,
+ * initialization without a limit. A refused or late launch deletes the claim; a deletion of the claim stops it.
+ */
+export async function launchNode(input: LaunchNodeInput): Promise<LaunchOutcome> {
+  const launch = new Launch(input);
+  const outcome = await launch.run();
+  await launch.settle(outcome);
+  await launch.finish();
+  return outcome;
+}
+
+type Attempt =
+  | Exclude<LaunchInstanceResult, { state: 'failed' }>
+  /** `isUnavailable`: it did not come as far as the cloud. */
+  | (Extract<LaunchInstanceResult, { state: 'failed' }> & { readonly isUnavailable?: boolean })
+  | 'stopped';
+
+type Ended = { readonly done: LaunchOutcome };
+
+class Launch {
+  private readonly activities;
+  private readonly progress: Progress;
+  private readonly scope = new CancellationScope();
+  private readonly askers = new Set<string>();
+  private stopped = false;
+  private changed = false;
+  private providerId: string | undefined;
+  private tagging: Promise<void> | undefined;
+
+  constructor(private readonly input: LaunchNodeInput) {
+    this.activities = activitiesOf(input.cluster);
+    setSignalHandler(nodeChangedSignal, () => void (this.changed = true));
+    setSignalHandler(stopLaunchSignal, ({ replyTo }) => {
+      if (replyTo !== undefined) this.askers.add(replyTo);
+      this.stopped = true;
+      // Whatever attempt runs is seen to its end; only waiting between attempts is cut short.
+      this.scope.cancel();
+    });
+    this.progress = new Progress(
+      `Launching ${input.claim.name}`,
+      [
+        { key: searchAttributes.cluster, value: input.cluster },
+        { key: searchAttributes.nodePool, value: input.nodePool },
+        { key: searchAttributes.nodeClaim, value: input.claim.name },
+        ...(input.reason === undefined ? [] : [{ key: searchAttributes.reason, value: input.reason }]),
+      ],
+      { NodeClaim: input.claim.name, NodePool: input.nodePool },
+      'preparing',
+    );
+  }
+
+  async run(): Promise<LaunchOutcome> {
+    const view = await this.activities.kube.prepareClaim({ claim: this.input.claim });
+    if (view.state !== 'live') return this.superseded(view);
+    this.providerId = view.providerId;
+    let launchedAt = this.input.launchedAt ?? view.launchedAt;
+    if (view.providerId === undefined) {
+      const ended = await this.launch();
+      if (ended !== undefined) return ended.done;
+      launchedAt = workflowNow();
+    }
+    return this.awaitNode(launchedAt ?? workflowNow(), view.registered);
+  }
+
+  /** Tells everybody who waits for this launch how it ended. */
+  async settle(outcome: LaunchOutcome): Promise<void> {
+    const { notify: first, alsoNotify = [], claim } = this.input;
+    this.progress.enter(outcome.outcome, { facts: { outcome: outcome.outcome } });
+    const news = { uid: claim.uid, outcome: outcome.outcome };
+    for (const waiter of first === undefined ? [] : [first, ...alsoNotify]) {
+      await notify(() => getExternalWorkflowHandle(waiter).signal(replacementSettledSignal, news));
+    }
+    const settled = this.providerId === undefined ? {} : { providerId: this.providerId };
+    for (const asker of this.askers) {
+      await notify(() => getExternalWorkflowHandle(asker).signal(launchSettledSignal, settled));
+    }
+  }
+
+  private async launch(): Promise<Ended | undefined> {
+    const { claim } = this.input;
+    const result = await this.attemptUntilOutcome();
+    if (result === 'stopped') return { done: this.supersededNow() };
+    if (result.state === 'failed') return { done: await this.fail('launch_timeout', result.message) };
+    if (result.state === 'gone') return { done: { outcome: 'superseded' } };
+    if (result.state === 'refused') return { done: await this.fail(result.reason, result.message) };
+    const { instance } = result;
+    this.providerId = instance.providerId;
+    this.progress.attributes([{ key: searchAttributes.instanceId, value: instance.instanceId }]);
+    this.progress.note({
+      instance: instance.instanceId,
+      type: instance.instanceType,
+      zone: instance.zone,
+      capacity: instance.capacityType,
+      ...(instance.pricePerHour === undefined ? {} : { 'price per hour': instance.pricePerHour }),
+      ...(instance.unavailable.length === 0 ? {} : { 'out of capacity': refusalsOf(instance.unavailable) }),
+    });
+    await this.activities.kube.recordLaunch({ claim, instance });
+    return this.stopped ? { done: this.supersededNow() } : undefined;
+  }
+
+  /**
+   * Attempts until one has an outcome, or the time is used up: what attempts take and the pauses between them. What they wait
+   * for a worker, or for the API server, is not the claim's.
+   */
+  private async attemptUntilOutcome(): Promise<Attempt> {
+    const allowedMs = this.input.launchTimeoutMs ?? 5 * minutes;
+    let spentMs = 0;
+    for (let attempt = 1; ; attempt++) {
+      this.progress.enter('launching', { waitingFor: 'an instance', facts: { attempt } });
+      const result = await this.attempt(attempt, allowedMs - spentMs);
+      if (result === 'stopped' || result.state !== 'failed') return result;
+      this.progress.note({ 'last failure': result.message });
+      spentMs += result.tookMs;
+      const pauseMs = Math.min(backOffMs(attempt, backOff), allowedMs - spentMs);
+      if (pauseMs <= 0) return result;
+      await condition(() => this.stopped, pauseMs, { summary: 'the next attempt' });
+      if (this.isStopped()) return 'stopped';
+      if (result.isUnavailable !== true) spentMs += pauseMs;
+      if (spentMs >= allowedMs) return result;
+    }
+  }
+
+  /** One attempt that takes no longer than `restMs`. One whose worker died or hung has failed like any other. */
+  private async attempt(attempt: number, restMs: number): Promise<Attempt> {
+    const { claim, nodePool } = this.input;
+    const startToCloseTimeout = Math.min(longestAttemptMs, Math.max(leastAttemptMs, restMs));
+    const options = {
+      summary: `CreateFleet for ${claim.name} (${nodePool})`,
+      startToCloseTimeout,
+      retry: { maximumAttempts: 1 },
+    };
+    try {
+      return await this.scope.run(() =>
+        this.activities.cloud.launchInstance.executeWithOptions(options, [{ claim, attempt }]),
+      );
+    } catch (error) {
+      if (isCancellation(error)) {
+        if (this.stopped) return 'stopped';
+        throw error;
+      }
+      if (!(error instanceof ActivityFailure)) throw error;
+      const isUnavailable = error.cause instanceof ApplicationFailure && error.cause.type === failures.unavailable.type;
+      return {
+        state: 'failed',
+        message: lastMessage(error),
+        tookMs: tookMs(error, startToCloseTimeout),
+        isUnavailable,
+      };
+    }
+  }
+
+  private async awaitNode(launchedAt: number, alreadyRegistered: boolean): Promise<LaunchOutcome> {
+    const time = this.registrationTime(launchedAt);
+    let registered = alreadyRegistered;
+    this.progress.enter(registered ? 'initializing' : 'registering');
+    while (!this.stopped) {
+      this.changed = false;
+      const sync = await this.look(registered ? undefined : time);
+      if (!('reason' in sync)) return this.supersededNow();
+      if (sync.state === 'waiting') {
+        if (!registered && time.isOver) return this.fail('registration_timeout', sync.message);
+      } else {
+        registered = true;
+        const { nodeName, providerId } = sync;
+        this.tagging ??= this.tag(providerId, nodeName);
+        if (sync.state === 'initialized') return { outcome: 'initialized', nodeName, providerId };
+      }
+      await this.waitForChange(sync, registered ? undefined : time.endsAt);
+      if (workflowInfo().historyLength > eventsPerRun && !this.isStopped()) {
+        return continueAsNew<typeof launchNode>({ ...this.input, launchedAt, registering: time.state });
+      }
+    }
+    return this.supersededNow();
+  }
+
+  /** Beside everything else: a node serves without tags. Those that it does not get now it gets from `collectGarbage`. */
+  private async tag(providerId: string, nodeName: string): Promise<void> {
+    const options = { summary: nodeName, retry: { maximumAttempts: 3 } };
+    try {
+      const result = await this.activities.cloud.tagInstance.executeWithOptions(options, [
+        { claim: this.input.claim, providerId, nodeName },
+      ]);
+      if (result.state === 'failed') this.progress.note({ 'not tagged': result.message });
+    } catch (error) {
+      if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
+      this.progress.note({ 'not tagged': lastMessage(error) });
+    }
+  }
+
+  /** Everybody has been told how the launch ended by now. */
+  async finish(): Promise<void> {
+    await this.tagging;
+  }
+
+  /** An outage of the API server is none of the node's: it could not register meanwhile. */
+  private registrationTime(launchedAt: number): WatchedTime {
+    return new WatchedTime(this.input.registering ?? { since: launchedAt }, {
+      allowedMs: this.input.registrationTimeoutMs ?? 15 * minutes,
+      lookEveryMs: slowPollMs,
+      recoveryMs,
+    });
+  }
+
+  /** Once the time is up the API server itself is asked: the cache may lag behind. */
+  private async look(time: WatchedTime | undefined): Promise<NodeSync> {
+    const { claim } = this.input;
+    const sync = await this.activities.kube.syncNode({ claim });
+    time?.looked(workflowNow());
+    if (time?.isOver !== true || sync.state !== 'waiting') return sync;
+    const summary = 'the time is up: is there really no Node?';
+    const confirmed = await this.activities.kube.syncNode.executeWithOptions({ summary }, [{ claim, live: true }]);
+    time.looked(workflowNow());
+    return confirmed;
+  }
+
+  private async waitForChange(sync: { reason: string; message: string }, deadline: number | undefined): Promise<void> {
+    this.progress.enter(deadline === undefined ? 'initializing' : 'registering', {
+      waitingFor: sync.message === '' ? sync.reason : sync.message,
+      until: deadline,
+    });
+    const wait = deadline === undefined ? slowPollMs : Math.min(slowPollMs, Math.max(1, deadline - workflowNow()));
+    await condition(() => this.changed || this.stopped, wait, { summary: sync.reason });
+  }
+
+  /** Asked anew: a signal may have come in during any wait. */
+  private isStopped(): boolean {
+    return this.stopped;
+  }
+
+  private async fail(
+    reason: Extract<LaunchOutcome, { outcome: 'deleted' }>['reason'],
+    message: string,
+  ): Promise<LaunchOutcome> {
+    this.progress.attributes([{ key: searchAttributes.reason, value: reason }]);
+    this.progress.enter('failing', { facts: { reason, message } });
+    await this.activities.kube.failClaim.executeWithOptions({ summary: reason }, [
+      { claim: this.input.claim, reason, message },
+    ]);
+    return { outcome: 'deleted', reason, message };
+  }
+
+  private superseded(view: Exclude<ClaimView, { state: 'live' }>): LaunchOutcome {
+    if (view.state === 'deleting') this.providerId = view.providerId;
+    return this.supersededNow();
+  }
+
+  private supersededNow(): LaunchOutcome {
+    return {
+      outcome: 'superseded',
+      ...(this.providerId === undefined ? {} : { providerId: this.providerId }),
+    };
+  }
+}
+
+/** What refused before something was found, by capacity type and reason: `spot: 180 offerings (UnfulfillableCapacity)`. */
+function refusalsOf(refused: readonly { readonly capacityType: string; readonly reason: string }[]): string {
+  const counts = new Map<string, number>();
+  for (const { capacityType, reason } of refused) {
+    const key = `${capacityType}/${reason}`;
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return [...counts]
+    .map(([key, count]) => `${key.split('/')[0] ?? ''}: ${counted(count, 'offering')} (${key.split('/')[1] ?? ''})`)
+    .join(', ');
+}
+
+/** What an attempt that gave no answer took, as far as it is known. */
+function tookMs({ cause }: ActivityFailure, longestMs: number): number {
+  if (!(cause instanceof TimeoutFailure)) return 0;
+  return cause.timeoutType === 'HEARTBEAT' ? Math.min(heartbeatMs, longestMs) : longestMs;
+}
+
+/** What the last attempt said, for the event: the timeout itself says nothing. */
+function lastMessage(error: unknown): string {
+  const cause = error instanceof ActivityFailure ? error.cause : undefined;
+  const inner = cause?.cause ?? cause;
+  return inner instanceof Error ? inner.message : 'launching took too long';
+}

@@ -1,0 +1,71 @@
+import { describe, expect, test } from '@jest/globals';
+import { WatchedTime } from './watched-time.js';
+
+const minute = 60_000;
+const options = { allowedMs: 15 * minute, lookEveryMs: minute, recoveryMs: 2 * minute };
+const begun = (): WatchedTime => new WatchedTime({ since: 0 }, options);
+const look = (time: WatchedTime, ...minutes: readonly number[]): void => {
+  for (const at of minutes) time.looked(at * minute);
+};
+const upTo = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+
+describe('WatchedTime', () => {
+  test('is over when it has passed under somebody’s eyes', () => {
+    const time = begun();
+    look(time, ...upTo(0, 14));
+    expect([time.isOver, time.endsAt]).toEqual([false, 15 * minute]);
+
+    look(time, 15);
+
+    expect(time.isOver).toBe(true);
+  });
+
+  test('looks as often as one likes count no more than the time between them', () => {
+    const time = begun();
+    for (let at = 0; at <= 15 * minute - 100; at += 100) time.looked(at);
+    expect(time.isOver).toBe(false);
+
+    look(time, 15);
+
+    expect(time.isOver).toBe(true);
+  });
+
+  test('an outage counts as one interval', () => {
+    const time = begun();
+    look(time, 0, 1, 17);
+
+    expect([time.isOver, time.endsAt]).toEqual([false, (17 + 13) * minute]);
+    look(time, ...upTo(18, 30));
+    expect(time.isOver).toBe(true);
+  });
+
+  test('after an outage there is time to recover, however little was left', () => {
+    const time = begun();
+    look(time, ...upTo(0, 14), 30);
+    expect([time.isOver, time.endsAt]).toEqual([false, 32 * minute]);
+    look(time, 31);
+    expect(time.isOver).toBe(false);
+
+    look(time, 32);
+
+    expect(time.isOver).toBe(true);
+  });
+
+  test('outage upon outage ends nothing', () => {
+    const time = begun();
+    for (let at = 0; at < 200; at += 5) {
+      look(time, at);
+      expect(time.isOver).toBe(false);
+    }
+  });
+
+  test('the next run goes on where the last one was', () => {
+    const time = begun();
+    look(time, 0, 1, 17);
+
+    const next = new WatchedTime(time.state, options);
+
+    expect(next.endsAt).toBe(time.endsAt);
+    expect(next.state).toEqual(time.state);
+  });
+});

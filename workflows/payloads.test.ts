@@ -1,0 +1,81 @@
+import { describe, expect, test } from '@jest/globals';
+import * as messages from './messages.js';
+import { malformed, obeyedSignals, payloadShapes } from './payloads.js';
+
+const claim = { name: 'c', uid: 'u' };
+const going = { claim, node: 'n', nodePool: 'p' };
+
+/** Of each signal, what is well formed. */
+const wellFormed: Readonly<Record<string, readonly unknown[]>> = {
+  podsPending: [undefined, { again: true }],
+  deletingNodes: [{ nodes: ['n'], until: 0, marks: [{ kind: 'Node', name: 'n', resourceVersion: '1' }] }],
+  replace: [{ id: 'i', nodes: [], replyTo: 'w', reason: 'expired', holdMs: 1 }],
+  configure: [{ window: { idleMs: 1, maxMs: 2 } }],
+  replacementsPlanned: [{ id: 'i', claims: [claim], unplaced: 0 }],
+  nodeChanged: [undefined],
+  stopLaunch: [{}, { replyTo: 'w' }],
+  launchSettled: [{}, { providerId: 'p' }],
+  replacementSettled: [{ uid: 'u', outcome: 'initialized' }],
+  interruption: [{ kind: 'spot', instanceId: 'i', at: 1, messageId: 'm' }],
+  offeringsRefused: [[], [{ capacityType: 'spot', instanceType: 't', zone: 'z', reason: 'r', until: 5 }]],
+  offeringSucceeded: [{ capacityType: 'spot', instanceType: 't', zone: 'z' }],
+  clusterChanged: [undefined],
+  pausesChanged: [undefined],
+  nominated: [[{ node: 'n', until: 1 }]],
+  disruptionFinished: [{ workflowId: 'w' }, { workflowId: 'w', outcome: 'withdrawn' }, { workflowId: 'w', outcome: 'done', targets: [{ node: 'n', nodePool: 'p' }] }],
+  steer: [{ workflowId: 'w', targets: ['n'] }],
+  steered: [undefined],
+  slotRequest: [{ id: 'i', workflowId: 'w', reason: 'Drifted', candidates: [going] }],
+  slotDecided: [{ id: 'i', granted: [going], refused: [{ node: 'n', why: 'w', gone: true }] }],
+  slotReturned: [{ id: 'i' }, { id: 'i', nodes: ['n'] }],
+  replicasChanged: [undefined],
+  rolloutChanged: [undefined],
+  withdraw: [{ why: 'w' }],
+}; // prettier-ignore
+
+/** No signal with a payload takes any of these. */
+const nonsense: readonly unknown[] = [7, 'text', true, [7], [null], { nodes: 7 }, { claims: null, id: {} }];
+const withoutPayload = Object.keys(wellFormed).filter((name) => wellFormed[name]![0] === undefined && name !== 'podsPending'); // prettier-ignore
+
+const signals = (Object.values(messages) as readonly object[])
+  .map((each) => each as { readonly type?: string; readonly name?: string })
+  .flatMap(({ type, name }) => (type === 'signal' && name !== undefined ? [name] : []));
+
+test('each signal has its shape, or is a person’s order', () => {
+  expect([...new Set(signals)].sort()).toEqual([...payloadShapes.keys(), ...obeyedSignals].sort());
+  expect(Object.keys(wellFormed).sort()).toEqual([...payloadShapes.keys()].sort());
+});
+
+describe.each(Object.keys(wellFormed))('%s', (name) => {
+  test('takes what is well formed, with more fields than it knows', () => {
+    for (const payload of wellFormed[name]!) {
+      expect(malformed(name, payload)).toBeUndefined();
+      if (typeof payload !== 'object' || Array.isArray(payload)) continue;
+      expect(malformed(name, { ...payload, another: 1 })).toBeUndefined();
+    }
+  });
+
+  test('names the field, what was found and what is allowed, of whatever else is sent', () => {
+    if (withoutPayload.includes(name)) return;
+    const bad = name === 'podsPending' ? [7, 'text', [7], { again: 'yes' }] : [undefined, null, ...nonsense];
+    for (const payload of bad.filter((each) => !isFine(name, each))) {
+      expect([payload, malformed(name, payload)]).toEqual([payload, expect.stringMatching(/ is .+: (give|allowed)/)]);
+    }
+  });
+
+  test('takes no field of another type', () => {
+    for (const payload of wellFormed[name]!) {
+      if (typeof payload !== 'object' || payload === null) continue;
+      for (const field of Object.keys(Array.isArray(payload) ? {} : payload)) {
+        expect(malformed(name, { ...payload, [field]: { odd: true } })).toContain(field);
+      }
+    }
+  });
+});
+
+/** Signals of optional fields alone take any object. */
+const isFine = (name: string, payload: unknown): boolean =>
+  ['stopLaunch', 'launchSettled'].includes(name) &&
+  typeof payload === 'object' &&
+  payload !== null &&
+  !Array.isArray(payload);

@@ -1,0 +1,71 @@
+import { absentOr, flag, listOf, nothing, number, object, oneOf, optional, text, type Shape } from '../core/shapes.js';
+
+/*
+ * Anybody who may reach Temporal can signal a workflow by hand. A handler that throws would hold up every further step of its
+ * workflow, so each payload is looked at before its handler is: what is malformed is ignored, logged, and noted in `explain`.
+ */
+
+const texts = listOf(text);
+const claim = object({ name: text, uid: text });
+const going = object({ claim, node: text, nodePool: text });
+const reason = oneOf('Empty', 'Underutilized', 'Drifted', 'Expired', 'Unhealthy');
+const target = object({ node: text, nodePool: text });
+const mark = object({ kind: text, name: text, resourceVersion: text });
+const nodeUntil = object({ node: text, until: number });
+const offering = { capacityType: text, instanceType: text, zone: text, placement: optional(text) };
+
+/** By name of the signal; for people's orders see `obeyedSignals`. */
+export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
+  ['podsPending', optional(object({ again: optional(flag) }))],
+  ['deletingNodes', object({ nodes: texts, until: number, marks: listOf(mark) })],
+  ['replace', object({ id: text, nodes: texts, replyTo: text, reason: text, holdMs: number })],
+  ['configure', object({ window: object({ idleMs: number, maxMs: number }) })],
+  [
+    'replacementsPlanned',
+    object({ id: text, claims: listOf(claim), unplaced: number, firstReason: optional(text) }),
+  ],
+  ['nodeChanged', nothing],
+  ['stopLaunch', object({ replyTo: absentOr(text) })],
+  ['launchSettled', object({ providerId: absentOr(text) })],
+  ['replacementSettled', object({ uid: text, outcome: oneOf('initialized', 'deleted', 'superseded') })],
+  ['interruption', object({ kind: text, instanceId: text, at: number, messageId: text })],
+  ['offeringsRefused', listOf(object({ ...offering, reason: text, until: absentOr(number) }))],
+  ['offeringSucceeded', object(offering)],
+  ['clusterChanged', nothing],
+  ['pausesChanged', nothing],
+  ['nominated', listOf(nodeUntil)],
+  [
+    'disruptionFinished',
+    object({
+      workflowId: text,
+      outcome: absentOr(oneOf('done', 'abandoned', 'rejected', 'aborted', 'withdrawn', 'failed')),
+      reason: absentOr(text),
+      targets: absentOr(listOf(target)),
+    }),
+  ],
+  ['steer', object({ workflowId: text, targets: texts })],
+  ['steered', nothing],
+  ['slotRequest', object({ id: text, workflowId: text, reason, candidates: listOf(going) })],
+  [
+    'slotDecided',
+    object({
+      id: text,
+      granted: listOf(going),
+      refused: listOf(object({ node: text, why: text, paused: absentOr(flag), gone: absentOr(flag) })),
+      nextCheckAt: optional(number),
+    }),
+  ],
+  ['slotReturned', object({ id: text, nodes: absentOr(texts) })],
+  ['replicasChanged', nothing],
+  ['rolloutChanged', nothing],
+  ['withdraw', object({ why: text })],
+]); // prettier-ignore
+
+/** Orders of people, each of which `obey` checks by the words of its update (people/orders.ts), and notes in the same way. */
+export const obeyedSignals: readonly string[] =
+  'pause resume approve reject abort retry rollback hold expedite reconsider'.split(' ');
+
+/** What is wrong with the first argument of the signal; undefined where nothing is. */
+export function malformed(name: string, payload: unknown): string | undefined {
+  return payloadShapes.get(name)?.(payload, '');
+}

@@ -1,0 +1,149 @@
+/*
+ * What the Temporal UI says of each signal, update and query: what it does, and an example of its input that works when it is
+ * pasted there. A test sends every example to a running workflow.
+ */
+
+interface Described {
+  readonly what: string;
+  /** The input, as JSON; absent where there is none. */
+  readonly example?: unknown;
+}
+
+const by = { actor: 'ann', reason: 'release' };
+const nodes = [{ claim: { name: 'default-abc', uid: '0001' }, node: 'node-1', nodePool: 'default' }];
+const later = 1_900_000_000_000;
+
+const orders = {
+  approve: {
+    what: 'Says yes to what awaits approval; where pods lose their protection by that, with "force": true.',
+    example: by,
+  },
+  reject: { what: 'Says no to what awaits approval. It is not asked for again for a day.', example: by },
+  abort: { what: 'Ends it while it can be taken back: no taint stays, and no pod is evicted.', example: by },
+  retry: { what: 'Tries again at once what failed or waits.', example: by },
+  hold: {
+    what: 'Has it stay before the next step that cannot be taken back; "on": false lets it go on.',
+    example: { ...by, on: true },
+  },
+  expedite: {
+    what:
+      'Waits no longer. Of a drain it tries again at once; with "force": true PodDisruptionBudgets and do-not-disrupt ' +
+      'cease to protect its pods, at once or at "deadline" (milliseconds of the epoch).',
+    example: by,
+  },
+  rollback: { what: 'Ends the rollout, and gives the NodePool its last good template again.', example: by },
+  pause: {
+    what:
+      'Stops voluntary disruption in a scope: kind cluster, or nodePool, node or reason with a name. "ttl" such as 2h or ' +
+      '"until" (milliseconds of the epoch) ends it by itself.',
+    example: { ...by, scope: { kind: 'nodePool', name: 'default' }, ttl: '2h' },
+  },
+  resume: {
+    what: 'Ends the pause of exactly that scope.',
+    example: { ...by, scope: { kind: 'nodePool', name: 'default' } },
+  },
+  reconsider: {
+    what: 'Lets be proposed again what people turned down: of a "node", of a "nodePool", or "all": true.',
+    example: { ...by, node: 'node-1' },
+  },
+} satisfies Record<string, Described>;
+
+const questions = {
+  explain: { what: 'What it does, what it waits for, and why.' },
+  phase: { what: 'Where it stands.' },
+  whyNot: { what: 'Why a node stays, by name.', example: 'node-1' },
+  pauses: { what: 'Who paused what, why, and until when.' },
+  running: { what: 'What is on its way out.' },
+  questions: { what: 'What waits for a person, and takes no disruption slot before the answer is yes.' },
+  refused: { what: 'What people turned down, for which reason and until when.' },
+  budgets: { what: 'How many nodes of each NodePool may go now, and what rules that.' },
+  capacity: { what: 'How many nodes each NodePool has, and what they cost, dollars per hour.' },
+  nextWindow: { what: 'When what is closed opens next.' },
+  plan: { what: 'What the last look decided.' },
+  savings: { what: 'What the command has really saved, at each measurement.' },
+  unavailableOfferings: { what: 'Offerings that refused for want of capacity, and until when they are left alone.' },
+} satisfies Record<string, Described>;
+
+/** Sent by Stowage itself; harmless when a person sends them. */
+const news = {
+  clusterChanged: { what: 'From the operator: look at the cluster again.' },
+  pausesChanged: { what: 'From the operator: DisruptionPauses were written or deleted, read them.' },
+  nodeChanged: { what: 'From the operator: the NodeClaim or its Node changed, look again.' },
+  rolloutChanged: { what: 'From the operator: the NodePool or its nodes changed, look again.' },
+  replicasChanged: { what: 'From the operator: the static NodePool or its nodes changed, look again.' },
+  podsPending: { what: 'From the operator: pods lack a node. "again": none of them is new.', example: { again: true } },
+  configure: {
+    what: 'From the operator: the batch window, milliseconds.',
+    example: { window: { idleMs: 1000, maxMs: 10_000 } },
+  },
+  interruption: {
+    what: 'From the operator: the cloud announces something for an instance.',
+    example: { kind: 'rebalance_recommendation', instanceId: 'i-0abc', at: later, messageId: 'm-1' },
+  },
+  nominated: {
+    what: 'From `provision`: pods are on their way to these nodes.',
+    example: [{ node: 'node-1', until: later }],
+  },
+  withdraw: { what: 'From `disrupt`: the cause of the question is gone.', example: { why: 'node-1 is gone' } },
+  steer: {
+    what: 'From `consolidate`: it begins to drain; its pods are meant for these nodes.',
+    example: { workflowId: 'prod/consolidate/1', targets: ['node-2'] },
+  },
+  steered: { what: 'From `disrupt`: other nodes are tainted softly, so that pods go to their targets.' },
+  disruptionFinished: {
+    what: 'From `consolidate`: it is over.',
+    example: { workflowId: 'prod/consolidate/1', outcome: 'abandoned', reason: 'pods have come' },
+  },
+  slotRequest: {
+    what: 'From a disruption: asks for slots to disrupt nodes.',
+    example: { id: 'prod/repair/1#slot', workflowId: 'prod/repair/1', reason: 'Unhealthy', candidates: nodes },
+  },
+  slotDecided: {
+    what: 'From `disrupt`: which nodes may go, and what the others wait for.',
+    example: { id: 'prod/repair/1#slot', granted: [], refused: [{ node: 'node-1', why: 'paused' }] },
+  },
+  slotReturned: { what: 'From a disruption: nodes of a slot are given back.', example: { id: 'prod/repair/1#slot' } },
+  launchSettled: {
+    what: 'From a launch: it stops, and this is its instance, if there is one.',
+    example: { providerId: 'aws:///eu-west-1a/i-0abc' },
+  },
+  stopLaunch: {
+    what: 'From `terminateNode`: the claim is being deleted, stop.',
+    example: { replyTo: 'prod/terminate/1' },
+  },
+  replacementsPlanned: {
+    what: 'From `provision`: where the pods of nodes that go will run.',
+    example: { id: 'prod/replace/1', claims: [], unplaced: 0 },
+  },
+  replacementSettled: {
+    what: 'From a launch: how it ended.',
+    example: { uid: '0002', outcome: 'initialized' },
+  },
+  replace: {
+    what: 'From a disruption: asks for new nodes for the pods of nodes that go.',
+    example: { id: 'r-1', nodes: ['node-1'], replyTo: 'prod/replace/1', reason: 'drifted', holdMs: 60_000 },
+  },
+  deletingNodes: {
+    what: 'From a disruption: these nodes go, and new places for their pods exist; "until": 0 takes it back.',
+    example: { nodes: ['node-1'], until: 0, marks: [] },
+  },
+  offeringsRefused: {
+    what: 'From a worker: offerings that refused a launch for want of capacity.',
+    example: [],
+  },
+  offeringSucceeded: {
+    what: 'From a worker: an offering that refused before gave an instance.',
+    example: { capacityType: 'spot', instanceType: 'm5.large', zone: 'eu-west-1a' },
+  },
+} satisfies Record<string, Described>;
+
+const all: ReadonlyMap<string, Described> = new Map(Object.entries({ ...orders, ...questions, ...news }));
+
+/** The options of the handler of that name by which the Temporal UI says what it does and what to send. */
+export function described(name: string): { readonly description?: string } {
+  const found = all.get(name);
+  if (found === undefined) return {};
+  const { what, example } = found;
+  const input = example === undefined ? 'No input.' : `Example: ${JSON.stringify(example)}`;
+  return { description: `${what} ${input}` };
+}

@@ -1,0 +1,18 @@
+import type { PodExplanation } from '../../activities/contract.js';
+import type { ExplainPodInput } from '../messages.js';
+import { searchAttributes } from '../messages.js';
+import { Progress } from '../progress.js';
+import { activitiesOf } from '../proxies.js';
+
+/** Asked by `stowage why`: plans as `provision` would, without doing any of it, and says what becomes of one pod. */
+export async function explainPod({ cluster, namespace, name }: ExplainPodInput): Promise<PodExplanation> {
+  const { packing } = activitiesOf(cluster);
+  const progress = new Progress(`Why is pod ${namespace}/${name} where it is?`, [
+    { key: searchAttributes.cluster, value: cluster },
+  ]);
+  const found = await packing.explainPod.executeWithOptions({ scheduleToCloseTimeout: '2 minutes' }, [
+    { namespace, name },
+  ]);
+  progress.enter('done', { facts: { answer: found.why } });
+  return found;
+}

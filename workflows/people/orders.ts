@@ -1,0 +1,82 @@
+import type { SignalDefinition, UpdateDefinition } from '@temporalio/common';
+import { ApplicationFailure, log } from '@temporalio/workflow';
+import { setSignalHandler, setUpdateHandler } from '../handlers.js';
+import type { Order, Refusal } from '../messages.js';
+import { refusals } from '../messages.js';
+import type { Progress } from '../progress.js';
+import { messageOf } from '../../core/error-message.js';
+
+/** A typed refusal for validators of updates. */
+export function refuse(type: Refusal, message: string): ApplicationFailure {
+  return ApplicationFailure.create({ type, message, nonRetryable: true });
+}
+
+/** Orders are kept, carried over and shown: longer words do not fit. */
+const longestText = 500;
+/** JavaScript's last date. */
+const lastTime = 8.64e15;
+
+/** Throws unless whoever orders says who it is, in as many words as fit. */
+export function checkActor(order: Partial<Order> | undefined): void {
+  if (typeof order?.actor !== 'string' || order.actor.trim() === '')
+    throw refuse(refusals.invalid, 'actor is missing: say who orders this, such as {"actor":"ann","reason":"release"}');
+  for (const field of ['actor', 'reason'] as const) {
+    const text: unknown = order[field];
+    if (text !== undefined && typeof text !== 'string')
+      throw refuse(refusals.invalid, `${field} is ${JSON.stringify(text).slice(0, 60)}: give a text`);
+    if (text !== undefined && text.length > longestText)
+      throw refuse(refusals.invalid, `${field} is ${text.length} characters long: at most ${longestText} are allowed`);
+  }
+}
+
+/** Throws unless it is a text that fits. */
+export function checkText(field: string, value: unknown): void {
+  if (typeof value === 'string' && value !== '' && value.length <= longestText) return;
+  const found = value === undefined ? 'missing' : JSON.stringify(value).slice(0, 60);
+  throw refuse(refusals.invalid, `${field} is ${found}: give a text of at most ${longestText} characters`);
+}
+
+/** Throws unless the field is absent or a time, milliseconds of the epoch. */
+export function checkTime(field: string, at: unknown): void {
+  if (at === undefined || (typeof at === 'number' && Math.abs(at) <= lastTime)) return;
+  throw refuse(refusals.invalid, `${field} is ${JSON.stringify(at)}: give milliseconds of the epoch`);
+}
+
+interface Takable<Given, Answer> {
+  readonly signal: SignalDefinition<[Given]>;
+  readonly update: UpdateDefinition<Answer, [Given]>;
+  /** Throws the refusal of an order that makes no sense now. */
+  readonly check: (order: Given) => void;
+  readonly act: (order: Given) => Answer;
+  /** Between the act and the answer to an update, such as a wait for what comes of it. */
+  readonly answered?: (act: () => Answer) => Promise<Answer>;
+}
+
+/** An order that a person can tell, as a signal, or ask for, as an update: both are checked and carried out alike. */
+export function takeOrder<Given, Answer>(progress: Progress, takable: Takable<Given, Answer>): void {
+  const { signal, update, check, act, answered } = takable;
+  setSignalHandler(signal, (order) =>
+    obey(progress, signal.name, { check: () => check(order), act: () => act(order) }),
+  );
+  setUpdateHandler(update, (order) => answered?.(() => act(order)) ?? act(order), check);
+}
+
+/**
+ * An order that came as a signal, which nobody answers: carried out, or noted where an update of the same words would be
+ * refused. Nothing that a person sends may make a workflow stumble.
+ */
+export function obey(
+  progress: Progress,
+  name: string,
+  { check, act }: { readonly check: () => void; readonly act: () => unknown },
+): void {
+  try {
+    check();
+  } catch (error) {
+    const message = messageOf(error);
+    log.info('an order was not obeyed', { order: name, why: message });
+    progress.note({ 'last order refused': `${name}: ${message}` });
+    return;
+  }
+  act();
+}

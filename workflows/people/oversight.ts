@@ -1,0 +1,449 @@
+import { allHandlersFinished, ApplicationFailure, condition } from '@temporalio/workflow';
+import { workflowNow } from '../clock.js';
+import type { ApprovalAsked, ExpediteOrder, Explanation, HoldOrder, Order } from '../messages.js';
+import {
+  abortSignal,
+  abortUpdate,
+  approveSignal,
+  approveUpdate,
+  expediteSignal,
+  expediteUpdate,
+  holdSignal,
+  holdUpdate,
+  refusals,
+  rejectSignal,
+  rejectUpdate,
+  retrySignal,
+  retryUpdate,
+  searchAttributes,
+} from '../messages.js';
+import { checkActor, checkTime, obey, refuse, takeOrder } from './orders.js';
+import type { Progress } from '../progress.js';
+import { setSignalHandler, setUpdateHandler } from '../handlers.js';
+import { absentOr, object, optional, text } from '../../core/shapes.js';
+
+/** The answer to a question for consent. */
+export interface Consent {
+  readonly answer: 'approved' | 'rejected';
+  /** Who gave it: a person, `nobody` where time ran out, `policy` where nobody had to be asked. */
+  readonly by: string;
+  readonly reason?: string;
+}
+
+/** What a person is asked. */
+export interface Question {
+  readonly what: string;
+  /** Ends the wait without an answer, milliseconds. */
+  readonly lookAgainMs?: number;
+  /** What loses its protection by a yes, in a person's words: such a yes has to say `force`. */
+  readonly breaks?: string;
+}
+
+/** How a wait ended. */
+export type WaitEnd = 'elapsed' | 'met' | 'expedited' | 'retried';
+
+export interface OversightOptions {
+  /** Whether a pause holds it from the start. */
+  readonly paused?: boolean;
+  /** Takes orders to hurry at any time; without it they are taken while `wait` waits. */
+  readonly onExpedite?: (order: ExpediteOrder) => void;
+  /** Takes orders to try again at any time; without it they are taken while a retryable `wait` waits. */
+  readonly onRetry?: (order: Order) => void;
+  /** Hears that a pause or a person has begun to hold it, or lets it go on. */
+  readonly onHold?: (held: boolean) => void;
+  /** What loses its protection by an order to hurry, in a person's words: such an order has to say `force`. */
+  readonly breaks?: (order: ExpediteOrder) => string | undefined;
+}
+
+/** An order as signal and as update, when it makes sense, and what it does. */
+const aborted = 'Aborted';
+
+/** Those that another disruption sends say less than a person's. */
+const expediteShape = optional(object({ actor: absentOr(text), reason: absentOr(text) }));
+
+/** Whether a person ended this by `abort`: the failure that `gate`, `wait` and `consent` throw then. */
+export function isAborted(error: unknown): error is ApplicationFailure {
+  return error instanceof ApplicationFailure && error.type === aborted;
+}
+
+/**
+ * People in charge of one running disruption: `approve`, `reject`, `abort`, `expedite`, `retry` and `hold`, as signals and as
+ * updates. Updates are refused with a typed reason when the order makes no sense now; signals that make none are
+ * noted and ignored. Build one before the first wait of the workflow.
+ */
+export class Oversight {
+  private paused: boolean;
+  private heldBy: HoldOrder | undefined;
+  private abortedBy: Order | undefined;
+  private answer: Consent | undefined;
+  private asking = false;
+  private phaseBefore = '';
+  /** What ends the wait that it is in. */
+  private stopsAt: (() => boolean) | undefined;
+  private breaks: string | undefined;
+  private waiting: { readonly retryable: boolean; end: WaitEnd | undefined } | undefined;
+  private stage: 'revocable' | 'draining' | 'finished' = 'revocable';
+
+  constructor(
+    private readonly progress: Progress,
+    private readonly options: OversightOptions = {},
+  ) {
+    this.paused = options.paused ?? false;
+    const holdSignalled = (hold: boolean | HoldOrder): void => {
+      if (typeof hold === 'boolean') this.changeHold(() => void (this.paused = hold));
+      else obey(this.progress, 'hold', { check: () => this.checkHold(hold), act: () => this.hold(hold) });
+    };
+    setSignalHandler(holdSignal, holdSignalled);
+    setUpdateHandler(
+      holdUpdate,
+      (hold) => this.answered(() => this.hold(hold)),
+      (hold) => this.checkHold(hold),
+    );
+    const answered = (act: () => Explanation): Promise<Explanation> => this.answered(act);
+    takeOrder(progress, {
+      ...{ signal: approveSignal, update: approveUpdate, answered },
+      check: (order) => this.checkApprove(order),
+      act: (order) => this.answerWith('approved', order),
+    });
+    takeOrder(progress, {
+      ...{ signal: rejectSignal, update: rejectUpdate, answered },
+      check: (order) => this.checkAnswer(order),
+      act: (order) => this.answerWith('rejected', order),
+    });
+    takeOrder(progress, {
+      ...{ signal: abortSignal, update: abortUpdate, answered },
+      check: (order) => this.checkAbort(order),
+      act: (order) => this.abort(order),
+    });
+    takeOrder(progress, {
+      ...{ signal: retrySignal, update: retryUpdate, answered },
+      check: (order) => this.checkRetry(order),
+      act: (order) => this.retry(order),
+    });
+    const expediteSignalled = (order?: ExpediteOrder): void =>
+      obey(this.progress, 'expedite', {
+        check: () => this.checkExpedite(order),
+        act: () => this.expedite(order ?? {}),
+      });
+    setSignalHandler(expediteSignal, expediteSignalled);
+    const checkExpedite = (order: ExpediteOrder): void => {
+      checkActor(order);
+      this.checkExpedite(order);
+    };
+    setUpdateHandler(expediteUpdate, (order) => this.answered(() => this.expedite(order)), checkExpedite);
+  }
+
+  get isAborted(): boolean {
+    return this.abortedBy !== undefined;
+  }
+
+  /** Whether somebody has answered the last question. */
+  get isAnswered(): boolean {
+    return this.answer !== undefined;
+  }
+
+  /** Whether a pause or a person holds it. */
+  get isHeld(): boolean {
+    return this.paused || this.heldBy !== undefined;
+  }
+
+  /**
+   * Before each irreversible step: waits while a pause or a person holds the disruption, and throws (`isAborted`) once
+   * somebody has aborted it. `release` is called when waiting begins, so that what waits leaves no mark; `restore` when it is over.
+   */
+  async gate(marks?: { readonly release: () => Promise<void>; readonly restore: () => Promise<void> }): Promise<void> {
+    this.throwIfAborted();
+    while (this.isHeld) {
+      const { phase } = this.progress;
+      this.progress.enter('paused', {
+        waitingFor: this.heldBy === undefined ? 'resume' : `${this.heldBy.actor} to let it go on`,
+      });
+      this.progress.attributes([{ key: searchAttributes.paused, value: true }]);
+      await marks?.release();
+      await this.stop(() => !this.isHeld || this.abortedBy !== undefined);
+      this.progress.attributes([{ key: searchAttributes.paused, value: false }]);
+      this.progress.enter(phase);
+      this.throwIfAborted();
+      await marks?.restore();
+    }
+  }
+
+  /** Asks for a person's consent where a policy wants that, and takes the policy's default when nobody answers in time. */
+  async consent(approval: ApprovalAsked | undefined, what = 'a person to approve or reject'): Promise<Consent> {
+    if (approval === undefined) return { answer: 'approved', by: 'policy' };
+    const consent = await this.consentUnless(() => false, approval, { what });
+    return consent!;
+  }
+
+  /**
+   * As `consent`; undefined once `overtaken` holds: the question makes no sense any more. Undefined after `lookAgainMs`, too,
+   * for whoever wants to look whether it still does, and asks again.
+   */
+  async consentUnless(
+    overtaken: () => boolean,
+    approval: ApprovalAsked,
+    { what, lookAgainMs, breaks }: Question,
+  ): Promise<Consent | undefined> {
+    this.throwIfAborted();
+    const { timeoutMs, onTimeout } = approval;
+    const byDefault = onTimeout === 'Approve' ? 'approved' : 'rejected';
+    const phase = this.begin(breaks);
+    this.progress.enter('awaiting approval', {
+      waitingFor: `${what} (${byDefault} if nobody answers)`,
+      until: workflowNow() + timeoutMs,
+    });
+    const over = (): boolean => this.answer !== undefined || this.abortedBy !== undefined || overtaken();
+    const ms = Math.max(1, Math.min(timeoutMs, lookAgainMs ?? timeoutMs));
+    const inTime = await this.stop(over, ms, `approval; ${byDefault} if nobody answers`);
+    const given = this.given();
+    // While it is looked at again it still may be answered.
+    if (given === undefined && !inTime && lookAgainMs !== undefined && this.abortedBy === undefined) return undefined;
+    this.endQuestion();
+    this.throwIfAborted();
+    if (given === undefined && inTime) {
+      this.progress.enter(phase);
+      return undefined;
+    }
+    const consent: Consent = given ?? { answer: byDefault, by: 'nobody', reason: 'nobody answered in time' };
+    this.progress.enter(consent.answer, { facts: { consent: consentText(consent) } });
+    return consent;
+  }
+
+  /** A question that was only looked at again is still the same. Gives the phase that it interrupts. */
+  private begin(breaks: string | undefined): string {
+    this.breaks = breaks;
+    if (this.asking) return this.phaseBefore;
+    this.asking = true;
+    this.answer = undefined;
+    this.phaseBefore = this.progress.phase;
+    this.progress.attributes([{ key: searchAttributes.awaitingApproval, value: true }]);
+    return this.phaseBefore;
+  }
+
+  private endQuestion(): void {
+    if (!this.asking) return;
+    this.asking = false;
+    this.progress.attributes([{ key: searchAttributes.awaitingApproval, value: false }]);
+  }
+
+  /**
+   * Asks for a person's consent beside other work, whose phase stays. Undefined when nobody answered within `ms`, or before
+   * `until` held: there is no default then.
+   */
+  async ask(
+    ms: number,
+    options: { readonly summary: string; readonly until: () => boolean; readonly breaks?: string },
+  ): Promise<Consent | undefined> {
+    this.begin(options.breaks);
+    const over = (): boolean => this.answer !== undefined || options.until();
+    try {
+      await this.stop(over, Math.max(1, ms), options.summary);
+      return this.given();
+    } finally {
+      this.endQuestion();
+    }
+  }
+
+  /** A durable wait that people can cut short; also ends when `until` holds. Throws once aborted. */
+  async wait(
+    ms: number,
+    options: { readonly summary: string; readonly until?: () => boolean; readonly retryable?: boolean },
+  ): Promise<WaitEnd> {
+    this.throwIfAborted();
+    const waiting: NonNullable<Oversight['waiting']> = { retryable: options.retryable ?? false, end: undefined };
+    this.waiting = waiting;
+    const over = (): boolean => waiting.end !== undefined || this.abortedBy !== undefined || options.until?.() === true;
+    const inTime = await this.stop(over, Math.max(1, ms), options.summary);
+    if (this.waiting === waiting) this.waiting = undefined;
+    this.throwIfAborted();
+    return waiting.end ?? (inTime ? 'met' : 'elapsed');
+  }
+
+  /** From here on nothing can be taken back: orders to abort or hold are refused. */
+  passPointOfNoReturn(): void {
+    this.stage = 'draining';
+  }
+
+  /** Ends the run as `abort` does, where another order of a person comes to that. */
+  stopBy(order: Order): void {
+    this.abortedBy = order;
+  }
+
+  /** Every further order is refused. */
+  finish(): void {
+    this.stage = 'finished';
+    this.endQuestion();
+  }
+
+  /** A wait that an order may end: whoever gave that is answered with what comes after. */
+  private async stop(over: () => boolean, ms?: number, summary = ''): Promise<boolean> {
+    this.stopsAt = over;
+    try {
+      if (ms !== undefined) return await condition(over, ms, { summary });
+      await condition(over);
+      return true;
+    } finally {
+      this.stopsAt = undefined;
+    }
+  }
+
+  /** Carries an order out, and tells where that leaves the workflow: after the step that it sets off, not before. */
+  private async answered(act: () => unknown): Promise<Explanation> {
+    act();
+    const over = this.stopsAt;
+    if (over?.() === true) await condition(() => this.stopsAt !== over);
+    return this.progress.explanation;
+  }
+
+  /** Asked anew: an answer may have come in during the wait. */
+  private given(): Consent | undefined {
+    return this.answer;
+  }
+
+  throwIfAborted(): void {
+    if (this.abortedBy === undefined) return;
+    const { actor, reason } = this.abortedBy;
+    throw ApplicationFailure.create({
+      type: aborted,
+      message: `aborted by ${withReason(actor, reason)}`,
+      nonRetryable: true,
+    });
+  }
+
+  private answerWith(answer: Consent['answer'], { actor, reason, force }: Order): Explanation {
+    if (this.breaks !== undefined && force === true)
+      this.progress.note({ 'forced by': `${withReason(actor, reason)}: ${this.breaks}` });
+    this.answer = { answer, by: actor, ...(reason === undefined ? {} : { reason }) };
+    return this.progress.explanation;
+  }
+
+  private abort(order: Order): Explanation {
+    this.abortedBy = order;
+    this.progress.note({ 'aborted by': withReason(order.actor, order.reason) });
+    return this.progress.explanation;
+  }
+
+  private retry(order: Order): Explanation {
+    this.progress.note({ 'tried again by': withReason(order.actor, order.reason) });
+    if (this.waiting?.retryable === true) this.waiting.end = 'retried';
+    this.options.onRetry?.(order);
+    return this.progress.explanation;
+  }
+
+  private expedite(order: ExpediteOrder): Explanation {
+    this.progress.note({ 'expedited by': withReason(order.actor ?? 'another disruption', order.reason) });
+    const broken = this.options.breaks?.(order);
+    if (broken !== undefined && order.actor !== undefined)
+      this.progress.note({ 'forced by': `${withReason(order.actor, order.reason)}: ${broken}` });
+    if (this.waiting !== undefined) this.waiting.end = 'expedited';
+    this.options.onExpedite?.(order);
+    return this.progress.explanation;
+  }
+
+  private hold(order: HoldOrder): Explanation {
+    this.changeHold(() => void (this.heldBy = order.on ? order : undefined));
+    const by = withReason(order.actor, order.reason);
+    this.progress.note(order.on ? { 'held by': by } : { 'let go on by': by });
+    return this.progress.explanation;
+  }
+
+  private changeHold(change: () => void): void {
+    const before = this.isHeld;
+    change();
+    if (this.isHeld !== before) this.options.onHold?.(this.isHeld);
+  }
+
+  private checkOpen(): void {
+    if (this.stage === 'finished') throw refuse(refusals.finished, `it is over: ${this.progress.phase}`);
+  }
+
+  private checkRevocable(order: string): void {
+    this.checkOpen();
+    if (this.stage === 'draining')
+      throw refuse(refusals.tooLate, `too late to ${order}: ${this.progress.phase}, which cannot be taken back`);
+  }
+
+  private checkAnswer(order: Order): void {
+    checkActor(order);
+    this.checkOpen();
+    if (!this.asking)
+      throw refuse(refusals.nothingToApprove, `nothing awaits approval: the phase is ${this.progress.phase}`);
+    if (this.answer !== undefined)
+      throw refuse(refusals.nothingToApprove, `${this.answer.answer} by ${this.answer.by} already`);
+  }
+
+  private checkApprove(order: Order): void {
+    this.checkAnswer(order);
+    if (this.breaks !== undefined) checkForce('approve', order, this.breaks);
+  }
+
+  private checkAbort(order: Order): void {
+    checkActor(order);
+    this.checkRevocable('abort');
+  }
+
+  private checkRetry(order: Order): void {
+    checkActor(order);
+    this.checkOpen();
+    if (this.waiting?.retryable !== true && this.options.onRetry === undefined)
+      throw refuse(refusals.nothingToRetry, `nothing waits to be tried again: the phase is ${this.progress.phase}`);
+  }
+
+  private checkExpedite(order: ExpediteOrder | undefined): void {
+    const wrong = expediteShape(order, '');
+    if (wrong !== undefined) throw refuse(refusals.invalid, wrong);
+    for (const field of ['deadline', 'instanceEndsAt'] as const) checkTime(field, order?.[field]);
+    this.checkOpen();
+    if (this.waiting === undefined && this.options.onExpedite === undefined)
+      throw refuse(
+        refusals.nothingToExpedite,
+        `nothing waits that could be expedited: the phase is ${this.progress.phase}`,
+      );
+    this.checkProtection(order ?? {});
+  }
+
+  /** Workflows that expedite a drain give its end: a person has to say that protection may go. */
+  private checkProtection(order: Partial<ExpediteOrder>): void {
+    const broken = this.options.breaks?.(order);
+    const isPerson = order.actor !== undefined || (order.deadline ?? order.instanceEndsAt) === undefined;
+    if (broken !== undefined && isPerson) checkForce('expedite', order, broken);
+  }
+
+  private checkHold(order: HoldOrder): void {
+    checkActor(order);
+    if (typeof order.on !== 'boolean')
+      throw refuse(refusals.invalid, `on is ${JSON.stringify(order.on)}: true to hold, false to let go on`);
+    this.checkRevocable(order.on ? 'hold' : 'let go on');
+    if (order.on && this.heldBy !== undefined)
+      throw refuse(refusals.heldAlready, `${withReason(this.heldBy.actor, this.heldBy.reason)} holds it already`);
+    if (!order.on && this.heldBy === undefined)
+      throw refuse(
+        refusals.nothingHeld,
+        this.paused ? 'a pause holds it, no person: resume that at the disrupt workflow' : 'nobody holds it',
+      );
+  }
+}
+
+/** Throws unless the order says that what it breaks may break. */
+function checkForce(name: string, { force }: Partial<Order>, broken: string): void {
+  if (force === true) return;
+  throw refuse(
+    refusals.breaksProtection,
+    `${broken}; say so with "force": true (stowage ${name} --force), or leave it as it is`,
+  );
+}
+
+/** Whoever gave the last order is answered before the run ends. */
+export async function ordersAnswered(): Promise<void> {
+  if (!allHandlersFinished()) await condition(allHandlersFinished);
+}
+
+/** `rejected by ann (release)`; where nobody answered, that. */
+export function consentText({ answer, by, reason }: Consent): string {
+  return by === 'nobody' ? `${answer}: nobody answered in time` : `${answer} by ${withReason(by, reason)}`;
+}
+
+/** `ann (release)`. */
+export function withReason(actor: string, reason: string | undefined): string {
+  return reason === undefined || reason === '' ? actor : `${actor} (${reason})`;
+}

@@ -1,0 +1,138 @@
+import { parseDuration } from '../../core/durations.js';
+import { workflowNow } from '../clock.js';
+import type { GoingNode, Pause, PauseOrder, PauseScope, ResumeOrder } from '../messages.js';
+import { refusals } from '../messages.js';
+import { checkActor, checkTime, refuse } from './orders.js';
+import { messageOf } from '../../core/error-message.js';
+
+const kinds: readonly PauseScope['kind'][] = ['cluster', 'nodePool', 'reason', 'node'];
+const reasons: readonly string[] = ['Empty', 'Underutilized', 'Drifted', 'Expired', 'Unhealthy'];
+/** Of objects of Kubernetes. */
+const longestName = 253;
+/** Pauses are carried over by continue-as-new: so many fit. */
+const most = 100;
+
+/** What people have paused, by whom, why and until when. */
+export class Pauses {
+  private pauses: readonly Pause[];
+
+  constructor(carried: readonly Pause[] = []) {
+    this.pauses = carried;
+  }
+
+  get all(): readonly Pause[] {
+    return this.pauses;
+  }
+
+  /** A pause of the same scope takes the place of the one before. */
+  add(order: PauseOrder): void {
+    const until =
+      order.until ?? (order.ttl === undefined ? undefined : workflowNow() + parseDuration(order.ttl, 'ttl'));
+    const { scope, reason, actor } = order;
+    const pause: Pause = { scope, reason, actor, ...(until === undefined ? {} : { until }) };
+    this.pauses = [...this.pauses.filter((other) => !sameScope(other.scope, scope)), pause];
+  }
+
+  /** What Kubernetes has; more than fit are left out, the widest kept. */
+  replace(pauses: readonly Pause[]): void {
+    const widest = [...pauses].sort((a, b) => kinds.indexOf(a.scope.kind) - kinds.indexOf(b.scope.kind));
+    this.pauses = pauses.length <= most ? pauses : widest.slice(0, most);
+  }
+
+  remove(scope: PauseScope): void {
+    this.pauses = this.pauses.filter((pause) => !sameScope(pause.scope, scope));
+  }
+
+  /** Ends pauses whose time is over; tells whether any was. */
+  expire(now: number): boolean {
+    const left = this.pauses.filter(({ until }) => until === undefined || until > now);
+    const some = left.length < this.pauses.length;
+    this.pauses = left;
+    return some;
+  }
+
+  /** Milliseconds of the epoch; infinity when none ends by itself. */
+  nextEnd(): number {
+    return Math.min(...this.pauses.map(({ until }) => until ?? Number.POSITIVE_INFINITY));
+  }
+
+  /** The pause that holds a disruption of these nodes for this reason. */
+  holding(reason: string, nodes: readonly Pick<GoingNode, 'node' | 'nodePool'>[]): Pause | undefined {
+    return this.pauses.find(({ scope: { kind, name, reason: only } }) => {
+      if (only !== undefined && only !== reason) return false;
+      switch (kind) {
+        case 'cluster':
+          return true;
+        case 'reason':
+          return name === reason;
+        case 'nodePool':
+          return nodes.some(({ nodePool }) => nodePool === name);
+        case 'node':
+          return nodes.some(({ node }) => node === name);
+      }
+    });
+  }
+
+  /** Throws a typed refusal for an order that makes no sense; `pools` are the NodePools known, when they are. */
+  checkPause(order: PauseOrder, pools: ReadonlySet<string> | undefined): void {
+    checkActor(order);
+    if (typeof order.reason !== 'string' || order.reason.trim() === '')
+      throw refuse(refusals.invalid, 'reason is missing: say why, for whoever finds it paused');
+    checkScope(order.scope, pools);
+    checkEnd(order);
+    if (this.pauses.length >= most && !this.pauses.some(({ scope }) => sameScope(scope, order.scope)))
+      throw refuse(refusals.invalid, `there are ${most} pauses already: resume some, or pause a wider scope`);
+  }
+
+  checkResume(order: ResumeOrder): void {
+    checkActor(order);
+    checkScope(order.scope, undefined);
+    if (this.pauses.some(({ scope }) => sameScope(scope, order.scope))) return;
+    const there = this.pauses.map(({ scope }) => scopeText(scope)).join(', ');
+    throw refuse(
+      refusals.notPaused,
+      `${scopeText(order.scope)} is not paused; paused: ${there === '' ? 'nothing' : there}`,
+    );
+  }
+}
+
+function checkScope(scope: PauseScope | undefined, pools: ReadonlySet<string> | undefined): void {
+  const { kind, name, reason } = scope ?? {};
+  if (reason !== undefined && !reasons.includes(reason))
+    throw refuse(refusals.unknownScope, `scope.reason is "${reason}": the reasons are ${reasons.join(', ')}`);
+  if (kind === undefined || !kinds.includes(kind))
+    throw refuse(refusals.unknownScope, `scope.kind is ${JSON.stringify(kind)}: allowed are ${kinds.join(', ')}`);
+  if (kind === 'cluster') return;
+  if (typeof name !== 'string' || name === '')
+    throw refuse(refusals.unknownScope, `scope.name is missing: say which ${kind}`);
+  if (name.length > longestName)
+    throw refuse(refusals.unknownScope, `scope.name is ${name.length} characters long: no ${kind} has such a name`);
+  if (kind === 'reason' && !reasons.includes(name))
+    throw refuse(refusals.unknownScope, `scope.name is "${name}": the reasons are ${reasons.join(', ')}`);
+  if (kind === 'nodePool' && pools !== undefined && !pools.has(name))
+    throw refuse(refusals.unknownScope, `there is no NodePool "${name}"; known are ${[...pools].sort().join(', ')}`);
+}
+
+function checkEnd({ ttl, until }: PauseOrder): void {
+  if (ttl !== undefined) {
+    try {
+      parseDuration(ttl, 'ttl');
+    } catch (error) {
+      throw refuse(refusals.invalid, messageOf(error));
+    }
+  }
+  checkTime('until', until);
+  if (until !== undefined && until <= workflowNow())
+    throw refuse(
+      refusals.invalid,
+      `until is ${JSON.stringify(until)}: give a later time, in milliseconds of the epoch`,
+    );
+}
+
+function sameScope(a: PauseScope, b: PauseScope): boolean {
+  return a.kind === b.kind && a.name === b.name && a.reason === b.reason;
+}
+
+function scopeText({ kind, name, reason }: PauseScope): string {
+  return `${kind}${name === undefined ? '' : ` ${name}`}${reason === undefined ? '' : ` for ${reason}`}`;
+}

@@ -1,0 +1,66 @@
+import { condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
+import { UnavailableOfferings } from '../../core/unavailable-offerings.js';
+import type { RememberedRefusal } from '../../core/unavailable-offerings.js';
+import { workflowNow } from '../clock.js';
+import type { OfferingsInput } from '../messages.js';
+import {
+  offeringsRefusedSignal,
+  offeringSucceededSignal,
+  searchAttributes,
+  unavailableOfferingsQuery,
+} from '../messages.js';
+import { Progress } from '../progress.js';
+import { setQueryHandler, setSignalHandler } from '../handlers.js';
+
+const eventsPerRun = 4000;
+/** What continue-as-new carries has to stay small; the refusals that end soonest are given up first. */
+const mostCarried = 500;
+
+/**
+ * The offerings that are out of capacity, known to every worker and over restarts (launch/unavailable-offerings): each has its timer,
+ * after which it may be tried again; refusing once more doubles it. Ends when nothing is remembered any more; the next
+ * refusal starts it anew.
+ */
+export async function offerings(input: OfferingsInput): Promise<void> {
+  const known = new UnavailableOfferings(workflowNow, input.carried);
+  let news = (input.carried ?? []).length > 0;
+  setSignalHandler(offeringsRefusedSignal, (refused) => {
+    known.mark(refused);
+    news = true;
+  });
+  setSignalHandler(offeringSucceededSignal, ({ capacityType, instanceType, zone, placement }) => {
+    known.succeeded(capacityType, instanceType, zone, placement);
+    news = true;
+  });
+  setQueryHandler(unavailableOfferingsQuery, () => known.all());
+  const progress = new Progress(
+    'Offerings that are out of capacity',
+    [{ key: searchAttributes.cluster, value: input.cluster }],
+    {},
+    'watching',
+  );
+  await condition(() => news);
+  for (let next = known.nextChange(); next !== undefined; next = known.nextChange()) {
+    if (isLong()) return continueAsNew<typeof offerings>({ ...input, carried: known.all().slice(-mostCarried) });
+    const out = known.all().filter(({ until }) => until > workflowNow());
+    progress.enter('watching', {
+      waitingFor: out.length > 0 ? 'the next offering to be worth a try' : 'an offering to be unavailable',
+      until: next,
+      facts: { 'out of capacity': out.length, ...first(out) },
+    });
+    news = false;
+    await condition(() => news, Math.max(1, next - workflowNow()), { summary: 'until the next may be tried' });
+  }
+  progress.enter('done', { facts: { 'out of capacity': 0 } });
+}
+
+function isLong(): boolean {
+  const { historyLength, continueAsNewSuggested } = workflowInfo();
+  return continueAsNewSuggested || historyLength > eventsPerRun;
+}
+
+function first([one]: readonly RememberedRefusal[]): Record<string, string> {
+  if (one === undefined) return {};
+  const { capacityType, instanceType, zone, reason } = one;
+  return { 'next to be tried': `${instanceType} ${capacityType} in ${zone} (${reason})` };
+}

@@ -1,0 +1,352 @@
+import {
+  ApplicationFailure,
+  condition,
+  continueAsNew,
+  getExternalWorkflowHandle,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type {
+  ClaimPlan,
+  ClaimsCreated,
+  CreatedClaim,
+  PlanNodesInput,
+  PlanNodesResult,
+} from '../../activities/contract.js';
+import { failures as failureTypes } from '../../core/failures.js';
+import { workflowIds } from '../../core/ids.js';
+import type { Resume } from '../../packing/types.js';
+import { workflowNow } from '../clock.js';
+import type {
+  BatchSummary,
+  CacheMark,
+  LaunchStart,
+  NodeUntil,
+  ProvisionInput,
+  ProvisionState,
+  ReplacementRequest,
+  RestingPool,
+  TimedMark,
+} from '../messages.js';
+import {
+  configureSignal,
+  deletingNodesSignal,
+  nominatedSignal,
+  planQuery,
+  podsPendingSignal,
+  replaceSignal,
+  replacementsPlannedSignal,
+  searchAttributes,
+} from '../messages.js';
+import { FailedSteps } from '../failed-steps.js';
+import { beginLaunches } from '../launch/node-launch.js';
+import { Progress } from '../progress.js';
+import { activitiesOf } from '../proxies.js';
+import { notify } from '../relations.js';
+import { answerTo, waitersOf } from '../disruption/replacement-answers.js';
+import type { Round } from '../disruption/replacement-answers.js';
+import { counted } from '../../core/plurals.js';
+import { setQueryHandler, setSignalHandler } from '../handlers.js';
+
+type Planned = Extract<PlanNodesResult, { state: 'planned' }>;
+
+const eventsPerRun = 4000;
+/** Enough for the next pass to see own writes; the cache then has newer versions anyway. */
+const marksKept = 500;
+const marksKeptMs = 60_000;
+const rowsKept = 50;
+/** NodePools may refuse one after the other: so often a batch is planned anew without them before it counts as done. */
+const roundsPerBatch = 50;
+
+/**
+ * The one creator of NodeClaims for pods (provisioning/batch-window, node-claims/written-from-a-plan). Collects pending pods in a batch window, has them packed,
+ * creates the claims and starts a `launchNode` for each. Replacements for deleting nodes are planned in the same passes,
+ * so that no pod is counted for twice. A batch that fails keeps its requests and is tried again.
+ */
+export async function provision(input: ProvisionInput): Promise<never> {
+  const run = new ProvisionRun(input);
+  while (!run.due()) {
+    await run.batch();
+  }
+  return continueAsNew<typeof provision>({ ...input, window: run.window, carried: run.state() });
+}
+
+class ProvisionRun {
+  window;
+  private readonly progress: Progress;
+  private readonly activities;
+  private batches: number;
+  private readonly chain: string;
+  private isPending: boolean;
+  /** Signals that told of new pending pods, in this run. */
+  private arrivals = 0;
+  private marks: readonly TimedMark[];
+  private replacements: ReplacementRequest[];
+  private deleting: NodeUntil[];
+  private resting: readonly RestingPool[];
+  private last: BatchSummary | undefined;
+  /** Where the last pass ended, if it left pods for the next. */
+  private resume: Resume | undefined;
+  private readonly failed: FailedSteps;
+
+  constructor(private readonly input: ProvisionInput) {
+    this.window = input.window;
+    this.activities = activitiesOf(input.cluster);
+    const { batches, chain, isPending, marks, replacements, deleting, resting = [], last, resume } = stateOf(input);
+    this.batches = batches;
+    this.chain = chain;
+    this.isPending = isPending;
+    this.marks = marks;
+    this.replacements = [...replacements];
+    this.deleting = [...deleting];
+    this.resting = resting;
+    this.last = last;
+    this.resume = resume;
+    this.listen();
+    this.progress = new Progress(
+      'Provisioning: pending pods become nodes',
+      [{ key: searchAttributes.cluster, value: input.cluster }],
+      {},
+      'idle',
+    );
+    this.failed = new FailedSteps(this.progress);
+  }
+
+  private listen(): void {
+    setSignalHandler(podsPendingSignal, (told?: { readonly again: boolean }) => {
+      this.isPending = true;
+      if (told?.again !== true) this.arrivals += 1;
+    });
+    setSignalHandler(replaceSignal, (request) => {
+      if (!this.replacements.some(({ id }) => id === request.id)) this.replacements.push(request);
+    });
+    setSignalHandler(deletingNodesSignal, ({ nodes, until, marks }) => {
+      this.deleting = this.deleting.filter(({ node }) => !nodes.includes(node));
+      if (until > workflowNow()) this.deleting.push(...nodes.map((node) => ({ node, until })));
+      this.mark(marks);
+    });
+    setSignalHandler(configureSignal, ({ window }) => void (this.window = window));
+    setQueryHandler(planQuery, () => this.last);
+  }
+
+  due(): boolean {
+    const { historyLength, continueAsNewSuggested } = workflowInfo();
+    return continueAsNewSuggested || historyLength > eventsPerRun;
+  }
+
+  state(): ProvisionState {
+    const { batches, chain, isPending, marks, replacements, deleting, resting } = this;
+    return {
+      batches,
+      chain,
+      isPending,
+      marks,
+      replacements,
+      deleting,
+      ...(resting.length === 0 ? {} : { resting }),
+      ...(this.last === undefined ? {} : { last: this.last }),
+      ...(this.resume === undefined ? {} : { resume: this.resume }),
+    };
+  }
+
+  /** Waits for work and does one batch of it. Pods that the batch before left for this one are work, and wait for no others. */
+  async batch(): Promise<void> {
+    if (!this.failed.hasFailed) {
+      this.progress.enter('idle', { waitingFor: 'pending pods' });
+      await condition(() => this.isPending || this.replacements.length > 0 || this.resume !== undefined);
+      if (this.replacements.length === 0 && this.resume === undefined) await this.fillWindow();
+    }
+    const requests = [...this.replacements];
+    this.isPending = false;
+    this.batches += 1;
+    this.holdPlaces(requests);
+    try {
+      await this.rounds(requests);
+      this.replacements = this.replacements.filter((request) => !requests.includes(request));
+      this.failed.succeeded();
+    } catch (error) {
+      // What the batch was about stays to be done: pods are looked at anew, and requests are answered by the next attempt.
+      this.isPending = true;
+      await this.failed.rest('a batch', error);
+    }
+  }
+
+  private async rounds(requests: readonly ReplacementRequest[]): Promise<void> {
+    let plan: Planned;
+    let more: boolean;
+    const rounds: Round[] = [];
+    const rows: BatchSummary['claims'][number][] = [];
+    do {
+      plan = await this.plan();
+      const { created, resting } = await this.create(plan, rounds.length, requests);
+      rounds.push({ plan, created });
+      rows.push(...created.map((claim) => rowOf(claim, plan.claims[claim.index])));
+      // What one NodePool was refused, others may hold.
+      more = (plan.more && created.length > 0) || (resting.length > 0 && rounds.length < roundsPerBatch);
+    } while (more);
+    this.resume = plan.resume;
+    await this.answer(requests, rounds);
+    this.summarise(plan, rows);
+  }
+
+  /** Rule `provisioning/batch-window`: the window stays open while new pods arrive within `idleMs`, at most `maxMs`. */
+  private async fillWindow(): Promise<void> {
+    const closesAt = workflowNow() + this.window.maxMs;
+    this.progress.enter('batching', { waitingFor: 'more pods', until: closesAt });
+    for (let arrivals = this.arrivals, open = true; open; arrivals = this.arrivals) {
+      const wait = Math.min(this.window.idleMs, closesAt - workflowNow());
+      if (wait <= 0) return;
+      const before = arrivals;
+      open = await condition(() => this.arrivals > before || this.replacements.length > 0, wait, {
+        summary: 'batch window',
+      });
+      if (this.replacements.length > 0) return;
+    }
+  }
+
+  private holdPlaces(requests: readonly ReplacementRequest[]): void {
+    const now = workflowNow();
+    this.deleting = this.deleting.filter(({ until }) => until > now);
+    for (const { nodes, holdMs } of requests) {
+      for (const node of nodes) this.deleting.push({ node, until: now + holdMs });
+    }
+  }
+
+  private async plan(): Promise<Planned> {
+    this.progress.enter('packing', { facts: { batch: this.batches } });
+    const result = await this.activities.packing.planNodes.executeWithOptions(
+      { summary: `pack batch ${this.batches}` },
+      [this.view()],
+    );
+    if (result.state === 'planned') return result;
+    throw ApplicationFailure.create({ message: result.reason, type: failureTypes.unavailable.type });
+  }
+
+  private view(): PlanNodesInput {
+    const now = workflowNow();
+    this.marks = this.marks.filter(({ at }) => now - at < marksKeptMs);
+    this.resting = this.resting.filter(({ until }) => until > now);
+    const { marks, resting, resume } = this;
+    return {
+      marks: marks.map(({ mark }) => mark),
+      without: [...new Set(this.deleting.map(({ node }) => node))].sort(),
+      ...(resume === undefined ? {} : { resume }),
+      ...(resting.length === 0 ? {} : { resting }),
+    };
+  }
+
+  private mark(marks: readonly CacheMark[]): void {
+    const at = workflowNow();
+    this.marks = [...this.marks, ...marks.map((mark) => ({ at, mark }))].slice(-marksKept);
+  }
+
+  private async create(
+    plan: Planned,
+    round: number,
+    requests: readonly ReplacementRequest[],
+  ): Promise<Pick<ClaimsCreated, 'created' | 'resting'>> {
+    await this.nominate(plan);
+    if (plan.claims.length === 0) return { created: [], resting: [] };
+    this.progress.enter('creating', { facts: { claims: plan.claims.length } });
+    const reason = requests[0]?.reason ?? 'provisioned';
+    const planId = `${this.chain}/${this.batches}/${round}`;
+    const { created, refused, resting } = await this.activities.kube.createClaims.executeWithOptions(
+      { summary: describeClaims(plan.claims), startToCloseTimeout: '5 minutes' },
+      [{ planId, claims: plan.claims, typeLists: plan.typeLists, reason }],
+    );
+    this.mark(created.map(markOf));
+    await beginLaunches(
+      this.input.cluster,
+      planId,
+      created.map((claim) => this.launchOf(claim, plan, requests)),
+    );
+    this.rest(resting, refused);
+    return { created, resting };
+  }
+
+  /** What the API server refuses is planned for other NodePools meanwhile. */
+  private rest(resting: readonly RestingPool[], refused: ClaimsCreated['refused']): void {
+    const names = new Set(resting.map(({ nodePool }) => nodePool));
+    this.resting = [...this.resting.filter(({ nodePool }) => !names.has(nodePool)), ...resting];
+    const [first] = refused;
+    if (first !== undefined) this.progress.note({ 'last refused': first.reason });
+  }
+
+  private async nominate({ nominated, nominationMs }: Planned): Promise<void> {
+    if (nominated.length === 0) return;
+    const until = workflowNow() + nominationMs;
+    await notify(() =>
+      getExternalWorkflowHandle(workflowIds.disrupt(this.input.cluster)).signal(
+        nominatedSignal,
+        nominated.map((node) => ({ node, until })),
+      ),
+    );
+  }
+
+  private launchOf(claim: CreatedClaim, plan: Planned, requests: readonly ReplacementRequest[]): LaunchStart {
+    const { cluster } = this.input;
+    const [notify, ...alsoNotify] = waitersOf(plan, claim.index, requests);
+    const { name, uid, nodePool, index } = claim;
+    const { podCount = 0, cheapest, why } = plan.claims[index] ?? {};
+    return {
+      input: {
+        cluster,
+        claim: { name, uid },
+        nodePool,
+        ...(notify === undefined ? {} : { notify }),
+        ...(alsoNotify.length === 0 ? {} : { alsoNotify }),
+      },
+      summary: `${name}: ${counted(podCount, 'pod')}, ${cheapest?.instanceType ?? 'any type'}`,
+      ...(why === undefined ? {} : { details: why }),
+    };
+  }
+
+  private async answer(requests: readonly ReplacementRequest[], rounds: readonly Round[]): Promise<void> {
+    for (const request of requests) {
+      await notify(() =>
+        getExternalWorkflowHandle(request.replyTo).signal(replacementsPlannedSignal, answerTo(request, rounds)),
+      );
+    }
+  }
+
+  private summarise(plan: Planned, claims: BatchSummary['claims']): void {
+    this.last = {
+      batch: this.batches,
+      claims: claims.slice(0, rowsKept),
+      onExistingNodes: plan.onExistingNodes,
+      unschedulable: plan.unschedulable,
+      ...(plan.firstReason === undefined ? {} : { firstReason: plan.firstReason }),
+      deferred: plan.deferred,
+      pricePerHour: plan.pricePerHour,
+      lowerBoundPerHour: plan.lowerBoundPerHour,
+    };
+    this.progress.note({
+      batch: this.batches,
+      'claims created': claims.length,
+      'pods on existing nodes': plan.onExistingNodes,
+      unschedulable: plan.unschedulable,
+      'first reason': plan.firstReason ?? '',
+      'left for the next pass': plan.deferred,
+      'price per hour': plan.pricePerHour,
+    });
+  }
+}
+
+/** What the run before carried over; a first run has nothing to do yet. */
+function stateOf({ carried }: ProvisionInput): ProvisionState {
+  const chain = workflowInfo().runId;
+  return carried ?? { batches: 0, chain, isPending: false, marks: [], replacements: [], deleting: [] };
+}
+
+function rowOf({ name }: CreatedClaim, plan: ClaimPlan | undefined): BatchSummary['claims'][number] {
+  return { name, instanceType: plan?.cheapest.instanceType ?? '', pods: plan?.podCount ?? 0 };
+}
+
+function markOf({ name, resourceVersion }: CreatedClaim): CacheMark {
+  return { kind: 'NodeClaim', name, resourceVersion };
+}
+
+function describeClaims(claims: readonly ClaimPlan[]): string {
+  const first = claims[0]!;
+  const rest = claims.length === 1 ? '' : ` and ${claims.length - 1} more`;
+  return `${first.nodePool}: ${first.cheapest.instanceType} for ${counted(first.podCount, 'pod')}${rest}`;
+}

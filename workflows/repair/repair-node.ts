@@ -1,0 +1,356 @@
+import {
+  CancellationScope,
+  condition,
+  continueAsNew,
+  getExternalWorkflowHandle,
+  isCancellation,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { ResolvedRepairStep, RepairView } from '../../activities/contract.js';
+import { workflowIds } from '../../core/ids.js';
+import { workflowNow } from '../clock.js';
+import type { RepairNodeInput, RepairNodeResult } from '../messages.js';
+import { expediteSignal, nodeChangedSignal, searchAttributes } from '../messages.js';
+import { consentText, isAborted, ordersAnswered, Oversight } from '../people/oversight.js';
+import { endNode } from '../termination/node-end.js';
+import type { Question } from '../people/oversight.js';
+import { Progress } from '../progress.js';
+import { activitiesOf } from '../proxies.js';
+import { notify } from '../relations.js';
+import { Replacements } from '../disruption/replacements.js';
+import { Slots } from '../disruption/slots.js';
+import type { Slot } from '../disruption/slots.js';
+import { setSignalHandler } from '../handlers.js';
+
+/** While too many nodes are unhealthy it is looked at again this often (repair/at-most-a-fifth). */
+const blockedRetryMs = 5 * 60_000;
+/** Signals tell of a change of conditions; this poll is for what they did not. */
+const slowPollMs = 5 * 60_000;
+const eventsPerRun = 4000;
+
+type Unhealthy = Extract<RepairView, { state: 'unhealthy' }>;
+
+/**
+ * A node whose conditions say that it is broken (repair/policies, repair/forced): bears it for as long as the provider's policies say, holds
+ * back while too much of the pool is unhealthy, then takes the steps of the pool's policy (default: force, as Karpenter
+ * does). Ends as soon as the node has recovered; a person can hold it before each step, to look at the machine.
+ */
+export async function repairNode(input: RepairNodeInput): Promise<RepairNodeResult> {
+  const repair = new Repair(input);
+  try {
+    return await repair.run();
+  } catch (error) {
+    if (!isAborted(error)) throw error;
+    return repair.end('rejected', error.message);
+  } finally {
+    await CancellationScope.nonCancellable(() => repair.release());
+  }
+}
+
+class Repair {
+  private readonly activities;
+  private readonly progress: Progress;
+  private readonly oversight: Oversight;
+  private readonly replacements: Replacements;
+  private readonly steps: string[] = [];
+  private changed = false;
+  private tainted: string | undefined;
+  private readonly slots: Slots;
+  private slot: Slot | undefined;
+  private going: { done: boolean; failure?: unknown } | undefined;
+  private agreed: boolean;
+
+  constructor(private readonly input: RepairNodeInput) {
+    const { cluster, claim, nodePool } = input;
+    this.agreed = input.agreed ?? false;
+    this.activities = activitiesOf(cluster);
+    this.replacements = new Replacements(cluster);
+    this.slots = new Slots(cluster);
+    setSignalHandler(nodeChangedSignal, () => void (this.changed = true));
+    this.progress = new Progress(
+      `Repair of ${claim.name}`,
+      [
+        { key: searchAttributes.cluster, value: cluster },
+        { key: searchAttributes.nodePool, value: nodePool },
+        { key: searchAttributes.nodeClaim, value: claim.name },
+        { key: searchAttributes.reason, value: 'unhealthy' },
+      ],
+      { NodeClaim: claim.name, NodePool: nodePool },
+    );
+    this.oversight = new Oversight(this.progress);
+  }
+
+  async run(): Promise<RepairNodeResult> {
+    const due = await this.untilDue();
+    if (due.state !== 'unhealthy') return this.endOf(due);
+    const refusal = await this.consent(due);
+    if (refusal !== undefined) return refusal;
+    const elsewhere = await this.acquireSlot(due);
+    if (elsewhere !== undefined) return elsewhere;
+    for (const step of due.steps) {
+      await this.oversight.gate();
+      const view = await this.look();
+      if (view.state !== 'unhealthy' && this.going === undefined) return this.endOf(view);
+      this.steps.push(step.action);
+      const outcome = await this.take(step, due);
+      if (outcome !== undefined) return outcome;
+    }
+    return this.afterTheLast();
+  }
+
+  /** Asks for as long as the node is unhealthy and its policy wants that; the result when it ends by the answer, or by itself. */
+  private async consent(due: Unhealthy): Promise<RepairNodeResult | undefined> {
+    const until = workflowNow() + (due.approval?.timeoutMs ?? 0);
+    for (let asked = due; !this.agreed && asked.approval !== undefined;) {
+      this.changed = false;
+      const { approval } = asked;
+      const consent = await this.oversight.consentUnless(
+        () => this.changed,
+        { ...approval, timeoutMs: Math.max(1, until - workflowNow()) },
+        questionOf(asked),
+      );
+      if (consent?.answer === 'rejected') return this.end('rejected', consentText(consent));
+      this.agreed = consent !== undefined;
+      if (this.agreed) return undefined;
+      const view = await this.look();
+      if (view.state !== 'unhealthy') return this.endOf(view);
+      asked = view;
+    }
+    return undefined;
+  }
+
+  /** Waits out the toleration and the share of the pool that is unhealthy. */
+  private async untilDue(): Promise<RepairView> {
+    for (;;) {
+      this.changed = false;
+      const view = await this.look();
+      if (view.state !== 'unhealthy') return view;
+      const { dueAt, blocked, condition: what, since } = view;
+      const facts = { node: view.nodeName, condition: what, since: new Date(since).toISOString() };
+      const rest = dueAt - workflowNow();
+      if (rest <= 0 && blocked === undefined) {
+        this.progress.note(facts);
+        return view;
+      }
+      if (rest > 0) {
+        this.progress.enter('tolerating', { waitingFor: `${what} to pass`, until: dueAt, facts });
+        await this.oversight.wait(rest, { summary: `${what} is tolerated`, until: () => this.changed });
+      } else {
+        const until = workflowNow() + blockedRetryMs;
+        this.progress.enter('blocked', { waitingFor: `repair to be allowed: ${blocked}`, until, facts });
+        await this.oversight.wait(blockedRetryMs, { summary: 'look again', until: () => this.changed });
+      }
+      await this.carryOn();
+    }
+  }
+
+  /**
+   * A slot of `disrupt`, which counts the node and passes pauses on (budgets/every-disruption-asks). No budget keeps a broken node, but a
+   * window or a rate that names `Unhealthy` does. The result when the node recovers or goes meanwhile.
+   */
+  private async acquireSlot({ candidate }: Unhealthy): Promise<RepairNodeResult | undefined> {
+    if (candidate === undefined) return undefined;
+    this.slot = await this.slots.request('Unhealthy', [candidate]);
+    for (;;) {
+      this.changed = false;
+      if (await this.slot.settled({ ms: slowPollMs, or: () => this.changed || this.oversight.isAborted })) {
+        return undefined;
+      }
+      this.oversight.throwIfAborted();
+      const view = await this.look();
+      if (view.state !== 'unhealthy') return this.endOf(view);
+      this.progress.enter('waiting for a disruption slot', { waitingFor: this.slot.waitingFor });
+      await this.carryOn();
+    }
+  }
+
+  /** Nothing was done to the node yet: who waits for weeks starts anew. */
+  private async carryOn(): Promise<void> {
+    if (workflowInfo().historyLength < eventsPerRun) return;
+    await continueAsNew<typeof repairNode>({ ...this.input, agreed: this.agreed });
+  }
+
+  private async look(): Promise<RepairView> {
+    return this.activities.kube.inspectRepair({ claim: this.input.claim });
+  }
+
+  private async take(
+    step: ResolvedRepairStep,
+    { nodeName, providerId, condition: what }: Unhealthy,
+  ): Promise<RepairNodeResult | undefined> {
+    const { claim } = this.input;
+    if (step.action === 'Reboot') return this.reboot(step, providerId);
+    if (this.going === undefined) {
+      await this.activities.kube.countRepair({ claim, condition: what.split('=')[0] ?? '' });
+    }
+    return step.action === 'Replace' ? this.replace(step, nodeName) : this.force(step);
+  }
+
+  private async reboot({ waitMs }: ResolvedRepairStep, providerId: string): Promise<RepairNodeResult | undefined> {
+    const { claim } = this.input;
+    this.progress.enter('rebooting', { waitingFor: 'the node to be healthy again', until: workflowNow() + waitMs });
+    const { state } = await this.activities.cloud.rebootInstance.executeWithOptions({ summary: providerId }, [
+      { claim, providerId },
+    ]);
+    this.progress.note({ reboot: state });
+    return state === 'rebooting' ? this.recovers(waitMs) : undefined;
+  }
+
+  /** The result once the node is healthy or gone; undefined when it is neither after `ms`. */
+  private async recovers(ms: number): Promise<RepairNodeResult | undefined> {
+    const end = workflowNow() + ms;
+    while (workflowNow() < end) {
+      this.changed = false;
+      const rest = Math.min(slowPollMs, end - workflowNow());
+      const ended = await this.oversight.wait(rest, { summary: 'the node to recover', until: () => this.changed });
+      const view = await this.look();
+      if (view.state !== 'unhealthy') return this.endOf(view);
+      if (ended === 'expedited') return undefined;
+    }
+    return undefined;
+  }
+
+  /** New places for the pods first, then an ordinary drain: as long as its wait lasts nothing is forced. */
+  private async replace({ waitMs }: ResolvedRepairStep, nodeName: string): Promise<RepairNodeResult | undefined> {
+    const { claim } = this.input;
+    const end = workflowNow() + waitMs;
+    // Pauses are heard of by those alone that have a slot.
+    const isHeld = (): boolean => this.slot !== undefined && this.oversight.isHeld;
+    let verdict: string;
+    do {
+      this.progress.enter('replacing', { waitingFor: 'the replacement to be up', until: end });
+      this.tainted = nodeName;
+      await this.activities.kube.taintCandidates({
+        reason: 'Unhealthy',
+        candidates: [{ claim, node: nodeName }],
+        owner: workflowInfo().workflowId,
+      });
+      await this.replacements.request([nodeName], 'unhealthy', waitMs);
+      verdict = await this.replacements.settledUnless(isHeld, waitMs);
+      if (isHeld()) await this.untaint();
+      await this.oversight.gate();
+    } while (verdict === 'interrupted');
+    this.progress.note({ replacement: verdict });
+    const view = await this.look();
+    if (view.state !== 'unhealthy') return this.endOf(view);
+    this.terminate(undefined);
+    return this.gone(Math.max(1, end - workflowNow()));
+  }
+
+  /** Protection of pods ends now (repair/forced): the claim is stamped and deleted, or a drain that runs is hurried. */
+  private async force({ waitMs }: ResolvedRepairStep): Promise<RepairNodeResult | undefined> {
+    const deadline = workflowNow();
+    if (this.going === undefined) this.terminate(deadline);
+    else await this.hurry(deadline);
+    return this.gone(waitMs);
+  }
+
+  private async hurry(deadline: number): Promise<void> {
+    const { cluster, claim } = this.input;
+    const order = { deadline, reason: 'unhealthy' };
+    await notify(() =>
+      getExternalWorkflowHandle(workflowIds.terminate(cluster, claim.uid)).signal(expediteSignal, order),
+    );
+  }
+
+  private terminate(deadline: number | undefined): void {
+    this.oversight.passPointOfNoReturn();
+    this.tainted = undefined;
+    const going: NonNullable<Repair['going']> = { done: false };
+    this.going = going;
+    void this.terminated(deadline).then(
+      () => (going.done = true),
+      (failure: unknown) => {
+        going.failure = failure;
+        going.done = true;
+      },
+    );
+  }
+
+  private async terminated(deadline: number | undefined): Promise<void> {
+    const { cluster, claim, nodePool } = this.input;
+    const end = await endNode({
+      cluster,
+      claim,
+      nodePool,
+      reason: 'unhealthy',
+      ...(deadline === undefined ? {} : { deadline }),
+    });
+    if (end === 'ended') return;
+    // Somebody else drains it already: this reason may be the more urgent one.
+    if (deadline !== undefined) await this.hurry(deadline);
+    await this.untilGone();
+  }
+
+  private async untilGone(): Promise<void> {
+    const { claim } = this.input;
+    while ((await this.activities.kube.viewClaim({ claim })).state !== 'gone') {
+      this.changed = false;
+      await condition(() => this.changed, slowPollMs, { summary: 'the NodeClaim to be gone' });
+    }
+  }
+
+  private async gone(ms: number): Promise<RepairNodeResult | undefined> {
+    const going = this.going!;
+    this.progress.enter('draining', { waitingFor: this.input.claim.name, until: workflowNow() + ms });
+    await this.oversight.wait(ms, { summary: 'the node to be gone', until: () => going.done });
+    return going.done ? this.replaced() : undefined;
+  }
+
+  /** The steps are at their end: what is under way is waited for, and a node that only was rebooted stays. */
+  private async afterTheLast(): Promise<RepairNodeResult> {
+    const { going } = this;
+    if (going === undefined) return this.end('unhealthy', 'no repair step is left');
+    await condition(() => going.done);
+    return this.replaced();
+  }
+
+  private replaced(): RepairNodeResult {
+    const failure = this.going?.failure;
+    if (failure !== undefined) throw failure as Error;
+    return this.end('replaced');
+  }
+
+  private endOf(view: Exclude<RepairView, Unhealthy>): RepairNodeResult {
+    return this.end(view.state === 'gone' ? 'gone' : 'recovered');
+  }
+
+  end(outcome: RepairNodeResult['outcome'], reason?: string): RepairNodeResult {
+    this.oversight.finish();
+    this.progress.enter(outcome, reason === undefined ? {} : { facts: { because: reason } });
+    return { outcome, steps: this.steps, ...(reason === undefined ? {} : { reason }) };
+  }
+
+  async release(): Promise<void> {
+    await this.untaint();
+    await this.slot?.giveBack();
+    await ordersAnswered();
+  }
+
+  /** A node that stays keeps no taint. */
+  private async untaint(): Promise<void> {
+    const { tainted: node } = this;
+    if (node === undefined) return;
+    this.tainted = undefined;
+    try {
+      await this.activities.kube.untaintCandidates({
+        candidates: [{ claim: this.input.claim, node }],
+        owner: workflowInfo().workflowId,
+      });
+    } catch (error) {
+      if (isCancellation(error)) throw error;
+    }
+  }
+}
+
+/** What a person is asked, and what loses its protection by a yes. */
+function questionOf({ nodeName, condition: what, steps }: Unhealthy): Question {
+  const actions = steps.map(({ action }) => action);
+  const isForced = actions.includes('Force');
+  const then = `yes takes the steps ${actions.join(', ')}`;
+  const breaks = `its step Force deletes the pods of ${nodeName}, whatever protects them`;
+  return {
+    what: `approval to repair ${nodeName} (${what}): ${then}${isForced ? `; ${breaks}` : ''}`,
+    ...(isForced ? { breaks } : {}),
+  };
+}

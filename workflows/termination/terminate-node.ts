@@ -1,0 +1,470 @@
+import {
+  CancellationScope,
+  condition,
+  continueAsNew,
+  getExternalWorkflowHandle,
+  isCancellation,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type {
+  DrainBlocker,
+  DrainInput,
+  DrainProgress,
+  EscalationStep,
+  TerminationStart,
+} from '../../activities/contract.js';
+import { rootCause } from '@temporalio/common';
+import { workflowIds } from '../../core/ids.js';
+import { workflowNow } from '../clock.js';
+import type { Stuck } from './escalation.js';
+import { Escalation } from './escalation.js';
+import { blockedText, endedBy, heldByBudget, protectedText, waitText } from './drain-text.js';
+import type { ExpediteOrder, TerminateNodeInput, TerminateNodeResult } from '../messages.js';
+import { launchSettledSignal, searchAttributes, stopLaunchSignal } from '../messages.js';
+import { Looks } from '../disruption/looks.js';
+import { consentText, ordersAnswered, Oversight, withReason } from '../people/oversight.js';
+import { Progress } from '../progress.js';
+import { activitiesOf } from '../proxies.js';
+import type { Activities } from '../proxies.js';
+import { notify } from '../relations.js';
+import { setSignalHandler } from '../handlers.js';
+
+/** A launch answers at once unless an attempt is under way; an attempt takes two minutes at most. */
+const launchSettlesWithinMs = 150_000;
+const drainLastsAtLeastMs = 5000;
+const eventsPerRun = 4000;
+/** A question that no further step ends. */
+const longestQuestionMs = 30 * 24 * 3_600_000;
+
+/**
+ * Takes a node out of service (termination/steps): taint and load-balancer label, drain by tiers through the eviction API,
+ * volumes, instance, finalizers. Two reasons to remove one node meet here; the more urgent one shortens the deadline.
+ */
+export async function terminateNode(input: TerminateNodeInput): Promise<TerminateNodeResult> {
+  const termination = new Termination(input);
+  const result = await termination.run();
+  await ordersAnswered();
+  return result;
+}
+
+type Terminating = Extract<TerminationStart, { state: 'terminating' }>;
+
+class Termination {
+  private readonly byUrgency: Readonly<Record<'drain' | 'urgent', Activities>>;
+  private readonly progress: Progress;
+  private readonly oversight: Oversight;
+  private readonly startedAt: number;
+  private deadline: number | undefined;
+  private instanceEndsAt: number | undefined;
+  private announced: number | undefined;
+  private hurry = new CancellationScope();
+  private isHurried = false;
+  private escalation: Escalation | undefined;
+  private longestGraceMs = 0;
+  private evicted: number;
+  private settled: { readonly providerId?: string } | undefined;
+  private blockers: readonly DrainBlocker[] = [];
+  /** The node that is being drained. */
+  private drains: string | undefined;
+  /** Who ended the protection of pods, and what an event says of it. */
+  private forced: { readonly by: string; readonly message: string } | undefined;
+  private isForceTold = false;
+
+  constructor(private readonly input: TerminateNodeInput) {
+    this.byUrgency = {
+      drain: activitiesOf(input.cluster, 'drain'),
+      urgent: activitiesOf(input.cluster, 'urgent'),
+    };
+    this.startedAt = input.carried?.startedAt ?? workflowNow();
+    this.evicted = input.carried?.evicted ?? 0;
+    this.forced = input.carried?.forced;
+    this.isForceTold = this.forced !== undefined;
+    this.deadline = input.deadline;
+    this.instanceEndsAt = input.instanceEndsAt;
+    setSignalHandler(launchSettledSignal, (settled) => void (this.settled = settled));
+    this.progress = new Progress(
+      `Terminating ${input.claim.name}: ${input.reason}`,
+      [
+        { key: searchAttributes.cluster, value: input.cluster },
+        { key: searchAttributes.nodePool, value: input.nodePool },
+        { key: searchAttributes.nodeClaim, value: input.claim.name },
+        { key: searchAttributes.reason, value: input.reason },
+      ],
+      { NodeClaim: input.claim.name, NodePool: input.nodePool, reason: input.reason },
+      'starting',
+    );
+    this.oversight = new Oversight(this.progress, {
+      onExpedite: (order) => this.expedite(order),
+      breaks: (order) => this.breaks(order),
+      onRetry: () => this.lookNow(),
+    });
+    // The claim is being deleted, and that cannot be taken back.
+    this.oversight.passPointOfNoReturn();
+  }
+
+  /** A node whose instance the cloud takes waits behind no other. */
+  private get activities(): Activities {
+    return this.byUrgency[this.instanceEndsAt === undefined ? 'drain' : 'urgent'];
+  }
+
+  async run(): Promise<TerminateNodeResult> {
+    const { claim, deleteClaim, reason } = this.input;
+    const start = await this.activities.kube.beginTermination.executeWithOptions({ summary: `${reason}: taint` }, [
+      { claim, deleteClaim, reason, ...(this.deadline === undefined ? {} : { deadline: this.deadline }) },
+    ]);
+    if (start.state === 'gone') return this.result('gone');
+    this.takeDeadline(start.deadline);
+    this.announced = start.deadline;
+    this.longestGraceMs = start.longestGraceMs ?? 0;
+    const providerId = start.providerId ?? (await this.stopLaunch());
+    if (start.nodeName !== undefined) await this.empty(start, start.nodeName);
+    if (providerId !== undefined) await this.removeInstance(providerId);
+    this.progress.enter('finishing');
+    await this.activities.kube.finishTermination({
+      claim,
+      reason,
+      ...(start.nodeName === undefined ? {} : { nodeName: start.nodeName }),
+    });
+    return this.result('terminated');
+  }
+
+  /** A claim without an instance may be getting one this moment: its launch says so, or is over. */
+  private async stopLaunch(): Promise<string | undefined> {
+    const { cluster, claim } = this.input;
+    const launchId = workflowIds.launch(cluster, claim.uid);
+    this.progress.enter('stopping the launch', { waitingFor: launchId, until: workflowNow() + launchSettlesWithinMs });
+    const heard = await notify(() =>
+      getExternalWorkflowHandle(launchId).signal(stopLaunchSignal, { replyTo: workflowInfo().workflowId }),
+    );
+    if (heard) {
+      await condition(() => this.settled !== undefined, launchSettlesWithinMs, { summary: 'launch to settle' });
+    }
+    if (this.settled?.providerId !== undefined) return this.settled.providerId;
+    // The launch ended before it could be told: what it wrote is in the claim.
+    const view = await this.activities.kube.viewClaim({ claim });
+    return view.state === 'gone' ? undefined : view.providerId;
+  }
+
+  private async empty(start: Terminating, nodeName: string): Promise<void> {
+    const since = this.input.carried?.drainingSince ?? workflowNow();
+    this.progress.note({ node: nodeName });
+    this.drains = nodeName;
+    await this.withLadder(start, nodeName, () => this.drainAndDetach(start, nodeName, since));
+    this.drains = undefined;
+    this.blockers = [];
+    this.progress.attributes([{ key: searchAttributes.blockedBy, value: null }]);
+  }
+
+  private async drainAndDetach(start: Terminating, nodeName: string, since: number): Promise<void> {
+    const gone = !start.nodeReady && (await this.instanceIsGone(start));
+    // Nothing runs there, and nothing is attached, any more.
+    if (gone) return;
+    const drained = await this.untilDone('draining', nodeName, since, (input) =>
+      this.activities.drain.drainNode.executeWithOptions({ summary: `drain ${nodeName}` }, [input]),
+    );
+    if (drained.instanceGone === true) return;
+    const rest = drainLastsAtLeastMs - (workflowNow() - since);
+    if (rest > 0) await sleep(rest, { summary: 'five seconds since draining began' });
+    await this.untilDone('detaching volumes', nodeName, since, (input) =>
+      this.activities.drain.awaitVolumesDetached.executeWithOptions({ summary: `volumes of ${nodeName}` }, [input]),
+    );
+  }
+
+  /** Does `work`, beside it the steps of a stuck drain where the pool's policy has one. */
+  private async withLadder(start: Terminating, nodeName: string, work: () => Promise<void>): Promise<void> {
+    if (start.escalation === undefined) return work();
+    const take = (step: EscalationStep, stuck: Stuck): Promise<void> => this.escalate(step, stuck, nodeName);
+    const escalation = new Escalation(start.escalation, take, this.input.carried?.escalation);
+    this.escalation = escalation;
+    const scope = new CancellationScope();
+    const climbing = scope
+      .run(() => escalation.run())
+      .catch((error: unknown) => {
+        if (!isCancellation(error)) throw error;
+      });
+    try {
+      await work();
+    } finally {
+      this.escalation = undefined;
+      scope.cancel();
+      await climbing;
+    }
+  }
+
+  private async escalate(step: EscalationStep, { since, blockers }: Stuck, nodeName: string): Promise<void> {
+    const { claim } = this.input;
+    const note = (what: string): void => this.progress.note({ [`escalation: ${step.action}`]: what });
+    const at = new Date(workflowNow()).toISOString();
+    this.showSteps();
+    try {
+      switch (step.action) {
+        case 'Notify': {
+          const stuckMs = workflowNow() - since;
+          await this.activities.kube.notifyStuckDrain({ claim, nodeName, stuckMs, blockers });
+          note(`event published at ${at}`);
+          break;
+        }
+        case 'RestartOwner': {
+          const pods = blockers.filter(({ cause }) => heldByBudget.has(cause)).flatMap((blocker) => blocker.pods);
+          const { restarted, refused } = await this.activities.kube.restartOwners({ pods, at: workflowNow() });
+          const left = refused.map(({ owner, why }) => `${owner} not: ${why}`);
+          note([`at ${at}`, ...restarted, ...left].join('; '));
+          break;
+        }
+        case 'AskApproval':
+          note(`asked at ${at}`);
+          note(await this.askWhetherToForce(since, nodeName));
+          break;
+        case 'Force':
+          note(`at ${at}`);
+          this.force('the drainEscalation of the DisruptionPolicy');
+      }
+    } catch (error) {
+      if (isCancellation(error)) throw error;
+      note(`failed at ${at}: ${rootCause(error) ?? 'for an unknown reason'}`);
+    } finally {
+      this.showSteps(false);
+    }
+  }
+
+  /** A node that is not Ready and has no instance any more needs no drain. */
+  private async instanceIsGone({ providerId }: Terminating): Promise<boolean> {
+    if (providerId === undefined) return true;
+    const { state } = await this.activities.cloud.findInstance({ providerId });
+    return state === 'gone';
+  }
+
+  /** Asks until somebody answers, the next step is due, or the drain goes on by itself. Gives what came of it. */
+  private async askWhetherToForce(stuckSince: number, nodeName: string): Promise<string> {
+    const next = this.escalation?.next;
+    const breaks = `yes deletes the pods ${protectedText(this.blockers) ?? `that are left on ${nodeName}`}; each keeps its own grace`;
+    const end = iso(next?.at ?? workflowNow() + longestQuestionMs);
+    const then = next === undefined ? 'the drain goes on waiting' : `${next.action} follows`;
+    this.progress.note({
+      question: `force the drain of ${nodeName}? ${breaks}; no ends the escalation; without an answer until ${end} ${then}`,
+    });
+    const consent = await this.oversight.ask(next === undefined ? longestQuestionMs : next.at - workflowNow(), {
+      summary: 'whether to force the drain',
+      breaks,
+      until: () => this.escalation?.state.stuckSince !== stuckSince,
+    });
+    this.progress.drop('question');
+    if (consent === undefined) return 'nobody answered';
+    if (consent.answer === 'approved') this.force(withReason(consent.by, consent.reason));
+    else this.escalation?.refuse();
+    return consentText(consent);
+  }
+
+  /** Looks until nothing is left, ever more rarely while nothing changes, and at once when the deadline moves. */
+  private async untilDone(
+    phase: string,
+    nodeName: string,
+    since: number,
+    step: (input: DrainInput) => Promise<DrainProgress>,
+  ): Promise<DrainProgress> {
+    const looks = new Looks();
+    let last: DrainProgress = { state: 'waiting', blockedBy: [], remaining: 0, evicted: 0 };
+    let known: readonly string[] = [];
+    let held = '';
+    for (;;) {
+      await this.announceDeadline();
+      this.progress.enter(phase, {
+        waitingFor: held === '' ? 'pods to leave' : held,
+        until: this.deadline,
+        facts: { 'pods evicted': this.evicted },
+      });
+      this.isHurried = false;
+      const progress = await this.unlessHurried(() => step(this.drainInput(nodeName, known, since, last.blockedSince)));
+      if (progress === undefined) continue;
+      this.evicted += progress.evicted;
+      if (progress.state === 'done') return progress;
+      if (progress.state === 'blocked') {
+        known = progress.blockedBy;
+        held = waitText(progress);
+        this.showBlocked(progress);
+      }
+      looks.made(progress.state === 'blocked' || progress.evicted > 0 || progress.remaining !== last.remaining);
+      last = progress;
+      await this.continueWhenLong(since);
+      const pause = looks.pauseMs(workflowNow(), progress.dueAt);
+      await condition(() => this.isHurried, pause, { summary: `${phase}: the next look` });
+    }
+  }
+
+  private drainInput(
+    nodeName: string,
+    known: readonly string[],
+    since: number,
+    blockedSince: number | undefined,
+  ): DrainInput {
+    const { deadline, instanceEndsAt } = this;
+    const { claim, reason } = this.input;
+    return {
+      claim,
+      nodeName,
+      known,
+      since,
+      reason,
+      ...(blockedSince === undefined ? {} : { blockedSince }),
+      ...(deadline === undefined ? {} : { deadline }),
+      ...(instanceEndsAt === undefined ? {} : { instanceEndsAt }),
+    };
+  }
+
+  private showBlocked(progress: DrainProgress): void {
+    this.longestGraceMs = progress.longestGraceMs ?? this.longestGraceMs;
+    this.blockers = progress.blockers ?? [];
+    this.escalation?.report(progress);
+    this.progress.attributes([{ key: searchAttributes.blockedBy, value: progress.blockedBy[0] ?? null }]);
+    const ends = endedBy(this.blockers, this.drains ?? '');
+    if (ends === undefined) this.progress.drop('can be ended by');
+    this.progress.note({
+      'pods left': progress.remaining,
+      ...(progress.blockers === undefined ? {} : { 'blocked by': blockedText(progress.blockers) }),
+      ...(ends === undefined ? {} : { 'can be ended by': ends }),
+    });
+    this.showSteps();
+  }
+
+  /** The step of the escalation that is being taken, and the one after it, as they are now. */
+  private showSteps(isTaking = true): void {
+    const { escalation } = this;
+    if (escalation === undefined) return;
+    const { current, next } = escalation;
+    const active = isTaking ? current : undefined;
+    this.progress.note({
+      'active step': active === undefined ? 'none' : active.action,
+      'next step': next === undefined ? 'none' : `${next.action} at ${iso(next.at)}`,
+    });
+  }
+
+  private async continueWhenLong(drainingSince: number): Promise<void> {
+    if (workflowInfo().historyLength <= eventsPerRun) return;
+    await this.stepIsTaken();
+    const { deadline, instanceEndsAt, startedAt, evicted } = this;
+    const escalation = this.escalation?.state;
+    await continueAsNew<typeof terminateNode>({
+      ...this.input,
+      ...(deadline === undefined ? {} : { deadline }),
+      ...(instanceEndsAt === undefined ? {} : { instanceEndsAt }),
+      carried: {
+        ...{ startedAt, drainingSince, evicted },
+        ...(escalation === undefined ? {} : { escalation }),
+        ...(this.forced === undefined ? {} : { forced: this.forced }),
+      },
+    });
+  }
+
+  /** A step is seen to its end, and an answer is heeded, before the next run takes over; a question goes on there. */
+  private async stepIsTaken(): Promise<void> {
+    const isOver = (): boolean => {
+      const step = this.escalation?.current;
+      return step === undefined || (step.action === 'AskApproval' && !this.oversight.isAnswered);
+    };
+    if (!isOver()) await condition(isOver);
+  }
+
+  /** Gives up waiting for `step` when somebody hurries: it is then taken anew. */
+  private async unlessHurried<T>(step: () => Promise<T>): Promise<T | undefined> {
+    this.hurry = new CancellationScope();
+    const scope = this.hurry;
+    try {
+      return await scope.run(step);
+    } catch (error) {
+      if (isCancellation(error) && scope.consideredCancelled && !CancellationScope.current().consideredCancelled) {
+        return undefined;
+      }
+      throw error;
+    }
+  }
+
+  /** What an order to hurry takes the protection of, in a person's words. */
+  private breaks({ deadline, instanceEndsAt }: ExpediteOrder): string | undefined {
+    const { drains } = this;
+    if (drains === undefined || (deadline === undefined && instanceEndsAt !== undefined)) return undefined;
+    const held = protectedText(this.blockers);
+    if (deadline === undefined) return held === undefined ? undefined : `it deletes the pods ${held}`;
+    const now = held === undefined ? '' : `, now ${held}`;
+    return `it deletes at ${iso(deadline)} whatever pods are left on ${drains}${now}`;
+  }
+
+  /** Protection of pods ends now, and each keeps its own grace: that is told as what it is. */
+  private force(by: string, deadline = workflowNow() + this.longestGraceMs): void {
+    const held = protectedText(this.blockers) ?? 'whatever pods are left';
+    this.forced ??= { by, message: `Drain forced by ${by}: deletes the pods ${held}` };
+    this.shorten({ deadline });
+  }
+
+  private expedite(order: ExpediteOrder): void {
+    const { actor, reason, force, deadline, instanceEndsAt } = order;
+    if (actor !== undefined && force === true) this.force(withReason(actor, reason), deadline);
+    // Without a word of force nothing loses its protection: it is only tried again at once.
+    else if (actor !== undefined && deadline === undefined && instanceEndsAt === undefined) this.lookNow();
+    else this.shorten(order);
+  }
+
+  private shorten(order: ExpediteOrder): void {
+    const { instanceEndsAt } = order;
+    const asked = order.deadline ?? (instanceEndsAt === undefined ? workflowNow() + this.longestGraceMs : undefined);
+    const sooner = asked !== undefined && (this.deadline === undefined || asked < this.deadline);
+    const ends = instanceEndsAt !== undefined && instanceEndsAt < (this.instanceEndsAt ?? Number.POSITIVE_INFINITY);
+    if (!sooner && !ends) return;
+    if (sooner) this.deadline = asked;
+    if (ends) this.instanceEndsAt = instanceEndsAt;
+    this.lookNow();
+  }
+
+  private lookNow(): void {
+    this.isHurried = true;
+    this.hurry.cancel();
+  }
+
+  private async announceDeadline(): Promise<void> {
+    const { deadline, forced, drains } = this;
+    if (forced !== undefined && !this.isForceTold && drains !== undefined) {
+      this.isForceTold = true;
+      const event = { nodes: [drains], reason: 'DrainForced', message: forced.message };
+      await this.activities.kube.publishDisruption.executeWithOptions({ summary: 'event DrainForced' }, [event]);
+    }
+    if (deadline === undefined || (this.announced !== undefined && this.announced <= deadline)) return;
+    await this.activities.kube.setDeadline({ claim: this.input.claim, deadline });
+    this.announced = deadline;
+  }
+
+  private async removeInstance(providerId: string): Promise<void> {
+    const { claim } = this.input;
+    this.progress.enter('terminating the instance', { waitingFor: providerId });
+    const { state } = await this.activities.cloud.terminateInstance.executeWithOptions({ summary: providerId }, [
+      { claim, providerId },
+    ]);
+    if (state === 'gone') return;
+    await this.activities.kube.markInstanceTerminating({ claim });
+    await this.instanceGone(providerId);
+  }
+
+  /** EC2 takes minutes to end an instance: nothing is held meanwhile. */
+  private async instanceGone(providerId: string): Promise<void> {
+    const looks = new Looks();
+    for (let state = 'there'; state !== 'gone';) {
+      await sleep(looks.pauseMs(workflowNow()), { summary: `${providerId} to be gone` });
+      ({ state } = await this.activities.cloud.findInstance({ providerId }));
+      looks.made(false);
+      if (state !== 'gone') await this.continueWhenLong(this.input.carried?.drainingSince ?? this.startedAt);
+    }
+  }
+
+  private takeDeadline(deadline: number | undefined): void {
+    if (deadline !== undefined) this.deadline = Math.min(deadline, this.deadline ?? deadline);
+  }
+
+  private result(outcome: TerminateNodeResult['outcome']): TerminateNodeResult {
+    this.oversight.finish();
+    const { forced, evicted: podsEvicted } = this;
+    this.progress.enter(forced === undefined ? outcome : 'forced', { facts: { 'pods evicted': podsEvicted } });
+    const by = forced === undefined ? {} : { forcedBy: forced.by };
+    return { outcome, podsEvicted, durationMs: workflowNow() - this.startedAt, ...by };
+  }
+}
+
+const iso = (ms: number): string => new Date(ms).toISOString();

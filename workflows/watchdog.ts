@@ -1,0 +1,63 @@
+import { CancellationScope, isCancellation, log, sleep } from '@temporalio/workflow';
+import { workflowNow } from './clock.js';
+import type { Progress } from './progress.js';
+
+/** What takes longer is told, and told again each time as long. */
+export const stalledAfterMs = 2 * 60_000;
+
+/**
+ * Says of a piece of work which step it is at and since when. Work that does not end is told: phase `stalled` with what it waits
+ * for, and a warning in the log.
+ */
+export class Watchdog {
+  private step = '';
+  private since = 0;
+  private isTold = false;
+
+  constructor(private readonly progress: Progress) {}
+
+  /** The step that begins now, for a person. */
+  enter(step: string): void {
+    this.step = step;
+    this.since = workflowNow();
+    this.progress.note({ 'busy with': this.text });
+    if (this.isTold) this.progress.enter('stalled', { waitingFor: this.text });
+  }
+
+  /** Watches over `work` until it ends, well or badly. */
+  async over<T>(work: () => Promise<T>): Promise<T> {
+    const watch = new CancellationScope();
+    const watching = watch.run(() => this.watch());
+    try {
+      return await work();
+    } finally {
+      watch.cancel();
+      await watching;
+      if (this.isTold) this.progress.enter('watching');
+      this.isTold = false;
+      this.progress.note({ 'busy with': 'nothing' });
+    }
+  }
+
+  private async watch(): Promise<void> {
+    try {
+      for (;;) {
+        await sleep(stalledAfterMs, { summary: 'is it stuck?' });
+        this.notify();
+      }
+    } catch (error) {
+      if (!isCancellation(error)) throw error;
+    }
+  }
+
+  private notify(): void {
+    this.isTold = true;
+    const minutes = Math.round((workflowNow() - this.since) / 60_000);
+    log.warn('a look at the cluster does not end', { step: this.step, minutes });
+    this.progress.enter('stalled', { waitingFor: this.text });
+  }
+
+  private get text(): string {
+    return `${this.step}, since ${new Date(this.since).toISOString()}`;
+  }
+}
