@@ -145,6 +145,31 @@ describe('checkConsolidation', () => {
     expect(broken(objects, result([given], after[0]!, after[1]!)).sort()).toEqual([...rules].sort());
   });
 
+  test('nodes cost what policies and overlays make of them, old and new ones alike', () => {
+    const policy = {
+      apiVersion: 'stowage.dev/v1alpha1',
+      kind: 'DisruptionPolicy',
+      metadata: { name: 'agents' },
+      spec: { nodeCost: '0.05' },
+    } as KubernetesObject;
+    const dearer = { ...claim, cheapest: { ...claim.cheapest!, pricePerHour: 0.15 } };
+    const withCost = { ...replace, replacements: [dearer], priceBefore: 0.75, priceAfter: 0.65 };
+    expect(broken(cluster(policy), result([withCost], 0.65, 3))).toEqual([]);
+    expect(broken(cluster(policy), result([replace], 0.5, 3))).toEqual(['price']);
+
+    const overlay = {
+      apiVersion: 'karpenter.sh/v1alpha1',
+      kind: 'NodeOverlay',
+      metadata: { name: 'discount' },
+      spec: { requirements: [inValues('node.kubernetes.io/instance-type', 'm-4x')], price: '0.09' },
+    } as KubernetesObject;
+    // The nodes that are there cost 0.09 each, less than the smaller one to launch.
+    const discounted = { ...replace, priceBefore: 0.27, priceAfter: 0.28 };
+    expect(broken(cluster(overlay), result([discounted], 0.28, 3))).toEqual(['price']);
+    const merged = { ...merge, priceBefore: 0.27, priceAfter: 0.18 };
+    expect(broken(cluster(overlay), result([merged], 0.18, 2))).toEqual([]);
+  });
+
   test('a budget that protects empty nodes binds commands that take them along with others', () => {
     const both = command({ candidates: ['n1', 'n3'], moves: [{ pod: 'default/p1', to: 'n2' }], priceAfter: 0.2 });
     const [, ...rest] = cluster();

@@ -12,10 +12,10 @@ import {
   isUnsettled,
   mustMove,
   podsOn,
-  priceOf,
 } from './disruption.js';
-import { fixedLabels, launchesOf } from './placement.js';
+import { launchesOf } from './placement.js';
 import { podKey } from './pods.js';
+import { fixedLabels, Prices } from './prices.js';
 import type { CatalogueEntry, ClaimJson, CommandJson, ObjectList, PlanJson, Violation } from './types.js';
 
 export type { CommandJson } from './types.js';
@@ -58,6 +58,7 @@ export function checkConsolidation(
   const violations: Violation[] = [];
   let items = [...(objects.items as readonly KubernetesObject[])];
   const before = readCluster({ items });
+  const prices = new Prices(before, types);
   let evictions = 0;
   result.commands.forEach((command, n) => {
     const report = (rule: Violation['rule'], message: string, node?: string): void => {
@@ -66,14 +67,14 @@ export function checkConsolidation(
     const cluster = readCluster({ items });
     checkCandidates(cluster, command, now, report);
     checkBudgets(cluster, command, now, report);
-    checkReplacements(cluster, types, command, report);
-    checkBalance(cluster, types, command, report);
+    checkReplacements(cluster, prices, command, report);
+    checkBalance(cluster, prices, command, report);
     evictions += checkMoves(cluster, command, { n, now }, report);
-    const price = fleetPrice(cluster, types);
-    const carried = carryOut(items, cluster, types, command, n);
+    const price = fleetPrice(cluster, prices);
+    const carried = carryOut(items, cluster, { types, prices }, command, n);
     violations.push(...carried.violations.map((v) => ({ ...v, message: `command ${n}: ${v.message}` })));
     items = carried.items;
-    const after = fleetPrice(readCluster({ items }), types);
+    const after = fleetPrice(readCluster({ items }), prices);
     if (Math.abs(price - command.priceBefore) > cent || Math.abs(after - command.priceAfter) > cent) {
       const said = `${command.priceBefore} to ${command.priceAfter}`;
       report('price', `says ${said}, but takes the fleet from ${price} to ${after}`);
@@ -81,12 +82,12 @@ export function checkConsolidation(
     if (after > price + cent) report('price', `makes the fleet dearer, ${price} to ${after}`);
   });
   const end = readCluster({ items });
-  const priceAfter = fleetPrice(end, types);
+  const priceAfter = fleetPrice(end, prices);
   if (Math.abs(priceAfter - result.priceAfter) > cent || end.nodes.size !== result.nodesAfter) {
     const said = `${result.nodesAfter} nodes at ${result.priceAfter}`;
     violations.push({ rule: 'price', message: `says ${said}, it is ${end.nodes.size} at ${priceAfter}` });
   }
-  return { violations, evictions, priceBefore: fleetPrice(before, types), priceAfter, nodesAfter: end.nodes.size };
+  return { violations, evictions, priceBefore: fleetPrice(before, prices), priceAfter, nodesAfter: end.nodes.size };
 }
 
 /** Counts the evictions. */
@@ -119,7 +120,7 @@ function checkMoves(
 function carryOut(
   items: readonly KubernetesObject[],
   cluster: Cluster,
-  types: ReadonlyMap<string, MachineType>,
+  { types, prices }: { readonly types: ReadonlyMap<string, MachineType>; readonly prices: Prices },
   command: CommandJson,
   n: number,
 ): { items: KubernetesObject[]; violations: Violation[] } {
@@ -163,7 +164,7 @@ function carryOut(
   const { violations } = violationsOf(readCluster({ items: pending }), types, plan);
   replacements.forEach((claim, i) => {
     const pool = cluster.pools.get(claim.nodePool);
-    if (pool !== undefined) settled.push(...launched(types, pool, claim, `replacement-${n}-${i}`));
+    if (pool !== undefined) settled.push(...launched(prices.typesOf(pool), pool, claim, `replacement-${n}-${i}`));
   });
   return { items: settled, violations };
 }
@@ -215,8 +216,8 @@ function launched(
 }
 
 /** What the nodes of known type, zone and capacity type cost. */
-function fleetPrice(cluster: Cluster, types: ReadonlyMap<string, MachineType>): number {
+function fleetPrice(cluster: Cluster, prices: Prices): number {
   let total = 0;
-  for (const node of cluster.nodes.values()) total += priceOf(types, node.metadata.labels ?? {});
+  for (const node of cluster.nodes.values()) total += prices.of(node.metadata.labels ?? {});
   return total;
 }

@@ -1,9 +1,10 @@
 import type { Pod } from '../api/kubernetes.js';
-import { instanceTypeKey, type MachineType, poolKey } from './catalogue.js';
+import { poolKey } from './catalogue.js';
 import { type Cluster, type Pool, isDaemonPod, isFinished, isDeleting } from './cluster.js';
 import { isWindowOpen } from './cron.js';
-import { fixedLabels, launchesOf } from './placement.js';
+import { launchesOf } from './placement.js';
 import { podKey } from './pods.js';
+import { fixedLabels, type Prices } from './prices.js';
 import { selectorMatches } from './selectors.js';
 import type { ClaimJson, CommandJson, Violation } from './types.js';
 
@@ -141,21 +142,16 @@ const allowance = (nodes: string, total: number): number =>
 const order = ['reserved', 'spot', 'on-demand'];
 
 /** However the launches go, the fleet gets cheaper; spot alone is not replaced by spot. */
-export function checkReplacements(
-  cluster: Cluster,
-  types: ReadonlyMap<string, MachineType>,
-  command: CommandJson,
-  report: Report,
-): void {
+export function checkReplacements(cluster: Cluster, prices: Prices, command: CommandJson, report: Report): void {
   const { replacements, decision, candidates } = command;
   if ((decision === 'delete') !== (replacements.length === 0))
     report('price', `decides to ${decision} with ${replacements.length} replacements`);
   if (replacements.length === 0) return;
   const going = candidates.flatMap((name) => cluster.nodes.get(name) ?? []);
   const onlySpot = going.every(({ metadata }) => metadata.labels?.[capacityTypeKey] === 'spot');
-  const gone = going.reduce((sum, { metadata }) => sum + priceOf(types, metadata.labels ?? {}), 0);
+  const gone = going.reduce((sum, { metadata }) => sum + prices.of(metadata.labels ?? {}), 0);
   const worst = replacements.reduce((sum, claim) => {
-    const byType = waysOf(cluster, types, claim);
+    const byType = waysOf(cluster, prices, claim);
     const kinds = new Set([...byType.values()].flatMap((ways) => ways.map(({ capacityType }) => capacityType)));
     if (onlySpot && kinds.has('spot')) report('price', 'replaces nothing but spot nodes by spot');
     if (kinds.has('spot') && kinds.has('on-demand'))
@@ -170,11 +166,12 @@ interface Way {
   readonly price: number;
 }
 
-function waysOf(cluster: Cluster, types: ReadonlyMap<string, MachineType>, claim: ClaimJson): Map<string, Way[]> {
+function waysOf(cluster: Cluster, prices: Prices, claim: ClaimJson): Map<string, Way[]> {
   const pool = cluster.pools.get(claim.nodePool);
-  const listed = claim.instanceTypes.flatMap((name) => types.get(name) ?? []);
   const byType = new Map<string, Way[]>();
   if (pool === undefined) return byType;
+  const types = prices.typesOf(pool);
+  const listed = claim.instanceTypes.flatMap((name) => types.get(name) ?? []);
   for (const { type, offer } of launchesOf(listed, fixedLabels(pool, claim, 'new'), claim.requirements ?? [])) {
     const ways = byType.get(type.name) ?? [];
     ways.push({ capacityType: offer.capacityType, price: offer.price });
@@ -189,23 +186,10 @@ function worstOf(ways: readonly Way[]): number {
   return Math.max(...ways.filter(({ capacityType }) => capacityType === first).map(({ price }) => price));
 }
 
-/** What a node of these labels costs, dollars per hour; 0 where nobody knows. */
-export function priceOf(types: ReadonlyMap<string, MachineType>, labels: Readonly<Record<string, string>>): number {
-  const offers = (types.get(labels[instanceTypeKey] ?? '')?.offers ?? []).filter((offer) =>
-    [...offer.labels].every(([key, values]) => values.includes(labels[key] ?? '')),
-  );
-  return offers.length === 0 ? 0 : Math.min(...offers.map((offer) => offer.price));
-}
-
 /** Every `Balanced` NodePool gets at least half as large a share of its price back as of its disruption. */
-export function checkBalance(
-  cluster: Cluster,
-  types: ReadonlyMap<string, MachineType>,
-  command: CommandJson,
-  report: Report,
-): void {
+export function checkBalance(cluster: Cluster, prices: Prices, command: CommandJson, report: Report): void {
   if (command.method === 'empty') return;
-  const priceAt = (name: string): number => priceOf(types, cluster.nodes.get(name)?.metadata.labels ?? {});
+  const priceAt = (name: string): number => prices.of(cluster.nodes.get(name)?.metadata.labels ?? {});
   const poolAt = (name: string): string => cluster.nodes.get(name)?.metadata.labels?.[poolKey] ?? '';
   const sum = (names: readonly string[], of: (name: string) => number): number =>
     names.reduce((total, name) => total + of(name), 0);

@@ -1,11 +1,12 @@
 import type { Node, Pod } from '../api/kubernetes.js';
 import { parseResources } from '../core/resources.js';
-import { hostnameKey, readMachineTypes, type MachineType } from './catalogue.js';
+import { hostnameKey, readMachineTypes } from './catalogue.js';
 import { type Cluster, isDeleting, readCluster } from './cluster.js';
-import { checkBudgets, checkCandidates, mustMove, podsOn, priceOf } from './disruption.js';
+import { checkBudgets, checkCandidates, mustMove, podsOn } from './disruption.js';
 import { maximize } from './lower-bound.js';
-import { daemonsOn, fixedLabels, launchesOf, totalRequests } from './placement.js';
+import { daemonsOn, launchesOf, totalRequests } from './placement.js';
 import { addAmounts, podRequests } from './pods.js';
+import { fixedLabels, Prices } from './prices.js';
 import { selectorMatches } from './selectors.js';
 import type { CatalogueEntry, CommandJson, ObjectList } from './types.js';
 
@@ -28,16 +29,16 @@ const mostCounted = 300;
  * there and by fractions of nodes that can be bought. Which node a pod may use counts for nothing, so most clusters cannot get that far.
  */
 export function fleetBound(objects: ObjectList, catalogue: readonly CatalogueEntry[], now = Date.now()): number {
-  const types = readMachineTypes(catalogue);
   const cluster = readCluster(objects);
-  const offers = buyable(cluster, types);
+  const prices = new Prices(cluster, readMachineTypes(catalogue));
+  const offers = buyable(cluster, prices);
   const nodes: Row[] = [];
   const need = [...resources.map(() => 0), 0];
   const apart = new Map<string, number>();
   let held = 0;
   for (const [name, node] of cluster.nodes) {
     if (isDeleting(node, cluster.claims.get(name))) continue;
-    const price = priceOf(types, node.metadata.labels ?? {});
+    const price = prices.of(node.metadata.labels ?? {});
     const pods = podsOn(cluster, name);
     const mayLeave = mayGo(cluster, name, now);
     const room = roomOn(node, mayLeave ? pods.filter((pod) => !mustMove(pod)) : pods);
@@ -123,10 +124,14 @@ function mayGo(cluster: Cluster, node: string, now: number): boolean {
   });
 }
 
-function buyable(cluster: Cluster, types: ReadonlyMap<string, MachineType>): Row[] {
+function buyable(cluster: Cluster, prices: Prices): Row[] {
   return [...cluster.pools.values()].flatMap((pool) => {
     const { spec } = pool.spec.template;
-    const launches = launchesOf([...types.values()], fixedLabels(pool, undefined, 'new'), spec.requirements ?? []);
+    const launches = launchesOf(
+      [...prices.typesOf(pool).values()],
+      fixedLabels(pool, undefined, 'new'),
+      spec.requirements ?? [],
+    );
     return launches.map(({ type, offer, labels }): Row => {
       const free: Record<string, number> = { ...type.resources };
       addAmounts(free, totalRequests(daemonsOn(cluster.daemonSets, labels, spec.taints ?? [], 'new')), -1);

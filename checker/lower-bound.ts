@@ -1,14 +1,7 @@
 import { parseResources } from '../core/resources.js';
-import {
-  type Launch,
-  type Placement,
-  daemonsOn,
-  fixedLabels,
-  launchesOf,
-  mayFitLabels,
-  totalRequests,
-} from './placement.js';
+import { type Launch, type Placement, daemonsOn, launchesOf, mayFitLabels, totalRequests } from './placement.js';
 import { type PodClass, addAmounts } from './pods.js';
+import { fixedLabels } from './prices.js';
 import { untolerated } from './selectors.js';
 
 /** A node that could be bought, with what daemons leave of it. */

@@ -1,8 +1,7 @@
 import type { DaemonSet, Node, NodeSelectorRequirement, PodSpec, Taint } from '../api/kubernetes.js';
 import { hostnameKey, labelsOf, poolKey, type MachineType, type Offer } from './catalogue.js';
 import { type Claim, type Cluster, type Pool, isFinished, isDeleting, isRegistered, lastingTaints } from './cluster.js';
-import { overlaidTypes, refusedOverlays } from './overlays.js';
-import { nodeCostOf } from './policies.js';
+import { fixedLabels, Prices } from './prices.js';
 import { type Amounts, PodClasses, type PodClass, addAmounts, podRequests } from './pods.js';
 import {
   type LabelDomain,
@@ -65,27 +64,6 @@ export function fitsLabels(spec: PodSpec, labels: LabelDomain, name: string): bo
 /** Whether they may hold for something that the node can become. */
 export function mayFitLabels(spec: PodSpec, labels: LabelDomain, name: string): boolean {
   return nodeMatches(labels, name, constraintsOf(spec), domainMaySatisfy);
-}
-
-/** The labels that a node of the pool has whatever its type: the template's, and those that the engine chose. */
-export function fixedLabels(pool: Pool, claim: ClaimJson | undefined, name: string): Map<string, readonly string[]> {
-  const labels = new Map<string, readonly string[]>();
-  const template = pool.spec.template;
-  for (const { key, operator, values = [] } of [
-    ...(template.spec.requirements ?? []),
-    ...(claim?.requirements ?? []),
-  ]) {
-    if (operator === 'In' && values.length === 1) labels.set(normalKey(key), values);
-  }
-  for (const [key, value] of Object.entries({ ...claim?.labels, ...template.metadata?.labels })) {
-    labels.set(normalKey(key), [value]);
-  }
-  const { group, kind, name: nodeClass } = { group: '', kind: '', name: '', ...template.spec.nodeClassRef };
-  labels.set(`${group}/${kind.toLowerCase()}`, [nodeClass]);
-  labels.set(poolKey, [pool.metadata.name ?? '']);
-  labels.set(hostnameKey, [name]);
-  for (const key of ['karpenter.sh/registered', 'karpenter.sh/initialized']) labels.set(key, ['true']);
-  return labels;
 }
 
 /** Every available offer of the types that the requirements leave open, cheapest first. */
@@ -165,7 +143,8 @@ export function place(
   plan: PlanJson,
 ): { placement: Placement; violations: Violation[] } {
   const violations: Violation[] = [];
-  const typesOf = overlaid(cluster, types);
+  const prices = new Prices(cluster, types);
+  const typesOf = (pool: Pool): ReadonlyMap<string, MachineType> => prices.typesOf(pool);
   const classes = new PodClasses();
   const nodes: FinalNode[] = [];
   const add = (node: Omit<FinalNode, 'index' | 'running' | 'placed'>): FinalNode => {
@@ -214,29 +193,6 @@ export function place(
     if (node !== undefined && !isFinished(pod)) countOf(node.running, classes.of(pod));
   }
   return { placement: { cluster, types, typesOf, nodes, classes }, violations };
-}
-
-/** By pool, the types with NodeOverlays applied and the user's own cost of a node added. */
-function overlaid(cluster: Cluster, types: ReadonlyMap<string, MachineType>): Placement['typesOf'] {
-  if (cluster.overlays.length === 0 && cluster.policies.length === 0) return () => types;
-  const all = [...types.values()];
-  const fixedOf = (pool: Pool): Map<string, readonly string[]> => fixedLabels(pool, undefined, 'a new node');
-  const refused = refusedOverlays(cluster, all, fixedOf);
-  const known = new Map<Pool, ReadonlyMap<string, MachineType>>();
-  return (pool) => {
-    let own = known.get(pool);
-    if (own === undefined) {
-      const cost = nodeCostOf(cluster, pool);
-      const changed = overlaidTypes(cluster, pool, all, fixedOf(pool), refused);
-      own = new Map(changed.map((type) => [type.name, cost > 0 ? dearer(type, cost) : type]));
-      known.set(pool, own);
-    }
-    return own;
-  };
-}
-
-function dearer(type: MachineType, cost: number): MachineType {
-  return { ...type, offers: type.offers.map((offer) => ({ ...offer, price: offer.price + cost })) };
 }
 
 /** What the node is labelled with, or will be once it is registered. */

@@ -3,15 +3,15 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Node } from '../api/kubernetes.js';
 import { labels, taints } from '../api/labels.js';
 import type { InstanceType } from '../core/instance-type.js';
-import { pinnedValue } from '../core/launch-options.js';
 import { hasTaint } from '../core/taints.js';
 import type { NodeClass } from '../cloud/port.js';
 import type { NodeView } from '../disruption/candidates.js';
+import { NodePrices } from '../disruption/node-prices.js';
 import type { ClusterCache, Kind } from '../kube/port.js';
 import type { Candidate } from '../workflows/messages.js';
 import type { ClusterDeps } from './deps.js';
 import { identityOf, labelsOf } from './labels-of.js';
-import { overlaid } from './overlays.js';
+import { overlaysInEffect } from './overlays.js';
 
 type ClassRef = NodeClaim['spec']['nodeClassRef'];
 
@@ -79,15 +79,24 @@ export async function cataloguesOf(
 
 /** Every managed node as decisions about it read it. */
 export async function nodeViews(deps: ClusterDeps): Promise<readonly NodeView[]> {
-  const pools = managedPools(deps);
-  return viewsWith(deps, overlaid(deps, pools, await cataloguesOf(deps, pools)));
+  return viewsWith(deps, await nodePrices(deps));
 }
 
-/** The same with catalogues that are at hand, by NodePool. */
-export function viewsWith(
-  deps: Pick<ClusterDeps, 'cloud' | 'cache'>,
-  catalogues: ReadonlyMap<string, readonly InstanceType[]>,
-): readonly NodeView[] {
+/** What nodes cost (disruption-cost/price-of-a-node); `catalogues` are the cloud's, by NodePool. */
+export async function nodePrices(
+  deps: Pick<ClusterDeps, 'cloud' | 'cache' | 'log' | 'gates'>,
+  catalogues?: ReadonlyMap<string, readonly InstanceType[]>,
+): Promise<NodePrices> {
+  const nodePools = managedPools(deps);
+  return new NodePrices(catalogues ?? (await cataloguesOf(deps, nodePools)), {
+    nodePools,
+    nodeOverlays: overlaysInEffect(deps),
+    disruptionPolicies: deps.cache.all('DisruptionPolicy'),
+  });
+}
+
+/** The same with prices that are at hand. */
+export function viewsWith(deps: Pick<ClusterDeps, 'cloud' | 'cache'>, prices: NodePrices): readonly NodeView[] {
   return managedClaims(deps).map((claim) => {
     const node = nodeOf(deps.cache, claim);
     const pool = poolOf(deps.cache, claim);
@@ -96,20 +105,9 @@ export function viewsWith(
       node,
       pool,
       pods: node === undefined ? [] : deps.cache.podsOnNode(node.metadata.name ?? ''),
-      pricePerHour: priceOf(claim, catalogues.get(pool?.metadata.name ?? '')) ?? 0,
+      pricePerHour: prices.of(claim.metadata.labels ?? {}) ?? 0,
     };
   });
-}
-
-/** The price of the claim's own type, zone and capacity type; undefined when the catalogue has no such offering. */
-export function priceOf(claim: NodeClaim, types: readonly InstanceType[] | undefined): number | undefined {
-  const own = claim.metadata.labels ?? {};
-  const type = types?.find(({ name }) => name === own[labels.instanceType]);
-  return type?.offerings.find(
-    ({ requirements }) =>
-      pinnedValue(requirements, labels.zone) === own[labels.zone] &&
-      pinnedValue(requirements, labels.capacityType) === own[labels.capacityType],
-  )?.price;
 }
 
 /** The Node's name, and before there is one its claim's. */

@@ -1,7 +1,8 @@
 import { parseResources } from '../../core/resources.js';
 import { capacityTypeKey, zoneKey } from '../catalogue.js';
 import type { Policy, Pool } from '../cluster.js';
-import { type FinalNode, type Placement, fixedLabels, launchesOf } from '../placement.js';
+import { type FinalNode, type Placement, launchesOf } from '../placement.js';
+import { fixedLabels } from '../prices.js';
 import { policyOf } from '../policies.js';
 import { normalKey } from '../selectors.js';
 import type { Violation } from '../types.js';

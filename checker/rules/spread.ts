@@ -1,6 +1,7 @@
 import type { LabelSelector, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { hostnameKey } from '../catalogue.js';
-import { type FinalNode, type Launch, type Placement, fixedLabels, launchesOf, mayFitLabels } from '../placement.js';
+import { type FinalNode, type Launch, type Placement, launchesOf, mayFitLabels } from '../placement.js';
+import { fixedLabels } from '../prices.js';
 import type { PodClass } from '../pods.js';
 import { normalKey, selectorMatches, untolerated } from '../selectors.js';
 import type { Violation } from '../types.js';

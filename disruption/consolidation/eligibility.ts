@@ -8,7 +8,7 @@ import { blockingBudget, whyNotCandidate, type CandidateContext, type NodeView }
 import { disruptionCost } from '../costs.js';
 import { consolidatableAt, settlesAt } from '../emptiness.js';
 import { bindingBudgets, isEvictable, isMirror, isReschedulable, isTerminating, podKey } from '../pods.js';
-import { NodePrices } from './node-prices.js';
+import { NodePrices } from '../node-prices.js';
 import type { ConsolidationInput } from './types.js';
 
 /** A node that consolidation looks at, before the packing engine does. */
@@ -34,7 +34,7 @@ export interface ExaminedNode {
 /** Every node of the cluster, with whether consolidation may take it (candidates/who-may-go, consolidation/eligible-nodes). */
 export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
   const { objects, now, ripeBy = now } = input;
-  const prices = new NodePrices(input.catalogues);
+  const prices = new NodePrices(input.catalogues, objects);
   const pools = new Map(objects.nodePools.map((pool) => [pool.metadata.name ?? '', pool]));
   const podsOf = podsByNode(objects.pods);
   // Disruption budgets are looked up once for pods alike, below.

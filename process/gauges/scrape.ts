@@ -1,6 +1,6 @@
 import type { Node, Pod, PodSpec } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { cataloguesOf, managedClaims, managedPools, viewsWith } from '../../cluster/cluster.js';
+import { cataloguesOf, managedClaims, managedPools, nodePrices, viewsWith } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../../activities/deps.js';
 import { overlaid } from '../../cluster/overlays.js';
 import type { InstanceType } from '../../core/instance-type.js';
@@ -33,13 +33,17 @@ export class Scrape {
   /** By the node's name. */
   readonly podSums = once(() => sumPods(this.deps));
   /** By the NodePool's name; empty while the cloud does not answer. */
-  readonly catalogues = once(() => this.askCatalogues());
+  readonly catalogues = once(async () => overlaid(this.deps, this.pools(), await this.cloudCatalogues()));
+  /** The same as the cloud has them. */
+  private readonly cloudCatalogues = once(() => this.askCatalogues());
 
   constructor(readonly deps: ActivityDeps) {
     this.now = deps.now();
   }
 
-  readonly views = once(async (): Promise<readonly NodeView[]> => viewsWith(this.deps, await this.catalogues()));
+  readonly views = once(async (): Promise<readonly NodeView[]> =>
+    viewsWith(this.deps, await nodePrices(this.deps, await this.cloudCatalogues())),
+  );
 
   private async askCatalogues(): Promise<Catalogues> {
     const pools = this.pools();
@@ -48,7 +52,7 @@ export class Scrape {
       timer = setTimeout(() => resolve(new Map()), cloudPatienceMs);
     });
     try {
-      return overlaid(this.deps, pools, await Promise.race([cataloguesOf(this.deps, pools), patience]));
+      return await Promise.race([cataloguesOf(this.deps, pools), patience]);
     } finally {
       clearTimeout(timer);
     }

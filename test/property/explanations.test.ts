@@ -11,13 +11,13 @@ import {
   type Launch,
   type Placement,
   daemonsOn,
-  fixedLabels,
   launchesOf,
   mayFitLabels,
   place,
   totalRequests,
 } from '../../checker/placement.js';
 import { addAmounts, podRequests } from '../../checker/pods.js';
+import { fixedLabels } from '../../checker/prices.js';
 import { untolerated } from '../../checker/selectors.js';
 
 fc.configureGlobal({ seed: Number(process.env['STOWAGE_SEED'] ?? 20_260_101) });

@@ -1,12 +1,29 @@
-import { labels } from '../../api/labels.js';
-import type { InstanceType } from '../../core/instance-type.js';
+import { labels } from '../api/labels.js';
+import type { InstanceType } from '../core/instance-type.js';
+import { overlaidCatalogues } from '../packing/compile/stores.js';
+import type { PackingInput } from '../packing/types.js';
 
-/** What nodes cost, by the labels that name their offering (disruption-cost/price-of-a-node). */
+type Catalogues = PackingInput['catalogues'];
+/** What changes the cloud's prices. */
+type Pricing = Pick<PackingInput['objects'], 'nodePools' | 'nodeOverlays' | 'disruptionPolicies'>;
+
+/**
+ * What nodes cost, by the labels that name their offering (disruption-cost/price-of-a-node): as much as packing reckons for one like it
+ * that it launches, so that the two can be compared. Whoever needs the price of a node asks here.
+ */
 export class NodePrices {
   private readonly types = new Map<readonly InstanceType[], Map<string, InstanceType>>();
   private readonly known = new Map<string, number | undefined>();
 
-  constructor(private readonly catalogues: ReadonlyMap<string, readonly InstanceType[]>) {}
+  private readonly overlaid: Catalogues;
+
+  /** `catalogues` are those of the cloud, by NodePool. */
+  constructor(
+    private readonly catalogues: Catalogues,
+    { nodePools, nodeOverlays, disruptionPolicies }: Pricing,
+  ) {
+    this.overlaid = overlaidCatalogues(nodePools, catalogues, nodeOverlays, disruptionPolicies);
+  }
 
   /** Dollars per hour of the cheapest offering that matches; undefined when the catalogue of the pool has none. */
   of(nodeLabels: Readonly<Record<string, string>>): number | undefined {
@@ -18,8 +35,8 @@ export class NodePrices {
   }
 
   private find(pool: string, name: string, nodeLabels: Readonly<Record<string, string>>): number | undefined {
-    const own = this.catalogues.get(pool);
-    // A node whose pool is gone may still be of a type that another pool buys.
+    const own = this.overlaid.get(pool);
+    // A node whose pool is gone may still be of a type that another pool buys: it costs what the cloud asks.
     const type = own === undefined ? this.anywhere(name) : this.byName(own).get(name);
     let least: number | undefined;
     for (const { price, requirements } of type?.offerings ?? []) {
