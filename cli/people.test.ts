@@ -70,6 +70,7 @@ describe('mistakes are told before anything is sent', () => {
 const row = (more: Partial<WorkflowRow>): WorkflowRow => ({
   workflowId: 'prod/terminate/1',
   kind: 'terminate',
+  nodePool: 'default',
   nodeClaim: 'default-abc',
   reason: 'drifted',
   phase: 'draining',
@@ -85,6 +86,7 @@ const state = (workflows: WorkflowRow[], more: Partial<StatusReport> = {}): Stat
   pools: [],
   claims: [],
   workflows,
+  moreUnderWay: 0,
   pauses: [],
   stuck: [],
   unavailable: [],
@@ -150,8 +152,6 @@ describe('the status', () => {
             until: '2026-01-06T12:00:00.000Z',
             facts: { 'pods that move': '1: shop/web-1 → node-2' },
           }),
-          row({ workflowId: 'prod/disrupt', kind: 'disrupt' }),
-          row({ workflowId: 'prod/expire/1', kind: 'expire', phase: 'not due' }),
           row({
             workflowId: 'prod/expire/2',
             kind: 'expire',
@@ -206,7 +206,7 @@ Wrong
 
 Under way
   drift of NodePool default: 2 of 4 nodes left, 1 on the way out
-WORKFLOW   NODECLAIM     REASON    PHASE       WAITS FOR                  UNTIL
+WORKFLOW   ABOUT         REASON    PHASE       WAITS FOR                  UNTIL
 expire/2   default-abc   drifted   replacing   the replacement to be up
 
 NodePools
@@ -227,11 +227,25 @@ Next
 `);
   });
 
-  test('a question that breaks protection says so, and how to answer it', () => {
-    const facts = { question: 'force the drain of node-1? yes deletes the pods shop/db-0; no ends the escalation' };
+  test('a question whose yes takes protection away says so, and how to answer it; another one asks for no force', () => {
+    const facts = { question: 'force the drain of node-1?', breaks: 'shop/db-0 is deleted past pdb/shop/db' };
     const text = statusText(state([row({ awaitingApproval: true, facts })]));
-    expect(text).toContain('default-abc (drifted) asks: force the drain of node-1? yes deletes the pods shop/db-0');
+    expect(text).toContain('default-abc (drifted) asks: force the drain of node-1?');
+    expect(text).toContain('yes takes protection away: shop/db-0 is deleted past pdb/shop/db');
     expect(text).toContain('stowage approve prod/terminate/1 --force');
+
+    const harmless = statusText(state([row({ awaitingApproval: true, facts: { question: 'go on?' } })]));
+    expect(harmless).toContain('stowage approve prod/terminate/1\n');
+  });
+
+  test('a rollout is told by its NodePool, which is what it is about', () => {
+    const rollout = row({ workflowId: 'prod/drift/1/a', kind: 'drift', nodeClaim: '', awaitingApproval: true });
+    expect(statusText(state([rollout]))).toContain('  NodePool default (drifted) waits for');
+    expect(statusText(state([{ ...rollout, awaitingApproval: false }]))).toContain('drift/1/a   NodePool default');
+  });
+
+  test('what is under way and not shown is counted', () => {
+    expect(statusText(state([row({})], { moreUnderWay: 3 }))).toContain('  and 3 more workflows\n');
   });
 
   test('thousands of offerings without capacity are a few lines', () => {

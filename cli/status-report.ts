@@ -1,26 +1,17 @@
-import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
-import { compareText } from '../core/compare-text.js';
-import { parseWorkflowId, workflowIds } from '../core/ids.js';
+import type { Client } from '@temporalio/client';
+import { workflowIds } from '../core/ids.js';
 import { leaseHolder } from '../kube/leases.js';
 import type { KubeClient } from '../kube/port.js';
 import { findStuck } from '../operator/stuck/findings.js';
 import type { Finding } from '../operator/stuck/findings.js';
 import { observeEngine } from '../operator/stuck/observe-engine.js';
 import { unavailableOfferings } from '../worker/offering-ledger.js';
-import type { Explanation, PoolCapacity } from '../workflows/messages.js';
-import {
-  capacityQuery,
-  explainQuery,
-  nextWindowQuery,
-  pausesQuery,
-  refusedQuery,
-  openWorkflowsQuery,
-  searchAttributes,
-} from '../workflows/messages.js';
+import type { PoolCapacity } from '../workflows/messages.js';
+import { capacityQuery, nextWindowQuery, pausesQuery, refusedQuery } from '../workflows/messages.js';
 import { clusterRows } from './status-objects.js';
-import type { OfferingRow, PoolRow, StatusReport, WorkflowRow } from './status-rows.js';
+import type { OfferingRow, PoolRow, StatusReport } from './status-rows.js';
+import { statusWorkflows } from './status-workflows.js';
 
-const workflowsShown = 200;
 /** Karpenter renews its lease every two seconds. */
 const leaseObserveMs = 3000;
 
@@ -42,13 +33,22 @@ export async function statusReport(deps: StatusDeps): Promise<StatusReport> {
   const [stuck, objects, workflows, unavailable, people] = await Promise.all([
     isAnswered ? stuckFindings(deps) : [],
     clusterRows(deps.kube, deps.now),
-    workflowRows(deps, isAnswered),
+    statusWorkflows(deps, isAnswered),
     isAnswered ? offeringRows(deps) : [],
     isAnswered ? disruptState(deps) : nothingKnown,
   ]);
   const { capacity, ...told } = people;
   const pools = objects.pools.map((pool) => ({ ...pool, ...priceOf(capacity, pool.nodePool) }));
-  return { ...(isAnswered ? {} : { karpenter }), stuck, workflows, unavailable, ...told, ...objects, pools };
+  return {
+    ...(isAnswered ? {} : { karpenter }),
+    stuck,
+    workflows: workflows.rows,
+    moreUnderWay: workflows.more,
+    unavailable,
+    ...told,
+    ...objects,
+    pools,
+  };
 }
 
 /** Who may not read the lease is told of everything else. */
@@ -116,50 +116,4 @@ async function offeringRows({
       ...{ instanceType, zone, capacityType, reason },
       until: new Date(until).toISOString(),
     }));
-}
-
-async function workflowRows({ client, cluster }: StatusDeps, isAnswered: boolean): Promise<WorkflowRow[]> {
-  const query = openWorkflowsQuery(cluster);
-  const rows: WorkflowRow[] = [];
-  for await (const found of client.workflow.list({ query })) {
-    if (rows.length >= workflowsShown) break;
-    const explanation = isAnswered ? await explain(client, found.workflowId, found.runId) : undefined;
-    rows.push(rowOf(found, explanation));
-  }
-  return rows.sort((a, b) => compareText(a.workflowId, b.workflowId));
-}
-
-function rowOf(
-  {
-    workflowId,
-    startTime,
-    typedSearchAttributes: attributes,
-  }: Pick<WorkflowExecutionInfo, 'workflowId' | 'startTime' | 'typedSearchAttributes'>,
-  explanation: Explanation | undefined,
-): WorkflowRow {
-  const text = (key: typeof searchAttributes.phase): string => attributes.get(key) ?? '';
-  return {
-    workflowId,
-    kind: parseWorkflowId(workflowId)?.kind ?? '',
-    nodeClaim: text(searchAttributes.nodeClaim),
-    reason: text(searchAttributes.reason),
-    phase: explanation?.phase ?? text(searchAttributes.phase),
-    blockedBy: text(searchAttributes.blockedBy),
-    waitingFor: explanation?.waitingFor ?? '',
-    until: explanation?.until ?? '',
-    startedAt: startTime.toISOString(),
-    awaitingApproval: attributes.get(searchAttributes.awaitingApproval) === true,
-    facts: explanation?.facts ?? {},
-  };
-}
-
-/** Without a worker nobody answers queries; the search attributes tell the phase all the same. */
-async function explain(client: Client, workflowId: string, runId: string): Promise<Explanation | undefined> {
-  try {
-    return await client.connection.withDeadline(Date.now() + 2000, () =>
-      client.workflow.getHandle(workflowId, runId).query(explainQuery),
-    );
-  } catch {
-    return undefined;
-  }
 }

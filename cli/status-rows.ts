@@ -20,6 +20,8 @@ export interface ClaimRow {
 export interface WorkflowRow {
   readonly workflowId: string;
   readonly kind: string;
+  readonly nodePool: string;
+  /** Empty for a rollout, which is about a NodePool. */
   readonly nodeClaim: string;
   readonly reason: string;
   readonly phase: string;
@@ -81,6 +83,8 @@ export interface StatusReport {
   readonly pools: readonly PoolRow[];
   readonly claims: readonly ClaimRow[];
   readonly workflows: readonly WorkflowRow[];
+  /** So many more workflows are under way than `workflows` holds; what needs a person is all there. */
+  readonly moreUnderWay: number;
   readonly pauses: readonly Pause[];
   /** What people turned down. */
   readonly refused: readonly Refused[];

@@ -103,12 +103,13 @@ function outOfCapacity(offerings: readonly OfferingRow[]): string[] {
   });
 }
 
-function underWay({ workflows, drift, claims }: StatusReport): string[] {
-  const rows = workflows.filter(
-    ({ kind, phase, awaitingApproval, blockedBy }) =>
-      !alwaysThere.has(kind) && !dormant.has(`${kind} ${phase}`) && !awaitingApproval && blockedBy === '',
-  );
-  const parts = [...drift.map(driftLine), ...(rows.length === 0 ? [] : [workflowTable(rows)])];
+function underWay({ workflows, moreUnderWay, drift, claims }: StatusReport): string[] {
+  const rows = workflows.filter(({ awaitingApproval, blockedBy }) => !awaitingApproval && blockedBy === '');
+  const parts = [
+    ...drift.map(driftLine),
+    ...(rows.length === 0 ? [] : [workflowTable(rows)]),
+    ...(moreUnderWay === 0 ? [] : [`  and ${counted(moreUnderWay, 'more workflow')}`]),
+  ];
   const coming = claims.filter(({ state }) => state === 'registering' || state === 'initializing').length;
   const starting = coming === 0 ? [] : [`  ${counted(coming, 'node')} ${verb(coming, 'is', 'are')} starting`];
   return parts.length + starting.length === 0 ? ['  nothing'] : [...starting, ...parts];
@@ -125,34 +126,36 @@ function stuckLine({ subject, why, since, attempts, then }: StatusReport['stuck'
   return `  ${subject}: ${why}${known.length === 0 ? '' : ` (${known.join(', ')})`}\n    ${then}`;
 }
 
-/** Entities are news to nobody. */
-const alwaysThere: ReadonlySet<string> = new Set(['provision', 'disrupt', 'offerings', 'replicas', 'savings']);
-/** Expiries that only wait for their time. */
-const dormant: ReadonlySet<string> = new Set(['expire not due', 'expire starting']);
-
 /** What is asked, what yes does, until when, and how to answer. */
-function question({ workflowId, reason, nodeClaim, waitingFor, until, facts }: WorkflowRow): string {
+function question(row: WorkflowRow): string {
+  const { workflowId, reason, waitingFor, until, facts } = row;
   const asked = facts['question'] === undefined ? `waits for ${waitingFor}` : `asks: ${String(facts['question'])}`;
   const end = until === '' ? '' : `, until ${timeText(until)}`;
-  const head = `  ${nodeClaim} (${reason}) ${asked}${end}`;
+  const head = `  ${subjectOf(row)} (${reason}) ${asked}${end}`;
+  const { breaks } = facts;
   const moves = facts['pods that move'];
   return [
     head,
     ...(typeof moves === 'string' && moves !== 'none' ? [`    pods: ${moves}`] : []),
-    `    stowage approve ${workflowId}${typeof facts['question'] === 'string' ? ' --force' : ''}`,
+    ...(breaks === undefined ? [] : [`    yes takes protection away: ${String(breaks)}`]),
+    `    stowage approve ${workflowId}${breaks === undefined ? '' : ' --force'}`,
     `    stowage reject ${workflowId}`,
   ].join('\n');
 }
 
+/** A rollout is about a NodePool, everything else about a node. */
+const subjectOf = ({ nodeClaim, nodePool }: WorkflowRow): string =>
+  nodeClaim === '' ? `NodePool ${nodePool}` : nodeClaim;
+
 function blockedLine(row: WorkflowRow): string {
-  const { nodeClaim, reason, blockedBy, facts, startedAt } = row;
+  const { reason, blockedBy, facts, startedAt } = row;
   const causes = typeof facts['blocked by'] === 'string' ? facts['blocked by'].split('; ') : [blockedBy];
   const line = (label: string, fact: string): string[] =>
     [lookUp(facts, fact) ?? 'none']
       .filter((value) => value !== 'none')
       .map((value) => `    ${label}: ${String(value)}`);
   return [
-    `  ${nodeClaim} (${reason}) is blocked, draining since ${timeText(startedAt)}, ${left(facts['pods left'])}`,
+    `  ${subjectOf(row)} (${reason}) is blocked, draining since ${timeText(startedAt)}, ${left(facts['pods left'])}`,
     ...causes.map((cause) => `    ${cause}`),
     ...line('now', 'active step'),
     ...line('next', 'next step'),
@@ -183,10 +186,10 @@ function poolTable(pools: readonly PoolRow[]): string {
 
 function workflowTable(workflows: readonly WorkflowRow[]): string {
   return renderTable(
-    ['WORKFLOW', 'NODECLAIM', 'REASON', 'PHASE', 'WAITS FOR', 'UNTIL'],
+    ['WORKFLOW', 'ABOUT', 'REASON', 'PHASE', 'WAITS FOR', 'UNTIL'],
     workflows.map((row) => [
       shortId(row.workflowId),
-      row.nodeClaim,
+      subjectOf(row),
       row.reason,
       row.phase,
       cut(row.waitingFor),

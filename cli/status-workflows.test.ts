@@ -1,0 +1,113 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Client } from '@temporalio/client';
+import { statusWorkflows } from './status-workflows.js';
+
+interface Open {
+  readonly id: string;
+  readonly type: string;
+  readonly StowagePhase?: string;
+  readonly StowageAwaitingApproval?: boolean;
+  readonly StowageBlockedBy?: string;
+}
+
+/** Visibility's answer to a query whose terms are joined by AND. */
+function matches(open: Open, query: string): boolean {
+  const values: Readonly<Record<string, unknown>> = {
+    ...open,
+    ...{ StowageCluster: 'prod', ExecutionStatus: 'Running', WorkflowType: open.type },
+  };
+  return query.split(' AND ').every((term) => {
+    const [, key = '', operator = '', rest = ''] = /^(\w+) (=|IN|NOT IN|IS NOT NULL) ?(.*)$/.exec(term) ?? [];
+    const value = values[key];
+    const listed = rest.replace(/[()']/g, '').split(', ').includes(String(value));
+    if (operator === 'IS NOT NULL') return value !== undefined;
+    return operator === 'NOT IN' ? value !== undefined && !listed : listed;
+  });
+}
+
+/** Newest first, as the store has them; every query of a workflow is noted. */
+function fakeClient(open: readonly Open[], answers = true): { client: Client; asked: string[]; most: () => number } {
+  const asked: string[] = [];
+  let now = 0;
+  let most = 0;
+  const explain = async (id: string): Promise<object> => {
+    asked.push(id);
+    most = Math.max(most, (now += 1));
+    await Promise.resolve();
+    now -= 1;
+    if (!answers) throw new Error('nobody');
+    return { phase: 'asked', facts: {} };
+  };
+  const attributesOf = (one: Open) => ({
+    get: ({ name }: { name: string }) => (one as unknown as Record<string, unknown>)[name],
+  });
+  const client = {
+    connection: { withDeadline: async (_at: number, run: () => Promise<unknown>) => run() },
+    workflow: {
+      list: async function* ({ query }: { query: string }) {
+        for (const one of open.filter((each) => matches(each, query)))
+          yield await Promise.resolve({
+            ...{ workflowId: `prod/${one.id}`, runId: one.id, startTime: new Date(0) },
+            typedSearchAttributes: attributesOf(one),
+          });
+      },
+      getHandle: (id: string) => ({ query: async () => explain(id) }),
+    },
+  };
+  return { client: client as unknown as Client, asked, most: () => most };
+}
+
+const dormant = Array.from({ length: 1000 }, (_, i) => ({
+  ...{ id: `expire/${i}`, type: 'rotateExpired', StowagePhase: 'not due' },
+}));
+const question = {
+  ...{ id: 'expire/q', type: 'rotateExpired', StowagePhase: 'awaiting approval', StowageAwaitingApproval: true },
+};
+const drain = { id: 'terminate/b', type: 'terminateNode', StowagePhase: 'draining', StowageBlockedBy: 'pdb/a/b' };
+const due = { id: 'expire/due', type: 'rotateExpired', StowagePhase: 'replacing' };
+
+describe('the workflows of a status', () => {
+  test('questions and blocked drains are there however many nodes have a life that ends', async () => {
+    const { client, asked, most } = fakeClient([...dormant, due, question, drain]);
+    const { rows, more } = await statusWorkflows({ client, cluster: 'prod' }, true);
+
+    expect(rows.map(({ workflowId }) => workflowId)).toEqual(['prod/expire/due', 'prod/expire/q', 'prod/terminate/b']);
+    expect(more).toBe(0);
+    expect(asked.sort()).toEqual(['prod/expire/due', 'prod/expire/q', 'prod/terminate/b']);
+    expect(most()).toBeGreaterThan(1);
+  });
+
+  test('of what is under way so many are shown, the rest is counted; all that needs a person is shown', async () => {
+    const launches = Array.from({ length: 450 }, (_, i) => ({
+      ...{ id: `launch/${i}`, type: 'launchNode', StowagePhase: 'launching' },
+    }));
+    const questions = Array.from({ length: 300 }, (_, i) => ({ ...question, id: `repair/${i}`, type: 'repairNode' }));
+    const { client, most } = fakeClient([...launches, ...questions]);
+    const { rows, more } = await statusWorkflows({ client, cluster: 'prod' }, true);
+
+    expect(rows.filter(({ awaitingApproval }) => awaitingApproval)).toHaveLength(300);
+    expect(rows).toHaveLength(500);
+    expect(more).toBe(250);
+    expect(most()).toBeLessThanOrEqual(20);
+  });
+
+  test('where no worker answers, it is not waited for again and again', async () => {
+    const { client, asked } = fakeClient(
+      [...Array.from({ length: 100 }, (_, i) => ({ ...drain, id: `terminate/${i}` }))],
+      false,
+    );
+    const { rows } = await statusWorkflows({ client, cluster: 'prod' }, true);
+
+    expect(rows).toHaveLength(100);
+    expect(rows[0]).toMatchObject({ phase: 'draining', blockedBy: 'pdb/a/b' });
+    expect(asked.length).toBeLessThanOrEqual(20);
+  });
+
+  test('entities are news to nobody', async () => {
+    const { client } = fakeClient([
+      { id: 'disrupt', type: 'disrupt', StowagePhase: 'idle' },
+      { id: 'savings/1', type: 'measureSavings', StowagePhase: 'measuring' },
+    ]);
+    expect((await statusWorkflows({ client, cluster: 'prod' }, false)).rows).toEqual([]);
+  });
+});

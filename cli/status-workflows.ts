@@ -1,0 +1,101 @@
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import { compareText } from '../core/compare-text.js';
+import { parseWorkflowId } from '../core/ids.js';
+import type { Explanation } from '../workflows/messages.js';
+import { explainQuery, openWorkflowsQuery, searchAttributes } from '../workflows/messages.js';
+import type { WorkflowRow } from './status-rows.js';
+
+interface StatusWorkflows {
+  readonly rows: readonly WorkflowRow[];
+  /** So many more are under way than are shown. */
+  readonly more: number;
+}
+
+interface Store {
+  readonly client: Client;
+  readonly cluster: string;
+}
+
+type Listed = Pick<WorkflowExecutionInfo, 'workflowId' | 'runId' | 'startTime' | 'typedSearchAttributes'>;
+
+/** Of those that need nobody. */
+const mostUnderWay = 200;
+const askedAtOnce = 10;
+const answerWithinMs = 2000;
+
+const { awaitingApproval, blockedBy, phase } = searchAttributes;
+/** Workflows that are always there are news to nobody. */
+const entities = ['provision', 'disrupt', 'offerings', 'keepReplicas', 'measureSavings'];
+/** Every node whose life ends has a workflow that waits for that. */
+const rotation = 'rotateExpired';
+const dormant = ['not due', 'starting'];
+
+const listOf = (values: readonly string[]): string => `(${values.map((value) => `'${value}'`).join(', ')})`;
+
+/** What needs a person comes first, and all of it: a cluster has thousands of workflows that only wait for their time. */
+const needing = [`${awaitingApproval.name} = true`, `${blockedBy.name} IS NOT NULL`];
+const underWay = [
+  `WorkflowType NOT IN ${listOf([...entities, rotation])}`,
+  `WorkflowType = '${rotation}' AND ${phase.name} NOT IN ${listOf(dormant)}`,
+];
+
+/** The workflows that somebody has to look at, and those under way. Where no worker answers, the search attributes tell the phase. */
+export async function statusWorkflows(store: Store, isAnswered: boolean): Promise<StatusWorkflows> {
+  const found = new Map<string, Listed>();
+  for (const terms of needing) for await (const one of listed(store, terms)) found.set(one.workflowId, one);
+  let shown = 0;
+  let more = 0;
+  for (const terms of underWay)
+    for await (const one of listed(store, terms)) {
+      if (found.has(one.workflowId)) continue;
+      if (shown >= mostUnderWay) more += 1;
+      else found.set(one.workflowId, one);
+      shown += 1;
+    }
+  const rows = await explained(store.client, [...found.values()], isAnswered);
+  return { rows: rows.sort((a, b) => compareText(a.workflowId, b.workflowId)), more };
+}
+
+const listed = ({ client, cluster }: Store, terms: string): AsyncIterable<Listed> =>
+  client.workflow.list({ query: `${openWorkflowsQuery(cluster)} AND ${terms}` });
+
+/** A few at a time. Once nobody of such a few answers, no worker runs: the rest is not waited for. */
+async function explained(client: Client, found: readonly Listed[], isAnswered: boolean): Promise<WorkflowRow[]> {
+  const rows: WorkflowRow[] = [];
+  let answers = isAnswered;
+  for (let i = 0; i < found.length; i += askedAtOnce) {
+    const some = found.slice(i, i + askedAtOnce);
+    const told = answers ? await Promise.all(some.map(async (one) => explain(client, one))) : [];
+    answers &&= told.some((one) => one !== undefined);
+    rows.push(...some.map((one, n) => rowOf(one, told[n])));
+  }
+  return rows;
+}
+
+async function explain(client: Client, { workflowId, runId }: Listed): Promise<Explanation | undefined> {
+  try {
+    return await client.connection.withDeadline(Date.now() + answerWithinMs, () =>
+      client.workflow.getHandle(workflowId, runId).query(explainQuery),
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+function rowOf({ workflowId, startTime, typedSearchAttributes: attributes }: Listed, told?: Explanation): WorkflowRow {
+  const text = (key: typeof searchAttributes.phase): string => attributes.get(key) ?? '';
+  return {
+    workflowId,
+    kind: parseWorkflowId(workflowId)?.kind ?? '',
+    nodePool: text(searchAttributes.nodePool),
+    nodeClaim: text(searchAttributes.nodeClaim),
+    reason: text(searchAttributes.reason),
+    phase: told?.phase ?? text(phase),
+    blockedBy: text(blockedBy),
+    waitingFor: told?.waitingFor ?? '',
+    until: told?.until ?? '',
+    startedAt: startTime.toISOString(),
+    awaitingApproval: attributes.get(awaitingApproval) === true,
+    facts: told?.facts ?? {},
+  };
+}
