@@ -87,6 +87,7 @@ const state = (workflows: WorkflowRow[], more: Partial<StatusReport> = {}): Stat
   claims: [],
   workflows,
   moreUnderWay: 0,
+  unread: [],
   pauses: [],
   stuck: [],
   unavailable: [],
@@ -227,11 +228,11 @@ Next
 `);
   });
 
-  test('a question whose yes takes protection away says so, and how to answer it; another one asks for no force', () => {
-    const facts = { question: 'force the drain of node-1?', breaks: 'shop/db-0 is deleted past pdb/shop/db' };
+  test('a question whose yes takes protection away says so, and how to answer it; another one asks for no force (surfaces/force-where-protection-goes)', () => {
+    const facts = { question: 'force the drain of node-1?', breaks: 'yes deletes the pods shop/db-0' };
     const text = statusText(state([row({ awaitingApproval: true, facts })]));
     expect(text).toContain('default-abc (drifted) asks: force the drain of node-1?');
-    expect(text).toContain('yes takes protection away: shop/db-0 is deleted past pdb/shop/db');
+    expect(text).toContain('\n    yes deletes the pods shop/db-0\n');
     expect(text).toContain('stowage approve prod/terminate/1 --force');
 
     const harmless = statusText(state([row({ awaitingApproval: true, facts: { question: 'go on?' } })]));

@@ -1,24 +1,23 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
-import type { Condition } from '../api/kubernetes.js';
+import type { Condition, Pod } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
 import { labelsOf } from '../cluster/labels-of.js';
 import { compareText } from '../core/compare-text.js';
 import { conditionOf, isTrue } from '../core/conditions.js';
 import { isPending, podKey } from '../disruption/pods.js';
-import type { KubeClient } from '../kube/port.js';
+import type { StatusKube } from './status-reading.js';
 import type { ClaimRow, DriftRow, PoolRow, ProblemRow, StatusReport, UnplacedRow } from './status-rows.js';
 
-type Kube = Pick<KubeClient, 'list'>;
 type Rows = Pick<StatusReport, 'pools' | 'claims' | 'declined' | 'problems' | 'unplaced' | 'drift'>;
 
-/** What Kubernetes says for `stowage status`. Who may not read a kind is told of the others. */
-export async function clusterRows(kube: Kube, now: number): Promise<Rows> {
+/** What Kubernetes says for `stowage status`. Who may not read a kind is told of the others, and of that. */
+export async function clusterRows(kube: StatusKube, pods: readonly Pod[], now: number): Promise<Rows> {
   const [pools, claims, problems, unplaced] = await Promise.all([
     kube.list('NodePool'),
     kube.list('NodeClaim'),
     problemRows(kube),
-    unplacedRows(kube),
+    unplacedRows(kube, pods),
   ]);
   return {
     pools: pools.map(poolRow),
@@ -72,9 +71,9 @@ function stoppedRollout({ metadata }: NodePool): ProblemRow[] {
 }
 
 /** Policies and node classes that say themselves what is the matter. */
-async function problemRows(kube: Kube): Promise<ProblemRow[]> {
+async function problemRows(kube: StatusKube): Promise<ProblemRow[]> {
   const kinds = ['DisruptionPolicy', 'EC2NodeClass', 'KWOKNodeClass'] as const;
-  const lists = await Promise.all(kinds.map(async (kind) => kube.list(kind).catch(() => [])));
+  const lists = await Promise.all(kinds.map(async (kind) => kube.list(kind)));
   return lists.flatMap((objects, i) =>
     objects.flatMap(({ metadata, status }) => {
       const { conditions } = status ?? {};
@@ -90,13 +89,11 @@ async function problemRows(kube: Kube): Promise<ProblemRow[]> {
 const podsTold = 5;
 
 /** What Stowage said of pods that found no place, while they still find none. */
-async function unplacedRows(kube: Kube): Promise<UnplacedRow[]> {
-  // Who may not list pods or events is told of everything else.
-  const pods = await kube.list('Pod', { fieldSelector: 'spec.nodeName=' }).catch(() => []);
+async function unplacedRows(kube: StatusKube, pods: readonly Pod[]): Promise<UnplacedRow[]> {
   const pending = new Set(pods.filter(isPending).map(podKey));
   if (pending.size === 0) return [];
   const selector = 'reason=FailedScheduling,involvedObject.kind=Pod';
-  const events = await kube.list('Event', { fieldSelector: selector }).catch(() => []);
+  const events = await kube.list('Event', { fieldSelector: selector });
   const latest = new Map<string, { at: string; why: string }>();
   for (const { involvedObject, source, message = '', lastTimestamp = '' } of events) {
     const key = `${involvedObject.namespace ?? ''}/${involvedObject.name ?? ''}`;

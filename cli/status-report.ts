@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import type { Pod } from '../api/kubernetes.js';
 import { workflowIds } from '../core/ids.js';
 import { leaseHolder } from '../kube/leases.js';
 import type { KubeClient } from '../kube/port.js';
@@ -10,12 +11,14 @@ import type { PoolCapacity } from '../workflows/messages.js';
 import { capacityQuery, nextWindowQuery, pausesQuery, refusedQuery } from '../workflows/messages.js';
 import { clusterRows } from './status-objects.js';
 import type { OfferingRow, PoolRow, StatusReport } from './status-rows.js';
+import type { StatusKube } from './status-reading.js';
+import { StatusReading } from './status-reading.js';
 import { statusWorkflows } from './status-workflows.js';
 
 /** Karpenter renews its lease every two seconds. */
 const leaseObserveMs = 3000;
 
-interface StatusDeps {
+interface StatusInput {
   readonly kube: Pick<KubeClient, 'get' | 'list'>;
   readonly client: Client;
   readonly cluster: string;
@@ -25,49 +28,51 @@ interface StatusDeps {
   readonly now: number;
 }
 
+interface StatusDeps extends StatusInput {
+  readonly reading: StatusReading;
+  /** Gives nothing of what may not be listed, and notes that. */
+  readonly lists: StatusKube;
+}
+
 /** What the cluster has and what Stowage is doing about it. Rejects when the API server or Temporal is unreachable. */
-export async function statusReport(deps: StatusDeps): Promise<StatusReport> {
+export async function statusReport(given: StatusInput): Promise<StatusReport> {
+  const reading = new StatusReading();
+  const deps = { ...given, reading, lists: reading.kube(given.kube) };
   const karpenter = await karpenterHolder(deps);
   // While the workers stand still nobody answers queries: each would be waited for in vain.
   const isAnswered = karpenter === undefined;
+  const pods = await deps.lists.list('Pod', { fieldSelector: 'spec.nodeName=' });
   const [stuck, objects, workflows, unavailable, people] = await Promise.all([
-    isAnswered ? stuckFindings(deps) : [],
-    clusterRows(deps.kube, deps.now),
+    isAnswered ? stuckFindings(deps, pods) : [],
+    clusterRows(deps.lists, pods, deps.now),
     statusWorkflows(deps, isAnswered),
     isAnswered ? offeringRows(deps) : [],
     isAnswered ? disruptState(deps) : nothingKnown,
   ]);
   const { capacity, ...told } = people;
   const pools = objects.pools.map((pool) => ({ ...pool, ...priceOf(capacity, pool.nodePool) }));
-  return {
-    ...(isAnswered ? {} : { karpenter }),
-    stuck,
-    workflows: workflows.rows,
-    moreUnderWay: workflows.more,
-    unavailable,
-    ...told,
-    ...objects,
-    pools,
-  };
+  const under = { workflows: workflows.rows, moreUnderWay: workflows.more };
+  const { unread } = reading;
+  return { ...(isAnswered ? {} : { karpenter }), stuck, ...under, unavailable, ...told, ...objects, pools, unread };
 }
 
-/** Who may not read the lease is told of everything else. */
-async function karpenterHolder({ kube, karpenterLease }: StatusDeps): Promise<StatusReport['karpenter']> {
+async function karpenterHolder({ kube, karpenterLease, reading }: StatusDeps): Promise<StatusReport['karpenter']> {
   const { namespace, name } = karpenterLease;
   const query = { client: kube, namespace, name, observeMs: leaseObserveMs };
-  const holder = await leaseHolder(query).catch(() => undefined);
+  const holder = await reading.or(`Karpenter's lease ${namespace}/${name}`, leaseHolder(query), undefined);
   return holder === undefined ? undefined : { holder, lease: `${namespace}/${name}` };
 }
 
-async function stuckFindings({ kube, client, cluster, now }: StatusDeps): Promise<readonly Finding[]> {
-  const [engine, pods, pools] = await Promise.all([
+async function stuckFindings(
+  { lists, client, cluster, now }: StatusDeps,
+  pods: readonly Pod[],
+): Promise<readonly Finding[]> {
+  const [engine, pools] = await Promise.all([
     observeEngine(client, cluster).then(
       (found) => ({ engine: found }),
       (error: unknown) => ({ engine: undefined, unreachable: String(error) }),
     ),
-    // Who may not list pods is told of everything else.
-    kube.list('Pod', { fieldSelector: 'spec.nodeName=' }).catch(() => []),
-    kube.list('NodePool'),
+    lists.list('NodePool'),
   ]);
   return findStuck({ now, ...engine, pods, pools });
 }
@@ -83,33 +88,22 @@ function priceOf(capacity: readonly PoolCapacity[], nodePool: string): Pick<Pool
   return known === undefined ? {} : { pricePerHour: known.pricePerHour };
 }
 
-/** What `disrupt` knows; without a worker nobody answers, and nothing is known. */
-async function disruptState({ client, cluster }: { client: Client; cluster: string }): Promise<DisruptState> {
+/** What `disrupt` knows: a worker has to answer. */
+async function disruptState({ client, cluster, reading }: StatusDeps): Promise<DisruptState> {
   const handle = client.workflow.getHandle(workflowIds.disrupt(cluster));
-  try {
-    // One after the other: a call that still retries when the connection is closed ends the process.
-    return await client.connection.withDeadline(Date.now() + 2000, async () => {
-      const pauses = await handle.query(pausesQuery);
-      const refused = await handle.query(refusedQuery);
-      const capacity = await handle.query(capacityQuery);
-      return { pauses, refused, capacity, nextWindow: await handle.query(nextWindowQuery) };
-    });
-  } catch {
-    return nothingKnown;
-  }
+  // One after the other: a call that still retries when the connection is closed ends the process.
+  const asked = client.connection.withDeadline(Date.now() + 2000, async () => {
+    const pauses = await handle.query(pausesQuery);
+    const refused = await handle.query(refusedQuery);
+    const capacity = await handle.query(capacityQuery);
+    return { pauses, refused, capacity, nextWindow: await handle.query(nextWindowQuery) };
+  });
+  return reading.or('pauses, refusals and prices (the workflow disrupt)', asked, nothingKnown);
 }
 
-/** Without a worker nobody answers: then none is shown. */
-async function offeringRows({
-  client,
-  cluster,
-  now,
-}: {
-  client: Client;
-  cluster: string;
-  now: number;
-}): Promise<OfferingRow[]> {
-  const refusals = await unavailableOfferings(client, cluster).catch(() => []);
+async function offeringRows({ client, cluster, now, reading }: StatusDeps): Promise<OfferingRow[]> {
+  const asked = unavailableOfferings(client, cluster);
+  const refusals = await reading.or('offerings out of capacity (the workflow offerings)', asked, []);
   return refusals
     .filter(({ until }) => until > now)
     .map(({ instanceType, zone, capacityType, reason, until }) => ({

@@ -75,6 +75,8 @@ export interface OfferingRow {
 }
 
 export interface StatusReport {
+  /** What could not be read, and why: the report lacks it. */
+  readonly unread: readonly string[];
   /** What does not go on as it should; empty while Karpenter runs. */
   readonly stuck: readonly Finding[];
   /** Who holds Karpenter's leader lease, so that Stowage does nothing; absent for nobody. */

@@ -66,7 +66,7 @@ const question = {
 const drain = { id: 'terminate/b', type: 'terminateNode', StowagePhase: 'draining', StowageBlockedBy: 'pdb/a/b' };
 const due = { id: 'expire/due', type: 'rotateExpired', StowagePhase: 'replacing' };
 
-describe('the workflows of a status', () => {
+describe('the workflows of a status (surfaces/needs-you-first)', () => {
   test('questions and blocked drains are there however many nodes have a life that ends', async () => {
     const { client, asked, most } = fakeClient([...dormant, due, question, drain]);
     const { rows, more } = await statusWorkflows({ client, cluster: 'prod' }, true);

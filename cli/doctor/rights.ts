@@ -67,6 +67,7 @@ export const roles: readonly Role[] = [
       rule('scheduling.k8s.io', ['priorityclasses'], read),
       rule('apiextensions.k8s.io', ['customresourcedefinitions'], read),
       rule(['', 'events.k8s.io'], ['events'], ['create', 'patch']),
+      rule('', ['events'], read),
     ],
   },
   {

@@ -23,6 +23,10 @@ export function statusText(report: StatusReport): string {
   const { karpenter, pools, pauses, refused, declined } = report;
   const sections = [
     ...(karpenter === undefined ? [] : [section('Karpenter is running', [stillText(karpenter)])]),
+    section(
+      'Could not be read, so that it is missing below',
+      report.unread.map((line) => `  ${line}`),
+    ),
     section('Needs you', needsYou(report)),
     section('Wrong', wrong(report)),
     section('Under way', underWay(report)),
@@ -132,12 +136,12 @@ function question(row: WorkflowRow): string {
   const asked = facts['question'] === undefined ? `waits for ${waitingFor}` : `asks: ${String(facts['question'])}`;
   const end = until === '' ? '' : `, until ${timeText(until)}`;
   const head = `  ${subjectOf(row)} (${reason}) ${asked}${end}`;
-  const { breaks } = facts;
+  const breaks = typeof facts['breaks'] === 'string' ? facts['breaks'] : undefined;
   const moves = facts['pods that move'];
   return [
     head,
     ...(typeof moves === 'string' && moves !== 'none' ? [`    pods: ${moves}`] : []),
-    ...(breaks === undefined ? [] : [`    yes takes protection away: ${String(breaks)}`]),
+    ...(breaks === undefined || asked.includes(breaks) ? [] : [`    ${breaks}`]),
     `    stowage approve ${workflowId}${breaks === undefined ? '' : ' --force'}`,
     `    stowage reject ${workflowId}`,
   ].join('\n');

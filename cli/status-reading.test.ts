@@ -1,0 +1,41 @@
+import { describe, expect, test } from '@jest/globals';
+import { DomainError } from '../core/failures.js';
+import type { KubeClient } from '../kube/port.js';
+import { clusterRows } from './status-objects.js';
+import { StatusReading } from './status-reading.js';
+
+const failing = (errors: Readonly<Record<string, Error>>) =>
+  ({
+    list: async (kind: string) => (kind in errors ? Promise.reject(errors[kind]!) : Promise.resolve([])),
+  }) as unknown as Pick<KubeClient, 'list'>;
+
+const pending = {
+  metadata: { namespace: 'shop', name: 'web' },
+  spec: {},
+  status: { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
+};
+
+describe('what a status could not read (surfaces/nothing-unread-is-silent)', () => {
+  test('is told with the reason, and the rest is there', async () => {
+    const reading = new StatusReading();
+    const forbidden = new DomainError('Denied', 'events is forbidden');
+    const rows = await clusterRows(reading.kube(failing({ Event: forbidden })), [pending as never], 0);
+
+    expect(rows.unplaced).toEqual([]);
+    expect(reading.unread).toEqual(['Events: events is forbidden']);
+  });
+
+  test('a node class of another cloud is not installed, and is no failure; a NodePool kind is', async () => {
+    const reading = new StatusReading();
+    const absent = new DomainError('NotFound', 'the server could not find the requested resource');
+    await clusterRows(reading.kube(failing({ KWOKNodeClass: absent, NodePool: absent })), [], 0);
+
+    expect(reading.unread).toEqual(['NodePools: the server could not find the requested resource']);
+  });
+
+  test('an API server that is away is no report without objects', async () => {
+    const away = new DomainError('Unavailable', 'connect ECONNREFUSED');
+    const reading = new StatusReading();
+    await expect(clusterRows(reading.kube(failing({ Event: away })), [pending as never], 0)).rejects.toThrow('ECONN');
+  });
+});
