@@ -14,6 +14,18 @@ type Rendered = KubernetesObject & {
   data?: Record<string, string>;
 };
 
+interface Selector {
+  readonly matchLabels: Record<string, string>;
+  readonly matchExpressions: { readonly key: string; readonly operator: 'In'; readonly values: string[] }[];
+}
+interface Pods {
+  readonly metadata: { readonly labels: Record<string, string> };
+}
+
+const selects = ({ matchLabels, matchExpressions }: Selector, labels: Record<string, string>): boolean =>
+  Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
+  matchExpressions.every(({ key, values }) => values.includes(labels[key] ?? ''));
+
 let helm = '';
 beforeAll(async () => {
   helm = (await ensureToolchain(['helm'])).helm ?? '';
@@ -141,6 +153,59 @@ describe('the chart', () => {
     expect(spec).toMatchObject({
       policyTypes: ['Ingress', 'Egress'],
       ingress: [{ ports: [{ port: 'metrics' }, { port: 'probes' }] }],
+    });
+  });
+
+  describe('the Temporal for trials', () => {
+    const trial = { 'temporal.trial.enabled': 'true', 'temporal.address': '' };
+
+    test.each(['default', 'nodes-of-c'])(
+      'has the namespace %s that Stowage and its probe ask for',
+      async (namespace) => {
+        const rendered = await render({ ...trial, 'temporal.namespace': namespace });
+        const [container] = named(rendered, 'StatefulSet', 'stowage-temporal').spec.template.spec
+          .containers as unknown as { command: string[]; readinessProbe: { httpGet: { path: string } } }[];
+
+        expect(container?.command).toContain(`--namespace=${namespace}`);
+        expect(container?.readinessProbe.httpGet.path).toBe(`/api/v1/namespaces/${namespace}`);
+        expect(environmentOf(named(rendered, 'Deployment', 'stowage-worker'))).toMatchObject({
+          TEMPORAL_NAMESPACE: namespace,
+        });
+      },
+    );
+
+    test('answers pods of its release that run Stowage, and nobody else', async () => {
+      const rendered = await render(trial);
+      const { spec } = named(rendered, 'NetworkPolicy', 'stowage-temporal') as unknown as {
+        spec: {
+          podSelector: { matchLabels: object };
+          ingress: { from: { podSelector: Selector }[]; ports: object[] }[];
+        };
+      };
+      const temporal = named(rendered, 'StatefulSet', 'stowage-temporal').spec.template as unknown as Pods;
+      const [rule] = spec.ingress;
+      const [peer] = rule?.from ?? [];
+      const callers = rendered.filter(
+        ({ kind, metadata }) => kind === 'Deployment' || metadata.name === 'stowage-uninstall',
+      );
+
+      expect(temporal.metadata.labels).toMatchObject(spec.podSelector.matchLabels);
+      expect(spec).toMatchObject({ policyTypes: ['Ingress', 'Egress'], egress: [] });
+      expect([spec.ingress.length, rule?.from.length, rule?.ports]).toEqual([
+        1,
+        1,
+        [{ protocol: 'TCP', port: 'frontend' }],
+      ]);
+      for (const { spec: own } of callers.filter(({ kind }) => kind !== 'Role' && kind !== 'RoleBinding')) {
+        expect(selects(peer!.podSelector, (own.template as unknown as Pods).metadata.labels)).toBe(true);
+      }
+      for (const labels of [{}, { 'app.kubernetes.io/name': 'stowage' }, { 'app.kubernetes.io/instance': 'stowage' }]) {
+        expect(selects(peer!.podSelector, labels)).toBe(false);
+      }
+    });
+
+    test('is not there where a Temporal is given', async () => {
+      expect((await render()).filter(({ metadata }) => metadata.name === 'stowage-temporal')).toEqual([]);
     });
   });
 

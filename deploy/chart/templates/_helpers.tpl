@@ -8,6 +8,11 @@ app.kubernetes.io/name: stowage
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
+{{- define "stowage.trialSelector" -}}
+app.kubernetes.io/name: stowage-temporal
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
 {{- define "stowage.labels" -}}
 {{ include "stowage.selector" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
