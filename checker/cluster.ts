@@ -168,7 +168,10 @@ export const isFinished = (pod: Pod): boolean => pod.status?.phase === 'Succeede
 export const isDaemonPod = (pod: Pod): boolean =>
   (pod.metadata.ownerReferences ?? []).some((owner) => owner.kind === 'DaemonSet');
 
-const isStaticPod = (pod: Pod): boolean => (pod.metadata.ownerReferences ?? []).some((owner) => owner.kind === 'Node');
+/** A static pod, mirrored by its kubelet. */
+export const isMirror = ({ metadata }: Pod): boolean =>
+  metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined ||
+  (metadata.ownerReferences ?? []).some((owner) => owner.kind === 'Node');
 
 /** Whether a node is to be planned for: the pod waits for one and nobody else gives it one. */
 export function isProvisionable(pod: Pod): boolean {
@@ -179,7 +182,7 @@ export function isProvisionable(pod: Pod): boolean {
     (pod.spec.schedulingGates ?? []).length === 0 &&
     !isFinished(pod) &&
     !isDaemonPod(pod) &&
-    !isStaticPod(pod)
+    !isMirror(pod)
   );
 }
 

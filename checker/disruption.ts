@@ -1,6 +1,6 @@
 import type { Pod } from '../api/kubernetes.js';
 import { poolKey } from './catalogue.js';
-import { type Cluster, type Pool, isDaemonPod, isFinished, isDeleting } from './cluster.js';
+import { type Cluster, type Pool, isDaemonPod, isFinished, isDeleting, isMirror } from './cluster.js';
 import { isWindowOpen } from './cron.js';
 import { launchesOf } from './placement.js';
 import { podKey } from './pods.js';
@@ -18,7 +18,6 @@ const deletionCostKey = 'controller.kubernetes.io/pod-deletion-cost';
 export const podsOn = (cluster: Cluster, node: string): Pod[] =>
   [...cluster.pods.values()].filter((pod) => pod.spec.nodeName === node && !isFinished(pod));
 
-const isMirror = (pod: Pod): boolean => (pod.metadata.ownerReferences ?? []).some((owner) => owner.kind === 'Node');
 export const mustMove = (pod: Pod): boolean =>
   !isDaemonPod(pod) && !isMirror(pod) && pod.metadata.deletionTimestamp === undefined;
 

@@ -5,7 +5,7 @@ import { annotations } from '../api/labels.js';
 import { labelsOf } from '../cluster/labels-of.js';
 import { compareText } from '../core/compare-text.js';
 import { conditionOf, isTrue } from '../core/conditions.js';
-import { isPending, podKey } from '../disruption/pods.js';
+import { isPending, podKey } from '../core/pods.js';
 import type { StatusKube } from './status-reading.js';
 import type { ClaimRow, DriftRow, PoolRow, ProblemRow, StatusReport, UnplacedRow } from './status-rows.js';
 

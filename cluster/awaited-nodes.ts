@@ -2,7 +2,7 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Pod } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
 import { isTrue, transitionOf } from '../core/conditions.js';
-import { isPending, podKey } from '../disruption/pods.js';
+import { isPending, podKey } from '../core/pods.js';
 import { isGoing, isManaged, nodeOf } from './cluster.js';
 import type { ClusterDeps } from './deps.js';
 

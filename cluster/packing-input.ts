@@ -3,7 +3,7 @@ import type { Pod } from '../api/kubernetes.js';
 import { labels } from '../api/labels.js';
 import type { InstanceType } from '../core/instance-type.js';
 import { pinnedValue } from '../core/launch-options.js';
-import { isPending, isProvisionable } from '../disruption/pods.js';
+import { isPending, isProvisionable } from '../core/pods.js';
 import type { BufferObjects } from '../packing/compile/buffers.js';
 import type { PackingInput } from '../packing/types.js';
 import { cataloguesOf, managedClaims } from './cluster.js';

@@ -3,7 +3,8 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Node, Pod, PodDisruptionBudget } from '../api/kubernetes.js';
 import { annotations, labels } from '../api/labels.js';
 import { isTrue } from '../core/conditions.js';
-import { bindingBudgets, doNotDisruptUntil, isEvictable, isMirror, isTerminal, isTerminating, podKey } from './pods.js';
+import { doNotDisruptUntil, isEvictable, isMirror, isTerminal, isTerminating, podKey } from '../core/pods.js';
+import { bindingBudgets } from './pod-budgets.js';
 
 /** A managed node with all that a decision about it reads. */
 export interface NodeView {

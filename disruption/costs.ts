@@ -1,6 +1,6 @@
 import type { Pod } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
-import { isReschedulable } from './pods.js';
+import { isReschedulable } from '../core/pods.js';
 
 /** What it costs to evict one pod (disruption-cost/of-a-pod): 1 for an ordinary one, between -10 and 10. */
 export function evictionCost({ metadata, spec }: Pod): number {

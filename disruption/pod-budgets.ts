@@ -1,5 +1,17 @@
 import type { Pod, PodDisruptionBudget } from '../api/kubernetes.js';
-import { bindingBudgets, isEvictable, podKey } from './pods.js';
+import { selects } from '../core/label-selector.js';
+import { isEvictable, podKey } from '../core/pods.js';
+
+/** The budgets that bind an eviction of `pod` now (candidates/pod-disruption-budgets); with AlwaysAllow an unready pod is free. */
+export function bindingBudgets(pod: Pod, budgets: readonly PodDisruptionBudget[]): readonly PodDisruptionBudget[] {
+  const ready = pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+  return budgets.filter(
+    ({ metadata, spec }) =>
+      metadata.namespace === pod.metadata.namespace &&
+      selects(spec.selector, pod.metadata.labels) &&
+      (ready || spec.unhealthyPodEvictionPolicy !== 'AlwaysAllow'),
+  );
+}
 
 /** Why evicting a pod can never be allowed as things are: waiting does not help, somebody has to change something. */
 export interface NeverEvictable {

@@ -6,7 +6,7 @@ import { parseNillableDuration } from '../core/durations.js';
 import { parseResources } from '../core/resources.js';
 import type { NodeView } from './candidates.js';
 import { evictionCost } from './costs.js';
-import { doNotDisruptUntil, isMirror, isOwnedBy, isTerminal } from './pods.js';
+import { doNotDisruptUntil, isMirror, isOwnedBy, isTerminal } from '../core/pods.js';
 
 /** The claims of a static pool by what is to become of them (static-capacity/keeps-replicas). */
 export interface StaticCounts {

@@ -5,7 +5,7 @@ import { identityOf } from '../cluster/labels-of.js';
 import { updateClaim } from '../cluster/writes.js';
 import { conditionOf, isTrue, timestamp, withCondition, withoutCondition } from '../core/conditions.js';
 import { consolidatableAt } from '../disruption/emptiness.js';
-import { isOwnedBy, isTerminal, isTerminating } from '../disruption/pods.js';
+import { isOwnedBy, isTerminal, isTerminating } from '../core/pods.js';
 import type { OperatorContext } from './context.js';
 import { DisruptNews } from './disrupt-news.js';
 import { WorkQueue } from './work-queue.js';

@@ -20,7 +20,7 @@ export function watchPendingPods(context: OperatorContext): () => void {
     if (type === 'deleted' || !lacksNode(context, object)) return;
     if (previous === undefined || !lacksNode(context, previous)) queue.addAfter(newPods, collectMs);
   });
-  // The pods of a node that goes need a place before they are evicted (provisioning/leaving-pods).
+  // The pods of a node that goes need a place before they are evicted (provisioning/pods-of-deleting-nodes).
   const stopNodes = context.cache.on('Node', ({ type, object, previous }) => {
     if (type === 'deleted' || object.metadata.deletionTimestamp === undefined) return;
     if (previous?.metadata.deletionTimestamp !== undefined) return;

@@ -6,7 +6,7 @@ import { updateClaim } from '../cluster/writes.js';
 import { compareText } from '../core/compare-text.js';
 import { conditionOf, isTrue, withCondition, withoutCondition } from '../core/conditions.js';
 import { undrainablePods } from '../disruption/pod-budgets.js';
-import { isTerminating } from '../disruption/pods.js';
+import { isTerminating } from '../core/pods.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 import { regarding } from '../core/regarding.js';

@@ -19,13 +19,13 @@ import { DefaultSpread } from './compile/default-spread.js';
 import { Dimensions } from './compile/dimensions.js';
 import { KeySpace, mostDomains } from './compile/key-space.js';
 import { relaxationLevels, type Level } from './compile/relaxation-levels.js';
-import { isHeldBack, isReschedulable } from './compile/pods-of-deleting-nodes.js';
+import { isHeldBack } from './compile/pods-of-deleting-nodes.js';
 import { invalidTerm } from './compile/node-terms.js';
 import { viewNodes, type NodeView } from './compile/nodes.js';
 import type { Launchables } from './compile/launchables.js';
 import { varietiesOf } from './compile/min-values.js';
 import type { Offers } from './compile/offers.js';
-import { isNodeBound, isTerminal, QuantityReader } from './compile/pod-requests.js';
+import { QuantityReader } from './compile/pod-requests.js';
 import { considerPools, type Pool, type SkippedPool } from './compile/pools.js';
 import { Volumes } from './compile/volumes.js';
 import { overlaidCatalogues, shelfOf, storeOf } from './compile/stores.js';
@@ -38,6 +38,7 @@ import { poolLimits } from './place/limits.js';
 import { nameOf } from './names.js';
 import type { PackingInput } from './types.js';
 import { lookUp } from '../core/own.js';
+import { isNominated, isReschedulable, isTerminal, isUnassigned } from '../core/pods.js';
 
 /** A pass's input, sorted into classes, profiles and offers: what placing works on. */
 export interface Compiled {
@@ -225,7 +226,7 @@ function splitPods(
     if (isTerminal(pod)) continue;
     const { nodeName = '' } = pod.spec;
     if (nodeName === '') {
-      if (isProvisionable(pod)) (shunsNodePools(pod) ? ignored : pending).push(pod);
+      if (isUnassigned(pod) && !isNominated(pod)) (shunsNodePools(pod) ? ignored : pending).push(pod);
     } else if (deleting.has(nodeName)) {
       const goes = withoutNodes?.has(nodeName) === true || !isHeldBack(pod, budgets, now);
       if (goes && isReschedulable(pod)) pending.push(pod);
@@ -236,13 +237,6 @@ function splitPods(
     }
   }
   return { pending, bound, ignored };
-}
-
-/** Whether nodes are launched for the pod while it has none (provisioning/pending-pods). */
-function isProvisionable(pod: Pod): boolean {
-  if (pod.metadata.deletionTimestamp !== undefined || isNodeBound(pod)) return false;
-  const { schedulingGates = [] } = pod.spec;
-  return schedulingGates.length === 0 && (pod.status?.nominatedNodeName ?? '') === '';
 }
 
 /** Whether the pod asks for a node of no NodePool, whatever its alternatives, and so is none of ours (provisioning/pods-of-no-node-pool). */

@@ -2,7 +2,7 @@ import type { Pod } from '../../api/kubernetes.js';
 import { compareText } from '../../core/compare-text.js';
 import type { Candidate, DisruptionMethod } from '../../workflows/messages.js';
 import { disruptionCost } from '../../disruption/costs.js';
-import { doNotDisruptUntil, isTerminal, isTerminating, podKey } from '../../disruption/pods.js';
+import { doNotDisruptUntil, isTerminal, isTerminating, podKey } from '../../core/pods.js';
 import type { DisruptionActivities } from '../contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { inBatches } from '../../core/in-batches.js';

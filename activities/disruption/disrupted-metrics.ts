@@ -1,6 +1,6 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { parseNillableDuration } from '../../core/durations.js';
-import { isReschedulable } from '../../disruption/pods.js';
+import { isReschedulable } from '../../core/pods.js';
 import { nodeOf, poolOf } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
 import { labelsOf } from '../../cluster/labels-of.js';

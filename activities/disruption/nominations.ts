@@ -1,6 +1,6 @@
 import { annotations } from '../../api/labels.js';
 import type { NodeView } from '../../disruption/candidates.js';
-import { isPending } from '../../disruption/pods.js';
+import { isPending } from '../../core/pods.js';
 import { nameOf } from '../../cluster/cluster.js';
 import type { DisruptionView } from '../contract.js';
 import type { ActivityDeps } from '../deps.js';

@@ -1,7 +1,7 @@
 import { compareText } from '../../core/compare-text.js';
 import { transitionOf } from '../../core/conditions.js';
 import type { NodeView } from '../../disruption/candidates.js';
-import { isReschedulable } from '../../disruption/pods.js';
+import { isReschedulable } from '../../core/pods.js';
 import { nameOf } from '../../cluster/cluster.js';
 
 /** Drifted nodes in Karpenter's order: those without pods to move first, then who drifted first (drift/oldest-first). */

@@ -2,7 +2,7 @@ import type { NodeView } from '../../disruption/candidates.js';
 import { whyNotCandidate } from '../../disruption/candidates.js';
 import { compareText } from '../../core/compare-text.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
-import { isReschedulable, podKey } from '../../disruption/pods.js';
+import { isReschedulable, podKey } from '../../core/pods.js';
 import type { Plan } from '../../packing/types.js';
 import { candidateOf, nameOf } from '../../cluster/cluster.js';
 import { regarding } from '../../core/regarding.js';

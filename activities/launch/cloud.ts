@@ -5,7 +5,7 @@ import type { CloudProvider, LaunchRequest, NodeClass } from '../../cloud/port.j
 import { failures, isDomainError } from '../../core/failures.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { launchToken } from '../../core/ids.js';
-import { graceOf, isDrainable, isReschedulable } from '../../disruption/pods.js';
+import { graceOf, isDrainable, isReschedulable } from '../../core/pods.js';
 import { policyOf } from '../../disruption/policies.js';
 import type { Kind } from '../../kube/port.js';
 import type { ClaimRef } from '../../workflows/messages.js';

@@ -2,7 +2,7 @@ import type { Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { pinnedValue } from '../../core/launch-options.js';
-import { podKey } from '../../disruption/pods.js';
+import { podKey } from '../../core/pods.js';
 import type { Plan } from '../../packing/types.js';
 import type { PodExplanation } from '../contract.js';
 import { managedPools } from '../../cluster/cluster.js';

@@ -1,6 +1,6 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { isTrue } from '../../core/conditions.js';
-import { isReschedulable, podKey } from '../../disruption/pods.js';
+import { isReschedulable, podKey } from '../../core/pods.js';
 import type { Plan } from '../../packing/types.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import type { DeletingNodePlan } from '../contract.js';

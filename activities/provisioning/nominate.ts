@@ -1,7 +1,7 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { selects } from '../../core/label-selector.js';
-import { isPending } from '../../disruption/pods.js';
+import { isPending } from '../../core/pods.js';
 import type { ActivityDeps } from '../deps.js';
 import { inBatches } from '../../core/in-batches.js';
 import { labelsOf } from '../../cluster/labels-of.js';

@@ -1,7 +1,7 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { isTrue } from '../../core/conditions.js';
-import { isPending, podKey } from '../../disruption/pods.js';
+import { isPending, podKey } from '../../core/pods.js';
 import type { ActivityDeps } from '../deps.js';
 import { labelsOf } from '../../cluster/labels-of.js';
 

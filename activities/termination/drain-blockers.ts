@@ -1,7 +1,7 @@
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { compareText } from '../../core/compare-text.js';
 import { budgetKey, neverEvictable } from '../../disruption/pod-budgets.js';
-import { podKey } from '../../disruption/pods.js';
+import { podKey } from '../../core/pods.js';
 import type { DrainBlocker, DrainCause } from '../contract.js';
 
 /** A payload names so many; the others are counted. */

@@ -2,7 +2,6 @@ import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations } from '../../api/labels.js';
 import { isDomainError } from '../../core/failures.js';
 import {
-  bindingBudgets,
   doNotDisruptUntil,
   graceOf,
   isDrainable,
@@ -10,7 +9,8 @@ import {
   isOwnedBy,
   isTerminating,
   podKey,
-} from '../../disruption/pods.js';
+} from '../../core/pods.js';
+import { bindingBudgets } from '../../disruption/pod-budgets.js';
 import type { DrainActivities, DrainBlocker, DrainInput, DrainProgress } from '../contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { Blockers, evictionBlocker, protectionBlocker, refusalBlocker, terminatingBlocker } from './drain-blockers.js';

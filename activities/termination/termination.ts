@@ -5,7 +5,7 @@ import { conditionOf, isTrue, timestamp } from '../../core/conditions.js';
 import { parseDuration, parseNillableDuration } from '../../core/durations.js';
 import { DomainError } from '../../core/failures.js';
 import { lookUp } from '../../core/own.js';
-import { graceOf, isDrainable } from '../../disruption/pods.js';
+import { graceOf, isDrainable } from '../../core/pods.js';
 import { policyOf } from '../../disruption/policies.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import { nodeOf, poolOf } from '../../cluster/cluster.js';

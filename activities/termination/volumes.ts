@@ -1,6 +1,6 @@
 import type { Condition, Pod } from '../../api/kubernetes.js';
 import type { ConditionChange } from '../../core/conditions.js';
-import { isDrainable } from '../../disruption/pods.js';
+import { isDrainable } from '../../core/pods.js';
 import type { DrainInput, DrainProgress } from '../contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { volumeBlockers } from './drain-blockers.js';

@@ -7,7 +7,8 @@ import { viewNodes, type NodeView as PackedNode } from '../../packing/trial.js';
 import { blockingBudget, whyNotCandidate, type CandidateContext, type NodeView } from '../candidates.js';
 import { disruptionCost } from '../costs.js';
 import { consolidatableAt, settlesAt } from '../emptiness.js';
-import { bindingBudgets, isEvictable, isMirror, isReschedulable, isTerminating, podKey } from '../pods.js';
+import { isEvictable, isMirror, isReschedulable, isTerminating, podKey } from '../../core/pods.js';
+import { bindingBudgets } from '../pod-budgets.js';
 import { NodePrices } from '../node-prices.js';
 import type { ConsolidationInput } from './types.js';
 

@@ -15,7 +15,7 @@ import {
 } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import { evictionCost } from '../costs.js';
-import { isTerminal } from '../pods.js';
+import { isTerminal } from '../../core/pods.js';
 import type { FleetPlan } from './fleet-plan.js';
 import { isBuffer, type ExaminedNode } from './eligibility.js';
 import { addLoad, priceOf, type FleetNode } from './fleet.js';

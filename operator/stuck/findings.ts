@@ -1,7 +1,7 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { conditionOf } from '../../core/conditions.js';
-import { isPending, podKey } from '../../disruption/pods.js';
+import { isPending, podKey } from '../../core/pods.js';
 import type {
   Observed,
   ObservedActivity,

@@ -1,4 +1,4 @@
-import { podKey } from '../../disruption/pods.js';
+import { podKey } from '../../core/pods.js';
 import { managedPools } from '../../cluster/cluster.js';
 import { lacksNode } from '../../cluster/awaited-nodes.js';
 import { workflowIds } from '../../core/ids.js';

@@ -1,4 +1,4 @@
-import type { Container, Pod, PodSpec, ResourceList } from '../../api/kubernetes.js';
+import type { Container, PodSpec, ResourceList } from '../../api/kubernetes.js';
 import { parseResource } from '../../core/resources.js';
 import { lookUp } from '../../core/own.js';
 
@@ -79,18 +79,4 @@ function add(total: Amounts, more: Amounts): void {
 
 function raise(total: Amounts, floor: Amounts): void {
   for (const [name, amount] of floor) if (amount > (total.get(name) ?? 0)) total.set(name, amount);
-}
-
-/** Whether a DaemonSet or the kubelet itself (a mirror pod) owns the pod, so that no node is ever launched for it. */
-export function isNodeBound(pod: Pod): boolean {
-  const owners = pod.metadata.ownerReferences;
-  if (owners === undefined) return false;
-  for (const owner of owners) if (owner.kind === 'DaemonSet' || owner.kind === 'Node') return true;
-  return false;
-}
-
-/** Whether the pod has ended, and holds nothing any more. */
-export function isTerminal(pod: Pod): boolean {
-  const phase = pod.status?.phase;
-  return phase === 'Succeeded' || phase === 'Failed';
 }

@@ -9,7 +9,7 @@ import type { InstanceType } from '../../core/instance-type.js';
 import { single, type Requirement } from '../requirements/requirement.js';
 import { impossibleKey, join, readLabels, readRequirements, type Requirements } from '../requirements/requirements.js';
 import { inCanonicalOrder } from './catalogue-order.js';
-import { untolerated } from './tolerations.js';
+import { untolerated } from '../../core/tolerations.js';
 
 /** A NodePool that may launch nodes. */
 export interface Pool {

@@ -6,7 +6,7 @@ import { satisfies } from '../compile/key-space.js';
 import { varietiesOf } from '../compile/min-values.js';
 import { holdsOne, portsFree } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
-import { untolerated } from '../compile/tolerations.js';
+import { untolerated } from '../../core/tolerations.js';
 import type { Profile, Universe } from '../compile/universe.js';
 import { contradiction, limitShortfall, varietyShortfall } from './shortfalls.js';
 import { unavailableBlocker } from './unavailable.js';

@@ -5,7 +5,7 @@ import type { Level } from '../compile/relaxation-levels.js';
 import { valuesOf, varietiesOf } from '../compile/min-values.js';
 import { holdsOne, portsFree } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
-import { untolerated } from '../compile/tolerations.js';
+import { untolerated } from '../../core/tolerations.js';
 import { noProfiles, type Profile } from '../compile/universe.js';
 import type { NodeKind } from './node-states.js';
 

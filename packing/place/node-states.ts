@@ -8,7 +8,7 @@ import { satisfies } from '../compile/key-space.js';
 import type { Daemon } from '../compile/daemons.js';
 import { isManaged, type NodeView } from '../compile/nodes.js';
 import { hostPorts, type HostPort } from '../compile/pod-key.js';
-import { isNodeBound } from '../compile/pod-requests.js';
+import { isOwnedBy } from '../../core/pods.js';
 import { toleratingDaemons } from '../compile/pools.js';
 import type { Volumes } from '../compile/volumes.js';
 import { parseResource } from '../../core/resources.js';
@@ -82,7 +82,7 @@ export function nodeStates(compiled: Compiled): NodeState[] {
     for (const pod of pods) {
       const vector = dimensions.vector(compiled.classes.demandOf(pod).amounts);
       addInto(free, vector, -1);
-      if (isNodeBound(pod)) addInto(owed, vector, -1);
+      if (isOwnedBy(pod, 'DaemonSet')) addInto(owed, vector, -1);
       ports.push(...hostPorts(pod));
     }
     for (let d = 0; d < free.length; d++) if (owed[d]! > 0) free[d] = free[d]! - owed[d]!;

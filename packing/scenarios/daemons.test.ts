@@ -48,6 +48,24 @@ describe('DaemonSets that ask for nodes which are registered or initialized (sch
   });
 });
 
+test('a mirror of a static pod takes nothing of what a DaemonSet is still to take on its node (scheduling/daemon-overhead)', () => {
+  const onNode = pod('proxy', { cpu: '1', namespace: 'kube-system', nodeName: 'n' });
+  const mirror: Pod = {
+    ...onNode,
+    metadata: { ...onNode.metadata, annotations: { 'kubernetes.io/config.mirror': 'abc' } },
+  };
+  const placed = (cpu: string) =>
+    plan(
+      packingInput({
+        pods: [mirror, pod('p', { cpu })],
+        nodes: [node('n', { cpu: '4' })],
+        daemonSets: [daemonSet({})],
+      }),
+    ).existingNodes;
+  expect(placed('2')).toEqual([{ node: 'n', pods: ['default/p'] }]);
+  expect(placed('2500m')).toEqual([]);
+});
+
 describe('host ports of DaemonSets', () => {
   const ports = [{ containerPort: 80, hostPort: 8080 }];
   const serving = (name: string): Pod =>

@@ -26,7 +26,7 @@ const planned = (pods: readonly Pod[], budgets: readonly PodDisruptionBudget[] =
     ),
   ).newNodeClaims.flatMap((claim) => claim.pods);
 
-describe('pods of nodes that are being deleted (provisioning/leaving-pods, provisioning/held-back-pods)', () => {
+describe('pods of nodes that are being deleted (provisioning/pods-of-deleting-nodes, provisioning/held-back-pods)', () => {
   test('get another node', () => {
     expect(planned([running('web')])).toEqual(['default/web']);
   });
@@ -66,6 +66,8 @@ describe('pods of nodes that are being deleted (provisioning/leaving-pods, provi
     ]);
     expect(planned([running('web', { deletionTimestamp, ownerReferences: owner('ReplicaSet') })])).toEqual([]);
     expect(planned([running('agent', { ownerReferences: owner('DaemonSet') })])).toEqual([]);
+    const mirror = { annotations: { 'kubernetes.io/config.mirror': 'abc' } };
+    expect(planned([running('proxy', mirror)])).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { Compiled } from '../compiled.js';
 import { satisfies } from '../compile/key-space.js';
-import { untolerated } from '../compile/tolerations.js';
+import { untolerated } from '../../core/tolerations.js';
 import type { NodeLike, Profile } from '../compile/universe.js';
 import type { NodeState } from '../place/node-states.js';
 import type { Group } from './groups.js';

@@ -3,7 +3,7 @@ import { parseResources } from '../../core/resources.js';
 import { whyNotCandidate } from '../../disruption/candidates.js';
 import type { NodeView } from '../../disruption/candidates.js';
 import { consolidatableAt, isEmpty } from '../../disruption/emptiness.js';
-import { isProvisionable } from '../../disruption/pods.js';
+import { isProvisionable } from '../../core/pods.js';
 import type { BuildInfo } from './build-info.js';
 import type { Family, Sample } from './family.js';
 import type { Scrape } from './scrape.js';

@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/kubernetes.js';
 import { isTrue } from '../../core/conditions.js';
-import { isTerminal } from '../../disruption/pods.js';
+import { isTerminal } from '../../core/pods.js';
 import type { Family, Sample } from './family.js';
 import { secondsSince } from './family.js';
 import type { Labels, Scrape } from './scrape.js';

@@ -5,7 +5,7 @@ import type { ActivityDeps } from '../../activities/deps.js';
 import { overlaid } from '../../cluster/overlays.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { NodeView } from '../../disruption/candidates.js';
-import { isOwnedBy, isTerminal } from '../../disruption/pods.js';
+import { isOwnedBy, isTerminal } from '../../core/pods.js';
 import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
 import { lookUp } from '../../core/own.js';
 

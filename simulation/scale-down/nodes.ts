@@ -5,7 +5,7 @@ import { EvictionOrder } from '../../activities/termination/eviction-order.js';
 import { written } from '../../activities/launch/launch.js';
 import { plannedPods } from '../../cluster/planned-pods.js';
 import { withCondition } from '../../core/conditions.js';
-import { isDrainable } from '../../disruption/pods.js';
+import { isDrainable } from '../../core/pods.js';
 import { latencies } from './latencies.js';
 import type { World } from './world.js';
 

@@ -2,7 +2,7 @@ import type { Node, Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { isTrue } from '../../core/conditions.js';
 import { parseResources } from '../../core/resources.js';
-import { podKey } from '../../disruption/pods.js';
+import { podKey } from '../../core/pods.js';
 import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
 import { Bell, Inbox } from './clock.js';
 import { latencies } from './latencies.js';

@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/kubernetes.js';
 import { transitionOf } from '../../core/conditions.js';
-import { isTerminating } from '../../disruption/pods.js';
+import { isTerminating } from '../../core/pods.js';
 import { pod } from '../../cases/objects.js';
 import { latencies } from './latencies.js';
 import type { World } from './world.js';

@@ -1,8 +1,7 @@
-import type { Pod, PodDisruptionBudget } from '../api/kubernetes.js';
+import type { Pod } from '../api/kubernetes.js';
 import { annotations, taints } from '../api/labels.js';
-import { parseDuration } from '../core/durations.js';
-import { selects } from '../core/label-selector.js';
-import { tolerates } from '../packing/compile/tolerations.js';
+import { parseDuration } from './durations.js';
+import { tolerates } from './tolerations.js';
 
 /** A pod stuck in termination this long past its deletion no longer holds up a drain (termination/drained-pods). */
 const stuckTerminatingMs = 60_000;
@@ -28,24 +27,37 @@ export function toleratesDisruption({ spec }: Pod): boolean {
   return spec.tolerations?.some((toleration) => tolerates(toleration, taints.disrupted)) ?? false;
 }
 
-/** Pends without a node that is on its way for it (provisioning/pending-pods). */
-export function isProvisionable(pod: Pod): boolean {
-  return (pod.status?.nominatedNodeName ?? '') === '' && isPending(pod);
+/** Of a DaemonSet or a kubelet: no node is ever launched for it, and it needs no other when its own goes. */
+export function isNodeBound(pod: Pod): boolean {
+  return isOwnedBy(pod, 'DaemonSet') || isMirror(pod);
+}
+
+/** Could be given a node: lives, has none, and nothing holds it back; nobody need have tried to schedule it, as with objects from files. */
+export function isUnassigned(pod: Pod): boolean {
+  if ((pod.spec.nodeName ?? '') !== '' || isTerminal(pod) || isTerminating(pod)) return false;
+  return !isNodeBound(pod) && (pod.spec.schedulingGates ?? []).length === 0;
+}
+
+export function isNominated({ status }: Pod): boolean {
+  return (status?.nominatedNodeName ?? '') !== '';
 }
 
 /** Pends for lack of a node, whether or not one is on its way for it. */
 export function isPending(pod: Pod): boolean {
-  if (pod.spec.nodeName !== undefined && pod.spec.nodeName !== '') return false;
-  if (isTerminal(pod) || isTerminating(pod)) return false;
-  if (isOwnedBy(pod, 'DaemonSet') || isOwnedBy(pod, 'Node')) return false;
   return (
-    pod.status?.conditions?.some(({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable') ?? false
+    isUnassigned(pod) &&
+    (pod.status?.conditions?.some(({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable') ?? false)
   );
+}
+
+/** Pends without a node that is on its way for it (provisioning/pending-pods). */
+export function isProvisionable(pod: Pod): boolean {
+  return isPending(pod) && !isNominated(pod);
 }
 
 /** Needs another node when its own goes: alive, and not bound to this node by nature. A StatefulSet's comes again. */
 export function isReschedulable(pod: Pod): boolean {
-  if (isTerminal(pod) || isOwnedBy(pod, 'DaemonSet') || isMirror(pod)) return false;
+  if (isTerminal(pod) || isNodeBound(pod)) return false;
   return !isTerminating(pod) || isOwnedBy(pod, 'StatefulSet');
 }
 
@@ -69,8 +81,8 @@ export function graceOf({ spec }: Pod): number {
 }
 
 /**
- * The pod's own wish not to be disrupted (candidates/do-not-disrupt-pods): `true`, or a duration from its start. Gives until when it holds,
- * infinity for ever, undefined when it does not hold. A value that is neither is ignored. The older `do-not-evict` on
+ * Until when the pod asks not to be disrupted (candidates/do-not-disrupt-pods): `true`, or a duration from its start. Infinity for
+ * ever, undefined when it does not hold. A value that is neither is ignored. The older `do-not-evict` on
  * pods means the same.
  */
 export function doNotDisruptUntil(pod: Pod, now: number): number | undefined {
@@ -99,17 +111,6 @@ function positiveDuration(text: string): number | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The budgets that bind an eviction of `pod` now (candidates/pod-disruption-budgets); with AlwaysAllow an unready pod is free. */
-export function bindingBudgets(pod: Pod, budgets: readonly PodDisruptionBudget[]): readonly PodDisruptionBudget[] {
-  const ready = pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
-  return budgets.filter(
-    ({ metadata, spec }) =>
-      metadata.namespace === pod.metadata.namespace &&
-      selects(spec.selector, pod.metadata.labels) &&
-      (ready || spec.unhealthyPodEvictionPolicy !== 'AlwaysAllow'),
-  );
 }
 
 /** `namespace/name`. */

@@ -1,4 +1,4 @@
-import type { Taint, Toleration } from '../../api/kubernetes.js';
+import type { Taint, Toleration } from '../api/kubernetes.js';
 
 /** Whether `toleration` covers `taint`, as kube-scheduler decides it. */
 export function tolerates(toleration: Toleration, taint: Taint): boolean {

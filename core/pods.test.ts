@@ -1,0 +1,140 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Pod } from '../api/kubernetes.js';
+import { annotations, taints } from '../api/labels.js';
+import {
+  doNotDisruptUntil,
+  isDrainable,
+  isEvictable,
+  isMirror,
+  isPending,
+  isProvisionable,
+  isReschedulable,
+  isUnassigned,
+} from './pods.js';
+
+interface PodParts {
+  readonly metadata?: Pod['metadata'];
+  readonly spec?: Partial<Pod['spec']>;
+  readonly status?: Pod['status'];
+}
+const pod = ({ metadata = {}, spec = {}, status = {} }: PodParts): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'web', namespace: 'shop', ...metadata },
+  spec: { containers: [], ...spec },
+  status,
+});
+const owned = (kind: string) => ({ ownerReferences: [{ apiVersion: 'v1', kind, name: 'owner', uid: 'owner' }] });
+const unschedulable = { conditions: [{ type: 'PodScheduled', status: 'False' as const, reason: 'Unschedulable' }] };
+const ending = { deletionTimestamp: '2026-01-01T00:00:00Z' };
+
+describe('mirrors of static pods (candidates/evictable-pods, provisioning/pending-pods)', () => {
+  test.each([
+    ['by the annotation of its kubelet', { annotations: { 'kubernetes.io/config.mirror': 'abc' } }],
+    ['by its owner', owned('Node')],
+  ])('are known %s, and nobody moves, evicts, drains or launches for them', (_, metadata) => {
+    const mirror = pod({ metadata, status: unschedulable });
+    expect(isMirror(mirror)).toBe(true);
+    for (const is of [isUnassigned, isPending, isProvisionable, isReschedulable, isEvictable])
+      expect({ [is.name]: is(mirror) }).toEqual({ [is.name]: false });
+    expect(isDrainable(mirror, 0)).toBe(false);
+  });
+});
+
+describe('pods that wait for a node (provisioning/pending-pods)', () => {
+  test.each<[string, PodParts, { unassigned: boolean; pending: boolean; provisionable: boolean }]>([
+    ['found unschedulable', { status: unschedulable }, { unassigned: true, pending: true, provisionable: true }],
+    [
+      'nominated to a node',
+      { status: { ...unschedulable, nominatedNodeName: 'n' } },
+      { unassigned: true, pending: true, provisionable: false },
+    ],
+    ['not looked at yet', {}, { unassigned: true, pending: false, provisionable: false }],
+    [
+      'held back by a gate',
+      { spec: { schedulingGates: [{ name: 'quota' }] }, status: unschedulable },
+      { unassigned: false, pending: false, provisionable: false },
+    ],
+    [
+      'on a node',
+      { spec: { nodeName: 'n' }, status: unschedulable },
+      { unassigned: false, pending: false, provisionable: false },
+    ],
+    [
+      'of a DaemonSet',
+      { metadata: owned('DaemonSet'), status: unschedulable },
+      { unassigned: false, pending: false, provisionable: false },
+    ],
+    [
+      'being deleted',
+      { metadata: ending, status: unschedulable },
+      { unassigned: false, pending: false, provisionable: false },
+    ],
+    [
+      'finished',
+      { status: { ...unschedulable, phase: 'Failed' } },
+      { unassigned: false, pending: false, provisionable: false },
+    ],
+  ])('%s', (_, parts, expected) => {
+    const made = pod(parts);
+    expect({
+      unassigned: isUnassigned(made),
+      pending: isPending(made),
+      provisionable: isProvisionable(made),
+    }).toEqual(expected);
+  });
+});
+
+describe('pods that need another node when theirs goes (provisioning/pods-of-deleting-nodes)', () => {
+  test.each<[string, PodParts, boolean]>([
+    ['of a Deployment', { metadata: owned('ReplicaSet') }, true],
+    ['of a DaemonSet', { metadata: owned('DaemonSet') }, false],
+    ['finished', { status: { phase: 'Succeeded' } }, false],
+    ['ending, of a Deployment', { metadata: { ...ending, ...owned('ReplicaSet') } }, false],
+    ['ending, of a StatefulSet', { metadata: { ...ending, ...owned('StatefulSet') } }, true],
+  ])('%s', (_, parts, expected) => {
+    expect(isReschedulable(pod(parts))).toBe(expected);
+  });
+});
+
+describe('pods that ask not to be disrupted (candidates/do-not-disrupt-pods)', () => {
+  const now = Date.parse('2026-01-01T01:00:00Z');
+  const at = (value: string, startTime?: string) =>
+    doNotDisruptUntil(
+      pod({
+        metadata: { annotations: { [annotations.doNotDisrupt]: value } },
+        status: startTime === undefined ? {} : { startTime },
+      }),
+      now,
+    );
+
+  test('for ever, for a time from their start, or not at all', () => {
+    expect(at('true')).toBe(Infinity);
+    expect(at('2h')).toBe(Infinity);
+    expect(at('2h', '2026-01-01T00:00:00Z')).toBe(Date.parse('2026-01-01T02:00:00Z'));
+    expect(at('30m', '2026-01-01T00:00:00Z')).toBeUndefined();
+    for (const value of ['false', 'soon', '0s', '-1h']) expect(at(value)).toBeUndefined();
+  });
+
+  test('by the older annotation too', () => {
+    expect(doNotDisruptUntil(pod({ metadata: { annotations: { [annotations.doNotEvict]: 'true' } } }), now)).toBe(
+      Infinity,
+    );
+  });
+});
+
+describe('pods that a drain has to do with (candidates/evictable-pods, termination/drained-pods)', () => {
+  test('those that tolerate the disrupted taint stay', () => {
+    const tolerant = pod({ spec: { tolerations: [{ key: taints.disrupted.key, operator: 'Exists' }] } });
+    expect(isEvictable(tolerant)).toBe(false);
+    expect(isDrainable(tolerant, 0)).toBe(false);
+  });
+
+  test('one that ends is waited for, but not for ever', () => {
+    const stuck = pod({ metadata: ending });
+    const since = Date.parse(ending.deletionTimestamp);
+    expect(isEvictable(stuck)).toBe(false);
+    expect(isDrainable(stuck, since + 60_000)).toBe(true);
+    expect(isDrainable(stuck, since + 60_001)).toBe(false);
+  });
+});
