@@ -1,0 +1,94 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { describedCommands } from '../cli/program.js';
+import { lookUp } from '../core/own.js';
+import { callsOf, problemOfCall, valuesSetBy } from './docs/calls.js';
+import { anchorsOf, linksOf, markdownPages, quotedIn } from './docs/pages.js';
+
+const pages = markdownPages();
+/** These tell what was. */
+const past = /^(CHANGELOG\.md|docs\/benchmarks-history\.md|docs\/adr\/)/;
+const current = pages.filter(({ path }) => !past.test(path));
+const cases = (some: typeof pages) => some.map((page) => [page.path, page] as const);
+
+describe.each(cases(pages))('%s', (path, { text }) => {
+  test('links to what there is', () => {
+    const broken = linksOf(text).filter((target) => {
+      const [to = '', anchor] = target.split('#');
+      const file = to === '' ? path : join(dirname(path), to);
+      if (!existsSync(file)) return true;
+      return anchor !== undefined && file.endsWith('.md') && !anchorsOf(readFileSync(file, 'utf8')).has(anchor);
+    });
+    expect(broken).toEqual([]);
+  });
+});
+
+/** A file or folder of the repository: it begins with one of its folders, or has the ending of a source. */
+const folders = new Set(readdirSync('.', { withFileTypes: true }).flatMap((e) => (e.isDirectory() ? [e.name] : [])));
+const made = /^(node_modules|dist|coverage|\.git)\//;
+const isPath = (quoted: string): boolean =>
+  /^[\w.@-]+(\/[\w.@*-]+)+\/?$/.test(quoted) &&
+  !made.test(quoted) &&
+  (folders.has(quoted.split('/')[0]!) || /\.(ts|mjs|tpl|yaml)$/.test(quoted));
+
+/** A star stands for any name. */
+function exists(quoted: string): boolean {
+  if (!quoted.includes('*')) return existsSync(quoted);
+  const folder = quoted.slice(0, quoted.lastIndexOf('/', quoted.indexOf('*')));
+  const pattern = new RegExp(`^${quoted.replaceAll('.', '\\.').replaceAll('*', '[^/]*')}$`);
+  if (!existsSync(folder)) return false;
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).some((name) => pattern.test(`${folder}/${name}`));
+}
+
+describe.each(cases(current))('%s', (path, { text }) => {
+  let commands: Awaited<ReturnType<typeof describedCommands>>;
+  beforeAll(async () => {
+    commands = await describedCommands();
+  });
+
+  test('names files that there are', () => {
+    expect(
+      quotedIn(text).filter((quoted) => isPath(quoted) && !exists(quoted) && !exists(join(dirname(path), quoted))),
+    ).toEqual([]);
+  });
+
+  test('calls stowage as it can be called', () => {
+    const problems = callsOf(text, 'stowage').flatMap((call) => problemOfCall(call, commands) ?? []);
+    expect(problems).toEqual([]);
+  });
+
+  test('runs scripts that package.json has', () => {
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
+    const named = callsOf(text, 'npm').flatMap(({ words }) =>
+      words[0] === 'run' ? [words.find((w, i) => i > 0 && !w.startsWith('-'))] : [],
+    );
+    expect(named.filter((name) => name === undefined || lookUp(scripts, name) === undefined)).toEqual([]);
+  });
+
+  test('sets values that the chart has', () => {
+    const values: unknown = parse(readFileSync('deploy/chart/values.yaml', 'utf8'));
+    const unknown = callsOf(text, 'helm')
+      .flatMap(valuesSetBy)
+      .filter((name) => !isValue(values, name.split('.')));
+    expect(unknown).toEqual([]);
+  });
+});
+
+/** Below an empty map anything may be set. */
+function isValue(values: unknown, [first, ...rest]: readonly string[]): boolean {
+  if (first === undefined) return true;
+  if (typeof values !== 'object' || values === null) return false;
+  if (Object.keys(values).length === 0) return true;
+  const below = lookUp(values as Record<string, unknown>, first);
+  return below !== undefined && isValue(below, rest);
+}
+
+test('the walk sees what it is about', () => {
+  const all = pages.map(({ text }) => text);
+  expect(all.flatMap(linksOf).length).toBeGreaterThan(100);
+  expect(all.flatMap(quotedIn).filter(isPath).length).toBeGreaterThan(50);
+  expect(all.flatMap((text) => callsOf(text, 'stowage')).length).toBeGreaterThan(60);
+  expect(all.flatMap((text) => callsOf(text, 'helm')).flatMap(valuesSetBy).length).toBeGreaterThan(5);
+});

@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { describeSettings } from '../../process/settings.js';
+import { settingsPage } from './page.mjs';
+
+/** Prettier pads the columns of a table. */
+const bare = (text: string): string => text.replaceAll(/ +/g, ' ').replaceAll(/-{3,}/g, '---');
+
+test('docs/settings.md has every setting as it is (npm run settings)', () => {
+  expect(bare(readFileSync('docs/settings.md', 'utf8'))).toBe(bare(settingsPage(describeSettings())));
+});
