@@ -27,6 +27,31 @@ const never = (name, from, to, comment) => ({
   from: { path: from, pathNot: test },
   to: typeof to === 'string' ? { path: to } : to,
 });
+/** Packing is a pipeline that is walked one way: a stage imports those before it. */
+const stages = ['requirements', 'compile', 'topology', 'place', 'refine', 'output', 'trial'];
+const whole = 'packing/(solve|plan|trial|set-aside)\\.ts$';
+const pipeline = [
+  ...stages.map((stage, at) =>
+    never(
+      `packing-${stage}-looks-back-alone`,
+      `^packing/${stage}/`,
+      `^(packing/(${[...stages.slice(at + 1), 'scenarios'].join('|')})/|${whole})`,
+      `The stages are ${stages.join(', ')}: move what an earlier one needs down.`,
+    ),
+  ),
+  never(
+    'packing-bins-knows-no-pods',
+    '^packing/bins/',
+    `^(packing/(${stages.join('|')})/|${whole})`,
+    'The bin packing problem is one of numbers: place/ and refine/ translate.',
+  ),
+  never(
+    'packing-model-knows-no-stage',
+    '^packing/(types|names|lists|sort-few|xorshift)\\.ts$',
+    '^packing/[a-z-]+/',
+    'The model is what every stage shares.',
+  ),
+];
 const npm = (...names) => names.map((name) => `node_modules/${name}/`).join('|');
 
 export default {
@@ -59,6 +84,7 @@ export default {
       'api/',
     ),
     ...only('packing', '^packing/', 'packing/|core/|api/', 'packing is pure: pass data in.'),
+    ...pipeline,
     ...only(
       'disruption',
       '^disruption/',

@@ -1,4 +1,4 @@
-import { compile } from './compiled.js';
+import { compile } from './compile/compiled.js';
 import { withoutCulprits } from './set-aside.js';
 import { solve } from './solve.js';
 import type { PackingInput, Plan, SetAside, Unschedulable } from './types.js';

@@ -1,5 +1,5 @@
 import type { KubernetesObject, Pod } from '../api/kubernetes.js';
-import { compile } from './compiled.js';
+import { compile } from './compile/compiled.js';
 import { nameOf } from './names.js';
 import type { ClusterObjects, PackingInput, SetAside } from './types.js';
 import { messageOf } from '../core/error-message.js';

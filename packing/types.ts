@@ -21,9 +21,19 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
 import type { InstanceType } from '../core/instance-type.js';
 import type { Resources } from '../core/resources.js';
-import type { Resume } from './compile/budget.js';
 
-export type { Resume } from './compile/budget.js';
+/** Of pods that cost more than the cheapest do. */
+export type Tier = 'demanding' | 'heavy' | 'apart';
+
+/**
+ * By tier, the first pod (`namespace/name`) that the next pass looks at; null where every pod of the tier has had its turn while
+ * those of another have not. `turn`: whose pass is the next, where it is not that of most pods; `about`, of the tier that has the pod.
+ * `shared`: unusual pods have their turns though no other namespace has pods any more.
+ */
+export type Resume = Readonly<Partial<Record<Tier, string | null>>> & {
+  readonly turn?: 'apart' | 'about';
+  readonly shared?: true;
+};
 
 /** The objects that packing reads, as the API server has them, in any order. Absent kinds count as empty. */
 export interface ClusterObjects {

@@ -4,7 +4,8 @@ import { labels } from '../../api/labels.js';
 import { pod } from '../../test/builders/packing-fixtures.js';
 import { fullName } from '../names.js';
 import { runningAntiAffinityOf, type HighCardinalityTopology } from './high-cardinality-keys.js';
-import { admit, type Resume, termsPerPass, termsPerTrial } from './budget.js';
+import type { Resume } from '../types.js';
+import { admit, termsPerPass, termsPerTrial } from './budget.js';
 
 const alternatives = (name: string, terms: number): PodSpec['affinity'] => ({
   nodeAffinity: {

@@ -1,6 +1,7 @@
 import type { Pod, PodSpec } from '../../api/kubernetes.js';
 import { compareText } from '../../core/compare-text.js';
 import { fullName, namespaceOf } from '../names.js';
+import type { Resume, Tier } from '../types.js';
 import { crowdedKeys, crowdedValues, type CrowdedKeys, type Openings } from './crowded-keys.js';
 import { highCardinalityValues, type HighCardinalityTopology } from './high-cardinality-keys.js';
 import { kindsOf, type Kind } from './pod-kinds.js';
@@ -19,19 +20,6 @@ import { countPreferences } from './preferences.js';
  * with a rule about a topology key of many values, and unusual pods of a namespace that would cost the pods of others more than they cost
  * themselves.
  */
-
-/** Of pods that cost more than the cheapest do. */
-export type Tier = 'demanding' | 'heavy' | 'apart';
-
-/**
- * By tier, the first pod (`namespace/name`) that the next pass looks at; null where every pod of the tier has had its turn while
- * those of another have not. `turn`: whose pass is the next, where it is not that of most pods; `about`, of the tier that has the pod.
- * `shared`: unusual pods have their turns though no other namespace has pods any more.
- */
-export type Resume = Readonly<Partial<Record<Tier, string | null>>> & {
-  readonly turn?: 'apart' | 'about';
-  readonly shared?: true;
-};
 
 /** Pods of so many terms at most are in every pass. */
 const cheapTerms = 12;

@@ -3,7 +3,7 @@ import { compareText } from '../../core/compare-text.js';
 import { QuantityError } from '../../core/quantities.js';
 import { mapped } from '../lists.js';
 import { fullName } from '../names.js';
-import { selectorKeys } from '../topology/selectors.js';
+import { selectorKeys } from './selector-keys.js';
 import { isBufferPod } from './buffers.js';
 import type { Dimensions } from './dimensions.js';
 import { demandKey, hostPorts, isSameDemand, isSameShape, plainRequests, shapeKey, type HostPort } from './pod-key.js';

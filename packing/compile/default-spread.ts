@@ -1,6 +1,6 @@
 import type { LabelSelector, OwnerReference, Pod, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { selects } from '../../core/label-selector.js';
-import { selectorKeys } from '../topology/selectors.js';
+import { selectorKeys } from './selector-keys.js';
 import { fullName, namespaceOf } from '../names.js';
 import type { ClusterObjects, PackingSettings } from '../types.js';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { NodeOverlay } from '../../api/karpenter/node-overlay.js';
 import { labels } from '../../api/labels.js';
 import { instanceType, packingInput, pod, podsOf, pool } from '../../test/builders/packing-fixtures.js';
-import { compile } from '../compiled.js';
+import { compile } from './compiled.js';
 import { offerTable } from '../place/offer-table.js';
 import { plan } from '../plan.js';
 import type { ClusterObjects, PackingInput } from '../types.js';

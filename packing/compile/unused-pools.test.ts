@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { instanceType, packingInput, pod, podsOf, pool } from '../../test/builders/packing-fixtures.js';
-import { compile } from '../compiled.js';
+import { compile } from './compiled.js';
 import { plan } from '../plan.js';
 import type { PackingInput } from '../types.js';
 

@@ -1,6 +1,6 @@
 import { labels } from '../../api/labels.js';
 import { formatResource } from '../../core/quantities.js';
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import { satisfies } from '../compile/key-space.js';
 import { varietiesOf } from '../compile/min-values.js';
@@ -11,7 +11,7 @@ import type { Profile, Universe } from '../compile/universe.js';
 import { contradiction, limitShortfall, varietyShortfall } from './shortfalls.js';
 import { unavailableBlocker } from './unavailable.js';
 import type { Feasibility } from '../place/feasibility.js';
-import type { PoolLimit } from '../place/pool-limit.js';
+import type { PoolLimit } from '../compile/pool-limit.js';
 import { probableKey } from '../requirements/typo.js';
 import { describe, intersect, isImpossible, satisfiedBy, type Requirement } from '../requirements/requirement.js';
 import type { Blocker, Cause } from '../types.js';

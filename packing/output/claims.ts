@@ -2,7 +2,7 @@ import { annotations, labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { Resources } from '../../core/resources.js';
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import { sortFew } from '../sort-few.js';
 import type { Constraint } from '../compile/key-space.js';
 import { alikeText, portText, type Launchable } from '../compile/launchables.js';
@@ -12,8 +12,9 @@ import { freshValue } from '../compile/fresh-value.js';
 import type { Row } from '../compile/universe.js';
 import { nothing } from '../lists.js';
 import { fullName, nameOf } from '../names.js';
-import { typeUse, type PoolLimit } from '../place/pool-limit.js';
+import { typeUse, type PoolLimit } from '../compile/pool-limit.js';
 import type { Feasibility } from '../place/feasibility.js';
+import type { OpenClaim } from '../place/open-claim.js';
 import type { Member } from '../place/part.js';
 import {
   intersect,
@@ -29,17 +30,6 @@ import type { Likeness, Likenesses } from './likeness.js';
 import { listTypes, neededTypes, type Listing } from './listing.js';
 import { whyOf } from './why.js';
 import { lookUp } from '../../core/own.js';
-
-/** A node to launch, in the engine's terms. */
-export interface OpenClaim {
-  /** The cheapest row that holds it. */
-  readonly row: number;
-  readonly members: readonly Member[];
-  /** Topology keys that must not stay open. */
-  readonly pinnedKeys: ReadonlySet<string>;
-  /** Set where a spot ratio decided it. */
-  readonly capacityType?: string;
-}
 
 /** What the claims of one pass share. */
 export interface ClaimContext {

@@ -1,4 +1,4 @@
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import { fullName } from '../names.js';
 import type { Blocker } from '../types.js';

@@ -1,5 +1,5 @@
 import { compareText } from '../../core/compare-text.js';
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import { honouredPreferences, ignoredPreferences } from '../compile/preferences.js';
 import { fullName } from '../names.js';
 import type { IgnoredPreferences, Plan } from '../types.js';

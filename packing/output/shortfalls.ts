@@ -1,14 +1,14 @@
 import { compareText } from '../../core/compare-text.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { formatResource } from '../../core/quantities.js';
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import { valuesOf, varietiesOf } from '../compile/min-values.js';
 import { requiredTerms } from '../compile/node-terms.js';
 import { holdsOne } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
 import type { Profile } from '../compile/universe.js';
-import { typeUse, type PoolLimit } from '../place/pool-limit.js';
+import { typeUse, type PoolLimit } from '../compile/pool-limit.js';
 import { impossibleKey } from '../requirements/requirements.js';
 import type { Cause } from '../types.js';
 

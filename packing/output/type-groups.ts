@@ -2,7 +2,7 @@ import { labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { formatResource } from '../../core/quantities.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import { satisfies } from '../compile/key-space.js';
 import type { Level } from '../compile/relaxation-levels.js';

@@ -1,5 +1,5 @@
 import { formatResource } from '../../core/quantities.js';
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import type { Row } from '../compile/universe.js';
 
 /** Why a claim would launch as `cheapest`, in a person's words. */

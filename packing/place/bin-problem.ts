@@ -1,12 +1,12 @@
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import type { BinProblem, Limit, OpenBin } from '../bins/problem.js';
 import type { Profile } from '../compile/universe.js';
 import type { Exclusions } from './exclusions.js';
 import type { Part } from './part.js';
 import { offerTable, type OfferTable } from './offer-table.js';
-import { typeUse, type PoolLimit } from './pool-limit.js';
+import { typeUse, type PoolLimit } from '../compile/pool-limit.js';
 
-export type { PoolLimit } from './pool-limit.js';
+export type { PoolLimit } from '../compile/pool-limit.js';
 
 export interface NumberedProblem {
   readonly problem: BinProblem;

@@ -1,4 +1,4 @@
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import type { PodClass, Shape } from '../compile/classes.js';
 import { satisfies, type Constraint } from '../compile/key-space.js';
 import type { Level } from '../compile/relaxation-levels.js';

@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/kubernetes.js';
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import { holdsOne } from '../compile/offers.js';
 import { portsClash } from '../compile/pod-key.js';
 import type { Profile } from '../compile/universe.js';

@@ -1,4 +1,4 @@
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import type { Feasibility } from './feasibility.js';
 import type { Ledger } from '../topology/ledger.js';
 import { selectsOwn } from './host-rules.js';

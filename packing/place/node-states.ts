@@ -1,9 +1,8 @@
-import type { CSINode, Taint } from '../../api/kubernetes.js';
+import type { CSINode } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { normaliseKey } from '../requirements/requirements.js';
-import type { Compiled } from '../compiled.js';
-import type { PodClass } from '../compile/classes.js';
-import type { Rules } from '../topology/rules.js';
+import type { Compiled } from '../compile/compiled.js';
+import type { Attachments, NodeKind, NodeState, PlacedPod } from '../topology/node-state.js';
 import { satisfies } from '../compile/key-space.js';
 import type { Daemon } from '../compile/daemons.js';
 import { isManaged, type NodeView } from '../compile/nodes.js';
@@ -15,37 +14,7 @@ import { parseResource } from '../../core/resources.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { lookUp } from '../../core/own.js';
 
-/** An existing node or in-flight claim while pods are put on it. */
-export interface NodeState {
-  readonly index: number;
-  readonly view: NodeView;
-  /** What pods of the pass may still take; negative anywhere means that nothing fits (scheduling/free-room). */
-  readonly free: Float64Array;
-  /** Nodes alike in taints and in every label that some constraint reads. */
-  readonly kind: NodeKind;
-  readonly ports: HostPort[];
-  readonly pods: Pod[];
-  /** Of those, the ones whose topology rules may have to be looked at again. */
-  readonly ruled?: PlacedPod[];
-  /** How each of those stands there, in the same order. */
-  readonly landed?: PlacedPod[];
-  /** Its domain of the host name. */
-  readonly host: string;
-  /** What its CSI drivers attach; undefined where nothing limits that. */
-  readonly attach: Attachments | undefined;
-}
-
-export interface PlacedPod {
-  readonly podClass: PodClass;
-  readonly rules: Rules;
-  readonly pod: Pod;
-}
-
-export interface NodeKind {
-  readonly index: number;
-  readonly values: readonly (string | undefined)[];
-  readonly taints: readonly Taint[];
-}
+export type { NodeKind, NodeState, PlacedPod } from '../topology/node-state.js';
 
 interface ExpectedDaemon extends Pick<Daemon, 'alternatives' | 'onceReady'> {
   readonly vector: Float64Array;
@@ -131,12 +100,6 @@ function parseAmount(name: string, quantity: string): number {
 
 function addInto(total: Float64Array, more: Float64Array, factor: number): void {
   for (let d = 0; d < total.length; d++) total[d] = total[d]! + factor * more[d]!;
-}
-
-/** Volumes attached to a node, by driver, and how many each driver can attach. */
-export interface Attachments {
-  readonly limits: ReadonlyMap<string, number>;
-  readonly attached: Map<string, Set<string>>;
 }
 
 function attachLimits(csiNodes: readonly CSINode[] | undefined): Map<string, Map<string, number>> {

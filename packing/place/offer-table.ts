@@ -1,5 +1,5 @@
 import type { BinProblem } from '../bins/problem.js';
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import type { Offers } from '../compile/offers.js';
 import type { Profile } from '../compile/universe.js';
 

@@ -1,4 +1,4 @@
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import { hasPodAffinity } from '../compile/relaxation-levels.js';
 import type { Group } from '../topology/groups.js';

@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/kubernetes.js';
-import type { OpenClaim } from '../output/claims.js';
+import type { OpenClaim } from './open-claim.js';
 import type { PodClass } from '../compile/classes.js';
 import type { Universe } from '../compile/universe.js';
 import type { KeySpace } from '../compile/key-space.js';

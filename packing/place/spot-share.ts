@@ -2,8 +2,8 @@ import type { SpotRatio } from '../../api/stowage/disruption-policy.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { labels } from '../../api/labels.js';
 import { rulingPolicy } from '../compile/node-costs.js';
-import type { Compiled } from '../compiled.js';
-import { capacityOf } from './limits.js';
+import type { Compiled } from '../compile/compiled.js';
+import { capacityOf } from '../compile/pool-limits.js';
 
 /** A claim as far as its capacity type is concerned. */
 export interface Choice {

@@ -1,4 +1,4 @@
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import type { Group } from '../topology/groups.js';
 import type { Ledger } from '../topology/ledger.js';
 import type { RuleBook, Rules } from '../topology/rules.js';

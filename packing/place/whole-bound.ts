@@ -2,7 +2,7 @@ import { hasBit } from '../bins/bits.js';
 import { compile as compileBins } from '../bins/compile.js';
 import type { OpenBin } from '../bins/problem.js';
 import { relax } from '../bins/relaxation.js';
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import { numberProblem } from './bin-problem.js';

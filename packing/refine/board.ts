@@ -1,12 +1,12 @@
 import type { Pod } from '../../api/kubernetes.js';
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import { varietiesOf } from '../compile/min-values.js';
 import type { HostPort } from '../compile/pod-key.js';
 import type { Pool } from '../compile/pools.js';
 import type { Profile } from '../compile/universe.js';
-import type { OpenClaim } from '../output/claims.js';
+import type { OpenClaim } from '../place/open-claim.js';
 import { limitUse, type PoolLimit } from '../place/bin-problem.js';
 import type { Feasibility } from '../place/feasibility.js';
 import { allows, meetsHostAffinity, isFree } from '../place/admission.js';

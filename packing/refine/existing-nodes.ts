@@ -1,4 +1,4 @@
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import type { Feasibility } from '../place/feasibility.js';
 import { allows, meetsHostAffinity, isFree } from '../place/admission.js';
 import { hostRoom, type IncomingPod } from '../place/host-rules.js';

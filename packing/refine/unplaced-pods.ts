@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/kubernetes.js';
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import { hasPodAffinity } from '../compile/relaxation-levels.js';
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { PodSpec } from '../../api/kubernetes.js';
 import { node, packingInput, pod, pool } from '../../test/builders/packing-fixtures.js';
-import { compile } from '../compiled.js';
+import { compile } from '../compile/compiled.js';
 import { plan } from '../plan.js';
 
 const racks = Array.from({ length: 3000 }, (_, n) => `r${n}`);

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { InstanceType } from '../../core/instance-type.js';
 import { instanceType, node, packingInput, pod, pool } from '../../test/builders/packing-fixtures.js';
-import { compile } from '../compiled.js';
+import { compile } from '../compile/compiled.js';
 import { plan } from '../plan.js';
 import type { Plan } from '../types.js';
 

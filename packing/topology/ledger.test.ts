@@ -3,7 +3,7 @@ import type { Pod, PodSpec, Taint, TopologySpreadConstraint } from '../../api/ku
 import { labels } from '../../api/labels.js';
 import { instanceType, node, packingInput, pod, pool } from '../../test/builders/packing-fixtures.js';
 import { spreads, topologyOf } from '../../test/builders/topology.js';
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import type { Group } from './groups.js';
 import { looksAt, type Ledger, type Site } from './ledger.js';
 

@@ -1,8 +1,8 @@
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import { satisfies } from '../compile/key-space.js';
 import { untolerated } from '../../core/tolerations.js';
 import type { NodeLike, Profile } from '../compile/universe.js';
-import type { NodeState } from '../place/node-states.js';
+import type { NodeState } from './node-state.js';
 import type { Group } from './groups.js';
 import { wants, type Rules } from './rules.js';
 

@@ -1,5 +1,5 @@
 import { labels } from '../../api/labels.js';
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import type { Shape } from '../compile/classes.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import { filtered, joined, mapped, nothing } from '../lists.js';

@@ -5,12 +5,6 @@ import { lookUp } from '../../core/own.js';
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
-/** The label keys that a selector reads. */
-export function selectorKeys(selector: LabelSelector | undefined, into: Set<string>): void {
-  if (selector?.matchLabels !== undefined) for (const key in selector.matchLabels) into.add(key);
-  if (selector?.matchExpressions !== undefined) for (const { key } of selector.matchExpressions) into.add(key);
-}
-
 /** A selector narrowed by `matchLabelKeys` and `mismatchLabelKeys` to (or away from) the pod's own values. */
 export function withLabelKeys(
   selector: LabelSelector | undefined,

@@ -1,11 +1,11 @@
 import { labels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import { openRows } from '../compile/launchables.js';
 import { valuesOf, varietiesOf } from '../compile/min-values.js';
 import type { NodeView } from '../compile/nodes.js';
 import type { Row } from '../compile/universe.js';
-import type { OpenClaim } from '../output/claims.js';
+import type { OpenClaim } from '../place/open-claim.js';
 import type { NodeState } from '../place/node-states.js';
 import { readRequirements } from '../requirements/requirements.js';
 import type { PlannedClaim } from '../types.js';

@@ -1,10 +1,10 @@
 import { cheapestForAll } from '../bins/one-bin.js';
 import type { Bin, BinProblem, Effort } from '../bins/problem.js';
 import { solveWithBound } from '../bins/solve.js';
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import type { Profile } from '../compile/universe.js';
-import type { OpenClaim } from '../output/claims.js';
+import type { OpenClaim } from '../place/open-claim.js';
 import { numberProblem, type PoolLimit } from '../place/bin-problem.js';
 import { exclusionsOf } from '../place/exclusions.js';
 import type { Member, Part } from '../place/part.js';

@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/kubernetes.js';
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 
 /** The compiled pass with the nodes that may go still there, and with what stays on them as long as they do. */
 export function atLevel(compiled: Compiled, staying: ReadonlyMap<string, readonly Pod[]>): Compiled {

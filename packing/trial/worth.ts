@@ -1,6 +1,6 @@
 import { relax } from '../bins/relaxation.js';
 import { compile as compileBins } from '../bins/compile.js';
-import type { Compiled } from '../compiled.js';
+import type { Compiled } from '../compile/compiled.js';
 import { numberProblem } from '../place/bin-problem.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { Part } from '../place/part.js';

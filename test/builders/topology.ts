@@ -1,6 +1,6 @@
 import type { Pod, PodSpec, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { compile, type Compiled } from '../../packing/compiled.js';
+import { compile, type Compiled } from '../../packing/compile/compiled.js';
 import type { PodClass } from '../../packing/compile/classes.js';
 import { nodeStates, type NodeState } from '../../packing/place/node-states.js';
 import { Groups } from '../../packing/topology/groups.js';

@@ -1,12 +1,12 @@
-import type { NodeSelectorTerm, Pod, TopologySpreadConstraint } from '../api/kubernetes.js';
-import { coreWellKnownLabels, labels } from '../api/labels.js';
-import { compareText } from '../core/compare-text.js';
-import { sortFew } from './sort-few.js';
-import { admit, termsPerPass, type Resume } from './compile/budget.js';
-import { bufferPods, isBufferPod } from './compile/buffers.js';
-import { Classes, inQueueOrder, selectorLabelKeys, type PodClass, type Shape } from './compile/classes.js';
-import { readDaemons, type Daemon } from './compile/daemons.js';
-import { openingsOf } from './compile/crowded-keys.js';
+import type { NodeSelectorTerm, Pod, TopologySpreadConstraint } from '../../api/kubernetes.js';
+import { coreWellKnownLabels, labels } from '../../api/labels.js';
+import { compareText } from '../../core/compare-text.js';
+import { sortFew } from '../sort-few.js';
+import { admit, termsPerPass } from './budget.js';
+import { bufferPods, isBufferPod } from './buffers.js';
+import { Classes, inQueueOrder, selectorLabelKeys, type PodClass, type Shape } from './classes.js';
+import { readDaemons, type Daemon } from './daemons.js';
+import { openingsOf } from './crowded-keys.js';
 import {
   highCardinalityKeys,
   runningAntiAffinityOf,
@@ -14,31 +14,31 @@ import {
   newNodeKeys,
   undecidedKeys,
   type HighCardinalityTopology,
-} from './compile/high-cardinality-keys.js';
-import { DefaultSpread } from './compile/default-spread.js';
-import { Dimensions } from './compile/dimensions.js';
-import { KeySpace, mostDomains } from './compile/key-space.js';
-import { relaxationLevels, type Level } from './compile/relaxation-levels.js';
-import { isHeldBack } from './compile/pods-of-deleting-nodes.js';
-import { invalidTerm } from './compile/node-terms.js';
-import { viewNodes, type NodeView } from './compile/nodes.js';
-import type { Launchables } from './compile/launchables.js';
-import { varietiesOf } from './compile/min-values.js';
-import type { Offers } from './compile/offers.js';
-import { QuantityReader } from './compile/pod-requests.js';
-import { considerPools, type Pool, type SkippedPool } from './compile/pools.js';
-import { Volumes } from './compile/volumes.js';
-import { overlaidCatalogues, shelfOf, storeOf } from './compile/stores.js';
-import { unusedPools } from './compile/unused-pools.js';
-import type { Universe } from './compile/universe.js';
-import { mapped } from './lists.js';
-import { normaliseKey } from './requirements/requirements.js';
-import type { PoolLimit } from './place/pool-limit.js';
-import { poolLimits } from './place/limits.js';
-import { nameOf } from './names.js';
-import type { PackingInput } from './types.js';
-import { lookUp } from '../core/own.js';
-import { isNominated, isReschedulable, isTerminal, isUnassigned } from '../core/pods.js';
+} from './high-cardinality-keys.js';
+import { DefaultSpread } from './default-spread.js';
+import { Dimensions } from './dimensions.js';
+import { KeySpace, mostDomains } from './key-space.js';
+import { relaxationLevels, type Level } from './relaxation-levels.js';
+import { isHeldBack } from './pods-of-deleting-nodes.js';
+import { invalidTerm } from './node-terms.js';
+import { viewNodes, type NodeView } from './nodes.js';
+import type { Launchables } from './launchables.js';
+import { varietiesOf } from './min-values.js';
+import type { Offers } from './offers.js';
+import { QuantityReader } from './pod-requests.js';
+import { considerPools, type Pool, type SkippedPool } from './pools.js';
+import { Volumes } from './volumes.js';
+import { overlaidCatalogues, shelfOf, storeOf } from './stores.js';
+import { unusedPools } from './unused-pools.js';
+import type { Universe } from './universe.js';
+import { mapped } from '../lists.js';
+import { normaliseKey } from '../requirements/requirements.js';
+import type { PoolLimit } from './pool-limit.js';
+import { poolLimits } from './pool-limits.js';
+import { nameOf } from '../names.js';
+import type { PackingInput, Resume } from '../types.js';
+import { lookUp } from '../../core/own.js';
+import { isNominated, isReschedulable, isTerminal, isUnassigned } from '../../core/pods.js';
 
 /** A pass's input, sorted into classes, profiles and offers: what placing works on. */
 export interface Compiled {

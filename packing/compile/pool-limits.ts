@@ -1,8 +1,8 @@
 import { parseResources } from '../../core/resources.js';
 import { labels } from '../../api/labels.js';
-import type { Pool } from '../compile/pools.js';
-import type { Universe } from '../compile/universe.js';
-import type { NodeView } from '../compile/nodes.js';
+import type { Pool } from './pools.js';
+import type { Universe } from './universe.js';
+import type { NodeView } from './nodes.js';
 import { typeUse, type PoolLimit } from './pool-limit.js';
 import { lookUp } from '../../core/own.js';
 

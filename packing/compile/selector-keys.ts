@@ -1,0 +1,7 @@
+import type { LabelSelector } from '../../api/kubernetes.js';
+
+/** The label keys that a selector reads. */
+export function selectorKeys(selector: LabelSelector | undefined, into: Set<string>): void {
+  if (selector?.matchLabels !== undefined) for (const key in selector.matchLabels) into.add(key);
+  if (selector?.matchExpressions !== undefined) for (const { key } of selector.matchExpressions) into.add(key);
+}
