@@ -1,6 +1,6 @@
 /*
  * What the Temporal UI says of each signal, update and query: what it does, and an example of its input that works when it is
- * pasted there. A test sends every example to a running workflow.
+ * pasted there. test/workflow/descriptions.test.ts sends every example to a running workflow.
  */
 
 interface Described {
@@ -18,7 +18,12 @@ const orders = {
     what: 'Says yes to what awaits approval; where pods lose their protection by that, with "force": true.',
     example: by,
   },
-  reject: { what: 'Says no to what awaits approval. It is not asked for again for a day.', example: by },
+  reject: {
+    what:
+      'Says no to what awaits approval. A consolidation is not asked for again for a day, a rollout not before the NodePool changes, ' +
+      'an expiry never ("reconsider" takes these back); an escalation takes no further step.',
+    example: by,
+  },
   abort: { what: 'Ends it while it can be taken back: no taint stays, and no pod is evicted.', example: by },
   retry: { what: 'Tries again at once what failed or waits.', example: by },
   hold: {
@@ -64,7 +69,7 @@ const questions = {
   unavailableOfferings: { what: 'Offerings that refused for want of capacity, and until when they are left alone.' },
 } satisfies Record<string, Described>;
 
-/** Sent by Stowage itself; harmless when a person sends them. */
+/** Sent by Stowage itself: an example of a person's does what the same message of Stowage's would. */
 const news = {
   clusterChanged: { what: 'From the operator: look at the cluster again.' },
   pausesChanged: { what: 'From the operator: DisruptionPauses were written or deleted, read them.' },
@@ -129,7 +134,12 @@ const news = {
   },
   offeringsRefused: {
     what: 'From a worker: offerings that refused a launch for want of capacity.',
-    example: [],
+    example: [
+      {
+        ...{ instanceType: 'm5.large', zone: 'eu-west-1a', capacityType: 'spot' },
+        reason: 'InsufficientInstanceCapacity',
+      },
+    ],
   },
   offeringSucceeded: {
     what: 'From a worker: an offering that refused before gave an instance.',
