@@ -48,8 +48,11 @@ export type CounterName =
   | 'stowage_workflows_restarted_total'
   | 'stowage_watches_restarted_total'
   | 'stowage_packing_jobs_abandoned_total'
+  | 'controller_runtime_reconcile_total'
+  | 'controller_runtime_reconcile_errors_total'
   | `operator_${Reported}_status_condition_transitions_total`;
 
+/** Of what takes time or has an amount: histograms, and summaries where Karpenter has these. */
 export type HistogramName =
   | 'nodeclaims_termination_duration_seconds'
   | 'nodeclaims_instance_termination_duration_seconds'
@@ -65,5 +68,6 @@ export type HistogramName =
   | 'cloudprovider_duration_seconds'
   | 'pods_bound_duration_seconds'
   | 'pods_startup_duration_seconds'
+  | 'controller_runtime_reconcile_time_seconds'
   | `operator_${Reported}_status_condition_transition_seconds`
   | `operator_${Reported}_termination_duration_seconds`;

@@ -393,6 +393,7 @@ describe('the cluster cache', () => {
       const checks: string[] = [];
       const cache = await started({ client: counting(checks), kinds: ['Node'], clock });
       expect(await cache.isFresh('Node', clock.now())).toBe(true);
+      expect(cache.freshAt).toBe(clock.now());
       expect(checks).toEqual([]);
 
       await clock.advance(5000);
@@ -404,6 +405,7 @@ describe('the cluster cache', () => {
       kube.put('Node', { metadata: { name: 'n' } });
       expect(await cache.isFresh('Node', clock.now())).toBe(false);
       expect(await cache.isFresh('Node', clock.now() - 4000)).toBe(true);
+      expect(cache.freshAt).toBe(clock.now() - 4000);
 
       await clock.advance(20_000);
       expect(cache.get('Node', { name: 'n' })).toBeDefined();

@@ -60,7 +60,7 @@ class WatchedCluster implements ClusterCache {
   private readonly indices = new Indices();
   private readonly failing = new Set<Kind>();
   /** By kind: everything until then is here, milliseconds of the epoch. */
-  private readonly freshAt = new Map<Kind, number>();
+  private readonly fresh = new Map<Kind, number>();
   private readonly checks = new Map<Kind, Promise<boolean>>();
   private readonly clock: Clock;
   private readonly random: () => number;
@@ -136,14 +136,18 @@ class WatchedCluster implements ClusterCache {
     await this.until(seen, signal ?? new AbortController().signal);
   }
 
+  get freshAt(): number | undefined {
+    return this.synced && this.fresh.size > 0 ? Math.min(...this.fresh.values()) : undefined;
+  }
+
   async isFresh(kind: Kind, since: number): Promise<boolean> {
-    if ((this.freshAt.get(kind) ?? Number.NEGATIVE_INFINITY) >= since) return true;
+    if ((this.fresh.get(kind) ?? Number.NEGATIVE_INFINITY) >= since) return true;
     // One that runs already may have begun too early.
     for (let check = 0; check < 2; check++) {
       const running = this.checks.get(kind) ?? this.check(kind).finally(() => this.checks.delete(kind));
       this.checks.set(kind, running);
       if (!(await running)) return false;
-      if ((this.freshAt.get(kind) ?? Number.NEGATIVE_INFINITY) >= since) return true;
+      if ((this.fresh.get(kind) ?? Number.NEGATIVE_INFINITY) >= since) return true;
     }
     return false;
   }
@@ -223,7 +227,7 @@ class WatchedCluster implements ClusterCache {
       const never = new AbortController().signal;
       const newest = await newestSince(this.options.client, this.clock, { kind, selectors, version }, answerMs, never);
       if (this.pending.has(kind) || isNewer(newest, version())) return false;
-      this.freshAt.set(kind, Math.max(beganAt, this.freshAt.get(kind) ?? beganAt));
+      this.fresh.set(kind, Math.max(beganAt, this.fresh.get(kind) ?? beganAt));
       return true;
     } catch {
       return false;
@@ -239,7 +243,7 @@ class WatchedCluster implements ClusterCache {
     });
     this.reached(kind);
     this.takeList(kind, items, resourceVersion);
-    this.freshAt.set(kind, beganAt);
+    this.fresh.set(kind, beganAt);
   }
 
   private takeList(kind: Kind, items: readonly Kinds[Kind][], resourceVersion: string): void {
@@ -276,7 +280,7 @@ class WatchedCluster implements ClusterCache {
         // What a dead connection gives up late has been brought by the next one.
         if (attempt.signal.aborted) return;
         heardAt = this.clock.now();
-        this.freshAt.set(kind, heardAt);
+        this.fresh.set(kind, heardAt);
         if (type === 'BOOKMARK') store.advance(object.metadata.resourceVersion);
         else {
           const own = slim(kind, object, this.interner);
@@ -300,7 +304,7 @@ class WatchedCluster implements ClusterCache {
       heardAt,
       onAnswer: (beganAt: number, isBehind: boolean) => {
         this.answered(kind);
-        if (!isBehind) this.freshAt.set(kind, beganAt);
+        if (!isBehind) this.fresh.set(kind, beganAt);
       },
       onFailure: (error: Error) => {
         if (isDomainError(error, 'Unavailable')) this.report(kind, error, 1);

@@ -221,6 +221,8 @@ export interface ClusterCache {
   readonly unsynced: readonly Kind[];
   /** False from the first failed request to the API server until one succeeds again. */
   readonly connected: boolean;
+  /** Until when everything is known to be here, of the kind that is furthest behind, milliseconds; undefined before all are listed. */
+  readonly freshAt: number | undefined;
   /** The same array until the kind changes. */
   all<K extends Kind>(kind: K): readonly Kinds[K][];
   get<K extends Kind>(kind: K, ref: ObjectRef): Kinds[K] | undefined;

@@ -11,10 +11,21 @@ export interface HttpOptions {
   /** Empty for all interfaces. */
   readonly address: string;
   readonly registry: Registry;
+  /** What else `/metrics` has, in Prometheus' text format. */
+  readonly sdkMetrics?: () => Promise<string>;
   /** What `/healthz` goes by. A process that fails it is started anew. */
   readonly alive: () => readonly Check[];
   /** What `/readyz` goes by. */
   readonly ready: () => readonly Check[];
+}
+
+/** One exporter that does not answer keeps nobody from the metrics of the other. */
+export async function metricsText({
+  registry,
+  sdkMetrics,
+}: Pick<HttpOptions, 'registry' | 'sdkMetrics'>): Promise<string> {
+  const [own, more = ''] = await Promise.all([registry.metrics(), sdkMetrics?.().catch(() => '')]);
+  return `${own}${more}`;
 }
 
 /** `/metrics`, `/healthz` and `/readyz`, both with `?verbose` (settings/probes). Resolves once both listen; gives how to stop. */
@@ -24,7 +35,7 @@ export async function serveHttp(options: HttpOptions): Promise<() => Promise<voi
       response.writeHead(404).end();
       return;
     }
-    void options.registry.metrics().then(
+    void metricsText(options).then(
       (text) => response.writeHead(200, { 'content-type': options.registry.contentType }).end(text),
       () => response.writeHead(500).end(),
     );

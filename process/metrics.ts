@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry, Summary } from 'prom-client';
 import type { CounterName, GaugeName, HistogramName, Metrics } from '../core/telemetry.js';
 
 const disrupted = ['reason', 'nodepool', 'capacity_type', 'consolidation_policy', 'termination_mode'] as const;
@@ -32,6 +32,8 @@ const counters: Readonly<Record<CounterName, readonly string[]>> = {
   stowage_workflows_restarted_total: ['workflow_type'],
   stowage_watches_restarted_total: ['kind'],
   stowage_packing_jobs_abandoned_total: ['job'],
+  controller_runtime_reconcile_total: ['controller', 'result'],
+  controller_runtime_reconcile_errors_total: ['controller'],
   interruption_instance_status_unhealthy_total: ['category'],
   operator_nodeclaim_status_condition_transitions_total: transition,
   operator_nodepool_status_condition_transitions_total: transition,
@@ -39,13 +41,20 @@ const counters: Readonly<Record<CounterName, readonly string[]>> = {
   operator_ec2nodeclass_status_condition_transitions_total: transition,
 };
 
-const histograms: Readonly<Record<HistogramName, readonly string[]>> = {
+type SummaryName = 'nodes_termination_duration_seconds' | 'pods_startup_duration_seconds';
+
+/** Karpenter's dashboards ask these for their quantiles (metrics/types). */
+const summaries: Readonly<Record<SummaryName, readonly string[]>> = {
+  nodes_termination_duration_seconds: ['nodepool'],
+  pods_startup_duration_seconds: [],
+};
+
+const histograms: Readonly<Record<Exclude<HistogramName, SummaryName>, readonly string[]>> = {
+  controller_runtime_reconcile_time_seconds: ['controller'],
   nodeclaims_termination_duration_seconds: ['nodepool'],
   nodeclaims_instance_termination_duration_seconds: ['nodepool'],
-  nodes_termination_duration_seconds: ['nodepool'],
   nodes_lifetime_duration_seconds: ['nodepool'],
   pods_bound_duration_seconds: [],
-  pods_startup_duration_seconds: [],
   scheduler_scheduling_duration_seconds: ['controller'],
   voluntary_disruption_decision_evaluation_duration_seconds: ['reason', 'consolidation_type'],
   stowage_command_savings_predicted_dollars_per_hour: ['nodepool', 'after'],
@@ -74,8 +83,17 @@ const gauges: Readonly<Record<GaugeName, readonly string[]>> = {
 
 const buckets = [0.005, 0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 86_400];
 
+/** As Karpenter's: of what was seen within ten minutes. */
+const quantiles = {
+  percentiles: [0, 0.5, 0.9, 0.99, 1],
+  maxAgeSeconds: 600,
+  ageBuckets: 5,
+  pruneAgedBuckets: true,
+};
+
 /** What Karpenter has no family for goes by our own name; its generic families have no prefix. */
-export const fullName = (name: string): string => (/^(stowage|operator)_/.test(name) ? name : `karpenter_${name}`);
+export const fullName = (name: string): string =>
+  /^(stowage|operator|controller_runtime)_/.test(name) ? name : `karpenter_${name}`;
 
 /** Metrics under Karpenter's names, in a registry of their own. */
 export function createMetrics(): Metrics & { readonly registry: Registry } {
@@ -89,11 +107,12 @@ export function createMetrics(): Metrics & { readonly registry: Registry } {
   });
   const counterOf = made(counters, (...of) => new Counter(common(...of)));
   const histogramOf = made(histograms, (...of) => new Histogram({ ...common(...of), buckets }));
+  const summaryOf = made(summaries, (...of) => new Summary({ ...common(...of), ...quantiles }));
   const gaugeOf = made(gauges, (...of) => new Gauge(common(...of)));
   return {
     registry,
     count: (name, labels, by = 1) => counterOf.get(name)?.inc({ ...labels }, by),
-    observe: (name, labels, value) => histogramOf.get(name)?.observe({ ...labels }, value),
+    observe: (name, labels, value) => (histogramOf.get(name) ?? summaryOf.get(name))?.observe({ ...labels }, value),
     set: (name, labels, value) => gaugeOf.get(name)?.set({ ...labels }, value),
   };
 }

@@ -5,12 +5,14 @@ import { systemClock } from '../kube/limiter.js';
 import { runOperator } from './operator.js';
 import { taskQueues } from '../workflows/messages.js';
 import { TemporalClusterRegister } from './cluster-register.js';
+import { registerProcessGauges } from './gauges/process.js';
 import { registerGauges } from './gauges/register.js';
 import { serveHttp } from './http.js';
 import { Progress, readyChecks } from './probes.js';
 import type { Role } from './probes.js';
 import { registerSearchAttributes } from './search-attributes.js';
 import { withRegion } from './region.js';
+import { exportSdkMetrics } from './sdk-metrics.js';
 import { readSettings, SettingsError } from './settings.js';
 import { connectClient, connectWorker, insist, renewApiKey, watchTemporal } from './temporal.js';
 import { connectOptions } from './temporal-options.js';
@@ -47,17 +49,21 @@ export async function runAll(options: RunOptions = {}): Promise<number> {
     return error instanceof SettingsError ? 2 : 1;
   }
   // Its threads end with the last worker: without one the process would never end.
-  if (role !== 'operator') installRuntime(world.log);
+  const sdkMetrics =
+    role === 'operator' ? undefined : await exportSdkMetrics((address) => installRuntime(world.log, address));
   if (role !== 'worker') {
     registerGauges(world.metrics.registry, world, { objects: !world.settings.DISABLE_CLUSTER_STATE_OBSERVABILITY });
   }
   const progress = new Progress(systemClock);
+  const { cache, identity } = world;
+  registerProcessGauges(world.metrics.registry, { role, identity, progress, cache, now: () => systemClock.now() });
   const queues = Object.keys(taskQueues(world.cluster)).length;
   const stopHttp = await serveHttp({
     metricsPort: world.settings.METRICS_PORT,
     healthPort: world.settings.HEALTH_PROBE_PORT,
     address: world.settings.LISTEN_ADDRESS,
     registry: world.metrics.registry,
+    ...(sdkMetrics === undefined ? {} : { sdkMetrics }),
     alive: () => progress.alive(),
     ready: () => readyChecks(world, role, progress, queues),
   });

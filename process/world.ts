@@ -15,6 +15,7 @@ import { KarpenterGate } from './karpenter-gate.js';
 import { registerPackingGauges } from './gauges/packing.js';
 import { measuredCloud } from './measured-cloud.js';
 import { createMetrics } from './metrics.js';
+import { logContext } from '../worker/log-context.js';
 import { TemporalOfferingLedger } from '../worker/offering-ledger.js';
 import { PackingPool } from '../worker/packing-pool.js';
 import { packingSettings } from './packing-settings.js';
@@ -39,9 +40,14 @@ export interface World extends ActivityDeps {
   close(): Promise<void>;
 }
 
+/** Its lines name what they are about (worker/log-context.ts). */
+function createLog({ LOG_LEVEL: level }: Settings): Logger {
+  return pino({ level, base: undefined, timestamp: pino.stdTimeFunctions.isoTime, mixin: logContext });
+}
+
 /** Without `packs` no thread for packing is started: only workers pack. */
 export function createWorld(settings: Settings, { packs = true } = {}): World {
-  const log = pino({ level: settings.LOG_LEVEL, base: undefined, timestamp: pino.stdTimeFunctions.isoTime });
+  const log = createLog(settings);
   const metrics = createMetrics();
   const kube = createKubeClient({
     ...(settings.KUBECONFIG === undefined ? {} : { kubeconfig: settings.KUBECONFIG }),

@@ -6,6 +6,8 @@ import { createActivities } from '../activities/index.js';
 import { taskQueues } from '../workflows/messages.js';
 import type { TaskQueue } from '../workflows/messages.js';
 import { workflowBundle } from './bundle.js';
+import { measuring } from './activity-metrics.js';
+import { logInterceptor } from './log-context.js';
 import { withUrgency } from './urgency.js';
 import type { ActivityDeps } from '../activities/deps.js';
 import type { Settings } from '../process/settings.js';
@@ -26,8 +28,8 @@ const pressing: ReadonlySet<TaskQueue> = new Set(['drain', 'urgent']);
 /** These run workflows besides. */
 const withWorkflows: ReadonlySet<TaskQueue> = new Set(['control', 'urgent']);
 
-/** Sends the SDK's own log into ours. Once for a process, before any connection. */
-export function installRuntime(log: Logger): void {
+/** Sends the SDK's own log into ours, and has it export its metrics there. Once for a process, before any connection. */
+export function installRuntime(log: Logger, metricsAddress: string): void {
   Runtime.install({
     logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
       // Most queues serve activities alone.
@@ -37,6 +39,16 @@ export function installRuntime(log: Logger): void {
     // The core tells of every failed poll; `watchTemporal` says once that the server is away.
     telemetryOptions: {
       logging: { filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }), forward: {} },
+      // Named as Prometheus would have it.
+      metrics: {
+        attachServiceName: false,
+        prometheus: {
+          bindAddress: metricsAddress,
+          countersTotalSuffix: true,
+          unitSuffix: true,
+          useSecondsForDurations: true,
+        },
+      },
     },
     shutdownSignals: [],
   });
@@ -84,6 +96,7 @@ export async function runWorkers(
         taskQueue: queues[name],
         identity: `${world.identity}@${name}`,
         activities: pressing.has(name) ? withUrgency(activities[name]) : activities[name],
+        interceptors: { activity: [logInterceptor, measuring(world.metrics)] },
         shutdownGraceTime: '2 seconds',
         shutdownForceTime: '5 seconds',
         ...(withWorkflows.has(name) ? { workflowBundle: bundle } : {}),

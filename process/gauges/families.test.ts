@@ -5,7 +5,7 @@ import { awsWellKnownLabels } from '../../api/aws/labels.js';
 import { FakeCloud } from '../../simulation/cloud/fake.js';
 import { catalogue, createActivityWorld } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
-import { createMetrics } from '../metrics.js';
+import { createMetrics, fullName } from '../metrics.js';
 import { registerGauges } from './register.js';
 
 /** The columns of Karpenter's node series on AWS: every well-known label under its short name. */
@@ -97,6 +97,17 @@ const operatorFamilies: Readonly<Record<string, string>> = Object.fromEntries(
   ]),
 );
 
+/** Karpenter's durations (metrics/types); what counts ends in `_total`, all else is a gauge. */
+const summaries = ['pods_startup_duration_seconds', 'nodes_termination_duration_seconds'];
+/** It ends so, and is a gauge there. */
+const notCounted = ['nodepools_cost_total'];
+
+function typeOf(name: string): string {
+  if (summaries.includes(name)) return 'summary';
+  if (/_(duration|transition)_seconds$/.test(name)) return 'histogram';
+  return name.endsWith('_total') && !notCounted.includes(name) ? 'counter' : 'gauge';
+}
+
 /** What Karpenter has (metrics/families) and Stowage has not; docs/metrics.md says why. */
 const leftOut = [
   'consolidation_moves_total',
@@ -120,6 +131,7 @@ describe('families (metrics/families)', () => {
   let world: ActivityWorld;
   let lean: Map<string, string>;
   let all: Map<string, string>;
+  let types: Map<string, string>;
   beforeAll(async () => {
     world = await createActivityWorld();
     const cloud = new FakeCloud({ types: catalogue, now: () => world.clock.now, wellKnownLabels: awsWellKnownLabels });
@@ -130,6 +142,10 @@ describe('families (metrics/families)', () => {
       const metrics = [...createMetrics().registry.getMetricsAsArray(), ...state.getMetricsAsArray()];
       return new Map(metrics.map((metric) => [metric.name, labelsOf(metric)]));
     };
+    const state = new Registry();
+    registerGauges(state, deps, { objects: true });
+    const described = [...(await createMetrics().registry.getMetricsAsJSON()), ...(await state.getMetricsAsJSON())];
+    types = new Map(described.map(({ name, type }) => [name, String(type)]));
     all = registered(true);
     lean = registered(false);
   });
@@ -140,6 +156,10 @@ describe('families (metrics/families)', () => {
     ...Object.entries(operatorFamilies),
   ])('%s{%s}', (name, own) => {
     expect(all.get(name)).toBe(own.split(' ').sort().join(' '));
+  });
+
+  test.each([...Object.keys(families), ...Object.keys(operatorFamilies)])('%s has its type (metrics/types)', (name) => {
+    expect(types.get(fullName(name))).toBe(typeOf(name));
   });
 
   test('there is none under Karpenter’s names that Karpenter has not', () => {

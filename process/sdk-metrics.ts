@@ -1,0 +1,39 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+
+const attempts = 5;
+/** The exporter is in this process: it answers at once or not at all. */
+const patienceMs = 2000;
+
+/**
+ * Lets `install` start the exporter of the Temporal SDK on a free port of loopback, and gives how to read what it exports. The SDK
+ * wants to be told a port: where somebody else takes it meanwhile, another is tried. Rejects with what `install` threw.
+ */
+export async function exportSdkMetrics(install: (bindAddress: string) => void): Promise<() => Promise<string>> {
+  for (let attempt = 1; ; attempt++) {
+    const address = `127.0.0.1:${await freePort()}`;
+    try {
+      install(address);
+    } catch (error) {
+      if (attempt < attempts && /address already in use/i.test(String(error))) continue;
+      throw error;
+    }
+    return () => read(`http://${address}/metrics`);
+  }
+}
+
+async function read(url: string): Promise<string> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(patienceMs) });
+  if (!response.ok) throw new Error(`${url} answered ${response.status}`);
+  return response.text();
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
