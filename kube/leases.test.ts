@@ -59,7 +59,7 @@ describe('leader election', () => {
     expect(leading).toEqual(['a']);
     expect(lease()).toEqual({
       holderIdentity: 'a',
-      leaseDurationSeconds: 15,
+      leaseDurationSeconds: 12,
       acquireTime: '2026-01-01T00:00:00.000000Z',
       renewTime: '2026-01-01T00:01:00.000000Z',
       leaseTransitions: 0,
@@ -100,9 +100,9 @@ describe('leader election', () => {
     const a = contend('a');
     await clock.advance(2 * seconds);
     kube.fail(new DomainError('Unavailable', 'down'));
-    await clock.advance(9 * seconds);
+    await clock.advance(7 * seconds);
     expect(leading).toEqual(['a']);
-    await clock.advance(3 * seconds);
+    await clock.advance(2 * seconds);
     expect(leading).toEqual([]);
     expect(await a.outcome).toBe('lost');
     expect(a.errors).toEqual(['down']);
@@ -122,6 +122,27 @@ describe('leader election', () => {
     expect(await a.outcome).toBe('lost');
     expect(leading).toEqual([]);
   });
+
+  test.each([0, 300, 700, 1100, 1499])(
+    'a leader that is killed is followed within 15 s (%i ms into its period)',
+    async (ms) => {
+      let killed = false;
+      const client: LeaderElectionOptions['client'] = {
+        get: (kind, where) => (killed ? new Promise(() => undefined) : kube.get(kind, where)),
+        create: (kind, object) => kube.create(kind, object),
+        patch: (kind, where, patch) => (killed ? new Promise(() => undefined) : kube.patch(kind, where, patch)),
+      };
+      contend('a', { client });
+      await clock.advance(900);
+      // A slow candidate: its looks are as far apart as they may be.
+      contend('b', { random: () => 1 });
+      await clock.advance(60 * seconds - 900 + ms);
+      expect(leading).toEqual(['a']);
+      killed = true;
+      await clock.advance(15 * seconds);
+      expect(leading).toEqual(['b']);
+    },
+  );
 
   test('a leader whose lease was taken stops at the next renewal', async () => {
     const a = contend('a');
