@@ -1,8 +1,46 @@
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { silentLog } from '../simulation/silent.js';
 import { WorkQueue } from './work-queue.js';
 
+afterEach(() => {
+  jest.useRealTimers();
+});
+
 describe('WorkQueue', () => {
+  test('a key asked for again and again waits for no longer than it was first asked to', async () => {
+    jest.useFakeTimers();
+    const started = Date.now();
+    const ranAt: number[] = [];
+    const queue = new WorkQueue(
+      'test',
+      () => {
+        ranAt.push(Date.now() - started);
+        return Promise.resolve(undefined);
+      },
+      silentLog,
+    );
+
+    for (let asked = 0; asked < 20; asked++) {
+      queue.addAfter('a', 100);
+      await jest.advanceTimersByTimeAsync(60);
+    }
+    queue.stop();
+    // Every 100 ms after the first call that found no timer.
+    expect(ranAt.slice(0, 3)).toEqual([100, 220, 340]);
+  });
+
+  test('one that is to be looked at sooner is', () => {
+    jest.useFakeTimers();
+    const ran: string[] = [];
+    const queue = new WorkQueue('test', (key) => Promise.resolve(void ran.push(key)), silentLog);
+
+    queue.addAfter('a', 60_000);
+    queue.addAfter('a', 100);
+    jest.advanceTimersByTime(100);
+    queue.stop();
+    expect(ran).toEqual(['a']);
+  });
+
   test('one at a time for a key; what comes meanwhile is done once more, not twice', async () => {
     const gates: (() => void)[] = [];
     let runs = 0;

@@ -15,7 +15,7 @@ export interface Requeue {
 export class WorkQueue {
   private readonly due = new Set<string>();
   private readonly active = new Set<string>();
-  private readonly timers = new Map<string, NodeJS.Timeout>();
+  private readonly timers = new Map<string, { readonly timer: NodeJS.Timeout; readonly at: number }>();
   private readonly failures = new Map<string, number>();
   private stopped = false;
 
@@ -32,21 +32,25 @@ export class WorkQueue {
     this.pump();
   }
 
+  /** By then at the latest: asked for again and again, a key does not wait for longer than it was first asked to. */
   addAfter(key: string, afterMs: number): void {
     if (this.stopped) return;
-    clearTimeout(this.timers.get(key));
+    const at = performance.now() + afterMs;
+    const earlier = this.timers.get(key);
+    if (earlier !== undefined && earlier.at <= at) return;
+    clearTimeout(earlier?.timer);
     const timer = setTimeout(() => {
       this.timers.delete(key);
       this.add(key);
     }, afterMs);
     timer.unref();
-    this.timers.set(key, timer);
+    this.timers.set(key, { timer, at });
   }
 
   stop(): void {
     this.stopped = true;
     this.due.clear();
-    for (const timer of this.timers.values()) clearTimeout(timer);
+    for (const { timer } of this.timers.values()) clearTimeout(timer);
   }
 
   private pump(): void {
