@@ -32,7 +32,7 @@ import {
   openWorkflowsQuery,
   taskQueues,
 } from '../workflows/messages.js';
-import { desiredSchedules, entityStart } from './desired-workflows.js';
+import { entityStart } from './desired-workflows.js';
 import type { ScheduleStart, WorkflowStart } from './desired-workflows.js';
 import type { WorkflowEngine } from './workflow-reconciler.js';
 
@@ -194,12 +194,8 @@ export class Starter implements WorkflowEngine {
     await this.signal(workflowId, signal);
   }
 
-  /** Schedules with today's intervals and inputs: one that is missing is created, one that differs is changed. */
-  async ensureSchedules(): Promise<void> {
-    for (const schedule of desiredSchedules(this.cluster)) await this.ensureSchedule(schedule);
-  }
-
-  private async ensureSchedule({ scheduleId, type, input, everyMs }: ScheduleStart): Promise<void> {
+  /** With today's interval and input: one that is missing is created, one that differs is changed. */
+  async ensureSchedule({ scheduleId, type, input, everyMs }: ScheduleStart): Promise<void> {
     const handle = this.client.schedule.getHandle(scheduleId);
     const spec = { intervals: [{ every: everyMs }] };
     const action = {

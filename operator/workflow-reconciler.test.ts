@@ -6,7 +6,7 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import { annotations, finalizers } from '../api/labels.js';
 import { nodeClaim, nodePool } from '../test/builders/activity-world.js';
 import { desiredSchedules, desiredWorkflows, entityStart } from './desired-workflows.js';
-import type { ObservedCluster, WorkflowStart } from './desired-workflows.js';
+import type { ObservedCluster, ScheduleStart, WorkflowStart } from './desired-workflows.js';
 import { WorkflowReconciler } from './workflow-reconciler.js';
 import type { WorkflowEngine } from './workflow-reconciler.js';
 
@@ -53,29 +53,38 @@ const typesFor = (claims: readonly NodeClaim[], pools: readonly NodePool[] = [])
     .starts.slice(2)
     .map(({ workflowId }) => workflowId);
 
-/** Temporal as a set of ids; whoever is started runs until it is removed. */
+/** Temporal as a set of ids: whoever is started runs until it is removed, or completes. Lists show what was open `lag` lists ago. */
 class FakeEngine implements WorkflowEngine {
   readonly open = new Set<string>();
+  readonly completed = new Set<string>();
+  readonly schedules = new Set<string>();
   readonly starts: string[] = [];
   readonly woken: string[] = [];
   disruptTold = 0;
   refuses: (id: string) => boolean = () => false;
+  lag = 0;
+  private readonly lists: ReadonlySet<string>[] = [];
 
   running(): Promise<ReadonlySet<string>> {
-    return Promise.resolve(new Set(this.open));
+    this.lists.push(new Set(this.open));
+    return Promise.resolve(this.lists.at(-1 - this.lag) ?? new Set());
   }
-  start({ workflowId }: WorkflowStart): Promise<'started' | 'known'> {
-    if (this.refuses(workflowId)) return Promise.reject(new Error(`${workflowId}: RESOURCE_EXHAUSTED`));
-    if (this.open.has(workflowId)) return Promise.resolve('known');
+  start({ workflowId, afterCompletion }: WorkflowStart): Promise<'started' | 'known'> {
+    if (this.refuses(workflowId)) return refusal(workflowId);
+    const isDone = afterCompletion === 'keepCompleted' && this.completed.has(workflowId);
+    if (this.open.has(workflowId) || isDone) return Promise.resolve('known');
     this.open.add(workflowId);
     this.starts.push(workflowId);
     return Promise.resolve('started');
   }
   wake(workflowId: string): Promise<void> {
+    if (this.refuses(workflowId)) return refusal(workflowId);
     this.woken.push(workflowId);
     return Promise.resolve();
   }
-  ensureSchedules(): Promise<void> {
+  ensureSchedule({ scheduleId }: ScheduleStart): Promise<void> {
+    if (this.refuses(scheduleId)) return refusal(scheduleId);
+    this.schedules.add(scheduleId);
     return Promise.resolve();
   }
   disrupt(): Promise<void> {
@@ -83,6 +92,8 @@ class FakeEngine implements WorkflowEngine {
     return Promise.resolve();
   }
 }
+
+const refusal = (id: string): Promise<never> => Promise.reject(new Error(`${id}: RESOURCE_EXHAUSTED`));
 
 describe('which workflows have to run', () => {
   test('the entities, whatever else there is', () => {
@@ -195,6 +206,86 @@ describe('reconciler', () => {
       ),
       { numRuns: 200 },
     );
+  });
+
+  test('lists that lag, calls that fail and runs that complete: it all comes to what has to run, and nothing runs twice', async () => {
+    type Step = {
+      readonly removed: readonly number[];
+      readonly completed: readonly number[];
+      readonly refused: readonly number[];
+    };
+    const ids = fc.array(fc.nat(40), { maxLength: 6 });
+    const steps: fc.Arbitrary<Step[]> = fc.array(fc.record({ removed: ids, completed: ids, refused: ids }), {
+      maxLength: 5,
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom(...stages), { maxLength: 12 }),
+        steps,
+        fc.nat(3),
+        async (claimStages, all, lag) => {
+          const claims = claimStages.map((stage, i) => claimAt(stage, `c${i}`));
+          const { starts } = desiredWorkflows(cluster({ claims }));
+          const wanted = starts.map(({ workflowId }) => workflowId);
+          const schedules = desiredSchedules('test').map(({ scheduleId }) => scheduleId);
+          const among = (chosen: readonly number[]): ReadonlySet<string> =>
+            new Set(chosen.flatMap((i) => [...schedules, ...wanted][i] ?? []));
+          const engine = new FakeEngine();
+          engine.lag = lag;
+          const reconciler = reconcilerOf(engine, () => cluster({ claims }));
+
+          for (const { removed, completed, refused } of all) {
+            for (const id of among(removed)) {
+              engine.open.delete(id);
+              engine.schedules.delete(id);
+            }
+            for (const id of among(completed)) if (engine.open.delete(id)) engine.completed.add(id);
+            const refusedNow = among(refused);
+            engine.refuses = (id) => refusedNow.has(id);
+            await reconciler.pass().catch((error: unknown) => expect(String(error)).toContain('RESOURCE_EXHAUSTED'));
+            // A refused call costs no other its turn.
+            for (const id of schedules) if (!refusedNow.has(id)) expect(engine.schedules).toContain(id);
+          }
+          engine.refuses = () => false;
+          for (let pass = 0; pass <= lag + 1; pass++) await reconciler.pass();
+
+          const kept = starts.filter(
+            ({ workflowId, afterCompletion }) =>
+              afterCompletion !== 'keepCompleted' || !engine.completed.has(workflowId),
+          );
+          expect(engine.open).toEqual(new Set(kept.map(({ workflowId }) => workflowId)));
+          expect(engine.schedules).toEqual(new Set(schedules));
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  test('what fails keeps nothing else from being done, and is reported at the end', async () => {
+    const engine = new FakeEngine();
+    const tainted = claimAt('initialized', 'tainted');
+    const metadata = { ...tainted.metadata, annotations: { [annotations.disruptionOwner]: 'test/consolidate/closed' } };
+    const claims = [{ ...tainted, metadata }, claimAt('launching', 'b')];
+    const reconciler = reconcilerOf(engine, () => cluster({ claims }));
+    engine.open.add('test/launch/uid-gone');
+    engine.open.add('test/launch/uid-gone-too');
+    await reconciler.pass();
+    engine.open.delete('test/launch/uid-b');
+    engine.open.delete('test/disrupt');
+    engine.schedules.clear();
+    engine.disruptTold = 0;
+    const refused = new Set(['test/disrupt', 'test/collect-garbage', 'test/launch/uid-gone']);
+    engine.refuses = (id) => refused.has(id);
+
+    const report = await reconciler.pass().then(() => '', String);
+
+    expect(report).toContain('1 of 2 workflows could not be started: test/disrupt: RESOURCE_EXHAUSTED');
+    expect(report).toContain('1 of 3 Schedules could not be ensured: test/collect-garbage: RESOURCE_EXHAUSTED');
+    expect(report).toContain('1 of 2 workflows could not be woken: test/launch/uid-gone: RESOURCE_EXHAUSTED');
+    expect(engine.open).toContain('test/launch/uid-b');
+    expect([...engine.schedules]).toEqual(['test/refresh-catalogue', 'test/sweep-cloud']);
+    expect(engine.woken).toEqual(['test/launch/uid-gone-too']);
+    expect(engine.disruptTold).toBe(1);
   });
 
   test('one that cannot be started holds up no other, and is tried again', async () => {

@@ -1,16 +1,18 @@
 import type { Log, Metrics } from '../core/telemetry.js';
+import { messageOf } from '../core/error-message.js';
 import { inBatches } from '../core/in-batches.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import {
   desiredForClaim,
   desiredForPool,
+  desiredSchedules,
   desiredWorkflows,
   launchDueIn,
   taintedByClosed,
   withoutObject,
 } from './desired-workflows.js';
-import type { ObservedCluster, WorkflowStart } from './desired-workflows.js';
+import type { ObservedCluster, ScheduleStart, WorkflowStart } from './desired-workflows.js';
 import type { Requeue } from './work-queue.js';
 
 /** Temporal, as the reconciler sees it. Starting what runs already is no error. */
@@ -20,7 +22,8 @@ export interface WorkflowEngine {
   start(workflow: WorkflowStart): Promise<'started' | 'known'>;
   /** Has a running workflow look at its object again. */
   wake(workflowId: string): Promise<void>;
-  ensureSchedules(): Promise<void>;
+  /** Creates it, or gives it today's interval and input. */
+  ensureSchedule(schedule: ScheduleStart): Promise<void>;
   /** Has `disrupt` look at the cluster. */
   disrupt(): Promise<void>;
 }
@@ -48,52 +51,49 @@ export class WorkflowReconciler {
     private readonly metrics: Pick<Metrics, 'count'>,
   ) {}
 
-  /** Rejects when Temporal cannot say what runs, or when some workflow could not be started; the others are. */
+  /**
+   * Rejects when Temporal cannot say what runs, and once all is done when some of it failed. What is missing comes first, and nothing
+   * that fails keeps the rest from being done.
+   */
   async pass(): Promise<void> {
     const observed = this.observe();
     const running = await this.engine.running();
-    await this.engine.ensureSchedules();
     this.known = new Set(running);
     const { starts, unreadable } = desiredWorkflows(observed);
     for (const each of unreadable) this.log.warn(each, 'an object does not say which workflows it needs');
     const isRestart = this.passes++ > 0;
-    await this.startMissing(starts, isRestart);
-    await this.wakeObjectless(observed, running);
-    // `disrupt` frees what a workflow that is closed has left tainted.
-    if (taintedByClosed(observed, running)) await this.engine.disrupt();
+    const failures = [
+      await this.startMissing(starts, isRestart),
+      await eachDone(desiredSchedules(observed.cluster), 'Schedules could not be ensured', (schedule) =>
+        this.engine.ensureSchedule(schedule),
+      ),
+      await eachDone(this.objectlessTwice(observed, running), 'workflows could not be woken', (id) =>
+        this.engine.wake(id),
+      ),
+      // `disrupt` frees what a workflow that is closed has left tainted.
+      await eachDone(taintedByClosed(observed, running) ? ['disrupt'] : [], 'workflows could not be told', () =>
+        this.engine.disrupt(),
+      ),
+    ];
+    throwAny(failures);
   }
 
   /** What a claim that changed needs now; the time after which its launch is due to be looked for. */
   async claimChanged(claim: NodeClaim): Promise<Requeue | undefined> {
     const observed = this.observe();
-    await this.startMissing(desiredForClaim(observed, claim), false);
+    throwAny([await this.startMissing(desiredForClaim(observed, claim), false)]);
     const afterMs = launchDueIn(observed, claim);
     return afterMs === undefined ? undefined : { afterMs: afterMs + 100 };
   }
 
   async poolChanged(pool: NodePool): Promise<undefined> {
-    await this.startMissing(desiredForPool(this.observe(), pool), false);
+    throwAny([await this.startMissing(desiredForPool(this.observe(), pool), false)]);
     return undefined;
   }
 
-  private async startMissing(starts: readonly WorkflowStart[], isRestart: boolean): Promise<void> {
+  private startMissing(starts: readonly WorkflowStart[], isRestart: boolean): Promise<string | undefined> {
     const missing = starts.filter(({ workflowId }) => !this.known.has(workflowId));
-    const failures: Error[] = [];
-    await inBatches(
-      missing,
-      async (workflow) => {
-        try {
-          await this.start(workflow, isRestart);
-        } catch (error) {
-          failures.push(error instanceof Error ? error : new Error(String(error)));
-        }
-      },
-      { atOnce: startsAtOnce },
-    );
-    const [first] = failures;
-    if (first !== undefined) {
-      throw new Error(`${failures.length} of ${missing.length} workflows could not be started: ${first.message}`);
-    }
+    return eachDone(missing, 'workflows could not be started', (workflow) => this.start(workflow, isRestart));
   }
 
   private async start(workflow: WorkflowStart, isRestart: boolean): Promise<void> {
@@ -106,10 +106,37 @@ export class WorkflowReconciler {
     this.metrics.count('stowage_workflows_restarted_total', { workflow_type: type });
   }
 
-  private async wakeObjectless(observed: ObservedCluster, running: ReadonlySet<string>): Promise<void> {
+  private objectlessTwice(observed: ObservedCluster, running: ReadonlySet<string>): readonly string[] {
     const now = new Set(withoutObject(observed, running));
     const gone = [...now].filter((id) => this.objectless.has(id));
     this.objectless = now;
-    await inBatches(gone, (id) => this.engine.wake(id), { atOnce: startsAtOnce });
+    return gone;
   }
+}
+
+/** Does `work` for every item; says how many of them `failed`, and why the first did. */
+async function eachDone<T>(
+  items: readonly T[],
+  failed: string,
+  work: (item: T) => Promise<void>,
+): Promise<string | undefined> {
+  const failures: string[] = [];
+  await inBatches(
+    items,
+    async (item) => {
+      try {
+        await work(item);
+      } catch (error) {
+        failures.push(messageOf(error));
+      }
+    },
+    { atOnce: startsAtOnce },
+  );
+  const [first] = failures;
+  return first === undefined ? undefined : `${failures.length} of ${items.length} ${failed}: ${first}`;
+}
+
+function throwAny(failures: readonly (string | undefined)[]): void {
+  const texts = failures.filter((text) => text !== undefined);
+  if (texts.length > 0) throw new Error(texts.join('; '));
 }

@@ -28,6 +28,7 @@ import { StuckWatch, watchStuck } from '../operator/stuck/watch-stuck.js';
 import type { ObservedCluster } from '../operator/desired-workflows.js';
 import { observedCluster, watchWorkflows } from '../operator/watch-workflows.js';
 import { WorkflowReconciler } from '../operator/workflow-reconciler.js';
+import { registeringWhereLacking, registerSearchAttributes } from './search-attributes.js';
 
 /**
  * Runs the operator until `signal` aborts: while it holds its lease and nobody Karpenter's, it turns what it sees into
@@ -71,7 +72,8 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
   const { window } = world;
   const starter = new Starter(client, world.cluster, window);
   const observe = (): ObservedCluster => observedCluster({ ...world, starter });
-  const workflows = new WorkflowReconciler(starter, observe, log, world.metrics);
+  const register = (): Promise<void> => registerSearchAttributes(client.connection, settings.TEMPORAL_NAMESPACE, log);
+  const workflows = new WorkflowReconciler(registeringWhereLacking(starter, register), observe, log, world.metrics);
   const stuck = new StuckWatch(world, () => observeEngine(client, world.cluster));
   const context: OperatorContext = { ...world, starter, workflows, stuck };
   const temporal = { what: 'Temporal', where: settings.TEMPORAL_ADDRESS };

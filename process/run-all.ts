@@ -96,7 +96,7 @@ async function run(world: World, role: Role, progress: Progress, signal: AbortSi
   const syncing = world.cache.start(signal);
   const client = await connectClient(settings, log, signal);
   await insist(
-    () => registerSearchAttributes(client.connection, settings.TEMPORAL_NAMESPACE),
+    () => registerSearchAttributes(client.connection, settings.TEMPORAL_NAMESPACE, log),
     { what: 'registering search attributes at Temporal', where: settings.TEMPORAL_ADDRESS },
     log,
     signal,

@@ -1,7 +1,8 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
 import { searchAttributes } from '../workflows/messages.js';
-import { registerSearchAttributes, searchAttributeProblems } from './search-attributes.js';
+import type { WorkflowEngine } from '../operator/workflow-reconciler.js';
+import { registeringWhereLacking, registerSearchAttributes, searchAttributeProblems } from './search-attributes.js';
 
 type Connection = Parameters<typeof searchAttributeProblems>[0];
 
@@ -52,4 +53,82 @@ test('what is missing is registered', async () => {
 
   await registerSearchAttributes(connection, 'n');
   expect(added).toEqual([{ StowagePhase: encodeSearchAttributeIndexedValueType('KEYWORD') }]);
+});
+
+/** As @grpc/grpc-js throws it. */
+const grpcError = (code: number, message = `code ${code}`): Error =>
+  Object.assign(new Error(message), { code, details: message, metadata: {} });
+
+/** A frontend that refuses the operator API with `code` and answers queries of workflows by `query`. */
+function refusing(code: number, query: (text: string) => Promise<unknown>) {
+  const warned: object[] = [];
+  const refuse = (): Promise<never> => Promise.reject(grpcError(code));
+  const connection = {
+    operatorService: { listSearchAttributes: refuse, addSearchAttributes: refuse },
+    workflowService: { countWorkflowExecutions: ({ query: text }: { query: string }) => query(text) },
+  } as unknown as Connection;
+  return { connection, warned, log: { warn: (facts: object) => void warned.push(facts) } };
+}
+
+describe.each([7, 12])('where the operator API is refused (code %i), as by Temporal Cloud', (code) => {
+  test('attributes that were made beforehand are found by asking for workflows, and the start goes on', async () => {
+    const asked: string[] = [];
+    const { connection, log, warned } = refusing(code, (text) => Promise.resolve(asked.push(text)));
+
+    await registerSearchAttributes(connection, 'n', log);
+
+    expect(asked).toHaveLength(Object.keys(searchAttributes).length);
+    expect(warned).toEqual([]);
+  });
+
+  test('those that are missing are named with their types', async () => {
+    const { connection, log } = refusing(code, (text) =>
+      text.startsWith('StowagePhase ')
+        ? Promise.reject(grpcError(3, 'invalid query: search attribute StowagePhase is not defined'))
+        : Promise.resolve({}),
+    );
+
+    await expect(registerSearchAttributes(connection, 'n', log)).rejects.toThrow(
+      /cannot register the search attributes StowagePhase \(KEYWORD\): .*Create them beforehand/,
+    );
+  });
+
+  test('where nobody says which there are, the start goes on and warns of those that are needed', async () => {
+    const { connection, log, warned } = refusing(code, () => Promise.reject(grpcError(code)));
+
+    await registerSearchAttributes(connection, 'n', log);
+
+    expect(warned).toEqual([{ namespace: 'n', needed: expect.stringContaining('StowageSavingsPerHour (DOUBLE)') }]);
+  });
+});
+
+test('a frontend that does not answer is no refusal', async () => {
+  const { connection } = refusing(14, () => Promise.resolve({}));
+  await expect(registerSearchAttributes(connection, 'n')).rejects.toThrow('code 14');
+});
+
+describe('a namespace that was made anew while the process runs', () => {
+  const lacking = grpcError(3, 'invalid query: column name StowageCluster is not a valid search attribute');
+  /** Lists of workflows fail with `error` until search attributes are registered. */
+  const engineOf = (error: Error) => {
+    let isRegistered = false;
+    const engine = {
+      running: () => (isRegistered ? Promise.resolve(new Set(['c/provision'])) : Promise.reject(error)),
+    } as Partial<WorkflowEngine> as WorkflowEngine;
+    return registeringWhereLacking(engine, () => Promise.resolve(void (isRegistered = true)));
+  };
+
+  test.each([
+    ['as such', lacking],
+    ['as a cause', new Error('Failed to list workflows', { cause: lacking })],
+  ])('gets its search attributes when a list is refused for them (%s)', async (_, error) => {
+    expect(await engineOf(error).running()).toEqual(new Set(['c/provision']));
+  });
+
+  test.each([grpcError(3, 'invalid page token'), grpcError(14, 'no search attribute')])(
+    'and is left alone by other failures (%s)',
+    async (error) => {
+      await expect(engineOf(error).running()).rejects.toBe(error);
+    },
+  );
 });

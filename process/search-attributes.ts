@@ -1,10 +1,14 @@
+import { isGrpcServiceError } from '@temporalio/client';
 import type { Connection } from '@temporalio/client';
 import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
 import proto from '@temporalio/proto';
+import type { WorkflowEngine } from '../operator/workflow-reconciler.js';
 import { searchAttributes } from '../workflows/messages.js';
 import { lookUp } from '../core/own.js';
+import type { Log } from '../core/telemetry.js';
 
 type OperatorConnection = Pick<Connection, 'operatorService'>;
+type AskedConnection = OperatorConnection & Pick<Connection, 'workflowService'>;
 type Key = (typeof searchAttributes)[keyof typeof searchAttributes];
 
 interface Mistyped {
@@ -13,13 +17,34 @@ interface Mistyped {
   readonly found: string;
 }
 
+interface Problems {
+  readonly missing: readonly Key[];
+  readonly mistyped: readonly Mistyped[];
+  /** The account may neither list search attributes nor ask by them: nothing is known. */
+  readonly isUnknown?: true;
+}
+
+/** Codes of gRPC: what a frontend answers that does not serve the operator API, or not to everybody, as Temporal Cloud. */
+const refusals: ReadonlySet<number> = new Set([7, 12]);
+const invalidArgument = 3;
+
 /**
  * Registers the search attributes that are missing. Where the account may not (Temporal Cloud) they are made beforehand: the
  * error names those that are missing. Throws as well where somebody registered one with another type: every workflow task that
- * sets it would fail.
+ * sets it would fail. Where nobody says which there are, it goes on and warns of what is needed.
  */
-export async function registerSearchAttributes(connection: OperatorConnection, namespace: string): Promise<void> {
-  const { missing, mistyped } = await searchAttributeProblems(connection, namespace);
+export async function registerSearchAttributes(
+  connection: AskedConnection,
+  namespace: string,
+  log?: Pick<Log, 'warn'>,
+): Promise<void> {
+  const { missing, mistyped, isUnknown } = await searchAttributeProblems(connection, namespace);
+  if (isUnknown === true) {
+    log?.warn(
+      { namespace, needed: described(Object.values(searchAttributes)) },
+      'Temporal does not say which search attributes there are: workflow tasks fail where one of these is missing',
+    );
+  }
   if (mistyped.length > 0) {
     const wrong = mistyped.map(({ key: { name, type }, found }) => `${name} is ${found} and must be ${type}`);
     throw new Error(
@@ -31,11 +56,14 @@ export async function registerSearchAttributes(connection: OperatorConnection, n
 }
 
 /** What a namespace lacks: search attributes that are missing, and those that somebody registered with another type. */
-export async function searchAttributeProblems(
-  connection: OperatorConnection,
-  namespace: string,
-): Promise<{ readonly missing: readonly Key[]; readonly mistyped: readonly Mistyped[] }> {
-  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+export async function searchAttributeProblems(connection: AskedConnection, namespace: string): Promise<Problems> {
+  let customAttributes: Readonly<Record<string, number>>;
+  try {
+    ({ customAttributes } = await connection.operatorService.listSearchAttributes({ namespace }));
+  } catch (error) {
+    if (!refusals.has(codeOf(error))) throw error;
+    return problemsByQuery(connection, namespace);
+  }
   const missing: Key[] = [];
   const mistyped: Mistyped[] = [];
   for (const key of Object.values(searchAttributes)) {
@@ -47,6 +75,50 @@ export async function searchAttributeProblems(
   }
   return { missing, mistyped };
 }
+
+/** Whoever may run workflows may count them: a query that names an attribute which is not registered is invalid. */
+async function problemsByQuery({ workflowService }: AskedConnection, namespace: string): Promise<Problems> {
+  const missing: Key[] = [];
+  for (const key of Object.values(searchAttributes)) {
+    try {
+      await workflowService.countWorkflowExecutions({ namespace, query: `${key.name} IS NOT NULL` });
+    } catch (error) {
+      if (refusals.has(codeOf(error))) return { missing: [], mistyped: [], isUnknown: true };
+      if (codeOf(error) !== invalidArgument) throw error;
+      missing.push(key);
+    }
+  }
+  return { missing, mistyped: [] };
+}
+
+/** Whether Temporal refused a query of workflows for want of a search attribute, as in a namespace that was made anew. */
+function lacksSearchAttribute(error: unknown): boolean {
+  const causes = [error, error instanceof Error ? error.cause : undefined];
+  return causes.some((each) => codeOf(each) === invalidArgument && /search attribute/i.test(String(each)));
+}
+
+/** As `engine`, in a namespace that may be made anew while the process runs: what it lacks is registered when a list is refused for it. */
+export function registeringWhereLacking(engine: WorkflowEngine, register: () => Promise<void>): WorkflowEngine {
+  return {
+    running: async () => {
+      try {
+        return await engine.running();
+      } catch (error) {
+        if (!lacksSearchAttribute(error)) throw error;
+        await register();
+        return engine.running();
+      }
+    },
+    start: (workflow) => engine.start(workflow),
+    wake: (workflowId) => engine.wake(workflowId),
+    ensureSchedule: (schedule) => engine.ensureSchedule(schedule),
+    disrupt: () => engine.disrupt(),
+  };
+}
+
+const codeOf = (error: unknown): number => (isGrpcServiceError(error) ? (error.code as number) : -1);
+
+const described = (keys: readonly Key[]): string => keys.map(({ name, type }) => `${name} (${type})`).join(', ');
 
 const { IndexedValueType } = proto.temporal.api.enums.v1;
 
@@ -67,7 +139,9 @@ export async function addSearchAttributes(
     await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: types });
   } catch (error) {
     if (String(error).includes('already exist')) return;
-    const names = keys.map(({ name }) => name).join(', ');
-    throw new Error(`cannot register the search attributes ${names}: ${String(error)}`, { cause: error });
+    const byHand = refusals.has(codeOf(error)) ? ' Create them beforehand: this account may not.' : '';
+    throw new Error(`cannot register the search attributes ${described(keys)}: ${String(error)}.${byHand}`, {
+      cause: error,
+    });
   }
 }

@@ -36,7 +36,8 @@ export function createEngineReader(
       }),
     searchAttributes: () =>
       within(async () => {
-        const { missing, mistyped } = await searchAttributeProblems(connection, namespace);
+        const { missing, mistyped, isUnknown } = await searchAttributeProblems(connection, namespace);
+        if (isUnknown === true) throw new Error('Temporal does not say which search attributes there are');
         return {
           missing: missing.map(({ name }) => name),
           mistyped: mistyped.map(({ key, found }) => ({ name: key.name, wanted: key.type, found })),
