@@ -57,9 +57,9 @@ export async function registerSearchAttributes(
 
 /** What a namespace lacks: search attributes that are missing, and those that somebody registered with another type. */
 export async function searchAttributeProblems(connection: AskedConnection, namespace: string): Promise<Problems> {
-  let customAttributes: Readonly<Record<string, number>>;
+  let listed;
   try {
-    ({ customAttributes } = await connection.operatorService.listSearchAttributes({ namespace }));
+    listed = await connection.operatorService.listSearchAttributes({ namespace });
   } catch (error) {
     if (!refusals.has(codeOf(error))) throw error;
     return problemsByQuery(connection, namespace);
@@ -67,7 +67,7 @@ export async function searchAttributeProblems(connection: AskedConnection, names
   const missing: Key[] = [];
   const mistyped: Mistyped[] = [];
   for (const key of Object.values(searchAttributes)) {
-    const found = lookUp(customAttributes, key.name);
+    const found = lookUp(listed.customAttributes, key.name);
     if (found === undefined) missing.push(key);
     else if (found !== encodeSearchAttributeIndexedValueType(key.type)) {
       mistyped.push({ key, found: typeName(found) });
@@ -116,7 +116,7 @@ export function registeringWhereLacking(engine: WorkflowEngine, register: () => 
   };
 }
 
-const codeOf = (error: unknown): number => (isGrpcServiceError(error) ? (error.code as number) : -1);
+const codeOf = (error: unknown): number => (isGrpcServiceError(error) ? error.code : -1);
 
 const described = (keys: readonly Key[]): string => keys.map(({ name, type }) => `${name} (${type})`).join(', ');
 
