@@ -31,7 +31,7 @@ export type Tier = 'demanding' | 'heavy' | 'apart';
  * `shared`: unusual pods have their turns though no other namespace has pods any more.
  */
 export type Resume = Readonly<Partial<Record<Tier, string | null>>> & {
-  readonly turn?: 'apart' | 'about';
+  readonly turn?: 'apart';
   readonly shared?: true;
 };
 
@@ -90,10 +90,10 @@ export interface PackingInput {
   /** What if these nodes (by name) were gone? Their reschedulable pods pend. Deleting nodes are treated so anyway. */
   readonly withoutNodes?: ReadonlySet<string>;
   /**
-   * A pod (`namespace/name`) that somebody asks about: it is looked at and explained, whatever others there are. With `explainTypes`
-   * the instance types are gone through for it alone.
+   * Pods (`namespace/name`) that somebody asks about: they are looked at and explained, whatever others there are. With `explainTypes`
+   * the instance types are gone through for them alone. Such a plan answers a question: no pass goes on where it ends.
    */
-  readonly about?: string;
+  readonly about?: ReadonlySet<string>;
   /** Where the pass before ended that left pods for this one (`Plan.resume`). */
   readonly resume?: Resume;
 }

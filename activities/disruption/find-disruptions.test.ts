@@ -863,6 +863,45 @@ describe('findDisruptions', () => {
       expect(found.commands[0]?.decision?.decision).toBe('delete');
     });
 
+    /** Gives a pod so many alternatives that a pass looks at few pods like it. */
+    const withAlternatives = async (name: string, count: number): Promise<void> => {
+      const other = Array.from({ length: count }, (_, n) => ({
+        matchExpressions: [{ key: 'example.com/rack', operator: 'In' as const, values: [`${name}-${n}`] }],
+      }));
+      const zone = { matchExpressions: [{ key: labels.zone, operator: 'In' as const, values: ['a', 'b'] }] };
+      const found = (await world.kube.get('Pod', { namespace: 'default', name }))!;
+      const affinity = {
+        nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [...other, zone] } },
+      };
+      world.kube.put('Pod', { ...found, spec: { ...found.spec, affinity } });
+    };
+
+    // Rule `drift/every-pod-has-a-place`.
+    test('every pod of the node has a place in the plan, those included that a pass of planning would leave for the next', async () => {
+      putNode('a', [1, 1, 1], [drifted(600)]);
+      for (const name of ['a-0', 'a-1', 'a-2']) await withAlternatives(name, 150);
+
+      const found = await find();
+
+      expect(goingNodes(found)).toEqual(['node-a']);
+      const moves = found.commands[0]?.decision?.moves ?? [];
+      expect(moves.map(({ pod }) => pod)).toEqual(['default/a-0', 'default/a-1', 'default/a-2']);
+    });
+
+    test('a node with a pod that planning does not come to stays, and it is told why', async () => {
+      putNode(
+        'a',
+        Array.from({ length: 30 }, () => 0.1),
+        [drifted(600)],
+      );
+      for (let i = 0; i < 30; i++) await withAlternatives(`a-${i}`, 150);
+
+      const found = await find();
+
+      expect(found.commands).toEqual([]);
+      expect(found.held[0]?.why).toContain('would find no place: planning has not come to it');
+    });
+
     // Rules `events/of-a-disruption`, `drift/oldest-first`.
     test('pods that find no place block the node, with an event, and the next one is tried', async () => {
       putNode('a', [64], [drifted(600)]);

@@ -3,7 +3,9 @@ import { whyNotCandidate } from '../../disruption/candidates.js';
 import { compareText } from '../../core/compare-text.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { isReschedulable, podKey } from '../../core/pods.js';
-import type { Plan } from '../../packing/types.js';
+import { whyNoPlace } from '../../packing/places.js';
+import type { Place } from '../../packing/places.js';
+import type { PlannedClaim } from '../../packing/types.js';
 import { candidateOf, nameOf } from '../../cluster/cluster.js';
 import { regarding } from '../../core/regarding.js';
 import type { ActivityDeps } from '../deps.js';
@@ -13,6 +15,7 @@ import { isLookedAt, pausableOf, poolNameOf, whyPaused, whyRests } from '../disr
 import { allowedToPropose, whyAnswered } from '../disruption/asked.js';
 import { emptyThenOldest } from './drift-order.js';
 import { packingInput } from '../../cluster/packing-input.js';
+import { placementOf } from '../placement.js';
 
 /** Simulations in one look; nodes that cannot go are left aside for a while, so that the next look gets further. */
 const mostTried = 5;
@@ -104,29 +107,43 @@ async function simulate(deps: ActivityDeps, context: DisruptionContext, view: No
   const alternatives = [{ nodes: name, why: `it has drifted: ${condition?.reason ?? 'Drifted'}` }];
   if (own.size === 0) return { ...base, replacements: [], moves: [], alternatives };
   const input = await packingInput(deps, [...context.pools.values()], [name, ...context.going]);
-  const plan = await deps.packer.plan(input);
-  const stuck = plan.unschedulable.find(({ pod }) => own.has(pod));
-  if (stuck !== undefined) return { why: `pod ${stuck.pod} would find no place: ${stuck.reason}`, soon: false };
-  const unready = onUnreadyNode(plan, own, context);
-  if (unready !== undefined) return { why: unready, soon: true };
-  const replacements = plan.newNodeClaims.filter(({ pods }) => pods.some((pod) => own.has(pod)));
-  const moves = [
-    ...plan.existingNodes.flatMap(({ node, pods }) => movesOf(pods, own, node)),
-    ...replacements.flatMap(({ pods }, i) => movesOf(pods, own, `replacement-0-${i}`)),
-  ].sort((a, b) => compareText(a.pod, b.pod));
-  return { ...base, replacements, moves, alternatives };
+  const { places, claims } = await placementOf(deps, input, own);
+  const stuck = stuckBy(places, context);
+  if (stuck !== undefined) return stuck;
+  const replacements = claims.filter(({ pods }) => pods.some((pod) => own.has(pod)));
+  const moves = [...places].flatMap(([pod, place]) => moveOf(pod, place, replacements));
+  return { ...base, replacements, moves: moves.sort((a, b) => compareText(a.pod, b.pod)), alternatives };
 }
 
-const movesOf = (pods: readonly string[], own: ReadonlySet<string>, to: string): { pod: string; to: string }[] =>
-  pods.filter((pod) => own.has(pod)).map((pod) => ({ pod, to }));
+function moveOf(
+  pod: string,
+  place: Place,
+  replacements: readonly PlannedClaim[],
+): readonly { readonly pod: string; readonly to: string }[] {
+  if (place.state === 'existing') return [{ pod, to: place.node }];
+  return place.state === 'launched' ? [{ pod, to: `replacement-0-${replacements.indexOf(place.claim)}` }] : [];
+}
+
+/** The first pod without a place (drift/every-pod-has-a-place), or one whose place is no place to count on yet. */
+function stuckBy(places: ReadonlyMap<string, Place>, context: DisruptionContext): Stuck | undefined {
+  for (const [pod, place] of places) {
+    const reason = whyNoPlace(place);
+    if (reason !== undefined) return { why: `pod ${pod} would find no place: ${reason}`, soon: false };
+  }
+  const unready = onUnreadyNode(places, context);
+  return unready === undefined ? undefined : { why: unready, soon: true };
+}
 
 /** Rule `consolidation/room-on-starting-nodes`: a node that is still coming up is no place to count on. */
-function onUnreadyNode(plan: Plan, own: ReadonlySet<string>, { views }: DisruptionContext): string | undefined {
+function onUnreadyNode(places: ReadonlyMap<string, Place>, { views }: DisruptionContext): string | undefined {
   const unready = new Set(
     views.filter(({ claim }) => !isTrue(claim.status?.conditions, 'Initialized')).map((view) => nameOf(view)),
   );
-  const on = plan.existingNodes.find(({ node, pods }) => unready.has(node) && pods.some((pod) => own.has(pod)));
-  return on === undefined ? undefined : `its pods would go to ${on.node}, which is not initialized yet`;
+  for (const place of places.values()) {
+    if (place.state === 'existing' && unready.has(place.node))
+      return `its pods would go to ${place.node}, which is not initialized yet`;
+  }
+  return undefined;
 }
 
 function tellBlocked({ events }: ActivityDeps, view: NodeView, why: string): void {

@@ -98,3 +98,15 @@ test('a pod is looked at whatever others pend, and told of preferences that are 
   expect(details[0]).toMatch(/^10 of its 30 preferences are ignored: the 20 heaviest of /);
   expect(details[1]).toMatch(/^default: /);
 });
+
+test('a pod that asks for a node of no NodePool is told so', async () => {
+  const nodeSelectorTerms = [
+    { matchExpressions: [{ key: 'karpenter.sh/nodepool', operator: 'DoesNotExist' as const }] },
+  ];
+  put('shy', { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } } });
+
+  const { state, why } = await explain('shy');
+
+  expect(state).toBe('waiting');
+  expect(why).toBe('it asks for a node that belongs to no NodePool, in all its alternatives');
+});

@@ -3,6 +3,7 @@ import { labels } from '../../api/labels.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { pinnedValue } from '../../core/launch-options.js';
 import { podKey } from '../../core/pods.js';
+import { placesOf, whyNoPlace } from '../../packing/places.js';
 import type { Plan } from '../../packing/types.js';
 import type { PodExplanation } from '../contract.js';
 import { managedPools } from '../../cluster/cluster.js';
@@ -37,7 +38,7 @@ export async function explainPod(
   const plan = await deps.packer.plan({
     ...input,
     settings: { ...input.settings, explainTypes: true },
-    about: key,
+    about: new Set([key]),
   });
   const out = [...input.catalogues.values()].flatMap(outOfCapacity);
   const details = [...preferencesIgnored(plan, key), ...blockersOf(plan, key), ...typesStopped(plan, key), ...out];
@@ -54,15 +55,22 @@ function whyNotOurs(deps: ActivityDeps, pod: Pod): string {
 }
 
 function placeIn(plan: Plan, key: string): Omit<PodExplanation, 'details'> {
-  const existing = plan.existingNodes.find(({ pods }) => pods.includes(key));
-  if (existing !== undefined) {
-    return { state: 'planned', node: existing.node, why: `it fits on ${existing.node}, which is there or on its way` };
+  const place = placesOf(plan).get(key);
+  switch (place?.state) {
+    case 'existing':
+      return { state: 'planned', node: place.node, why: `it fits on ${place.node}, which is there or on its way` };
+    case 'launched': {
+      const { nodePool, why } = place.claim;
+      return { state: 'planned', why: `a node of NodePool ${nodePool} is launched: ${why}` };
+    }
+    case 'ignored':
+      return { state: 'waiting', why: whyNoPlace(place)! };
+    case 'unschedulable':
+    case 'deferred':
+      return { state: 'unschedulable', why: whyNoPlace(place)! };
+    case undefined:
+      return { state: 'waiting', why: 'planning does not count it among the pods that lack a node' };
   }
-  const claim = plan.newNodeClaims.find(({ pods }) => pods.includes(key));
-  if (claim !== undefined)
-    return { state: 'planned', why: `a node of NodePool ${claim.nodePool} is launched: ${claim.why}` };
-  const stuck = plan.unschedulable.find(({ pod }) => pod === key);
-  return { state: 'unschedulable', why: stuck?.reason ?? 'the plan leaves it out' };
 }
 
 function preferencesIgnored(plan: Plan, key: string): string[] {

@@ -1,7 +1,10 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod } from '../../api/kubernetes.js';
 import type { PlannedClaim } from '../../packing/types.js';
+import { podKey } from '../../core/pods.js';
+import { whyNoPlace } from '../../packing/places.js';
 import type { ActivityDeps } from '../deps.js';
+import { placementOf } from '../placement.js';
 import { packingInput } from '../../cluster/packing-input.js';
 
 /** Stands for a node that is wanted for its own sake: it asks for nothing and bears everything. */
@@ -25,11 +28,9 @@ export async function blankClaim(
   const dynamic: NodePool = { ...pool, spec: { template, disruption } };
   const input = await packingInput(deps, [dynamic]);
   const empty = { pods: [nobody], nodes: [], nodeClaims: [], nodePools: [dynamic], capacityBuffers: [] };
-  const { newNodeClaims, unschedulable } = await deps.packer.plan({
-    ...input,
-    objects: { ...input.objects, ...empty },
-  });
-  const [claim] = newNodeClaims;
-  if (claim === undefined) return { reason: unschedulable[0]?.reason ?? 'no instance type is offered' };
-  return { ...claim, pods: [] };
+  const key = podKey(nobody);
+  const { places } = await placementOf(deps, { ...input, objects: { ...input.objects, ...empty } }, new Set([key]));
+  const place = places.get(key);
+  if (place?.state === 'launched') return { ...place.claim, pods: [] };
+  return { reason: (place && whyNoPlace(place)) ?? 'no instance type is offered' };
 }

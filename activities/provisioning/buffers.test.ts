@@ -102,5 +102,35 @@ describe('CapacityBuffers (capacity-buffers/status)', () => {
 
     await expect(emptyOnes(false)).resolves.toEqual(['n1']);
     await expect(emptyOnes(true)).resolves.toEqual([]);
+
+    // Pods with so many terms that a pass of planning leaves them for the next: those of others go first.
+    world.kube.put('PodTemplate', {
+      metadata: { name: 'chunk', namespace: 'default' },
+      template: {
+        spec: { containers: [{ name: 'app', resources: { requests: { cpu: '1' } } }], affinity: racks('chunk') },
+      },
+    });
+    for (const name of ['a', 'b']) {
+      world.kube.put('Pod', {
+        metadata: { name, namespace: 'default', uid: name },
+        spec: { containers: [{ name: 'app', resources: { requests: { cpu: '99' } } }], affinity: racks(name) },
+        status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
+      });
+    }
+    await world.synced();
+    await expect(emptyOnes(true)).resolves.toEqual([]);
+  });
+
+  const racks = (name: string) => ({
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [
+          ...Array.from({ length: 150 }, (_, n) => ({
+            matchExpressions: [{ key: 'example.com/rack', operator: 'In' as const, values: [`${name}-${n}`] }],
+          })),
+          { matchExpressions: [{ key: labels.arch, operator: 'In' as const, values: ['amd64'] }] },
+        ],
+      },
+    },
   });
 });

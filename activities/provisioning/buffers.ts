@@ -8,6 +8,7 @@ import type { Plan } from '../../packing/types.js';
 import type { ActivityDeps } from '../deps.js';
 import { managedPools } from '../../cluster/cluster.js';
 import { buffersOf, packingInput } from '../../cluster/packing-input.js';
+import { placementOf } from '../placement.js';
 
 /**
  * Says on each CapacityBuffer what became of it in a plan (capacity-buffers/status): how many pods stand for it, and whether they fit
@@ -37,12 +38,30 @@ export async function withBufferPods(deps: ActivityDeps, views: readonly NodeVie
   if (!deps.gates.CapacityBuffer || views.length === 0) return views;
   const virtual = new Map(bufferPods(buffersOf(deps)).map((pod) => [podKey(pod), pod]));
   if (virtual.size === 0) return views;
-  const { existingNodes } = await deps.packer.plan(await packingInput(deps, managedPools(deps)));
-  const hosted = new Map(existingNodes.map(({ node, pods }) => [node, pods]));
+  const hosted = await hostsOf(deps, new Set(virtual.keys()));
   return views.map((view) => {
     const guests = (hosted.get(view.node?.metadata.name ?? '') ?? []).flatMap((key) => virtual.get(key) ?? []);
     return guests.length === 0 ? view : { ...view, pods: [...view.pods, ...guests] };
   });
+}
+
+/**
+ * The pods of buffers by the node that they fit on. Those that one plan has not come to are asked about by themselves: a node counts
+ * as empty only once it is known that none of them is there.
+ */
+async function hostsOf(deps: ActivityDeps, pods: ReadonlySet<string>): Promise<ReadonlyMap<string, readonly string[]>> {
+  const input = await packingInput(deps, managedPools(deps));
+  const hosted = new Map<string, string[]>();
+  for (let asked = pods; asked.size > 0;) {
+    const { places } = await placementOf(deps, input, asked);
+    for (const [pod, place] of places)
+      if (place.state === 'existing') hosted.set(place.node, [...(hosted.get(place.node) ?? []), pod]);
+    const left = [...places].filter(([, { state }]) => state === 'deferred').map(([pod]) => pod);
+    // Each plan looks at some of what it is asked about.
+    if (left.length === asked.size) throw new Error(`planning does not come to ${left.length} pods of CapacityBuffers`);
+    asked = new Set(left);
+  }
+  return hosted;
 }
 
 interface Places {

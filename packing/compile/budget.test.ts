@@ -147,15 +147,31 @@ test('pods about a topology key of many values and all others have passes in tur
 test('pods about a topology key of many values alone need no turns; a question about one is its turn; simulations leave them out', () => {
   const apart = [apartBy('many-0'), apartBy('many-1')];
   expect(admit(apart, { highCardinality })).toMatchObject({ deferred: [], resume: undefined });
-  const asked = {
-    apart: 'default/many-1',
-    heavy: 'default/many-1',
-    demanding: 'default/many-1',
-    turn: 'about',
-  } as const;
-  expect(namesOf(admit([...apart, pod('a')], { highCardinality, resume: asked }).admitted)).toEqual(['default/many-1']);
+  const about = new Set(['default/many-1']);
+  expect(namesOf(admit([...apart, pod('a')], { highCardinality, about }).admitted)).toEqual(['default/many-1']);
   const trial = admit([...apart, pod('a')], { highCardinality, budgets: termsPerTrial });
   expect([namesOf(trial.admitted), trial.resume]).toEqual([['default/a'], undefined]);
+});
+
+test('pods that somebody asks about have their turn, beside the others that a pass looks at first, or by themselves where that is dear', () => {
+  const others = [pod('a'), ...inNamespace('zz', heavy(20))];
+  const ask = (asked: readonly Pod[]) => admit([...others, ...asked], { about: new Set(namesOf(asked)) });
+
+  const beside = ask([pod('asked'), withTerms('few', 16)]);
+  expect(namesOf(beside.admitted)).toEqual(expect.arrayContaining(['default/asked', 'default/few', 'default/a']));
+  expect([beside.deferred.length > 0, beside.resume]).toEqual([true, undefined]);
+
+  const asked = [...heavy(8), ...demanding(4), pod('asked')];
+  const alone = ask(asked);
+  expect(namesOf(alone.admitted)).toEqual(namesOf(asked));
+  expect(namesOf(alone.deferred)).toEqual(namesOf(others));
+});
+
+test('what a question may cost has a limit as well: pods beyond it are not looked at', () => {
+  const asked = heavy(100);
+  const { admitted, deferred } = admit([...asked, pod('a')], { about: new Set(namesOf(asked)) });
+  expect(admitted.length).toBeGreaterThan(30);
+  expect(deferred.length).toBeGreaterThan(30);
 });
 
 test('values of labels that many NodePools leave open cost a copy for each of them', () => {

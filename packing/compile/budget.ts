@@ -40,6 +40,9 @@ const valuesPerFactor = 32;
  */
 export const termsPerTrial: Readonly<Record<Tier, number>> = { demanding: 65_536, heavy: 1024, apart: 0 };
 
+/** Of pods that somebody asks about, what those that are not in every pass have together: more than any other pass looks at. */
+const termsPerQuestion = 4096;
+
 export interface Admission {
   readonly admitted: readonly Pod[];
   readonly deferred: readonly Pod[];
@@ -49,6 +52,8 @@ export interface Admission {
 
 export interface AdmissionOptions {
   readonly resume?: Resume | undefined;
+  /** Pods (`namespace/name`) that somebody asks about: they have their turn in this pass. */
+  readonly about?: ReadonlySet<string> | undefined;
   readonly budgets?: Readonly<Record<Tier, number>>;
   readonly openings?: Openings;
   /** Pods that this is about have passes of their own. */
@@ -61,6 +66,7 @@ export function admit(pods: readonly Pod[], options: AdmissionOptions = {}): Adm
   const factors = new Map<Pod, number>();
   if (highCardinality !== undefined)
     for (const pod of pods) noteFactor(factors, pod, highCardinalityValues(pod, highCardinality));
+  if (options.about !== undefined) return admitAsked(pods, { ...options, about: options.about }, factors);
   const isShared = budgets.apart > 0 && notePressing(pods, resume, factors);
   if (factors.size === 0) return admitByTiers(pods, options);
   const apart = [...factors.keys()];
@@ -70,7 +76,7 @@ export function admit(pods: readonly Pod[], options: AdmissionOptions = {}): Adm
     return { admitted, deferred: [...deferred, ...apart], resume: undefined };
   }
   const { resume: next, ...admission } =
-    others.length === 0 || isTurnOf(apart, resume)
+    others.length === 0 || resume.turn === 'apart'
       ? admitApart(factors, others, { resume, budgets, openings })
       : besideApart(admitByTiers(others, options), apart, resume);
   return { ...admission, resume: next && isShared ? { ...next, shared: true } : next };
@@ -100,8 +106,33 @@ function notePressing(pods: readonly Pod[], { shared }: Resume, factors: Map<Pod
 const termsApart = ({ spec }: Pod, crowded: CrowdedKeys): number =>
   honouredTerms(spec, crowded) + tolerationTerms(spec);
 
-const isTurnOf = (apart: readonly Pod[], { turn, apart: from }: Resume): boolean =>
-  turn === 'apart' || (turn === 'about' && apart.some((pod) => fullName(pod) === from));
+/**
+ * The pass of a question: the pods that it is about, beside those of other pods that a pass of most pods looks at first. Pods that would make
+ * all that is planned beside them dear are planned by themselves.
+ */
+function admitAsked(
+  pods: readonly Pod[],
+  { about, budgets, openings }: AdmissionOptions & { readonly about: ReadonlySet<string> },
+  factors: Map<Pod, number>,
+): Admission {
+  const deferred = new Set<Pod>();
+  const own = pods.filter((pod) => about.has(fullName(pod)));
+  const factor = Math.max(1, ...own.map((pod) => factors.get(pod) ?? 1));
+  const costly = own.filter((pod) => factors.has(pod) || tierOf(pod.spec) !== 'cheap');
+  const kinds = kindsOf(costly, (pod) => termsApart(pod, noKeys) * factor);
+  deferSome(kinds, { budget: termsPerQuestion, from: '' }, deferred);
+  const others = pods.filter((pod) => !about.has(fullName(pod)));
+  const unusual = kindsOf(own.filter(({ spec }) => !isUsual(spec)), (pod) => termsApart(pod, noKeys)); // prettier-ignore
+  if (factor > 1 || sumOf(unusual) > unusualTerms) for (const pod of others) deferred.add(pod);
+  else {
+    notePressing(others, {}, factors);
+    for (const pod of others) if (factors.has(pod)) deferred.add(pod);
+    const rest = others.filter((pod) => !factors.has(pod));
+    for (const pod of admitByTiers(rest, { ...(budgets && { budgets }), ...(openings && { openings }) }).deferred)
+      deferred.add(pod);
+  }
+  return { admitted: pods.filter((pod) => !deferred.has(pod)), deferred: [...deferred], resume: undefined };
+}
 
 /** The pass of most pods: those apart have the next one, unless they have all had their turn. */
 function besideApart({ admitted, deferred, resume }: Admission, apart: readonly Pod[], before: Resume): Admission {
@@ -125,8 +156,7 @@ function admitApart(
   // A key of many values makes all that is planned beside it as dear.
   const factor = Math.max(...new Set(factors.values()));
   const kinds = kindsOf(apart, (pod) => termsApart(pod, crowded) * factor);
-  const isAbout = resume.turn === 'about';
-  const { taking, left } = isAbout ? { taking: kinds, left: budgets.apart } : fairShares(kinds, budgets.apart);
+  const { taking, left } = fairShares(kinds, budgets.apart);
   const rest = deferSome(taking, { budget: left, from: resume.apart ?? '' }, deferred);
   const { demanding = null, heavy = null } = resume;
   const isThrough = rest === undefined && demanding === null && heavy === null;

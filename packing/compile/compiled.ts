@@ -91,7 +91,7 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
   const highCardinality = highCardinalityOf(considered.pools, bound);
   const wellKnown = new Set([...coreWellKnownLabels, ...settings.wellKnownLabels]);
   const openings = openingsOf(considered.pools, undecidedKeys(wellKnown, considered.pools));
-  const options = { resume: resumeOf(input), budgets, openings, highCardinality };
+  const options = { resume: input.resume, about: input.about, budgets, openings, highCardinality };
   const { admitted: pending, deferred, resume } = admit(waiting, options);
   const defaults = new DefaultSpread(settings.defaultTopologySpread ?? [], objects);
   const volumes = new Volumes(objects);
@@ -190,9 +190,6 @@ function noteKeys(
   space.key(labels.zone);
   space.key(labels.capacityType);
 }
-
-const resumeOf = ({ about, resume }: PackingInput): Resume | undefined =>
-  about === undefined ? resume : { demanding: about, heavy: about, apart: about, turn: 'about' };
 
 /** The label keys that selectors of these pods read, and those given, sorted. */
 function keysRead(lists: readonly (readonly Pod[])[], more: Iterable<string>): string[] {

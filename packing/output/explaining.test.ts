@@ -26,7 +26,7 @@ test('so many kinds of pods are explained for so many NodePools; the others are 
 });
 
 test('the pod that somebody asks about is explained whatever others there are, its instance types alone', () => {
-  const { unschedulable, explanations } = stuck(600, { about: 'default/p-0599' });
+  const { unschedulable, explanations } = stuck(600, { about: new Set(['default/p-0599']) });
   const asked = unschedulable.find(({ pod: name }) => name === 'default/p-0599')!;
   expect(asked.blockers).toHaveLength(nodePools.length);
   expect(asked.explanation).toBe(0);

@@ -48,6 +48,6 @@ export class Explaining {
 
   private isAskedFor({ pods }: PodClass): boolean {
     const { about } = this.compiled.input;
-    return about !== undefined && pods.some((pod) => fullName(pod) === about);
+    return about !== undefined && pods.some((pod) => about.has(fullName(pod)));
   }
 }

@@ -1,0 +1,38 @@
+import type { Plan, PlannedClaim, Unschedulable } from './types.js';
+
+/** What a plan says of one pod. Whoever reads it says what a pod means to him that the plan has not looked at. */
+export type Place =
+  | { readonly state: 'existing'; readonly node: string }
+  | { readonly state: 'launched'; readonly claim: PlannedClaim }
+  | { readonly state: 'unschedulable'; readonly told: Unschedulable }
+  /** What a plan may do was done before it came to the pod: nothing is known of it. */
+  | { readonly state: 'deferred' }
+  /** It asks for a node of no NodePool. */
+  | { readonly state: 'ignored' };
+
+/** By pod, `namespace/name`; a pod that does not lack a node is none of the plan. */
+export function placesOf(plan: Plan): ReadonlyMap<string, Place> {
+  const places = new Map<string, Place>();
+  const { existingNodes, newNodeClaims, unschedulable, deferred = [], ignored = [] } = plan;
+  for (const { node, pods } of existingNodes) for (const pod of pods) places.set(pod, { state: 'existing', node });
+  for (const claim of newNodeClaims) for (const pod of claim.pods) places.set(pod, { state: 'launched', claim });
+  for (const told of unschedulable) places.set(told.pod, { state: 'unschedulable', told });
+  for (const pod of deferred) places.set(pod, { state: 'deferred' });
+  for (const pod of ignored) places.set(pod, { state: 'ignored' });
+  return places;
+}
+
+/** Why the pod has no place; undefined if it has one. */
+export function whyNoPlace(place: Place): string | undefined {
+  switch (place.state) {
+    case 'existing':
+    case 'launched':
+      return undefined;
+    case 'unschedulable':
+      return place.told.reason;
+    case 'deferred':
+      return 'planning has not come to it: it, or what it would be planned with, has more terms than one pass looks at';
+    case 'ignored':
+      return 'it asks for a node that belongs to no NodePool, in all its alternatives';
+  }
+}
