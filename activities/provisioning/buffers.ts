@@ -58,7 +58,8 @@ async function hostsOf(deps: ActivityDeps, pods: ReadonlySet<string>): Promise<R
       if (place.state === 'existing') hosted.set(place.node, [...(hosted.get(place.node) ?? []), pod]);
     const left = [...places].filter(([, { state }]) => state === 'deferred').map(([pod]) => pod);
     // Each plan looks at some of what it is asked about.
-    if (left.length === asked.size) throw new Error(`planning does not come to ${left.length} pods of CapacityBuffers`);
+    if (left.length === asked.size)
+      throw new Error(`planning does not come to pods of CapacityBuffers: ${left.slice(0, 3).join(', ')}`);
     asked = new Set(left);
   }
   return hosted;
