@@ -4,6 +4,8 @@ import { Context } from '@temporalio/activity';
 export interface Attempt {
   /** The same for all attempts of one activity. */
   readonly key: string;
+  /** The first is 1. */
+  readonly number: number;
   /** Aborts when the attempt is over: it was cancelled, has timed out, or its worker shuts down. */
   readonly signal: AbortSignal;
   /** Says what the attempt waits for; its heartbeats tell it on. */
@@ -16,9 +18,10 @@ const progress = new WeakMap<Context, string>();
 export function currentAttempt(): Attempt | undefined {
   const context = currentContext();
   if (context === undefined) return undefined;
-  const { workflowExecution, activityId, activityType } = context.info;
+  const { workflowExecution, activityId, activityType, attempt } = context.info;
   return {
     key: [workflowExecution?.workflowId, workflowExecution?.runId, activityType, activityId].join(' '),
+    number: attempt,
     signal: context.cancellationSignal,
     note: (text) => void progress.set(context, text),
   };

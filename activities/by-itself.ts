@@ -1,6 +1,10 @@
-import type { ActivityDeps } from './deps.js';
+import { messageOf } from '../core/error-message.js';
 import { inBatches } from '../core/in-batches.js';
+import { isDomainError } from '../core/failures.js';
+import { currentAttempt } from './attempt.js';
+import type { ActivityDeps } from './deps.js';
 import { isRefusal } from './provisioning/refused-claims.js';
+import { isCancellation } from './to-failure.js';
 
 export interface RefusedItem<T> {
   readonly item: T;
@@ -8,8 +12,22 @@ export interface RefusedItem<T> {
   readonly why: string;
 }
 
+/** So often everything is tried again for what had no answer: most outages are over by then. */
+const attemptsForAll = 2;
+
 /**
- * Does `work` for each, and what is refused for one harms no other: it is logged and given back. An outage fails the activity
+ * Why one of several items has failed by itself; undefined where it may be an outage, and the activity is to fail. Some webhooks answer
+ * with the status of an outage, some objects make code throw: what fails attempt after attempt, while the API server answers otherwise, is
+ * the item's own (provisioning/refused-claims).
+ */
+export function ownFailure(error: unknown): string | undefined {
+  if (isRefusal(error)) return error.message;
+  if (isCancellation(error) || (currentAttempt()?.number ?? 1) <= attemptsForAll) return undefined;
+  return isDomainError(error) ? error.message : `it could not be written: ${messageOf(error)}`;
+}
+
+/**
+ * Does `work` for each, and what fails for one harms no other: it is logged and given back. An outage fails the activity
  * once every item has had its turn.
  */
 export async function eachByItself<T>(
@@ -18,19 +36,20 @@ export async function eachByItself<T>(
   work: (item: T) => Promise<void>,
   told: { readonly what: string; readonly nameOf: (item: T) => string },
 ): Promise<readonly RefusedItem<T>[]> {
-  const refused: RefusedItem<T>[] = [];
-  const outages: unknown[] = [];
+  const failed: { readonly item: T; readonly error: unknown }[] = [];
   await inBatches(items, async (item) => {
     try {
       await work(item);
     } catch (error) {
-      if (!isRefusal(error)) outages.push(error);
-      else {
-        refused.push({ item, why: error.message });
-        log.warn({ object: told.nameOf(item), error: error.message }, `the API server refused ${told.what}`);
-      }
+      failed.push({ item, error });
     }
   });
-  if (outages.length > 0) throw outages[0];
-  return refused;
+  const outages = failed.filter(({ error }) => !isRefusal(error));
+  const isAnswered = outages.length < items.length;
+  return failed.map(({ item, error }) => {
+    const why = isAnswered || isRefusal(error) ? ownFailure(error) : undefined;
+    if (why === undefined) throw error;
+    log.warn({ object: told.nameOf(item), error: why }, `the API server refused ${told.what}`);
+    return { item, why };
+  });
 }

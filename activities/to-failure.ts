@@ -42,6 +42,7 @@ export function withFailures<T extends object>(activities: T): T {
   return Object.fromEntries(wrapped) as T;
 }
 
-function isCancellation(error: unknown): boolean {
+/** The attempt is over: nobody waits for what it would give. */
+export function isCancellation(error: unknown): boolean {
   return error instanceof Error && (error.name === 'CancelledFailure' || error.name === 'AbortError');
 }

@@ -137,6 +137,56 @@ describe('planning and creating claims', () => {
       await expect(create('chain/1/0')).rejects.toMatchObject({ type: 'Unavailable' });
     });
 
+    // Rule `provisioning/refused-claims`.
+    describe.each([
+      ['a webhook that answers 503', new DomainError('Unavailable', 'failed calling webhook', { status: 503 })],
+      ['a webhook that answers 504', new DomainError('Unavailable', 'failed calling webhook', { status: 504 })],
+      ['a webhook that answers 429', new DomainError('Throttled', 'failed calling webhook', { status: 429 })],
+      ['an error of our own', new TypeError('key.lastIndexOf is not a function')],
+    ])('by %s', (_, error) => {
+      const attempt = async (number: number): Promise<ClaimsCreated> => {
+        const plan = await planNow();
+        if (plan.state !== 'planned') throw new Error(plan.reason);
+        const [first, ...others] = plan.claims;
+        const input = { planId: 'chain/1/0', typeLists: plan.typeLists, reason: 'provisioned' };
+        const claims = [first!, { ...first!, nodePool: 'default' }, first!, ...others];
+        const env = new MockActivityEnvironment({ attempt: number });
+        const activities = createClaimActivities(world.deps);
+        return env.run<[], ClaimsCreated, () => Promise<ClaimsCreated>>(() =>
+          activities.createClaims({ ...input, claims }),
+        );
+      };
+
+      test('is taken for an outage at first', async () => {
+        refuse((pool) => pool === 'preferred', error);
+        await expect(attempt(1)).rejects.toThrow(error.message);
+        await expect(attempt(2)).rejects.toThrow(error.message);
+      });
+
+      test('is of the pool itself from the third attempt on: it rests, and the claims of others are created', async () => {
+        refuse((pool) => pool === 'preferred', error);
+
+        const { created, refused, resting } = await attempt(3);
+
+        expect(created).toMatchObject([{ nodePool: 'default', index: 1 }]);
+        expect(refused.map(({ index }) => index)).toEqual([0, 2]);
+        expect(refused[0]?.reason).toContain(error.message);
+        expect(resting).toMatchObject([{ nodePool: 'preferred' }]);
+      });
+
+      test('is an outage while NodePools cannot be listed, whatever the attempt', async () => {
+        refuse((pool) => pool === 'preferred', error);
+        const plan = await planNow();
+        Object.assign(world.kube, { list: () => Promise.reject(new DomainError('Unavailable', 'connection refused')) });
+        const env = new MockActivityEnvironment({ attempt: 100 });
+        if (plan.state !== 'planned') throw new Error(plan.reason);
+        const running = env.run<[], ClaimsCreated, () => Promise<ClaimsCreated>>(() =>
+          createClaimActivities(world.deps).createClaims({ planId: 'chain/1/0', ...plan, reason: 'provisioned' }),
+        );
+        await expect(running).rejects.toThrow('connection refused');
+      });
+    });
+
     test.each([
       ['Invalid', 400],
       ['Invalid', 413],

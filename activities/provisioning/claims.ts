@@ -22,6 +22,7 @@ import { written } from '../launch/launch.js';
 import { plannedPodsText } from '../../cluster/planned-pods.js';
 import { forgetRefusals, isRefusal, noteRefusal } from './refused-claims.js';
 import { withFailures } from '../to-failure.js';
+import { ownFailure } from '../by-itself.js';
 import { lookUp } from '../../core/own.js';
 import { regarding } from '../../core/regarding.js';
 
@@ -39,18 +40,25 @@ interface Item {
   readonly index: number;
 }
 
-/** Each claim has its own outcome. What refuses one is told on its NodePool, which rests; only an outage fails the activity. */
+/** Each claim has its own outcome (provisioning/refused-claims). What refuses one is told on its NodePool, which rests; only an outage fails the activity. */
 async function createClaims(deps: ActivityDeps, input: CreateClaimsInput): Promise<ClaimsCreated> {
   const pools = new Map((await deps.kube.list('NodePool')).map((pool) => [pool.metadata.name ?? '', pool]));
   const usage = new Usage(await deps.kube.list('NodeClaim'));
   const outcomes: Outcome[] = [];
   const outages: unknown[] = [];
+  /** Pools of which one claim was not answered: the others wait for no answer either. */
+  const silent = new Map<string, string>();
   const attempt = async (item: Item): Promise<void> => {
+    const { index, plan } = item;
+    const known = silent.get(plan.nodePool);
+    if (known !== undefined) return void outcomes.push({ index, reason: known, byApiServer: true });
     try {
       outcomes.push(await createOne(deps, input, item, { pools, usage }));
     } catch (error) {
-      if (isRefusal(error)) outcomes.push({ index: item.index, reason: error.message, byApiServer: true });
-      else outages.push(error);
+      const reason = ownFailure(error);
+      if (reason === undefined) return void outages.push(error);
+      if (!isRefusal(error)) silent.set(plan.nodePool, reason);
+      outcomes.push({ index, reason, byApiServer: true });
     }
   };
   const items = input.claims.map((plan, index) => ({ plan, index }));
