@@ -27,7 +27,7 @@ export type Tier = 'demanding' | 'heavy' | 'apart';
 
 /**
  * By tier, the first pod (`namespace/name`) that the next pass looks at; null where every pod of the tier has had its turn while
- * those of another have not. `turn`: whose pass is the next, where it is not that of most pods; `about`, of the tier that has the pod.
+ * those of another have not. `turn`: whose pass is the next, where it is not that of most pods.
  * `shared`: unusual pods have their turns though no other namespace has pods any more.
  */
 export type Resume = Readonly<Partial<Record<Tier, string | null>>> & {
