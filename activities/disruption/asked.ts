@@ -1,9 +1,10 @@
+import { isTrue } from '../../core/conditions.js';
 import type { NodeView } from '../../disruption/candidates.js';
 import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import type { Allowance } from '../../disruption/budgets.js';
 import type { OpenQuestion, Refused } from '../../workflows/messages.js';
 import type { DisruptionContext } from './disruption-context.js';
-import { allowedFor, iso, rulesByPool } from './disruption-context.js';
+import { allowedFor, iso, pausableOf, poolNameOf, rulesByPool, whyPaused, whyRests } from './disruption-context.js';
 
 /** The order of the methods (candidates/methods-in-order): an earlier one takes a question's place. */
 const order: readonly DisruptionReason[] = ['Empty', 'Drifted', 'Underutilized'];
@@ -17,9 +18,29 @@ export function questionAbout(
   reason: DisruptionReason,
 ): OpenQuestion | undefined {
   const uid = uidOf(view);
-  return questions.find(
-    (one) =>
-      order.indexOf(one.reason) <= order.indexOf(reason) && one.candidates.some(({ claim }) => claim.uid === uid),
+  return questions.find((one) => holdsUp(one.reason, reason) && one.candidates.some(({ claim }) => claim.uid === uid));
+}
+
+/** Drift does not wait until somebody answers whether an empty node may go (people/drift-before-empty). */
+function holdsUp(asked: DisruptionReason, reason: DisruptionReason): boolean {
+  if (asked === 'Empty' && reason === 'Drifted') return false;
+  return order.indexOf(asked) <= order.indexOf(reason);
+}
+
+/** Whether drift is about to take the node, or to ask: nobody then is asked about it as an empty one as well. */
+function goesAsDrifted(context: DisruptionContext, view: NodeView): boolean {
+  const uid = uidOf(view);
+  const nodePool = poolNameOf(view);
+  if (!isTrue(view.claim.status?.conditions, 'Drifted') || context.rollouts.has(nodePool)) return false;
+  const isAskedAbout = context.questions.some(
+    (one) => one.reason === 'Drifted' && one.candidates.some(({ claim }) => claim.uid === uid),
+  );
+  if (isAskedAbout) return true;
+  return (
+    whyPaused(context.pauses, 'Drifted', pausableOf(view)) === undefined &&
+    refusalOf(context, view, 'Drifted') === undefined &&
+    whyRests(context, view, 'Drifted') === undefined &&
+    allowedToPropose(context, nodePool, 'Drifted').allowed > 0
   );
 }
 
@@ -42,6 +63,12 @@ export function whyAnswered(context: DisruptionContext, view: NodeView, reason: 
     const { workflowId, since } = question;
     return `${workflowId} has waited for approval of its disruption (${question.reason}) since ${iso(since)}`;
   }
+  if (
+    reason === 'Empty' &&
+    rulesByPool(context)(poolNameOf(view)).approval('Empty') !== undefined &&
+    goesAsDrifted(context, view)
+  )
+    return 'it goes as a drifted node';
   const refusal = refusalOf(context, view, reason);
   if (refusal === undefined) return undefined;
   const { why, until, nodes } = refusal;

@@ -697,6 +697,40 @@ describe('findDisruptions', () => {
       expect(goingNodes(await find({ questions: [question()] }))).toEqual(['node-b']);
     });
 
+    const drifted = (): readonly Condition[] => [
+      { type: 'Drifted', status: 'True', reason: 'NodePoolDrifted', lastTransitionTime: at(60) },
+    ];
+    test.each([
+      ['drift asks nobody', ['Empty']],
+      ['both ask', ['Empty', 'Drifted']],
+    ])(
+      'a question whether an empty node may go keeps it not from drift: %s (people/drift-before-empty)',
+      async (_name, reasons) => {
+        putNode('a', []);
+        asks(reasons);
+        const asked = await find();
+        expect(asked.commands).toMatchObject([{ reason: 'Empty' }]);
+        putNode('a', [], drifted());
+        const isEmptyAsked = [question({ reason: 'Empty', candidates: asked.commands[0]!.candidates })];
+
+        expect((await find({ questions: isEmptyAsked })).commands).toMatchObject([{ reason: 'Drifted' }]);
+        // Once that question is withdrawn it is not asked again, before drift is under way or asks.
+        expect((await find()).commands).toMatchObject([{ reason: 'Drifted' }]);
+        const isDriftAsked = [question({ reason: 'Drifted', candidates: asked.commands[0]!.candidates })];
+        expect((await find({ questions: isDriftAsked })).commands).toEqual([]);
+      },
+    );
+
+    test('what may not go as drifted is asked about as empty all the same', async () => {
+      putNode('a', []);
+      asks(['Empty', 'Drifted']);
+      putNode('a', [], drifted());
+
+      const found = await find({ refused: [refused({ reason: 'Drifted' })] });
+
+      expect(found.commands).toMatchObject([{ reason: 'Empty' }]);
+    });
+
     const causes: [string, () => void, string, Partial<OpenQuestion>][] = [
       ['its node is gone', () => world.kube.remove('NodeClaim', { name: 'a' }), 'node-a is gone', {}],
       [
