@@ -324,6 +324,8 @@ export interface DrainProgress {
   readonly blockedBy: readonly string[];
   readonly remaining: number;
   readonly evicted: number;
+  /** Pods that this look deleted past the deadline, in spite of what protects them; the first few by name. */
+  readonly forced?: { readonly pods: readonly string[]; readonly podCount: number };
   /** What stands behind `blockedBy`, in its order. */
   readonly blockers?: readonly DrainBlocker[];
   /** The longest grace of the pods that are left, milliseconds. */

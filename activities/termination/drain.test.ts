@@ -507,6 +507,19 @@ describe('terminating a node', () => {
     expect(graces).toEqual([50, 50, 50]);
   });
 
+  // Rule `termination/forced-pods`.
+  test('a look says which pods it deleted past the deadline, and nothing of those that it evicted', async () => {
+    put('holy', { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } });
+    put('plain');
+
+    const before = await look({ deadline: world.clock.now + 3_600_000 });
+    const after = await look({ deadline: world.clock.now });
+
+    expect(before).toMatchObject({ evicted: 1 });
+    expect(before).not.toHaveProperty('forced');
+    expect(after).toMatchObject({ evicted: 1, forced: { pods: ['default/holy'], podCount: 1 } });
+  });
+
   test('a pod that was on its way when the node was tainted is seen within five seconds, and evicted (termination/five-seconds)', async () => {
     const since = world.clock.now;
     await expect(look({ since })).resolves.toMatchObject({ state: 'waiting', dueAt: since + 5000 });

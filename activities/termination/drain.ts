@@ -32,6 +32,8 @@ const lastsAtLeastMs = 5000;
 const evictionsAtOnce = 5;
 /** A hold-up is told once it has lasted this long. */
 const blockedAfterMs = 5000;
+/** Pods that a look names; the others are counted. */
+const podsNamed = 5;
 const criticalClasses: ReadonlySet<string> = new Set(['system-cluster-critical', 'system-node-critical']);
 
 /** Looks of a drain that may take days (termination/steps). A second attempt finds what the first did. */
@@ -60,6 +62,7 @@ class Drain {
   private readonly blockers = new Blockers();
   private readonly order = new EvictionOrder();
   private evicted = 0;
+  private readonly forced: string[] = [];
   /** When something is due that no other change announces, milliseconds of the epoch. */
   private dueAt = Number.POSITIVE_INFINITY;
 
@@ -159,6 +162,9 @@ class Drain {
       blockedBy: (more.blockers ?? []).map(({ name }) => name),
       remaining: left.length,
       evicted: this.evicted,
+      ...(this.forced.length === 0
+        ? {}
+        : { forced: { pods: this.forced.slice(0, podsNamed), podCount: this.forced.length } }),
       ...(left.length === 0 ? {} : { longestGraceMs: Math.max(...left.map(graceOf)) }),
       ...more,
     };
@@ -186,6 +192,7 @@ class Drain {
     if (typeof outcome === 'object') this.blockers.add(outcome, pod);
     if (outcome === 'deleted' && !isTerminating(pod)) {
       this.evicted += 1;
+      this.forced.push(podKey(pod));
       this.publish(pod, 'Normal', 'Disrupted', 'Deleting the pod to accommodate the terminationTime of the node');
     }
   }

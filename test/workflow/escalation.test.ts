@@ -208,6 +208,8 @@ describe('the steps of a stuck drain', () => {
         '(stowage expedite --force), or leave it as it is',
     );
     expect(activities.callsOf('setDeadline')).toEqual([]);
+    const left = { state: 'waiting', blockedBy: [], remaining: 1, evicted: 2 } as const;
+    activities.drains = [{ ...left, forced: { pods: ['default/web-1', 'default/holy'], podCount: 2 } }];
     await handle.signal('expedite', { ...order, force: true });
     await rig.until(() => activities.callsOf('setDeadline').length === 1);
     activities.stuck = false;
@@ -218,16 +220,51 @@ describe('the steps of a stuck drain', () => {
     expect(deadline - before).toBeLessThan(100_000);
     const { facts }: Explanation = await handle.query(explainQuery);
     expect(facts['expedited by']).toBe('ann (release)');
-    expect(facts['forced by']).toMatch(/^ann \(release\): it deletes the pods default\/web-1/);
+    expect(facts['force ordered by']).toMatch(/^ann \(release\): it deletes the pods default\/web-1/);
+    expect(facts['forced by']).toMatch(/^ann \(release\): deleted default\/web-1, default\/holy in spite/);
     await expect(handle.result()).resolves.toMatchObject({ forcedBy: 'ann (release)' });
     expect(activities.inputsOf('publishDisruption')).toMatchObject([
       {
         nodes: ['node-1'],
         reason: 'DrainForced',
-        message: expect.stringMatching(/^Drain forced by ann \(release\): deletes/),
+        message: expect.stringMatching(/^Drain forced by ann \(release\): deleted default\/web-1, default\/holy in/),
       },
     ]);
     expect((await handle.query(explainQuery)).phase).toBe('forced');
+  });
+
+  test('a deadline that no pod waited for forced nothing, whoever set it (termination/forced-pods)', async () => {
+    const handle = await start();
+    await stuckAt();
+    const deadline = (await rig.now()) + 60 * minute;
+
+    await handle.executeUpdate(expediteUpdate, { args: [{ actor: 'ann', force: true, deadline }] });
+    await rig.until(() => activities.callsOf('setDeadline').length === 1);
+    const { facts, phase }: Explanation = await handle.query(explainQuery);
+    activities.stuck = false;
+
+    await expect(handle.result()).resolves.not.toHaveProperty('forcedBy');
+    expect(phase).toBe('draining');
+    expect(facts['force ordered by']).toMatch(/^ann: it deletes at /);
+    expect(activities.inputsOf('publishDisruption')).toEqual([]);
+    expect((await handle.query(explainQuery)).phase).toBe('terminated');
+  });
+
+  test('what another disruption shortens after a person is not forced by that person', async () => {
+    const handle = await start();
+    await stuckAt();
+    const now = await rig.now();
+    await handle.executeUpdate(expediteUpdate, { args: [{ actor: 'ann', force: true, deadline: now + 60 * minute }] });
+    await rig.until(() => activities.callsOf('setDeadline').length === 1);
+
+    activities.drains = [
+      { state: 'waiting', blockedBy: [], remaining: 0, evicted: 1, forced: { pods: ['default/web-1'], podCount: 1 } },
+    ];
+    activities.stuck = false;
+    await handle.signal('expedite', { deadline: now, reason: 'unhealthy' });
+
+    await expect(handle.result()).resolves.not.toHaveProperty('forcedBy');
+    expect(activities.inputsOf('publishDisruption')).toEqual([]);
   });
 
   describe('asking a person', () => {

@@ -20,7 +20,8 @@ export function blockedText(blockers: readonly DrainBlocker[]): string {
     .join('; ');
 }
 
-function podsText({ pods, podCount }: DrainBlocker): string {
+/** `shop/db-0, shop/db-1 and 3 more`. */
+export function podsText({ pods, podCount }: Pick<DrainBlocker, 'pods' | 'podCount'>): string {
   const more = podCount > pods.length ? ` and ${podCount - pods.length} more` : '';
   return `${pods.join(', ')}${more}`;
 }

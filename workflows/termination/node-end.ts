@@ -5,7 +5,8 @@ import { placeOf } from '../messages.js';
 import { isStartedAlready } from '../relations.js';
 import type { terminateNode } from './terminate-node.js';
 
-type Ending = Omit<TerminateNodeInput, 'deleteClaim'>;
+/** What ends a node: by which claim, why, and by when. */
+export type Ending = Omit<TerminateNodeInput, 'deleteClaim'>;
 
 const optionsFor = (input: Ending, staticSummary: string) =>
   ({

@@ -17,9 +17,11 @@ import type {
 import { rootCause } from '@temporalio/common';
 import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
+import { isHistoryLong } from '../entity.js';
+import { Deadline } from './deadline.js';
 import type { Stuck } from './escalation.js';
 import { Escalation } from './escalation.js';
-import { blockedText, endedBy, heldByBudget, protectedText, waitText } from './drain-text.js';
+import { blockedText, endedBy, heldByBudget, podsText, protectedText, waitText } from './drain-text.js';
 import type { ExpediteOrder, TerminateNodeInput, TerminateNodeResult } from '../messages.js';
 import { launchSettledSignal, searchAttributes, stopLaunchSignal } from '../messages.js';
 import { Looks } from '../disruption/looks.js';
@@ -33,7 +35,6 @@ import { setSignalHandler } from '../handlers.js';
 /** A launch answers at once unless an attempt is under way; an attempt takes two minutes at most. */
 const launchSettlesWithinMs = 150_000;
 const drainLastsAtLeastMs = 5000;
-const eventsPerRun = 4000;
 /** A question that no further step ends. */
 const longestQuestionMs = 30 * 24 * 3_600_000;
 
@@ -55,9 +56,7 @@ class Termination {
   private readonly progress: Progress;
   private readonly oversight: Oversight;
   private readonly startedAt: number;
-  private deadline: number | undefined;
-  private instanceEndsAt: number | undefined;
-  private announced: number | undefined;
+  private readonly deadline: Deadline;
   private hurry = new CancellationScope();
   private isHurried = false;
   private escalation: Escalation | undefined;
@@ -67,9 +66,6 @@ class Termination {
   private blockers: readonly DrainBlocker[] = [];
   /** The node that is being drained. */
   private drains: string | undefined;
-  /** Who ended the protection of pods, and what an event says of it. */
-  private forced: { readonly by: string; readonly message: string } | undefined;
-  private isForceTold = false;
 
   constructor(private readonly input: TerminateNodeInput) {
     this.byUrgency = {
@@ -78,10 +74,7 @@ class Termination {
     };
     this.startedAt = input.carried?.startedAt ?? workflowNow();
     this.evicted = input.carried?.evicted ?? 0;
-    this.forced = input.carried?.forced;
-    this.isForceTold = this.forced !== undefined;
-    this.deadline = input.deadline;
-    this.instanceEndsAt = input.instanceEndsAt;
+    this.deadline = new Deadline(input, input.carried?.force);
     setSignalHandler(launchSettledSignal, (settled) => void (this.settled = settled));
     this.progress = new Progress(
       `Terminating ${input.claim.name}: ${input.reason}`,
@@ -105,17 +98,16 @@ class Termination {
 
   /** A node whose instance the cloud takes waits behind no other. */
   private get activities(): Activities {
-    return this.byUrgency[this.instanceEndsAt === undefined ? 'drain' : 'urgent'];
+    return this.byUrgency[this.deadline.instanceEndsAt === undefined ? 'drain' : 'urgent'];
   }
 
   async run(): Promise<TerminateNodeResult> {
     const { claim, deleteClaim, reason } = this.input;
     const start = await this.activities.kube.beginTermination.executeWithOptions({ summary: `${reason}: taint` }, [
-      { claim, deleteClaim, reason, ...(this.deadline === undefined ? {} : { deadline: this.deadline }) },
+      { claim, deleteClaim, reason, ...(this.deadline.at === undefined ? {} : { deadline: this.deadline.at }) },
     ]);
     if (start.state === 'gone') return this.result('gone');
-    this.takeDeadline(start.deadline);
-    this.announced = start.deadline;
+    this.deadline.stamped(start.deadline);
     this.longestGraceMs = start.longestGraceMs ?? 0;
     const providerId = start.providerId ?? (await this.stopLaunch());
     if (start.nodeName !== undefined) await this.empty(start, start.nodeName);
@@ -271,13 +263,14 @@ class Termination {
       await this.announceDeadline();
       this.progress.enter(phase, {
         waitingFor: held === '' ? 'pods to leave' : held,
-        until: this.deadline,
+        until: this.deadline.at,
         facts: { 'pods evicted': this.evicted },
       });
       this.isHurried = false;
       const progress = await this.unlessHurried(() => step(this.drainInput(nodeName, known, since, last.blockedSince)));
       if (progress === undefined) continue;
       this.evicted += progress.evicted;
+      await this.tellForced(progress);
       if (progress.state === 'done') return progress;
       if (progress.state === 'blocked') {
         known = progress.blockedBy;
@@ -298,7 +291,7 @@ class Termination {
     since: number,
     blockedSince: number | undefined,
   ): DrainInput {
-    const { deadline, instanceEndsAt } = this;
+    const { at: deadline, instanceEndsAt } = this.deadline;
     const { claim, reason } = this.input;
     return {
       claim,
@@ -340,18 +333,18 @@ class Termination {
   }
 
   private async continueWhenLong(drainingSince: number): Promise<void> {
-    if (workflowInfo().historyLength <= eventsPerRun) return;
+    if (!isHistoryLong()) return;
     await this.stepIsTaken();
-    const { deadline, instanceEndsAt, startedAt, evicted } = this;
+    const { startedAt, evicted } = this;
     const escalation = this.escalation?.state;
+    const { force, ...ends } = this.deadline.carried;
     await continueAsNew<typeof terminateNode>({
       ...this.input,
-      ...(deadline === undefined ? {} : { deadline }),
-      ...(instanceEndsAt === undefined ? {} : { instanceEndsAt }),
+      ...ends,
       carried: {
         ...{ startedAt, drainingSince, evicted },
         ...(escalation === undefined ? {} : { escalation }),
-        ...(this.forced === undefined ? {} : { forced: this.forced }),
+        ...(force === undefined ? {} : { force }),
       },
     });
   }
@@ -360,7 +353,7 @@ class Termination {
   private async stepIsTaken(): Promise<void> {
     const isOver = (): boolean => {
       const step = this.escalation?.current;
-      return step === undefined || (step.action === 'AskApproval' && !this.oversight.isAnswered);
+      return step === undefined || (step.action === 'AskApproval' && !this.oversight.isAnswerWaiting);
     };
     if (!isOver()) await condition(isOver);
   }
@@ -389,11 +382,20 @@ class Termination {
     return `it deletes at ${iso(deadline)} whatever pods are left on ${drains}${now}`;
   }
 
-  /** Protection of pods ends now, and each keeps its own grace: that is told as what it is. */
-  private force(by: string, deadline = workflowNow() + this.longestGraceMs): void {
-    const held = protectedText(this.blockers) ?? 'whatever pods are left';
-    this.forced ??= { by, message: `Drain forced by ${by}: deletes the pods ${held}` };
-    this.shorten({ deadline });
+  /** Protection of pods ends by the deadline, now if none is given, and each keeps its own grace. */
+  private force(by: string, deadline?: number): void {
+    if (this.deadline.shorten(deadline === undefined ? {} : { deadline }, this.longestGraceMs, by)) this.lookNow();
+  }
+
+  /** What lost its protection is told as that, once it did (termination/forced-pods). */
+  private async tellForced({ forced }: DrainProgress): Promise<void> {
+    if (forced === undefined || this.drains === undefined) return;
+    const by = this.deadline.forced();
+    if (by === undefined) return;
+    const what = `deleted ${podsText(forced)} in spite of what protects pods`;
+    this.progress.note({ 'forced by': `${by}: ${what}` });
+    const event = { nodes: [this.drains], reason: 'DrainForced', message: `Drain forced by ${by}: ${what}` };
+    await this.activities.kube.publishDisruption.executeWithOptions({ summary: 'event DrainForced' }, [event]);
   }
 
   private expedite(order: ExpediteOrder): void {
@@ -401,18 +403,7 @@ class Termination {
     if (actor !== undefined && force === true) this.force(withReason(actor, reason), deadline);
     // Without a word of force nothing loses its protection: it is only tried again at once.
     else if (actor !== undefined && deadline === undefined && instanceEndsAt === undefined) this.lookNow();
-    else this.shorten(order);
-  }
-
-  private shorten(order: ExpediteOrder): void {
-    const { instanceEndsAt } = order;
-    const asked = order.deadline ?? (instanceEndsAt === undefined ? workflowNow() + this.longestGraceMs : undefined);
-    const sooner = asked !== undefined && (this.deadline === undefined || asked < this.deadline);
-    const ends = instanceEndsAt !== undefined && instanceEndsAt < (this.instanceEndsAt ?? Number.POSITIVE_INFINITY);
-    if (!sooner && !ends) return;
-    if (sooner) this.deadline = asked;
-    if (ends) this.instanceEndsAt = instanceEndsAt;
-    this.lookNow();
+    else if (this.deadline.shorten(order, this.longestGraceMs)) this.lookNow();
   }
 
   private lookNow(): void {
@@ -421,15 +412,10 @@ class Termination {
   }
 
   private async announceDeadline(): Promise<void> {
-    const { deadline, forced, drains } = this;
-    if (forced !== undefined && !this.isForceTold && drains !== undefined) {
-      this.isForceTold = true;
-      const event = { nodes: [drains], reason: 'DrainForced', message: forced.message };
-      await this.activities.kube.publishDisruption.executeWithOptions({ summary: 'event DrainForced' }, [event]);
-    }
-    if (deadline === undefined || (this.announced !== undefined && this.announced <= deadline)) return;
-    await this.activities.kube.setDeadline({ claim: this.input.claim, deadline });
-    this.announced = deadline;
+    const { at, announced } = this.deadline;
+    if (at === undefined || (announced !== undefined && announced <= at)) return;
+    await this.activities.kube.setDeadline({ claim: this.input.claim, deadline: at });
+    this.deadline.announced = at;
   }
 
   private async removeInstance(providerId: string): Promise<void> {
@@ -454,15 +440,12 @@ class Termination {
     }
   }
 
-  private takeDeadline(deadline: number | undefined): void {
-    if (deadline !== undefined) this.deadline = Math.min(deadline, this.deadline ?? deadline);
-  }
-
   private result(outcome: TerminateNodeResult['outcome']): TerminateNodeResult {
     this.oversight.finish();
-    const { forced, evicted: podsEvicted } = this;
-    this.progress.enter(forced === undefined ? outcome : 'forced', { facts: { 'pods evicted': podsEvicted } });
-    const by = forced === undefined ? {} : { forcedBy: forced.by };
+    const { evicted: podsEvicted } = this;
+    const { forcedBy } = this.deadline;
+    this.progress.enter(forcedBy === undefined ? outcome : 'forced', { facts: { 'pods evicted': podsEvicted } });
+    const by = forcedBy === undefined ? {} : { forcedBy };
     return { outcome, podsEvicted, durationMs: workflowNow() - this.startedAt, ...by };
   }
 }
