@@ -13,6 +13,6 @@ export { repairNode } from './repair/repair-node.js';
 export { offerings } from './provisioning/offerings.js';
 export { refreshCatalogue, sweepCloud } from './launch/cloud-upkeep.js';
 export { replaceDrifted } from './drift/replace-drifted.js';
-export { replaceNode } from './disruption/replace-node.js';
+export { replaceNode } from './replacement/replace-node.js';
 export { rotateExpired } from './expiration/rotate-expired.js';
 export { terminateNode } from './termination/terminate-node.js';

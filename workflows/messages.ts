@@ -142,6 +142,16 @@ export interface ReplacementRequest {
   readonly holdMs: number;
 }
 
+/** Nodes that go, or no longer do. */
+export interface DeletingNodes {
+  readonly nodes: readonly string[];
+  /** Until when their pods are planned for as if the nodes were gone, milliseconds of the epoch; 0: the nodes stay. */
+  readonly until: number;
+  readonly marks: readonly CacheMark[];
+  /** The request for replacements that is given up: what others asked for the same nodes holds on. */
+  readonly request?: string;
+}
+
 export interface ReplacementsPlanned {
   readonly id: string;
   /** Claims being launched; empty when the pods fit on nodes that are there. */
@@ -166,10 +176,7 @@ export interface BatchSummary {
 /** Pods lack a node: which ones is read from the cluster. `again`: none of them is new, so the batch window need not wait for more. */
 export const podsPendingSignal = defineSignal<[{ readonly again: boolean }?]>('podsPending');
 /** These nodes are about to go and the pods' new places exist already: plan with that; `until` 0 takes it back. */
-export const deletingNodesSignal =
-  defineSignal<[{ readonly nodes: readonly string[]; readonly until: number; readonly marks: readonly CacheMark[] }]>(
-    'deletingNodes',
-  );
+export const deletingNodesSignal = defineSignal<[DeletingNodes]>('deletingNodes');
 export const replaceSignal = defineSignal<[ReplacementRequest]>('replace');
 export const configureSignal = defineSignal<[{ readonly window: BatchWindow }]>('configure');
 export const replacementsPlannedSignal = defineSignal<[ReplacementsPlanned]>('replacementsPlanned');
@@ -248,15 +255,15 @@ export interface TerminationState {
   readonly drainingSince: number;
   readonly evicted: number;
   readonly escalation?: { readonly stuckSince?: number; readonly taken: number; readonly refused?: boolean };
-  /** Who ended the protection of its pods, and what was told of it. */
-  readonly forced?: { readonly by: string; readonly message: string };
+  /** Who set the deadline that holds, and who had pods deleted past it. */
+  readonly force?: { readonly by?: string; readonly forcedBy?: string };
 }
 
 export interface TerminateNodeResult {
   readonly outcome: 'terminated' | 'gone';
   readonly podsEvicted: number;
   readonly durationMs: number;
-  /** Who ended the protection of its pods, where somebody did. */
+  /** By whose order pods were deleted in spite of what protects them; absent where all of them left by themselves. */
   readonly forcedBy?: string;
 }
 
@@ -300,7 +307,7 @@ export interface RotateExpiredInput {
   /** Carried over by continue-as-new: a person has agreed. */
   readonly agreed?: boolean;
   /** Carried over by continue-as-new: until when a person is asked, milliseconds of the epoch. */
-  readonly askedUntil?: number;
+  readonly askedUntil?: number | undefined;
 }
 
 export interface RotateExpiredResult {

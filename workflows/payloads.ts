@@ -17,7 +17,7 @@ const offering = { capacityType: text, instanceType: text, zone: text, placement
 /** By name of the signal; for people's orders see `obeyedSignals`. */
 export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
   ['podsPending', optional(object({ again: optional(flag) }))],
-  ['deletingNodes', object({ nodes: texts, until: number, marks: listOf(mark) })],
+  ['deletingNodes', object({ nodes: texts, until: number, marks: listOf(mark), request: absentOr(text) })],
   ['replace', object({ id: text, nodes: texts, replyTo: text, reason: text, holdMs: number })],
   ['configure', object({ window: object({ idleMs: number, maxMs: number }) })],
   [

@@ -22,6 +22,8 @@ export interface NodeUntil {
   readonly node: string;
   /** Milliseconds of the epoch: forgotten afterwards. */
   readonly until: number;
+  /** The request for replacements that it comes from; absent where its workflow launches them itself. */
+  readonly request?: string;
 }
 
 /** A claim to create. Lists of instance types repeat, so a plan holds each list once and claims refer to it. */

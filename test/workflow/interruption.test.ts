@@ -3,7 +3,7 @@ import type { DrainInput } from '../../activities/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { interruptionSignal, phaseQuery, searchAttributes } from '../../workflows/messages.js';
 import type { ClaimRef } from '../../workflows/messages.js';
-import { startProvision } from './entities.js';
+import { plannedWithout, startProvision } from './entities.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
 import { knownInstance } from './fixtures.js';
 import { cluster, WorkflowRig } from './rig.js';
@@ -97,6 +97,7 @@ describe('interruptions', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'noted', replacements: [] });
     expect([...activities.tainted]).toEqual([]);
     expect(activities.callsOf()).not.toContain('drainNode');
+    expect(await plannedWithout(rig, activities)).toEqual([]);
   });
 
   test('a notice takes over what the recommendation prepared: one replacement, and the drain knows its end', async () => {

@@ -3,7 +3,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { CreateClaimsInput, PlanNodesInput } from '../../activities/contract.js';
 import { workflowIds } from '../../core/ids.js';
-import { planQuery, podsPendingSignal, replaceSignal } from '../../workflows/messages.js';
+import { deletingNodesSignal, planQuery, podsPendingSignal, replaceSignal } from '../../workflows/messages.js';
 import type { ProvisionInput } from '../../workflows/messages.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
 import { cluster, WorkflowRig } from './rig.js';
@@ -193,5 +193,28 @@ describe('provision', () => {
       [],
     ]);
     expect(activities.inputsOf<CreateClaimsInput>('createClaims')[0]?.reason).toBe('expired');
+  });
+
+  test('what was asked for is given back by whoever asked, planned or not, and nobody else (commands/given-back)', async () => {
+    const asked = { nodes: ['node-1'], replyTo: 'nobody', reason: 'expired', holdMs: 3_600_000 };
+    const giveBack = (request: string): Promise<void> =>
+      handle.signal(deletingNodesSignal, { nodes: ['node-1'], until: 0, marks: [], request });
+    let ready = false;
+    activities.planNodes = () => Promise.resolve(ready ? emptyPlan : { state: 'notReady', reason: 'not yet' });
+    await pendThenWait(1500);
+    await planned(1);
+    // Neither is planned yet: a batch is being tried that knows of none.
+    await handle.signal(replaceSignal, { id: 'r1', ...asked });
+    await handle.signal(replaceSignal, { id: 'r2', ...asked });
+    await giveBack('r1');
+    ready = true;
+    const without = () => activities.inputsOf<PlanNodesInput>('planNodes').at(-1)?.without;
+    await rig.env.sleep('2 minutes');
+    await rig.until(() => without()?.length === 1);
+
+    await giveBack('r2');
+    await pendThenWait(1500);
+
+    await rig.until(() => without()?.length === 0);
   });
 });

@@ -19,7 +19,7 @@ import {
   searchAttributes,
 } from '../../workflows/messages.js';
 import type { ClaimRef, Explanation } from '../../workflows/messages.js';
-import { startDisrupt, startProvision } from './entities.js';
+import { plannedWithout, startDisrupt, startProvision } from './entities.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
 import { refusalOf } from './fixtures.js';
 import { cluster, WorkflowRig } from './rig.js';
@@ -166,6 +166,8 @@ describe('repairNode', () => {
       async () => (await handle.describe()).typedSearchAttributes.get(searchAttributes.awaitingApproval) === true,
     );
 
+    const { facts }: Explanation = await handle.query(explainQuery);
+    expect(facts['breaks']).toContain('deletes the pods of node-ill'); // (people/yes-that-breaks-protection)
     // Its one step is Force: who does not say that pods may lose their protection is told so.
     expect(await refusalOf(handle.executeUpdate(approveUpdate, { args: [{ actor: 'ann' }] }))).toBe('BreaksProtection');
     await handle.signal(approveSignal, { actor: 'ann', force: true });
@@ -182,6 +184,17 @@ describe('repairNode', () => {
     await handle.signal(nodeChangedSignal);
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'recovered', steps: [] });
+  });
+
+  test('a question ends when no policy asks it any more, although nobody tells of that', async () => {
+    activities.health = [ill({ approval: { timeoutMs: 24 * 60 * minute, onTimeout: 'Reject' } })];
+    const handle = await start();
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'awaiting approval');
+
+    activities.health = [ill()];
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
+    expect(await rig.durationOf(handle)).toBeLessThan(60 * minute);
   });
 
   test('a person holds it before the next step to look at the machine, and lets it go on', async () => {
@@ -303,6 +316,7 @@ describe('repairNode', () => {
 
     await expect(handle.result()).rejects.toThrow();
     expect([...activities.tainted]).toEqual([]);
+    expect(await plannedWithout(rig, activities)).toEqual([]);
   });
 
   test('a claim that goes by another hand ends it', async () => {

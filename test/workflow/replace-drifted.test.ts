@@ -300,6 +300,32 @@ describe('replaceDrifted', () => {
     expect(terminated()).toEqual([]);
   });
 
+  test('a question ends when no policy asks it any more, although nobody tells of that (people/questions-end-with-their-cause)', async () => {
+    more = { approval: { timeoutMs: 24 * hour, onTimeout: 'Reject' } };
+    const handle = await start();
+    await inPhase(handle, 'awaiting approval');
+    const { waitingFor } = await handle.query(explainQuery);
+    expect(waitingFor).toContain('4 drifted nodes of NodePool default');
+    expect(waitingFor).toContain('PodDisruptionBudgets and do-not-disrupt hold');
+
+    more = {};
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'done', replaced: 4 });
+    expect(await rig.durationOf(handle)).toBeLessThan(3 * hour);
+  });
+
+  test('stopped for its failures it asks no longer once no policy asks for waves', async () => {
+    activities.plans = [{ ...emptyPlan, unplacedOfDeletingNodes: 1 }];
+    const handle = await start();
+    await inPhase(handle, 'awaiting approval');
+    expect((await handle.query(explainQuery)).waitingFor).toContain('1 of 1 nodes failed');
+
+    activities.rollout = () => ({ state: 'live', total: 8, drifted: nodes, blocked: 0, unwell: [] });
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'handedBack', failed: 1 });
+    expect(await rig.durationOf(handle)).toBeLessThan(3 * hour);
+  });
+
   test('a soak is cut short by order; an abort ends the rollout after what is under way', async () => {
     more = { rules: { ...rules, soakMs: 5 * hour } };
     const handle = await start();

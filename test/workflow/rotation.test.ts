@@ -11,13 +11,15 @@ import {
   pausesQuery,
   pauseSignal,
   phaseQuery,
+  rejectUpdate,
   resumeSignal,
   runningQuery,
+  searchAttributes,
 } from '../../workflows/messages.js';
 import type { Candidate, ClaimRef } from '../../workflows/messages.js';
-import { startDisrupt, startProvision } from './entities.js';
+import { plannedWithout, startDisrupt, startProvision } from './entities.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
-import { candidateOf } from './fixtures.js';
+import { candidateOf, refusalOf } from './fixtures.js';
 import { cluster, WorkflowRig } from './rig.js';
 
 const minute = 60_000;
@@ -145,6 +147,20 @@ describe('rotateExpired by policy', () => {
     expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(10 * minute);
   });
 
+  test('after an attempt that failed pods are planned onto the node again (commands/given-back)', async () => {
+    activities.expiry = [live()];
+    activities.plans = [{ ...emptyPlan, unplacedOfDeletingNodes: 1, unschedulable: 1 }];
+    const handle = await start();
+    await inPhase(handle, 'waiting');
+    expect(activities.inputsOf('planNodes')).toEqual([expect.objectContaining({ without: ['node-old'] })]);
+
+    expect(await plannedWithout(rig, activities)).toEqual([]);
+
+    activities.expiry = [{ state: 'gone' }];
+    await handle.signal(nodeChangedSignal);
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'gone' });
+  });
+
   test('Forceful deletes at expireAfter and asks nobody (expiration/forceful)', async () => {
     activities.expiry = [live({ mode: 'Forceful', beginAt: now + hour })];
     activities.admits = () => false;
@@ -242,6 +258,7 @@ describe('rotateExpired by policy', () => {
       }
       expect([...activities.tainted]).toEqual([]);
       await rig.until(async () => (await running()) === 0 || undefined);
+      expect(await plannedWithout(rig, activities)).toEqual([]);
     }
     expect(activities.callsOf('beginTermination')).toEqual([]);
   });
@@ -268,6 +285,67 @@ describe('rotateExpired by policy', () => {
     const forced = await start();
     await expect(forced.result()).resolves.toMatchObject({ outcome: 'forced' });
     expect(await rig.durationOf(forced)).toBeGreaterThanOrEqual(4 * hour - minute);
+  });
+
+  test('aborted once, it takes no further order, and names who aborted it (people/one-abort)', async () => {
+    activities.expiry = [live({ approval: { timeoutMs: 2 * hour, onTimeout: 'Reject' } })];
+    let written = (): void => undefined;
+    const declining = new Promise<void>((resolve) => (written = resolve));
+    activities.declineExpiry = () => declining;
+    const handle = await start();
+    await inPhase(handle, 'awaiting approval');
+    await handle.executeUpdate(abortUpdate, { args: [ann] });
+    const bob = { actor: 'bob' };
+
+    for (const order of [abortUpdate, approveUpdate, rejectUpdate]) {
+      expect(await refusalOf(handle.executeUpdate(order, { args: [bob] }))).toBe('AbortedAlready');
+    }
+
+    written();
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'aborted', reason: 'aborted by ann (release)' });
+  });
+
+  describe('a question whose policy goes away (people/questions-end-with-their-cause)', () => {
+    const approval = { timeoutMs: 24 * hour, onTimeout: 'Reject' } as const;
+    const asked = async (): Promise<Awaited<ReturnType<typeof start>>> => {
+      activities.expiry = [live({ approval })];
+      const handle = await start();
+      await inPhase(handle, 'awaiting approval');
+      activities.expiry = [live()];
+      return handle;
+    };
+
+    test('ends at the next look, and the node is replaced', async () => {
+      const handle = await asked();
+
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+
+      expect(await rig.durationOf(handle)).toBeLessThan(hour);
+      expect(activities.callsOf()).not.toContain('declineExpiry');
+      const { typedSearchAttributes } = await handle.describe();
+      expect(typedSearchAttributes.get(searchAttributes.awaitingApproval)).toBe(false);
+    });
+
+    test('and at once when it hears of it', async () => {
+      const handle = await asked();
+      await handle.signal(nodeChangedSignal);
+
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+
+      expect(await rig.durationOf(handle)).toBeLessThan(5 * minute);
+    });
+  });
+
+  test('a question that is looked at again still ends when nobody answers in time', async () => {
+    activities.expiry = [live({ approval: { timeoutMs: 2 * hour, onTimeout: 'Reject' } })];
+    const handle = await start();
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'rejected' });
+
+    const took = await rig.durationOf(handle);
+    expect(took).toBeGreaterThanOrEqual(2 * hour);
+    expect(took).toBeLessThan(2 * hour + 10 * minute);
+    expect(activities.callsOf('viewExpiry').length).toBeGreaterThan(5);
   });
 
   describe('of a static pool', () => {

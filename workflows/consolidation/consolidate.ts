@@ -1,15 +1,11 @@
-import {
-  CancellationScope,
-  condition,
-  getExternalWorkflowHandle,
-  log,
-  ParentClosePolicy,
-  startChild,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { CancellationScope, condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
 import { workflowIds } from '../../core/ids.js';
+import { counted } from '../../core/plurals.js';
 import { workflowNow } from '../clock.js';
-import type { measureSavings } from './measure-savings.js';
+import { factsOf, questionOf, summaryOf } from '../disruption/command-text.js';
+import { Slots } from '../disruption/slots.js';
+import type { Slot } from '../disruption/slots.js';
+import { setSignalHandler } from '../handlers.js';
 import type { ApprovalAsked, Candidate, ConsolidateInput, ConsolidateResult, Decision } from '../messages.js';
 import {
   disruptionFinishedSignal,
@@ -19,21 +15,19 @@ import {
   steerSignal,
   withdrawSignal,
 } from '../messages.js';
-import { dollars, factsOf, questionOf, summaryOf } from '../disruption/command-text.js';
 import { consentText, isAborted, ordersAnswered, Oversight } from '../people/oversight.js';
 import type { Consent } from '../people/oversight.js';
-import { counted } from '../../core/plurals.js';
-import { endNode } from '../termination/node-end.js';
+import { StandingQuestion } from '../people/standing-question.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
-import { isStartedAlready, notify } from '../relations.js';
-import { ReplacementLaunches } from '../disruption/replacement-launches.js';
-import { Slots } from '../disruption/slots.js';
-import type { Slot } from '../disruption/slots.js';
-import { setSignalHandler } from '../handlers.js';
+import { notify } from '../relations.js';
+import { ExactClaims } from '../replacement/exact-claims.js';
+import { NodeReplacement } from '../replacement/replacement.js';
+import { Checks } from './checks.js';
+import { beginMeasuring, savingOf } from './savings.js';
 
-const validationMs = 15_000;
 const minutes = 60_000;
+const validationMs = 15_000;
 /** A question is looked at again this often: prices and pods may have changed. */
 const askAgainMs = 60 * minutes;
 /** Evictions wait no longer for other nodes to be tainted: without that pods are placed as well, if less well. */
@@ -68,10 +62,8 @@ class Consolidation {
   private readonly activities;
   private readonly progress: Progress;
   private readonly oversight: Oversight;
-  private readonly launches: ReplacementLaunches;
-  /** Nodes with pods on their way, and until when that holds. */
-  private readonly nominated = new Map<string, number>();
-  private marked: readonly Candidate[] = [];
+  private readonly replacement: NodeReplacement<ExactClaims>;
+  private readonly checks: Checks;
   private readonly slots: Slots;
   private slot: Slot | undefined;
   /** Why the question makes no sense any more. */
@@ -87,16 +79,17 @@ class Consolidation {
         { key: searchAttributes.nodePool, value: candidates[0]?.nodePool ?? '' },
         { key: searchAttributes.nodeClaim, value: candidates[0]?.claim.name ?? '' },
         { key: searchAttributes.reason, value: reason.toLowerCase() },
-        { key: searchAttributes.savingsPerHour, value: saving(candidates, decision) },
+        { key: searchAttributes.savingsPerHour, value: savingOf(candidates, decision) },
       ],
       factsOf(input),
       'validating',
     );
     this.oversight = new Oversight(this.progress, { paused: input.paused ?? false });
-    this.launches = new ReplacementLaunches(cluster, reason.toLowerCase());
+    this.replacement = new NodeReplacement(cluster, new ExactClaims(cluster));
+    this.checks = new Checks(input);
     this.slots = new Slots(cluster);
     setSignalHandler(withdrawSignal, ({ why }) => void (this.withdrawn = why));
-    setSignalHandler(nominatedSignal, (nodes) => nodes.forEach(({ node, until }) => this.nominated.set(node, until)));
+    setSignalHandler(nominatedSignal, (nodes) => this.checks.nominate(nodes));
   }
 
   async run(): Promise<ConsolidateResult> {
@@ -112,11 +105,7 @@ class Consolidation {
   /** Whatever happened, no taint stays on a node that stays, and `disrupt` learns how it ended. */
   async finish(result: ConsolidateResult | undefined): Promise<void> {
     this.oversight.finish();
-    try {
-      await this.release();
-    } catch (error) {
-      log.warn('could not take the taints off', { error });
-    }
+    await this.replacement.undo();
     await this.slot?.giveBack();
     const { workflowId } = workflowInfo();
     const { decision, cluster } = this.input;
@@ -140,15 +129,7 @@ class Consolidation {
   private async steps(): Promise<ConsolidateResult> {
     const { input, oversight } = this;
     const { decision } = input;
-    const wait = input.validationMs ?? (decision?.method === 'drift' ? 0 : validationMs);
-    if (wait > 0) {
-      this.progress.enter('validating', {
-        waitingFor: 'the validation that follows the decision',
-        until: workflowNow() + wait,
-      });
-      await oversight.wait(wait, { summary: 'validation: is it still so?', until: () => this.withdrawn !== undefined });
-    }
-    this.throwIfWithdrawn();
+    await this.awaitValidation();
     await oversight.gate();
     let deleting = await this.validate();
     if (decision?.approval !== undefined) {
@@ -157,41 +138,33 @@ class Consolidation {
       // Hours may have passed.
       deleting = await this.validate();
     }
-    deleting = await this.confirm(await this.mark(deleting));
+    deleting = await this.confirm(await this.taint(deleting));
     const replaces = decision !== undefined && decision.replacements.length > 0;
     if (replaces) await this.launch(decision, deleting);
-    await oversight.gate({ release: () => this.release(), restore: () => this.restore(deleting) });
+    await this.replacement.whileHeld(oversight, async () => void (deleting = await this.restore(deleting)));
     // Minutes have passed: a pod may have been marked meanwhile.
-    if (replaces) await this.confirm(deleting);
+    if (replaces) deleting = await this.confirm(deleting);
     oversight.passPointOfNoReturn();
     if (decision?.steers === true) await this.steer(decision);
-    return this.drain(this.marked);
+    return this.drain(deleting);
+  }
+
+  private async awaitValidation(): Promise<void> {
+    const { decision, validationMs: asked } = this.input;
+    const wait = asked ?? (decision?.method === 'drift' ? 0 : validationMs);
+    const isWithdrawn = (): boolean => this.withdrawn !== undefined;
+    if (wait > 0) {
+      const until = workflowNow() + wait;
+      this.progress.enter('validating', { waitingFor: 'the validation that follows the decision', until });
+      await this.oversight.wait(wait, { summary: 'validation: is it still so?', until: isWithdrawn });
+    }
+    if (this.withdrawn !== undefined) throw new EarlyEnd(this.end('withdrawn', this.withdrawn));
   }
 
   private async validate(created: readonly string[] = []): Promise<readonly Candidate[]> {
-    const { reason, candidates, decision } = this.input;
-    const judged =
-      decision === undefined
-        ? {}
-        : {
-            decision: {
-              method: decision.method,
-              replacements: decision.replacements,
-              typeLists: decision.typeLists,
-              alongside: decision.alongside,
-            },
-          };
-    const coming =
-      decision === undefined
-        ? undefined
-        : candidates.find(({ node }) => (this.nominated.get(node) ?? 0) > workflowNow());
-    if (coming !== undefined) throw new EarlyEnd(this.abandon(`pods are on their way to ${coming.node}`));
-    const verdict = await this.activities.kube.validateCandidates.executeWithOptions(
-      { summary: 'validate: simulate once more', startToCloseTimeout: '10 minutes' },
-      [{ reason, candidates, ...judged, ...(created.length === 0 ? {} : { created }) }],
-    );
-    if (verdict.valid.length > 0) return verdict.valid;
-    throw new EarlyEnd(this.abandon(verdict.dropped[0]?.why ?? 'no candidate is left'));
+    const valid = await this.checks.validate(created);
+    if (typeof valid === 'string') throw new EarlyEnd(this.end('abandoned', valid));
+    return valid;
   }
 
   /** Holds up nothing meanwhile: no slot is taken before the answer, and the question ends with its cause. */
@@ -205,18 +178,11 @@ class Consolidation {
     await this.oversight.gate();
   }
 
-  private async consent(question: string, approval: ApprovalAsked): Promise<Consent> {
-    const until = workflowNow() + approval.timeoutMs;
+  private async consent(what: string, approval: ApprovalAsked): Promise<Consent> {
+    const question = new StandingQuestion(this.oversight, { lookEveryMs: askAgainMs });
+    const news = (): boolean => this.withdrawn !== undefined;
     for (;;) {
-      const rest = until - workflowNow();
-      const isLast = rest <= askAgainMs;
-      const overtaken = (): boolean => this.withdrawn !== undefined;
-      const lookAgainMs = isLast ? undefined : askAgainMs;
-      const consent = await this.oversight.consentUnless(
-        overtaken,
-        { ...approval, timeoutMs: rest },
-        { what: question, ...(lookAgainMs === undefined ? {} : { lookAgainMs }) },
-      );
+      const consent = await question.ask(approval, { what }, { news });
       if (consent !== undefined) return consent;
       await this.endIfWithdrawn();
       await this.validate();
@@ -231,133 +197,97 @@ class Consolidation {
     const stops = (): boolean => this.withdrawn !== undefined || this.oversight.isAborted;
     while (slot.granted.length === 0) {
       this.progress.enter('waiting for a disruption slot', { waitingFor: slot.waitingFor });
-      const told = JSON.stringify(slot.refused);
-      const news = (): boolean => stops() || JSON.stringify(slot.refused) !== told;
-      const isGranted = await slot.settled({ or: news });
+      const news = await slot.news({ or: stops });
       this.oversight.throwIfAborted();
-      if (!isGranted) await this.endIfWithdrawn();
+      if (news !== 'granted') await this.endIfWithdrawn();
     }
   }
 
   private async endIfWithdrawn(): Promise<void> {
     const why = this.withdrawn;
     if (why === undefined) return;
+    this.oversight.withdrawQuestion();
     await this.publish('ConsolidationWithdrawn', `no longer asked for: ${why}`);
     throw new EarlyEnd(this.end('withdrawn', why));
   }
 
-  private throwIfWithdrawn(): void {
-    if (this.withdrawn !== undefined) throw new EarlyEnd(this.end('withdrawn', this.withdrawn));
-  }
-
-  /** Rule `commands/partly-tainted`: with replacements to launch all or none, else those that could be marked. */
-  private async mark(valid: readonly Candidate[]): Promise<readonly Candidate[]> {
+  /** Rule `commands/partly-tainted`: with replacements to launch all or none, else those that could be tainted. */
+  private async taint(valid: readonly Candidate[]): Promise<readonly Candidate[]> {
     const { reason, decision } = this.input;
-    // Noted before the effect: an attempt that failed may have tainted half of them.
-    this.marked = valid;
     this.progress.enter('tainting');
-    const { tainted } = await this.activities.kube.taintCandidates.executeWithOptions(
-      { summary: `taint ${counted(valid.length, 'node')}` },
-      [{ reason, candidates: valid, owner: workflowInfo().workflowId }],
-    );
-    const deleting = valid.filter(({ claim }) => tainted.includes(claim.uid));
+    const deleting = await this.replacement.taint(reason, valid);
     const partly = deleting.length < valid.length && (decision?.replacements.length ?? 0) > 0;
-    if (deleting.length === 0 || partly) throw new EarlyEnd(this.abandon('not every candidate could be tainted'));
-    this.marked = deleting;
+    if (deleting.length === 0 || partly)
+      throw new EarlyEnd(this.end('abandoned', 'not every candidate could be tainted'));
+    await this.replacement.narrow(deleting);
     return deleting;
   }
 
   /** Behind the taint nothing lands any more: what did before may keep a node after all. */
   private async confirm(deleting: readonly Candidate[]): Promise<readonly Candidate[]> {
-    const { decision } = this.input;
-    const { blocked } = await this.activities.kube.confirmCandidates.executeWithOptions(
-      { summary: 'what landed before the taint?' },
-      [{ method: decision?.method ?? 'empty', candidates: deleting.map(({ claim, node }) => ({ claim, node })) }],
-    );
+    const blocked = await this.checks.confirm(deleting);
     const [first] = blocked;
     if (first === undefined) return deleting;
     const isBlocked = ({ node }: Candidate): boolean => blocked.some((one) => one.node === node);
     const going = deleting.filter((candidate) => !isBlocked(candidate));
-    if (going.length === 0 || (decision?.replacements.length ?? 0) > 0) {
-      throw new EarlyEnd(this.abandon(`${first.node}: ${first.why}`));
+    if (going.length === 0 || (this.input.decision?.replacements.length ?? 0) > 0) {
+      throw new EarlyEnd(this.end('abandoned', `${first.node}: ${first.why}`));
     }
-    await this.untaint(deleting.filter(isBlocked));
-    this.marked = going;
+    await this.replacement.narrow(going, deleting.filter(isBlocked));
     return going;
   }
 
-  /** Steps 3 to 5: exactly the planned replacements, and nothing goes before they are initialized. */
+  /** Exactly the planned replacements, and nothing goes before they are initialized (commands/replacements-first). */
   private async launch(decision: Decision, deleting: readonly Candidate[]): Promise<void> {
-    const { oversight, progress, launches } = this;
+    const { oversight, progress, replacement } = this;
     const queued = deleting.length + decision.alongside.length;
     const timeoutMs = Math.min(60 * minutes, Math.max(10 * minutes, launchMsPerNode * queued));
     oversight.throwIfAborted();
-    await this.stepBack(deleting);
+    await replacement.whileHeld(oversight, async () => {
+      await this.taint(deleting);
+    });
     progress.enter('launching');
     await this.publish('DisruptionLaunching', `Launching ${counted(decision.replacements.length, 'replacement')}`);
-    const refused = await launches.create(decision);
+    replacement.source.plan = { ...decision, forPods: true };
+    const refused = await replacement.launch(timeoutMs + 10 * minutes);
     if (refused !== undefined) throw new EarlyEnd(await this.fail(refused));
-    await launches.mark(nodesOf(deleting), workflowNow() + timeoutMs + 10 * minutes);
     const wasHeld = await this.awaitReplacements(deleting, timeoutMs);
     // Hours may have passed.
-    if (wasHeld) await this.validate(launches.names);
+    if (wasHeld) await this.validate(this.launched);
   }
 
   /** Tells whether it was held meanwhile: the nodes have no taint for as long, and the replacements all of their time. */
   private async awaitReplacements(deleting: readonly Candidate[], timeoutMs: number): Promise<boolean> {
-    const { oversight, progress, launches } = this;
-    const isHeld = (): boolean => oversight.isHeld;
+    const { oversight, progress, replacement } = this;
+    const replacements = this.launched.join(', ');
     let wasHeld = false;
     for (let rest = timeoutMs; ;) {
       const began = workflowNow();
       progress.enter('launching', {
-        waitingFor: `${launches.names.join(', ')} to be initialized`,
+        waitingFor: `${replacements} to be initialized`,
         until: began + rest,
-        facts: { replacements: launches.names.join(', ') },
+        facts: { replacements },
       });
-      const lost = await launches.initialized(rest, () => oversight.isAborted || isHeld());
+      const readiness = await replacement.awaitReady(rest, () => oversight.isAborted || oversight.isHeld);
       oversight.throwIfAborted();
-      if (lost !== undefined) throw new EarlyEnd(await this.fail(lost));
-      if (!isHeld()) return wasHeld;
+      if (readiness.state === 'failed' || readiness.state === 'late')
+        throw new EarlyEnd(await this.fail(readiness.why));
+      if (readiness.state === 'ready' && !oversight.isHeld) return wasHeld;
       rest = Math.max(1, rest - (workflowNow() - began));
-      await this.stepBack(deleting);
+      await replacement.whileHeld(oversight, async () => {
+        await this.taint(deleting);
+        await replacement.source.hold(nodesOf(deleting), 60 * minutes);
+      });
       wasHeld = true;
     }
   }
 
-  /** While a pause or a person holds it, nothing tells from outside that these nodes are to go. */
-  private async stepBack(deleting: readonly Candidate[]): Promise<void> {
-    const restore = async (): Promise<void> => {
-      await this.mark(deleting);
-      if (this.launches.names.length > 0) {
-        await this.launches.mark(nodesOf(deleting), workflowNow() + 60 * minutes);
-      }
-    };
-    await this.oversight.gate({ release: () => this.release(), restore });
-  }
-
-  /** Nothing tells from outside any more that these nodes were to go; what was launched stays as capacity. */
-  private async release(): Promise<void> {
-    const { marked } = this;
-    if (marked.length === 0) return;
-    this.marked = [];
-    await this.untaint(marked);
-    if (this.launches.names.length > 0) await this.launches.mark(nodesOf(marked), 0);
-  }
-
-  private async untaint(candidates: readonly Candidate[]): Promise<void> {
-    await this.activities.kube.untaintCandidates.executeWithOptions(
-      { summary: `untaint ${counted(candidates.length, 'node')}` },
-      [{ candidates, owner: workflowInfo().workflowId }],
-    );
-  }
-
   /** After a hold: the cluster may have become another one. */
-  private async restore(deleting: readonly Candidate[]): Promise<void> {
-    const { names } = this.launches;
-    const valid = this.input.decision === undefined ? deleting : await this.validate(names);
-    await this.mark(valid);
-    if (names.length > 0) await this.launches.mark(nodesOf(valid), workflowNow() + 10 * minutes);
+  private async restore(deleting: readonly Candidate[]): Promise<readonly Candidate[]> {
+    const valid = this.input.decision === undefined ? deleting : await this.validate(this.launched);
+    const tainted = await this.taint(valid);
+    await this.replacement.source.hold(nodesOf(valid), 10 * minutes);
+    return tainted;
   }
 
   /** Pods that are evicted come anew wherever kube-scheduler likes best: that is to be where they are meant to go. */
@@ -372,52 +302,17 @@ class Consolidation {
   }
 
   private async drain(deleting: readonly Candidate[]): Promise<ConsolidateResult> {
-    const { decision } = this.input;
-    this.marked = [];
+    const { reason, decision } = this.input;
     this.progress.enter('draining', { waitingFor: nodesOf(deleting).join(', ') });
-    await Promise.all(deleting.map((candidate) => this.terminate(candidate)));
-    const saved = saving(deleting, decision);
-    this.progress.enter('done', { facts: { 'saved per hour': saved } });
-    if (decision !== undefined && decision.method !== 'drift') await this.measure(deleting, decision);
-    const replacements = this.launches.names;
-    return {
-      outcome: 'done',
-      terminated: nodesOf(deleting),
-      ...(replacements.length === 0 ? {} : { replacements }),
-      savedPerHour: saved,
-    };
-  }
-
-  private async terminate({ claim, nodePool }: Candidate): Promise<void> {
-    const { cluster, reason } = this.input;
-    await endNode({ cluster, claim, nodePool, reason: reason.toLowerCase() });
-  }
-
-  private async measure(deleting: readonly Candidate[], { priceAfter, podCount }: Decision): Promise<void> {
-    const { cluster, reason } = this.input;
-    const { workflowId, firstExecutionRunId } = workflowInfo();
-    const command = {
-      id: workflowId,
-      reason,
-      nodePools: [...new Set(deleting.map(({ nodePool }) => nodePool))],
-      nodes: nodesOf(deleting),
-      replacements: this.launches.created.map(({ name, uid }) => ({ name, uid })),
-      priceBefore: deleting.reduce((sum, { pricePerHour }) => sum + pricePerHour, 0),
-      priceAfter,
-      podsMoved: podCount,
-      finishedAt: workflowNow(),
-    };
-    try {
-      await startChild<typeof measureSavings>('measureSavings', {
-        workflowId: workflowIds.savings(cluster, firstExecutionRunId),
-        parentClosePolicy: ParentClosePolicy.ABANDON,
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-        staticSummary: `did it save ${dollars(command.priceBefore - priceAfter)}/h? ${command.nodes.slice(0, 3).join(', ')}`,
-        args: [{ cluster, command }],
-      });
-    } catch (error) {
-      if (!isStartedAlready(error)) throw error;
+    await Promise.all(
+      deleting.map(({ claim, nodePool }) => this.replacement.drain({ claim, nodePool, reason: reason.toLowerCase() })),
+    );
+    const savedPerHour = savingOf(deleting, decision);
+    this.progress.enter('done', { facts: { 'saved per hour': savedPerHour } });
+    if (decision !== undefined && decision.method !== 'drift') {
+      await beginMeasuring(this.input, { deleting, decision, launched: this.replacement.source.claims });
     }
+    return { outcome: 'done', terminated: nodesOf(deleting), ...this.replacements(), savedPerHour };
   }
 
   private async publish(reason: string, message: string): Promise<void> {
@@ -427,13 +322,17 @@ class Consolidation {
     ]);
   }
 
-  private targets(decision: Decision): Decision['targets'] {
-    const launched = this.launches.created.map(({ name, nodePool }) => ({ node: name, nodePool }));
-    return [...decision.targets, ...launched];
+  private get launched(): readonly string[] {
+    return this.replacement.source.names;
   }
 
-  private abandon(reason: string): ConsolidateResult {
-    return this.end('abandoned', reason);
+  private replacements(): Pick<ConsolidateResult, 'replacements'> {
+    return this.launched.length === 0 ? {} : { replacements: this.launched };
+  }
+
+  private targets(decision: Decision): Decision['targets'] {
+    const launched = this.replacement.source.claims.map(({ name, nodePool }) => ({ node: name, nodePool }));
+    return [...decision.targets, ...launched];
   }
 
   private async fail(reason: string): Promise<ConsolidateResult> {
@@ -443,20 +342,8 @@ class Consolidation {
 
   private end(outcome: Exclude<ConsolidateResult['outcome'], 'done'>, reason: string): ConsolidateResult {
     this.progress.enter(outcome, { facts: { [`${outcome} because`]: reason } });
-    const replacements = this.launches.names;
-    return {
-      outcome,
-      reason,
-      terminated: [],
-      ...(replacements.length === 0 ? {} : { replacements }),
-      savedPerHour: 0,
-    };
+    return { outcome, reason, terminated: [], ...this.replacements(), savedPerHour: 0 };
   }
 }
 
 const nodesOf = (candidates: readonly Candidate[]): string[] => candidates.map(({ node }) => node);
-
-function saving(candidates: readonly Candidate[], decision: Decision | undefined): number {
-  const gone = candidates.reduce((sum, { pricePerHour }) => sum + pricePerHour, 0);
-  return Math.round((gone - (decision?.priceAfter ?? 0)) * 1e6) / 1e6;
-}

@@ -12,7 +12,7 @@ const askAgainMs = 5 * 60_000;
 const askAgainAtMostMs = 3_600_000;
 
 /**
- * Leave to disrupt nodes, asked of `disrupt`, the single writer of budgets over all reasons (budgets/every-disruption-asks). Build one
+ * Slots for nodes that may go, asked of `disrupt`, the single writer of budgets over all reasons (budgets/every-disruption-asks). Build one
  * before the first wait of a workflow. What is granted counts against budgets until `giveBack`, so call that whatever
  * happens, in a `CancellationScope.nonCancellable`.
  */
@@ -94,6 +94,15 @@ export class Slot {
       }
     }
     return enough();
+  }
+
+  /** As `settled`, but ends with any other answer of `disrupt` too; `none`: time is up, or `or` holds. */
+  async news({ ms, or }: { ms?: number; or: () => boolean }): Promise<'granted' | 'refused' | 'none'> {
+    const told = JSON.stringify(this.refused);
+    const isNew = (): boolean => JSON.stringify(this.refused) !== told;
+    const granted = await this.settled({ ...(ms === undefined ? {} : { ms }), or: () => isNew() || or() });
+    if (granted) return 'granted';
+    return isNew() ? 'refused' : 'none';
   }
 
   async ask(): Promise<void> {

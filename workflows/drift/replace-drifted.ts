@@ -6,14 +6,13 @@ import {
   executeChild,
   getExternalWorkflowHandle,
   ParentClosePolicy,
-  workflowInfo,
 } from '@temporalio/workflow';
 import type { RolloutRules, RolloutView } from '../../activities/drift/rollout-contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { backOffMs, isStopped, lookAgainMs, waveSize } from '../../disruption/rollout.js';
 import { workflowNow } from '../clock.js';
+import { isHistoryLong } from '../entity.js';
 import type {
-  ApprovalAsked,
   Candidate,
   ClaimRef,
   Explanation,
@@ -33,11 +32,11 @@ import {
 } from '../messages.js';
 import { checkActor, obey, refuse } from '../people/orders.js';
 import { consentText, isAborted, Oversight, withReason } from '../people/oversight.js';
-import type { Consent } from '../people/oversight.js';
+import { StandingQuestion } from '../people/standing-question.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
 import { Outbox } from '../relations.js';
-import type { replaceNode } from '../disruption/replace-node.js';
+import type { replaceNode } from '../replacement/replace-node.js';
 import { Slots } from '../disruption/slots.js';
 import type { Slot } from '../disruption/slots.js';
 import { counted } from '../../core/plurals.js';
@@ -49,7 +48,9 @@ const hour = 3_600_000;
 const replaceWithinMs = hour;
 /** How long a stopped rollout waits for a person. */
 const stoppedMs = 30 * 24 * hour;
-const eventsPerRun = 4000;
+
+/** What every question of a rollout says of pods. */
+const protectionHolds = 'PodDisruptionBudgets and do-not-disrupt hold';
 
 type Live = Extract<RolloutView, { state: 'live' }>;
 
@@ -75,6 +76,7 @@ class Rollout {
   private readonly activities;
   private readonly progress: Progress;
   private readonly oversight: Oversight;
+  private readonly question: StandingQuestion;
   private readonly slots: Slots;
   private state: RolloutState;
   private changed = false;
@@ -103,6 +105,7 @@ class Rollout {
       { NodePool: nodePool, target: hash },
     );
     this.oversight = new Oversight(this.progress, { onHold: (held) => this.passOn(held) });
+    this.question = new StandingQuestion(this.oversight, { until: this.state.askedUntil });
     setUpdateHandler(rollbackUpdate, (order) => this.rollBack(order), checkActor);
     const signalled = async (order: Order): Promise<void> => {
       let done: Promise<unknown> | undefined;
@@ -122,8 +125,8 @@ class Rollout {
       if (ended === 'wait') continue;
       if (ended !== undefined) return ended;
       const { rules } = view;
-      if (rules === undefined) return this.end('handedBack', 'no policy asks for waves any more');
-      const after = await this.wave(view, rules);
+      if (rules === undefined) return this.handBack();
+      const after = (await this.stopWhenTooManyFailed(rules)) ?? (await this.wave(view, rules));
       if (after !== undefined) return after;
       await this.carryOn();
     }
@@ -171,6 +174,8 @@ class Rollout {
   /** What ends or holds up the rollout before its next wave. */
   private async mayGo(view: Live): Promise<ReplaceDriftedResult | 'wait' | undefined> {
     const { drifted, blocked, blockedBy, leftAlone, approval, rules } = view;
+    const isAsked = approval !== undefined && !this.state.agreed && leftAlone === undefined && drifted.length > 0;
+    if (!isAsked && !this.isStopped(rules)) this.question.withdraw();
     if (rules === undefined) return undefined;
     if (drifted.length === 0 && blocked === 0) return this.finish();
     if (leftAlone !== undefined) return this.pause(`a change of policy: ${leftAlone}`, hour);
@@ -179,10 +184,14 @@ class Rollout {
       return this.pause(`nodes that may not go: ${blockedBy ?? ''}`, lookAgainMs(this.blockedLooks));
     }
     this.blockedLooks = 0;
-    if (approval === undefined || this.state.agreed) return undefined;
-    const what = `a person to approve the replacement of ${counted(drifted.length + blocked, 'node')} of ${this.input.nodePool}`;
-    const consent = await this.ask(approval, what);
-    if (consent === undefined) return 'wait';
+    if (!isAsked) return undefined;
+    const nodes = counted(drifted.length + blocked, 'drifted node');
+    const what = `approval to replace ${nodes} of NodePool ${this.input.nodePool} in waves: yes launches the replacements first and then drains node by node; ${protectionHolds}`;
+    const consent = await this.question.ask(approval, { what }, { news: () => this.changed });
+    if (consent === undefined) {
+      await this.carryOn();
+      return 'wait';
+    }
     if (consent.answer === 'rejected') return this.stop('rejected', consentText(consent));
     this.state = { ...this.state, agreed: true };
     return 'wait';
@@ -218,9 +227,8 @@ class Rollout {
     };
     const soaked = replaced === 0 ? undefined : await this.soak(rules, launched.flat());
     if (soaked !== undefined) return soaked;
-    const { failed, pardoned } = this.state;
-    const counted = { replaced: this.state.replaced, failed: failed - pardoned };
-    if (isStopped(rules, counted)) return this.tooManyFailed(rules);
+    const stopped = await this.stopWhenTooManyFailed(rules);
+    if (stopped !== undefined) return stopped;
     const wait = backOffMs(this.state.failuresInARow);
     if (wait > 0) await this.pause('the pool to be given another chance', wait);
     return undefined;
@@ -311,7 +319,14 @@ class Rollout {
     return undefined;
   }
 
-  private async tooManyFailed(rules: RolloutRules): Promise<ReplaceDriftedResult | undefined> {
+  private isStopped(rules: RolloutRules | undefined): boolean {
+    const { replaced, failed, pardoned } = this.state;
+    return rules !== undefined && isStopped(rules, { replaced, failed: failed - pardoned });
+  }
+
+  /** Goes back, or asks a person whether to go on; the result where the rollout ends by that. */
+  private async stopWhenTooManyFailed(rules: RolloutRules): Promise<ReplaceDriftedResult | undefined> {
+    if (!this.isStopped(rules)) return undefined;
     const { nodePool, poolUid, hash } = this.input;
     const { replaced, failed } = this.state;
     const why = `${failed} of ${replaced + failed} nodes failed, more than ${rules.maximumFailurePercent}%`;
@@ -322,19 +337,23 @@ class Rollout {
       this.progress.note({ 'no rollback': back.why });
     }
     const asked = { timeoutMs: stoppedMs, onTimeout: 'Reject' } as const;
-    let consent: Consent | undefined;
-    while ((consent = await this.ask(asked, `a person to let it go on: ${why}`)) === undefined) {
+    const what = `approval to let the rollout of NodePool ${nodePool} go on: ${why}; yes replaces further nodes, replacements first, and ${protectionHolds}; no ends it, and the nodes that are left stay`;
+    let consent;
+    while ((consent = await this.question.ask(asked, { what }, { news: () => this.changed })) === undefined) {
       const view = await this.look([]);
       if (view.state === 'superseded') return this.superseded(view.by);
+      if (view.rules === undefined) return this.handBack();
+      await this.carryOn();
     }
     if (consent.answer === 'rejected') return this.stop('stopped', `${why}; ${consentText(consent)}`);
     this.state = { ...this.state, pardoned: failed, failuresInARow: 0 };
     return undefined;
   }
 
-  /** Asks a person; undefined when the pool was changed meanwhile, which may answer the question. */
-  private ask(approval: ApprovalAsked, what: string): Promise<Consent | undefined> {
-    return this.oversight.consentUnless(() => this.changed, approval, { what });
+  /** Drift goes one by one again. */
+  private handBack(): ReplaceDriftedResult {
+    this.question.withdraw();
+    return this.end('handedBack', 'no policy asks for waves any more');
   }
 
   /** As a person orders: what is on its way and can be taken back is given up, and the nodes keep the template that was good. */
@@ -353,10 +372,11 @@ class Rollout {
   }
 
   private async carryOn(): Promise<void> {
-    if (workflowInfo().historyLength < eventsPerRun) return;
+    if (!isHistoryLong() || this.oversight.isAnswerWaiting) return;
     const isDone = (): boolean => allHandlersFinished() && this.outbox.isEmpty;
     if (!isDone()) await condition(isDone);
     this.oversight.throwIfAborted();
-    await continueAsNew<typeof replaceDrifted>({ ...this.input, carried: this.state });
+    const { askedUntil } = this.question;
+    await continueAsNew<typeof replaceDrifted>({ ...this.input, carried: { ...this.state, askedUntil } });
   }
 }

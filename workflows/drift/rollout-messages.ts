@@ -27,6 +27,8 @@ export interface RolloutState {
   readonly agreed: boolean;
   /** A person let it go on although too many failed. */
   readonly pardoned: number;
+  /** When the time of the open question is over, milliseconds of the epoch. */
+  readonly askedUntil?: number | undefined;
 }
 
 export interface ReplaceDriftedResult {

@@ -1,18 +1,20 @@
-import { CancellationScope, continueAsNew, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, continueAsNew } from '@temporalio/workflow';
 import type { ExpiryView } from '../../activities/expiration/rotation-contract.js';
 import { workflowNow } from '../clock.js';
 import type { Candidate, RotateExpiredInput, RotateExpiredResult } from '../messages.js';
 import { nodeChangedSignal, searchAttributes } from '../messages.js';
-import { consentText, isAborted, ordersAnswered, Oversight } from '../people/oversight.js';
-import { endNode } from '../termination/node-end.js';
-import type { Consent } from '../people/oversight.js';
-import { Progress } from '../progress.js';
-import { activitiesOf } from '../proxies.js';
-import { ReplacementLaunches } from '../disruption/replacement-launches.js';
-import { Replacements } from '../disruption/replacements.js';
 import { Slots } from '../disruption/slots.js';
 import type { Slot } from '../disruption/slots.js';
+import { isHistoryLong } from '../entity.js';
 import { setSignalHandler } from '../handlers.js';
+import { consentText, isAborted, ordersAnswered, Oversight } from '../people/oversight.js';
+import { StandingQuestion } from '../people/standing-question.js';
+import { Progress } from '../progress.js';
+import { activitiesOf } from '../proxies.js';
+import { ExactClaims } from '../replacement/exact-claims.js';
+import { NodeReplacement } from '../replacement/replacement.js';
+import type { Readiness } from '../replacement/source.js';
+import { ViaProvision } from '../replacement/via-provision.js';
 
 const hour = 3_600_000;
 /** Policies change in the weeks that a node lives: they are read again this often. */
@@ -23,7 +25,6 @@ const retryMs = 10 * 60_000;
 const attemptMs = hour;
 /** Nobody may be there to say whether a pause holds a node whose time is up. */
 const answerWithinMs = 60_000;
-const eventsPerRun = 4000;
 
 type Live = Extract<ExpiryView, { state: 'live' }>;
 
@@ -48,22 +49,21 @@ class Rotation {
   private readonly activities;
   private readonly progress: Progress;
   private readonly oversight: Oversight;
-  private readonly replacements: Replacements;
+  private readonly question: StandingQuestion;
   private readonly slots: Slots;
+  private readonly viaProvision: NodeReplacement;
+  private replacement: NodeReplacement;
   private changed = false;
   private slot: Slot | undefined;
-  private launches: ReplacementLaunches | undefined;
-  private marked: Candidate | undefined;
   private hurried = false;
   private agreed: boolean;
-  private askedUntil: number | undefined;
 
   constructor(private readonly input: RotateExpiredInput) {
     const { cluster, claim, nodePool } = input;
     this.activities = activitiesOf(cluster);
     this.agreed = input.agreed ?? false;
-    this.askedUntil = input.askedUntil;
-    this.replacements = new Replacements(cluster);
+    this.viaProvision = new NodeReplacement(cluster, new ViaProvision(cluster));
+    this.replacement = this.viaProvision;
     this.slots = new Slots(cluster);
     setSignalHandler(nodeChangedSignal, () => void (this.changed = true));
     this.progress = new Progress(
@@ -77,20 +77,25 @@ class Rotation {
       { NodeClaim: claim.name, NodePool: nodePool, expires: new Date(input.expiresAt).toISOString() },
     );
     this.oversight = new Oversight(this.progress);
+    this.question = new StandingQuestion(this.oversight, { until: input.askedUntil });
   }
 
   async run(): Promise<RotateExpiredResult> {
     const view = await this.untilDue();
     if (view === undefined) return this.end('gone');
-    return view.mode === 'Forceful' ? this.terminate('forced') : this.replaceFirst();
+    if (view.mode === 'Forceful') return this.terminate('forced');
+    for (;;) {
+      const ended = await this.replaceFirst();
+      if (ended !== undefined) return ended;
+      await this.carryOn();
+    }
   }
 
-  /** Gives back what this holds: harmless when nothing is. */
+  /** Undoes what this has begun: harmless when that is nothing. */
   async release(): Promise<void> {
     this.oversight.finish();
-    await this.unmark();
-    await this.slot?.giveBack();
-    this.slot = undefined;
+    await this.replacement.undo();
+    await this.returnSlot();
     await ordersAnswered();
   }
 
@@ -101,7 +106,7 @@ class Rotation {
   }
 
   end(outcome: RotateExpiredResult['outcome'], reason?: string): RotateExpiredResult {
-    const replacements = this.launches?.names ?? this.replacements.claims.map(({ name }) => name);
+    const replacements = this.replacement.claims.map(({ name }) => name);
     this.progress.enter(outcome, reason === undefined ? {} : { facts: { [`${outcome} because`]: reason } });
     return { outcome, replacements, ...(reason === undefined ? {} : { reason }) };
   }
@@ -132,40 +137,36 @@ class Rotation {
     return view.state === 'live' ? view : undefined;
   }
 
-  private async replaceFirst(): Promise<RotateExpiredResult> {
-    for (;;) {
-      const view = await this.look();
-      if (view === undefined) return this.end('gone');
-      const { candidate } = view;
-      if (isOver(view)) return this.force(candidate);
-      if (candidate === undefined) return this.terminate('forced');
-      if (view.leftAlone !== undefined) {
-        await this.pause(view, `a change of policy: ${view.leftAlone}`, hour);
-        continue;
-      }
-      const refusal = await this.consent(view);
-      if (refusal !== undefined) return refusal;
-      if (!this.agreed && view.approval !== undefined) {
-        await this.carryOn();
-        continue;
-      }
-      if (!(await this.acquireSlot(view, candidate))) {
-        await this.carryOn();
-        continue;
-      }
-      if (view.noRoom !== undefined) return this.terminate('forced');
-      const ready = await this.replace(view, candidate);
-      if (ready === 'ready') return this.terminate('rotated');
-      if (ready === 'failed') await this.pause(view, 'another attempt to replace it', retryMs);
-      await this.carryOn();
+  /** One attempt, by the policy as it is now; undefined when there is something else to look at first. */
+  private async replaceFirst(): Promise<RotateExpiredResult | undefined> {
+    const view = await this.look();
+    if (view === undefined) return this.end('gone');
+    const { candidate } = view;
+    const isAsked = view.approval !== undefined && view.leftAlone === undefined && !isOver(view);
+    if (!isAsked) this.question.withdraw();
+    if (isOver(view)) return this.force(candidate);
+    if (candidate === undefined) return this.terminate('forced');
+    if (view.leftAlone !== undefined) {
+      await this.pause(view, `a change of policy: ${view.leftAlone}`, hour);
+      return undefined;
     }
+    const refusal = await this.consent(view);
+    if (refusal !== undefined) return refusal;
+    if (!this.agreed && view.approval !== undefined) return undefined;
+    if (!(await this.acquireSlot(view, candidate))) return undefined;
+    if (view.noRoom !== undefined) return this.terminate('forced');
+    const outcome = await this.replace(view, candidate);
+    if (outcome === 'ready') return this.terminate('rotated');
+    if (outcome === 'failed') await this.pause(view, 'another attempt to replace it', retryMs);
+    return undefined;
   }
 
   /** A person who says no has the node stay; a hard deadline still holds. */
   private async consent(view: Live): Promise<RotateExpiredResult | undefined> {
     if (this.agreed || view.approval === undefined) return undefined;
-    const consent = await this.ask(view, view.approval);
-    // The node, or its policy, is another one by now: it is looked at anew.
+    const what = `approval to replace ${view.candidate?.node ?? this.input.claim.name}, whose life ends (expireAfter): yes launches a replacement first; PodDisruptionBudgets and do-not-disrupt hold`;
+    const news = (): boolean => this.changed;
+    const consent = await this.question.ask(view.approval, { what }, { news, atMostMs: restOf(view) });
     if (consent === undefined) return undefined;
     this.agreed = consent.answer === 'approved';
     if (this.agreed) return undefined;
@@ -176,18 +177,6 @@ class Rotation {
     return after === undefined ? this.end('gone') : this.force(after.candidate);
   }
 
-  private ask(view: Live, approval: NonNullable<Live['approval']>): Promise<Consent | undefined> {
-    this.askedUntil ??= workflowNow() + approval.timeoutMs;
-    const rest = Math.max(1, this.askedUntil - workflowNow());
-    const { name } = this.input.claim;
-    const what = `approval to replace ${view.candidate?.node ?? name}, whose life ends (expireAfter): yes launches a replacement first; PodDisruptionBudgets and do-not-disrupt hold`;
-    return this.oversight.consentUnless(
-      () => this.changed,
-      { ...approval, timeoutMs: Math.min(rest, restOf(view)) },
-      { what },
-    );
-  }
-
   /** Past the hard deadline no budget, window or approval is waited for any more; the end of a pause is. */
   private async force(candidate: Candidate | undefined): Promise<RotateExpiredResult> {
     if (candidate === undefined) return this.terminate('forced');
@@ -195,9 +184,7 @@ class Rotation {
     await slot.settled({ ms: answerWithinMs, or: () => slot.refused.length > 0 || this.oversight.isAborted });
     while (slot.refused.some(({ paused }) => paused === true)) {
       this.progress.enter('waiting for a disruption slot', { waitingFor: slot.waitingFor });
-      const told = JSON.stringify(slot.refused);
-      const news = (): boolean => this.changed || this.oversight.isAborted || JSON.stringify(slot.refused) !== told;
-      await slot.settled({ ms: lookEveryMs, or: news });
+      await slot.news({ ms: lookEveryMs, or: () => this.changed || this.oversight.isAborted });
       this.oversight.throwIfAborted();
       if ((await this.look()) === undefined) return this.end('gone');
       await this.carryOn();
@@ -208,75 +195,59 @@ class Rotation {
   /** Whether `disrupt` lets the node go; false when there is something else to look at first. */
   private async acquireSlot(view: Live, candidate: Candidate): Promise<boolean> {
     await this.oversight.gate();
-    this.slot ??= await this.slots.request('Expired', [candidate]);
-    const { slot } = this;
+    const slot = (this.slot ??= await this.slots.request('Expired', [candidate]));
     while (slot.granted.length === 0) {
-      const rest = Math.min(restOf(view), lookEveryMs);
       this.progress.enter('waiting for a disruption slot', { waitingFor: slot.waitingFor, until: view.mustGoAt });
-      const told = JSON.stringify(slot.refused);
-      const news = (): boolean => this.changed || JSON.stringify(slot.refused) !== told;
-      const settled = await slot.settled({ ms: rest, or: news });
+      const news = await slot.news({ ms: Math.min(restOf(view), lookEveryMs), or: () => this.changed });
       this.oversight.throwIfAborted();
-      if (!settled && (this.changed || JSON.stringify(slot.refused) === told)) return false;
+      if (news !== 'granted' && (this.changed || news === 'none')) return false;
     }
     return true;
   }
 
+  /** Launches the replacement and waits until it is up. Held or failed, everything is undone. */
   private async replace(view: Live, candidate: Candidate): Promise<'ready' | 'failed' | 'held'> {
-    const { activities, oversight, replacements } = this;
+    const { oversight } = this;
     await oversight.gate();
-    this.marked = candidate;
-    await activities.kube.taintCandidates({
-      reason: 'Expired',
-      candidates: [candidate],
-      owner: workflowInfo().workflowId,
-    });
-    const interrupted = (): boolean => oversight.isHeld || oversight.isAborted;
     const wait = Math.min(attemptMs, restOf(view));
-    if (view.successor === undefined) await replacements.request([candidate.node], 'expired', wait);
+    const replacement = this.begin(view);
+    await replacement.taint('Expired', [candidate]);
+    const refused = await replacement.launch(wait);
     this.progress.enter('replacing', {
       waitingFor: 'the replacement to be up',
       until: workflowNow() + wait,
       facts: { node: candidate.node },
     });
-    const verdict =
-      view.successor === undefined
-        ? await replacements.settledUnless(interrupted, wait)
-        : await this.succeed(view.successor, wait, interrupted);
+    const stops = (): boolean => oversight.isHeld || oversight.isAborted;
+    const readiness: Readiness =
+      refused === undefined ? await replacement.awaitReady(wait, stops) : { state: 'failed', why: refused };
     oversight.throwIfAborted();
-    if (oversight.isHeld || verdict === 'interrupted') {
+    if (oversight.isHeld || readiness.state === 'interrupted') {
       // Hours may pass: what was found ready may not be there any more.
-      await this.unmark();
-      if (view.successor === undefined) await replacements.giveBack([candidate.node]);
-      await oversight.gate();
+      await replacement.whileHeld(oversight);
       return 'held';
     }
-    if (verdict === 'ready') return 'ready';
-    this.progress.note({ 'last attempt': verdict === 'late' ? 'the replacement came too late' : 'it found no place' });
-    await this.unmark();
-    await this.slot?.giveBack();
-    this.slot = undefined;
+    if (readiness.state === 'ready') return 'ready';
+    this.progress.note({ 'last attempt': readiness.why });
+    await replacement.undo();
+    await this.returnSlot();
     return 'failed';
   }
 
   /** A node of a static pool has one successor of the pool's own, whatever runs on it (expiration/static-successor). */
-  private async succeed(
-    successor: NonNullable<Live['successor']>,
-    ms: number,
-    interrupted: () => boolean,
-  ): Promise<'ready' | 'failed'> {
-    const launches = (this.launches ??= new ReplacementLaunches(this.input.cluster, 'expired'));
-    const refused = await launches.create(successor);
-    if (refused !== undefined) return 'failed';
-    const lost = await launches.initialized(ms, interrupted);
-    return lost === undefined ? 'ready' : 'failed';
+  private begin({ successor }: Live): NodeReplacement {
+    if (successor === undefined) return (this.replacement = this.viaProvision);
+    const { cluster } = this.input;
+    const { source } = this.replacement;
+    const claims = source instanceof ExactClaims ? source : new ExactClaims(cluster);
+    claims.plan = { ...successor, forPods: false };
+    if (claims !== source) this.replacement = new NodeReplacement(cluster, claims);
+    return this.replacement;
   }
 
-  private async unmark(): Promise<void> {
-    const { marked } = this;
-    if (marked === undefined) return;
-    this.marked = undefined;
-    await this.activities.kube.untaintCandidates({ candidates: [marked], owner: workflowInfo().workflowId });
+  private async returnSlot(): Promise<void> {
+    await this.slot?.giveBack();
+    this.slot = undefined;
   }
 
   private async pause(view: Live, waitingFor: string, ms: number): Promise<void> {
@@ -286,24 +257,21 @@ class Rotation {
   }
 
   private async terminate(outcome: 'rotated' | 'forced'): Promise<RotateExpiredResult> {
-    const { cluster, claim, nodePool } = this.input;
+    const { claim, nodePool } = this.input;
     await this.oversight.gate();
     this.oversight.passPointOfNoReturn();
-    this.marked = undefined;
     this.progress.enter('draining', { waitingFor: claim.name });
-    await endNode({ cluster, claim, nodePool, reason: 'expired' });
+    await this.replacement.drain({ claim, nodePool, reason: 'expired' });
     return this.end(outcome);
   }
 
-  /** The wait may take months, with an answer now and then. */
+  /** The wait may take months, with an answer now and then: none is lost. */
   private async carryOn(): Promise<void> {
-    if (workflowInfo().historyLength < eventsPerRun) return;
-    await this.unmark();
-    await continueAsNew<typeof rotateExpired>({
-      ...this.input,
-      agreed: this.agreed,
-      ...(this.askedUntil === undefined ? {} : { askedUntil: this.askedUntil }),
-    });
+    if (!isHistoryLong() || this.oversight.isAnswerWaiting) return;
+    await this.replacement.undo();
+    const { agreed } = this;
+    const { askedUntil } = this.question;
+    await continueAsNew<typeof rotateExpired>({ ...this.input, agreed, askedUntil });
   }
 }
 

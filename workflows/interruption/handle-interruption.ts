@@ -4,11 +4,11 @@ import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
 import type { HandleInterruptionInput, HandleInterruptionResult, InterruptionNotice } from '../messages.js';
 import { expediteSignal, interruptionSignal, searchAttributes } from '../messages.js';
-import { endNode } from '../termination/node-end.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
 import { notify } from '../relations.js';
-import { Replacements } from '../disruption/replacements.js';
+import { NodeReplacement } from '../replacement/replacement.js';
+import { ViaProvision } from '../replacement/via-provision.js';
 import { setSignalHandler } from '../handlers.js';
 
 /** What EC2 gives an instance between the notice and its end. */
@@ -51,20 +51,17 @@ export async function handleInterruption(input: HandleInterruptionInput): Promis
 
 class Interruption {
   private readonly notices: InterruptionNotice[] = [];
-  private readonly replacements: Replacements;
+  private readonly replacement: NodeReplacement;
   private readonly activities;
   private readonly progress: Progress;
   private next = 0;
-  private requested = false;
-  /** The node that was tainted for a recommendation and may still stay. */
-  private cordoned: Known | undefined;
 
   constructor(private readonly input: HandleInterruptionInput) {
     const { cluster, instanceId } = input;
     setSignalHandler(interruptionSignal, (notice) => {
       if (!this.notices.some(({ messageId }) => messageId === notice.messageId)) this.notices.push(notice);
     });
-    this.replacements = new Replacements(cluster);
+    this.replacement = new NodeReplacement(cluster, new ViaProvision(cluster));
     this.activities = activitiesOf(cluster);
     this.progress = new Progress(
       `Interruption of ${instanceId}`,
@@ -87,22 +84,15 @@ class Interruption {
       } else {
         await this.prepare(view, notice);
       }
-      this.cordoned = undefined;
       await this.terminate(view, notice);
       return this.drained();
     }
     return this.result('noted');
   }
 
-  /** A node that stays after all keeps no taint. */
+  /** What was begun for a recommendation alone is undone: the node stays after all. */
   async release(): Promise<void> {
-    const view = this.cordoned;
-    this.cordoned = undefined;
-    if (view?.nodeName === undefined) return;
-    await this.activities.kube.untaintCandidates({
-      candidates: [{ claim: view.claim, node: view.nodeName }],
-      owner: workflowInfo().workflowId,
-    });
+    await this.replacement.undo();
   }
 
   /** A claim may still be to be told of its instance: there are looks, ever further apart, until the notice is over. */
@@ -135,35 +125,36 @@ class Interruption {
     this.name(view);
     if (view.podsToMove === 0) return true;
     const until = workflowNow() + replaceAheadMs;
-    this.cordoned = view;
-    await this.cordonAndRequest(view, nodeName, kind, replaceAheadMs);
+    await this.begin(view, nodeName, kind, replaceAheadMs);
     this.progress.enter('replacing ahead', {
       waitingFor: 'the replacement to be up',
       until,
       facts: { node: nodeName, 'pods to move': view.podsToMove },
     });
-    const verdict = await this.replacements.settledUnless(() => this.next < this.notices.length, replaceAheadMs);
-    this.progress.note({ replacement: verdict });
-    if (verdict === 'ready') return true;
+    const { state } = await this.replacement.awaitReady(replaceAheadMs, () => this.next < this.notices.length);
+    this.progress.note({ replacement: state });
+    if (state === 'ready') return true;
     // A notice that came meanwhile takes over what was prepared.
-    if (verdict !== 'interrupted') await this.release();
+    if (state !== 'interrupted') await this.replacement.undo();
     return false;
   }
 
   private async prepare(view: Known, notice: InterruptionNotice): Promise<void> {
     this.name(view);
+    this.replacement.passPointOfNoReturn();
     const { nodeName } = view;
     if (nodeName === undefined || view.deleting || view.podsToMove === 0 || alreadyGoing.has(notice.kind)) return;
     if (forceful.has(notice.kind)) return;
-    if (!this.requested) await this.cordonAndRequest(view, nodeName, notice.kind, noticeMs);
+    if (!this.replacement.isLaunched) await this.begin(view, nodeName, notice.kind, noticeMs);
     const drainBy = notice.at + noticeMs - view.longestGraceMs - drainMarginMs;
     this.progress.enter('replacing', {
       waitingFor: 'the replacement to be up',
       until: drainBy,
       facts: { node: nodeName, 'pods to move': view.podsToMove },
     });
-    const verdict = drainBy <= workflowNow() ? 'late' : await this.replacements.settled(drainBy - workflowNow());
-    this.progress.note({ replacement: verdict });
+    const rest = drainBy - workflowNow();
+    const state = rest <= 0 ? 'late' : (await this.replacement.awaitReady(rest)).state;
+    this.progress.note({ replacement: state });
   }
 
   private name({ nodePool, claim }: Known): void {
@@ -173,21 +164,11 @@ class Interruption {
     ]);
   }
 
-  private async cordonAndRequest(
-    { claim, cordoned }: Known,
-    node: string,
-    reason: string,
-    holdMs: number,
-  ): Promise<void> {
-    this.requested = true;
-    if (cordoned !== true) {
-      await this.activities.kube.taintCandidates({
-        reason,
-        candidates: [{ claim, node }],
-        owner: workflowInfo().workflowId,
-      });
-    }
-    await this.replacements.request([node], reason, holdMs);
+  private async begin({ claim, cordoned }: Known, node: string, reason: string, holdMs: number): Promise<void> {
+    const { replacement } = this;
+    if (cordoned === true) replacement.isTaintedAlready(reason, [{ claim, node }]);
+    else await replacement.taint(reason, [{ claim, node }]);
+    await replacement.launch(holdMs);
   }
 
   private async terminate(view: Known, notice: InterruptionNotice): Promise<void> {
@@ -203,7 +184,7 @@ class Interruption {
     let over = false;
     const hurrying = this.hurryOnNews(workflowId, () => over);
     try {
-      const end = await endNode({ cluster, claim, nodePool, reason: kind, ...urgency(notice) });
+      const end = await this.replacement.drain({ claim, nodePool, reason: kind, ...urgency(notice) });
       if (end === 'elsewhere') await this.hurry(workflowId, notice);
     } finally {
       over = true;
@@ -244,7 +225,7 @@ class Interruption {
   }
 
   private result(outcome: HandleInterruptionResult['outcome']): HandleInterruptionResult {
-    const names = this.replacements.claims.map(({ name }) => name);
+    const names = this.replacement.claims.map(({ name }) => name);
     return { outcome, kinds: [...new Set(this.notices.map(({ kind }) => kind))], replacements: names };
   }
 }

@@ -1,3 +1,5 @@
+import { condition } from '@temporalio/workflow';
+import { workflowNow } from '../clock.js';
 import type { ClaimRef, LaunchOutcome } from '../messages.js';
 import { replacementSettledSignal } from '../messages.js';
 import { activitiesOf } from '../proxies.js';
@@ -8,7 +10,15 @@ import { setSignalHandler } from '../handlers.js';
  * own poll of a minute: a look beside its answer is for nothing, and the time-skipping test server loses a timer that fires in the
  * workflow task that cancels it.
  */
-export const lookEveryMs = 35_000;
+const lookEveryMs = 35_000;
+
+interface LaunchWait {
+  readonly claims: () => readonly ClaimRef[];
+  readonly settled: () => boolean;
+  readonly interrupt: () => boolean;
+  readonly ms: number;
+  readonly summary: string;
+}
 
 /** How the launches ended that a workflow waits for: by their signals, and by looking. */
 export class AwaitedLaunches {
@@ -23,7 +33,20 @@ export class AwaitedLaunches {
     return this.outcomes.get(uid);
   }
 
-  async look(claims: readonly ClaimRef[]): Promise<void> {
+  /** Waits until `settled` or `interrupt` holds, with a look at the claims now and then; `late` after `ms`. */
+  async until({ claims, settled, interrupt, ms, summary }: LaunchWait): Promise<'settled' | 'interrupted' | 'late'> {
+    const over = (): boolean => settled() || interrupt();
+    const deadline = workflowNow() + Math.max(1, ms);
+    while (!over()) {
+      const rest = deadline - workflowNow();
+      if (rest <= 0) return 'late';
+      const heard = await condition(over, Math.min(rest, lookEveryMs), { summary });
+      if (!heard) await this.look(claims());
+    }
+    return settled() ? 'settled' : 'interrupted';
+  }
+
+  private async look(claims: readonly ClaimRef[]): Promise<void> {
     const { kube } = activitiesOf(this.cluster);
     for (const { name, uid } of claims) {
       if (this.outcomes.has(uid)) continue;

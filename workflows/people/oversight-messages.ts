@@ -57,6 +57,8 @@ export const refusals = {
   /** Nodes are being drained: what went cannot be brought back. */
   tooLate: 'TooLate',
   finished: 'Finished',
+  /** A person aborted it: it ends as soon as what it began is undone. */
+  abortedAlready: 'AbortedAlready',
   unknownScope: 'UnknownScope',
   /** Pods would lose the protection of a PodDisruptionBudget or of do-not-disrupt, and the order does not say `force`. */
   breaksProtection: 'BreaksProtection',

@@ -33,7 +33,7 @@ export interface Consent {
 /** What a person is asked. */
 export interface Question {
   readonly what: string;
-  /** Ends the wait without an answer, milliseconds. */
+  /** Ends the wait without an answer, milliseconds: the question stays open. */
   readonly lookAgainMs?: number;
   /** What loses its protection by a yes, in a person's words: such a yes has to say `force`. */
   readonly breaks?: string;
@@ -137,9 +137,9 @@ export class Oversight {
     return this.abortedBy !== undefined;
   }
 
-  /** Whether somebody has answered the last question. */
-  get isAnswered(): boolean {
-    return this.answer !== undefined;
+  /** Whether somebody has answered the open question, and whoever asked has yet to hear of it: no run may end before. */
+  get isAnswerWaiting(): boolean {
+    return this.asking && this.answer !== undefined;
   }
 
   /** Whether a pause or a person holds it. */
@@ -168,61 +168,62 @@ export class Oversight {
     }
   }
 
-  /** Asks for a person's consent where a policy wants that, and takes the policy's default when nobody answers in time. */
-  async consent(approval: ApprovalAsked | undefined, what = 'a person to approve or reject'): Promise<Consent> {
-    if (approval === undefined) return { answer: 'approved', by: 'policy' };
-    const consent = await this.consentUnless(() => false, approval, { what });
-    return consent!;
-  }
-
   /**
-   * As `consent`; undefined once `overtaken` holds: the question makes no sense any more. Undefined after `lookAgainMs`, too,
-   * for whoever wants to look whether it still does, and asks again.
+   * Asks for a person's consent, and takes the policy's default when nobody answers in time. Undefined once `news` holds, and
+   * after `lookAgainMs`, for whoever looks whether the question still makes sense: it stays open, to be asked again or withdrawn.
    */
   async consentUnless(
-    overtaken: () => boolean,
+    news: () => boolean,
     approval: ApprovalAsked,
     { what, lookAgainMs, breaks }: Question,
   ): Promise<Consent | undefined> {
     this.throwIfAborted();
     const { timeoutMs, onTimeout } = approval;
     const byDefault = onTimeout === 'Approve' ? 'approved' : 'rejected';
-    const phase = this.begin(breaks);
+    this.begin(breaks);
     this.progress.enter('awaiting approval', {
       waitingFor: `${what} (${byDefault} if nobody answers)`,
       until: workflowNow() + timeoutMs,
     });
-    const over = (): boolean => this.answer !== undefined || this.abortedBy !== undefined || overtaken();
+    const over = (): boolean => this.answer !== undefined || this.abortedBy !== undefined || news();
     const ms = Math.max(1, Math.min(timeoutMs, lookAgainMs ?? timeoutMs));
     const inTime = await this.stop(over, ms, `approval; ${byDefault} if nobody answers`);
     const given = this.given();
-    // While it is looked at again it still may be answered.
-    if (given === undefined && !inTime && lookAgainMs !== undefined && this.abortedBy === undefined) return undefined;
+    const isLookedAt = inTime || lookAgainMs !== undefined;
+    if (given === undefined && isLookedAt && this.abortedBy === undefined) return undefined;
     this.endQuestion();
     this.throwIfAborted();
-    if (given === undefined && inTime) {
-      this.progress.enter(phase);
-      return undefined;
-    }
     const consent: Consent = given ?? { answer: byDefault, by: 'nobody', reason: 'nobody answered in time' };
     this.progress.enter(consent.answer, { facts: { consent: consentText(consent) } });
     return consent;
   }
 
-  /** A question that was only looked at again is still the same. Gives the phase that it interrupts. */
-  private begin(breaks: string | undefined): string {
+  /** The cause of the question is gone. Harmless when nothing is asked. */
+  withdrawQuestion(): void {
+    if (!this.asking) return;
+    this.endQuestion();
+    this.progress.enter(this.phaseBefore);
+  }
+
+  /**
+   * A question that was only looked at again is still the same. Whoever shows a question learns from the fact `breaks` that a
+   * yes has to say `force`, and why (people/yes-that-breaks-protection).
+   */
+  private begin(breaks: string | undefined): void {
     this.breaks = breaks;
-    if (this.asking) return this.phaseBefore;
+    if (breaks === undefined) this.progress.drop('breaks');
+    else this.progress.note({ breaks });
+    if (this.asking) return;
     this.asking = true;
     this.answer = undefined;
     this.phaseBefore = this.progress.phase;
     this.progress.attributes([{ key: searchAttributes.awaitingApproval, value: true }]);
-    return this.phaseBefore;
   }
 
   private endQuestion(): void {
     if (!this.asking) return;
     this.asking = false;
+    this.progress.drop('breaks');
     this.progress.attributes([{ key: searchAttributes.awaitingApproval, value: false }]);
   }
 
@@ -312,7 +313,7 @@ export class Oversight {
 
   private answerWith(answer: Consent['answer'], { actor, reason, force }: Order): Explanation {
     if (this.breaks !== undefined && force === true)
-      this.progress.note({ 'forced by': `${withReason(actor, reason)}: ${this.breaks}` });
+      this.progress.note({ 'force ordered by': `${withReason(actor, reason)}: ${this.breaks}` });
     this.answer = { answer, by: actor, ...(reason === undefined ? {} : { reason }) };
     return this.progress.explanation;
   }
@@ -334,7 +335,7 @@ export class Oversight {
     this.progress.note({ 'expedited by': withReason(order.actor ?? 'another disruption', order.reason) });
     const broken = this.options.breaks?.(order);
     if (broken !== undefined && order.actor !== undefined)
-      this.progress.note({ 'forced by': `${withReason(order.actor, order.reason)}: ${broken}` });
+      this.progress.note({ 'force ordered by': `${withReason(order.actor, order.reason)}: ${broken}` });
     if (this.waiting !== undefined) this.waiting.end = 'expedited';
     this.options.onExpedite?.(order);
     return this.progress.explanation;
@@ -354,6 +355,10 @@ export class Oversight {
   }
 
   private checkOpen(): void {
+    if (this.abortedBy !== undefined) {
+      const { actor, reason } = this.abortedBy;
+      throw refuse(refusals.abortedAlready, `${withReason(actor, reason)} aborted it already`);
+    }
     if (this.stage === 'finished') throw refuse(refusals.finished, `it is over: ${this.progress.phase}`);
   }
 

@@ -19,6 +19,7 @@ import { workflowNow } from '../clock.js';
 import type {
   BatchSummary,
   CacheMark,
+  DeletingNodes,
   LaunchStart,
   NodeUntil,
   ProvisionInput,
@@ -119,11 +120,7 @@ class ProvisionRun {
     setSignalHandler(replaceSignal, (request) => {
       if (!this.replacements.some(({ id }) => id === request.id)) this.replacements.push(request);
     });
-    setSignalHandler(deletingNodesSignal, ({ nodes, until, marks }) => {
-      this.deleting = this.deleting.filter(({ node }) => !nodes.includes(node));
-      if (until > workflowNow()) this.deleting.push(...nodes.map((node) => ({ node, until })));
-      this.mark(marks);
-    });
+    setSignalHandler(deletingNodesSignal, (told) => this.hold(told));
     setSignalHandler(configureSignal, ({ window }) => void (this.window = window));
     setQueryHandler(planQuery, () => this.last);
   }
@@ -203,11 +200,21 @@ class ProvisionRun {
     }
   }
 
+  /** What a request asked for is given back by that request alone, also before it was planned (commands/given-back). */
+  private hold({ nodes, until, marks, request }: DeletingNodes): void {
+    const isOver = (held: NodeUntil): boolean => nodes.includes(held.node) && held.request === request;
+    this.deleting = this.deleting.filter((held) => !isOver(held));
+    this.replacements = this.replacements.filter(({ id }) => id !== request);
+    if (until > workflowNow()) this.deleting.push(...nodes.map((node) => ({ node, until })));
+    this.mark(marks);
+  }
+
   private holdPlaces(requests: readonly ReplacementRequest[]): void {
     const now = workflowNow();
     this.deleting = this.deleting.filter(({ until }) => until > now);
-    for (const { nodes, holdMs } of requests) {
-      for (const node of nodes) this.deleting.push({ node, until: now + holdMs });
+    for (const { id, nodes, holdMs } of requests) {
+      this.deleting = this.deleting.filter(({ request }) => request !== id);
+      for (const node of nodes) this.deleting.push({ node, until: now + holdMs, request: id });
     }
   }
 

@@ -1,23 +1,19 @@
-import {
-  CancellationScope,
-  condition,
-  continueAsNew,
-  getExternalWorkflowHandle,
-  isCancellation,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { CancellationScope, condition, continueAsNew, getExternalWorkflowHandle } from '@temporalio/workflow';
 import type { ResolvedRepairStep, RepairView } from '../../activities/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
 import type { RepairNodeInput, RepairNodeResult } from '../messages.js';
 import { expediteSignal, nodeChangedSignal, searchAttributes } from '../messages.js';
 import { consentText, isAborted, ordersAnswered, Oversight } from '../people/oversight.js';
-import { endNode } from '../termination/node-end.js';
 import type { Question } from '../people/oversight.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
 import { notify } from '../relations.js';
-import { Replacements } from '../disruption/replacements.js';
+import { isHistoryLong } from '../entity.js';
+import { StandingQuestion } from '../people/standing-question.js';
+import { NodeReplacement } from '../replacement/replacement.js';
+import type { Readiness } from '../replacement/source.js';
+import { ViaProvision } from '../replacement/via-provision.js';
 import { Slots } from '../disruption/slots.js';
 import type { Slot } from '../disruption/slots.js';
 import { setSignalHandler } from '../handlers.js';
@@ -26,7 +22,6 @@ import { setSignalHandler } from '../handlers.js';
 const blockedRetryMs = 5 * 60_000;
 /** Signals tell of a change of conditions; this poll is for what they did not. */
 const slowPollMs = 5 * 60_000;
-const eventsPerRun = 4000;
 
 type Unhealthy = Extract<RepairView, { state: 'unhealthy' }>;
 
@@ -51,10 +46,10 @@ class Repair {
   private readonly activities;
   private readonly progress: Progress;
   private readonly oversight: Oversight;
-  private readonly replacements: Replacements;
+  private readonly replacement: NodeReplacement;
+  private readonly question: StandingQuestion;
   private readonly steps: string[] = [];
   private changed = false;
-  private tainted: string | undefined;
   private readonly slots: Slots;
   private slot: Slot | undefined;
   private going: { done: boolean; failure?: unknown } | undefined;
@@ -64,7 +59,7 @@ class Repair {
     const { cluster, claim, nodePool } = input;
     this.agreed = input.agreed ?? false;
     this.activities = activitiesOf(cluster);
-    this.replacements = new Replacements(cluster);
+    this.replacement = new NodeReplacement(cluster, new ViaProvision(cluster));
     this.slots = new Slots(cluster);
     setSignalHandler(nodeChangedSignal, () => void (this.changed = true));
     this.progress = new Progress(
@@ -78,6 +73,7 @@ class Repair {
       { NodeClaim: claim.name, NodePool: nodePool },
     );
     this.oversight = new Oversight(this.progress);
+    this.question = new StandingQuestion(this.oversight);
   }
 
   async run(): Promise<RepairNodeResult> {
@@ -100,19 +96,15 @@ class Repair {
 
   /** Asks for as long as the node is unhealthy and its policy wants that; the result when it ends by the answer, or by itself. */
   private async consent(due: Unhealthy): Promise<RepairNodeResult | undefined> {
-    const until = workflowNow() + (due.approval?.timeoutMs ?? 0);
     for (let asked = due; !this.agreed && asked.approval !== undefined;) {
       this.changed = false;
-      const { approval } = asked;
-      const consent = await this.oversight.consentUnless(
-        () => this.changed,
-        { ...approval, timeoutMs: Math.max(1, until - workflowNow()) },
-        questionOf(asked),
-      );
+      const news = (): boolean => this.changed;
+      const consent = await this.question.ask(asked.approval, questionOf(asked), { news });
       if (consent?.answer === 'rejected') return this.end('rejected', consentText(consent));
       this.agreed = consent !== undefined;
       if (this.agreed) return undefined;
       const view = await this.look();
+      if (view.state !== 'unhealthy' || view.approval === undefined) this.question.withdraw();
       if (view.state !== 'unhealthy') return this.endOf(view);
       asked = view;
     }
@@ -166,7 +158,7 @@ class Repair {
 
   /** Nothing was done to the node yet: who waits for weeks starts anew. */
   private async carryOn(): Promise<void> {
-    if (workflowInfo().historyLength < eventsPerRun) return;
+    if (!isHistoryLong()) return;
     await continueAsNew<typeof repairNode>({ ...this.input, agreed: this.agreed });
   }
 
@@ -213,24 +205,19 @@ class Repair {
   /** New places for the pods first, then an ordinary drain: as long as its wait lasts nothing is forced. */
   private async replace({ waitMs }: ResolvedRepairStep, nodeName: string): Promise<RepairNodeResult | undefined> {
     const { claim } = this.input;
+    const { oversight, replacement } = this;
     const end = workflowNow() + waitMs;
-    // Pauses are heard of by those alone that have a slot.
-    const isHeld = (): boolean => this.slot !== undefined && this.oversight.isHeld;
-    let verdict: string;
+    const stops = (): boolean => oversight.isHeld || oversight.isAborted;
+    let state: Readiness['state'];
     do {
+      await oversight.gate();
       this.progress.enter('replacing', { waitingFor: 'the replacement to be up', until: end });
-      this.tainted = nodeName;
-      await this.activities.kube.taintCandidates({
-        reason: 'Unhealthy',
-        candidates: [{ claim, node: nodeName }],
-        owner: workflowInfo().workflowId,
-      });
-      await this.replacements.request([nodeName], 'unhealthy', waitMs);
-      verdict = await this.replacements.settledUnless(isHeld, waitMs);
-      if (isHeld()) await this.untaint();
-      await this.oversight.gate();
-    } while (verdict === 'interrupted');
-    this.progress.note({ replacement: verdict });
+      await replacement.taint('Unhealthy', [{ claim, node: nodeName }]);
+      await replacement.launch(waitMs);
+      ({ state } = await replacement.awaitReady(waitMs, stops));
+      if (stops() || state === 'interrupted') await replacement.undo();
+    } while (stops() || state === 'interrupted');
+    this.progress.note({ replacement: state });
     const view = await this.look();
     if (view.state !== 'unhealthy') return this.endOf(view);
     this.terminate(undefined);
@@ -255,7 +242,6 @@ class Repair {
 
   private terminate(deadline: number | undefined): void {
     this.oversight.passPointOfNoReturn();
-    this.tainted = undefined;
     const going: NonNullable<Repair['going']> = { done: false };
     this.going = going;
     void this.terminated(deadline).then(
@@ -268,9 +254,8 @@ class Repair {
   }
 
   private async terminated(deadline: number | undefined): Promise<void> {
-    const { cluster, claim, nodePool } = this.input;
-    const end = await endNode({
-      cluster,
+    const { claim, nodePool } = this.input;
+    const end = await this.replacement.drain({
       claim,
       nodePool,
       reason: 'unhealthy',
@@ -322,24 +307,9 @@ class Repair {
   }
 
   async release(): Promise<void> {
-    await this.untaint();
+    await this.replacement.undo();
     await this.slot?.giveBack();
     await ordersAnswered();
-  }
-
-  /** A node that stays keeps no taint. */
-  private async untaint(): Promise<void> {
-    const { tainted: node } = this;
-    if (node === undefined) return;
-    this.tainted = undefined;
-    try {
-      await this.activities.kube.untaintCandidates({
-        candidates: [{ claim: this.input.claim, node }],
-        owner: workflowInfo().workflowId,
-      });
-    } catch (error) {
-      if (isCancellation(error)) throw error;
-    }
   }
 }
 

@@ -1,0 +1,47 @@
+import { workflowNow } from '../clock.js';
+import type { Candidate, ConsolidateInput, NodeUntil } from '../messages.js';
+import { activitiesOf } from '../proxies.js';
+
+type Blocked = readonly { readonly node: string; readonly why: string }[];
+
+/** Whether what was decided still holds: by simulation before it begins, and from the API server once the taint stands. */
+export class Checks {
+  /** Nodes with pods on their way, and until when that holds. */
+  private readonly nominated = new Map<string, number>();
+
+  constructor(private readonly input: ConsolidateInput) {}
+
+  nominate(nodes: readonly NodeUntil[]): void {
+    for (const { node, until } of nodes) this.nominated.set(node, until);
+  }
+
+  /** Those of the candidates that may go (commands/validation), or why none may. `created`: replacements that are there already. */
+  async validate(created: readonly string[]): Promise<readonly Candidate[] | string> {
+    const { cluster, reason, candidates, decision } = this.input;
+    const isAwaited = ({ node }: Candidate): boolean => (this.nominated.get(node) ?? 0) > workflowNow();
+    const coming = decision === undefined ? undefined : candidates.find(isAwaited);
+    if (coming !== undefined) return `pods are on their way to ${coming.node}`;
+    const verdict = await activitiesOf(cluster).kube.validateCandidates.executeWithOptions(
+      { summary: 'validate: simulate once more', startToCloseTimeout: '10 minutes' },
+      [{ reason, candidates, ...judged(decision), ...(created.length === 0 ? {} : { created }) }],
+    );
+    if (verdict.valid.length > 0) return verdict.valid;
+    return verdict.dropped[0]?.why ?? 'no candidate is left';
+  }
+
+  /** The nodes that are to stay after all (commands/confirmed-behind-the-taint). */
+  async confirm(deleting: readonly Candidate[]): Promise<Blocked> {
+    const { cluster, decision } = this.input;
+    const { blocked } = await activitiesOf(cluster).kube.confirmCandidates.executeWithOptions(
+      { summary: 'what landed before the taint?' },
+      [{ method: decision?.method ?? 'empty', candidates: deleting.map(({ claim, node }) => ({ claim, node })) }],
+    );
+    return blocked;
+  }
+}
+
+function judged(decision: ConsolidateInput['decision']) {
+  if (decision === undefined) return {};
+  const { method, replacements, typeLists, alongside } = decision;
+  return { decision: { method, replacements, typeLists, alongside } };
+}

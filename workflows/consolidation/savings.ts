@@ -1,0 +1,50 @@
+import { ParentClosePolicy, startChild, workflowInfo } from '@temporalio/workflow';
+import type { CreatedClaim } from '../../activities/contract.js';
+import { workflowIds } from '../../core/ids.js';
+import { workflowNow } from '../clock.js';
+import { dollars } from '../disruption/command-text.js';
+import type { Candidate, ConsolidateInput, Decision } from '../messages.js';
+import { isStartedAlready } from '../relations.js';
+import type { measureSavings } from './measure-savings.js';
+
+/** Dollars per hour that the command makes the fleet cheaper by its own account. */
+export function savingOf(candidates: readonly Candidate[], decision: Decision | undefined): number {
+  const gone = candidates.reduce((sum, { pricePerHour }) => sum + pricePerHour, 0);
+  return Math.round((gone - (decision?.priceAfter ?? 0)) * 1e6) / 1e6;
+}
+
+interface Done {
+  readonly deleting: readonly Candidate[];
+  readonly decision: Decision;
+  readonly launched: readonly CreatedClaim[];
+}
+
+/** Starts `measureSavings`, which outlives the command: did it save what it was to? */
+export async function beginMeasuring(
+  { cluster, reason }: ConsolidateInput,
+  { deleting, decision: { priceAfter, podCount }, launched }: Done,
+): Promise<void> {
+  const { workflowId, firstExecutionRunId } = workflowInfo();
+  const command = {
+    id: workflowId,
+    reason,
+    nodePools: [...new Set(deleting.map(({ nodePool }) => nodePool))],
+    nodes: deleting.map(({ node }) => node),
+    replacements: launched.map(({ name, uid }) => ({ name, uid })),
+    priceBefore: deleting.reduce((sum, { pricePerHour }) => sum + pricePerHour, 0),
+    priceAfter,
+    podsMoved: podCount,
+    finishedAt: workflowNow(),
+  };
+  try {
+    await startChild<typeof measureSavings>('measureSavings', {
+      workflowId: workflowIds.savings(cluster, firstExecutionRunId),
+      parentClosePolicy: ParentClosePolicy.ABANDON,
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      staticSummary: `did it save ${dollars(command.priceBefore - priceAfter)}/h? ${command.nodes.slice(0, 3).join(', ')}`,
+      args: [{ cluster, command }],
+    });
+  } catch (error) {
+    if (!isStartedAlready(error)) throw error;
+  }
+}

@@ -1,0 +1,91 @@
+import { CancellationScope } from '@temporalio/workflow';
+import { workflowNow } from '../clock.js';
+import type { ReplaceNodeInput, ReplaceNodeResult } from '../messages.js';
+import { searchAttributes } from '../messages.js';
+import { isAborted, Oversight } from '../people/oversight.js';
+import { Progress } from '../progress.js';
+import { activitiesOf } from '../proxies.js';
+import { NodeReplacement } from '../replacement/replacement.js';
+import type { Readiness } from '../replacement/source.js';
+import { ViaProvision } from '../replacement/via-provision.js';
+
+/**
+ * Replaces one node that a disruption slot was granted for (commands/replacements-first). Held, it undoes what it has begun, and
+ * begins anew when it is let go on. What was launched stays as capacity.
+ */
+export async function replaceNode(input: ReplaceNodeInput): Promise<ReplaceNodeResult> {
+  const run = new Replacing(input);
+  try {
+    return await run.run();
+  } catch (error) {
+    if (!isAborted(error)) throw error;
+    return run.end('aborted', error.message);
+  } finally {
+    await CancellationScope.nonCancellable(() => run.release());
+  }
+}
+
+class Replacing {
+  private readonly activities;
+  private readonly progress: Progress;
+  private readonly oversight: Oversight;
+  private readonly replacement: NodeReplacement;
+
+  constructor(private readonly input: ReplaceNodeInput) {
+    const { cluster, reason, candidate } = input;
+    const { claim, node, nodePool } = candidate;
+    this.activities = activitiesOf(cluster);
+    this.replacement = new NodeReplacement(cluster, new ViaProvision(cluster));
+    this.progress = new Progress(
+      `${reason}: ${node} is replaced`,
+      [
+        { key: searchAttributes.cluster, value: cluster },
+        { key: searchAttributes.nodePool, value: nodePool },
+        { key: searchAttributes.nodeClaim, value: claim.name },
+        { key: searchAttributes.reason, value: reason.toLowerCase() },
+      ],
+      { node, NodeClaim: claim.name, NodePool: nodePool },
+    );
+    this.oversight = new Oversight(this.progress, { paused: input.paused ?? false });
+  }
+
+  async run(): Promise<ReplaceNodeResult> {
+    const { oversight, progress, replacement } = this;
+    const { claim, node, nodePool } = this.input.candidate;
+    let readiness: Readiness;
+    do {
+      await oversight.gate();
+      if ((await this.activities.kube.viewClaim({ claim })).state !== 'live') return this.end('gone');
+      readiness = await this.attempt();
+      oversight.throwIfAborted();
+      if (oversight.isHeld || readiness.state === 'interrupted') await replacement.undo();
+    } while (oversight.isHeld || readiness.state === 'interrupted');
+    if (readiness.state !== 'ready') return this.end('failed', readiness.why);
+    oversight.passPointOfNoReturn();
+    progress.enter('draining', { waitingFor: node });
+    await replacement.drain({ claim, nodePool, reason: this.input.reason.toLowerCase() });
+    return this.end('replaced');
+  }
+
+  end(outcome: ReplaceNodeResult['outcome'], why?: string): ReplaceNodeResult {
+    this.progress.enter(outcome, why === undefined ? {} : { facts: { [`${outcome} because`]: why } });
+    return { outcome, replacements: this.replacement.claims, ...(why === undefined ? {} : { reason: why }) };
+  }
+
+  async release(): Promise<void> {
+    await this.replacement.undo();
+    this.oversight.finish();
+  }
+
+  /** From the taint until the replacements are up, or something comes between. */
+  private async attempt(): Promise<Readiness> {
+    const { oversight, replacement } = this;
+    const { reason, candidate, withinMs } = this.input;
+    const stops = (): boolean => oversight.isHeld || oversight.isAborted;
+    await replacement.taint(reason, [candidate]);
+    if (stops()) return { state: 'interrupted' };
+    await replacement.launch(withinMs);
+    this.progress.enter('replacing', { waitingFor: 'the replacement to be up', until: workflowNow() + withinMs });
+    return replacement.awaitReady(withinMs, stops);
+  }
+}

@@ -1,0 +1,80 @@
+import { getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
+import { workflowIds } from '../../core/ids.js';
+import { counted } from '../../core/plurals.js';
+import { signalEntity } from '../entity-signals.js';
+import { setSignalHandler } from '../handlers.js';
+import { AwaitedLaunches } from '../launch/awaited-launches.js';
+import type { ClaimRef, ReplacementsPlanned } from '../messages.js';
+import { deletingNodesSignal, replacementsPlannedSignal, replaceSignal } from '../messages.js';
+import { notify } from '../relations.js';
+import type { Readiness, ReplacementSource } from './source.js';
+
+/**
+ * Asks `provision` for other nodes for the pods of nodes that are to go, and follows them until each is initialized or has
+ * failed. `provision` alone creates claims for pods, so nothing is launched twice for the same pod. Build one before the first wait.
+ */
+export class ViaProvision implements ReplacementSource {
+  private planned: ReplacementsPlanned | undefined;
+  private readonly launches: AwaitedLaunches;
+  private requests = 0;
+  /** What `provision` plans for as if these nodes were gone, until it is given back. */
+  private request: { readonly id: string; readonly nodes: readonly string[] } | undefined;
+
+  constructor(private readonly cluster: string) {
+    // The answer to a request that was given up may come after the next one.
+    setSignalHandler(replacementsPlannedSignal, (planned) => {
+      if (planned.id === this.request?.id) this.planned ??= planned;
+    });
+    this.launches = new AwaitedLaunches(cluster);
+  }
+
+  async launch({ nodes, reason, holdMs }: Parameters<ReplacementSource['launch']>[0]): Promise<undefined> {
+    await this.giveBack();
+    const { workflowId, runId } = workflowInfo();
+    const id = `${workflowId}/${runId}/${this.requests++}`;
+    this.planned = undefined;
+    this.request = { id, nodes };
+    await signalEntity(this.cluster, 'provision', replaceSignal, { id, nodes, replyTo: workflowId, reason, holdMs });
+    return undefined;
+  }
+
+  async awaitReady(ms: number, interrupt: () => boolean): Promise<Readiness> {
+    const how = await this.launches.until({
+      claims: () => this.claims,
+      settled: () => this.verdict() !== undefined,
+      interrupt,
+      ms,
+      summary: 'replacements to be initialized',
+    });
+    if (how === 'interrupted') return { state: how };
+    if (how === 'late') return { state: how, why: `no replacement within ${counted(ms / 60_000, 'minute')}` };
+    if (this.verdict() === 'ready') return { state: 'ready' };
+    return { state: 'failed', why: this.planned?.firstReason ?? 'the replacement did not come up' };
+  }
+
+  async giveBack(): Promise<void> {
+    const { request } = this;
+    if (request === undefined) return;
+    this.request = undefined;
+    await notify(() =>
+      getExternalWorkflowHandle(workflowIds.provision(this.cluster)).signal(deletingNodesSignal, {
+        nodes: request.nodes,
+        until: 0,
+        marks: [],
+        request: request.id,
+      }),
+    );
+  }
+
+  get claims(): readonly ClaimRef[] {
+    return this.planned?.claims ?? [];
+  }
+
+  private verdict(): 'ready' | 'failed' | undefined {
+    if (this.planned === undefined) return undefined;
+    const outcomes = this.planned.claims.map((claim) => this.launches.outcomeOf(claim));
+    if (outcomes.some((outcome) => outcome === undefined)) return undefined;
+    const failed = this.planned.unplaced > 0 || outcomes.some((outcome) => outcome !== 'initialized');
+    return failed ? 'failed' : 'ready';
+  }
+}
