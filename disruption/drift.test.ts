@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { annotations, labels } from '../api/labels.js';
 import type { InstanceType } from '../core/instance-type.js';
 import { nodeClaim, nodePool } from '../test/builders/activity-world.js';
-import { templateDrift, typeDrift } from './drift.js';
+import { driftOf, mayDrift, templateDrift } from './drift.js';
 
 const now = Date.parse('2026-01-05T12:00:00Z');
 const stamp = (hash: string, version = 'v') => ({
@@ -26,7 +26,6 @@ const pool = (metadata: object, requirements: readonly object[] = []) => {
 
 // Rule `drift/template`.
 describe('templateDrift', () => {
-  // 90: hash versions differing, then no NodePoolDrifted.
   test.each([
     ['equal hashes', stamp('1'), stamp('1'), undefined],
     ['other hashes', stamp('1'), stamp('2'), 'NodePoolDrifted'],
@@ -37,7 +36,6 @@ describe('templateDrift', () => {
     expect(templateDrift(claim(claimed), pool(wanted))).toBe(expected);
   });
 
-  // 90: Given requirements changed to exclude the node's zone, then RequirementsDrifted.
   test.each([
     [{ key: labels.zone, operator: 'In', values: ['a', 'b'] }, undefined],
     [{ key: labels.zone, operator: 'In', values: ['b'] }, 'RequirementsDrifted'],
@@ -47,6 +45,44 @@ describe('templateDrift', () => {
     [{ key: 'example.com/team', operator: 'NotIn', values: ['x'] }, undefined],
   ])('requirement %j', (requirement, expected) => {
     expect(templateDrift(claim(), pool({}, [requirement]))).toBe(expected);
+  });
+});
+
+/** What drift makes of a claim whose template is as it was, and of which the provider says nothing. */
+const typeDrift = (of: ReturnType<typeof claim>, catalogue: readonly InstanceType[]): Promise<string | undefined> => {
+  const sources = { pool: pool({}), catalogue: () => Promise.resolve(catalogue), provider: nothing };
+  return driftOf(of, sources, now);
+};
+const nothing = (): Promise<undefined> => Promise.resolve(undefined);
+
+// Rule `drift/when-it-is-looked-for`.
+describe('driftOf', () => {
+  test('asks in order, and no further than the first reason', async () => {
+    const asked: string[] = [];
+    const sources = {
+      pool: pool(stamp('2')),
+      catalogue: () => {
+        asked.push('catalogue');
+        return nothing();
+      },
+      provider: () => {
+        asked.push('provider');
+        return Promise.resolve('AMIDrift');
+      },
+    };
+    expect(await driftOf(claim(stamp('1')), sources, now)).toBe('NodePoolDrifted');
+    expect(asked).toEqual([]);
+    expect(await driftOf(claim(stamp('2')), sources, now)).toBe('AMIDrift');
+    expect(asked).toEqual(['catalogue', 'provider']);
+  });
+
+  test('is for claims that are launched and stay', () => {
+    const launched = { ...claim(), status: { conditions: [{ type: 'Launched', status: 'True' as const }] } };
+    expect(mayDrift(launched)).toBe(true);
+    expect(mayDrift(claim())).toBe(false);
+    expect(
+      mayDrift({ ...launched, metadata: { ...launched.metadata, deletionTimestamp: '2026-01-05T10:00:00Z' } }),
+    ).toBe(false);
   });
 });
 
@@ -82,12 +118,12 @@ describe('typeDrift', () => {
       { ...own, [labels.capacityType]: 'reserved' },
       undefined,
     ],
-  ])('a type that is %s', (_name, catalogue, claimLabels, expected) => {
-    expect(typeDrift(claim({ labels: claimLabels }), catalogue, now)).toBe(expected);
+  ])('a type that is %s', async (_name, catalogue, claimLabels, expected) => {
+    expect(await typeDrift(claim({ labels: claimLabels }), catalogue)).toBe(expected);
   });
 
-  test('a claim younger than an hour passes', () => {
-    expect(typeDrift(claim({}, '2026-01-05T11:00:00Z'), [], now)).toBeUndefined();
-    expect(typeDrift(claim({}, '2026-01-05T10:59:59Z'), [], now)).toBe('InstanceTypeNotFound');
+  test('a claim younger than an hour passes', async () => {
+    expect(await typeDrift(claim({}, '2026-01-05T11:00:00Z'), [])).toBeUndefined();
+    expect(await typeDrift(claim({}, '2026-01-05T10:59:59Z'), [])).toBe('InstanceTypeNotFound');
   });
 });

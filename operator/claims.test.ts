@@ -8,6 +8,7 @@ import { watchPendingPods } from './pending-pods.js';
 import type { ObservedCluster, WorkflowStart } from './desired-workflows.js';
 import type { Starter } from './starter.js';
 import { observedCluster } from './watch-workflows.js';
+import type { RotateExpiredInput, TerminateNodeInput } from '../workflows/messages.js';
 import { WorkflowReconciler } from './workflow-reconciler.js';
 
 const initialized = (): { type: string; status: 'True' }[] =>
@@ -36,8 +37,12 @@ describe('operator', () => {
         return Promise.resolve('started');
       };
     const started = ({ type, input }: WorkflowStart): string => {
-      const { claim, expiresAt } = input as { claim: { name: string }; expiresAt?: number };
-      return [type, claim.name, ...(expiresAt === undefined ? [] : [expiresAt])].join(' ');
+      const { claim, expiresAt, deleteClaim } = input as Partial<RotateExpiredInput & TerminateNodeInput>;
+      const more = [
+        ...(expiresAt === undefined ? [] : [expiresAt]),
+        ...(deleteClaim === true ? ['and the claim'] : []),
+      ];
+      return [type, claim!.name, ...more].join(' ');
     };
     const starter = {
       start: (workflow: WorkflowStart) => {
@@ -112,8 +117,8 @@ describe('operator', () => {
   // Rule `termination/deleted-node`.
   test.each([
     ['', { finalizers: [finalizers.termination] }],
-    [', which gets back the finalizer that it has lost', {}],
-  ])('deleting a Node deletes its claim%s', async (_, metadata) => {
+    [', be its claim without the finalizer', {}],
+  ])('deleting a Node terminates the whole of it%s', async (_, metadata) => {
     world.kube.put(
       'NodeClaim',
       claim('c1', { status: { conditions: initialized(), providerID: 'fake:///a/i-1' }, metadata }),
@@ -127,7 +132,8 @@ describe('operator', () => {
 
     await world.kube.delete('Node', { name: 'n1' });
 
-    await seen('terminateNode c1');
+    await seen('terminateNode c1 and the claim');
+    expect((await world.kube.get('NodeClaim', { name: 'c1' }))?.metadata.deletionTimestamp).toBeUndefined();
   });
 
   test('a node that joined while nobody watched wakes its launch at the start; one that is initialized does not', async () => {

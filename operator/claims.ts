@@ -3,14 +3,13 @@ import type { Node } from '../api/kubernetes.js';
 import { isTrue } from '../core/conditions.js';
 import { isManaged } from '../cluster/cluster.js';
 import { identityOf } from '../cluster/labels-of.js';
-import { deleteClaimInTurn } from '../cluster/writes.js';
 import type { OperatorContext } from './context.js';
 import { DisruptNews } from './disrupt-news.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
 
 /**
- * Follows NodeClaims and their Nodes: a claim whose Node is deleted is deleted too, and workflows that wait for either are
+ * Follows NodeClaims and their Nodes: the reconciler looks at a claim when either changes, and workflows that wait for either are
  * woken. Which workflows a claim needs is the reconciler's to say (`workflow-reconciler.ts`).
  */
 export function watchClaims(context: OperatorContext): () => void {
@@ -59,21 +58,7 @@ export function watchClaims(context: OperatorContext): () => void {
 async function reconcile(context: OperatorContext, name: string): Promise<Requeue | undefined> {
   const claim = context.cache.get('NodeClaim', { name });
   if (claim === undefined || !isManaged(context, claim.spec.nodeClassRef)) return undefined;
-  if (!isDeleting(claim) && (await followNode(context, claim))) return undefined;
   return context.workflows.claimChanged(claim);
-}
-
-/** `kubectl delete node` means the whole of it: the claim goes too (termination/deleted-node). */
-async function followNode(context: OperatorContext, claim: NodeClaim): Promise<boolean> {
-  const node = context.cache.nodeByProviderId(claim.status?.providerID ?? '');
-  if (node === undefined || !isDeleting(node)) return false;
-  const { name, uid } = identityOf(claim);
-  await deleteClaimInTurn(context.kube, { name, uid });
-  context.log.info(
-    { nodeClaim: name, node: node.metadata.name },
-    'deleting a NodeClaim because its Node is being deleted',
-  );
-  return true;
 }
 
 async function tellLaunch({ starter }: OperatorContext, uid: string): Promise<undefined> {

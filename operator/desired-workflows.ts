@@ -92,12 +92,12 @@ export function desiredWorkflows(observed: ObservedCluster): DesiredWorkflows {
     }
   };
   // Terminations and pools first: a queue of launches does not hold them up.
-  const isDeleted = ({ metadata }: NodeClaim): boolean => metadata.deletionTimestamp !== undefined;
-  add('NodeClaim', observed.claims.filter(isDeleted), desiredForClaim);
+  const isGoing = (claim: NodeClaim): boolean => goesWith(observed, claim) !== undefined;
+  add('NodeClaim', observed.claims.filter(isGoing), desiredForClaim);
   add('NodePool', observed.pools, desiredForPool);
   add(
     'NodeClaim',
-    observed.claims.filter((claim) => !isDeleted(claim)),
+    observed.claims.filter((claim) => !isGoing(claim)),
     desiredForClaim,
   );
   return { starts, unreadable };
@@ -119,9 +119,10 @@ export function entityStart(
   };
 }
 
-/** A claim is launched until it is initialized, terminated once it is deleted, and has a timer for its expiry in between. */
+/** A claim is launched until it is initialized, terminated once it or its node is deleted, and has a timer for its expiry in between. */
 export function desiredForClaim(observed: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
-  if (claim.metadata.deletionTimestamp !== undefined) return terminationOf(observed, claim);
+  const deleted = goesWith(observed, claim);
+  if (deleted !== undefined) return terminationOf(observed, claim, deleted);
   const isInitialized = isTrue(claim.status?.conditions, 'Initialized');
   return [...(isInitialized ? expiryOf(observed, claim) : launchOf(observed, claim)), ...repairOf(observed, claim)];
 }
@@ -154,12 +155,21 @@ function launchOf(observed: ObservedCluster, claim: NodeClaim): readonly Workflo
   ];
 }
 
-function terminationOf({ cluster }: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
-  if (claim.metadata.finalizers?.includes(finalizers.termination) !== true) return [];
+type Deleted = 'NodeClaim' | 'Node';
+
+/** What of the two is being deleted, and takes the other with it: deleting a Node means the whole of it (termination/deleted-node). */
+function goesWith(observed: Pick<ObservedCluster, 'nodeOf'>, claim: NodeClaim): Deleted | undefined {
+  if (claim.metadata.deletionTimestamp !== undefined) return 'NodeClaim';
+  return observed.nodeOf(claim)?.metadata.deletionTimestamp === undefined ? undefined : 'Node';
+}
+
+function terminationOf({ cluster }: ObservedCluster, claim: NodeClaim, deleted: Deleted): readonly WorkflowStart[] {
+  const deleteClaim = deleted === 'Node';
+  if (!deleteClaim && claim.metadata.finalizers?.includes(finalizers.termination) !== true) return [];
   const { name, uid } = identityOf(claim);
   const { nodePool } = labelsOf(claim);
   const reason = 'deleted';
-  const input: TerminateNodeInput = { cluster, claim: { name, uid }, nodePool, reason, deleteClaim: false };
+  const input: TerminateNodeInput = { cluster, claim: { name, uid }, nodePool, reason, deleteClaim };
   return [
     {
       workflowId: workflowIds.terminate(cluster, uid),

@@ -1,15 +1,15 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
-import { annotations } from '../api/labels.js';
 import type { NodeClass } from '../cloud/port.js';
 import { isManaged, nodeClassOf, poolOf } from '../cluster/cluster.js';
 import { identityOf } from '../cluster/labels-of.js';
 import { rolloutHash } from '../cluster/rollout-hash.js';
 import { updateClaim } from '../cluster/writes.js';
 import { conditionOf, isTrue, withCondition, withoutCondition } from '../core/conditions.js';
-import { migratedStamp } from '../core/drift-hash.js';
 import { canonicalJson } from '../core/hash.js';
-import { templateDrift, typeDrift } from '../disruption/drift.js';
+import { lookUp } from '../core/own.js';
+import { driftOf, hashAnnotations, mayDrift, migratedHashes } from '../disruption/drift.js';
+import type { InstanceType } from '../core/instance-type.js';
 import type { OperatorContext } from './context.js';
 import { DisruptNews } from './disrupt-news.js';
 import { hasRollouts } from './desired-workflows.js';
@@ -18,11 +18,6 @@ import { WorkQueue } from './work-queue.js';
 const driftEveryMs = 300_000;
 /** A type that was found is looked for again this much later (drift/type-not-found). */
 const typeEveryMs = 1_800_000;
-
-const hashes = [
-  [annotations.nodePoolHash, annotations.nodePoolHashVersion],
-  [annotations.ec2NodeClassHash, annotations.ec2NodeClassHashVersion],
-] as const;
 
 /**
  * Writes condition Drifted with Karpenter's reasons, and takes it off what has not drifted any more (drift/when-it-is-looked-for): every
@@ -62,7 +57,7 @@ export function watchDrift(context: OperatorContext): () => void {
 function readOf({ metadata, status }: NodeClaim): string {
   return canonicalJson([
     metadata.labels,
-    hashes.flat().map((key) => metadata.annotations?.[key]),
+    hashAnnotations.map((key) => lookUp(metadata.annotations, key)),
     isTrue(status?.conditions, 'Launched'),
     status?.imageID,
   ]);
@@ -70,7 +65,7 @@ function readOf({ metadata, status }: NodeClaim): string {
 
 /** The hash is written a moment after the template has changed. */
 function contentOf({ metadata }: NodePool | NodeClass): string {
-  return canonicalJson([metadata.generation, hashes.flat().map((key) => metadata.annotations?.[key])]);
+  return canonicalJson([metadata.generation, hashAnnotations.map((key) => lookUp(metadata.annotations, key))]);
 }
 
 /** Images, subnets and groups of a node class change without a change of its spec. */
@@ -92,15 +87,19 @@ async function reconcile(
 ): Promise<undefined> {
   const claim = context.cache.get('NodeClaim', { name });
   if (claim === undefined || !isManaged(context, claim.spec.nodeClassRef)) return undefined;
-  if (claim.metadata.deletionTimestamp !== undefined || !isTrue(claim.status?.conditions, 'Launched')) return undefined;
+  if (!mayDrift(claim)) return undefined;
   const pool = poolOf(context.cache, claim);
   const nodeClass = nodeClassOf(context, claim.spec.nodeClassRef);
   if (pool === undefined || nodeClass === undefined) return undefined;
   if (await migrated(context, claim, pool, nodeClass)) return undefined;
-  const reason =
-    templateDrift(claim, pool) ??
-    (await missingType(context, { claim, pool, nodeClass }, types)) ??
-    (await context.cloud.drift(claim, pool, nodeClass));
+  const catalogue = new Catalogue(context, { claim, pool, nodeClass }, types);
+  const sources = {
+    pool,
+    catalogue: () => catalogue.read(),
+    provider: () => context.cloud.drift(claim, pool, nodeClass),
+  };
+  const reason = await driftOf(claim, sources, context.now());
+  catalogue.settle(reason);
   const known = conditionOf(claim.status?.conditions, 'Drifted');
   if (known?.reason !== reason) {
     await write(context, claim, reason);
@@ -138,45 +137,46 @@ async function tellOlderRollout(
   rollouts.set(uid, hash);
 }
 
-/** A catalogue that cannot be had says nothing. */
-async function missingType(
-  { cloud, now, log }: OperatorContext,
-  { claim, pool, nodeClass }: { claim: NodeClaim; pool: NodePool; nodeClass: NodeClass },
-  passed: Map<string, number>,
-): Promise<string | undefined> {
-  const uid = claim.metadata.uid ?? '';
-  if (now() - (passed.get(uid) ?? Number.NEGATIVE_INFINITY) < typeEveryMs) return undefined;
-  try {
-    const reason = typeDrift(claim, await cloud.instanceTypes(pool, nodeClass), now());
-    if (reason === undefined) passed.set(uid, now());
-    return reason;
-  } catch (error) {
-    log.debug({ nodeClaim: claim.metadata.name, error: String(error) }, 'cannot tell whether the type is offered');
-    return undefined;
+/** What the pool can launch: read seldom for a claim whose type is in it, and a catalogue that cannot be had says nothing. */
+class Catalogue {
+  private isRead = false;
+
+  constructor(
+    private readonly context: OperatorContext,
+    private readonly of: { readonly claim: NodeClaim; readonly pool: NodePool; readonly nodeClass: NodeClass },
+    private readonly passed: Map<string, number>,
+  ) {}
+
+  private get uid(): string {
+    return identityOf(this.of.claim).uid;
+  }
+
+  async read(): Promise<readonly InstanceType[] | undefined> {
+    const { cloud, now, log } = this.context;
+    const { claim, pool, nodeClass } = this.of;
+    if (now() - (this.passed.get(this.uid) ?? Number.NEGATIVE_INFINITY) < typeEveryMs) return undefined;
+    try {
+      const types = await cloud.instanceTypes(pool, nodeClass);
+      this.isRead = true;
+      return types;
+    } catch (error) {
+      log.debug({ nodeClaim: claim.metadata.name, error: String(error) }, 'cannot tell whether the type is offered');
+      return undefined;
+    }
+  }
+
+  settle(reason: string | undefined): void {
+    if (this.isRead && reason !== 'InstanceTypeNotFound') this.passed.set(this.uid, this.context.now());
   }
 }
 
-/** A hash of another version says nothing: it is written anew, unless the claim had drifted (node-pools/hash-version). */
 async function migrated(
   context: OperatorContext,
   claim: NodeClaim,
   pool: NodePool,
   nodeClass: NodeClass,
 ): Promise<boolean> {
-  const drifted = isTrue(claim.status?.conditions, 'Drifted');
-  const written: Record<string, string> = {};
-  for (const [index, [hashKey, versionKey]] of hashes.entries()) {
-    const source = index === 0 ? pool : nodeClass;
-    const stampOf = ({ metadata }: Pick<NodeClass, 'metadata'>) => ({
-      hash: metadata.annotations?.[hashKey],
-      version: metadata.annotations?.[versionKey],
-    });
-    const current = stampOf(source);
-    if (current.hash === undefined || current.version === undefined) continue;
-    const stamp = migratedStamp(stampOf(claim), current, drifted);
-    if (stamp?.version !== undefined) written[versionKey] = stamp.version;
-    if (stamp?.hash !== undefined) written[hashKey] = stamp.hash;
-  }
+  const written = migratedHashes(claim, { pool, nodeClass });
   if (Object.keys(written).length === 0) return false;
   await updateClaim(context.kube, identityOf(claim), () => ({ metadata: { annotations: written } }));
   return true;

@@ -103,7 +103,8 @@ async function deleteClaim(deps: ActivityDeps, claim: NodeClaim, reason: string)
   const { name, uid } = identityOf(claim);
   if ((await deleteClaimInTurn(deps.kube, { name, uid })) === 'gone') return;
   deps.log.info({ nodeClaim: name, reason }, 'deleting a NodeClaim');
-  countDisrupted(deps, claim, reason);
+  // A person who deletes the Node disrupts it; Stowage follows (termination/deleted-node).
+  if (reason !== 'deleted') countDisrupted(deps, claim, reason);
 }
 
 /** The earliest of what the caller, the annotation and terminationGracePeriod say. */
