@@ -364,7 +364,7 @@ class Pass {
     const left = this.placeRest();
     const pods = left.length + this.claims.reduce((sum, { members }) => sum + podsIn(members), 0);
     const target = pods <= mostSearched ? this.lowerBound() * nearEnough : 0;
-    const isSmall = pods <= mostSearched && (left.length > 0 || priceOf(this.compiled, this.claims) > target);
+    const isSmall = pods <= mostSearched && left.length + this.claims.length > 1;
     if (!isSmall && left.length === 0) return false;
     const { compiled, feasibility, book, ledger, exhausted, nodes, limits } = this;
     const claims: ClaimContext = { compiled, feasibility, limits, candidates: new Map() };
@@ -482,10 +482,6 @@ function inNameOrder({ queue }: Compiled, claims: readonly OpenClaim[]): OpenCla
     return { claim: { ...claim, members }, first: names[0]! };
   });
   return keyed.sort((a, b) => compareText(a.first, b.first)).map(({ claim }) => claim);
-}
-
-function priceOf({ universe }: Compiled, claims: readonly OpenClaim[]): number {
-  return claims.reduce((sum, { row }) => sum + universe.rows[row]!.offering.price, 0);
 }
 
 function namespacesOf({ classes, bound }: Compiled): Set<string> {

@@ -1,6 +1,6 @@
 import type { Compiled } from './compile.js';
 import type { LimitLedger } from './limits.js';
-import { binsIn, type Stack } from './plan.js';
+import { binsIn, priceOf, type Stack } from './plan.js';
 
 /** Prices that differ by no more than this share count as equal: sums of prices differ in their last digits. */
 const alike = 1 + 1e-9;
@@ -15,21 +15,22 @@ export function joinBins(compiled: Compiled, stacks: Stack[], ledger: LimitLedge
   new Joiner(compiled, stacks, ledger).run();
 }
 
-/** What joining may cost. */
-interface Margin {
-  /** Dollars per hour, in all. */
-  readonly spare: number;
-  /** What prices of offers hold that a bin does not really cost, dollars per hour. */
-  readonly binCost: number;
-}
-
-/** Puts pairs of bins together in larger ones, those first that become least dearer, for no more than is to spare. */
-export function joinWithin(compiled: Compiled, stacks: Stack[], ledger: LimitLedger, margin: Margin): void {
-  new Joiner(compiled, stacks, ledger).runWithin(margin);
+/** Puts bins together in larger ones, what becomes least dearer first, for no more than `spare` in all, dollars per hour. */
+export function joinWithin(compiled: Compiled, stacks: Stack[], ledger: LimitLedger, spare: number): void {
+  new Joiner(compiled, stacks, ledger).runWithin(spare);
 }
 
 /** Of more stacks those of the cheapest bins are paired. */
 const mostPaired = 120;
+
+/** What joining may cost for each bin less, as a share of what a bin costs on average: for more, a margin of 1% would hardly get rid of any. */
+const mostExtra = 0.25;
+
+/** What joining may cost more, dollars per hour: for each bin less, and in all. */
+interface Spare {
+  readonly each: number;
+  readonly all: number;
+}
 
 /** A larger bin for some of the smaller ones. */
 interface Joint {
@@ -44,25 +45,29 @@ interface Copies {
   readonly copies: number;
 }
 
-/** A pair that can be joined, and what that costs more. */
+/** Bins that can be joined in one, and what that costs more for each bin that there is less then. */
 interface Option {
-  readonly joint: Joint;
+  readonly offer: number;
   readonly from: readonly Copies[];
   readonly extra: number;
+  readonly fewer: number;
 }
 
-const byExtra = (a: Option, b: Option): number => a.extra - b.extra;
+const byRate = (a: Option, b: Option): number => a.extra / a.fewer - b.extra / b.fewer;
 const isThere = ({ from }: Option): boolean => from.every(({ stack, copies }) => stack.times >= copies);
 
 /** Both lists, which are in order, as one. */
 function merged(a: readonly Option[], b: readonly Option[]): Option[] {
   const all: Option[] = [];
   for (let i = 0, j = 0; i < a.length || j < b.length;) {
-    if (j >= b.length || (i < a.length && byExtra(a[i]!, b[j]!) <= 0)) all.push(a[i++]!);
+    if (j >= b.length || (i < a.length && byRate(a[i]!, b[j]!) <= 0)) all.push(a[i++]!);
     else all.push(b[j++]!);
   }
   return all;
 }
+
+/** How many equal bins are tried in one. */
+const alikeTogether = [2, 3, 4, 6, 8];
 
 const oneOfEach = (...stacks: readonly Stack[]): Copies[] => stacks.map((stack) => ({ stack, copies: 1 }));
 
@@ -90,28 +95,40 @@ class Joiner {
     }
   }
 
-  /** Joins the pair that becomes least dearer, again and again, until that would cost more than is to spare. */
-  runWithin({ spare, binCost }: Margin): void {
+  /** Joins what becomes least dearer, as often as it is there, and goes on until that would cost more than is to spare. */
+  runWithin(spare: number): void {
     const { stacks } = this;
     const open = this.cheapestStacks();
     let rest = spare;
-    let options = open.flatMap((a, i) => open.slice(i).flatMap((b) => this.optionsOf(a, b, { spare: rest, binCost })));
-    options.sort(byExtra);
+    const mostEach = (priceOf(this.compiled, stacks) / binsIn(stacks)) * mostExtra;
+    const optionsOf = (a: Stack, b: Stack): Option[] => this.optionsOf(a, b, { each: mostEach, all: rest });
+    let options = open.flatMap((a, i) => open.slice(i).flatMap((b) => optionsOf(a, b)));
+    options.sort(byRate);
     while (options.length > 0) {
       const best = options.shift()!;
-      if (best.extra > rest) break;
-      if (!isThere(best) || !this.isAllowed(best.joint.offer, best.from)) continue;
-      rest -= best.extra;
-      this.use(best.from, -1);
-      this.ledger.use(best.joint.offer, 1);
-      for (const { stack, copies } of best.from) stack.times -= copies;
-      const made: Stack = { ...best.joint, times: 1 };
+      const times = this.joinedTimes(best, rest);
+      if (times === 0) continue;
+      rest -= best.extra * times;
+      for (const { stack, copies } of best.from) stack.times -= copies * times;
+      const made: Stack = { offer: best.offer, ...together(best.from), times };
       stacks.push(made);
       open.push(made);
-      const more = open.flatMap((other) => this.optionsOf(made, other, { spare: rest, binCost }));
-      options = merged(options.filter(isThere), more.sort(byExtra));
+      const more = open.flatMap((other) => optionsOf(made, other));
+      options = merged(options.filter(isThere), more.sort(byRate));
     }
     this.sweep();
+  }
+
+  /** Counts against limits how often the option can be taken, for no more than is to spare, and says so. */
+  private joinedTimes({ offer, from, extra }: Option, spare: number): number {
+    const there = Math.min(...from.map(({ stack, copies }) => Math.floor(stack.times / copies)));
+    let times = 0;
+    while (times < there && extra * (times + 1) <= spare && this.isAllowed(offer, from)) {
+      this.use(from, -1);
+      this.ledger.use(offer, 1);
+      times++;
+    }
+    return times;
   }
 
   /** Stacks of small bins, which larger ones can take the place of, as many as pairs are tried of. */
@@ -120,13 +137,21 @@ class Joiner {
     return [...this.stacks].sort((a, b) => price[a.offer]! - price[b.offer]!).slice(0, mostPaired);
   }
 
-  private optionsOf(a: Stack, b: Stack, { spare, binCost }: Margin): Option[] {
-    if (a.times < 1 || b.times < 1 || (a === b && a.times < 2)) return [];
-    const { price } = this.compiled;
-    const joint = this.jointOf(a, b, spare - binCost);
-    if (joint === undefined) return [];
-    const from = a === b ? [{ stack: a, copies: 2 }] : oneOfEach(a, b);
-    return [{ joint, from, extra: price[joint.offer]! - price[a.offer]! - price[b.offer]! + binCost }];
+  private optionsOf(a: Stack, b: Stack, spare: Spare): Option[] {
+    if (a !== b) return this.optionOf(oneOfEach(a, b), spare);
+    return alikeTogether.flatMap((copies) => this.optionOf([{ stack: a, copies }], spare));
+  }
+
+  private optionOf(from: readonly Copies[], { each, all }: Spare): Option[] {
+    if (from.some(({ stack, copies }) => stack.times < copies)) return [];
+    const fewer = from.reduce((sum, { copies }) => sum + copies, -1);
+    const offer = this.offerFor(from, Math.min(each * fewer, all));
+    if (offer === undefined) return [];
+    return [{ offer, from, extra: this.compiled.price[offer]! - this.priceOf(from), fewer }];
+  }
+
+  private priceOf(from: readonly Copies[]): number {
+    return from.reduce((sum, { stack, copies }) => sum + copies * this.compiled.price[stack.offer]!, 0);
   }
 
   /** As many bins of one stack in one as will go. */
@@ -134,7 +159,7 @@ class Joiner {
     if (stack.times < 2) return;
     const { price, offers } = this.compiled;
     const own = price[stack.offer]!;
-    this.weigh([stack]);
+    this.weigh([{ stack, copies: 1 }]);
     const limit = this.copiesByCaps(stack.times);
     if (limit < 2) return;
     const ceiling = limit * own * alike;
@@ -188,26 +213,30 @@ class Joiner {
   }
 
   private joinPair(a: Stack, b: Stack): void {
-    const joint = this.jointOf(a, b);
-    if (joint !== undefined)
-      this.swap(
-        [a, b].map((stack) => ({ stack, copies: 1 })),
-        joint,
-      );
+    const from = oneOfEach(a, b);
+    const offer = this.offerFor(from);
+    if (offer !== undefined) this.swap(from, { offer, ...together(from) });
   }
 
-  /** The cheapest offer that holds both, where it costs no more than they. */
-  private jointOf(a: Stack, b: Stack, spare = 0): Joint | undefined {
+  /** The cheapest offer that holds them all, where it costs no more than they and what is to spare. */
+  private offerFor(from: readonly Copies[], spare = 0): number | undefined {
     const { compiled, content, capUse } = this;
-    const { price, capMax, dims, capacity, conflictsOf } = compiled;
-    const ceiling = (price[a.offer]! + price[b.offer]!) * alike + spare;
-    this.weigh([a, b]);
-    if (capUse.some((used, cap) => used > capMax[cap]!)) return undefined;
-    if (a.items.some((item) => conflictsOf[item]!.some((other) => b.items.includes(other)))) return undefined;
-    for (let offer = Math.max(a.offer, b.offer); offer < compiled.offers && price[offer]! <= ceiling; offer++) {
-      let fits = this.admits(offer, a.items) && this.admits(offer, b.items);
+    const { price, capMax, dims, capacity, conflictsOf, setOf, shapeOf } = compiled;
+    const ceiling = this.priceOf(from) * alike + spare;
+    this.weigh(from);
+    for (let cap = 0; cap < capUse.length; cap++) if (capUse[cap]! > capMax[cap]!) return undefined;
+    const [a, b] = from.map(({ stack }) => stack);
+    const parts = (item: number): boolean => conflictsOf[item]!.some((other) => b!.items.includes(other));
+    if (b !== undefined && a!.items.some(parts)) return undefined;
+    let sets: readonly number[] | undefined;
+    const first = Math.max(...from.map(({ stack }) => stack.offer));
+    for (let offer = first; offer < compiled.offers && price[offer]! <= ceiling; offer++) {
+      let fits = true;
       for (let d = 0; fits && d < dims; d++) fits = content[d]! <= capacity[offer * dims + d]!;
-      if (fits && this.isAllowed(offer, oneOfEach(a, b))) return { offer, ...together(a, b) };
+      if (!fits) continue;
+      sets ??= [...new Set(from.flatMap(({ stack }) => [...stack.items].map((item) => setOf[shapeOf[item]!]!)))];
+      if (sets.every((set) => compiled.inSet[offer * compiled.sets + set] === 1) && this.isAllowed(offer, from))
+        return offer;
     }
     return undefined;
   }
@@ -218,17 +247,20 @@ class Joiner {
   }
 
   /** Sums what these bins hold into `content` and `capUse`. */
-  private weigh(bins: readonly Pick<Stack, 'items' | 'pods'>[]): void {
+  private weigh(bins: readonly Copies[]): void {
     const { content, capUse, compiled } = this;
     const { dims, demand, shapeOf, capsOf } = compiled;
     content.fill(0);
     capUse.fill(0);
-    for (const { items, pods } of bins) {
-      items.forEach((item, k) => {
+    for (const { stack, copies } of bins) {
+      const { items, pods } = stack;
+      for (let k = 0; k < items.length; k++) {
+        const item = items[k]!;
+        const count = copies * pods[k]!;
         const at = shapeOf[item]! * dims;
-        for (let d = 0; d < dims; d++) content[d] = content[d]! + pods[k]! * demand[at + d]!;
-        for (const cap of capsOf[item]!) capUse[cap] = capUse[cap]! + pods[k]!;
-      });
+        for (let d = 0; d < dims; d++) content[d] = content[d]! + count * demand[at + d]!;
+        for (const cap of capsOf[item]!) capUse[cap] = capUse[cap]! + count;
+      }
     }
   }
 
@@ -266,10 +298,12 @@ class Joiner {
   }
 }
 
-/** The pods of both, items ascending. */
-function together(a: Stack, b: Stack): Pick<Stack, 'items' | 'pods'> {
+/** The pods of all of them, items ascending. */
+function together(from: readonly Copies[]): Pick<Stack, 'items' | 'pods'> {
   const sum = new Map<number, number>();
-  for (const { items, pods } of [a, b]) items.forEach((item, k) => sum.set(item, (sum.get(item) ?? 0) + pods[k]!));
+  for (const { stack, copies } of from) {
+    stack.items.forEach((item, k) => sum.set(item, (sum.get(item) ?? 0) + copies * stack.pods[k]!));
+  }
   const items = Int32Array.from(sum.keys()).sort();
   return { items, pods: items.map((item) => sum.get(item)!) };
 }

@@ -12,7 +12,7 @@ import type { Packing, Stack } from './plan.js';
 import { demandsOf, resourceWorth } from './resource-lp.js';
 import { binsIn, expand, priceOf } from './plan.js';
 import { joinBins } from './join.js';
-import { binCosts, fewest, withBinCost, type Candidate } from './fewer.js';
+import { withFewerBins } from './fewer.js';
 import type { BinProblem, BinSolution, Effort } from './problem.js';
 
 /** How much dearer, as shares of the plan's price, a limit that left pods out makes what it limits, attempt by attempt. */
@@ -30,6 +30,9 @@ const nearlyAsCheap = 1.01;
 /** How near, as a share, bins built one by one must come to `most` of the effort. */
 const nearby = 1.03;
 
+/** How much search for fewer bins there is, as a share of that for the cheapest ones. */
+const fewerShare = 0.5;
+
 /** A plan this near to its bound is not searched further. */
 const nearEnough = 1.002;
 
@@ -43,26 +46,17 @@ export function solveBins(problem: BinProblem, effort: Effort): BinSolution {
 
 /** The same with `lowerBound` of the problem, for less than the work of both. */
 export function solveWithBound(problem: BinProblem, effort: Effort): { solution: BinSolution; lowerBound: number } {
-  const first = cheapest(problem, effort);
-  const { compiled, packing, bound } = first;
-  const bins = binsIn(packing.stacks);
-  if (first.isBoundByLimits || bins < 2 || effort.fewest !== true) {
-    return { solution: expand(problem, compiled, packing), lowerBound: bound };
-  }
-  const mean = priceOf(compiled, packing.stacks) / bins;
-  const candidates: Candidate[] = [{ compiled, packing, binCost: 0 }];
-  for (const share of binCosts) {
-    const binCost = mean * share;
-    const other = cheapest(withBinCost(problem, binCost), effort);
-    if (!other.isBoundByLimits) candidates.push({ compiled: other.compiled, packing: other.packing, binCost });
-  }
-  const best = fewest(candidates);
-  return { solution: expand(problem, best.compiled, best.packing), lowerBound: bound };
+  const { compiled, packing, bound, isBoundByLimits } = cheapest(problem, effort);
+  const isFinal = isBoundByLimits || effort.fewest !== true || binsIn(packing.stacks) < 2;
+  const again = (dearer: Compiled): readonly Stack[] =>
+    pack(problem, dearer, { units: effort.units * fewerShare }).stacks;
+  const stacks = isFinal ? packing.stacks : withFewerBins({ compiled, stacks: packing.stacks }, again);
+  return { solution: expand(problem, compiled, { ...packing, stacks }), lowerBound: bound };
 }
 
 interface Cheapest {
   readonly compiled: Compiled;
-  readonly packing: Packing;
+  readonly packing: Packed;
   readonly bound: number;
   /** Whether limits left pods out of the cheapest packing, so that what they limit was counted as dearer. */
   readonly isBoundByLimits: boolean;
@@ -107,7 +101,7 @@ function narrowed(problem: BinProblem, compiled: Compiled, first: Packed): Cheap
 }
 
 /** The packing, or a cheaper one by patterns of whole bins, which know what caps ask for better than single bins do. */
-function byPatterns(compiled: Compiled, packed: Packed, bound: number): Packing {
+function byPatterns(compiled: Compiled, packed: Packed, bound: number): Packed {
   const price = priceOf(compiled, packed.stacks);
   // Without caps and limits bins built one by one are as good, and fewer.
   const isCapped = compiled.capMax.length > 0 || compiled.limitRemaining.length > 0;

@@ -11,6 +11,8 @@ interface RemovablePod {
 
 /** How many pods make room for others at once. */
 const mostRemoved = 6;
+/** How many nodes that are alike are tried in one. */
+const alikeTogether = [3, 4, 6, 8];
 /** Tentative nodes with more pods are none that exchange a pod pays for. */
 const mostExchanged = 8;
 
@@ -119,7 +121,20 @@ export class Exchanges {
     const end = board.work + units;
     for (let before = Infinity; board.tentativeNodes.length < before;) {
       before = board.tentativeNodes.length;
-      for (let at = 0; at < board.tentativeNodes.length; at++) this.joinOthers(board.tentativeNodes[at]!, at + 1, end);
+      for (let at = 0; at < board.tentativeNodes.length; at++) {
+        this.joinOthers(board.tentativeNodes[at]!, at + 1, end);
+        this.joinAlike(board.tentativeNodes[at]!, end);
+      }
+    }
+  }
+
+  /** Several that are alike in one: there may be no size for two of them. */
+  private joinAlike(into: TentativeNode, end: number): void {
+    const text = likeness(into);
+    const others = this.board.tentativeNodes.filter((each) => each !== into && likeness(each) === text);
+    for (const together of alikeTogether) {
+      if (others.length < together - 1 || this.board.work >= end) return;
+      if (this.joinInto(into, others.slice(0, together - 1))) return;
     }
   }
 
@@ -129,17 +144,19 @@ export class Exchanges {
     const refused = new Set<string>();
     for (let other = first; other < tentativeNodes.length && this.board.work < end;) {
       const text = likeness(tentativeNodes[other]!);
-      if (!refused.has(text) && this.joinInto(into, tentativeNodes[other]!)) continue;
+      if (!refused.has(text) && this.joinInto(into, [tentativeNodes[other]!])) continue;
       refused.add(text);
       other++;
     }
   }
 
-  private joinInto(into: TentativeNode, from: TentativeNode): boolean {
+  private joinInto(into: TentativeNode, from: readonly TentativeNode[]): boolean {
     const { best, board } = this;
     best.begin();
-    const members = from.members.map(({ podClass, levelIndex, pods }) => ({ podClass, levelIndex, pods: [...pods] }));
-    board.remove(from);
+    const members = from.flatMap((each) =>
+      each.members.map(({ podClass, levelIndex, pods }) => ({ podClass, levelIndex, pods: [...pods] })),
+    );
+    for (const each of from) board.remove(each);
     for (const { podClass, levelIndex, pods } of members) {
       for (const pod of pods) {
         if (board.insertInto(into, podClass, pod, levelIndex)) continue;

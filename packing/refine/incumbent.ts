@@ -17,6 +17,8 @@ export class Incumbent {
   /** What did not hold after the last change that was made lasting. */
   private brokenBefore: Broken | undefined;
   private readonly rules: RuleCheck;
+  /** Up to this price fewer nodes count more than the price; undefined while they do not. */
+  private fewestUpTo: number | undefined;
 
   constructor(
     readonly board: Board,
@@ -39,6 +41,15 @@ export class Incumbent {
     return this.score.left + this.score.buffers === 0 && this.score.price <= price;
   }
 
+  /** From now on of plans up to this price, dollars per hour, those with fewer nodes are better. */
+  preferFewer(price: number): void {
+    this.fewestUpTo = price;
+  }
+
+  get price(): number {
+    return this.score.price;
+  }
+
   /** To be called before the board is changed: what does not hold by then is not held against the change. */
   begin(): void {
     this.brokenBefore ??= this.rules.broken();
@@ -48,7 +59,7 @@ export class Incumbent {
   accept(left: readonly UnplacedPod[]): boolean {
     const { board, brokenBefore } = this;
     const score = this.scoreOf(left);
-    if (!isBetter(score, this.score) || this.rules.breaksMore(brokenBefore!, isFuller(score, this.score))) {
+    if (!this.isBetter(score, this.score) || this.rules.breaksMore(brokenBefore!, isFuller(score, this.score))) {
       board.undo();
       return false;
     }
@@ -57,6 +68,13 @@ export class Incumbent {
     this.score = score;
     this.unplaced = left;
     return true;
+  }
+
+  private isBetter(a: Score, b: Score): boolean {
+    const { fewestUpTo = -Infinity } = this;
+    const isSame = a.left === b.left && a.buffers === b.buffers;
+    if (isSame && a.nodes !== b.nodes && Math.max(a.price, b.price) <= fewestUpTo) return a.nodes < b.nodes;
+    return isBetter(a, b);
   }
 
   private scoreOf(left: readonly UnplacedPod[]): Score {

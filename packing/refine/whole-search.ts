@@ -1,3 +1,4 @@
+import { nearlyCheapest } from '../bins/fewer.js';
 import { Exchanges } from './exchanges.js';
 import type { Incumbent } from './incumbent.js';
 import { Search } from './search.js';
@@ -9,6 +10,9 @@ const roomUnits = 50_000;
 const rulesOfMove = 48;
 /** With so many, what a search could find is not worth what its few moves cost. */
 const rulesWithoutSearch = 20 * rulesOfMove;
+
+/** How much of the margin for fewer nodes may be spent, step by step. */
+const sharesForFewer = [0.1, 0.3, 0.6, 1];
 
 export interface Aim {
   /** The price that is near enough to the least possible; undefined where only pods left over are searched for. */
@@ -29,6 +33,12 @@ export function searchWhole(best: Incumbent, { target, rulesOfPod }: Aim): void 
   if (target !== undefined) search.run({ units, target });
   if (exchanges.makeRoom(room) && target !== undefined) search.run({ units, target });
   if (target === undefined) return;
-  exchanges.exchange(room);
+  if (!best.isEnough(target)) exchanges.exchange(room);
   exchanges.join(room);
+  // What becomes least dearer first.
+  const { price } = best;
+  for (const share of sharesForFewer) {
+    best.preferFewer(price * (1 + (nearlyCheapest - 1) * share));
+    exchanges.join(room);
+  }
 }

@@ -1,0 +1,64 @@
+import { describe, expect, test } from '@jest/globals';
+import type { CaseItem, CaseOffer } from '../../bench/bins-cases.js';
+import { problemOf, realisticCase } from '../../bench/bins-cases.js';
+import { check } from '../../bench/bins-check.js';
+import { compile } from './compile.js';
+import { nearlyCheapest } from './fewer.js';
+import { joinWithin } from './join.js';
+import { LimitLedger } from './limits.js';
+import { binsIn, priceOf, type Stack } from './plan.js';
+import type { BinProblem } from './problem.js';
+import { solveBins } from './solve.js';
+
+const offer = (price: number, cpu: number): CaseOffer => ({ price, capacity: [cpu], zone: 0, onDemand: true });
+const small = offer(1, 1000);
+
+/** A hundred bins of one pod each, as one stack, joined for no more than `spare`. */
+function joined(offers: CaseOffer[], spare: number, more: Partial<BinProblem> = {}): { bins: number; extra: number } {
+  const items: CaseItem[] = [{ demand: [1000], pods: 100 }];
+  const problem = problemOf(offers, items, more);
+  const compiled = compile(problem);
+  const stacks: Stack[] = [{ offer: 0, items: Int32Array.of(0), pods: Int32Array.of(1), times: 100 }];
+  const ledger = new LimitLedger(compiled);
+  ledger.use(0, 100);
+  joinWithin(compiled, stacks, ledger, spare);
+  return { bins: binsIn(stacks), extra: priceOf(compiled, stacks) - 100 };
+}
+
+describe('joinWithin', () => {
+  test('joins equal bins as often as they are there', () => {
+    expect(joined([small, offer(2.01, 2000)], 1)).toEqual({ bins: 50, extra: expect.closeTo(0.5, 9) });
+  });
+
+  test('spends no more than is to spare', () => {
+    expect(joined([small, offer(2.01, 2000)], 0.2)).toEqual({ bins: 80, extra: expect.closeTo(0.2, 9) });
+    expect(joined([small, offer(2.01, 2000)], 0)).toEqual({ bins: 100, extra: 0 });
+  });
+
+  test('goes on with what it has joined, and takes several at once where no size lies between', () => {
+    expect(joined([small, offer(2.01, 2000), offer(4.03, 4000)], 1)).toEqual({
+      bins: 25,
+      extra: expect.closeTo(0.75, 9),
+    });
+    expect(joined([small, offer(4.03, 4000)], 1)).toEqual({ bins: 25, extra: expect.closeTo(0.75, 9) });
+  });
+
+  test('keeps to caps and limits', () => {
+    expect(joined([small, offer(2.01, 2000)], 1, { caps: [{ items: Int32Array.of(0), max: 1 }] }).bins).toBe(100);
+    expect(joined([small, offer(2.01, 2000)], 1, { limits: [{ use: Float64Array.of(0, 1), remaining: 3 }] }).bins).toBe(
+      97,
+    );
+  });
+});
+
+describe('fewest bins', () => {
+  // Rule `provisioning/fewest-nodes`.
+  test.each([1, 2, 3, 4])('of a packing cost at most the margin more, and break nothing: case %i', (seed) => {
+    const problem = realisticCase(600, { apart: 0.2, seed });
+    const cheapest = solveBins(problem, { units: 20_000 });
+    const fewest = solveBins(problem, { units: 20_000, fewest: true });
+    expect(check(problem, fewest)).toEqual([]);
+    expect(fewest.price).toBeLessThanOrEqual(cheapest.price * nearlyCheapest + 1e-9);
+    expect(fewest.bins.length).toBeLessThan(cheapest.bins.length);
+  });
+});
