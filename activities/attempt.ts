@@ -6,6 +6,8 @@ export interface Attempt {
   readonly key: string;
   /** The first is 1. */
   readonly number: number;
+  /** What it may take, milliseconds. */
+  readonly limitMs: number;
   /** Aborts when the attempt is over: it was cancelled, has timed out, or its worker shuts down. */
   readonly signal: AbortSignal;
   /** Says what the attempt waits for; its heartbeats tell it on. */
@@ -18,10 +20,11 @@ const progress = new WeakMap<Context, string>();
 export function currentAttempt(): Attempt | undefined {
   const context = currentContext();
   if (context === undefined) return undefined;
-  const { workflowExecution, activityId, activityType, attempt } = context.info;
+  const { workflowExecution, activityId, activityType, attempt, startToCloseTimeoutMs } = context.info;
   return {
     key: [workflowExecution?.workflowId, workflowExecution?.runId, activityType, activityId].join(' '),
     number: attempt,
+    limitMs: startToCloseTimeoutMs,
     signal: context.cancellationSignal,
     note: (text) => void progress.set(context, text),
   };

@@ -170,8 +170,11 @@ export type LaunchInstanceResult =
       readonly reason: 'insufficient_capacity' | 'nodeclass_not_ready';
       readonly message: string;
     }
-  /** This attempt came to nothing, which says nothing of the next; it took `tookMs` of a worker's time. */
-  | { readonly state: 'failed'; readonly message: string; readonly tookMs: number }
+  /**
+   * This attempt came to nothing, which says nothing of the next; it took `tookMs` of a worker's time. `isUnavailable`: the cloud answered
+   * nobody meanwhile, so that it says nothing of the claim either.
+   */
+  | { readonly state: 'failed'; readonly message: string; readonly tookMs: number; readonly isUnavailable?: boolean }
   | { readonly state: 'gone' };
 
 export type TagInstanceResult =

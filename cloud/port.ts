@@ -70,6 +70,12 @@ export interface CloudProvider {
   /** Removes what earlier launches left in the cloud and nothing uses any more. */
   sweep?(nodeClasses: readonly NodeClass[], claims: readonly NodeClaim[]): Promise<void>;
 
+  /**
+   * When the cloud last answered a call of its own, milliseconds of the epoch: a refusal is an answer, one for too many requests is none.
+   * Undefined before the first.
+   */
+  readonly answeredAt?: number | undefined;
+
   /** Size of the largest user data rendered lately, in bytes before encoding, by the node class's name. */
   readonly userDataBytes?: ReadonlyMap<string, number>;
 

@@ -1,8 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { labels } from '../../api/labels.js';
 import type { CloudProvider, LaunchRequest, NodeClass } from '../../cloud/port.js';
-import { failures, isDomainError } from '../../core/failures.js';
+import { DomainError, failures, isDomainError } from '../../core/failures.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { launchToken } from '../../core/ids.js';
 import { graceOf, isDrainable, isReschedulable } from '../../core/pods.js';
@@ -12,6 +13,7 @@ import type { ClaimRef } from '../../workflows/messages.js';
 import { taintCandidates } from '../disruption/candidate-marks.js';
 import type { CloudActivities, InstanceView, LaunchInstanceResult } from '../contract.js';
 import { cataloguesOf, managedClaims, managedPools, nodeClassOf, nodeOf, poolOf } from '../../cluster/cluster.js';
+import { currentAttempt } from '../attempt.js';
 import type { ActivityDeps } from '../deps.js';
 import { overlaid, overlaysInEffect } from '../../cluster/overlays.js';
 import { collectInstances, collectLost, findLost } from '../garbage-collection/garbage.js';
@@ -27,6 +29,8 @@ import { messageOf } from '../../core/error-message.js';
 const reservationLabel = 'karpenter.k8s.aws/capacity-reservation-id';
 /** A claim older than this may have a history that nobody here knows. */
 const youngMs = 120_000;
+/** So much is left of an attempt's time to tell how it ended. */
+const reserveMs = 5_000;
 /** Karpenter cuts the message of a failed launch here. */
 const longestMessage = 300;
 
@@ -72,7 +76,7 @@ async function launch(deps: ActivityDeps, ref: ClaimRef, attempt: number): Promi
   if (typeof request === 'string') return { state: 'refused', reason: 'insufficient_capacity', message: request };
   await deps.offerings.refresh();
   try {
-    const result = await deps.cloud.launch(request);
+    const result = await answeredInTime(deps, deps.cloud.launch(request), began);
     await report(deps, claim, result);
     if (result.ok) {
       const { instanceId, instanceType, zone, capacityType } = result.value;
@@ -82,9 +86,32 @@ async function launch(deps: ActivityDeps, ref: ClaimRef, attempt: number): Promi
     const reason = result.error.kind === 'InsufficientCapacity' ? 'insufficient_capacity' : 'nodeclass_not_ready';
     return { state: 'refused', reason, message: result.error.message };
   } catch (error) {
+    // Asked first: to show the failure may take long.
+    const isUnavailable = isOutage(error) && isSilentSince(deps, began);
+    const tookMs = Math.max(0, deps.now() - began);
     const message = await launchFailed(deps, ref, claim, error);
-    return { state: 'failed', message, tookMs: Math.max(0, deps.now() - began) };
+    return { state: 'failed', message, tookMs, ...(isUnavailable ? { isUnavailable } : {}) };
   }
+}
+
+const isOutage = (error: unknown): boolean => isDomainError(error, 'Unavailable') || isDomainError(error, 'Throttled');
+
+/** Whether the cloud has answered no call of this process since then: nothing is known of a claim that could not be launched. */
+const isSilentSince = ({ cloud }: ActivityDeps, since: number): boolean => (cloud.answeredAt ?? 0) < since;
+
+/** Before its time is up the attempt says itself that nobody has an answer; a launch that hangs while others are answered times out. */
+async function answeredInTime<T>(deps: ActivityDeps, launching: Promise<T>, began: number): Promise<T> {
+  const limitMs = (currentAttempt()?.limitMs ?? Infinity) - reserveMs;
+  if (!(limitMs > 0 && limitMs < Infinity)) return launching;
+  const over = new AbortController();
+  const limit = delay(limitMs, undefined, { signal: over.signal }).then(
+    () => {
+      if (!isSilentSince(deps, began)) return launching;
+      throw new DomainError('Unavailable', `the cloud has answered no call for ${limitMs / 1000} s`);
+    },
+    () => launching,
+  );
+  return Promise.race([launching, limit]).finally(() => over.abort());
 }
 
 /** What the cloud said of its offerings is known to every worker before the claim's fate is. */

@@ -152,6 +152,40 @@ describe('launching a claim', () => {
     expect(world.events).toMatchObject([{ type: 'Warning', reason: 'Unauthorized', regarding: { name: 'c1' } }]);
   });
 
+  // Rule `launch/timeouts`.
+  describe('an attempt that the cloud did not answer', () => {
+    const answers = (answeredAt: number | undefined): void => void Object.assign(world.cloud, { answeredAt });
+
+    test.each(['Unavailable', 'Throttled'] as const)(
+      'says nothing of the claim while nobody is answered (%s)',
+      async (type) => {
+        answers(world.clock.now - 1);
+        world.cloud.failNext('launch', new DomainError(type, 'no answer'));
+        await expect(launchNow()).resolves.toMatchObject({ state: 'failed', isUnavailable: true });
+      },
+    );
+
+    test('counts where another call was answered since it began', async () => {
+      world.cloud.failNext('launch', new DomainError('Unavailable', 'no answer'));
+      answers(world.clock.now);
+      await expect(launchNow()).resolves.not.toHaveProperty('isUnavailable');
+    });
+
+    test('counts where the cloud has said why not', async () => {
+      world.cloud.failNext('launch', new DomainError('Denied', 'no'));
+      await expect(launchNow()).resolves.not.toHaveProperty('isUnavailable');
+    });
+
+    test('ends before its time is up while nobody is answered, so that it is told from a launch that hangs', async () => {
+      Object.assign(world.cloud, { launch: () => new Promise(() => undefined) });
+      const env = new MockActivityEnvironment({ startToCloseTimeoutMs: 5_010 });
+      const attempt = env.run<[], LaunchInstanceResult, () => Promise<LaunchInstanceResult>>(() =>
+        cloud.launchInstance({ claim }),
+      );
+      await expect(attempt).resolves.toMatchObject({ state: 'failed', isUnavailable: true });
+    });
+  });
+
   test('another claim of the same name is not this one', async () => {
     const other = { name: 'c1', uid: 'uid-other' };
 

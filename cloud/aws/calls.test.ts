@@ -43,3 +43,21 @@ test('each action has a request budget of its own: dry runs that are throttled d
   expect(await Promise.all(fleets)).toHaveLength(100);
   expect(clock.time).toBe(waited);
 });
+
+test('who hears of calls hears whether AWS has answered: too many requests, or nothing, is no answer', async () => {
+  const heard: (readonly [string, boolean])[] = [];
+  const clock = steppingClock();
+  const onCall = ({ action, answered }: { action: string; answered: boolean }): void =>
+    void heard.push([action, answered]);
+  const calls = createCalls({ region: 'eu-central-1', endpoint: await ec2(), clock, onCall });
+  await calls.createFleet({ LaunchTemplateConfigs: [], TargetCapacitySpecification: { TotalTargetCapacity: 1 } });
+  await calls.runInstances({ DryRun: true, MinCount: 1, MaxCount: 1 }).catch(() => undefined);
+  const away = createCalls({ region: 'eu-central-1', endpoint: 'http://127.0.0.1:1', clock, onCall });
+  await away.describeImages({}).catch(() => undefined);
+
+  expect([...new Map(heard)]).toEqual([
+    ['ec2:CreateFleet', true],
+    ['ec2:RunInstances', false],
+    ['ec2:DescribeImages', false],
+  ]);
+});

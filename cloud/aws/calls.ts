@@ -57,8 +57,8 @@ export interface CallsOptions extends NetworkOptions {
   /** Where GetProducts is answered; AWS offers it in few regions. Default by partition. */
   readonly pricingRegion?: string;
   readonly clock: Clock;
-  /** Called after each call, for metrics and logs. */
-  readonly onCall?: (call: { action: IamAction; durationMs: number; code: string }) => void;
+  /** Called after each call, for metrics and logs. `answered`: AWS has said something, be it no; too many requests is nothing. */
+  readonly onCall?: (call: { action: IamAction; durationMs: number; code: string; answered: boolean }) => void;
 }
 
 /**
@@ -139,7 +139,8 @@ function createCaller(options: CallsOptions): Caller {
   const once = async <T>(action: IamAction, limiter: Limiter, send: () => Promise<T>): Promise<T> => {
     await limiter.acquire();
     const start = options.clock.now();
-    const report = (code: string): void => options.onCall?.({ action, durationMs: options.clock.now() - start, code });
+    const report = (code: string, answered = true): void =>
+      options.onCall?.({ action, durationMs: options.clock.now() - start, code, answered });
     try {
       const answer = await send();
       limiter.succeeded();
@@ -150,6 +151,7 @@ function createCaller(options: CallsOptions): Caller {
       if (failure.type === 'Throttled') limiter.throttled();
       report(
         typeof failure.details.code === 'string' && failure.details.code !== '' ? failure.details.code : failure.type,
+        failure.type !== 'Throttled' && failure.type !== 'Unavailable',
       );
       throw failure;
     }

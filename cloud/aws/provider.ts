@@ -41,7 +41,13 @@ import { shiftOf, ZonalShifts } from './zonal-shift.js';
 /** EC2 as a cloud provider for EC2NodeClass `karpenter.k8s.aws/v1`. Nothing is called before it is needed. */
 export function createAwsProvider(options: AwsOptions): CloudProvider {
   const clock = options.clock ?? systemClock;
-  return new AwsProvider(options, createCalls({ ...options, clock }), clock);
+  let answeredAt: number | undefined;
+  const onCall: NonNullable<AwsOptions['onCall']> = (call) => {
+    if (call.answered && call.action.startsWith('ec2:')) answeredAt = clock.now();
+    options.onCall?.(call);
+  };
+  const provider = new AwsProvider(options, createCalls({ ...options, clock, onCall }), clock);
+  return Object.defineProperty(provider, 'answeredAt', { get: () => answeredAt });
 }
 
 /** What kubelet and the EKS node monitoring agent say of a broken machine (repair/policies). */

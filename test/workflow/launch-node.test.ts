@@ -105,6 +105,21 @@ describe('launchNode', () => {
     expect(activities.callsOf('launchInstance')).toHaveLength(3);
   });
 
+  // Rule `launch/timeouts`.
+  test('an hour in which the cloud answers nobody fails no claim', async () => {
+    const launch = activities.launchInstance.bind(activities);
+    const began = await rig.now();
+    activities.launchInstance = async (asked) => {
+      if ((await rig.now()) > began + 60 * 60_000) return launch(asked);
+      return { state: 'failed', message: 'ec2:CreateFleet: no answer', tookMs: 20_000, isUnavailable: true };
+    };
+    const handle = await rig.start('launchNode', workflowId, input);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'initialized' });
+    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(60 * 60_000);
+    expect(activities.failed).toEqual([]);
+  });
+
   test('an API server that is away costs a claim none of its time', async () => {
     const launch = activities.launchInstance.bind(activities);
     let attempts = 0;

@@ -52,11 +52,7 @@ export async function launchNode(input: LaunchNodeInput): Promise<LaunchOutcome>
   return outcome;
 }
 
-type Attempt =
-  | Exclude<LaunchInstanceResult, { state: 'failed' }>
-  /** `isUnavailable`: it did not come as far as the cloud. */
-  | (Extract<LaunchInstanceResult, { state: 'failed' }> & { readonly isUnavailable?: boolean })
-  | 'stopped';
+type Attempt = LaunchInstanceResult | 'stopped';
 
 type Ended = { readonly done: LaunchOutcome };
 
@@ -143,7 +139,7 @@ class Launch {
 
   /**
    * Attempts until one has an outcome, or the time is used up: what attempts take and the pauses between them. What they wait
-   * for a worker, or for the API server, is not the claim's.
+   * for a worker, for the API server, or for a cloud that answers nobody, is not the claim's (launch/timeouts).
    */
   private async attemptUntilOutcome(): Promise<Attempt> {
     const allowedMs = this.input.launchTimeoutMs ?? 5 * minutes;
@@ -153,7 +149,7 @@ class Launch {
       const result = await this.attempt(attempt, allowedMs - spentMs);
       if (result === 'stopped' || result.state !== 'failed') return result;
       this.progress.note({ 'last failure': result.message });
-      spentMs += result.tookMs;
+      if (result.isUnavailable !== true) spentMs += result.tookMs;
       const pauseMs = Math.min(backOffMs(attempt, backOff), allowedMs - spentMs);
       if (pauseMs <= 0) return result;
       await condition(() => this.stopped, pauseMs, { summary: 'the next attempt' });
