@@ -18,18 +18,19 @@ import {
   rollbackSignal,
   rollbackUpdate,
 } from '../workflows/messages.js';
+import { authorise, rights } from './authorise.js';
 import { UsageError } from './exit.js';
 import { findWorkflow } from './find-workflow.js';
 import { orForced } from './force.js';
 import { settingsCommand, steeringSettings } from './settings-command.js';
-import { defaultActor, ordered, withTemporal } from './temporal.js';
+import { ordered, withTemporal } from './temporal.js';
 
 /** Orders to one running disruption. */
 export type OrderName = 'approve' | 'reject' | 'abort' | 'expedite' | 'retry' | 'hold' | 'rollback';
 
 interface OrderOptions {
   readonly because?: string;
-  readonly as: string;
+  readonly as?: string;
   readonly within?: string;
   readonly off?: boolean;
   readonly force?: boolean;
@@ -41,7 +42,7 @@ export function orderCommand(name: OrderName): Command {
   const command = settingsCommand(name, { only: steeringSettings })
     .argument(subject.name, subject.description)
     .option('--because <text>', 'why')
-    .option('--as <name>', 'who you are', defaultActor())
+    .option('--as <name>', 'on whose behalf: recorded beside who you are')
     .option('--no-wait', 'do not wait for the answer: the order takes effect once a worker runs');
   if (name === 'expedite') command.option('--within <duration>', 'the end at the latest, such as 5m; default now');
   if (name === 'expedite' || name === 'approve')
@@ -56,8 +57,12 @@ export async function order(name: OrderName, args: readonly string[]): Promise<s
   command.parse(args, { from: 'user' });
   const options = command.opts<OrderOptions>();
   const [given = ''] = command.args;
-  const input = inputOf(name, options);
+  const asked = inputOf(name, options);
   return withTemporal(command, async (target) => {
+    const mayForce = (): Promise<string> => authorise(target.settings, rights.force, options.as);
+    const actor = await authorise(target.settings, rights[name === 'rollback' ? 'rollback' : 'order'], options.as);
+    if (options.force === true) await mayForce();
+    const input = { ...asked, actor };
     const workflowId = await findWorkflow(target, given, name);
     const handle = target.client.workflow.getHandle(workflowId);
     if (!options.wait) {
@@ -66,7 +71,10 @@ export async function order(name: OrderName, args: readonly string[]): Promise<s
     }
     const send = (order: Input): Promise<Explanation> =>
       ordered(target, workflowId, () => handle.executeUpdate(updates[name], { args: [order] }));
-    const answer = await orForced(given, (force) => send(force ? { ...input, force } : input));
+    const answer = await orForced(given, async (force) => {
+      if (force) await mayForce();
+      return send(force ? { ...input, force } : input);
+    });
     return `${saidOf(name, input)} ${workflowId}\n${stateLine(answer)}\n`;
   });
 }
@@ -114,12 +122,11 @@ const said: Readonly<Record<OrderName, string>> = {
   rollback: 'Rolled back',
 };
 
-const saidOf = (name: OrderName, { on }: Input): string => (on === false ? 'Let go on:' : said[name]);
+const saidOf = (name: OrderName, { on }: Pick<Input, 'on'>): string => (on === false ? 'Let go on:' : said[name]);
 
-function inputOf(name: OrderName, { as: actor, because, within, off, force }: OrderOptions): Input {
+function inputOf(name: OrderName, { because, within, off, force }: OrderOptions): Omit<Input, 'actor'> {
   const deadline = within === undefined ? undefined : Date.now() + lengthOf(within);
   return {
-    actor,
     ...(because === undefined ? {} : { reason: because }),
     ...(name === 'hold' ? { on: off !== true } : {}),
     ...(deadline === undefined ? {} : { deadline }),

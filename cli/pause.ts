@@ -4,10 +4,11 @@ import { DurationError, parseDuration } from '../core/durations.js';
 import { workflowIds } from '../core/ids.js';
 import type { Pause, PauseScope } from '../workflows/messages.js';
 import { pauseSignal, pauseUpdate, resumeSignal, resumeUpdate } from '../workflows/messages.js';
+import { authorise, rights } from './authorise.js';
 import { UsageError } from './exit.js';
 import { pauseLine, pauseTable } from './output/people-table.js';
 import { settingsCommand, steeringSettings } from './settings-command.js';
-import { defaultActor, ordered, withTemporal } from './temporal.js';
+import { ordered, withTemporal } from './temporal.js';
 
 const reasons = ['Empty', 'Underutilized', 'Drifted', 'Expired', 'Unhealthy'] as const;
 
@@ -18,7 +19,7 @@ interface ScopeOptions {
   readonly node?: string;
   readonly because?: string;
   readonly for?: string;
-  readonly as: string;
+  readonly as?: string;
   readonly wait: boolean;
 }
 
@@ -39,8 +40,9 @@ export async function pause(args: readonly string[]): Promise<string> {
   const options = command.opts<ScopeOptions>();
   const scope = scopeOf(options);
   const ttl = durationOf(options.for);
-  const order = { scope, reason: options.because ?? '', actor: options.as, ...(ttl === undefined ? {} : { ttl }) };
   return withTemporal(command, async (target) => {
+    const actor = await authorise(target.settings, rights.pause, options.as);
+    const order = { scope, reason: options.because ?? '', actor, ...(ttl === undefined ? {} : { ttl }) };
     const workflowId = workflowIds.disrupt(target.cluster);
     const handle = target.client.workflow.getHandle(workflowId);
     if (!options.wait) {
@@ -59,8 +61,9 @@ export async function resume(args: readonly string[]): Promise<string> {
   const options = command.opts<ScopeOptions>();
   const scope = scopeOf(options);
   const reason = options.because;
-  const order = { scope, actor: options.as, ...(reason === undefined ? {} : { reason }) };
   return withTemporal(command, async (target) => {
+    const actor = await authorise(target.settings, rights.resume, options.as);
+    const order = { scope, actor, ...(reason === undefined ? {} : { reason }) };
     const workflowId = workflowIds.disrupt(target.cluster);
     const handle = target.client.workflow.getHandle(workflowId);
     if (!options.wait) {
@@ -79,7 +82,7 @@ function scoped(command: Command): Command {
     .option('--nodepool <name>', 'the nodes of a NodePool')
     .option('--node <name>', 'one node')
     .addOption(new Option('--reason <reason>', 'one reason, everywhere or within the NodePool').choices(reasons))
-    .option('--as <name>', 'who you are', defaultActor())
+    .option('--as <name>', 'on whose behalf: recorded beside who you are')
     .option('--no-wait', 'do not wait for the answer: the order takes effect once a worker runs');
 }
 

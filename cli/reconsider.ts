@@ -4,12 +4,13 @@ import { workflowIds } from '../core/ids.js';
 import type { KubeClient } from '../kube/port.js';
 import { reconsiderUpdate, refusals } from '../workflows/messages.js';
 import type { ReconsiderOrder } from '../workflows/messages.js';
+import { actorOf, rights } from './authorise.js';
 import { UsageError } from './exit.js';
 import { liveSettings, withLive } from './live.js';
 import type { Live } from './live.js';
 import { refusedTable } from './output/people-table.js';
 import { givenFlags, settingsCommand, steeringSettings } from './settings-command.js';
-import { defaultActor, ordered, RefusedError } from './temporal.js';
+import { ordered, RefusedError } from './temporal.js';
 
 type Scope = Pick<ReconsiderOrder, 'node' | 'nodePool' | 'all'>;
 
@@ -18,7 +19,7 @@ interface Options {
   readonly nodepool?: string;
   readonly all?: boolean;
   readonly because?: string;
-  readonly as: string;
+  readonly as?: string;
 }
 
 export function reconsiderCommand(): Command {
@@ -27,16 +28,18 @@ export function reconsiderCommand(): Command {
     .option('--nodepool <name>', 'what concerns nodes of this NodePool, a stopped rollout too')
     .option('--all', 'all of it')
     .option('--because <text>', 'why')
-    .option('--as <name>', 'who you are', defaultActor());
+    .option('--as <name>', 'on whose behalf: recorded beside who you are');
 }
 
 /** `stowage reconsider`: what somebody turned down may be proposed again. */
 export async function reconsider(args: readonly string[]): Promise<string> {
   const command = reconsiderCommand();
   command.parse(args, { from: 'user' });
-  const { as: actor, because, ...scope } = command.opts<Options>();
-  const order = { actor, ...(because === undefined ? {} : { reason: because }), ...scopeOf(scope) };
+  const { as: onBehalf, because, ...given } = command.opts<Options>();
+  const scope = scopeOf(given);
   return withLive(liveSettings(givenFlags(command)), 'reconsider', async (live) => {
+    const actor = await actorOf(live.kube, rights.order, onBehalf);
+    const order = { actor, ...(because === undefined ? {} : { reason: because }), ...scope };
     const objects = await undoInKubernetes(live.kube, order);
     return `${[...objects, await undoInDisrupt(live, order, objects.length > 0)].join('\n')}\n`;
   });

@@ -32,7 +32,7 @@ describe('permissions', () => {
     const leases = rightsAt(where).filter(({ resource }) => resource === 'leases');
     const lease = { group: 'coordination.k8s.io', resource: 'leases' };
 
-    expect(leases).toContainEqual({ ...lease, verb: 'update', namespace: 'autoscaling' });
+    expect(leases).toContainEqual({ ...lease, verb: 'patch', namespace: 'autoscaling' });
     expect(leases).toContainEqual({ ...lease, verb: 'get', namespace: 'karpenter', name: 'leader' });
   });
 

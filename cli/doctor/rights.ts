@@ -14,9 +14,9 @@ interface Role {
 }
 
 const read = ['get', 'list', 'watch'];
-const readAndChange = [...read, 'update', 'patch'];
-const write = [...read, 'create', 'update', 'patch', 'delete'];
-const change = ['update', 'patch'];
+const readAndChange = [...read, 'patch'];
+const write = [...read, 'create', 'patch', 'delete'];
+const change = ['patch'];
 
 const rule = (group: string | readonly string[], resources: readonly string[], verbs: readonly string[]): Rule => ({
   apiGroups: typeof group === 'string' ? [group] : group,
@@ -73,7 +73,7 @@ export const roles: readonly Role[] = [
   {
     name: 'stowage',
     in: 'own',
-    rules: [rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update', 'patch', 'delete'])],
+    rules: [rule('coordination.k8s.io', ['leases'], ['get', 'create', 'patch', 'delete'])],
   },
   {
     name: 'stowage-karpenter-lease',

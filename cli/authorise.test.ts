@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { parseAllDocuments } from 'yaml';
+import { DomainError } from '../core/failures.js';
+import type { Kind, KubeClient, SelfSubjectAccessReview } from '../kube/port.js';
+import { actorOf, authorise, rights } from './authorise.js';
+import type { Right } from './authorise.js';
+import { UsageError } from './exit.js';
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+const rolesOf = (name: string): readonly Rule[] =>
+  parseAllDocuments(readFileSync('deploy/rbac.yaml', 'utf8'))
+    .map((each) => each.toJS() as { kind: string; metadata: { name: string }; rules?: Rule[] })
+    .flatMap(({ kind, metadata, rules }) => (kind === 'ClusterRole' && metadata.name === name ? (rules ?? []) : []));
+
+/** An API server that authorises by `rules`, as RBAC does. */
+function apiServer(rules: readonly Rule[], username = 'ann'): Pick<KubeClient, 'create'> & { close(): void } {
+  const allows = ({ group, resource, subresource, verb }: SelfSubjectAccessReview['spec']['resourceAttributes']) =>
+    rules.some(
+      (rule) =>
+        rule.apiGroups.includes(group) &&
+        rule.verbs.includes(verb) &&
+        rule.resources.includes(subresource === undefined ? resource : `${resource}/${subresource}`),
+    );
+  const create = (kind: Kind, object: unknown): Promise<unknown> => {
+    if (kind === 'SelfSubjectReview') return Promise.resolve({ object: { status: { userInfo: { username } } } });
+    const allowed = allows((object as SelfSubjectAccessReview).spec.resourceAttributes);
+    return Promise.resolve({ object: { status: { allowed } } });
+  };
+  return { create: create as KubeClient['create'], close: () => undefined };
+}
+
+const unavailable = (): ReturnType<typeof apiServer> => ({
+  create: () => Promise.reject(new DomainError('Unavailable', 'down')),
+  close: () => undefined,
+});
+
+describe('an order', () => {
+  test('is recorded under the name that Kubernetes knows, whatever the caller says (authorization/actor)', async () => {
+    const kube = apiServer(rolesOf('stowage-orders'));
+
+    expect(await actorOf(kube, rights.order)).toBe('ann');
+    expect(await actorOf(kube, rights.order, 'bob')).toBe('ann for bob');
+  });
+
+  test.each<[string, readonly (keyof typeof rights)[]]>([
+    ['stowage-orders', ['pause', 'resume', 'order', 'rollback']],
+    ['stowage-forced-orders', ['force']],
+    ['no-such-role', []],
+  ])('with the ClusterRole %s may be %j and no other (authorization/rights)', async (role, may) => {
+    const kube = apiServer(rolesOf(role));
+    const allowed = await Promise.all(
+      Object.entries(rights).map(async ([name, right]: [string, Right]) => {
+        const given = await actorOf(kube, right).then(
+          () => [name],
+          (error: unknown) => {
+            expect(error).toBeInstanceOf(UsageError);
+            return [];
+          },
+        );
+        return given;
+      }),
+    );
+
+    expect(allowed.flat()).toEqual(may);
+  });
+
+  test('without the right is refused, and says which one is missing (authorization/orders)', async () => {
+    await expect(authorise({}, rights.force, undefined, () => apiServer([]))).rejects.toThrow(
+      'ann may not create approvals/force of group stowage.dev: nothing was ordered',
+    );
+  });
+
+  test.each([
+    ['does not answer', unavailable],
+    [
+      'is named nowhere',
+      () => {
+        throw new Error('no kubeconfig');
+      },
+    ],
+  ])(
+    'where the API server %s is marked as not authenticated (authorization/without-kubernetes)',
+    async (_, connect) => {
+      expect(await authorise({}, rights.pause, 'ann', connect)).toBe('ann (not authenticated)');
+      expect(await authorise({}, rights.pause, undefined, connect)).toMatch(/^.+@.+ \(not authenticated\)$/);
+    },
+  );
+
+  test('is not given where the API server refuses to say who asks', async () => {
+    const refusing = { ...unavailable(), create: () => Promise.reject(new DomainError('Denied', 'no')) };
+    await expect(authorise({}, rights.pause, undefined, () => refusing)).rejects.toThrow('no');
+  });
+});
