@@ -139,7 +139,7 @@ export default {
     ...only(
       'operator',
       '^operator/',
-      `operator/|cluster/|core/|disruption/|packing/compile/|api/|kube/|workflows/messages\\.ts|${npm('@temporalio/(client|common|proto)')}|crypto|timers|node:`,
+      `operator/|cluster/|core/|disruption/|packing/compile/|packing/output/pool-types\\.ts|api/|kube/|workflows/messages\\.ts|${npm('@temporalio/(client|common|proto)')}|crypto|timers|node:`,
       'The operator decides nothing: it takes messages and types from workflows, and the cluster from cluster/.',
       'activities/|cloud/port\\.ts|packing/|workflows/',
     ),

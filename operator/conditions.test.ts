@@ -96,6 +96,38 @@ describe('conditions that the operator writes', () => {
     await world.deps.cache.until(gone, AbortSignal.timeout(5000));
   });
 
+  test('a NodePool that no instance type suits says which requirement, and stays Ready (node-pools/instance-types-available)', async () => {
+    const status = { conditions: [{ type: 'Ready', status: 'True' as const }] };
+    world.kube.put('EC2NodeClass', { ...nodeClass('default'), status });
+    const zone = (value: string) => ({
+      template: {
+        spec: {
+          nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
+          requirements: [{ key: 'topology.kubernetes.io/zone', operator: 'In', values: [value] }],
+        },
+      },
+    });
+    world.kube.put('NodePool', nodePool('default', zone('mars') as never));
+    await world.synced();
+    stops.push(watchNodePools(context()));
+
+    const message = await becomes('NodePool', 'default', 'InstanceTypesAvailable', 'False');
+    expect(message).toMatch(/^none of \d+ instance types? has topology.kubernetes.io\/zone In \[mars\] \(there are /);
+    await becomes('NodePool', 'default', 'Ready', 'True');
+    expect(world.events.some(({ reason }) => reason === 'NoInstanceTypeSuits')).toBe(true);
+
+    const live = world.deps.cache.get('NodePool', { name: 'default' })!;
+    const [known] = await world.cloud.instanceTypes();
+    const there = known!.offerings[0]!.requirements.find(({ key }) => key.endsWith('zone'))!.values![0]!;
+    world.kube.put('NodePool', { ...nodePool('default', zone(there) as never), status: live.status });
+    const gone = (): boolean =>
+      conditionOf(
+        world.deps.cache.get('NodePool', { name: 'default' })?.status?.conditions,
+        'InstanceTypesAvailable',
+      ) === undefined;
+    await world.deps.cache.until(gone, AbortSignal.timeout(5000));
+  });
+
   test('a node with less than it should have is not consistent (registration/consistency)', async () => {
     const status = { conditions: initialized, providerID: 'fake:///a/i-1', capacity: { cpu: '4', memory: '16Gi' } };
     const requests = { resources: { requests: { cpu: '1', memory: '1Gi' } } };

@@ -14,6 +14,8 @@ import { parseResources } from '../core/resources.js';
 import { registrationHealth } from '../core/registration-health.js';
 import { budgetProblems } from '../disruption/budget-problems.js';
 import { nodePoolHash, nodePoolHashVersion } from '../core/drift-hash.js';
+import type { InstanceType } from '../core/instance-type.js';
+import { whyNoInstanceType } from '../packing/output/pool-types.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 import { lookUp } from '../core/own.js';
@@ -53,7 +55,7 @@ async function reconcile(context: OperatorContext, name: string): Promise<undefi
       },
     }));
   }
-  const wanted = statusOf(context, pool);
+  const wanted = statusOf(context, pool, await missingTypes(context, pool));
   if (JSON.stringify(wanted(pool)) === JSON.stringify(comparable(pool))) return undefined;
   const updated = await updateObject(
     context.kube,
@@ -65,7 +67,7 @@ async function reconcile(context: OperatorContext, name: string): Promise<undefi
         : { status: removing(live, wanted(live)) },
     { subresource: 'status' },
   );
-  tellBudgetProblems(context, pool, updated);
+  for (const type of [budgetsEffective, typesAvailable]) tellProblem(context, type, pool, updated);
   const ready = conditionOf(updated?.status?.conditions, 'Ready');
   if (ready !== undefined && ready.status !== conditionOf(pool.status?.conditions, 'Ready')?.status) {
     context.log.info({ nodePool: name, ready: ready.status, message: ready.message }, 'a NodePool changed');
@@ -101,7 +103,7 @@ function removing(live: NodePool, wanted: Status): object {
   return { ...wanted, resources: { ...wanted.resources, ...Object.fromEntries(gone.map((name) => [name, null])) } };
 }
 
-function statusOf(context: OperatorContext, pool: NodePool): (live: NodePool) => Status {
+function statusOf(context: OperatorContext, pool: NodePool, noTypes: string | undefined): (live: NodePool) => Status {
   const { resources, nodes } = usage(context, pool.metadata.name ?? '');
   const nodeClass = nodeClassOf(context, pool.spec.template.spec.nodeClassRef);
   return (live) => {
@@ -113,6 +115,7 @@ function statusOf(context: OperatorContext, pool: NodePool): (live: NodePool) =>
     conditions = withBudgetProblems(conditions, live, at);
     conditions = withRefusal(conditions, live, at);
     conditions = withPlanning(conditions, context, at);
+    conditions = withTypes(conditions, noTypes, at);
     const generation = nodeClass?.metadata.generation;
     return {
       resources: inOrderOf(live.status?.resources, resources),
@@ -182,9 +185,10 @@ function withPlanning(
 
 const problemsKnown = new WeakMap<NodePool['spec'], readonly string[]>();
 
-function tellBudgetProblems({ events }: OperatorContext, before: NodePool, after: NodePool | undefined): void {
-  const { reason, message } = conditionOf(after?.status?.conditions, budgetsEffective) ?? {};
-  if (message === undefined || message === conditionOf(before.status?.conditions, budgetsEffective)?.message) return;
+/** A condition that came, or says something else, is told as an event too. */
+function tellProblem({ events }: OperatorContext, type: string, before: NodePool, after: NodePool | undefined): void {
+  const { reason, message } = conditionOf(after?.status?.conditions, type) ?? {};
+  if (message === undefined || message === conditionOf(before.status?.conditions, type)?.message) return;
   const { name = '', uid } = before.metadata;
   events.publish({
     regarding: regarding('NodePool', { name, uid }),
@@ -192,6 +196,48 @@ function tellBudgetProblems({ events }: OperatorContext, before: NodePool, after
     reason: reason ?? '',
     message,
   });
+}
+
+const typesAvailable = 'InstanceTypesAvailable';
+
+/**
+ * Stands on pools alone that no instance type suits (node-pools/instance-types-available). Ready is not touched: Karpenter's is not either,
+ * and a catalogue may have the type tomorrow.
+ */
+function withTypes(
+  conditions: readonly Condition[],
+  message: string | undefined,
+  at: { readonly now: number; readonly generation: number | undefined },
+): Condition[] {
+  if (message === undefined) return withoutCondition(conditions, typesAvailable);
+  const change = { type: typesAvailable, status: 'False' as const, reason: 'NoInstanceTypeSuits', message };
+  return withCondition(conditions, change, at);
+}
+
+interface Looked {
+  readonly types: readonly InstanceType[];
+  readonly why: string | undefined;
+}
+
+/** By template: thousands of offerings are gone through again only when they or it changed. */
+const looked = new WeakMap<NodePool['spec'], Looked>();
+
+/** Why no instance type suits; a catalogue that cannot be had says what the last one said. */
+async function missingTypes({ cloud, log, ...context }: OperatorContext, pool: NodePool): Promise<string | undefined> {
+  const { spec } = pool;
+  const nodeClass = nodeClassOf({ cloud, ...context }, spec.template.spec.nodeClassRef);
+  const before = looked.get(spec);
+  if (nodeClass === undefined) return undefined;
+  try {
+    const types = await cloud.instanceTypes(pool, nodeClass);
+    if (before?.types === types) return before.why;
+    const why = whyNoInstanceType(pool, types, cloud.wellKnownLabels);
+    looked.set(spec, { types, why });
+    return why;
+  } catch (error) {
+    log.debug({ nodePool: pool.metadata.name, error: String(error) }, 'cannot tell which instance types suit');
+    return before?.why;
+  }
 }
 
 /** The same order of keys as before, so that equal resources compare as equal. */

@@ -108,6 +108,13 @@ const fields = {
     .default('kube-system')
     .describe('the one namespace in which that lease counts: the one that Karpenter runs in'),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('least level that is logged'),
+  NOTIFY_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe(
+      'webhook that hears of questions, blocked drains, force, failures, pauses, launches and disruptions as CloudEvents',
+    ),
+  NOTIFY_SECRET_FILE: z.string().optional().describe('file with the secret that signs notifications (HMAC-SHA256)'),
   TEMPORAL_ADDRESS: z.string().min(1).default('127.0.0.1:7233').describe('host and port of the Temporal frontend'),
   TEMPORAL_NAMESPACE: z.string().min(1).default('default').describe('Temporal namespace'),
   TEMPORAL_API_KEY: z.string().optional().describe('API key, for Temporal Cloud; no flag, which others could read'),

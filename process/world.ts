@@ -5,6 +5,7 @@ import type { ActivityDeps } from '../activities/deps.js';
 import { createClusterCache } from '../kube/cache.js';
 import { createKubeClient } from '../kube/client.js';
 import { createEventRecorder } from '../kube/events.js';
+import { Notifier, notifying } from './notifications/notifier.js';
 import type { Kind } from '../kube/port.js';
 import { bufferKinds, optionalKinds, snapshotKinds } from '../kube/snapshot.js';
 import type { BatchWindow } from '../workflows/messages.js';
@@ -79,11 +80,12 @@ export function createWorld(settings: Settings, { packs = true } = {}): World {
     },
   });
   const identity = `${hostname()}_${process.pid}`;
-  const events = createEventRecorder({
+  const recorder = createEventRecorder({
     client: kube,
     instance: identity,
     onFailure: ({ reason }, error) => log.debug({ reason, error: String(error) }, 'could not publish an event'),
   });
+  const events = notifying(recorder, notifierOf(settings, log));
   const offerings = new TemporalOfferingLedger(settings.CLUSTER_NAME, cloud, log, () => Date.now());
   const window = { idleMs: settings.BATCH_IDLE_DURATION, maxMs: settings.BATCH_MAX_DURATION };
   const entities = new TemporalEntities(settings.CLUSTER_NAME, window);
@@ -122,4 +124,10 @@ export function createWorld(settings: Settings, { packs = true } = {}): World {
       await packer.close();
     },
   };
+}
+
+/** Nobody is told where no webhook is named. */
+function notifierOf(settings: Settings, log: World['log']): Notifier | undefined {
+  const { NOTIFY_URL: url, NOTIFY_SECRET_FILE: secretFile, CLUSTER_NAME: cluster } = settings;
+  return url === undefined ? undefined : new Notifier({ cluster, url, secretFile, log });
 }

@@ -59,6 +59,14 @@ describe('nodePoolIssues', () => {
     ]);
   });
 
+  test('two lists of one key without a common value are a warning, for Karpenter has such a pool Ready (node-pools/disjoint-values)', () => {
+    const zone = (...values: string[]) => ({ key: 'topology.kubernetes.io/zone', operator: 'In', values });
+    const all = (...each: object[]): Patch => ({ [`${spec}.requirements`]: each });
+
+    expect(issuesOf(all(zone('a', 'b'), zone('b')))).toEqual([]);
+    expect(issuesOf(all(zone('a'), zone('b'), zone('c')))).toEqual([[`${spec}.requirements[1].values`, 'warning']]);
+  });
+
   test('closed sets: some unknown values are a warning, none known is an error (node-pools/closed-value-sets)', () => {
     const key = 'karpenter.sh/capacity-type';
     const at = `${spec}.requirements[0].values`;

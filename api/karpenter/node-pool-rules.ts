@@ -37,6 +37,20 @@ function labelIssues(template: NodePoolTemplate): Issue[] {
   });
 }
 
+/** Lists of one key that have no value in common leave nothing to launch (node-pools/disjoint-values). */
+function disjointIssues(requirements: NodePoolTemplate['spec']['requirements'], path: FieldPath): Issue[] {
+  const allowed = new Map<string, ReadonlySet<string>>();
+  return requirements.flatMap(({ key, operator, values = [] }, index) => {
+    if (operator !== 'In') return [];
+    const before = allowed.get(key);
+    const common = before === undefined ? values : values.filter((value) => before.has(value));
+    allowed.set(key, new Set(common));
+    if (before === undefined || before.size === 0 || common.length > 0) return [];
+    const known = `a value that the other requirements of ${key} allow: ${[...before].join(', ')}`;
+    return [issue([...path, index, 'values'], values, known, 'no node can satisfy both', 'warning')];
+  });
+}
+
 /**
  * What a controller finds wrong with a parsed NodePool beyond what the API server refuses (node-pools/checks-beyond-the-schema): each error
  * makes `ValidationSucceeded` False with reason `NodePoolValidationFailed`; warnings are logged.
@@ -62,6 +76,7 @@ export function nodePoolIssues(pool: NodePool): Issue[] {
       [[...path, 'startupTaints'], template.spec.startupTaints],
     ]),
     ...requirementIssues(template.spec.requirements, [...path, 'requirements']),
+    ...disjointIssues(template.spec.requirements, [...path, 'requirements']),
     ...keys,
     ...schedules,
   ];

@@ -58,7 +58,7 @@ export async function createActivityWorld(): Promise<ActivityWorld> {
   const now = (): number => clock.now;
   const kube = createFakeKube({ now, podsTerminate: 'at-once' });
   const cloud = new FakeCloud({ types: catalogue, now });
-  const kinds: Kind[] = [...snapshotKinds, ...bufferKinds, 'VolumeAttachment', 'EC2NodeClass'];
+  const kinds: Kind[] = [...snapshotKinds, ...bufferKinds, 'VolumeAttachment', 'EC2NodeClass', 'DisruptionPause'];
   const cache = createClusterCache({ client: kube, kinds });
   const stopping = new AbortController();
   await cache.start(stopping.signal);

@@ -1,0 +1,73 @@
+import { hashText } from './hash.js';
+import { lookUp } from './own.js';
+import type { EventSubject } from './regarding.js';
+
+/** What is told to a webhook: the names are part of its contract (docs/notifications.md). */
+type NotificationType = 'question' | 'blocked' | 'forced' | 'failed' | 'paused' | 'launched' | 'disrupted';
+
+/** Reasons of Kubernetes events, by what they are told as; every other event is Kubernetes' alone. */
+const typeOfReason: Readonly<Record<string, NotificationType>> = {
+  AwaitsApproval: 'question',
+  ConsolidationAwaitsApproval: 'question',
+  FailedDraining: 'blocked',
+  NodeRepairBlocked: 'blocked',
+  DrainForced: 'forced',
+  InsufficientCapacityError: 'failed',
+  NodeClassNotReady: 'failed',
+  NodeClaimRefused: 'failed',
+  NoInstanceTypeSuits: 'failed',
+  DriftRolledBack: 'failed',
+  RolloutStopped: 'failed',
+  DisruptionPaused: 'paused',
+  DisruptionResumed: 'paused',
+  Launched: 'launched',
+  DisruptionTerminating: 'disrupted',
+  Terminating: 'disrupted',
+};
+
+function notificationType(reason: string): NotificationType | undefined {
+  return lookUp(typeOfReason, reason);
+}
+
+interface Told {
+  readonly regarding: EventSubject;
+  readonly reason: string;
+  readonly message: string;
+  readonly dedupeBy?: readonly string[];
+}
+
+/** A CloudEvent 1.0 in its structured JSON form. */
+export interface CloudEvent {
+  readonly specversion: '1.0';
+  /** The same for the same news, however often and by whichever process it is sent. */
+  readonly id: string;
+  readonly source: string;
+  readonly type: string;
+  readonly subject: string;
+  readonly time: string;
+  readonly datacontenttype: 'application/json';
+  readonly data: {
+    readonly cluster: string;
+    readonly reason: string;
+    readonly message: string;
+    readonly object: EventSubject;
+  };
+}
+
+/** What of an event is told to a webhook; undefined for events that are not. `windowMs`: the same news after it is news again. */
+export function cloudEventOf(
+  { regarding: object, reason, message, dedupeBy }: Told,
+  { cluster, now, windowMs }: { readonly cluster: string; readonly now: number; readonly windowMs: number },
+): CloudEvent | undefined {
+  const type = notificationType(reason);
+  if (type === undefined) return undefined;
+  const { kind, namespace, name, uid = '' } = object;
+  const subject = [kind.toLowerCase(), ...(namespace === undefined ? [] : [namespace]), name].join('/');
+  const same = [cluster, reason, subject, uid, ...(dedupeBy ?? [message]), String(Math.floor(now / windowMs))];
+  return {
+    ...{ specversion: '1.0', id: hashText(JSON.stringify(same)), source: `/stowage/${cluster}` },
+    ...{ type: `dev.stowage.${type}`, subject, time: new Date(now).toISOString() },
+    datacontenttype: 'application/json',
+    data: { cluster, reason, message, object },
+  };
+}

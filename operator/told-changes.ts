@@ -1,0 +1,82 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { NodePool } from '../api/karpenter/node-pool.js';
+import type { DisruptionPause } from '../api/stowage/disruption-pause.js';
+import { annotations } from '../api/labels.js';
+import { labelsOf } from '../cluster/labels-of.js';
+import { isTrue } from '../core/conditions.js';
+import { regarding, type EventSubject } from '../core/regarding.js';
+import type { OperatorContext } from './context.js';
+
+type Context = Pick<OperatorContext, 'cache' | 'events'>;
+
+/**
+ * Events for what changes on objects and would be seen there alone (events/of-people, events/of-nodes): pauses, refusals, launches and
+ * terminations. What was so before this process looked is no news.
+ */
+export function tellChanges({ cache, events }: Context): () => void {
+  const tell = (subject: EventSubject, type: 'Normal' | 'Warning', reason: string, message: string): void =>
+    events.publish({ regarding: subject, type, reason, message, dedupeBy: [subject.kind, subject.name, message] });
+  const stops = [
+    cache.on('NodeClaim', ({ type, object, previous }) => {
+      if (type !== 'modified' || previous === undefined) return;
+      for (const [kind, reason, message] of claimNews(previous, object))
+        tell(regarding('NodeClaim', object.metadata), kind, reason, message);
+    }),
+    cache.on('NodePool', ({ type, object, previous }) => {
+      if (type !== 'modified' || previous === undefined || isStopped(previous) === isStopped(object)) return;
+      const pool = regarding('NodePool', object.metadata);
+      if (isStopped(object)) tell(pool, 'Warning', 'RolloutStopped', 'Its rollout was stopped: drifted nodes stay');
+      else tell(pool, 'Normal', 'RolloutMayBegin', 'Its rollout may begin again');
+    }),
+    cache.on('DisruptionPause', ({ type, object }) => {
+      const subject = subjectOf(object);
+      if (type === 'deleted') tell(subject, 'Normal', 'DisruptionResumed', `${scopeText(object)} is no longer paused`);
+      else tell(subject, 'Normal', 'DisruptionPaused', `${scopeText(object)} is paused${pauseText(object)}`);
+    }),
+  ];
+  return () => stops.forEach((stop) => stop());
+}
+
+type News = readonly [type: 'Normal' | 'Warning', reason: string, message: string];
+
+function claimNews(before: NodeClaim, now: NodeClaim): readonly News[] {
+  const launched = (claim: NodeClaim): boolean => isTrue(claim.status?.conditions, 'Launched');
+  const declined = (claim: NodeClaim): string | undefined => claim.metadata.annotations?.[annotations.expiryDeclined];
+  const { instanceType, capacityType, zone, nodePool } = labelsOf(now);
+  const what = `${instanceType} (${capacityType}) in ${zone}`;
+  const news: News[] = [];
+  if (!launched(before) && launched(now))
+    news.push(['Normal', 'Launched', `Launched ${what} for NodePool ${nodePool}`]);
+  if (before.metadata.deletionTimestamp === undefined && now.metadata.deletionTimestamp !== undefined)
+    news.push(['Normal', 'Terminating', `Terminating ${what} of NodePool ${nodePool}`]);
+  const why = declined(now);
+  if (why !== undefined && declined(before) === undefined)
+    news.push(['Normal', 'ExpiryDeclined', `It does not expire: ${why}`]);
+  if (why === undefined && declined(before) !== undefined)
+    news.push(['Normal', 'ExpiryReconsidered', 'It expires again']);
+  return news;
+}
+
+const isStopped = ({ metadata }: NodePool): boolean => metadata.annotations?.[annotations.driftStopped] !== undefined;
+
+/** The NodePool or node that is paused; of anything wider the pause itself. */
+function subjectOf({ metadata, spec }: DisruptionPause): EventSubject {
+  const { kind, name } = spec.scope;
+  if ((kind === 'NodePool' || kind === 'Node') && name !== undefined) return regarding(kind, { name });
+  const { name: own = '', uid } = metadata;
+  return {
+    ...{ apiVersion: 'stowage.dev/v1alpha1', kind: 'DisruptionPause', name: own },
+    ...(uid === undefined ? {} : { uid }),
+  };
+}
+
+function scopeText({ spec: { scope } }: DisruptionPause): string {
+  if (scope.kind === 'Cluster') return 'Voluntary disruption of the cluster';
+  if (scope.kind === 'Reason') return `Disruption for reason ${scope.name ?? ''}`;
+  return `Voluntary disruption of ${scope.kind} ${scope.name ?? ''}${scope.reason === undefined ? '' : ` for ${scope.reason}`}`;
+}
+
+function pauseText({ spec: { until, requestedBy, message } }: DisruptionPause): string {
+  const end = until === undefined ? '' : ` until ${until}`;
+  return `${end}${requestedBy === undefined ? '' : ` by ${requestedBy}`}: ${message}`;
+}

@@ -1,0 +1,106 @@
+import type { Client } from '@temporalio/client';
+import { parseWorkflowId } from '../core/ids.js';
+import { regarding, type EventSubject } from '../core/regarding.js';
+import { explainQuery, openWorkflowsQuery, searchAttributes } from '../workflows/messages.js';
+import type { OperatorContext } from './context.js';
+import { WorkQueue } from './work-queue.js';
+
+const everyMs = 15_000;
+const answerMs = 2000;
+/** Of one look; the rest is told by the next one. */
+const mostTold = 50;
+
+/** Somebody is asked, and about what. */
+export interface AskedQuestion {
+  /** One question of one run. */
+  readonly key: string;
+  readonly nodeClaim: string;
+  readonly nodePool: string;
+  readonly text: string;
+}
+
+type Context = Pick<OperatorContext, 'cache' | 'events' | 'log'>;
+
+/**
+ * Tells each question once, as an event of the node and NodeClaim or of the NodePool that it is about (events/of-questions): of expiries, repairs,
+ * rollouts and escalations alike. Consolidations tell their own.
+ */
+export class QuestionNews {
+  private told: ReadonlySet<string> = new Set();
+
+  constructor(
+    private readonly context: Pick<Context, 'cache' | 'events'>,
+    private readonly ask: (known: ReadonlySet<string>) => Promise<readonly AskedQuestion[]>,
+  ) {}
+
+  async look(): Promise<void> {
+    const open = await this.ask(this.told);
+    for (const question of open) {
+      if (this.told.has(question.key) || question.text === '') continue;
+      for (const subject of this.subjectsOf(question))
+        this.context.events.publish({
+          ...{ regarding: subject, type: 'Warning', reason: 'AwaitsApproval', message: question.text },
+          dedupeBy: [subject.kind, subject.name, question.key],
+        });
+    }
+    // One without a text is asked for again: no worker answered.
+    this.told = new Set(open.filter(({ key, text }) => text !== '' || this.told.has(key)).map(({ key }) => key));
+  }
+
+  private subjectsOf({ nodeClaim, nodePool }: AskedQuestion): readonly EventSubject[] {
+    if (nodeClaim === '') {
+      const pool = this.context.cache.get('NodePool', { name: nodePool });
+      return [regarding('NodePool', pool?.metadata ?? { name: nodePool })];
+    }
+    const claim = this.context.cache.get('NodeClaim', { name: nodeClaim });
+    const node = claim?.status?.nodeName;
+    return [
+      regarding('NodeClaim', claim?.metadata ?? { name: nodeClaim }),
+      ...(node === undefined ? [] : [regarding('Node', { name: node })]),
+    ];
+  }
+}
+
+/** Has `QuestionNews` look every 15 seconds. */
+export function tellQuestions(context: Context, client: Client, cluster: string): () => void {
+  const news = new QuestionNews(context, (known) => openQuestions(client, cluster, known));
+  const look = async (): Promise<{ afterMs: number }> => {
+    await news.look();
+    return { afterMs: everyMs };
+  };
+  const looks = new WorkQueue('telling of questions', look, context.log, 1);
+  looks.add('all');
+  return () => looks.stop();
+}
+
+/** By visibility; the workflow itself gives the text, which is asked for once. */
+async function openQuestions(
+  client: Client,
+  cluster: string,
+  known: ReadonlySet<string>,
+): Promise<readonly AskedQuestion[]> {
+  const query = `${openWorkflowsQuery(cluster)} AND ${searchAttributes.awaitingApproval.name} = true`;
+  const found: AskedQuestion[] = [];
+  let asked = 0;
+  for await (const { workflowId, runId, typedSearchAttributes: attributes } of client.workflow.list({ query })) {
+    if (parseWorkflowId(workflowId)?.kind === 'consolidate') continue;
+    const key = `${workflowId} ${runId}`;
+    const text = known.has(key) || asked++ >= mostTold ? '' : await textOf(client, workflowId, runId);
+    const nodeClaim = attributes.get(searchAttributes.nodeClaim) ?? '';
+    found.push({ key, nodeClaim, nodePool: attributes.get(searchAttributes.nodePool) ?? '', text });
+  }
+  return found;
+}
+
+async function textOf(client: Client, workflowId: string, runId: string): Promise<string> {
+  try {
+    const handle = client.workflow.getHandle(workflowId, runId);
+    const { waitingFor, until, facts } = await client.connection.withDeadline(Date.now() + answerMs, () =>
+      handle.query(explainQuery),
+    );
+    const asked = facts['question'] ?? `waits for ${waitingFor ?? 'approval'}`;
+    return `${asked}${until === undefined ? '' : `, until ${until}`} (stowage approve|reject ${workflowId})`;
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { annotations } from '../api/labels.js';
+import { createActivityWorld, nodeClaim, nodePool } from '../test/builders/activity-world.js';
+import type { ActivityWorld } from '../test/builders/activity-world.js';
+import { tellChanges } from './told-changes.js';
+import { QuestionNews, type AskedQuestion } from './told-questions.js';
+
+describe('events for people', () => {
+  let world: ActivityWorld;
+  let stop: () => void;
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    world.kube.put('NodeClaim', nodeClaim('c1', { status: { nodeName: 'n1' } }));
+    world.kube.put('NodePool', nodePool('default'));
+    await world.synced();
+    stop = tellChanges(world.deps);
+  });
+  afterEach(() => {
+    stop();
+    world.stop();
+  });
+
+  const told = () => world.events.map(({ reason, regarding: { kind, name } }) => `${reason} ${kind}/${name}`);
+  const tells = (text: string) => world.deps.cache.until(() => told().includes(text), AbortSignal.timeout(5000));
+
+  test('a refusal and its end are told where they hold (events/of-people)', async () => {
+    const claim = world.deps.cache.get('NodeClaim', { name: 'c1' })!;
+    await world.kube.patch(
+      'NodeClaim',
+      { name: 'c1' },
+      { metadata: { annotations: { [annotations.expiryDeclined]: 'rejected by ann' } } },
+    );
+    await tells('ExpiryDeclined NodeClaim/c1');
+    expect(world.events[0]?.message).toBe('It does not expire: rejected by ann');
+    await world.kube.patch(
+      'NodeClaim',
+      { name: 'c1' },
+      { metadata: { annotations: { [annotations.expiryDeclined]: null } } },
+    );
+    await tells('ExpiryReconsidered NodeClaim/c1');
+    await world.kube.patch(
+      'NodePool',
+      { name: 'default' },
+      { metadata: { annotations: { [annotations.driftStopped]: 'x' } } },
+    );
+    await tells('RolloutStopped NodePool/default');
+    expect(claim.metadata.name).toBe('c1');
+  });
+
+  test('a pause is told on what it holds, and its end (events/of-people)', async () => {
+    const pause = {
+      metadata: { name: 'p' },
+      spec: { scope: { kind: 'Node', name: 'n1' }, message: 'audit', requestedBy: 'ann' },
+    };
+    world.kube.put('DisruptionPause', pause as never);
+    await tells('DisruptionPaused Node/n1');
+    expect(world.events[0]?.message).toBe('Voluntary disruption of Node n1 is paused by ann: audit');
+    const { uid = '' } = world.deps.cache.get('DisruptionPause', { name: 'p' })!.metadata;
+    await world.kube.delete('DisruptionPause', { name: 'p' }, { uid });
+    await tells('DisruptionResumed Node/n1');
+  });
+
+  test('a launch is told once, and what was there before is no news (events/of-nodes)', async () => {
+    expect(told()).toEqual([]);
+    const conditions = [{ type: 'Launched', status: 'True' as const }];
+    await world.kube.patch('NodeClaim', { name: 'c1' }, { status: { conditions } }, { subresource: 'status' } as never);
+    await tells('Launched NodeClaim/c1');
+    await world.kube.patch('NodeClaim', { name: 'c1' }, { metadata: { labels: { a: 'b' } } });
+    await world.synced();
+    expect(told()).toEqual(['Launched NodeClaim/c1']);
+  });
+
+  test('a question is told once, on node and claim or on the NodePool, and again when it is asked anew (events/of-questions)', async () => {
+    const question: AskedQuestion = { key: 'w r', nodeClaim: 'c1', nodePool: 'default', text: 'waits for approval' };
+    let open: readonly AskedQuestion[] = [question];
+    const news = new QuestionNews(world.deps, async (known) =>
+      Promise.resolve(open.map((one) => (known.has(one.key) ? { ...one, text: '' } : one))),
+    );
+    await news.look();
+    await news.look();
+    expect(told()).toEqual(['AwaitsApproval NodeClaim/c1', 'AwaitsApproval Node/n1']);
+
+    open = [{ ...question, key: 'rollout', nodeClaim: '' }];
+    await news.look();
+    expect(told().at(-1)).toBe('AwaitsApproval NodePool/default');
+    open = [question];
+    await news.look();
+    expect(told()).toHaveLength(5);
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, test } from '@jest/globals';
+import type { InstanceType } from '../../core/instance-type.js';
+import { nodePool } from '../../test/builders/activity-world.js';
+import { whyNoInstanceType } from './pool-types.js';
+
+const category = 'karpenter.k8s.aws/instance-category';
+
+const type = (name: string, categories: readonly string[], available = true): InstanceType =>
+  ({
+    name,
+    requirements: [{ key: category, operator: 'In', values: categories }],
+    offerings: [
+      {
+        ...{ price: 1, available },
+        requirements: [
+          { key: 'topology.kubernetes.io/zone', operator: 'In', values: ['a'] },
+          { key: 'karpenter.sh/capacity-type', operator: 'In', values: ['spot'] },
+        ],
+      },
+    ],
+    ...{ capacity: {}, overhead: {} },
+  }) as unknown as InstanceType;
+
+const poolOf = (...requirements: readonly (readonly [string, string, string[]])[]) =>
+  nodePool('default', {
+    template: {
+      spec: {
+        nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
+        requirements: requirements.map(([key, operator, values]) => ({ key, operator, values })),
+      },
+    },
+  });
+const why = (pool: ReturnType<typeof poolOf>, types = [type('m5.large', ['m']), type('z1d.large', ['z'])]) =>
+  whyNoInstanceType(pool, types, [category]);
+
+describe('a NodePool that no instance type suits (node-pools/instance-types-available)', () => {
+  test('is told by the key that keeps types out, with the value that was meant', () => {
+    expect(why(poolOf([category, 'In', ['z9']]))).toBe(
+      `none of 2 instance types has ${category} In [z9] (did you mean z?)`,
+    );
+    expect(why(poolOf([category, 'In', ['q']]))).toBe(
+      `none of 2 instance types has ${category} In [q] (there are m, z)`,
+    );
+  });
+
+  test('requirements that contradict each other are told with what they say', () => {
+    expect(why(poolOf([category, 'In', ['m']], [category, 'In', ['c']]))).toBe(
+      `the requirements leave no value for ${category}: In [m] and In [c]`,
+    );
+  });
+
+  test('nothing is said where some type suits, out of capacity or not, nor of an empty catalogue', () => {
+    expect(why(poolOf([category, 'In', ['m']]))).toBeUndefined();
+    expect(why(poolOf([category, 'In', ['m']]), [type('m5.large', ['m'], false)])).toBeUndefined();
+    expect(why(poolOf([category, 'In', ['z9']]), [])).toBeUndefined();
+  });
+
+  test('where each type lacks something else, the commonest is told', () => {
+    const pool = poolOf([category, 'In', ['m']], ['topology.kubernetes.io/zone', 'In', ['b']]);
+    expect(why(pool)).toMatch(/^1 of 2 instance types lack /);
+  });
+});

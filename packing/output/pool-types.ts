@@ -1,0 +1,76 @@
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import { coreWellKnownLabels } from '../../api/labels.js';
+import type { InstanceType } from '../../core/instance-type.js';
+import { counted } from '../../core/plurals.js';
+import { templateRequirements } from '../compile/pools.js';
+import { describe, type Requirement } from '../requirements/requirement.js';
+import { impossibleKey, normaliseKey, type Requirements } from '../requirements/requirements.js';
+import { probableKey } from '../requirements/typo.js';
+import { isAllowed, offeringTest, type OfferingTest } from './unavailable.js';
+
+/** Values that a message lists. */
+const mostValues = 10;
+
+/**
+ * Why a NodePool can launch nothing, whatever pods ask for: its requirements contradict each other, or leave no instance type
+ * (node-pools/instance-types-available). Offerings that are out of capacity for now count as types that are there.
+ * Undefined where some type suits, and where nothing is known of any.
+ */
+export function whyNoInstanceType(
+  pool: NodePool,
+  types: readonly InstanceType[],
+  wellKnownLabels: readonly string[],
+): string | undefined {
+  const requirements = templateRequirements(pool);
+  const contradictory = impossibleKey(requirements);
+  if (contradictory !== undefined) return contradiction(pool, contradictory);
+  const wellKnown = new Set([...coreWellKnownLabels, ...wellKnownLabels]);
+  const keptOut = new Map<string, number>();
+  for (const type of types) {
+    const tests = type.offerings.map((offering) => offeringTest(type, offering, requirements, wellKnown));
+    if (tests.some((allows) => isAllowed(requirements, allows))) return undefined;
+    const key = keyKeepingOut(requirements, tests);
+    if (key !== undefined) keptOut.set(key, (keptOut.get(key) ?? 0) + 1);
+  }
+  if (types.length === 0) return undefined;
+  const all = counted(types.length, 'instance type');
+  const [key, count] = [...keptOut].sort(([, a], [, b]) => b - a)[0] ?? [];
+  if (key === undefined) return `none of ${all} satisfies all requirements together`;
+  const asked = `${key} ${describe(requirements.get(key)!)}`;
+  const some = count === types.length ? `none of ${all} has` : `${count} of ${all} lack`;
+  return `${some} ${asked}${valuesText(types, key, requirements.get(key)!)}`;
+}
+
+function keyKeepingOut(requirements: Requirements, tests: readonly OfferingTest[]): string | undefined {
+  for (const [key, requirement] of requirements) if (!tests.some((allows) => allows(key, requirement))) return key;
+  return undefined;
+}
+
+/** The value that was probably meant, or the values that there are. */
+function valuesText(types: readonly InstanceType[], key: string, asked: Requirement): string {
+  const known = [...new Set(types.flatMap((type) => valuesOf(type, key)))].sort();
+  if (known.length === 0) return '';
+  const meant = asked.complement ? [] : asked.values.flatMap((value) => probableKey(value, near(value, known)) ?? []);
+  if (meant.length > 0) return ` (did you mean ${[...new Set(meant)].join(', ')}?)`;
+  const more = known.length > mostValues ? ` and ${known.length - mostValues} more` : '';
+  return ` (there are ${known.slice(0, mostValues).join(', ')}${more})`;
+}
+
+/** Two letters may differ in a long word; of a short one as much would be another word. */
+const near = (value: string, known: readonly string[]): readonly string[] =>
+  known.filter((each) => each.startsWith(value[0] ?? '') && Math.abs(each.length - value.length) <= 2);
+
+const valuesOf = ({ requirements, offerings }: InstanceType, key: string): readonly string[] =>
+  [...requirements, ...offerings.flatMap((offering) => offering.requirements)]
+    .filter((each) => normaliseKey(each.key) === key && each.operator === 'In')
+    .flatMap(({ values }) => values ?? []);
+
+function contradiction({ spec }: NodePool, key: string): string {
+  const own = spec.template.spec.requirements.filter((each) => normaliseKey(each.key) === key);
+  const label = Object.entries(spec.template.metadata?.labels ?? {}).find(([name]) => normaliseKey(name) === key);
+  const parts = [
+    ...own.map(({ operator, values }) => `${operator}${values === undefined ? '' : ` [${values.join(' ')}]`}`),
+    ...(label === undefined ? [] : [`label ${label[1]}`]),
+  ];
+  return `the requirements leave no value for ${key}: ${parts.join(' and ')}`;
+}

@@ -1,0 +1,127 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { regarding } from '../../core/regarding.js';
+import type { EventToPublish } from '../../kube/port.js';
+import { Notifier, notifying, signatureOf, type NotifierOptions } from './notifier.js';
+
+interface Received {
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: string;
+}
+
+const event = (name: string, reason = 'AwaitsApproval'): EventToPublish => ({
+  ...{ regarding: regarding('Node', { name }), type: 'Warning', reason, message: `${reason} ${name}` },
+});
+
+describe('notifications (surfaces/notifications)', () => {
+  let server: Server;
+  let received: Received[];
+  /** Status of each answer, one after the other; the last one stays. */
+  let answers: (number | 'cut')[];
+  let folder: string;
+  let warnings: string[];
+
+  beforeEach(async () => {
+    received = [];
+    warnings = [];
+    answers = [200];
+    folder = mkdtempSync(join(tmpdir(), 'notify-'));
+    server = createServer((request, response) => {
+      let body = '';
+      request.on('data', (part) => (body += String(part)));
+      request.on('end', () => {
+        received.push({ headers: request.headers, body });
+        const answer = answers.length > 1 ? answers.shift()! : answers[0]!;
+        if (answer === 'cut') request.socket.destroy();
+        else response.writeHead(answer).end();
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  });
+  afterEach(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    rmSync(folder, { recursive: true });
+  });
+
+  const notifier = (more: Partial<NotifierOptions> = {}): Notifier =>
+    new Notifier({
+      ...{ cluster: 'prod', url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook` },
+      log: {
+        warn: (_facts: unknown, text?: string) => void warnings.push(String(text)),
+        info: () => undefined,
+      },
+      ...{ retriesAfterMs: [1, 1, 1], now: () => 1_700_000_000_000, ...more },
+    });
+  const parsed = () => received.map(({ body }) => JSON.parse(body) as { id: string; type: string; subject: string });
+
+  test('are CloudEvents, signed over the bytes that are sent', async () => {
+    const secretFile = join(folder, 'secret');
+    writeFileSync(secretFile, 's3cret\n');
+    const told = notifier({ secretFile });
+    told.tell(event('n1'));
+    await told.idle();
+
+    const [{ headers, body } = { headers: {}, body: '' }] = received;
+    expect(headers['content-type']).toBe('application/cloudevents+json');
+    expect(headers['x-stowage-signature-256']).toBe(signatureOf('s3cret', body)['x-stowage-signature-256']);
+    expect(JSON.parse(body)).toMatchObject({
+      ...{ specversion: '1.0', source: '/stowage/prod', type: 'dev.stowage.question', subject: 'node/n1' },
+      data: { cluster: 'prod', reason: 'AwaitsApproval', message: 'AwaitsApproval n1', object: { kind: 'Node' } },
+    });
+  });
+
+  test('a receiver that fails is tried again with the same id, in order', async () => {
+    answers = ['cut', 503, 429, 200];
+    const told = notifier();
+    told.tell(event('n1'));
+    told.tell(event('n2', 'DrainForced'));
+    await told.idle();
+
+    expect(parsed().map(({ subject }) => subject)).toEqual(['node/n1', 'node/n1', 'node/n1', 'node/n1', 'node/n2']);
+    expect(new Set(parsed().map(({ id }) => id)).size).toBe(2);
+    expect(warnings).toEqual([]);
+  });
+
+  test('what is refused for good, or too often, is given up with a warning, and the next one is told', async () => {
+    answers = [400, 500, 500, 500, 500, 200];
+    const told = notifier();
+    for (const name of ['bad', 'late', 'good']) told.tell(event(name));
+    await told.idle();
+
+    expect(parsed().map(({ subject }) => subject)).toEqual([
+      'node/bad',
+      ...Array<string>(4).fill('node/late'),
+      'node/good',
+    ]);
+    expect(warnings).toEqual(['a notification was not taken', 'a notification was not taken']);
+  });
+
+  test('a receiver that never answers holds nobody up, and so many wait at most', () => {
+    const never = notifier({ post: (() => new Promise(() => undefined)) as never });
+    const published: string[] = [];
+    const recorder = notifying(
+      { publish: ({ regarding: { name } }: EventToPublish) => void published.push(name) },
+      never,
+    );
+    for (let i = 0; i < 1500; i++) recorder.publish(event(`n${i}`));
+    never.end();
+
+    expect(published).toHaveLength(1500);
+    expect(warnings).toEqual(['notifications are dropped: the receiver does not take them']);
+  });
+
+  test('the same news is told once, and what nobody asked for is not', async () => {
+    const told = notifier();
+    for (let i = 0; i < 3; i++) told.tell(event('n1'));
+    told.tell(event('n1', 'Nominated'));
+    told.tell(event('n1', 'constructor'));
+    await told.idle();
+
+    expect(parsed()).toHaveLength(1);
+  });
+});

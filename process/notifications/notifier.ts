@@ -1,0 +1,134 @@
+import { createHmac } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cloudEventOf, type CloudEvent } from '../../core/cloud-event.js';
+import { messageOf } from '../../core/error-message.js';
+import type { Log } from '../../core/telemetry.js';
+import type { EventRecorder, EventToPublish } from '../../kube/port.js';
+
+/** More than these wait for a receiver that is away: the newest are dropped, and counted. */
+const longestQueue = 1000;
+/** The same news is told once in this time. */
+const windowMs = 600_000;
+const mostRemembered = 4096;
+const answerWithinMs = 10_000;
+const retriesAfterMs: readonly number[] = [1000, 5000, 15_000, 60_000, 300_000];
+/** A receiver that says so has no use for the event, now or later. */
+const isFinal = (status: number): boolean => status >= 400 && status < 500 && status !== 408 && status !== 429;
+
+export interface NotifierOptions {
+  readonly cluster: string;
+  readonly url: string;
+  /** Read for each event: a secret may be renewed. */
+  readonly secretFile?: string | undefined;
+  readonly log: Pick<Log, 'warn' | 'info'>;
+  readonly now?: () => number;
+  readonly post?: typeof fetch;
+  readonly retriesAfterMs?: readonly number[];
+}
+
+/**
+ * Tells a webhook what people want to hear of (surfaces/notifications): CloudEvents, one after the other, signed, tried again with growing pauses.
+ * It is beside the work: telling never throws, never waits, and holds a bounded number of events.
+ */
+export class Notifier {
+  private readonly sent = new Set<string>();
+  private readonly ended = new AbortController();
+  private waiting = 0;
+  private dropped = 0;
+  private last: Promise<void> = Promise.resolve();
+
+  constructor(private readonly options: NotifierOptions) {}
+
+  tell(event: EventToPublish): void {
+    const now = (this.options.now ?? Date.now)();
+    const told = cloudEventOf(event, { cluster: this.options.cluster, now, windowMs });
+    if (told === undefined || this.ended.signal.aborted || this.isKnown(told.id)) return;
+    if (this.waiting >= longestQueue) {
+      if (this.dropped++ === 0)
+        this.options.log.warn({ waiting: this.waiting }, 'notifications are dropped: the receiver does not take them');
+      return;
+    }
+    this.waiting++;
+    this.last = this.last.then(() => this.deliver(told)).finally(() => this.waiting--);
+  }
+
+  /** Resolves when nothing waits. */
+  idle(): Promise<void> {
+    return this.last;
+  }
+
+  /** What waits is given up. */
+  end(): void {
+    this.ended.abort();
+  }
+
+  private isKnown(id: string): boolean {
+    if (this.sent.has(id)) return true;
+    this.sent.add(id);
+    const [oldest] = this.sent;
+    if (this.sent.size > mostRemembered && oldest !== undefined) this.sent.delete(oldest);
+    return false;
+  }
+
+  private async deliver(event: CloudEvent): Promise<void> {
+    const pauses = this.options.retriesAfterMs ?? retriesAfterMs;
+    for (let attempt = 0; !this.ended.signal.aborted; attempt++) {
+      const failure = await this.attempt(event).catch((error: unknown) => ({ why: messageOf(error), isFinal: false }));
+      if (failure === undefined) {
+        this.recovered();
+        return;
+      }
+      const pause = pauses[attempt];
+      if (failure.isFinal || pause === undefined) {
+        this.options.log.warn(
+          { type: event.type, subject: event.subject, why: failure.why },
+          'a notification was not taken',
+        );
+        return;
+      }
+      await sleep(pause, undefined, { signal: this.ended.signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  private async attempt(event: CloudEvent): Promise<{ readonly why: string; readonly isFinal: boolean } | undefined> {
+    const { url, secretFile, post = fetch } = this.options;
+    const body = JSON.stringify(event);
+    const secret = secretFile === undefined ? undefined : (await readFile(secretFile, 'utf8')).trim();
+    const { status, body: answer } = await post(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/cloudevents+json',
+        ...(secret === undefined ? {} : signatureOf(secret, body)),
+      },
+      body,
+      redirect: 'error',
+      signal: AbortSignal.any([this.ended.signal, AbortSignal.timeout(answerWithinMs)]),
+    });
+    await answer?.cancel();
+    return status < 300 ? undefined : { why: `HTTP status ${status}`, isFinal: isFinal(status) };
+  }
+
+  private recovered(): void {
+    if (this.dropped === 0) return;
+    this.options.log.info({ dropped: this.dropped }, 'notifications are taken again');
+    this.dropped = 0;
+  }
+}
+
+/** As other webhooks have it: the HMAC of the very bytes of the body. */
+export function signatureOf(secret: string, body: string): { readonly 'x-stowage-signature-256': string } {
+  return { 'x-stowage-signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}` };
+}
+
+/** Publishes as `recorder` does, and tells of it. */
+export function notifying<R extends EventRecorder>(recorder: R, notifier: Pick<Notifier, 'tell'> | undefined): R {
+  if (notifier === undefined) return recorder;
+  return {
+    ...recorder,
+    publish: (event: EventToPublish): void => {
+      recorder.publish(event);
+      notifier.tell(event);
+    },
+  };
+}
