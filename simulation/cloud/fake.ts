@@ -136,6 +136,11 @@ export class FakeCloud implements CloudProvider {
     if (this.instances.get(providerId)?.state === 'shutting-down') this.kill(providerId);
   }
 
+  /** What there is, without a call. */
+  peek(): readonly CloudInstance[] {
+    return [...this.instances.values()];
+  }
+
   /** An instance that no claim knows, for garbage collection. */
   addOrphan(instance: CloudInstance): void {
     this.instances.set(instance.providerId, { ...instance, token: instance.instanceId, claimUid: '' });

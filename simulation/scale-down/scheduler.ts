@@ -8,7 +8,7 @@ import { Bell, Inbox } from './clock.js';
 import { latencies } from './latencies.js';
 import { favourites, fits, resourceNames } from './scheduler-scores.js';
 import type { Amounts, SchedulerNode, SchedulerPod } from './scheduler-scores.js';
-import type { World } from './world.js';
+import type { ClusterParts } from './world.js';
 
 /** kube-scheduler: binds one pod after the other; those that fit nowhere are tried again when something has changed. */
 export class Scheduler {
@@ -20,7 +20,7 @@ export class Scheduler {
   private unschedulable = new Set<string>();
   private isRetrying = false;
 
-  constructor(private readonly world: World) {
+  constructor(private readonly world: ClusterParts) {
     const { cache } = world;
     cache.on('Pod', ({ type, object }) => {
       if (type === 'deleted') this.retry();

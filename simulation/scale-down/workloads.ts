@@ -3,7 +3,7 @@ import { transitionOf } from '../../core/conditions.js';
 import { isTerminating } from '../../core/pods.js';
 import { pod } from '../../cases/objects.js';
 import { latencies } from './latencies.js';
-import type { World } from './world.js';
+import type { ClusterParts } from './world.js';
 
 /** Pods of one template, as many as are wanted. */
 export interface Replicas {
@@ -17,10 +17,10 @@ export class ReplicaSet {
   private made = 0;
 
   constructor(
-    private readonly world: World,
-    private readonly replicas: Replicas,
+    private readonly world: ClusterParts,
+    private readonly template: Replicas,
   ) {
-    const { app, requests } = replicas;
+    const { app, requests } = template;
     world.kube.put('ReplicaSet', {
       metadata: { name: app, namespace: 'default', uid: `rs-${app}` },
       spec: {
@@ -32,6 +32,11 @@ export class ReplicaSet {
     world.cache.on('Pod', ({ type, object }) => {
       if (type === 'deleted' && object.metadata.labels?.['app'] === app) void this.fill(latencies.replicaMs);
     });
+  }
+
+  /** How many pods it is to have. */
+  get replicas(): number {
+    return this.wanted;
   }
 
   /** How many pods there have been. */
@@ -51,7 +56,7 @@ export class ReplicaSet {
   async scaleDown(wanted: number): Promise<void> {
     const { cache, clock, kube, random } = this.world;
     this.wanted = wanted;
-    const own = cache.all('Pod').filter((each) => each.metadata.labels?.['app'] === this.replicas.app);
+    const own = cache.all('Pod').filter((each) => each.metadata.labels?.['app'] === this.template.app);
     const onNode = new Map<string, number>();
     for (const { spec } of own) onNode.set(spec.nodeName ?? '', (onNode.get(spec.nodeName ?? '') ?? 0) + 1);
     const ranked = own.map((each) => {
@@ -67,7 +72,7 @@ export class ReplicaSet {
   private async fill(afterMs: number): Promise<void> {
     const { clock, cache, kube, random } = this.world;
     await clock.sleep(afterMs);
-    const { app, requests } = this.replicas;
+    const { app, requests } = this.template;
     const alive = cache.all('Pod').filter((each) => each.metadata.labels?.['app'] === app && !isTerminating(each));
     if (alive.length >= this.wanted) return;
     this.made += 1;

@@ -26,6 +26,11 @@ export interface World {
   readonly stop: () => void;
 }
 
+/** What kube-scheduler, kubelets and controllers work with. */
+export interface ClusterParts extends Pick<World, 'random' | 'kube' | 'cache'> {
+  readonly clock: Readonly<Pick<VirtualClock, 'now' | 'sleep'>>;
+}
+
 const start = Date.parse('2026-01-05T12:00:00Z');
 
 export async function createWorld(seed: number, say: (line: string) => void): Promise<World> {

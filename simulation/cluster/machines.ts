@@ -1,0 +1,93 @@
+import { labels, taints } from '../../api/labels.js';
+import { withCondition } from '../../core/conditions.js';
+import { formatResource } from '../../core/quantities.js';
+import type { Resources } from '../../core/resources.js';
+import type { Random } from '../../cases/random.js';
+import type { LaunchedInstance } from '../../cloud/port.js';
+import type { FakeCloud } from '../cloud/fake.js';
+import type { FakeKube } from '../kube/fake.js';
+
+export interface MachineTimes {
+  /** From CreateFleet until the kubelet registers, milliseconds, and from there until it is ready. */
+  readonly joinMs: { readonly from: number; readonly to: number };
+  readonly readyMs: { readonly from: number; readonly to: number };
+  /** Chance that a machine never joins. */
+  readonly neverJoins: number;
+}
+
+/** Instances that become nodes, as kubelets and the cloud controller make them: a node of an instance that is gone goes too. */
+export class Machines {
+  constructor(
+    private readonly kube: FakeKube,
+    private readonly cloud: FakeCloud,
+    private readonly random: Random,
+    private readonly times: MachineTimes,
+  ) {
+    cloud.onLaunch = (instance) => this.boot(instance);
+    cloud.onGone = (providerId) => this.vanish(providerId);
+  }
+
+  private boot(instance: LaunchedInstance): void {
+    const { joinMs, neverJoins } = this.times;
+    const after = this.random.int(joinMs.from, joinMs.to);
+    if (this.random.chance(neverJoins)) return;
+    setTimeout(() => void this.join(instance), after);
+  }
+
+  private async join(instance: LaunchedInstance): Promise<void> {
+    if (!(await this.isThere(instance.providerId))) return;
+    const name = nameOf(instance.instanceId);
+    const now = Date.now();
+    const { readyMs } = this.times;
+    this.kube.put('Node', {
+      metadata: {
+        name,
+        labels: { ...instance.labels, [labels.hostname]: name },
+        creationTimestamp: new Date(now).toISOString(),
+      },
+      spec: { providerID: instance.providerId, taints: [{ ...taints.unregistered }] },
+      status: {
+        capacity: written(instance.capacity),
+        allocatable: written(instance.allocatable),
+        conditions: withCondition(undefined, { type: 'Ready', status: 'False', reason: 'KubeletNotReady' }, { now }),
+      },
+    });
+    setTimeout(() => void this.becomeReady(name), this.random.int(readyMs.from, readyMs.to));
+  }
+
+  private async becomeReady(name: string): Promise<void> {
+    const node = await this.kube.get('Node', { name });
+    if (node === undefined) return;
+    const conditions = withCondition(
+      node.status?.conditions,
+      { type: 'Ready', status: 'True', reason: 'KubeletReady' },
+      {
+        now: Date.now(),
+      },
+    );
+    await this.kube.patch('Node', { name }, { status: { conditions } }, { subresource: 'status' });
+  }
+
+  private async isThere(providerId: string): Promise<boolean> {
+    return (await this.cloud.list()).some((instance) => instance.providerId === providerId);
+  }
+
+  /** The machine is gone: its pods with it, and its Node, which the cloud controller deletes. */
+  private vanish(providerId: string): void {
+    const node = this.kube.objects('Node').find(({ spec }) => spec?.providerID === providerId);
+    const name = node?.metadata.name;
+    if (name === undefined) return;
+    setTimeout(() => {
+      for (const { metadata, spec } of this.kube.objects('Pod')) {
+        if (spec.nodeName !== name) continue;
+        this.kube.remove('Pod', { name: metadata.name ?? '', namespace: metadata.namespace ?? 'default' });
+      }
+      void this.kube.delete('Node', { name });
+    }, 1000);
+  }
+}
+
+const nameOf = (instanceId: string): string => `node-${instanceId.slice(-6)}`;
+
+const written = (resources: Resources): Record<string, string> =>
+  Object.fromEntries(Object.entries(resources).map(([name, value]) => [name, formatResource(name, value)]));

@@ -1,0 +1,137 @@
+import { setMaxListeners } from 'node:events';
+import type { Client } from '@temporalio/client';
+import { createActivities } from '../../activities/index.js';
+import type { ActivityDeps } from '../../activities/deps.js';
+import type { CloudProvider } from '../../cloud/port.js';
+import { createClusterCache } from '../../kube/cache.js';
+import type { Kind, KubeClient } from '../../kube/port.js';
+import { optionalKinds, snapshotKinds } from '../../kube/snapshot.js';
+import { TemporalEntities } from '../../process/entities.js';
+import { runOperator } from '../../process/operator.js';
+import type { World } from '../../process/world.js';
+import { TemporalOfferingLedger } from '../../worker/offering-ledger.js';
+import type { Random } from '../../cases/random.js';
+import { taskQueues } from '../../workflows/messages.js';
+import type { TaskQueue } from '../../workflows/messages.js';
+import { fakeDeps } from '../deps.js';
+import type { ActivityWorker } from '../temporal/activity-task.js';
+import { simulatedClient } from '../temporal/client.js';
+import type { SimulatedTemporal } from '../temporal/engine.js';
+import type { Schedules } from '../temporal/schedules.js';
+import { Network } from './network.js';
+
+export const clusterName = 'simulated';
+
+/** What there is outside of a process, and outlives it. */
+export interface Outside {
+  readonly kube: KubeClient;
+  readonly cloud: CloudProvider;
+  readonly temporal: SimulatedTemporal;
+  readonly schedules: Schedules;
+  readonly random: Random;
+  /** Silence of a watch after which it is checked, milliseconds. */
+  readonly watchSilentMs: number;
+  /** Something was called. */
+  readonly onCall: () => void;
+}
+
+type Activity = (input: unknown) => Promise<unknown>;
+
+const kubeCalls: readonly (keyof KubeClient)[] = ['get', 'list', 'listForWatch', 'create', 'patch', 'delete', 'evict'];
+const cloudCalls: readonly (keyof CloudProvider)[] = [
+  'instanceTypes',
+  'launch',
+  'get',
+  'list',
+  'terminate',
+  'tag',
+  'resolveNodeClass',
+  'cleanUpNodeClass',
+  'drift',
+];
+const batchWindow = { idleMs: 1000, maxMs: 10_000 };
+
+/**
+ * Stowage as `stowage run` is: the operator, a worker's activities and its cache, by the product's own code. It ends by `kill`
+ * alone, at any moment: what it was about to do is not done.
+ */
+export class SimulatedProcess implements ActivityWorker {
+  readonly network: Network;
+  private readonly stopping = new AbortController();
+  private activities: ReadonlyMap<string, Readonly<Record<string, Activity>>> = new Map();
+
+  constructor(
+    private readonly outside: Outside,
+    private readonly identity: string,
+  ) {
+    setMaxListeners(0, this.stopping.signal);
+    this.network = new Network(outside.random, outside.onCall);
+  }
+
+  get isAlive(): boolean {
+    return this.network.isAlive;
+  }
+
+  activity(taskQueue: string, type: string): Activity | undefined {
+    return this.activities.get(taskQueue)?.[type];
+  }
+
+  /** Comes up: the cache first, then workers and the operator. */
+  async start(): Promise<void> {
+    const { signal } = this.stopping;
+    const deps = this.deps();
+    const client = simulatedClient(this.outside.temporal, this.outside.schedules, {
+      carry: () => this.network.carry(),
+    });
+    deps.entities.connect(client);
+    deps.offerings.connect(client);
+    await deps.cache.start(signal);
+    const queues = taskQueues(clusterName);
+    this.activities = new Map(
+      Object.entries(createActivities(deps)).map(([name, activities]) => [
+        queues[name as TaskQueue],
+        activities as Record<string, Activity>,
+      ]),
+    );
+    if (!this.isAlive) return;
+    this.outside.temporal.connect(this);
+    void this.operate(deps, client);
+  }
+
+  kill(): void {
+    this.network.cut();
+    this.outside.temporal.disconnect();
+    this.stopping.abort();
+  }
+
+  private async operate(deps: ActivityDeps, client: Client): Promise<void> {
+    const { signal } = this.stopping;
+    // What the operator reads of its process.
+    const world = {
+      ...deps,
+      identity: this.identity,
+      window: batchWindow,
+      settings: { DISABLE_LEADER_ELECTION: true, TEMPORAL_ADDRESS: 'simulated' },
+      karpenter: { whileFree: (free: AbortSignal, work: (free: AbortSignal) => Promise<void>) => work(free) },
+    } as unknown as World;
+    await runOperator(world, client, signal);
+  }
+
+  private deps(): ActivityDeps & { readonly entities: TemporalEntities; readonly offerings: TemporalOfferingLedger } {
+    const { network, outside } = this;
+    const now = (): number => Date.now();
+    const kube = network.over(outside.kube, kubeCalls);
+    const cloud = network.over(outside.cloud, cloudCalls);
+    const cache = createClusterCache({
+      client: kube,
+      kinds: [...snapshotKinds, 'VolumeAttachment', 'DisruptionPause', cloud.nodeClassKind.kind as Kind],
+      optional: optionalKinds,
+      random: () => outside.random.next(),
+      probe: { silentMs: outside.watchSilentMs },
+    });
+    const entities = new TemporalEntities(clusterName, batchWindow);
+    const base = fakeDeps({ cluster: clusterName, kube, cache, cloud, now, entities });
+    const offerings = new TemporalOfferingLedger(clusterName, cloud, base.log, now);
+    return { ...base, entities, offerings };
+  }
+}

@@ -1,0 +1,203 @@
+import { Random } from '../../cases/random.js';
+import { SimulatedTemporal } from '../temporal/engine.js';
+import { SandboxFactory } from '../temporal/sandbox.js';
+import { Schedules } from '../temporal/schedules.js';
+import { ReplicaSet } from '../scale-down/workloads.js';
+import { happen } from './happenings.js';
+import { Invariants } from './invariants.js';
+import { quiet } from './network.js';
+import { SimulatedProcess } from './process.js';
+import type { Outside } from './process.js';
+import { VirtualTime } from './virtual-time.js';
+import { addPool, createCluster } from './world.js';
+import type { SimulatedCluster } from './world.js';
+
+const startMs = Date.parse('2026-01-05T12:00:00Z');
+const minuteMs = 60_000;
+
+export interface SimulationPlan {
+  readonly seed: number;
+  /** How long things happen and go wrong, simulated milliseconds. */
+  readonly unrestMs: number;
+  /** Pods of each of three Deployments at most. */
+  readonly replicas: number;
+  /** How long everything may take to come to rest afterwards, and how long it must then stay so. */
+  readonly healMs: number;
+  readonly restMs: number;
+  /** Changes the cluster before anything happens. */
+  readonly prepare?: (cluster: SimulatedCluster) => void;
+  readonly say?: (line: string) => void;
+}
+
+export interface SimulationResult {
+  readonly seed: number;
+  /** What went against an invariant, or did not come to rest: empty for a run that passes. */
+  readonly problems: readonly string[];
+  readonly simulatedMs: number;
+  readonly faults: number;
+  readonly launches: number;
+  readonly steps: number;
+}
+
+/** Gives each step of a simulation its part of the world. */
+export interface Stage {
+  readonly random: Random;
+  readonly cluster: SimulatedCluster;
+  readonly temporal: SimulatedTemporal;
+  readonly sets: readonly ReplicaSet[];
+  readonly plan: SimulationPlan;
+  readonly process: () => SimulatedProcess;
+  /** The process dies now and comes up again after so long. */
+  readonly restart: (afterMs: number) => void;
+  readonly say: (line: string) => void;
+}
+
+/**
+ * A cluster, its cloud, Temporal and Stowage in one process and in simulated time, all driven by one seed: things happen and go
+ * wrong for a while, then nothing goes wrong any more, and everything has to come to rest (invariants/eventually-stable). The same
+ * seed gives the same run on any machine.
+ */
+export async function simulate(plan: SimulationPlan, code: string): Promise<SimulationResult> {
+  let signs = 0;
+  const time = new VirtualTime(startMs, () => signs);
+  const random = new Random(plan.seed);
+  const onCall = (): void => void (signs += 1);
+  const say = (line: string): void => plan.say?.(`${((time.now - startMs) / 1000).toFixed(1)} s: ${line}`);
+  try {
+    const run = new Simulation(plan, random, time, onCall, say);
+    return await run.play(code);
+  } finally {
+    time.restore();
+  }
+}
+
+class Simulation {
+  private current!: SimulatedProcess;
+  private outside!: Outside;
+  private incarnations = 0;
+  private faults = 0;
+  private steps = 0;
+  private mayFail = true;
+
+  constructor(
+    private readonly plan: SimulationPlan,
+    private readonly random: Random,
+    private readonly time: VirtualTime,
+    private readonly onCall: () => void,
+    private readonly say: (line: string) => void,
+  ) {}
+
+  async play(code: string): Promise<SimulationResult> {
+    const { plan, random, time } = this;
+    const cluster = await createCluster(random, { onCall: this.onCall });
+    addPool(cluster.kube, 'default', {
+      disruption: { consolidateAfter: '30s', budgets: [{ nodes: '20%' }] },
+    });
+    plan.prepare?.(cluster);
+    const temporal = this.engine(code);
+    const schedules = new Schedules(temporal);
+    this.outside = { ...cluster, temporal, schedules, random, watchSilentMs: 10 * minuteMs, onCall: this.onCall };
+    this.boot();
+    const sets = ['small', 'middle', 'large'].map(
+      (app, i) => new ReplicaSet(setParts(cluster, random), workload(app, i)),
+    );
+    const invariants = new Invariants(cluster, temporal);
+    const isBroken = (): boolean => {
+      this.steps += 1;
+      return invariants.check();
+    };
+    const stage: Stage = {
+      ...{ random, cluster, temporal, sets, plan },
+      process: () => this.current,
+      restart: (afterMs) => this.restart(afterMs),
+      say: this.say,
+    };
+    await this.unrest(stage, startMs + plan.unrestMs, isBroken);
+    if (!invariants.isBroken) await this.rest(stage, invariants, isBroken);
+    this.current.kill();
+    cluster.stop();
+    await time.settle();
+    return {
+      seed: plan.seed,
+      problems: [...invariants.problems, ...temporal.problems],
+      simulatedMs: time.now - startMs,
+      faults: this.faults,
+      launches: [...cluster.cloud.launchesByClaimUid.values()].reduce((sum, count) => sum + count, 0),
+      steps: this.steps,
+    };
+  }
+
+  private engine(code: string): SimulatedTemporal {
+    const { random } = this;
+    return new SimulatedTemporal({
+      random,
+      sandboxes: new SandboxFactory(code),
+      faults: {
+        latencyMs: () => random.int(1, 20),
+        fateOf: () => {
+          if (!this.mayFail || !random.chance(0.01)) return 'runs';
+          this.faults += 1;
+          return random.chance(0.5) ? 'lost before its effect' : 'lost after its effect';
+        },
+      },
+      onEvent: (line) => this.say(line),
+    });
+  }
+
+  private boot(): void {
+    this.incarnations += 1;
+    this.current = new SimulatedProcess(this.outside, `process-${this.incarnations}`);
+    if (this.mayFail) this.current.network.conditions = { slow: 0.05, slowMs: 500, fails: 0.003, loses: 0.003 };
+    void this.current.start();
+  }
+
+  private restart(afterMs: number): void {
+    this.faults += 1;
+    this.current.kill();
+    setTimeout(() => this.boot(), afterMs);
+  }
+
+  private async unrest(stage: Stage, untilMs: number, isBroken: () => boolean): Promise<void> {
+    const { random, time } = this;
+    while (!isBroken() && time.now < untilMs) {
+      happen(stage);
+      await time.advance(time.now + random.int(5, 300) * 1000, isBroken);
+    }
+  }
+
+  /** Nothing goes wrong any more: everything comes to rest, and stays so. */
+  private async rest(stage: Stage, invariants: Invariants, isBroken: () => boolean): Promise<void> {
+    const { plan, time } = this;
+    this.mayFail = false;
+    stage.cluster.cloud.replenish();
+    this.current.network.conditions = quiet;
+    this.say('nothing goes wrong any more');
+    await time.advance(time.now + plan.healMs, isBroken);
+    if (!invariants.expectRest()) return;
+    const before = invariants.fingerprint();
+    await time.advance(time.now + plan.restMs, isBroken);
+    if (invariants.expectRest()) invariants.expectUnchanged(before);
+  }
+}
+
+const setParts = ({ kube, cache }: SimulatedCluster, random: Random): ConstructorParameters<typeof ReplicaSet>[0] => ({
+  kube,
+  cache,
+  random,
+  clock: {
+    get now() {
+      return Date.now();
+    },
+    sleep: (milliseconds: number) => new Promise<void>((resolve) => void setTimeout(resolve, milliseconds)),
+  },
+});
+
+const sizes = [
+  { cpu: '500m', memory: '1Gi' },
+  { cpu: '1500m', memory: '3Gi' },
+  { cpu: '3', memory: '12Gi' },
+];
+const workload = (app: string, index: number): { app: string; requests: Record<string, string> } => ({
+  app,
+  requests: sizes[index] ?? sizes[0]!,
+});

@@ -1,0 +1,108 @@
+import { nodePools } from '../../api/karpenter/node-pool.js';
+import { parseCatalogue } from '../../cloud/kwok/catalogue.js';
+import { kwokOverhead } from '../../cloud/kwok/provider.js';
+import { kwokCatalogue } from '../../cases/kwok.js';
+import type { Random } from '../../cases/random.js';
+import { createClusterCache } from '../../kube/cache.js';
+import type { ClusterCache } from '../../kube/port.js';
+import { FakeCloud } from '../cloud/fake.js';
+import { createFakeKube } from '../kube/fake.js';
+import type { FakeKube } from '../kube/fake.js';
+import { Kubelets } from '../scale-down/kubelets.js';
+import { Scheduler } from '../scale-down/scheduler.js';
+import { Machines } from './machines.js';
+import type { MachineTimes } from './machines.js';
+
+/** A cluster and its cloud, without any autoscaler. */
+export interface SimulatedCluster {
+  readonly kube: FakeKube;
+  readonly cloud: FakeCloud;
+  /** What kube-scheduler, kubelets and controllers see. */
+  readonly cache: ClusterCache;
+  readonly stop: () => void;
+}
+
+const calmTimes: MachineTimes = {
+  joinMs: { from: 20_000, to: 60_000 },
+  readyMs: { from: 2000, to: 15_000 },
+  neverJoins: 0,
+};
+const clusterKinds = ['Pod', 'Node', 'ReplicaSet', 'PodDisruptionBudget'] as const;
+/** Types of up to this many CPUs: enough for choice, few enough to plan quickly. */
+const mostCpus = 16;
+
+export async function createCluster(
+  random: Random,
+  { onCall, times = calmTimes }: { readonly onCall: () => void; readonly times?: MachineTimes },
+): Promise<SimulatedCluster> {
+  const now = (): number => Date.now();
+  const kube = counting(createFakeKube({ now, podsTerminate: 'at-once' }), onCall);
+  const entries = kwokCatalogue().filter(
+    ({ architecture, resources }) => architecture === 'amd64' && Number(resources['cpu']) <= mostCpus,
+  );
+  const types = parseCatalogue(JSON.stringify(entries), { overhead: kwokOverhead });
+  const cloud = new FakeCloud({ types, now });
+  new Machines(kube, cloud, random, times);
+  const stopping = new AbortController();
+  const cache = createClusterCache({
+    client: kube,
+    kinds: [...clusterKinds],
+    random: () => random.next(),
+    // Its connection never breaks.
+    probe: { silentMs: 2 ** 31 - 1 },
+  });
+  await cache.start(stopping.signal);
+  const clock = {
+    get now() {
+      return Date.now();
+    },
+    sleep: (milliseconds: number) => new Promise<void>((resolve) => void setTimeout(resolve, milliseconds)),
+  };
+  const parts = { kube, cache, clock, random };
+  void new Scheduler(parts).follow();
+  void new Kubelets(parts).follow();
+  return { kube, cloud, cache, stop: () => stopping.abort() };
+}
+
+/** A NodePool as its API server keeps it, and the node class that it refers to. */
+export function addPool(kube: FakeKube, name: string, spec: object): void {
+  const made = nodePools.mustParse({
+    apiVersion: 'karpenter.sh/v1',
+    kind: 'NodePool',
+    metadata: { name, uid: `pool-${name}`, generation: 1 },
+    spec: {
+      template: {
+        spec: {
+          requirements: [],
+          nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
+        },
+      },
+      ...spec,
+    },
+  });
+  kube.put('NodePool', made);
+  if (kube.objects('EC2NodeClass').length > 0) return;
+  kube.put('EC2NodeClass', { metadata: { name: 'default', generation: 1 }, spec: {} } as never);
+}
+
+/** The same API server, saying that something happens there. */
+function counting(kube: FakeKube, onCall: () => void): FakeKube {
+  const counted = <K extends keyof FakeKube>(name: K): FakeKube[K] => {
+    const method = kube[name] as (...args: unknown[]) => unknown;
+    return ((...args: unknown[]) => {
+      onCall();
+      return method(...args);
+    }) as FakeKube[K];
+  };
+  return {
+    ...kube,
+    create: counted('create'),
+    patch: counted('patch'),
+    put: counted('put'),
+    evict: counted('evict'),
+    delete: counted('delete'),
+    remove: counted('remove'),
+    get: counted('get'),
+    listForWatch: counted('listForWatch'),
+  };
+}

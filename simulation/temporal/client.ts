@@ -1,0 +1,154 @@
+import { ScheduleAlreadyRunning, ScheduleNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import type { QueryDefinition, SignalDefinition, UpdateDefinition } from '@temporalio/common';
+import type { SimulatedTemporal } from './engine.js';
+import { mayReplace } from './commands.js';
+import { fromPayload, toError, toPayloads } from './payloads.js';
+import type { Run } from './run.js';
+import type { Schedules, ScheduleOptions } from './schedules.js';
+import { selectedBy } from './visibility.js';
+
+interface StartInput {
+  readonly workflowId: string;
+  readonly taskQueue: string;
+  readonly args?: readonly unknown[];
+  readonly workflowIdReusePolicy?: string;
+}
+
+interface SignalWithStartInput extends StartInput {
+  readonly signal: string | SignalDefinition<never>;
+  readonly signalArgs?: readonly unknown[];
+}
+
+type Named = string | SignalDefinition<never> | QueryDefinition<unknown, never> | UpdateDefinition<unknown, never>;
+
+/** What a call of a client meets on its way. */
+export interface Wire {
+  /** Resolves when the call reaches the server; never for a process that has died. Rejects where the network fails. */
+  carry(call: string): Promise<void>;
+}
+
+/**
+ * A client of the simulated server, as much of it as Stowage uses. Every call goes over `wire`.
+ */
+export function simulatedClient(engine: SimulatedTemporal, schedules: Schedules, wire: Wire): Client {
+  const workflow = {
+    start: async (type: string, input: StartInput) => {
+      await wire.carry('start');
+      const present = engine.find(input.workflowId);
+      const policy = input.workflowIdReusePolicy === 'ALLOW_DUPLICATE_FAILED_ONLY' ? 2 : 0;
+      if (present !== undefined && !mayReplace(present, policy)) {
+        throw new WorkflowExecutionAlreadyStartedError('Workflow execution already started', input.workflowId, type);
+      }
+      engine.start(type, { ...input, args: input.args ?? [] });
+    },
+    signalWithStart: async (type: string, input: SignalWithStartInput) => {
+      await wire.carry('signalWithStart');
+      const present = engine.find(input.workflowId);
+      const run = present?.isOpen === true ? present : engine.start(type, { ...input, args: input.args ?? [] });
+      engine.signal(run, nameOf(input.signal), input.signalArgs ?? []);
+    },
+    getHandle: (workflowId: string, runId?: string) => handleOf(engine, wire, workflowId, runId),
+    list: ({ query }: { query: string }) => listed(engine, wire, query),
+  };
+  const schedule = {
+    getHandle: (scheduleId: string) => ({
+      describe: async () => {
+        await wire.carry('describeSchedule');
+        const found = schedules.find(scheduleId);
+        if (found === undefined) throw new ScheduleNotFoundError('no such schedule', scheduleId);
+        return found;
+      },
+      update: async (change: (previous: ScheduleOptions) => ScheduleOptions) => {
+        await wire.carry('updateSchedule');
+        const found = schedules.find(scheduleId);
+        if (found !== undefined) schedules.put({ ...change(found), scheduleId });
+      },
+    }),
+    create: async (options: ScheduleOptions) => {
+      await wire.carry('createSchedule');
+      if (schedules.find(options.scheduleId) !== undefined) {
+        throw new ScheduleAlreadyRunning('the schedule is there', options.scheduleId);
+      }
+      schedules.put(options);
+    },
+  };
+  const connection = { withDeadline: async <T>(_: unknown, call: () => Promise<T>): Promise<T> => call() };
+  return { workflow, schedule, connection, options: { namespace: 'default' } } as unknown as Client;
+}
+
+function handleOf(engine: SimulatedTemporal, wire: Wire, workflowId: string, runId?: string): object {
+  const open = (): Run => {
+    const run = engine.find(workflowId, runId);
+    if (run?.isOpen !== true) throw new WorkflowNotFoundError('workflow not found', workflowId, runId);
+    return run;
+  };
+  return {
+    workflowId,
+    signal: async (definition: Named, ...args: unknown[]) => {
+      await wire.carry('signal');
+      engine.signal(open(), nameOf(definition), args);
+    },
+    terminate: async () => {
+      await wire.carry('terminate');
+      engine.terminate(open());
+    },
+    cancel: async () => {
+      await wire.carry('cancel');
+      engine.requestCancel(open());
+    },
+    describe: async () => {
+      await wire.carry('describe');
+      const run = engine.find(workflowId, runId);
+      if (run === undefined) throw new WorkflowNotFoundError('workflow not found', workflowId, runId);
+      return described(run);
+    },
+    query: async (definition: Named, ...args: unknown[]) => {
+      await wire.carry('query');
+      const run = engine.find(workflowId, runId);
+      if (run === undefined) throw new WorkflowNotFoundError('workflow not found', workflowId, runId);
+      return answerOf(engine, run, nameOf(definition), args);
+    },
+    executeUpdate: async (definition: Named, { args = [] }: { args?: readonly unknown[] } = {}) => {
+      await wire.carry('update');
+      return engine.update(open(), nameOf(definition), args);
+    },
+  };
+}
+
+async function answerOf(
+  engine: SimulatedTemporal,
+  run: Run,
+  queryType: string,
+  args: readonly unknown[],
+): Promise<unknown> {
+  const job = { queryWorkflow: { queryId: 'query', queryType, arguments: toPayloads(args) } };
+  const [command] = await engine.ask(run, job);
+  const { succeeded, failed } = command?.respondToQuery ?? {};
+  if (failed) throw toError(failed);
+  return fromPayload(succeeded?.response);
+}
+
+async function* listed(engine: SimulatedTemporal, wire: Wire, query: string): AsyncGenerator<object> {
+  await wire.carry('list');
+  const isSelected = selectedBy(query);
+  for (const run of [...engine.all]) if (isSelected(run)) yield described(run);
+}
+
+function described(run: Run): object {
+  const { workflowId, runId, workflowType, startedAt } = run.start;
+  return {
+    workflowId,
+    runId,
+    type: workflowType,
+    status: { name: run.status },
+    historyLength: run.historyLength,
+    startTime: new Date(startedAt),
+    closeTime: run.closedAt === undefined ? undefined : new Date(run.closedAt),
+    searchAttributes: Object.fromEntries([...run.attributes].map(([name, value]) => [name, [value]])),
+    raw: { pendingActivities: [] },
+  };
+}
+
+const nameOf = (definition: Named): string => (typeof definition === 'string' ? definition : definition.name);

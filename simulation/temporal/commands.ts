@@ -1,0 +1,176 @@
+import type { SimulatedTemporal } from './engine.js';
+import { millisOf } from './durations.js';
+import { fromPayload } from './payloads.js';
+import type { Failure, Run } from './run.js';
+import type { Command } from './sandbox.js';
+
+type Commands = { readonly [K in keyof Command]?: NonNullable<Command[K]> };
+type Handlers = {
+  readonly [K in keyof Commands]?: (engine: SimulatedTemporal, run: Run, command: NonNullable<Commands[K]>) => void;
+};
+
+/** Enum values of the wire format. */
+const parentClosePolicies = ['terminate', 'terminate', 'abandon', 'cancel'] as const;
+const alreadyExists = 1;
+const reuse = { failedOnly: 2, reject: 3 } as const;
+
+const handlers: Handlers = {
+  startTimer: (engine, run, { seq, startToFireTimeout }) => {
+    const number = seq ?? 0;
+    run.historyLength += 1;
+    setLongTimeout(run, number, millisOf(startToFireTimeout) ?? 0, () => {
+      run.timers.delete(number);
+      engine.add(run, { fireTimer: { seq: number } });
+    });
+  },
+  cancelTimer: (_, run, { seq }) => {
+    clearTimeout(run.timers.get(seq ?? 0));
+    run.timers.delete(seq ?? 0);
+    // One that fired during this very task: the server takes it back.
+    run.jobs = run.jobs.filter(({ fireTimer }) => fireTimer?.seq !== seq);
+    run.historyLength += 1;
+  },
+  scheduleActivity: (engine, run, command) => engine.schedule(run, command),
+  requestCancelActivity: (engine, run, { seq }) => engine.cancelActivity(run, seq ?? 0),
+  startChildWorkflowExecution: startChild,
+  cancelChildWorkflowExecution: (engine, run, { childWorkflowSeq }) => {
+    const child = run.children.get(childWorkflowSeq ?? 0);
+    if (child?.isOpen === true) engine.requestCancel(child);
+  },
+  signalExternalWorkflowExecution: (engine, run, command) => {
+    const { seq, workflowExecution, childWorkflowId, signalName, args } = command;
+    const id = workflowExecution?.workflowId ?? childWorkflowId ?? '';
+    setTimeout(() => {
+      const target = engine.find(id, workflowExecution?.runId ?? undefined);
+      const isTaken = target?.isOpen === true;
+      if (isTaken) engine.add(target, { signalWorkflow: { signalName, input: args ?? [] } });
+      const failure = isTaken ? undefined : notFound(id);
+      engine.add(run, { resolveSignalExternalWorkflow: { seq, ...(failure === undefined ? {} : { failure }) } });
+    }, engine.options.faults.latencyMs());
+  },
+  requestCancelExternalWorkflowExecution: (engine, run, { seq, workflowExecution }) => {
+    const id = workflowExecution?.workflowId ?? '';
+    const target = engine.find(id);
+    if (target?.isOpen === true) engine.requestCancel(target);
+    const failure = target?.isOpen === true ? undefined : notFound(id);
+    const job = { seq, ...(failure === undefined ? {} : { failure }) };
+    engine.add(run, { resolveRequestCancelExternalWorkflow: job });
+  },
+  upsertWorkflowSearchAttributes: (_, run, { searchAttributes }) => {
+    run.historyLength += 1;
+    for (const [name, payload] of Object.entries(searchAttributes?.indexedFields ?? {})) {
+      run.attributes.set(name, fromPayload(payload));
+    }
+  },
+  completeWorkflowExecution: (engine, run, { result }) => {
+    run.result = result ?? undefined;
+    engine.close(run, 'COMPLETED');
+    tellParent(engine, run, { completed: { result } });
+  },
+  failWorkflowExecution: (engine, run, { failure }) => {
+    run.failure = failure ?? undefined;
+    engine.close(run, 'FAILED');
+    tellParent(engine, run, { failed: { failure: childFailure(run, failure ?? {}) } });
+  },
+  cancelWorkflowExecution: (engine, run) => {
+    engine.close(run, 'CANCELLED');
+    const cause = { message: 'Workflow cancelled', canceledFailureInfo: {} };
+    tellParent(engine, run, { cancelled: { failure: childFailure(run, cause) } });
+  },
+  continueAsNewWorkflowExecution: (engine, run, command) => {
+    const { start } = run;
+    engine.close(run, 'CONTINUED_AS_NEW');
+    const next = engine.begin({
+      ...start,
+      workflowType: command.workflowType ?? start.workflowType,
+      taskQueue: command.taskQueue ?? start.taskQueue,
+      args: command.arguments ?? [],
+      continuedFrom: start.runId,
+    });
+    for (const [name, value] of run.attributes) next.attributes.set(name, value);
+    const parent = parentOf(engine, run);
+    if (parent !== undefined && start.parentSeq !== undefined) parent.children.set(start.parentSeq, next);
+  },
+  updateResponse: (engine, run, response) => engine.answered(run, response),
+};
+
+/** Does what the code of a run asks for in one command. */
+export function carryOut(engine: SimulatedTemporal, run: Run, command: Command): void {
+  for (const [kind, body] of Object.entries(command)) {
+    const handler = handlers[kind as keyof Handlers] as
+      ((engine: SimulatedTemporal, run: Run, body: unknown) => void) | undefined;
+    if (body !== null && body !== undefined) handler?.(engine, run, body);
+  }
+}
+
+function startChild(
+  engine: SimulatedTemporal,
+  run: Run,
+  command: NonNullable<Command['startChildWorkflowExecution']>,
+): void {
+  const { seq, workflowId, workflowType, taskQueue, input, parentClosePolicy, workflowIdReusePolicy } = command;
+  const number = seq ?? 0;
+  run.historyLength += 1;
+  setTimeout(() => {
+    if (!run.isOpen) return;
+    const present = engine.find(workflowId ?? '');
+    if (present !== undefined && !mayReplace(present, workflowIdReusePolicy ?? 0)) {
+      const failed = { workflowId, workflowType, cause: alreadyExists };
+      engine.add(run, { resolveChildWorkflowExecutionStart: { seq: number, failed } });
+      return;
+    }
+    const child = engine.begin({
+      workflowId: workflowId ?? '',
+      workflowType: workflowType ?? '',
+      taskQueue: taskQueue ?? '',
+      args: input ?? [],
+      parent: { workflowId: run.id, runId: run.start.runId },
+      parentSeq: number,
+      whenParentCloses: parentClosePolicies[parentClosePolicy ?? 0],
+    });
+    run.children.set(number, child);
+    engine.add(run, { resolveChildWorkflowExecutionStart: { seq: number, succeeded: { runId: child.start.runId } } });
+  }, engine.options.faults.latencyMs());
+}
+
+/** Whether a workflow of an id that was used may be started again. */
+export function mayReplace(present: Run, policy: number): boolean {
+  if (present.isOpen || policy === reuse.reject) return false;
+  return policy !== reuse.failedOnly || present.status !== 'COMPLETED';
+}
+
+function parentOf(engine: SimulatedTemporal, run: Run): Run | undefined {
+  const { parent } = run.start;
+  return parent === undefined ? undefined : engine.find(parent.workflowId, parent.runId);
+}
+
+function tellParent(engine: SimulatedTemporal, run: Run, result: object): void {
+  const parent = parentOf(engine, run);
+  const { parentSeq } = run.start;
+  if (parent === undefined || parentSeq === undefined) return;
+  engine.add(parent, { resolveChildWorkflowExecution: { seq: parentSeq, result } });
+}
+
+function childFailure(run: Run, cause: Failure): Failure {
+  const { workflowId, runId, workflowType } = run.start;
+  const childWorkflowExecutionFailureInfo = {
+    workflowExecution: { workflowId, runId },
+    workflowType: { name: workflowType },
+  };
+  return { message: 'Child Workflow execution failed', source: 'Server', cause, childWorkflowExecutionFailureInfo };
+}
+
+const notFound = (id: string): Failure => ({
+  message: `no open workflow ${id}`,
+  source: 'Server',
+  applicationFailureInfo: { type: 'NotFound', nonRetryable: true },
+});
+
+/** Node's timers reach 24 days. */
+const longestMs = 2 ** 31 - 1;
+
+function setLongTimeout(run: Run, seq: number, milliseconds: number, then: () => void): void {
+  const rest = milliseconds - longestMs;
+  const step = rest > 0 ? (): void => setLongTimeout(run, seq, rest, then) : then;
+  run.timers.set(seq, setTimeout(step, Math.min(milliseconds, longestMs)));
+}

@@ -1,0 +1,336 @@
+import { msToTs } from '@temporalio/common/lib/time.js';
+import type { Random } from '../../cases/random.js';
+import { ActivityTask } from './activity-task.js';
+import type { ActivityWorker, AttemptFate } from './activity-task.js';
+import { carryOut } from './commands.js';
+import { digestOf } from './digest.js';
+import { fromPayload, toError, toPayloads } from './payloads.js';
+import { Run } from './run.js';
+import type { RunStart, RunStatus } from './run.js';
+import type { Activation, Command, Job, Sandbox, SandboxFactory } from './sandbox.js';
+
+/** What decides when things happen, and what goes wrong. */
+export interface EngineFaults {
+  /** Milliseconds that a task or a message takes now. */
+  latencyMs(): number;
+  /** What becomes of an attempt of an activity. */
+  fateOf(activityType: string, workflowId: string): AttemptFate;
+}
+
+export interface EngineOptions {
+  readonly random: Random;
+  readonly sandboxes: SandboxFactory;
+  readonly faults: EngineFaults;
+  /** Hears of what happens, for reports. */
+  readonly onEvent?: (line: string) => void;
+}
+
+export interface StartOptions {
+  readonly workflowId: string;
+  readonly taskQueue: string;
+  readonly args: readonly unknown[];
+}
+
+/** After this long a workflow task that failed is tried again. */
+const taskRetryMs = 10_000;
+/** After this long the server gives a workflow task of a worker that died to another. */
+const stickyMs = 5000;
+
+/**
+ * A Temporal server and the SDK's core in memory, at the time of the process' (faked) timers: workflows, signals, updates,
+ * queries, timers, activities at least once, children, cancellation, continue-as-new. Workflow code is the real one, on the
+ * SDK's runtime (sandbox.ts). A worker that dies loses all that it had cached: runs are replayed, and replays are compared.
+ */
+export class SimulatedTemporal {
+  /** The latest run of each workflow id. */
+  private readonly latest = new Map<string, Run>();
+  private readonly activities = new Map<Run, Map<number, ActivityTask>>();
+  private waiting: (() => void)[] = [];
+  private current: ActivityWorker | undefined;
+  private runs = 0;
+  private updates = 0;
+  private readonly asked = new Map<
+    string,
+    { readonly resolve: (answer: unknown) => void; readonly reject: (error: Error) => void }
+  >();
+  /** Replays that came to other commands, and workflow tasks that failed. */
+  readonly problems: string[] = [];
+  /** How much has happened: it changes for as long as anything goes on. */
+  activity = 0;
+
+  constructor(readonly options: EngineOptions) {}
+
+  get worker(): ActivityWorker | undefined {
+    return this.current;
+  }
+
+  /** A process polls from now on. */
+  connect(worker: ActivityWorker): void {
+    this.current = worker;
+    for (const then of this.waiting.splice(0)) then();
+  }
+
+  /** The process has died, with all that it had cached. */
+  disconnect(): void {
+    const died = this.current;
+    this.current = undefined;
+    if (died === undefined) return;
+    for (const run of this.latest.values()) void this.forget(run);
+    for (const tasks of this.activities.values()) for (const task of tasks.values()) task.workerDied(died);
+  }
+
+  whenPolled(then: () => void): void {
+    if (this.current === undefined) this.waiting.push(then);
+    else then();
+  }
+
+  find(workflowId: string, runId?: string): Run | undefined {
+    const run = this.latest.get(workflowId);
+    return run !== undefined && (runId === undefined || runId === '' || run.start.runId === runId) ? run : undefined;
+  }
+
+  get all(): Iterable<Run> {
+    return this.latest.values();
+  }
+
+  /** A first run. The caller has seen to it that none is open. */
+  start(type: string, { workflowId, taskQueue, args }: StartOptions): Run {
+    return this.begin({ workflowId, workflowType: type, taskQueue, args: toPayloads(args) });
+  }
+
+  begin(start: Pick<RunStart, 'workflowId' | 'workflowType' | 'taskQueue' | 'args'> & Partial<RunStart>): Run {
+    const runId = `run-${String(++this.runs).padStart(6, '0')}`;
+    const run = new Run({
+      firstRunId: runId,
+      continuedFrom: undefined,
+      parent: undefined,
+      parentSeq: undefined,
+      whenParentCloses: 'abandon',
+      ...start,
+      runId,
+      startedAt: Date.now(),
+      seed: this.options.random.int(0, 2 ** 31),
+    });
+    this.latest.set(run.id, run);
+    this.note(run, 'started');
+    this.add(run, {
+      initializeWorkflow: {
+        startTime: msToTs(Date.now()),
+        workflowType: start.workflowType,
+        workflowId: run.id,
+        arguments: [...start.args],
+        attempt: 1,
+        firstExecutionRunId: run.start.firstRunId,
+      },
+    });
+    return run;
+  }
+
+  signal(run: Run, signalName: string, args: readonly unknown[]): void {
+    this.add(run, { signalWorkflow: { signalName, input: toPayloads(args) } });
+  }
+
+  requestCancel(run: Run): void {
+    this.add(run, { cancelWorkflow: { reason: '' } });
+  }
+
+  terminate(run: Run): void {
+    this.close(run, 'TERMINATED');
+  }
+
+  /** Something has happened to a run: its next workflow task tells it. */
+  add(run: Run, job: Job): void {
+    if (!run.isOpen) return;
+    run.jobs.push(job);
+    run.historyLength += 1;
+    this.wake(run);
+  }
+
+  /** Starts an activity that a run has scheduled. */
+  schedule(run: Run, command: NonNullable<Command['scheduleActivity']>): void {
+    const seq = command.seq ?? 0;
+    const tasks = this.activities.get(run) ?? new Map<number, ActivityTask>();
+    this.activities.set(run, tasks);
+    const { faults } = this.options;
+    const task = new ActivityTask(
+      {
+        worker: () => this.current,
+        whenPolled: (then) => this.whenPolled(then),
+        latencyMs: () => faults.latencyMs(),
+        fateOf: (type, workflowId) => faults.fateOf(type, workflowId),
+        resolve: (result) => {
+          tasks.delete(seq);
+          this.activity += 1;
+          run.historyLength += 1;
+          this.add(run, { resolveActivity: { seq, result } });
+        },
+      },
+      command,
+      run.start,
+    );
+    tasks.set(seq, task);
+    run.historyLength += 1;
+  }
+
+  cancelActivity(run: Run, seq: number): void {
+    this.activities.get(run)?.get(seq)?.cancel();
+  }
+
+  /** Has a run handle an update, and gives what its handler answers. */
+  update(run: Run, name: string, args: readonly unknown[]): Promise<unknown> {
+    const id = `update-${String(++this.updates)}`;
+    return new Promise((resolve, reject) => {
+      this.asked.set(id, { resolve, reject });
+      const input = toPayloads(args);
+      this.add(run, {
+        doUpdate: { id, protocolInstanceId: id, name, input, runValidator: true, meta: { updateId: id } },
+      });
+    });
+  }
+
+  answered(_: Run, { protocolInstanceId, rejected, completed }: NonNullable<Command['updateResponse']>): void {
+    const asked = this.asked.get(protocolInstanceId ?? '');
+    if (rejected) asked?.reject(toError(rejected));
+    else if (completed) asked?.resolve(fromPayload(completed));
+    else return;
+    this.asked.delete(protocolInstanceId ?? '');
+  }
+
+  /** Asks a run that a worker has, or can replay, by a query job; its answer is what the command says. */
+  async ask(run: Run, job: Job): Promise<readonly Command[]> {
+    return run.alone(async () => {
+      const sandbox = await this.sandboxOf(run);
+      const activation = { at: Date.now(), jobs: [job], historyLength: run.historyLength, flags: run.flags };
+      const answer = await sandbox.activate(activation, false);
+      if ('failed' in answer) throw new Error(answer.failed);
+      return answer.commands;
+    });
+  }
+
+  close(run: Run, status: RunStatus): void {
+    if (!run.isOpen) return;
+    run.status = status;
+    run.closedAt = Date.now();
+    for (const timer of run.timers.values()) clearTimeout(timer);
+    for (const task of this.activities.get(run)?.values() ?? []) task.abandon();
+    this.activities.delete(run);
+    void this.forget(run);
+    run.turns.length = 0;
+    run.jobs.length = 0;
+    this.note(run, status.toLowerCase());
+    if (status !== 'CONTINUED_AS_NEW') this.closeChildren(run);
+  }
+
+  note(run: Run, what: string): void {
+    this.activity += 1;
+    this.options.onEvent?.(`${run.id} (${run.start.runId}) ${what}`);
+  }
+
+  private closeChildren(run: Run): void {
+    for (const child of run.children.values()) {
+      if (!child.isOpen) continue;
+      if (child.start.whenParentCloses === 'terminate') this.close(child, 'TERMINATED');
+      if (child.start.whenParentCloses === 'cancel') this.requestCancel(child);
+    }
+  }
+
+  private wake(run: Run): void {
+    if (run.hasTask || !run.isOpen) return;
+    run.hasTask = true;
+    this.taskAfter(run, this.options.faults.latencyMs());
+  }
+
+  private taskAfter(run: Run, milliseconds: number): void {
+    setTimeout(() => this.whenPolled(() => void run.alone(() => this.task(run))), milliseconds);
+  }
+
+  /** One workflow task: what has happened since the last, to the code, and its commands back. */
+  private async task(run: Run): Promise<void> {
+    const { worker } = this;
+    if (!run.isOpen || worker === undefined) {
+      run.hasTask = false;
+      if (run.isOpen) this.wake(run);
+      return;
+    }
+    this.activity += 1;
+    const jobs = inOrder(run.jobs.splice(0));
+    run.historyLength += 2;
+    const activation: Activation = { at: Date.now(), jobs, historyLength: run.historyLength, flags: run.flags };
+    const sandbox = await this.sandboxOf(run);
+    const answer = await sandbox.activate(activation, false);
+    this.activity += 1;
+    if (isClosed(run)) return;
+    if (!worker.isAlive) {
+      this.again(run, jobs, stickyMs);
+      return;
+    }
+    if ('failed' in answer) {
+      this.problems.push(`${run.id}: workflow task failed: ${answer.failed}`);
+      this.again(run, jobs, taskRetryMs);
+      return;
+    }
+    // As the server answers a worker that closes a run which something has happened to meanwhile: look at that first.
+    if (run.jobs.length > 0 && answer.commands.some(isClosing)) {
+      this.again(run, jobs, 0);
+      return;
+    }
+    run.flags = [...new Set([...run.flags, ...answer.flags])];
+    run.turns.push({ activation: { ...activation, flags: run.flags }, digest: digestOf(answer.commands) });
+    run.hasTask = false;
+    run.historyLength += 1;
+    for (const command of answer.commands) carryOut(this, run, command);
+    if (run.jobs.length > 0) this.wake(run);
+  }
+
+  /** The task is not answered: the same again, from a replay. */
+  private again(run: Run, jobs: readonly Job[], afterMs: number): void {
+    run.jobs.unshift(...jobs);
+    void this.forget(run);
+    this.taskAfter(run, afterMs);
+  }
+
+  /** What the worker has cached of a run, or a replay of it. */
+  private async sandboxOf(run: Run): Promise<Sandbox> {
+    if (run.sandbox !== undefined) return run.sandbox;
+    const { current } = this;
+    const sandbox = await this.replayed(run);
+    // A worker that died meanwhile has cached nothing.
+    if (this.current === current) run.sandbox = sandbox;
+    return sandbox;
+  }
+
+  private async replayed(run: Run): Promise<Sandbox> {
+    const sandbox = await this.options.sandboxes.create(run.start);
+    for (const { activation, digest } of run.turns) {
+      const answer = await sandbox.activate(activation, true);
+      const replay = 'failed' in answer ? `failed: ${answer.failed}` : digestOf(answer.commands);
+      if (replay === digest) continue;
+      const jobs = activation.jobs.map((job) => JSON.stringify(job).slice(0, 200)).join(', ');
+      this.problems.push(`${run.id}: a replay came to other commands: ${replay} instead of ${digest}, after ${jobs}`);
+    }
+    return sandbox;
+  }
+
+  private async forget(run: Run): Promise<void> {
+    const { sandbox } = run;
+    run.sandbox = undefined;
+    await sandbox?.dispose();
+  }
+}
+
+/** Asked anew: it may have been terminated during any wait. */
+const isClosed = (run: Run): boolean => !run.isOpen;
+
+const isClosing = (command: Command): boolean =>
+  Boolean(
+    command.completeWorkflowExecution ??
+    command.failWorkflowExecution ??
+    command.cancelWorkflowExecution ??
+    command.continueAsNewWorkflowExecution,
+  );
+
+/** As core hands them over: the start, then signals and updates, then everything else. */
+function inOrder(jobs: readonly Job[]): Job[] {
+  const rank = (job: Job): number => (job.initializeWorkflow ? 0 : (job.signalWorkflow ?? job.doUpdate) ? 1 : 2);
+  return [...jobs].sort((a, b) => rank(a) - rank(b));
+}

@@ -1,0 +1,63 @@
+import type { temporal } from '@temporalio/proto';
+import type { Activation, Job, RunIdentity, Sandbox } from './sandbox.js';
+
+export type Payload = temporal.api.common.v1.IPayload;
+export type Failure = temporal.api.failure.v1.IFailure;
+
+export type RunStatus = 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'TERMINATED' | 'CONTINUED_AS_NEW';
+
+/** A workflow task as it was answered, for replays. */
+interface Turn {
+  readonly activation: Activation;
+  /** The commands that the code gave, in a form that can be compared. */
+  readonly digest: string;
+}
+
+export interface RunStart extends RunIdentity {
+  readonly args: readonly Payload[];
+  /** The parent's number for this child. */
+  readonly parentSeq: number | undefined;
+  /** What the parent's close does to it. */
+  readonly whenParentCloses: 'abandon' | 'terminate' | 'cancel';
+}
+
+/** One run of a workflow, as the server keeps it. */
+export class Run {
+  status: RunStatus = 'RUNNING';
+  closedAt: number | undefined;
+  result: Payload | undefined;
+  failure: Failure | undefined;
+  /** About as many events as a real history has. */
+  historyLength = 1;
+  /** What has happened since the last workflow task. */
+  jobs: Job[] = [];
+  /** A workflow task waits for a worker or is with one. */
+  hasTask = false;
+  readonly turns: Turn[] = [];
+  /** What a worker has cached. */
+  sandbox: Sandbox | undefined;
+  readonly timers = new Map<number, NodeJS.Timeout>();
+  readonly attributes = new Map<string, unknown>();
+  readonly children = new Map<number, Run>();
+  /** The SDK's switches that its code has used. */
+  flags: number[] = [];
+
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(readonly start: RunStart) {}
+
+  /** Does `work` once everything before it is done: a worker has one task of a run in its hands at a time. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    const next = this.last.then(work);
+    this.last = next.catch(() => undefined);
+    return next;
+  }
+
+  get id(): string {
+    return this.start.workflowId;
+  }
+
+  get isOpen(): boolean {
+    return this.status === 'RUNNING';
+  }
+}

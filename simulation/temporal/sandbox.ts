@@ -1,0 +1,120 @@
+import vm from 'node:vm';
+import { TypedSearchAttributes } from '@temporalio/common';
+import { msToTs } from '@temporalio/common/lib/time.js';
+import type { coresdk } from '@temporalio/proto';
+import type { WorkflowInfo } from '@temporalio/workflow';
+import { ReusableVMWorkflowCreator } from '@temporalio/worker/lib/workflow/reusable-vm.js';
+import { parseWorkflowCode } from '@temporalio/worker/lib/worker.js';
+import { bytesOf } from './seed-bytes.js';
+
+export type Job = coresdk.workflow_activation.IWorkflowActivationJob;
+export type Command = coresdk.workflow_commands.IWorkflowCommand;
+
+/** What a worker hands to a workflow in one workflow task. */
+export interface Activation {
+  /** Milliseconds of the epoch: what the workflow takes for now. */
+  readonly at: number;
+  readonly jobs: readonly Job[];
+  readonly historyLength: number;
+  /** The SDK's own switches that earlier tasks of the run used: a replay must use the same. */
+  readonly flags: readonly number[];
+}
+
+/** How a workflow answered: its commands, or why its task failed. */
+export type Answer =
+  { readonly commands: readonly Command[]; readonly flags: readonly number[] } | { readonly failed: string };
+
+/** Who a run is, as far as its code may know. */
+export interface RunIdentity {
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly workflowType: string;
+  readonly taskQueue: string;
+  readonly startedAt: number;
+  readonly firstRunId: string;
+  readonly continuedFrom: string | undefined;
+  readonly parent: { readonly workflowId: string; readonly runId: string } | undefined;
+  /** For the random numbers and UUIDs that the workflow draws. */
+  readonly seed: number;
+}
+
+/** The code of a run and all of its state, as a worker caches it. */
+export interface Sandbox {
+  activate(activation: Activation, isReplaying: boolean): Promise<Answer>;
+  dispose(): Promise<void>;
+}
+
+/**
+ * The real workflow code on the SDK's own workflow runtime, as a worker runs it, in a V8 context of its own: what `Core`
+ * and the server do is simulated (engine.ts), what the SDK and the workflows do is not.
+ */
+export class SandboxFactory {
+  private readonly creator: ReusableVMWorkflowCreator;
+
+  /** `code` is what `bundleWorkflowCode` gives. */
+  constructor(code: string) {
+    const bundle = parseWorkflowCode(code);
+    const script = new vm.Script(bundle.code, { filename: bundle.filename });
+    // Not by `create`: it hooks every promise of the process for stack traces, which nobody reads here. Without a time limit,
+    // because each call would start a thread to watch it.
+    const noTimeLimit = undefined as unknown as number;
+    this.creator = new ReusableVMWorkflowCreator(script, bundle, noTimeLimit, new Set());
+  }
+
+  async create(run: RunIdentity): Promise<Sandbox> {
+    const workflow = await this.creator.createWorkflow({
+      info: infoOf(run),
+      randomnessSeed: bytesOf(run.seed),
+      now: run.startedAt,
+      showStackTraceSources: false,
+    });
+    return {
+      activate: async ({ at, jobs, historyLength, flags }, isReplaying) => {
+        const completion = await workflow.activate({
+          runId: run.runId,
+          timestamp: msToTs(at),
+          isReplaying,
+          historyLength,
+          availableInternalFlags: flags,
+          jobs: [...jobs],
+        } as unknown as coresdk.workflow_activation.WorkflowActivation);
+        // What the workflow logged.
+        await workflow.getAndResetSinkCalls();
+        const { successful, failed } = completion;
+        if (successful) return { commands: successful.commands ?? [], flags: successful.usedInternalFlags ?? [] };
+        return { failed: failed?.failure?.message ?? 'the workflow task failed' };
+      },
+      dispose: () => workflow.dispose(),
+    };
+  }
+}
+
+function infoOf(run: RunIdentity): WorkflowInfo {
+  const { workflowId, runId, workflowType, taskQueue, firstRunId, continuedFrom, parent } = run;
+  const started = new Date(run.startedAt);
+  const unsafe = { isReplaying: false, isReplayingHistoryEvents: false } as WorkflowInfo['unsafe'];
+  return {
+    workflowId,
+    runId,
+    workflowType,
+    taskQueue,
+    namespace: 'default',
+    searchAttributes: {},
+    typedSearchAttributes: new TypedSearchAttributes(),
+    parent: parent === undefined ? undefined : { ...parent, namespace: 'default' },
+    root: undefined,
+    firstExecutionRunId: firstRunId,
+    originalExecutionRunId: runId,
+    continuedFromExecutionRunId: continuedFrom,
+    startTime: started,
+    runStartTime: started,
+    taskTimeoutMs: 10_000,
+    attempt: 1,
+    historyLength: 0,
+    historySize: 0,
+    continueAsNewSuggested: false,
+    currentBuildId: '',
+    unsafe,
+    priority: {},
+  } as unknown as WorkflowInfo;
+}

@@ -1,0 +1,46 @@
+import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { simulate } from '../../simulation/cluster/simulate.js';
+import type { SimulationPlan, SimulationResult } from '../../simulation/cluster/simulate.js';
+import { workflowSources } from '../../worker/bundle.js';
+
+jest.setTimeout(180_000);
+const minute = 60_000;
+
+describe('a simulated cluster', () => {
+  let code = '';
+  beforeAll(async () => {
+    ({ code } = await bundleWorkflowCode({ ...workflowSources(), logger: new DefaultLogger('ERROR') }));
+  });
+
+  const play = (seed: number, more: Partial<SimulationPlan> = {}): Promise<SimulationResult> =>
+    simulate({ seed, unrestMs: 20 * minute, replicas: 8, healMs: 30 * minute, restMs: 10 * minute, ...more }, code);
+
+  test.each([1, 2, 3])('comes to rest whatever happened (invariants/eventually-stable), seed %i', async (seed) => {
+    const { problems, launches } = await play(seed);
+    expect(problems).toEqual([]);
+    expect(launches).toBeGreaterThan(0);
+  });
+
+  test('the same seed gives the same run', async () => {
+    const playOut = async (): Promise<string[]> => {
+      const lines: string[] = [];
+      await play(4, { unrestMs: 10 * minute, say: (line) => lines.push(line) });
+      return lines;
+    };
+    expect(await playOut()).toEqual(await playOut());
+  });
+
+  test('an instance launched twice for one NodeClaim is found (invariants/one-instance)', async () => {
+    const { problems } = await play(5, {
+      prepare: ({ cloud }) => {
+        const launch = cloud.launch.bind(cloud);
+        cloud.launch = async (request) => {
+          await launch(request);
+          return launch({ ...request, clientToken: `${request.clientToken}-again` });
+        };
+      },
+    });
+    expect(problems.join('\n')).toContain('(invariants/one-instance)');
+  });
+});
