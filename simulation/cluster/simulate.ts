@@ -112,6 +112,7 @@ class Simulation {
       restart: (afterMs) => this.restart(afterMs),
       say: this.say,
     };
+    for (const set of sets) void set.scaleUp(random.int(1, plan.replicas), random.int(1, 200));
     await this.unrest(stage, startMs + plan.unrestMs, isBroken);
     if (!invariants.isBroken) await this.rest(stage, invariants, isBroken);
     this.current.kill();
@@ -148,7 +149,11 @@ class Simulation {
     this.incarnations += 1;
     this.current = new SimulatedProcess(this.outside, `process-${this.incarnations}`);
     if (this.mayFail) this.current.network.conditions = { slow: 0.05, slowMs: 500, fails: 0.003, loses: 0.003 };
-    void this.current.start();
+    const starting = this.current;
+    starting.start().catch((error: unknown) => {
+      // One that dies while it comes up has nothing to say.
+      if (starting.isAlive) throw error;
+    });
   }
 
   private restart(afterMs: number): void {
