@@ -13,3 +13,4 @@ export type { Launches, Way } from './trial/launches.js';
 export type { Search } from './trial/purchases.js';
 export { Trial, type Launch, type Loads } from './trial/trial.js';
 export type { Worth } from './trial/worth.js';
+export { nearlyCheapest } from './bins/fewer.js';

@@ -1,5 +1,5 @@
 import { compareText } from '../../core/compare-text.js';
-import type { Filling, Launch, Worth } from '../../packing/trial.js';
+import { nearlyCheapest, type Filling, type Launch, type Worth } from '../../packing/trial.js';
 import { priceOf, type FleetNode } from './fleet.js';
 import type { Outcome } from './outcome.js';
 import type { Simulation } from './simulation.js';
@@ -32,6 +32,8 @@ interface Proposal {
   readonly outcome: Outcome;
   /** Of the fleet in the end and of what is disrupted for it, dollars per hour. */
   readonly price: number;
+  /** That there are in the end. */
+  readonly nodes: number;
   /** RescheduleDisruptionCost of what goes (disruption-cost/of-a-node). */
   readonly cost: number;
 }
@@ -67,16 +69,22 @@ function bestOf(proposals: readonly Proposal[], pays: (outcome: Outcome) => bool
   let best: Proposal | undefined;
   let least = Infinity;
   for (const proposal of hopeful) {
-    if (proposal.price > least * equalWithin) break;
+    if (proposal.price > least * nearlyCheapest) break;
     // One that no command could carry out as a whole will fall short of its price.
     const expected = pays(proposal.outcome) ? proposal.price : proposal.price * shortfall;
-    const isCheaper = expected < least / equalWithin;
-    if (best === undefined || isCheaper || (expected <= least * equalWithin && proposal.cost < best.cost)) {
+    const isNear = expected <= least * nearlyCheapest;
+    if (best === undefined || expected < least / nearlyCheapest || (isNear && isBetter(proposal, best))) {
       best = proposal;
       least = Math.min(least, expected);
     }
   }
   return best;
+}
+
+/** Of proposals that cost nearly the same: fewer nodes, then a lower price, then fewer evictions (consolidation/fewest-nodes). */
+function isBetter(a: Proposal, b: Proposal): boolean {
+  if (a.nodes !== b.nodes) return a.nodes < b.nodes;
+  return a.price <= b.price * equalWithin && a.cost < b.cost;
 }
 
 /** How to draw a fleet up. */
@@ -140,10 +148,15 @@ function byFree(worth: Worth, nodes: readonly FleetNode[]): FleetNode[] {
 function proposalOf(simulation: Simulation, target: Ordered, outcome: Outcome): Proposal {
   const removed = new Set(target.remove);
   let price = 0;
-  for (const node of simulation.nodes) if (!node.gone && !removed.has(node)) price += node.price;
+  let nodes = outcome.launches.length;
+  for (const node of simulation.nodes) {
+    if (node.gone || removed.has(node)) continue;
+    price += node.price;
+    nodes++;
+  }
   for (const launch of outcome.launches) price += launch.price;
   price += simulation.disruptionOf(target.remove);
-  return { target, outcome, price, cost: target.remove.reduce((sum, { cost }) => sum + cost - 1, 0) };
+  return { target, outcome, price, nodes, cost: target.remove.reduce((sum, { cost }) => sum + cost - 1, 0) };
 }
 
 function attempt(simulation: Simulation, { keep, remove, filling }: Ordered, units: number): Outcome | undefined {

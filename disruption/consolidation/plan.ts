@@ -4,6 +4,7 @@ import { FleetPlan } from './fleet-plan.js';
 import { hasOnDemand } from './on-demand-nodes.js';
 import { planFleet, isLarge } from './plan-fleet.js';
 import { priceOf, type FleetNode } from './fleet.js';
+import { launchFewer } from './fewer-launches.js';
 import { improve } from './improve.js';
 import type { Outcome } from './outcome.js';
 import type { Simulation } from './simulation.js';
@@ -84,6 +85,7 @@ function planned(simulation: Simulation, { pays, dearest }: { pays: Pays; deares
     if (drawn !== undefined) settle(drawn);
     const isAccompanied = (): boolean => hasOnDemand(before.filter(({ gone }) => gone));
     improve(simulation, launches, { settle, pays: (outcome) => pays(outcome, isAccompanied()) });
+    launchFewer(simulation, launches, settle);
     const placements: NodePlacement[] = [];
     before.forEach((node, i) => {
       if (node.gone) return;

@@ -99,3 +99,22 @@ describe('what is launched', () => {
     expect(result.priceAfter).toBeCloseTo(1.8, 9);
   });
 });
+
+// Rule `consolidation/fewest-nodes`.
+describe('how many nodes are launched', () => {
+  const dear = type('dear', 4, 16, od(1));
+  const world = (price: number): World => ({
+    nodes: ['n0', 'n1', 'n2', 'n3'].map((name) => node(name, dear)),
+    pods: ['n0', 'n1', 'n2', 'n3'].map((name, i) => pod(`p-${i}`, name, 1.9)),
+    types: [dear, small, type('big', 8, 32, od(price))],
+  });
+
+  test.each([
+    ['one for up to 1% more', 0.403, ['big'], 1],
+    ['small ones where one costs more than that', 0.41, ['small', 'small', 'small', 'small'], 4],
+  ])('%s', (_, price, types, nodes) => {
+    const result = run(world(price));
+    expect(launched(result)).toEqual(types);
+    expect(result.nodesAfter).toBe(nodes);
+  });
+});

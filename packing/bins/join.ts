@@ -23,8 +23,8 @@ export function joinWithin(compiled: Compiled, stacks: Stack[], ledger: LimitLed
 /** Of more stacks those of the cheapest bins are paired. */
 const mostPaired = 120;
 
-/** What joining may cost for each bin less, as a share of what a bin costs on average: for more, a margin of 1% would hardly get rid of any. */
-const mostExtra = 0.25;
+/** What joining may cost for each bin less, as a share of what a bin costs on average: no margin of 1% goes far at more. */
+const mostExtra = 1;
 
 /** What joining may cost more, dollars per hour: for each bin less, and in all. */
 interface Spare {

@@ -67,7 +67,7 @@ export class Purchases {
     search: Search,
     dearest: number,
   ): readonly Bought[] {
-    const how = search === 'one node' ? search : `${search.units} ${search.most}`;
+    const how = search === 'one node' ? search : `${search.units} ${search.most} ${search.fewest}`;
     const question = `${how} ${dearest} ${this.textOf(parts, limits)}`;
     let bought = this.known.get(question);
     if (bought === undefined) {

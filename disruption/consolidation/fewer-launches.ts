@@ -1,0 +1,61 @@
+import { compareText } from '../../core/compare-text.js';
+import type { Launch } from '../../packing/trial.js';
+import { nearlyCheapest } from '../../packing/trial.js';
+import { priceOf, type FleetNode } from './fleet.js';
+import type { Outcome } from './outcome.js';
+import type { Simulation } from './simulation.js';
+import { isFixed } from './target.js';
+
+/** How many imagined nodes are bought anew together, one size after the other, after all of them. */
+const sizes = [16, 8, 4, 2];
+
+/** Units of search for each of them. */
+const unitsEach = 150;
+
+/**
+ * Buys what an imagined fleet is to launch anew as fewer nodes, as far as a fleet within the margin of its price lets that
+ * (consolidation/fewest-nodes). Nobody moves for that.
+ */
+export function launchFewer(
+  simulation: Simulation,
+  launches: ReadonlyMap<FleetNode, Launch>,
+  settle: (outcome: Outcome) => void,
+): void {
+  let spare = priceOf(simulation.nodes.filter((node) => !node.gone && !isFixed(node))) * (nearlyCheapest - 1);
+  for (const size of [launches.size, ...sizes.filter((each) => each < launches.size)]) {
+    const open = [...launches.keys()].filter(({ gone }) => !gone).sort(byPrice);
+    for (let from = 0; from < open.length; from += size) {
+      const group = open.slice(from, from + size);
+      const extra = group.length < 2 ? undefined : buyFewer(simulation, group, spare, settle);
+      if (extra !== undefined) spare -= extra;
+    }
+  }
+}
+
+const byPrice = (a: FleetNode, b: FleetNode): number => a.price - b.price || compareText(a.name, b.name);
+
+/** What fewer nodes in the place of these cost more; undefined where there are none for no more than is to spare. */
+function buyFewer(
+  simulation: Simulation,
+  group: readonly FleetNode[],
+  spare: number,
+  settle: (outcome: Outcome) => void,
+): number | undefined {
+  const price = priceOf(group);
+  const most = price + spare;
+  simulation.aim(simulation.nodes.filter(({ gone, open }) => !gone && open));
+  const outcome = simulation.attempt(group, {
+    search: { units: unitsEach * group.length, most, fewest: true },
+    most: most + noise,
+  });
+  if (outcome === undefined) return undefined;
+  const extra = priceOf(outcome.launches) - price;
+  if (outcome.launches.length >= group.length || extra > spare + noise) {
+    simulation.undo();
+    return undefined;
+  }
+  settle(outcome);
+  return extra;
+}
+
+const noise = 1e-9;
