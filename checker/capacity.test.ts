@@ -3,6 +3,7 @@ import type { KubernetesObject } from '../api/kubernetes.js';
 import { offering } from '../cases/catalogues.js';
 import { capacityTypeKey, inValues, nodePool, pod, requestsOf, zoneKey } from '../cases/objects.js';
 import { checkPlan } from './check.js';
+import type { CommitmentJson } from './commitments.js';
 import type { CatalogueEntry, ClaimJson, PlanJson } from './types.js';
 
 const reservation = {
@@ -146,5 +147,34 @@ describe('CapacityBuffers', () => {
   test('end at their limits', () => {
     expect(rulesBroken(buffer({ replicas: 5, limits: { cpu: '1' } }), planOf(both))).toEqual([]);
     expect(rulesBroken(buffer({ limits: { cpu: '500m' } }), planOf(both))).toEqual(['unknown-pod']);
+  });
+});
+
+// Rule `instance-types/commitments`.
+describe('commitments', () => {
+  const plan = (name: string, pricePerHour = 0.002): ClaimJson => ({
+    ...claim(name, ['on-demand']),
+    cheapest: { instanceType: 'm-2x', zone: 'a', capacityType: 'on-demand', pricePerHour, commitment: 'ri' },
+  });
+  const reserved = { name: 'ri', kind: 'ReservedInstances', instanceType: 'm-2x', count: 1 };
+  const broken = (claims: readonly ClaimJson[], commitments: readonly CommitmentJson[]): string[] => {
+    const pods = claims.map((each) => web(each.pods[0]!.replace('default/', '')));
+    const { violations } = checkPlan(
+      { items: [nodePool('default'), ...pods] },
+      catalogue,
+      planOf(...claims),
+      new Set(),
+      commitments,
+    );
+    return [...new Set(violations.map(({ rule }) => rule))];
+  };
+
+  test('cover as much as is left of them, at a hundredth of the price', () => {
+    expect(broken([plan('one')], [reserved])).toEqual([]);
+    expect(broken([plan('one'), plan('two')], [reserved])).toEqual(['commitments']);
+    expect(broken([plan('one', 0.001)], [reserved])).toEqual(['price']);
+    expect(broken([plan('one')], [])).toEqual(['commitments', 'price'].reverse());
+    const other = { name: 'ri', kind: 'EC2InstanceSavingsPlan', instanceFamily: 'c', perHour: 1, discount: 0.2 };
+    expect(broken([plan('one')], [other])).toEqual(['price']);
   });
 });

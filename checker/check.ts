@@ -1,5 +1,6 @@
 import { type MachineType, readMachineTypes } from './catalogue.js';
 import { type Cluster, isDeleting, readCluster } from './cluster.js';
+import { checkCommitments, type CommitmentJson } from './commitments.js';
 import { lowerBound } from './lower-bound.js';
 import { type Placement, place } from './placement.js';
 import { podKey } from './pods.js';
@@ -34,8 +35,10 @@ export function checkPlan(
   catalogue: readonly CatalogueEntry[],
   plan: PlanJson,
   movable: ReadonlySet<string> = new Set(),
+  commitments: readonly CommitmentJson[] = [],
 ): Verdict {
-  const { violations, placement } = violationsOf(readCluster(objects), readMachineTypes(catalogue), plan, movable);
+  const cluster = readCluster(objects, commitments);
+  const { violations, placement } = violationsOf(cluster, readMachineTypes(catalogue), plan, movable);
   return {
     violations,
     placedPods: [...plan.newNodeClaims, ...plan.existingNodes].reduce((sum, entry) => sum + entry.pods.length, 0),
@@ -69,6 +72,7 @@ export function violationsOf(
     ...checkSpread(placement),
     ...checkPools(placement, plan),
     ...checkCapacity(placement),
+    ...checkCommitments(placement),
   ];
   if ((plan.lowerBoundPerHour ?? 0) > plan.pricePerHour * (1 + 1e-6) + 1e-9) {
     const message = `claims that nothing costs less than ${plan.lowerBoundPerHour ?? 0}, but costs ${plan.pricePerHour}`;

@@ -1,3 +1,4 @@
+import type { CommitmentJson } from './commitments.js';
 import type {
   CSINode,
   DaemonSet,
@@ -70,6 +71,7 @@ export interface Cluster {
   readonly disruptionBudgets: readonly PodDisruptionBudget[];
   readonly overlays: readonly Overlay[];
   readonly policies: readonly Policy[];
+  readonly commitments: readonly CommitmentJson[];
 }
 
 /** The part of a NodeOverlay that changes types. */
@@ -100,7 +102,7 @@ function byName<T extends KubernetesObject>(objects: readonly T[], key: (object:
   return new Map(objects.map((object) => [key(object), object]));
 }
 
-export function readCluster(list: ObjectList): Cluster {
+export function readCluster(list: ObjectList, commitments: readonly CommitmentJson[] = []): Cluster {
   const kinds = new Map<string, KubernetesObject[]>();
   for (const item of list.items as KubernetesObject[]) {
     const kind = kinds.get(item.kind);
@@ -127,6 +129,7 @@ export function readCluster(list: ObjectList): Cluster {
     disruptionBudgets: all<PodDisruptionBudget>('PodDisruptionBudget'),
     overlays: all<Overlay>('NodeOverlay'),
     policies: all<Policy>('DisruptionPolicy'),
+    commitments,
   };
 }
 

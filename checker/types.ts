@@ -23,6 +23,8 @@ export interface ClaimJson {
     readonly zone: string;
     readonly capacityType: string;
     readonly pricePerHour: number;
+    /** The Savings Plan or reserved instances that cover it. */
+    readonly commitment?: string;
   } | null;
   readonly requirements?: readonly (NodeSelectorRequirement & { minValues?: number })[] | null;
   readonly labels?: Readonly<Record<string, string>> | null;
@@ -62,6 +64,7 @@ export type Rule =
   | 'limits'
   | 'min-values'
   | 'reservations' // more nodes on a capacity reservation than it has free
+  | 'commitments' // more of a Savings Plan or of reserved instances than is left
   | 'spot-ratio' // a pool with a ratio is further from it than a node's vCPUs, or a claim may become either
   | 'price'
   | 'lower-bound'

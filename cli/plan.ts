@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { readCommitments, type Commitment } from '../api/stowage/commitments.js';
 import { coreWellKnownLabels } from '../api/labels.js';
 import { CatalogueError, kwokWellKnownLabels, parseCatalogue } from '../cloud/kwok/catalogue.js';
 import type { InstanceType } from '../core/instance-type.js';
@@ -6,7 +7,7 @@ import { plan } from '../packing/plan.js';
 import type { PackingInput, PackingSettings, Plan } from '../packing/types.js';
 import { UsageError } from './exit.js';
 import { loadObjects } from './objects/load.js';
-import { readText } from './objects/read-documents.js';
+import { parseDocument, readText } from './objects/read-documents.js';
 import { planDocument } from './output/plan-json.js';
 import { planText } from './output/plan-table.js';
 
@@ -18,6 +19,8 @@ export interface PlanOptions {
   readonly repeat: number;
   readonly preferencePolicy: PackingSettings['preferencePolicy'];
   readonly minValuesPolicy: PackingSettings['minValuesPolicy'];
+  /** File with Savings Plans and reserved instances. */
+  readonly commitments?: string;
 }
 
 /** `stowage plan` on files: what would be launched for the pending pods, as text to print. */
@@ -44,9 +47,16 @@ export function packingInput(options: Omit<PlanOptions, 'output' | 'repeat'>): P
       minValuesPolicy: options.minValuesPolicy,
       wellKnownLabels: labelsOf(catalogue),
       listedTypes: 60,
+      ...(options.commitments === undefined ? {} : { commitments: commitmentsIn(options.commitments) }),
     },
     now: Date.now(),
   };
+}
+
+function commitmentsIn(file: string): readonly Commitment[] {
+  const { commitments, problems } = readCommitments(parseDocument(readText(file), file), file);
+  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  return commitments;
 }
 
 function readCatalogue(file: string): InstanceType[] {

@@ -168,7 +168,8 @@ function offline(command: Command, { live: alsoLive } = { live: false }): Comman
       new Option('--min-values-policy <policy>', 'what to do when minValues cannot be met')
         .choices(['Strict', 'BestEffort'])
         .default('Strict'),
-    );
+    )
+    .option('--commitments <file>', 'Savings Plans and reserved instances, as COMMITMENTS_FILE has them');
 }
 
 function wholeNumber(text: string): number {

@@ -3,6 +3,7 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Node } from '../api/kubernetes.js';
 import { labels, taints } from '../api/labels.js';
 import type { InstanceType } from '../core/instance-type.js';
+import { coverageOf, type Coverage } from '../packing/compile/coverage.js';
 import { hasTaint } from '../core/taints.js';
 import type { NodeClass } from '../cloud/port.js';
 import type { NodeView } from '../disruption/candidates.js';
@@ -84,15 +85,27 @@ export async function nodeViews(deps: ClusterDeps): Promise<readonly NodeView[]>
 
 /** What nodes cost (disruption-cost/price-of-a-node); `catalogues` are the cloud's, by NodePool. */
 export async function nodePrices(
-  deps: Pick<ClusterDeps, 'cloud' | 'cache' | 'log' | 'gates'>,
+  deps: Pick<ClusterDeps, 'cloud' | 'cache' | 'log' | 'gates' | 'packing' | 'now'>,
   catalogues?: ReadonlyMap<string, readonly InstanceType[]>,
 ): Promise<NodePrices> {
   const nodePools = managedPools(deps);
-  return new NodePrices(catalogues ?? (await cataloguesOf(deps, nodePools)), {
+  const known = catalogues ?? (await cataloguesOf(deps, nodePools));
+  const pricing = {
     nodePools,
     nodeOverlays: overlaysInEffect(deps),
     disruptionPolicies: deps.cache.all('DisruptionPolicy'),
-  });
+  };
+  return new NodePrices(known, pricing, coveredNodes(deps, known));
+}
+
+/** By name, the nodes that Savings Plans and reserved instances cover (instance-types/commitments). */
+function coveredNodes(
+  deps: Pick<ClusterDeps, 'cloud' | 'cache' | 'packing' | 'now'>,
+  catalogues: ReadonlyMap<string, readonly InstanceType[]>,
+): Coverage['nodes'] {
+  const { cache, packing, now } = deps;
+  const objects = { pods: cache.all('Pod'), nodes: cache.all('Node'), nodeClaims: managedClaims(deps), nodePools: [] };
+  return coverageOf({ objects, catalogues, settings: packing, now: now() }).nodes;
 }
 
 /** The same with prices that are at hand. */
@@ -105,7 +118,7 @@ export function viewsWith(deps: Pick<ClusterDeps, 'cloud' | 'cache'>, prices: No
       node,
       pool,
       pods: node === undefined ? [] : deps.cache.podsOnNode(node.metadata.name ?? ''),
-      pricePerHour: prices.of(claim.metadata.labels ?? {}) ?? 0,
+      pricePerHour: prices.of(claim.metadata.labels ?? {}, nameOf({ claim, node })) ?? 0,
     };
   });
 }

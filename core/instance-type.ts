@@ -16,6 +16,10 @@ export interface Offering {
   readonly unavailableUntil?: number;
   /** For `karpenter.sh/capacity-type: reserved`: instances still free in the reservation. */
   readonly reservationCapacity?: number;
+  /** What of an on-demand price is for the machine alone; absent where all of it is (instance-types/whole-price). */
+  readonly machinePrice?: number;
+  /** Set where a Savings Plan or reserved instances cover it: what each instance uses of that, and saves, dollars per hour. */
+  readonly commitment?: { readonly name: string; readonly use: number; readonly saving: number };
   /** Set when a NodeOverlay decided the price. */
   readonly priceOverlayApplied?: boolean;
 }

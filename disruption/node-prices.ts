@@ -1,5 +1,6 @@
 import { labels } from '../api/labels.js';
 import type { InstanceType } from '../core/instance-type.js';
+import type { Coverage } from '../packing/compile/coverage.js';
 import { overlaidCatalogues } from '../packing/compile/stores.js';
 import type { PackingInput } from '../packing/types.js';
 
@@ -17,16 +18,25 @@ export class NodePrices {
 
   private readonly overlaid: Catalogues;
 
-  /** `catalogues` are those of the cloud, by NodePool. */
+  /** `catalogues` are those of the cloud, by NodePool; `covered` are the nodes that commitments cover, by name. */
   constructor(
     private readonly catalogues: Catalogues,
     { nodePools, nodeOverlays, disruptionPolicies }: Pricing,
+    private readonly covered: Coverage['nodes'] = new Map(),
   ) {
     this.overlaid = overlaidCatalogues(nodePools, catalogues, nodeOverlays, disruptionPolicies);
   }
 
-  /** Dollars per hour of the cheapest offering that matches; undefined when the catalogue of the pool has none. */
-  of(nodeLabels: Readonly<Record<string, string>>): number | undefined {
+  /**
+   * Dollars per hour of the cheapest offering that matches, less what commitments pay of the node of that name (instance-types/commitments);
+   * undefined when the catalogue of the pool has none.
+   */
+  of(nodeLabels: Readonly<Record<string, string>>, node: string): number | undefined {
+    const price = this.listed(nodeLabels);
+    return price === undefined ? undefined : Math.max(0, price - (this.covered.get(node)?.saving ?? 0));
+  }
+
+  private listed(nodeLabels: Readonly<Record<string, string>>): number | undefined {
     const pool = nodeLabels[labels.nodePool] ?? '';
     const type = nodeLabels[labels.instanceType] ?? '';
     const key = [pool, type, nodeLabels[labels.zone], nodeLabels[labels.capacityType]].join('\0');

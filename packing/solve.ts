@@ -346,7 +346,8 @@ class Pass {
 
   /** What the pods that are placed cost at least. */
   private lowerBound(): number {
-    if (!this.chosen && this.nodes.every(({ pods }) => pods.length === 0)) return this.bound;
+    const isCovered = this.compiled.coverage.open.length > 0;
+    if (!isCovered && !this.chosen && this.nodes.every(({ pods }) => pods.length === 0)) return this.bound;
     const placed = new Map<PodClass, number>();
     for (const podClass of this.compiled.queue) {
       const count = podClass.pods.length - (this.unplaced.get(podClass)?.length ?? 0);

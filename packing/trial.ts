@@ -3,6 +3,7 @@
  * launched for the others. The one way from disruption/consolidation into packing.
  */
 export { viewNodes, type NodeView } from './compile/nodes.js';
+export { coverageOf } from './compile/coverage.js';
 export type { PodClass } from './compile/classes.js';
 export type { Level } from './compile/relaxation-levels.js';
 export type { NodeState } from './place/node-states.js';

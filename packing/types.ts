@@ -18,6 +18,7 @@ import type {
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodeOverlay } from '../api/karpenter/node-overlay.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
+import type { Commitment } from '../api/stowage/commitments.js';
 import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
 import type { InstanceType } from '../core/instance-type.js';
 import type { Resources } from '../core/resources.js';
@@ -70,6 +71,8 @@ export interface PackingSettings {
   readonly wellKnownLabels: readonly string[];
   /** How many instance types a claim lists at most. */
   readonly listedTypes: number;
+  /** Savings Plans and reserved instances (instance-types/commitments). */
+  readonly commitments?: readonly Commitment[];
   /** Whether a plan tells what stops the instance types of each NodePool (`Plan.explanations`). */
   readonly explainTypes?: boolean;
   /** Spread for pods that ask for none (provisioning/default-spread). */
@@ -110,6 +113,8 @@ export interface PlannedClaim {
     readonly zone: string;
     readonly capacityType: string;
     readonly pricePerHour: number;
+    /** The commitment that covers it. */
+    readonly commitment?: string;
   };
   /**
    * Everything that the node must satisfy, sorted by key and operator; of the instance type no more than how many there must be to

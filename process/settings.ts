@@ -65,6 +65,10 @@ const fields = {
     .string()
     .optional()
     .describe('file that keeps the last known prices over restarts; read where there is no Pricing API'),
+  COMMITMENTS_FILE: z
+    .string()
+    .optional()
+    .describe('file with the Savings Plans and reserved instances that nodes run under'),
   ISOLATED_VPC: flag.describe('the Pricing API cannot be reached'),
   VM_MEMORY_OVERHEAD_PERCENT: z.coerce.number().min(0).default(0.075).describe('memory that a hypervisor keeps'),
   RESERVED_ENIS: z.coerce.number().int().min(0).default(0).describe('network interfaces that pods do not get'),
@@ -81,6 +85,10 @@ const fields = {
   ),
   PREFERENCE_POLICY: z.enum(['Respect', 'Ignore']).default('Respect').describe('whether preferences count'),
   MIN_VALUES_POLICY: z.enum(['Strict', 'BestEffort']).default('Strict').describe('what unmet minValues do'),
+  SCHEDULER_CONFIG: z
+    .string()
+    .default('')
+    .describe('file or text with the topology spread of pods that ask for none, as kube-scheduler has it'),
   AWS_FEATURE_GATES: z
     .string()
     .regex(/^(NodeClassCEL=(true|false))?$/, 'is not NodeClassCEL=true or NodeClassCEL=false')

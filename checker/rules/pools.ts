@@ -1,3 +1,4 @@
+import { coveredPrice } from '../commitments.js';
 import { parseResources } from '../../core/resources.js';
 import type { FinalNode, Placement } from '../placement.js';
 import { type Amounts, addAmounts } from '../pods.js';
@@ -65,7 +66,8 @@ function prices(placement: Placement, plan: PlanJson): Violation[] {
   for (const node of placement.nodes) {
     if (node.claim === undefined) continue;
     const said = node.claim.cheapest;
-    const best = node.launches[0]?.offer.price;
+    const isCovered = said?.commitment !== undefined;
+    const best = isCovered ? coveredPrice(placement, node) : node.launches[0]?.offer.price;
     total += said?.pricePerHour ?? 0;
     if (said === undefined || said === null) {
       violations.push({ rule: 'price', node: node.name, message: 'the claim names no offering' });

@@ -51,6 +51,11 @@ export function parseJson(text: string, file: string): unknown {
   }
 }
 
+/** The one document of YAML or JSON in a text; throws `UsageError` naming the file and where it breaks. */
+export function parseDocument(text: string, file: string): unknown {
+  return parseYaml(text, file)[0];
+}
+
 function parseYaml(text: string, file: string): unknown[] {
   const documents = parseAllDocuments(text);
   if (!Array.isArray(documents)) return [];

@@ -24,8 +24,8 @@ function launches(claims: readonly PlannedClaim[]): string {
   if (claims.length === 0) return '';
   const groups = new Map<string, { claim: PlannedClaim; nodes: number; pods: number }>();
   for (const claim of claims) {
-    const { instanceType, zone, capacityType } = claim.cheapest;
-    const key = [claim.nodePool, instanceType, zone, capacityType, claim.instanceTypes.length].join('|');
+    const { instanceType, zone, capacityType, commitment } = claim.cheapest;
+    const key = [claim.nodePool, instanceType, zone, capacityType, commitment, claim.instanceTypes.length].join('|');
     const group = groups.get(key) ?? { claim, nodes: 0, pods: 0 };
     groups.set(key, { ...group, nodes: group.nodes + 1, pods: group.pods + claim.pods.length });
   }
@@ -34,13 +34,17 @@ function launches(claims: readonly PlannedClaim[]): string {
     claim.nodePool,
     claim.cheapest.instanceType,
     claim.cheapest.zone,
-    claim.cheapest.capacityType,
+    paidBy(claim.cheapest),
     hourly(claim.cheapest.pricePerHour * nodes),
     pods,
     claim.instanceTypes.length - 1,
   ]);
   return `Nodes to launch\n${renderTable(['NODES', 'NODEPOOL', 'CHEAPEST TYPE', 'ZONE', 'CAPACITY', 'PER HOUR', 'PODS', 'OTHER TYPES'], rows)}`;
 }
+
+/** How it is bought, and the Savings Plan or reserved instances that cover it. */
+const paidBy = ({ capacityType, commitment }: PlannedClaim['cheapest']): string =>
+  commitment === undefined ? capacityType : `${capacityType} (${commitment})`;
 
 function existing(nodes: Plan['existingNodes']): string {
   if (nodes.length === 0) return '';

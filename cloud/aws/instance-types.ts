@@ -188,6 +188,7 @@ function buildOfferings(info: InstanceTypeInfo, input: CatalogueInput, zones: Re
         offerings.push({
           requirements: [...where, ...requirements],
           price: (price ?? 0) + extraPrice(zone, input),
+          ...(capacityType === 'on-demand' && price !== undefined ? { machinePrice: price } : {}),
           ...availability(price, place, refused(key)),
         });
       }

@@ -3,7 +3,7 @@ import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { isTrue } from '../../core/conditions.js';
-import { viewNodes, type NodeView as PackedNode } from '../../packing/trial.js';
+import { coverageOf, viewNodes, type NodeView as PackedNode } from '../../packing/trial.js';
 import { blockingBudget, whyNotCandidate, type CandidateContext, type NodeView } from '../candidates.js';
 import { disruptionCost } from '../costs.js';
 import { consolidatableAt, settlesAt } from '../emptiness.js';
@@ -35,7 +35,7 @@ export interface ExaminedNode {
 /** Every node of the cluster, with whether consolidation may take it (candidates/who-may-go, consolidation/eligible-nodes). */
 export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
   const { objects, now, ripeBy = now } = input;
-  const prices = new NodePrices(input.catalogues, objects);
+  const prices = new NodePrices(input.catalogues, objects, coverageOf(input).nodes);
   const pools = new Map(objects.nodePools.map((pool) => [pool.metadata.name ?? '', pool]));
   const podsOf = podsByNode(objects.pods);
   // Disruption budgets are looked up once for pods alike, below.
@@ -49,7 +49,7 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
   return viewNodes(objects, input.withoutNodes).map((view) => {
     const pods = podsOf.get(view.name) ?? [];
     const pool = pools.get(view.labels[labels.nodePool] ?? '');
-    const price = prices.of(view.labels);
+    const price = prices.of(view.labels, view.name);
     const movable = pods.filter(isReschedulable);
     const cost = disruptionCost(pods);
     // Pods of cost zero or less are no reason to keep a node; capacity buffers are.

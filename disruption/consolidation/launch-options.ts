@@ -85,14 +85,14 @@ export class LaunchOptions {
   }
 
   private optionsUnder(
-    { nodePool, requirements }: PlannedClaim,
+    { nodePool, requirements, cheapest: planned }: PlannedClaim,
     pinned: boolean,
   ): (type: string) => Option | undefined {
-    const key = JSON.stringify([pinned, nodePool, requirements]);
+    const key = JSON.stringify([pinned, nodePool, requirements, planned.commitment]);
     let optionOf = this.known.get(key);
     if (optionOf === undefined) {
       const options = new Map<string, Option | undefined>();
-      const waysOf = this.launches.waysUnder({ nodePool, requirements });
+      const waysOf = this.launches.waysUnder({ nodePool, requirements, cheapest: planned });
       optionOf = (type) => {
         if (!options.has(type)) options.set(type, optionIn(type, waysOf(type), pinned));
         return options.get(type);
@@ -193,6 +193,7 @@ function written({ planned, options }: Choice): PlannedClaim {
       zone: cheapest.zone,
       capacityType: cheapest.capacityType,
       pricePerHour: cheapest.price,
+      ...(planned.cheapest.commitment === undefined ? {} : { commitment: planned.cheapest.commitment }),
     },
   };
 }

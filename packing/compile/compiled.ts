@@ -28,7 +28,8 @@ import type { Offers } from './offers.js';
 import { QuantityReader } from './pod-requests.js';
 import { considerPools, type Pool, type SkippedPool } from './pools.js';
 import { Volumes } from './volumes.js';
-import { overlaidCatalogues, shelfOf, storeOf } from './stores.js';
+import { coverageOf, type Coverage } from './coverage.js';
+import { coveredCatalogues, overlaidCatalogues, shelfOf, storeOf } from './stores.js';
 import { unusedPools } from './unused-pools.js';
 import type { Universe } from './universe.js';
 import { mapped } from '../lists.js';
@@ -66,6 +67,8 @@ export interface Compiled {
   readonly volumes: Volumes;
   /** What NodePools and reservations may still be given, where that may run short. */
   readonly limits: readonly PoolLimit[];
+  /** What Savings Plans and reserved instances cover of the nodes that stay. */
+  readonly coverage: Coverage;
   /** Pods that are left for the next pass, and where that goes on. */
   readonly deferred: readonly Pod[];
   /** Pods that wait for a node of no NodePool. */
@@ -87,7 +90,8 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
   const { pending: waiting, bound, ignored } = splitPods(input, nodes);
   const buffers = bufferPods(objects);
   for (const pod of buffers) waiting.push(pod);
-  const considered = consideredIn(input);
+  const coverage = coverageOf(input);
+  const considered = consideredIn(input, coverage);
   const highCardinality = highCardinalityOf(considered.pools, bound);
   const wellKnown = new Set([...coreWellKnownLabels, ...settings.wellKnownLabels]);
   const openings = openingsOf(considered.pools, undecidedKeys(wellKnown, considered.pools));
@@ -123,7 +127,7 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
   const labelsText = space.seal(newNodeKeys(wellKnown, considered.pools));
   const store = storeOf(considered.pools, space, labelsText, { wellKnown, unused });
   const { pools, universe } = store;
-  const limits = poolLimits({ pools, nodes, universe }, pending.length);
+  const limits = poolLimits({ pools, nodes, universe, coverage }, pending.length);
   const limited = new Set(limits.map(({ pool }) => pool ?? ''));
   const isRelaxed =
     settings.minValuesPolicy === 'BestEffort' && pools.some(({ requirements }) => varietiesOf(requirements).length > 0);
@@ -150,6 +154,7 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
     labelKeys,
     volumes,
     limits,
+    coverage,
     deferred,
     ignored,
     resume,
@@ -158,9 +163,11 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
 }
 
 /** The NodePools with their instance types at the prices that count. */
-function consideredIn({ objects, catalogues, now }: PackingInput): ReturnType<typeof considerPools> {
+function consideredIn(input: PackingInput, coverage: Coverage): ReturnType<typeof considerPools> {
+  const { objects, catalogues, now } = input;
   const { nodePools, nodeOverlays, disruptionPolicies } = objects;
-  return considerPools(nodePools, overlaidCatalogues(nodePools, catalogues, nodeOverlays, disruptionPolicies), now);
+  const overlaid = overlaidCatalogues(nodePools, catalogues, nodeOverlays, disruptionPolicies);
+  return considerPools(nodePools, coveredCatalogues(nodePools, overlaid, coverage, input), now);
 }
 
 /** Topology keys with very many values, and the running pods whose rules are about them. */

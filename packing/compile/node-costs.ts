@@ -3,6 +3,7 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { compareText } from '../../core/compare-text.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { selects } from '../../core/label-selector.js';
+import { machinePrice } from './commitments.js';
 import { nameOf } from '../names.js';
 
 /** The policy that rules a pool: of those that select it the heaviest, of equals the first by name. */
@@ -32,6 +33,10 @@ export function nodeCosts(
 export function withNodeCost(types: readonly InstanceType[], cost: number): InstanceType[] {
   return types.map((type) => ({
     ...type,
-    offerings: type.offerings.map((offering) => ({ ...offering, price: offering.price + cost })),
+    offerings: type.offerings.map((offering) => ({
+      ...offering,
+      price: offering.price + cost,
+      machinePrice: machinePrice(offering),
+    })),
   }));
 }

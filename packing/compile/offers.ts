@@ -131,7 +131,7 @@ export class Offers {
       const { type } = rows[row]!;
       const allocatable = this.allocatable(type);
       const capacity = taken ? less(allocatable, overhead) : allocatable;
-      if (isWhole(capacity)) found.push({ row, type, capacity });
+      if (isWhole(capacity)) found.push({ row, type, capacity, use: usedOf(rows[row]!) });
     }
     return varietiesOf(profile.pool.requirements).length === 0
       ? found
@@ -165,15 +165,15 @@ export class Offers {
     const { rank } = this.universe;
     return [...shared]
       .map((capacity) => {
-        const { row, type } = found.find((other) => covers(other.capacity, capacity))!;
-        return { row, type, capacity };
+        const { row, type, use } = found.find((other) => covers(other.capacity, capacity))!;
+        return { row, type, capacity, use };
       })
       .sort((a, b) => rank[a.row]! - rank[b.row]!);
   }
 }
 
 /**
- * Those that no cheaper one matches in size. In a limited pool every size stays: what is larger at a lower price may exceed
+ * Those that no cheaper one matches in size, using no more of a commitment. In a limited pool every size stays: what is larger at a lower price may exceed
  * the limit.
  */
 function undominated(candidates: readonly Candidate[], dims: number, limited: boolean): Candidate[] {
@@ -190,8 +190,9 @@ function undominated(candidates: readonly Candidate[], dims: number, limited: bo
     // What is larger than anything before in some resource is dominated by nothing.
     let beaten = false;
     for (let k = kept.length - 1; k >= 0 && !exceeds && !beaten; k--) {
-      const other = kept[k]!.capacity;
-      beaten = limited ? same(other, capacity) : covers(other, capacity);
+      const other = kept[k]!;
+      if (other.use > candidate.use) continue;
+      beaten = limited ? same(other.capacity, capacity) : covers(other.capacity, capacity);
     }
     if (!beaten) kept.push(candidate);
   }
@@ -219,7 +220,11 @@ interface Candidate {
   readonly row: number;
   readonly type: InstanceType;
   readonly capacity: Float64Array;
+  /** What it uses of the commitment that covers it. */
+  readonly use: number;
 }
+
+const usedOf = ({ offering }: Row): number => offering.commitment?.use ?? 0;
 
 function less(amounts: Float64Array, taken: Float64Array): Float64Array {
   const left = new Float64Array(amounts.length);

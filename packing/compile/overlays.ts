@@ -1,5 +1,6 @@
 import type { NodeOverlay } from '../../api/karpenter/node-overlay.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
+import { machinePrice } from './commitments.js';
 import { labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
@@ -262,7 +263,7 @@ function repriced(offering: Offering, { price, prices }: Price): Offering {
   if (offering.unpriced === true && prices) {
     return { requirements: offering.requirements, price, available: true, priceOverlayApplied: true };
   }
-  return { ...offering, price, priceOverlayApplied: true };
+  return { ...offering, price, machinePrice: machinePrice(offering), priceOverlayApplied: true };
 }
 
 /** Rule `node-overlays/price-for-the-unpriced`: exactly one requirement, of instance types by name. */

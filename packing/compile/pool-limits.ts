@@ -1,16 +1,21 @@
 import { parseResources } from '../../core/resources.js';
 import { labels } from '../../api/labels.js';
 import type { Pool } from './pools.js';
-import type { Universe } from './universe.js';
+import type { Coverage } from './coverage.js';
+import { commitmentId, type Universe } from './universe.js';
 import type { NodeView } from './nodes.js';
 import { typeUse, type PoolLimit } from './pool-limit.js';
 import { lookUp } from '../../core/own.js';
 
+interface LimitedBy {
+  readonly pools: readonly Pool[];
+  readonly nodes: readonly NodeView[];
+  readonly universe: Universe;
+  readonly coverage: Coverage;
+}
+
 /** What each limited NodePool may still grow by: its limits less the capacity of its nodes that stay (limits/remaining). */
-export function poolLimits(
-  { pools, nodes, universe }: { pools: readonly Pool[]; nodes: readonly NodeView[]; universe: Universe },
-  pods: number,
-): PoolLimit[] {
+export function poolLimits({ pools, nodes, universe, coverage }: LimitedBy, pods: number): PoolLimit[] {
   const limits: PoolLimit[] = [];
   const members = membersOf(nodes);
   for (const pool of pools) {
@@ -33,8 +38,14 @@ export function poolLimits(
   for (const reservation of [...reservations.keys()].sort()) {
     limits.push({ reservation, resource: 'nodes', remaining: reservations.get(reservation)! });
   }
+  for (const { name } of coverage.open) {
+    limits.push({ reservation: commitmentId(name), resource: 'nodes', remaining: coverage.left.get(name)! + noise });
+  }
   return limits;
 }
+
+/** So that rounding does not keep the last node from what is left of a commitment. */
+const noise = 1e-9;
 
 /** By NodePool: its nodes that stay. */
 function membersOf(nodes: readonly NodeView[]): ReadonlyMap<string, readonly NodeView[]> {

@@ -8,7 +8,11 @@ import type { Dimensions } from './dimensions.js';
 import type { KeySpace } from './key-space.js';
 import { Launchables } from './launchables.js';
 import { Offers, type OfferOptions } from './offers.js';
-import { nodeCosts, withNodeCost } from './node-costs.js';
+import { withCovered } from './commitments.js';
+import type { Coverage } from './coverage.js';
+import { nameOf } from '../names.js';
+import type { PackingInput } from '../types.js';
+import { nodeCosts, rulingPolicy, withNodeCost } from './node-costs.js';
 import { applyOverlays } from './overlays.js';
 import type { Pool } from './pools.js';
 import { buildUniverse, type Universe } from './universe.js';
@@ -37,6 +41,43 @@ export interface Shelf {
 const mostKept = 4;
 
 const kept = new WeakMap<readonly InstanceType[], Map<string, Store>>();
+
+/** By the first catalogue: the commitments that were open, and what the catalogues are under them. */
+const keptCovered = new WeakMap<readonly InstanceType[], KeptOverlays>();
+
+/**
+ * Catalogues with what open commitments cover once more at what that costs. The same arrays for the same commitments. Pools are left as
+ * they are where a spot ratio, and not prices, says how much runs on demand, and where claims must list more types than a commitment
+ * may cover (minValues).
+ */
+export function coveredCatalogues(
+  nodePools: readonly NodePool[],
+  catalogues: Catalogues,
+  { open }: Pick<Coverage, 'open'>,
+  { settings, objects: { disruptionPolicies } }: Pick<PackingInput, 'settings' | 'objects'>,
+): Catalogues {
+  const [first] = catalogues.values();
+  if (open.length === 0 || first === undefined) return catalogues;
+  const isFixed = (pool: NodePool): boolean =>
+    rulingPolicy(pool, disruptionPolicies)?.spec.spotRatio !== undefined ||
+    pool.spec.template.spec.requirements.some(({ minValues }) => minValues !== undefined);
+  const fixed = new Set(nodePools.filter(isFixed).map(nameOf));
+  const names = open.map(({ name }) => name);
+  const text = JSON.stringify([settings.commitments?.filter(({ name }) => names.includes(name)), [...fixed]]);
+  const known = keptCovered.get(first);
+  if (known?.text === text && [...catalogues].every(([pool, types]) => known.catalogues.get(pool) === types))
+    return known.overlaid;
+  const once = new Map<readonly InstanceType[], readonly InstanceType[]>();
+  const overlaid = new Map(
+    [...catalogues].map(([pool, types]) => {
+      if (fixed.has(pool)) return [pool, types];
+      if (!once.has(types)) once.set(types, withCovered(types, open));
+      return [pool, once.get(types)!];
+    }),
+  );
+  keptCovered.set(first, { text, catalogues, overlaid });
+  return overlaid;
+}
 
 interface KeptOverlays {
   readonly text: string;

@@ -26,6 +26,7 @@ export interface Profile {
   readonly pool: Pool;
   /** Label values by key of the key space, undefined where the node lacks the label; one of its class where classes count. */
   readonly values: readonly (string | undefined)[];
+  /** Of what there is no more than a limit says: a capacity reservation, or a commitment. */
   readonly reservation?: string;
   /** Rows of the universe. */
   readonly rows: number[];
@@ -126,7 +127,7 @@ function mostVariantsOf(pools: readonly Pool[], space: KeySpace, wellKnown: Read
 function reservationsOf(rows: readonly Row[]): Map<string, number> {
   const reservations = new Map<string, number>();
   for (const { profile, offering } of rows) {
-    if (profile.reservation === undefined) continue;
+    if (profile.reservation === undefined || offering.commitment !== undefined) continue;
     const free = offering.reservationCapacity ?? 0;
     reservations.set(profile.reservation, Math.min(reservations.get(profile.reservation) ?? free, free));
   }
@@ -569,9 +570,9 @@ class Builder {
   }
 
   /** The terms of the offering at the same place of a type before, where they are plainly the same: nearly always. */
-  private termsLike(place: number, { requirements, reservationCapacity }: Offering): Terms | undefined {
+  private termsLike(place: number, { requirements, reservationCapacity, commitment }: Offering): Terms | undefined {
     const last = this.last[place];
-    if (last === undefined || reservationCapacity !== undefined) return undefined;
+    if (last === undefined || reservationCapacity !== undefined || commitment !== undefined) return undefined;
     if (last.terms.reservation !== undefined) return undefined;
     return requireAlike(last.offering.requirements, requirements) ? last.terms : undefined;
   }
@@ -579,6 +580,7 @@ class Builder {
   private termsOf(type: InstanceType, offering: Offering): Terms {
     const { requirements } = offering;
     let node = isReserved(offering) ? branch(this.termsTree, type.name) : this.termsTree;
+    if (offering.commitment !== undefined) node = branch(node, commitmentId(offering.commitment.name));
     for (let i = 0; i < requirements.length; i++) {
       const { key, operator, values } = requirements[i]!;
       const simple = operator === 'In' && values?.length === 1;
@@ -599,7 +601,8 @@ class Builder {
       else if (index === this.keyIndex.get(labels.capacityType)) capacityType = values?.[0] ?? '';
       else if (operator === 'In' && key.endsWith(reservationSuffix)) reservation = values?.[0];
     }
-    const limited = isReserved(offering) ? (reservation ?? `${type.name}/${zone}`) : undefined;
+    const own = isReserved(offering) ? (reservation ?? `${type.name}/${zone}`) : undefined;
+    const limited = offering.commitment === undefined ? own : commitmentId(offering.commitment.name);
     return { zone, capacityType, reservation: limited, tests };
   }
 
@@ -616,5 +619,8 @@ class Builder {
 const isReserved = ({ reservationCapacity, requirements }: Offering): boolean =>
   reservationCapacity !== undefined ||
   requirements.some(({ key, values }) => key === labels.capacityType && values?.includes('reserved') === true);
+
+/** Stands for a commitment where reservations have their id. */
+export const commitmentId = (name: string): string => `commitment ${name}`;
 
 const reservationSuffix = 'capacity-reservation-id';

@@ -12,7 +12,7 @@ import { freshValue } from '../compile/fresh-value.js';
 import type { Row } from '../compile/universe.js';
 import { nothing } from '../lists.js';
 import { fullName, nameOf } from '../names.js';
-import { typeUse, type PoolLimit } from '../compile/pool-limit.js';
+import { rowUse, typeUse, type PoolLimit } from '../compile/pool-limit.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import type { Member } from '../place/part.js';
@@ -131,6 +131,7 @@ function describe(context: ClaimContext, claim: OpenClaim, row: Row, usage: Floa
       zone: cheapest.zone,
       capacityType: cheapest.capacityType,
       pricePerHour: cheapest.offering.price,
+      ...(cheapest.offering.commitment === undefined ? {} : { commitment: cheapest.offering.commitment.name }),
     },
     requirements: written,
     labels: chosen,
@@ -187,7 +188,7 @@ function listOn(context: ClaimContext, claim: OpenClaim, usage: Float64Array, ke
   const pins = pinsOf(compiled, row, keys);
   if (claim.capacityType !== undefined) pins.values.set(labels.capacityType, single(claim.capacityType));
   const candidates = candidatesFor(context, claim, row, pins);
-  const admits = (type: InstanceType): boolean => withinLimits(context, row, type);
+  const admits = (candidate: Launchable): boolean => withinLimits(context, row, candidate);
   const most = compiled.input.settings.listedTypes;
   return { candidates, listing: listTypes(candidates.types, usage, row.profile.pool.requirements, most, admits) };
 }
@@ -298,11 +299,19 @@ function reserved(row: Row): Requirements {
   return pins;
 }
 
-/** Whether launching `type` in place of the row's own would stay within what the limits leave. */
-function withinLimits({ limits }: ClaimContext, row: Row, type: InstanceType): boolean {
+/**
+ * Whether launching the candidate in place of the row's own type would stay within what the limits leave. What is put first is launched
+ * mostly: it must use no more of a commitment than the plan counts.
+ */
+function withinLimits({ limits }: ClaimContext, row: Row, { type, cheapest }: Launchable): boolean {
   for (const limit of limits) {
-    if (limit.pool !== row.profile.pool.name) continue;
-    if (typeUse(limit, type) - typeUse(limit, row.type) > limit.remaining) return false;
+    const isCovering = limit.reservation !== undefined && limit.reservation === row.profile.reservation;
+    if (!isCovering && limit.pool !== row.profile.pool.name) continue;
+    const more = isCovering
+      ? rowUse(cheapest, limit) - rowUse(row, limit)
+      : typeUse(limit, type) - typeUse(limit, row.type);
+    const isFirst = isCovering && cheapest.offering.price < row.offering.price;
+    if (more > (isFirst ? 0 : limit.remaining)) return false;
   }
   return true;
 }

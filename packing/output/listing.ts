@@ -16,7 +16,7 @@ export function listTypes(
   usage: Float64Array,
   pool: Requirements,
   most: number,
-  admits: (type: InstanceType) => boolean,
+  admits: (candidate: Launchable) => boolean,
 ): Listing {
   const varieties = varietiesOf(pool);
   const fitting: Launchable[] = [];
@@ -24,7 +24,7 @@ export function listTypes(
   let wanting = varieties.map((variety) => ({ variety, values: new Set<string>() }));
   for (const candidate of candidates) {
     if (fitting.length >= most && wanting.length === 0) break;
-    if (!holds(candidate.capacity, usage) || !admits(candidate.type)) continue;
+    if (!holds(candidate.capacity, usage) || !admits(candidate)) continue;
     fitting.push(candidate);
     if (wanting.length === 0) continue;
     for (const { variety, values } of wanting) for (const value of valuesOf(candidate.type, variety)) values.add(value);

@@ -4,7 +4,7 @@ import type { Profile } from '../compile/universe.js';
 import type { Exclusions } from './exclusions.js';
 import type { Part } from './part.js';
 import { offerTable, type OfferTable } from './offer-table.js';
-import { typeUse, type PoolLimit } from '../compile/pool-limit.js';
+import { rowUse, type PoolLimit } from '../compile/pool-limit.js';
 
 export type { PoolLimit } from '../compile/pool-limit.js';
 
@@ -77,9 +77,7 @@ function bitsOf(
 
 /** What one node of a row uses of a limit. */
 export function limitUse(compiled: Compiled, row: number, limit: PoolLimit): number {
-  const { type, profile } = compiled.universe.rows[row]!;
-  if (limit.reservation !== undefined) return profile.reservation === limit.reservation ? 1 : 0;
-  return profile.pool.name === limit.pool ? typeUse(limit, type) : 0;
+  return rowUse(compiled.universe.rows[row]!, limit);
 }
 
 function limitOf(compiled: Compiled, rowOfOffer: readonly number[], limit: PoolLimit): Limit {

@@ -1,6 +1,6 @@
 import { hasBit } from '../bins/bits.js';
 import { compile as compileBins } from '../bins/compile.js';
-import type { OpenBin } from '../bins/problem.js';
+import type { BinProblem, OpenBin } from '../bins/problem.js';
 import { relax } from '../bins/relaxation.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
@@ -62,10 +62,37 @@ export function boundOfAll(context: BoundContext, placed: ReadonlyMap<PodClass, 
 }
 
 function boundOf({ compiled, book }: BoundContext, parts: readonly Part[], open: (caps: number) => OpenBin[]): number {
-  const { problem, perNode } = numberProblem(compiled, parts, exclusionsOf(parts, book), []);
+  const { problem, perNode, rowOfOffer } = numberProblem(compiled, parts, exclusionsOf(parts, book), []);
   const whole = { ...problem, openBins: open(problem.caps.length) };
   const units = parts.reduce((sum, { count }) => sum + count, 0);
-  return Math.max(0, relax(whole, compileBins(whole)).bound - perNode * units);
+  const bound = relax(whole, compileBins(whole)).bound;
+  return Math.max(0, Math.max(bound, boundUncovered(compiled, whole, rowOfOffer)) - perNode * units);
+}
+
+/**
+ * The bound at full prices, less what is left of commitments can save: limits are left out, so that covered offers would pay for
+ * everything otherwise.
+ */
+function boundUncovered(compiled: Compiled, problem: BinProblem, rowOfOffer: readonly number[]): number {
+  if (compiled.coverage.open.length === 0) return 0;
+  const { rows } = compiled.universe;
+  const savingOf = (offer: number): number => rows[rowOfOffer[offer]!]!.offering.commitment?.saving ?? 0;
+  const price = problem.offers.price.map((each, offer) => each + savingOf(offer));
+  const uncovered = { ...problem, offers: { ...problem.offers, price } };
+  return relax(uncovered, compileBins(uncovered)).bound - mostSaved(compiled);
+}
+
+/** Dollars per hour that what is left of commitments can save at most. */
+function mostSaved({ universe, coverage }: Compiled): number {
+  const best = new Map<string, number>();
+  for (const { offering } of universe.rows) {
+    if (offering.commitment === undefined) continue;
+    const { name, use, saving } = offering.commitment;
+    best.set(name, Math.max(best.get(name) ?? 0, saving / use));
+  }
+  let most = 0;
+  for (const [name, rate] of best) most += rate * (coverage.left.get(name) ?? 0);
+  return most;
 }
 
 function isUnruled({ shape }: PodClass, { hostSpread, hostAntiAffinity, matched }: Rules): boolean {

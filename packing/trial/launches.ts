@@ -39,14 +39,14 @@ export class Launches {
   }
 
   /** The offerings of a type that claims of this pool and these requirements leave open. */
-  waysUnder(claim: Pick<PlannedClaim, 'nodePool' | 'requirements'>): (type: string) => Way[] {
+  waysUnder(claim: Pick<PlannedClaim, 'nodePool' | 'requirements' | 'cheapest'>): (type: string) => Way[] {
     const rowsUnder = this.rowsUnder(claim);
     return (type) =>
       rowsUnder(type).map(({ zone, capacityType, offering: { price } }) => ({ zone, capacityType, price }));
   }
 
   /** What the claim costs least as now; undefined where one of its types is not offered any more. */
-  cheapestRow(claim: Pick<PlannedClaim, 'nodePool' | 'requirements' | 'instanceTypes'>): Row | undefined {
+  cheapestRow(claim: Pick<PlannedClaim, 'nodePool' | 'requirements' | 'instanceTypes' | 'cheapest'>): Row | undefined {
     const rowsUnder = this.rowsUnder(claim);
     const { rank } = this.compiled.universe;
     let cheapest: Row | undefined;
@@ -58,13 +58,16 @@ export class Launches {
     return cheapest;
   }
 
+  /** A claim that was planned under a commitment is launched under it, any other under none. */
   private rowsUnder({
     nodePool,
     requirements,
-  }: Pick<PlannedClaim, 'nodePool' | 'requirements'>): (type: string) => Row[] {
+    cheapest,
+  }: Pick<PlannedClaim, 'nodePool' | 'requirements' | 'cheapest'>): (type: string) => Row[] {
     const { row: isOpen } = openRows(this.compiled.space, readRequirements(requirements));
     const byType = this.rowsOf.get(nodePool);
-    return (type) => (byType?.get(type) ?? []).filter(isOpen);
+    return (type) =>
+      (byType?.get(type) ?? []).filter((row) => row.offering.commitment?.name === cheapest.commitment && isOpen(row));
   }
 
   /** Whether these types have fewer different values than the claim's pool asks for (min-values/at-replacement). */

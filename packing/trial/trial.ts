@@ -3,13 +3,15 @@ import type { Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { compile, type Compiled } from '../compile/compiled.js';
+import { coverageOf, type Coverage } from '../compile/coverage.js';
+import { commitmentId } from '../compile/universe.js';
 import { termsPerTrial } from '../compile/budget.js';
 import { fullName } from '../names.js';
 import type { PodClass } from '../compile/classes.js';
 import { describeClaim, type ClaimContext } from '../output/claims.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import { withSpotRatios } from '../output/spot-ratios.js';
-import { typeUse, type PoolLimit } from '../compile/pool-limit.js';
+import { rowUse, type PoolLimit } from '../compile/pool-limit.js';
 import { Feasibility } from '../place/feasibility.js';
 import { capacityOf, poolLimits } from '../compile/pool-limits.js';
 import { hostRoom } from '../place/host-rules.js';
@@ -77,7 +79,8 @@ export class Trial {
   /** `staying`: by the names of nodes that may be taken away, the pods there that stay as long as the node does. */
   constructor(input: PackingInput, staying: ReadonlyMap<string, readonly Pod[]>) {
     const withoutNodes = new Set([...(input.withoutNodes ?? []), ...staying.keys()]);
-    this.compiled = atLevel(compile({ ...input, withoutNodes }, termsPerTrial), staying);
+    const compiled = atLevel(compile({ ...input, withoutNodes }, termsPerTrial), staying);
+    this.compiled = { ...compiled, coverage: withOpen(coverageOf(input), compiled.coverage) };
     this.feasibility = new Feasibility(this.compiled);
     const states = nodeStates(this.compiled);
     this.nodes = states;
@@ -300,11 +303,7 @@ export class Trial {
     for (const { podClass, pods } of claim.members) {
       this.land(state, podClass, pods.length, counted ? claim.pinnedKeys : noKeys);
     }
-    const { pool, reservation } = row.profile;
-    const use = (limit: PoolLimit): number => {
-      if (limit.pool === pool.name) return typeUse(limit, row.type);
-      return limit.reservation !== undefined && limit.reservation === reservation ? 1 : 0;
-    };
+    const use = (limit: PoolLimit): number => rowUse(row, limit);
     this.launched.set(state, use);
     this.journal.note(() => this.launched.delete(state));
     for (const limit of this.limits) this.count(limit, -use(limit));
@@ -358,8 +357,16 @@ export class Trial {
     const use = this.launched.get(node);
     if (use !== undefined) return use(limit);
     const { view } = node;
+    if (limit.reservation !== undefined) return this.coveredOf(view.name, limit.reservation);
     if (limit.pool === undefined || limit.pool !== view.labels[poolKey]) return 0;
     return limit.resource === 'nodes' ? 1 : capacityOf(view, limit.resource);
+  }
+
+  private coveredOf(node: string, reservation: string): number {
+    for (const [name, amount] of this.compiled.coverage.nodes.get(node)?.taken ?? []) {
+      if (commitmentId(name) === reservation) return amount;
+    }
+    return 0;
   }
 
   /** Pods on a node that was launched for them: what the pinned keys decide is counted already. */
@@ -404,6 +411,11 @@ export class Trial {
     }
     return false;
   }
+}
+
+/** With those open that would be if every node went that may: nodes that go give back what they use. */
+function withOpen(coverage: Coverage, { open }: Coverage): Coverage {
+  return { ...coverage, open };
 }
 
 /** The claim as it is launched for the first of its pods. */

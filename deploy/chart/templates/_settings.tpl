@@ -37,6 +37,9 @@
 {{- if .clusterEndpoint }}
 - { name: CLUSTER_ENDPOINT, value: {{ .clusterEndpoint | quote }} }
 {{- end }}
+{{- if .commitmentsConfigMap }}
+- { name: COMMITMENTS_FILE, value: /etc/stowage/commitments/commitments.yaml }
+{{- end }}
 {{- end }}
 - { name: NODE_OPTIONS, value: {{ index (dict "small" "--max-semi-space-size=2" "medium" "--max-semi-space-size=8" "large" "--max-semi-space-size=16") .Values.size | quote }} }
 {{- range $name, $value := .Values.settings }}
@@ -54,6 +57,9 @@
 {{- if .Values.temporal.apiKey.secretName }}
 - { name: temporal-api-key, mountPath: /etc/stowage/temporal-api-key, readOnly: true }
 {{- end }}
+{{- if .Values.cloud.commitmentsConfigMap }}
+- { name: commitments, mountPath: /etc/stowage/commitments, readOnly: true }
+{{- end }}
 {{- end }}
 
 {{- define "stowage.volumes" -}}
@@ -62,6 +68,9 @@
 {{- end }}
 {{- if .Values.temporal.apiKey.secretName }}
 - { name: temporal-api-key, secret: { secretName: {{ .Values.temporal.apiKey.secretName }}, defaultMode: 0440 } }
+{{- end }}
+{{- if .Values.cloud.commitmentsConfigMap }}
+- { name: commitments, configMap: { name: {{ .Values.cloud.commitmentsConfigMap }} } }
 {{- end }}
 {{- end }}
 

@@ -1,0 +1,127 @@
+import { z } from 'zod';
+
+/*
+ * What an account has committed itself to pay, so that capacity under it counts at what using it costs
+ * (instance-types/commitments). Users write it as a file of YAML or JSON.
+ */
+
+const name = z.string().min(1).max(100).describe('Name in plans and messages. Each commitment of a file has its own.');
+const amount = z.number().positive();
+const share = z.number().min(0).lt(1);
+const instanceType = z.string().regex(/^[a-z0-9-]+\.[a-z0-9-]+$/, 'must be an instance type, such as m5.large');
+const instanceFamily = z.string().regex(/^[a-z0-9-]+$/, 'must be an instance family, such as m5');
+const moment = z.iso.datetime({ offset: true, error: 'must be a date and time, such as 2027-06-30T00:00:00Z' });
+
+const common = { name, until: moment.optional().describe('When it ends; absent means never.') };
+
+const dollars = {
+  perHour: amount.describe('Dollars per hour that are committed.'),
+  usedElsewhere: z.number().min(0).default(0).describe('Dollars per hour of it that others than this cluster use.'),
+  discount: share.describe('By what share its rates are below the prices on demand: 0.28 for 28%.'),
+};
+
+const computeSavingsPlan = z.strictObject({
+  kind: z.literal('ComputeSavingsPlan'),
+  ...common,
+  ...dollars,
+  familyDiscounts: z
+    .record(instanceFamily, share)
+    .default({})
+    .describe('Families with another discount, such as `c5: 0.31`.'),
+});
+
+const instanceSavingsPlan = z.strictObject({
+  kind: z.literal('EC2InstanceSavingsPlan'),
+  ...common,
+  ...dollars,
+  instanceFamily: instanceFamily.describe('The one family that it covers.'),
+});
+
+const reservedInstances = z.strictObject({
+  kind: z.literal('ReservedInstances'),
+  ...common,
+  instanceType: instanceType.describe('The instance type that is reserved.'),
+  count: z.int().positive().describe('How many instances are reserved.'),
+  usedElsewhere: z.number().min(0).default(0).describe('How many of them others than this cluster use.'),
+  zone: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('The zone of a zonal reservation, which covers its very type; absent means the whole region.'),
+  sizeFlexible: z
+    .boolean()
+    .default(true)
+    .describe('Whether a regional reservation covers other sizes of its family by their normalized units.'),
+});
+
+const commitment = z.discriminatedUnion('kind', [computeSavingsPlan, instanceSavingsPlan, reservedInstances]);
+
+export const commitmentsSchema = z.strictObject({
+  commitments: z.array(commitment).max(200),
+});
+
+export type Commitment = z.output<typeof commitment>;
+
+/**
+ * Reads a parsed file of commitments. Messages name the field, what was found and what is allowed; `where` says in which file.
+ */
+export function readCommitments(
+  document: unknown,
+  where: string,
+): { readonly commitments: readonly Commitment[]; readonly problems: readonly string[] } {
+  const parsed = commitmentsSchema.safeParse(document, { reportInput: true });
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map((issue) => `${where}: ${fieldOf(issue.path)}: ${textOf(issue)}`);
+    return { commitments: [], problems };
+  }
+  const { commitments } = parsed.data;
+  const seen = new Set<string>();
+  const problems: string[] = [];
+  for (const [i, { name: own }] of commitments.entries()) {
+    if (seen.has(own)) problems.push(`${where}: commitments[${i}].name: found "${own}" a second time, ${ownName}`);
+    seen.add(own);
+  }
+  return { commitments: problems.length > 0 ? [] : commitments, problems };
+}
+
+const ownName = 'each commitment must have a name of its own';
+
+type Issue = z.core.$ZodIssue;
+
+function fieldOf(path: Issue['path']): string {
+  const text = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
+  return text === '' ? 'the file' : text.replace(/^\./, '');
+}
+
+function textOf(issue: Issue): string {
+  if (issue.code === 'unrecognized_keys')
+    return `found ${issue.keys.map((key) => `"${key}"`).join(', ')}, which is no field`;
+  const input = issue.code === 'invalid_union' ? kindOf(issue.input) : issue.input;
+  const found = input === undefined ? 'nothing' : shown(input);
+  return `found ${found}, ${allowedBy(issue)}`;
+}
+
+const kindOf = (input: unknown): unknown =>
+  typeof input === 'object' && input !== null && 'kind' in input ? input.kind : undefined;
+
+const kinds = ['ComputeSavingsPlan', 'EC2InstanceSavingsPlan', 'ReservedInstances'];
+
+function allowedBy(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${issue.expected === 'int' ? 'a whole number' : `of type ${issue.expected}`}`;
+    case 'too_small':
+      return `must be ${issue.inclusive === true ? 'at least' : 'more than'} ${issue.minimum}`;
+    case 'too_big':
+      return `must be ${issue.inclusive === true ? 'at most' : 'less than'} ${issue.maximum}`;
+    case 'invalid_union':
+      return `must be one of ${kinds.join(', ')}`;
+    default:
+      return issue.message;
+  }
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}

@@ -1,0 +1,120 @@
+import type { Pod } from '../../api/kubernetes.js';
+import { labels } from '../../api/labels.js';
+import { compareText } from '../../core/compare-text.js';
+import type { InstanceType, Offering } from '../../core/instance-type.js';
+import { lookUp } from '../../core/own.js';
+import { isTerminal } from '../../core/pods.js';
+import type { PackingInput } from '../types.js';
+import { machinePrice, termsOf, valueOf, type Term } from './commitments.js';
+import { viewNodes, type NodeView } from './nodes.js';
+import { podRequests, QuantityReader } from './pod-requests.js';
+
+/** What commitments pay of the nodes that run, and what is left of them. */
+export interface Coverage {
+  /** Those of which something is left, in the order in which bills apply them. */
+  readonly open: readonly Term[];
+  /** By name: what is left, in the commitment's own unit. */
+  readonly left: ReadonlyMap<string, number>;
+  /** By the node's name, those that are covered at least in part. */
+  readonly nodes: ReadonlyMap<string, CoveredNode>;
+}
+
+export interface CoveredNode {
+  /** Dollars per hour that the node costs less. */
+  readonly saving: number;
+  /** What it uses of each commitment, by name. */
+  readonly taken: ReadonlyMap<string, number>;
+}
+
+const nothing: Coverage = { open: [], left: new Map(), nodes: new Map() };
+
+/** Amounts of floating-point sums that count as nothing. */
+const noise = 1e-9;
+
+type CoverageInput = Pick<PackingInput, 'objects' | 'catalogues' | 'settings' | 'now' | 'withoutNodes'>;
+
+/**
+ * Which running nodes commitments cover (instance-types/commitments). Bills cover usage, not nodes: of the last node a part may be covered.
+ * The fullest nodes come first, so that those that commitments do not reach are the ones that would go.
+ */
+export function coverageOf({ objects, catalogues, settings, now, withoutNodes }: CoverageInput): Coverage {
+  const terms = termsOf(settings.commitments ?? [], now);
+  if (terms.length === 0) return nothing;
+  const left = new Map(terms.map(({ name, amount }) => [name, amount]));
+  const typeOf = typeFinder(catalogues);
+  const nodes = new Map<string, CoveredNode>();
+  const running = viewNodes(objects, withoutNodes).filter(
+    (view) => !view.deleting && lookUp(view.labels, labels.capacityType) === 'on-demand',
+  );
+  for (const view of fullestFirst(running, objects.pods)) {
+    const covered = cover(view, typeOf, terms, left);
+    if (covered !== undefined) nodes.set(view.name, covered);
+  }
+  return { open: terms.filter(({ name }) => left.get(name)! > noise), left, nodes };
+}
+
+function cover(
+  { labels: own }: NodeView,
+  typeOf: (name: string) => InstanceType | undefined,
+  terms: readonly Term[],
+  left: Map<string, number>,
+): CoveredNode | undefined {
+  const type = typeOf(lookUp(own, labels.instanceType) ?? '');
+  const zone = lookUp(own, labels.zone) ?? '';
+  const offering = type?.offerings.find((each) => isOnDemandIn(each, zone));
+  if (type === undefined || offering === undefined) return undefined;
+  const price = machinePrice(offering);
+  const taken = new Map<string, number>();
+  let open = 1;
+  for (const { name, use: useOf } of terms) {
+    const use = useOf(type.name, zone, price);
+    const there = left.get(name)!;
+    if (use === undefined || !(use > 0) || there <= noise || open <= noise) continue;
+    const amount = Math.min(there, use * open);
+    taken.set(name, amount);
+    left.set(name, there - amount);
+    open -= amount / use;
+  }
+  return taken.size === 0 ? undefined : { saving: price * (1 - open), taken };
+}
+
+const isOnDemandIn = (offering: Offering, zone: string): boolean =>
+  valueOf(offering, labels.capacityType) === 'on-demand' && valueOf(offering, labels.zone) === zone;
+
+function typeFinder(catalogues: PackingInput['catalogues']): (name: string) => InstanceType | undefined {
+  const byName = new Map<string, InstanceType>();
+  for (const catalogue of new Set(catalogues.values()))
+    for (const type of catalogue) if (!byName.has(type.name)) byName.set(type.name, type);
+  return (name) => byName.get(name);
+}
+
+function fullestFirst(nodes: readonly NodeView[], pods: readonly Pod[]): NodeView[] {
+  const quantities = new QuantityReader();
+  const used = new Map<string, Map<string, number>>(nodes.map(({ name }) => [name, new Map<string, number>()]));
+  for (const pod of pods) {
+    const there = used.get(pod.spec.nodeName ?? '');
+    if (there === undefined || isTerminal(pod)) continue;
+    for (const [resource, amount] of requestsOf(pod, quantities))
+      there.set(resource, (there.get(resource) ?? 0) + amount);
+  }
+  const shares = new Map(nodes.map((view) => [view, shareOf(view, used.get(view.name)!, quantities)]));
+  return [...nodes].sort((a, b) => shares.get(b)! - shares.get(a)! || compareText(a.name, b.name));
+}
+
+/** What cannot be read counts as nothing: whoever packs the pod says so. */
+function requestsOf({ spec }: Pod, quantities: QuantityReader): ReadonlyMap<string, number> {
+  try {
+    return podRequests(spec, quantities);
+  } catch {
+    return new Map();
+  }
+}
+
+function shareOf({ allocatable }: NodeView, used: ReadonlyMap<string, number>, quantities: QuantityReader): number {
+  return Math.max(
+    ...['cpu', 'memory'].map((resource) => {
+      const has = lookUp(allocatable, resource);
+      return has === undefined ? 0 : (used.get(resource) ?? 0) / Math.max(1, quantities.read(resource, has));
+    }),
+  );
+}

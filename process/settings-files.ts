@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { SettingsError } from './settings.js';
+import { messageOf } from '../core/error-message.js';
+
+/** The document of YAML or JSON in the file that a setting names. Throws `SettingsError` naming setting and file. */
+export function readDocument(setting: string, file: string): unknown {
+  try {
+    return parseDocument(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new SettingsError(`${setting} "${file}": cannot be read: ${messageOf(error)}`);
+  }
+}
+
+export function parseDocument(text: string): unknown {
+  return parse(text) as unknown;
+}
