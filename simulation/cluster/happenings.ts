@@ -1,7 +1,7 @@
 import type { Random } from '../../cases/random.js';
 import { workflowIds } from '../../core/ids.js';
 import { clusterName } from './process.js';
-import type { Stage } from './simulate.js';
+import type { Stage } from './stage.js';
 
 /** Something that happens to a cluster, how often beside the others, and what. */
 interface Happening {

@@ -9,25 +9,12 @@ import { quiet } from './network.js';
 import { SimulatedProcess } from './process.js';
 import type { Outside } from './process.js';
 import { VirtualTime } from './virtual-time.js';
+import type { SimulationPlan, Stage } from './stage.js';
 import { addPool, createCluster } from './world.js';
 import type { SimulatedCluster } from './world.js';
 
 const startMs = Date.parse('2026-01-05T12:00:00Z');
 const minuteMs = 60_000;
-
-export interface SimulationPlan {
-  readonly seed: number;
-  /** How long things happen and go wrong, simulated milliseconds. */
-  readonly unrestMs: number;
-  /** Pods of each of three Deployments at most. */
-  readonly replicas: number;
-  /** How long everything may take to come to rest afterwards, and how long it must then stay so. */
-  readonly healMs: number;
-  readonly restMs: number;
-  /** Changes the cluster before anything happens. */
-  readonly prepare?: (cluster: SimulatedCluster) => void;
-  readonly say?: (line: string) => void;
-}
 
 export interface SimulationResult {
   readonly seed: number;
@@ -37,19 +24,6 @@ export interface SimulationResult {
   readonly faults: number;
   readonly launches: number;
   readonly steps: number;
-}
-
-/** Gives each step of a simulation its part of the world. */
-export interface Stage {
-  readonly random: Random;
-  readonly cluster: SimulatedCluster;
-  readonly temporal: SimulatedTemporal;
-  readonly sets: readonly ReplicaSet[];
-  readonly plan: SimulationPlan;
-  readonly process: () => SimulatedProcess;
-  /** The process dies now and comes up again after so long. */
-  readonly restart: (afterMs: number) => void;
-  readonly say: (line: string) => void;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { syncBuiltinESMExports } from 'node:module';
 import FakeTimers from '@sinonjs/fake-timers';
 
 /** Before anything is faked. */
@@ -21,6 +22,8 @@ export class VirtualTime {
       now: startMs,
       toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'],
     });
+    // Those of node:timers/promises too.
+    syncBuiltinESMExports();
   }
 
   get now(): number {
@@ -51,5 +54,6 @@ export class VirtualTime {
 
   restore(): void {
     this.clock.uninstall();
+    syncBuiltinESMExports();
   }
 }

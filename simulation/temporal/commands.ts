@@ -1,12 +1,24 @@
-import type { SimulatedTemporal } from './engine.js';
 import { millisOf } from './durations.js';
 import { fromPayload } from './payloads.js';
-import type { Failure, Run } from './run.js';
-import type { Command } from './sandbox.js';
+import type { Failure, Run, RunStart, RunStatus } from './run.js';
+import type { Command, Job } from './sandbox.js';
+
+/** What the server does for a run's commands. */
+export interface CommandHost {
+  latencyMs(): number;
+  find(workflowId: string, runId?: string): Run | undefined;
+  begin(start: Pick<RunStart, 'workflowId' | 'workflowType' | 'taskQueue' | 'args'> & Partial<RunStart>): Run;
+  add(run: Run, job: Job): void;
+  close(run: Run, status: RunStatus): void;
+  requestCancel(run: Run): void;
+  schedule(run: Run, command: NonNullable<Command['scheduleActivity']>): void;
+  cancelActivity(run: Run, seq: number): void;
+  answered(response: NonNullable<Command['updateResponse']>): void;
+}
 
 type Commands = { readonly [K in keyof Command]?: NonNullable<Command[K]> };
 type Handlers = {
-  readonly [K in keyof Commands]?: (engine: SimulatedTemporal, run: Run, command: NonNullable<Commands[K]>) => void;
+  readonly [K in keyof Commands]?: (engine: CommandHost, run: Run, command: NonNullable<Commands[K]>) => void;
 };
 
 /** Enum values of the wire format. */
@@ -46,7 +58,7 @@ const handlers: Handlers = {
       if (isTaken) engine.add(target, { signalWorkflow: { signalName, input: args ?? [] } });
       const failure = isTaken ? undefined : notFound(id);
       engine.add(run, { resolveSignalExternalWorkflow: { seq, ...(failure === undefined ? {} : { failure }) } });
-    }, engine.options.faults.latencyMs());
+    }, engine.latencyMs());
   },
   requestCancelExternalWorkflowExecution: (engine, run, { seq, workflowExecution }) => {
     const id = workflowExecution?.workflowId ?? '';
@@ -91,23 +103,19 @@ const handlers: Handlers = {
     const parent = parentOf(engine, run);
     if (parent !== undefined && start.parentSeq !== undefined) parent.children.set(start.parentSeq, next);
   },
-  updateResponse: (engine, run, response) => engine.answered(run, response),
+  updateResponse: (engine, _, response) => engine.answered(response),
 };
 
 /** Does what the code of a run asks for in one command. */
-export function carryOut(engine: SimulatedTemporal, run: Run, command: Command): void {
+export function carryOut(engine: CommandHost, run: Run, command: Command): void {
   for (const [kind, body] of Object.entries(command)) {
     const handler = handlers[kind as keyof Handlers] as
-      ((engine: SimulatedTemporal, run: Run, body: unknown) => void) | undefined;
+      ((engine: CommandHost, run: Run, body: unknown) => void) | undefined;
     if (body !== null && body !== undefined) handler?.(engine, run, body);
   }
 }
 
-function startChild(
-  engine: SimulatedTemporal,
-  run: Run,
-  command: NonNullable<Command['startChildWorkflowExecution']>,
-): void {
+function startChild(engine: CommandHost, run: Run, command: NonNullable<Command['startChildWorkflowExecution']>): void {
   const { seq, workflowId, workflowType, taskQueue, input, parentClosePolicy, workflowIdReusePolicy } = command;
   const number = seq ?? 0;
   run.historyLength += 1;
@@ -130,7 +138,7 @@ function startChild(
     });
     run.children.set(number, child);
     engine.add(run, { resolveChildWorkflowExecutionStart: { seq: number, succeeded: { runId: child.start.runId } } });
-  }, engine.options.faults.latencyMs());
+  }, engine.latencyMs());
 }
 
 /** Whether a workflow of an id that was used may be started again. */
@@ -139,12 +147,12 @@ export function mayReplace(present: Run, policy: number): boolean {
   return policy !== reuse.failedOnly || present.status !== 'COMPLETED';
 }
 
-function parentOf(engine: SimulatedTemporal, run: Run): Run | undefined {
+function parentOf(engine: CommandHost, run: Run): Run | undefined {
   const { parent } = run.start;
   return parent === undefined ? undefined : engine.find(parent.workflowId, parent.runId);
 }
 
-function tellParent(engine: SimulatedTemporal, run: Run, result: object): void {
+function tellParent(engine: CommandHost, run: Run, result: object): void {
   const parent = parentOf(engine, run);
   const { parentSeq } = run.start;
   if (parent === undefined || parentSeq === undefined) return;

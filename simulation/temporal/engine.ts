@@ -3,6 +3,7 @@ import type { Random } from '../../cases/random.js';
 import { ActivityTask } from './activity-task.js';
 import type { ActivityWorker, AttemptFate } from './activity-task.js';
 import { carryOut } from './commands.js';
+import type { CommandHost } from './commands.js';
 import { digestOf } from './digest.js';
 import { fromPayload, toError, toPayloads } from './payloads.js';
 import { Run } from './run.js';
@@ -41,7 +42,7 @@ const stickyMs = 5000;
  * queries, timers, activities at least once, children, cancellation, continue-as-new. Workflow code is the real one, on the
  * SDK's runtime (sandbox.ts). A worker that dies loses all that it had cached: runs are replayed, and replays are compared.
  */
-export class SimulatedTemporal {
+export class SimulatedTemporal implements CommandHost {
   /** The latest run of each workflow id. */
   private readonly latest = new Map<string, Run>();
   private readonly activities = new Map<Run, Map<number, ActivityTask>>();
@@ -59,6 +60,10 @@ export class SimulatedTemporal {
   activity = 0;
 
   constructor(readonly options: EngineOptions) {}
+
+  latencyMs(): number {
+    return this.options.faults.latencyMs();
+  }
 
   get worker(): ActivityWorker | undefined {
     return this.current;
@@ -188,7 +193,7 @@ export class SimulatedTemporal {
     });
   }
 
-  answered(_: Run, { protocolInstanceId, rejected, completed }: NonNullable<Command['updateResponse']>): void {
+  answered({ protocolInstanceId, rejected, completed }: NonNullable<Command['updateResponse']>): void {
     const asked = this.asked.get(protocolInstanceId ?? '');
     if (rejected) asked?.reject(toError(rejected));
     else if (completed) asked?.resolve(fromPayload(completed));

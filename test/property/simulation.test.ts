@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { simulate } from '../../simulation/cluster/simulate.js';
-import type { SimulationPlan, SimulationResult } from '../../simulation/cluster/simulate.js';
+import type { SimulationResult } from '../../simulation/cluster/simulate.js';
+import type { SimulationPlan } from '../../simulation/cluster/stage.js';
 import { workflowSources } from '../../worker/bundle.js';
 
 jest.setTimeout(180_000);

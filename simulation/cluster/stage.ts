@@ -1,0 +1,32 @@
+import type { Random } from '../../cases/random.js';
+import type { ReplicaSet } from '../scale-down/workloads.js';
+import type { SimulatedTemporal } from '../temporal/engine.js';
+import type { SimulatedProcess } from './process.js';
+import type { SimulatedCluster } from './world.js';
+
+export interface SimulationPlan {
+  readonly seed: number;
+  /** How long things happen and go wrong, simulated milliseconds. */
+  readonly unrestMs: number;
+  /** Pods of each of three Deployments at most. */
+  readonly replicas: number;
+  /** How long everything may take to come to rest afterwards, and how long it must then stay so. */
+  readonly healMs: number;
+  readonly restMs: number;
+  /** Changes the cluster before anything happens. */
+  readonly prepare?: (cluster: SimulatedCluster) => void;
+  readonly say?: (line: string) => void;
+}
+
+/** Gives each step of a simulation its part of the world. */
+export interface Stage {
+  readonly random: Random;
+  readonly cluster: SimulatedCluster;
+  readonly temporal: SimulatedTemporal;
+  readonly sets: readonly ReplicaSet[];
+  readonly plan: SimulationPlan;
+  readonly process: () => SimulatedProcess;
+  /** The process dies now and comes up again after so long. */
+  readonly restart: (afterMs: number) => void;
+  readonly say: (line: string) => void;
+}
