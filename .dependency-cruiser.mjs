@@ -3,8 +3,12 @@ const folders =
   'api|core|packing|disruption|cloud|kube|cluster|workflows|activities|worker|operator|process|cli|devstack|bench|cases|checker|simulation|test';
 const test = '\\.test\\.ts$';
 
+/** What `only` says, for docs/architecture.md (`npm run import-table`). */
+export const rows = [];
+
 /** A folder's code may import only what matches `allowed`; type-only edges may also reach `types`. */
 const only = (name, from, allowed, comment, types) => {
+  rows.push({ name, allowed, comment, types });
   const rule = (suffix, to) => ({
     name: `${name}${suffix}`,
     severity: 'error',
@@ -52,6 +56,51 @@ const pipeline = [
     'The model is what every stage shares.',
   ),
 ];
+/** Which other subjects a subject of a layer may import: a new arrow is a decision. */
+const subjects = {
+  workflows: {
+    provisioning: ['launch', 'disruption'],
+    launch: [],
+    disruption: ['consolidation', 'people'],
+    consolidation: ['disruption', 'people', 'replacement'],
+    replacement: ['launch', 'people', 'termination'],
+    drift: ['disruption', 'people', 'replacement'],
+    expiration: ['disruption', 'people', 'replacement'],
+    interruption: ['replacement'],
+    repair: ['disruption', 'people', 'replacement'],
+    termination: ['disruption', 'people'],
+    'static-capacity': ['launch', 'people', 'termination'],
+    people: [],
+    'garbage-collection': [],
+  },
+  activities: {
+    provisioning: ['launch', 'people'],
+    launch: ['disruption', 'garbage-collection', 'interruption', 'provisioning'],
+    disruption: ['consolidation', 'drift', 'people', 'provisioning', 'termination'],
+    consolidation: ['disruption'],
+    drift: ['disruption', 'provisioning', 'static-capacity'],
+    expiration: ['provisioning', 'static-capacity'],
+    interruption: [],
+    repair: [],
+    termination: ['disruption', 'launch'],
+    'static-capacity': ['provisioning'],
+    people: ['disruption', 'provisioning'],
+    'garbage-collection': ['disruption'],
+  },
+};
+const betweenSubjects = Object.entries(subjects).flatMap(([layer, own]) =>
+  Object.entries(own).map(([subject, others]) =>
+    never(
+      `${layer}-${subject}-meets-no-other`,
+      `^${layer}/${subject}/`,
+      { path: `^${layer}/[^/]+/`, pathNot: `^${layer}/(${[subject, ...others].join('|')})/` },
+      `What two subjects need is in ${layer}/, cluster/, core/ or disruption/; see subjects in .dependency-cruiser.mjs.`,
+    ),
+  ),
+);
+
+/** Any module of Node's own. */
+const builtin = '(node:)?[a-z_0-9/]+$';
 const npm = (...names) => names.map((name) => `node_modules/${name}/`).join('|');
 
 export default {
@@ -161,6 +210,42 @@ export default {
       '^process/',
       '^cli/',
       'What others need too belongs in core, disruption or process.',
+    ),
+    ...betweenSubjects,
+    ...only(
+      'process',
+      '^process/',
+      `process/|worker/|operator/|kube/|cloud/|cluster/|workflows/messages\\.ts|disruption/|packing/compile/|core/|api/|${npm('@temporalio/[a-z]+', 'pino', 'prom-client', 'zod')}|${builtin}`,
+      'The composition wires what others made: what it would need of activities, workflows or packing belongs to them.',
+      'activities/|packing/',
+    ),
+    ...only(
+      'cli',
+      '^cli/',
+      `cli/|process/|worker/offering-ledger\\.ts|operator/(desired-workflows\\.ts|stuck/)|kube/|cloud/kwok/|cluster/|workflows/(messages\\.ts|termination/)|disruption/|packing/|core/|api/|${npm('@temporalio/(client|common|proto)', 'commander', 'cli-table3', 'pino', 'yaml')}|${builtin}`,
+      'A command reads and asks: what acts is in activities and operator.',
+      'activities/contract|cloud/port\\.ts',
+    ),
+    ...only(
+      'devstack',
+      '^devstack/',
+      `devstack/|cases/|cli/output/|kube/client\\.ts|cluster/cluster\\.ts|workflows/messages\\.ts|core/|api/|${npm('@aws-sdk', '@temporalio/client', 'cli-table3', 'commander', 'esbuild', 'yaml')}|${builtin}`,
+      'The stack runs the product from outside.',
+      'kube/port\\.ts',
+    ),
+    ...only(
+      'simulation',
+      '^simulation/',
+      `simulation/|cases/|activities/|cluster/|cloud/kwok/|kube/|disruption/|packing/|workflows/disruption/|core/|api/`,
+      'The simulation runs what decides, in memory: no client, no process.',
+      'cloud/port\\.ts|workflows/',
+    ),
+    ...only(
+      'bench',
+      '^bench/',
+      `bench/|devstack/|simulation/|checker/|cases/|cli/plan\\.ts|process/|worker/|operator/|kube/|cloud/|workflows/messages\\.ts|packing/(plan\\.ts|bins/)|core/|api/|${npm('@aws-sdk', '@temporalio/(client|worker)', 'cli-table3', 'commander')}|${builtin}`,
+      'A measurement runs the product by its entries.',
+      'packing/|cloud/port\\.ts',
     ),
     ...only(
       'checker',
