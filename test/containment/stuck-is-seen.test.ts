@@ -6,7 +6,7 @@ import { conditionOf } from '../../core/conditions.js';
 import { workflowIds } from '../../core/ids.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { readState } from '../../devstack/stack-state.js';
-import { deletingNodesSignal } from '../../workflows/messages.js';
+import { searchAttributes, taskQueues } from '../../workflows/messages.js';
 import { createDefaultPool, deploy, nodeOf, startLiveWorld, within, type LiveWorld } from '../live/world.js';
 import { metrics, status } from './answers.js';
 
@@ -71,13 +71,14 @@ function operatorAlone(): { end(): Promise<void> } {
 
 describe('what is stuck', () => {
   test('B15: a workflow task that fails is told, with its cause and what waits for it, and no longer once it is mended', async () => {
-    const provision = client.workflow.getHandle(workflowIds.provision(world.stack.cluster));
-    // What no client of ours sends: the payload says that it is JSON and is not, so that no workflow task of it succeeds any more.
-    await client.workflowService.signalWorkflowExecution({
-      namespace: client.options.namespace,
-      workflowExecution: { workflowId: provision.workflowId },
-      signalName: deletingNodesSignal.name,
-      input: { payloads: [{ metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from('{') }] },
+    const { cluster } = world.stack;
+    const provision = client.workflow.getHandle(workflowIds.provision(cluster));
+    // What nobody of ours starts: workers know no workflow of this type, so that no workflow task of it succeeds.
+    await client.workflow.start('unknownWorkflow', {
+      workflowId: provision.workflowId,
+      taskQueue: taskQueues(cluster).control,
+      workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+      typedSearchAttributes: [{ key: searchAttributes.cluster, value: cluster }],
     });
     await deploy(world, 'failing', large);
 
