@@ -34,7 +34,12 @@ describe('the workflow that an order about a node is for', () => {
   });
 
   const refused: [string, NodeOrder, Found[], string][] = [
-    ['nothing is there', 'abort', [], '"node-1" is no workflow id, and nothing is under way for a node of that name'],
+    [
+      'nothing is there',
+      'abort',
+      [],
+      '"node-1" is no workflow id, and nothing is under way for a node or NodePool of that name',
+    ],
     [
       'only its expiry waits',
       'abort',

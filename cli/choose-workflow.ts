@@ -59,7 +59,8 @@ const cannot: Readonly<Record<NodeOrder, string>> = {
 };
 
 function whyNone(subject: string, order: NodeOrder, all: readonly Found[]): string {
-  if (all.length === 0) return `"${subject}" is no workflow id, and nothing is under way for a node of that name`;
+  if (all.length === 0)
+    return `"${subject}" is no workflow id, and nothing is under way for a node or NodePool of that name`;
   const active = all.filter(({ kind, phase }) => kind !== 'expire' || !dormant.has(phase));
   const lines = all.map(({ workflowId, phase }) => `  ${workflowId} (${phase === '' ? 'starting' : phase})`).join('\n');
   const head = active.length === 0 ? `nothing is under way for "${subject}" but` : `${cannot[order]} for "${subject}":`;

@@ -14,17 +14,30 @@ import { UsageError } from './exit.js';
 import type { Target } from './temporal.js';
 
 /** The rollout of a NodePool that runs. Throws `UsageError` when none does. */
-async function rolloutOf({ client, cluster }: Target, nodePool: string): Promise<string> {
-  const query = `${openWorkflowsQuery(cluster)} AND StowageNodePool = ${quotedForQuery(nodePool)} AND WorkflowType = 'replaceDrifted'`;
-  const found: string[] = [];
-  for await (const { workflowId } of client.workflow.list({ query })) found.push(workflowId);
+async function rolloutOf(target: Target, nodePool: string): Promise<string> {
+  const found = await rolloutsOf(target, nodePool);
   const [only, ...others] = found;
   if (only === undefined) {
     throw new UsageError(`"${nodePool}" is no workflow id, and no rollout of a NodePool of that name is under way`);
   }
   // One that was superseded may still wait for the nodes that it began to replace.
-  if (others.length > 0) throw severalFor(nodePool, found);
-  return only;
+  if (others.length > 0)
+    throw severalFor(
+      nodePool,
+      found.map(({ workflowId }) => workflowId),
+    );
+  return only.workflowId;
+}
+
+async function rolloutsOf(
+  { client, cluster }: Pick<Target, 'client' | 'cluster'>,
+  nodePool: string,
+): Promise<readonly Found[]> {
+  const query = `${openWorkflowsQuery(cluster)} AND StowageNodePool = ${quotedForQuery(nodePool)} AND WorkflowType = 'replaceDrifted'`;
+  const found: Found[] = [];
+  for await (const { workflowId, typedSearchAttributes } of client.workflow.list({ query }))
+    found.push(foundOf(workflowId, typedSearchAttributes));
+  return found;
 }
 
 function severalFor(subject: string, ids: readonly string[]): UsageError {
@@ -32,14 +45,15 @@ function severalFor(subject: string, ids: readonly string[]): UsageError {
   return new UsageError(`several workflows are about "${subject}"; name one of them:\n${lines}`);
 }
 
-/** The running workflow that a workflow id, node or NodeClaim stands for: of several the one that can obey the order. Throws `UsageError` when there is none, or several could. */
+/** The running workflow that a workflow id, node, NodeClaim or NodePool (its rollout) stands for: of several the one that can obey the order. Throws `UsageError` when there is none, or several could. */
 export async function findWorkflow(target: Target, subject: string, order: NodeOrder | 'rollback'): Promise<string> {
   const { cluster } = target;
   for (const id of [subject, `${cluster}/${subject}`]) if (parseWorkflowId(id)?.cluster === cluster) return id;
   if (order === 'rollback') return rolloutOf(target, subject);
   const found = await runningFor(target, [subject]);
   const all = found.length > 0 ? found : await runningFor(target, await claimsOf(target, subject));
-  return chooseWorkflow(subject, order, all);
+  // No node has that name: a rollout is about a NodePool.
+  return chooseWorkflow(subject, order, all.length > 0 ? all : await rolloutsOf(target, subject));
 }
 
 const steerable: ReadonlySet<WorkflowKind | undefined> = new Set([

@@ -82,7 +82,8 @@ export async function order(name: OrderName, args: readonly string[]): Promise<s
 const subjects = {
   node: {
     name: '<workflow-or-node>',
-    description: 'workflow id, with or without the cluster, or the name of a node or NodeClaim',
+    description:
+      'workflow id, with or without the cluster, or the name of a node or NodeClaim, or of a NodePool for its rollout',
   },
   pool: {
     name: '<workflow-or-nodepool>',

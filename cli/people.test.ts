@@ -314,7 +314,25 @@ describe('the report', () => {
 
     expect(text).toContain('consolidations     empty    done              2   60s       $0.5000');
     expect(text).toContain('consolidations     empty    abandoned         1   60s');
-    expect(text).toMatch(/In the last 24h: 1 node launched, 1 terminated; consolidation saves \$0\.5000 per hour\.\n$/);
+    expect(text).toMatch(
+      /In the last 24h: 1 node launched, 1 terminated; consolidation is to save \$0\.5000 per hour\.\n$/,
+    );
+  });
+
+  test('what did not happen is not told, and what commands really saved is (surfaces/report-what-happened)', () => {
+    const nothing = [
+      done({ kind: 'expire', outcome: 'gone', reason: 'expired' }),
+      done({ kind: 'disrupt', outcome: 'idle' }),
+      done({ kind: 'explainPod' }),
+      done({ kind: 'launchBatch' }),
+    ];
+    expect(reportText({ since: '', truncated: false, rows: nothing }, '2h')).toBe('Nothing was done in the last 2h.\n');
+    const rows = [...nothing, done({}), done({ kind: 'savings', savedPerHour: 0.2 })];
+    const text = reportText({ since: '', truncated: false, rows }, '2h');
+    expect(text).not.toMatch(/gone|expir|disrupt /);
+    expect(text).toContain(
+      'consolidation is to save $0.2500 per hour. 1 command measured a day later: $0.2000 per hour',
+    );
   });
 
   test('of nothing says so', () => {

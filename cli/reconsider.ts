@@ -71,33 +71,39 @@ async function undoInDisrupt(live: Live, order: ReconsiderOrder, isDone: boolean
 }
 
 /** Refusals that outlive histories stand as annotations: of an expiry on its NodeClaim, of a rollout on its NodePool. */
-async function undoInKubernetes(kube: Kube, scope: Scope): Promise<string[]> {
+export async function undoInKubernetes(kube: Kube, scope: ReconsiderOrder): Promise<string[]> {
   return [...(await undeclineExpiries(kube, scope)), ...(await restartRollouts(kube, scope))];
 }
 
 type Kube = Pick<KubeClient, 'list' | 'patch'>;
 
-async function undeclineExpiries(kube: Kube, scope: Scope): Promise<string[]> {
+async function undeclineExpiries(kube: Kube, scope: ReconsiderOrder): Promise<string[]> {
   const said: string[] = [];
   for (const { metadata, status } of await kube.list('NodeClaim')) {
     const { name = '' } = metadata;
     const isMeant =
       scope.all === true || scope.node === name || (scope.node !== undefined && scope.node === status?.nodeName);
     if (!isMeant || metadata.annotations?.[annotations.expiryDeclined] === undefined) continue;
-    await kube.patch('NodeClaim', { name }, { metadata: { annotations: { [annotations.expiryDeclined]: null } } });
+    await kube.patch('NodeClaim', { name }, undoing(annotations.expiryDeclined, scope));
     said.push(`NodeClaim ${name} expires again.`);
   }
   return said;
 }
 
-async function restartRollouts(kube: Kube, scope: Scope): Promise<string[]> {
+async function restartRollouts(kube: Kube, scope: ReconsiderOrder): Promise<string[]> {
   const said: string[] = [];
   for (const { metadata } of await kube.list('NodePool')) {
     const { name = '' } = metadata;
     if (scope.all !== true && scope.nodePool !== name) continue;
     if (metadata.annotations?.[annotations.driftStopped] === undefined) continue;
-    await kube.patch('NodePool', { name }, { metadata: { annotations: { [annotations.driftStopped]: null } } });
+    await kube.patch('NodePool', { name }, undoing(annotations.driftStopped, scope));
     said.push(`The rollout of NodePool ${name} may begin again.`);
   }
   return said;
+}
+
+/** Takes the refusal off, and leaves who did that: events tell it. */
+function undoing(refusal: string, { actor, reason }: ReconsiderOrder): object {
+  const by = `by ${actor}${reason === undefined ? '' : ` (${reason})`}`;
+  return { metadata: { annotations: { [refusal]: null, [annotations.reconsidered]: by } } };
 }

@@ -54,7 +54,7 @@ async function readDone({ client, cluster }: Target, since: number): Promise<Act
       break;
     }
     const kind = parseWorkflowId(workflowId)?.kind;
-    if (kind === undefined || kind === 'explainPod' || !told.has(status.name)) continue;
+    if (kind === undefined || !told.has(status.name)) continue;
     rows.push({
       workflowId,
       kind,

@@ -26,7 +26,7 @@ export function tellChanges({ cache, events }: Context): () => void {
       if (type !== 'modified' || previous === undefined || isStopped(previous) === isStopped(object)) return;
       const pool = regarding('NodePool', object.metadata);
       if (isStopped(object)) tell(pool, 'Warning', 'RolloutStopped', 'Its rollout was stopped: drifted nodes stay');
-      else tell(pool, 'Normal', 'RolloutMayBegin', 'Its rollout may begin again');
+      else tell(pool, 'Normal', 'RolloutMayBegin', `Its rollout may begin again${reconsideredBy(object)}`);
     }),
     cache.on('DisruptionPause', ({ type, object }) => {
       const subject = subjectOf(object);
@@ -53,8 +53,14 @@ function claimNews(before: NodeClaim, now: NodeClaim): readonly News[] {
   if (why !== undefined && declined(before) === undefined)
     news.push(['Normal', 'ExpiryDeclined', `It does not expire: ${why}`]);
   if (why === undefined && declined(before) !== undefined)
-    news.push(['Normal', 'ExpiryReconsidered', 'It expires again']);
+    news.push(['Normal', 'ExpiryReconsidered', `It expires again${reconsideredBy(now)}`]);
   return news;
+}
+
+/** Who took the refusal back, where somebody did so by `stowage reconsider`. */
+function reconsideredBy({ metadata }: NodeClaim | NodePool): string {
+  const by = metadata.annotations?.[annotations.reconsidered];
+  return by === undefined ? '' : `, ${by}`;
 }
 
 const isStopped = ({ metadata }: NodePool): boolean => metadata.annotations?.[annotations.driftStopped] !== undefined;

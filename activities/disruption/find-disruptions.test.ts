@@ -828,8 +828,8 @@ describe('findDisruptions', () => {
         { workflowId: 'test/repair/1', reason: 'Unhealthy' as const, candidates, since: world.clock.now },
       ];
       const { why } = await whyNot({ running });
-      expect(why).toContain('it has drifted, and waits: budget 1 allows no more');
-      expect(why).toContain(`(held by test/repair/1 since ${new Date(world.clock.now).toISOString()})`);
+      const holder = `(held by test/repair/1 since ${new Date(world.clock.now).toISOString()})`;
+      expect(why).toContain(`it has drifted, and waits: budget 1 allows no more ${holder}`);
     });
 
     test('a person who said no is remembered for an empty node too; what is running is named', async () => {

@@ -36,7 +36,7 @@ export async function explainNode(
   const running = view.running.find(({ candidates }) => candidates.some((one) => one.node === node));
   if (running !== undefined) return { node, verdict: 'going', why: `${running.reason}: ${running.workflowId}`, at };
   const why = [
-    ...byDrift(own, context),
+    ...byDrift(own, context, view.running),
     ...byPeople(own, context, view.running),
     ...byState(own, context),
     ...byMemory(own, context),
@@ -75,7 +75,7 @@ function heldBy(running: DisruptionView['running'], nodePool: string): string {
 }
 
 /** What keeps a drifted node from being replaced. */
-function byDrift(view: NodeView, context: DisruptionContext): string[] {
+function byDrift(view: NodeView, context: DisruptionContext, running: DisruptionView['running']): string[] {
   if (!isTrue(view.claim.status?.conditions, 'Drifted')) return [];
   const why =
     whyPaused(context.pauses, 'Drifted', pausableOf(view)) ??
@@ -84,7 +84,8 @@ function byDrift(view: NodeView, context: DisruptionContext): string[] {
     whyNotCandidate(view, context, 'eventual');
   if (why !== undefined) return [`it has drifted, and stays: ${why}`];
   const { allowed, ruledBy = 'what is disrupting already' } = allowedFor(context, poolNameOf(view), 'Drifted');
-  return [`it has drifted${allowed > 0 ? ': it is replaced in its turn' : `, and waits: ${ruledBy} allows no more`}`];
+  if (allowed > 0) return ['it has drifted: it is replaced in its turn'];
+  return [`it has drifted, and waits: ${ruledBy} allows no more${heldBy(running, poolNameOf(view))}`];
 }
 
 const holdersTold = 3;

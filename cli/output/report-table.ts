@@ -38,15 +38,22 @@ const titles: Readonly<Record<string, string>> = {
   expire: 'expiries',
   interrupt: 'interruptions',
   repair: 'repairs',
-  collectGarbage: 'garbage collections',
+  replace: 'replacements',
 };
+
+/** Workflows that end because their node went for another reason: what they are called after did not happen. */
+const cameToNothing: ReadonlySet<string> = new Set(['expire gone', 'repair gone', 'replace gone', 'launch gone']);
+
+/** What did something to a node; entities, questions and upkeep did not (surfaces/report-what-happened). */
+const happened = ({ kind, outcome }: DoneRow): boolean =>
+  lookUp(titles, kind) !== undefined && !cameToNothing.has(`${kind} ${outcome}`);
 
 /** What was done, for a person: sums by kind, reason and outcome, then the last few with their nodes. */
 export function reportText({ rows, truncated }: ActivityReport, since: string): string {
-  const shown = rows.filter(({ kind }) => kind !== 'collectGarbage');
+  const shown = rows.filter(happened);
   if (shown.length === 0) return `Nothing was done in the last ${since}.\n`;
   const more = truncated ? `Only the newest ${rows.length} are counted.\n\n` : '';
-  return `${more}${sums(shown)}\n\n${last(shown)}\n\n${total(shown, since)}\n`;
+  return `${more}${sums(shown)}\n\n${last(shown)}\n\n${total(shown, since)}${measuredText(rows)}\n`;
 }
 
 /** Savings count where the move was carried out. */
@@ -95,6 +102,14 @@ function last(rows: readonly DoneRow[]): string {
   );
 }
 
+/** What finished commands were found to save, as `measureSavings` measured it last: a day after each. */
+function measuredText(rows: readonly DoneRow[]): string {
+  const measured = rows.filter(({ kind, outcome }) => kind === 'savings' && outcome === 'done');
+  if (measured.length === 0) return '';
+  const sum = measured.reduce((all, { savedPerHour }) => all + savedPerHour, 0);
+  return ` ${counted(measured.length, 'command')} measured a day later: ${hourly(sum)} per hour really saved.`;
+}
+
 const forcedText = (forced: number): string => (forced === 0 ? '' : ` (${forced} by force)`);
 
 function total(rows: readonly DoneRow[], since: string): string {
@@ -103,5 +118,5 @@ function total(rows: readonly DoneRow[], since: string): string {
     rows.filter((row) => row.kind === kind && (outcome === undefined || row.outcome === outcome)).length;
   const ended = count('terminate', 'terminated') + count('terminate', 'forced');
   const nodes = `${counted(count('launch', 'initialized'), 'node')} launched, ${ended} terminated${forcedText(count('terminate', 'forced'))}`;
-  return `In the last ${since}: ${nodes}; consolidation saves ${hourly(sum)} per hour.`;
+  return `In the last ${since}: ${nodes}; consolidation is to save ${hourly(sum)} per hour.`;
 }

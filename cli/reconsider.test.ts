@@ -1,0 +1,50 @@
+import { describe, expect, test } from '@jest/globals';
+import { annotations } from '../api/labels.js';
+import { createFakeKube } from '../simulation/kube/fake.js';
+import { nodeClaim, nodePool } from '../test/builders/activity-world.js';
+import { scopeOf, undoInKubernetes } from './reconsider.js';
+
+const ann = { actor: 'ann', reason: 'mended' };
+
+describe('reconsider', () => {
+  test('takes exactly one scope', () => {
+    expect(scopeOf({ node: 'n1' })).toEqual({ node: 'n1' });
+    expect(scopeOf({ nodepool: 'gpu' })).toEqual({ nodePool: 'gpu' });
+    for (const wrong of [{}, { node: 'n1', all: true }]) expect(() => scopeOf(wrong)).toThrow('say what: --node NAME');
+  });
+
+  // (surfaces/reconsidered-by)
+  test('takes off the refusals of its scope alone, and leaves who did and why', async () => {
+    const kube = createFakeKube({ now: () => 0, podsTerminate: 'at-once' });
+    const declined = { annotations: { [annotations.expiryDeclined]: 'rejected by bob' } };
+    for (const name of ['a', 'b']) {
+      const claim = nodeClaim(name, { status: { nodeName: `node-${name}` } });
+      kube.put('NodeClaim', { ...claim, metadata: { ...claim.metadata, ...declined } });
+      const pool = nodePool(`pool-${name}`);
+      kube.put('NodePool', {
+        ...pool,
+        metadata: { ...pool.metadata, annotations: { [annotations.driftStopped]: 'h' } },
+      });
+    }
+    const notes = async () =>
+      [...(await kube.list('NodeClaim')), ...(await kube.list('NodePool'))].map(({ metadata }) => [
+        metadata.name,
+        metadata.annotations?.[annotations.expiryDeclined] ?? metadata.annotations?.[annotations.driftStopped],
+        metadata.annotations?.[annotations.reconsidered],
+      ]);
+
+    // A node goes by its own name as well as by its NodeClaim's.
+    expect(await undoInKubernetes(kube, { ...ann, node: 'node-a' })).toEqual(['NodeClaim a expires again.']);
+    expect(await undoInKubernetes(kube, { ...ann, nodePool: 'pool-b' })).toEqual([
+      'The rollout of NodePool pool-b may begin again.',
+    ]);
+    expect(await notes()).toEqual([
+      ['a', undefined, 'by ann (mended)'],
+      ['b', 'rejected by bob', undefined],
+      ['pool-a', 'h', undefined],
+      ['pool-b', undefined, 'by ann (mended)'],
+    ]);
+    expect(await undoInKubernetes(kube, { ...ann, all: true })).toHaveLength(2);
+    expect(await undoInKubernetes(kube, { ...ann, all: true })).toEqual([]);
+  });
+});
