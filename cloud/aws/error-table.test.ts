@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { failures } from '../../core/failures.js';
 import { refusal } from '../../test/builders/aws-world.js';
-import { knownCodes } from './error-table.js';
+import { knownErrors } from './error-table.js';
 import { isDomainError } from '../../core/failures.js';
 
 /** [code, words, type, reason on the NodeClaim] */
@@ -49,13 +49,16 @@ describe('the table of AWS errors', () => {
     expect(failure.message).toContain(words);
   });
 
-  test('every kind is one that says whether it is retried', () => {
-    const kinds = new Set<string>(Object.values(failures).map(({ type }) => type));
-    for (const code of knownCodes) {
-      const failure = refusal(code);
-      expect(isDomainError(failure) && kinds.has(failure.type)).toBe(true);
-    }
-  });
+  test.each(knownErrors.map(({ code = 'InvalidParameterValue', words = '', row }) => [code, words, row] as const))(
+    '%s %s is of a kind that says whether it is retried, and names the call, the code and what AWS said',
+    (code, words, { type, reason }) => {
+      const said = words.replaceAll('\\.', '.').split('|')[0] ?? '';
+      const failure = refusal(code, said, 'ec2:CreateFleet');
+      expect(failure).toMatchObject({ type, message: `ec2:CreateFleet: ${code}: ${said}` });
+      expect(isDomainError(failure) ? failure.details['reason'] : 'none').toBe(reason);
+      expect(Object.values(failures).map((each) => each.type)).toContain(type);
+    },
+  );
 
   test('what it does not know is told by its form, and as LaunchFailed', () => {
     expect(refusal('InvalidSubnetID.NotFound')).toMatchObject({ type: 'NotFound' });

@@ -113,8 +113,11 @@ const rows: ReadonlyMap<string, ErrorRow> = new Map(
   byCode.flatMap(([row, ...codes]) => codes.map((code) => [code, row] as const)),
 );
 
-/** The codes of the table, for its tests and for documents. */
-export const knownCodes: readonly string[] = [...rows.keys()];
+/** The table for its tests and for documents: codes, then what is told apart by words. */
+export const knownErrors: readonly { readonly code?: string; readonly words?: string; readonly row: ErrorRow }[] = [
+  ...[...rows].map(([code, row]) => ({ code, row })),
+  ...byWords.map(([words, row]) => ({ words: words.source, row })),
+];
 
 /** What an error of this code and these words means; undefined where the table does not know it. */
 export function errorRow(code: string, message: string): ErrorRow | undefined {

@@ -8,6 +8,14 @@ export interface OwnFeatures {
   readonly status: readonly string[];
   readonly labels: readonly string[];
 }
+/** What is made of an error of AWS, told by its code or by its words. */
+export interface KnownError {
+  readonly code?: string | undefined;
+  readonly words?: string | undefined;
+  readonly kind: string;
+  readonly retried: boolean;
+  readonly reason?: string | undefined;
+}
 export interface TheirFeatures {
   readonly version: string;
   readonly settings: Readonly<
@@ -18,7 +26,18 @@ export interface TheirFeatures {
   readonly labels: Readonly<Record<string, string>>;
   readonly behaviour: readonly (readonly string[])[];
 }
-export function featurePage(theirs: TheirFeatures, ours: OwnFeatures): string;
+export function featurePage(
+  theirs: TheirFeatures,
+  ours: OwnFeatures & { readonly errors: readonly KnownError[] },
+): string;
+export function errorsOf(
+  known: readonly {
+    readonly code?: string;
+    readonly words?: string;
+    readonly row: { readonly type: string; readonly reason?: string };
+  }[],
+  failures: Readonly<Record<string, { readonly type: string; readonly retryable: boolean }>>,
+): readonly KnownError[];
 export function ownFeatures(
   settings: OwnFeatures['settings'],
   labels: readonly string[],

@@ -37,6 +37,24 @@ function settingRows(theirs, ours) {
   return [...rows, ...more];
 }
 
+const errorRows = (errors) =>
+  errors.map(({ code: own, words, kind, retried, reason }) => [
+    own === undefined ? `words: ${code(words)}` : code(own),
+    kind,
+    retried ? 'yes' : 'no',
+    code(reason ?? 'LaunchFailed'),
+  ]);
+
+/** What is made of errors: `known` of cloud/aws/error-table.ts, `failures` of core/failures.ts. */
+export function errorsOf(known, failures) {
+  const retried = new Map(Object.values(failures).map(({ type, retryable }) => [type, retryable]));
+  const rows = known.map(({ code: own, words, row: { type, reason } }) => {
+    return { code: own, words, kind: type, retried: retried.get(type) === true, reason };
+  });
+  const text = ({ kind, code: own, words }) => `${kind} ${own ?? `~${words}`}`;
+  return rows.sort((a, b) => (text(a) < text(b) ? -1 : 1));
+}
+
 /** The whole page. `ours` has what the sources say: settings, labels, fields of spec and status of an EC2NodeClass. */
 export function featurePage(theirs, ours) {
   const named = ['name', 'Stowage', 'note'];
@@ -66,6 +84,14 @@ export function featurePage(theirs, ours) {
     '## Labels',
     '',
     table(named, compared('label', theirs.labels, ours.labels)),
+    '',
+    '## Errors of AWS',
+    '',
+    'What the provider makes of an error (`cloud/aws/error-table.ts`). At a launch the reason is that of the condition `Launched` and of the event on the',
+    'NodeClaim; other calls tell theirs in a condition of the EC2NodeClass that they are for, `stowage doctor` and the log tell all. What is retried is so',
+    'with growing pauses. Codes that are not listed: `*NotFound*` is NotFound, status 429 Throttled, no status or 500 and more Unavailable, others Invalid.',
+    '',
+    table(['error', 'kind', 'retried', 'reason at a launch'], errorRows(ours.errors)),
     '',
   ].join('\n');
 }

@@ -2,13 +2,18 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { awsWellKnownLabels } from '../../api/aws/labels.js';
 import { crdManifests } from '../../api/crds.js';
+import { knownErrors } from '../../cloud/aws/error-table.js';
+import { failures } from '../../core/failures.js';
 import { describeSettings } from '../../process/settings.js';
-import { featurePage, ownFeatures } from './table.mjs';
+import { errorsOf, featurePage, ownFeatures } from './table.mjs';
 import type { TheirFeatures } from './table.mjs';
 
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
 const theirs = JSON.parse(read('./karpenter-aws.json')) as TheirFeatures;
-const ours = ownFeatures(describeSettings(), awsWellKnownLabels, crdManifests());
+const ours = {
+  ...ownFeatures(describeSettings(), awsWellKnownLabels, crdManifests()),
+  errors: errorsOf(knownErrors, failures),
+};
 /** Tables as cells: how they are aligned does not matter. */
 const cells = (page: string): string[] =>
   page.split('\n').map((line) => line.replace(/ +/g, ' ').replace(/-{3,}/g, '---'));
