@@ -106,6 +106,8 @@ class Pass {
   private bound = 0;
   /** Whether pods were put into domains or onto nodes that they might have left to others: `bound` is of the rest then. */
   private chosen = false;
+  /** How often nodes were bought: what each of several purchases costs at least is no bound of them together, for pods of both may share nodes. */
+  private purchases = 0;
   private readonly free: readonly Float64Array[];
 
   constructor(
@@ -243,6 +245,7 @@ class Pass {
     const { solution, lowerBound } = buy(problem, units);
     // No plan has more nodes than pods, so the premium is at most that much of the bound.
     this.bound += Math.max(0, lowerBound - perNode * units);
+    this.purchases++;
     const given = new Int32Array(parts.length);
     for (const { offer, items, pods } of solution.bins) {
       const members: Member[] = [];
@@ -347,7 +350,8 @@ class Pass {
   /** What the pods that are placed cost at least. */
   private lowerBound(): number {
     const isCovered = this.compiled.coverage.open.length > 0;
-    if (!isCovered && !this.chosen && this.nodes.every(({ pods }) => pods.length === 0)) return this.bound;
+    const isWhole = !isCovered && !this.chosen && this.purchases <= 1;
+    if (isWhole && this.nodes.every(({ pods }) => pods.length === 0)) return this.bound;
     const placed = new Map<PodClass, number>();
     for (const podClass of this.compiled.queue) {
       const count = podClass.pods.length - (this.unplaced.get(podClass)?.length ?? 0);

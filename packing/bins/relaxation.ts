@@ -2,6 +2,7 @@ import type { Compiled } from './compile.js';
 import type { ItemBound } from './item-bound.js';
 import { itemBound } from './item-bound.js';
 import { placeable } from './placeable.js';
+import { wholeBinsBound } from './whole-bins.js';
 import type { BinProblem } from './problem.js';
 import type { Demands, Worth } from './resource-lp.js';
 import { capReach, demandsOf, repair, resourceWorth } from './resource-lp.js';
@@ -37,7 +38,8 @@ export function relax(problem: BinProblem, compiled: Compiled): Relaxation {
     const other = prove(problem, compiled, demands, beside);
     if (other.bound > best.bound) best = other;
   }
-  return { items, reach, worth, ...best };
+  const whole = wholeBinsBound(compiled, items) * (1 - safety);
+  return { items, reach, worth, proven: best.proven, bound: Math.max(best.bound, whole) };
 }
 
 function prove(

@@ -450,6 +450,19 @@ describe('solveBins on clusters', () => {
     expect(solved(problem).price).toBeLessThanOrEqual(1.01 * solveWithBound(problem, effort).lowerBound);
   });
 
+  test.each<[string, CaseItem[], number | undefined, number]>([
+    ['one large pod', [{ demand: [2500, 1], pods: 1 }], undefined, 1.9],
+    ['small pods beside it that find room there', [{ demand: [2500, 1], pods: 1 }, { demand: [500, 1], pods: 2 }], undefined, 1.9], // prettier-ignore
+    ['pods of which two may share a bin', [{ demand: [100, 1], pods: 3 }], 2, 2],
+    ['pods of which none may', [{ demand: [2500, 1], pods: 3 }], 1, 5.7],
+  ])('the bound counts whole bins: %s', (_, items, max, expected) => {
+    const offers = [offer(1, [2000, 100]), offer(1.9, [4000, 100])];
+    const caps = max === undefined ? [] : [{ items: Int32Array.of(0), max }];
+    const { solution, lowerBound: bound } = bounded(problemOf(offers, items, { caps }));
+    expect(solution.price).toBeCloseTo(expected, 9);
+    expect(bound).toBeCloseTo(expected, 6);
+  });
+
   test('pods kept apart share the bins that the fewest must have', () => {
     const offers = [offer(0.0285, [2000, 7536]), offer(0.0635, [4000, 7536]), offer(0.085, [8000, 30_146])];
     const classes: [pods: number, cpu: number, memory: number][] = [
