@@ -66,6 +66,8 @@ export type PlanNodesResult =
       readonly firstReason?: string;
       /** Pods that this pass did not look at. */
       readonly deferred: number;
+      /** Objects that planning cannot work with, and why, for a person; absent where there are none. */
+      readonly leftOut?: string;
       /** Where the next pass is to go on, at once; absent where every pod has had its turn. */
       readonly resume?: Resume;
       /** Pods of deleting nodes that found no place. */

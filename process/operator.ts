@@ -26,6 +26,7 @@ import { watchReservations } from '../operator/reservations.js';
 import { watchStaticPools } from '../operator/static-pools.js';
 import { Starter } from '../operator/starter.js';
 import { observeEngine } from '../operator/stuck/observe-engine.js';
+import type { LookMemory } from '../operator/stuck/observe-engine.js';
 import { StuckWatch, watchStuck } from '../operator/stuck/watch-stuck.js';
 import type { ObservedCluster } from '../operator/desired-workflows.js';
 import { observedCluster, watchWorkflows } from '../operator/watch-workflows.js';
@@ -76,7 +77,8 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
   const observe = (): ObservedCluster => observedCluster({ ...world, starter });
   const register = (): Promise<void> => registerSearchAttributes(client.connection, settings.TEMPORAL_NAMESPACE, log);
   const workflows = new WorkflowReconciler(registeringWhereLacking(starter, register), observe, log, world.metrics);
-  const stuck = new StuckWatch(world, () => observeEngine(client, world.cluster));
+  const memory: LookMemory = { turn: 0, failing: [] };
+  const stuck = new StuckWatch(world, () => observeEngine(client, world.cluster, memory));
   const context: OperatorContext = { ...world, starter, workflows, stuck };
   const temporal = { what: 'Temporal', where: settings.TEMPORAL_ADDRESS };
   await insist(() => starter.configure(), temporal, log, signal);

@@ -11,6 +11,7 @@ import { limitOf } from '../../disruption/limits.js';
 import type { PoolRules } from '../../disruption/pool-rules.js';
 import { candidateOf, cataloguesOf, nameOf } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
+import { tellAside } from '../tell-aside.js';
 import type { Finding, Found } from '../disruption/decision-record.js';
 import type { DisruptionContext } from '../disruption/disruption-context.js';
 import {
@@ -77,10 +78,6 @@ export function noSearch(): LastSearch {
   return { stamp: '', at: 0, restUntil: 0, stays: [], waitingSince: undefined, stableSince: new StableSince() };
 }
 
-function tellSetAside({ log }: ActivityDeps, { setAside = [] }: Consolidation): void {
-  for (const each of setAside) log.error(each, 'consolidation cannot work with an object and leaves it alone');
-}
-
 /**
  * Rules `consolidation/when-it-looks`, `consolidation/several-nodes`: commands that save money, those that can run side by side. Looks only when something changed since
  * the last look that found nothing, or after five minutes; a look that budgets cut short is not taken for the last word.
@@ -108,7 +105,7 @@ export async function findConsolidation(
   );
   let began = deps.now();
   const { first, result, proposed, moot } = await search(deps, input, context, () => (began = deps.now()));
-  tellSetAside(deps, result);
+  tellAside(deps, 'Consolidation', result.setAside ?? []);
   const tookMs = deps.now() - began;
   last.at = context.now;
   last.restUntil = context.now + tookMs * restFactor;

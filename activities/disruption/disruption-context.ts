@@ -15,11 +15,16 @@ import { managedPools, nameOf, nodeViews } from '../../cluster/cluster.js';
 import type { DisruptionRecords, DisruptionView } from '../contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { recordsOf } from './disruption-records.js';
+import { readable, withAside } from './left-alone.js';
 import { nominatedNodes } from './nominations.js';
+import { tellAside } from '../tell-aside.js';
+import type { SetAside } from '../../packing/types.js';
 
 /** The cluster as one look at it, with what `disrupt` knows besides. */
 export interface DisruptionContext extends CandidateContext, LimitsContext {
   readonly views: readonly NodeView[];
+  /** Nodes that cannot be decided about, by name, and why (candidates/unreadable-nodes). */
+  readonly aside: readonly SetAside[];
   readonly pools: ReadonlyMap<string, NodePool>;
   readonly policies: readonly DisruptionPolicy[];
   readonly pastDisruptions: NonNullable<DisruptionView['pastDisruptions']>;
@@ -52,26 +57,28 @@ export async function disruptionContext(
   judged?: ReadonlySet<string>,
 ): Promise<DisruptionContext> {
   const { pauses, running, memory = [], questions = [] } = view;
-  const views = await withBufferPods(deps, await nodeViews(deps));
+  const all = await withBufferPods(deps, await nodeViews(deps));
   const claimed = new Set(running.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
   const policies = deps.cache.all('DisruptionPolicy');
-  const pools = managedPools(deps);
+  const recorded = view.isNew === true ? recordsOf(deps, managedPools(deps)) : undefined;
+  const { names: nominated, ends: nominationEnds } = nominatedNodes(deps, view, all);
+  const podDisruptionBudgets = deps.cache.all('PodDisruptionBudget');
+  const pastDisruptions = [...(recorded?.pastDisruptions ?? []), ...(view.pastDisruptions ?? [])];
+  const now = deps.now();
+  const asked = { now, claimed, nominated, podDisruptionBudgets, policies, pastDisruptions };
+  const { views, pools, aside, without } = readable({ views: all, pools: managedPools(deps) }, asked);
+  tellAside(deps, 'Disruption', aside);
   const poolsThat = (holds: (pool: NodePool) => boolean): ReadonlySet<string> =>
     new Set(pools.filter(holds).map(({ metadata }) => metadata.name ?? ''));
-  const recorded = view.isNew === true ? recordsOf(deps, pools) : undefined;
-  const { names: nominated, ends: nominationEnds } = nominatedNodes(deps, view, views);
   return {
-    now: deps.now(),
+    ...asked,
     views,
+    aside,
     pools: new Map(pools.map((pool) => [pool.metadata.name ?? '', pool])),
     policies,
-    pastDisruptions: [...(recorded?.pastDisruptions ?? []), ...(view.pastDisruptions ?? [])],
     recorded,
-    counts: countPools(views, claimed, judged),
-    claimed,
-    nominated,
+    counts: withAside(countPools(views, claimed, judged), without),
     nominationEnds,
-    podDisruptionBudgets: deps.cache.all('PodDisruptionBudget'),
     pauses,
     allowances: new Map(),
     questions: questions.filter(({ isGranted }) => isGranted !== true),

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Condition } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import type { Candidate, OpenQuestion, Refused } from '../../workflows/messages.js';
@@ -909,6 +910,54 @@ describe('findDisruptions', () => {
       };
       world.kube.put('Pod', { ...found, spec: { ...found.spec, affinity } });
     };
+
+    // Rule `candidates/unreadable-nodes`.
+    describe('something that cannot be read', () => {
+      beforeEach(() => {
+        putNode('bad', [1], [drifted(900)]);
+        putNode('b', [1], [drifted(60)]);
+      });
+
+      test('of a node has that node left alone, told by name and counted as disrupting, and the next one is tried', async () => {
+        const podsOnNode = world.deps.cache.podsOnNode.bind(world.deps.cache);
+        const broken = (name: string) => podsOnNode(name).map((pod) => ({ ...pod, spec: undefined as never }));
+        Object.assign(world.deps.cache, {
+          podsOnNode: (name: string) => (name === 'node-bad' ? broken(name) : podsOnNode(name)),
+        });
+
+        const found = await find();
+
+        expect(goingNodes(found)).toEqual(['node-b']);
+        expect(found.held[0]?.why).toContain('Node node-bad cannot be worked with and is left alone');
+        const told = world.events.filter(({ reason }) => reason === 'LeftOut');
+        expect(told.map(({ regarding }) => [regarding.kind, regarding.name])).toEqual([['Node', 'node-bad']]);
+        expect(found.details?.budgets.find(({ reason }) => reason === 'Drifted')).toMatchObject({
+          total: 2,
+          disrupting: 1,
+        });
+      });
+
+      test('of a NodePool has its nodes left alone, and those of others are decided about', async () => {
+        putPool({}, 'broken');
+        putNode('c', [1], [drifted(1000)], 'broken');
+        await world.synced();
+        const all = world.deps.cache.all.bind(world.deps.cache) as (kind: string) => readonly NodePool[];
+        const pools = all('NodePool').map((pool) =>
+          pool.metadata.name === 'broken' ? { ...pool, spec: { ...pool.spec, disruption: undefined as never } } : pool,
+        );
+        Object.assign(world.deps.cache, {
+          all: (kind: string) => (kind === 'NodePool' ? pools : all(kind)),
+        });
+
+        const found = await find();
+
+        expect(goingNodes(found)).toEqual(['node-bad']);
+        expect(world.events.find(({ reason }) => reason === 'LeftOut')?.regarding).toMatchObject({
+          kind: 'NodePool',
+          name: 'broken',
+        });
+      });
+    });
 
     // Rule `drift/every-pod-has-a-place`.
     test('every pod of the node has a place in the plan, those included that a pass of planning would leave for the next', async () => {

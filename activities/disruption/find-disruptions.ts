@@ -19,6 +19,7 @@ import { writeRecords } from './disruption-records.js';
 import { mootQuestions } from './moot-questions.js';
 
 const heldKept = 20;
+const asideTold = 5;
 const poolsTold = 20;
 const capacityTold = 200;
 const staysKept = 250;
@@ -99,7 +100,10 @@ export class Finder {
     context: DisruptionContext,
     { all, started, decided }: { all: readonly Found[]; started: readonly Recorded[]; decided: readonly Recorded[] },
   ): DisruptionsFound {
-    const held = [...all.flatMap((found) => found.held), ...pausesHeld(context.pauses)].slice(0, heldKept);
+    const held = [...asideHeld(context), ...all.flatMap((found) => found.held), ...pausesHeld(context.pauses)].slice(
+      0,
+      heldKept,
+    );
     const checks = [
       ...all.flatMap((found) => found.checks),
       ...context.nominationEnds,
@@ -173,6 +177,12 @@ function count(deps: ActivityDeps, { reason, candidates, decision }: DisruptionC
     deps.metrics.count('voluntary_disruption_decisions_by_nodepool_total', { ...counted, nodepool });
   }
   deps.log.debug({ nodes: candidates.length }, 'counted a decision');
+}
+
+function asideHeld({ aside }: DisruptionContext): { nodePool: string; why: string }[] {
+  return aside.slice(0, asideTold).map(({ kind, name, error }) => {
+    return { nodePool: 'all', why: `${kind} ${name} cannot be worked with and is left alone: ${error}` };
+  });
 }
 
 function pausesHeld(pauses: readonly Pause[]): { nodePool: string; why: string }[] {

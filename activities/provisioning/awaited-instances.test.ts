@@ -13,32 +13,38 @@ describe('waiting for instances before planning', () => {
   });
   afterEach(() => world.stop());
 
+  const patience = { inAllMs: 20_000, aLookMs: 5 };
+
   test('ends when the claim has its instance', async () => {
     world.kube.put('NodeClaim', nodeClaim('c1'));
     await world.synced();
-    let settled = false;
-    const settling = new AwaitedInstances(world.deps, 60_000).settle(forever).then(() => (settled = true));
-
-    await Promise.resolve();
-    expect(settled).toBe(false);
+    const looking = new AwaitedInstances(world.deps, { ...patience, aLookMs: 60_000 }).missing(forever);
     world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID: 'fake:///a/i-1' } }));
 
-    await settling;
+    await expect(looking).resolves.toEqual([]);
+  });
+
+  test('a look is short, and names who is waited for', async () => {
+    world.kube.put('NodeClaim', nodeClaim('c1'));
+    await world.synced();
+    const instances = new AwaitedInstances(world.deps, patience);
+
+    await expect(instances.missing(forever)).resolves.toEqual(['c1']);
+    await expect(instances.missing(AbortSignal.abort(new Error('over')))).rejects.toThrow('over');
   });
 
   test('a claim that is waited for in vain is not waited for again; one that comes later is', async () => {
     world.kube.put('NodeClaim', nodeClaim('stuck'));
     await world.synced();
-    const instances = new AwaitedInstances(world.deps, 20);
-    await instances.settle(forever);
+    const instances = new AwaitedInstances(world.deps, patience);
+    await instances.missing(forever);
 
-    // It would wait for as long as the signal lets it, were it to wait at all.
-    const patient = AbortSignal.abort(new Error('waited again'));
-    await instances.settle(patient);
+    world.clock.now += patience.inAllMs;
+    await expect(instances.missing(forever)).resolves.toEqual([]);
 
     world.kube.put('NodeClaim', nodeClaim('fresh'));
     await world.synced();
-    await expect(instances.settle(patient)).rejects.toThrow('waited again');
+    await expect(instances.missing(forever)).resolves.toEqual(['fresh']);
   });
 
   test('a claim that is going has no instance to wait for', async () => {
@@ -47,6 +53,6 @@ describe('waiting for instances before planning', () => {
     world.kube.put('NodeClaim', { ...claim, metadata: { ...claim.metadata, deletionTimestamp, finalizers: ['x'] } });
     await world.synced();
 
-    await new AwaitedInstances(world.deps, 60_000).settle(AbortSignal.abort(new Error('waited')));
+    await expect(new AwaitedInstances(world.deps, patience).missing(forever)).resolves.toEqual([]);
   });
 });

@@ -90,3 +90,26 @@ test('pods left for the next pass are neither unschedulable nor told so, and the
   expect(third).not.toHaveProperty('resume');
   expect(told()).toEqual(['a', 'b', 'c']);
 });
+
+test('an object that planning leaves out is told by an event on it, and in the answer', async () => {
+  put('plain');
+  const plan = world.deps.packer.plan.bind(world.deps.packer);
+  const setAside = [
+    { kind: 'NodePool', name: 'bad', error: 'key is not a string' },
+    { kind: 'services', name: 'default/odd', error: 'no' },
+  ];
+  Object.assign(world.deps.packer, {
+    plan: async (input: Parameters<typeof plan>[0]) => ({ ...(await plan(input)), setAside }),
+  });
+
+  const { claims, leftOut } = await planNodes();
+
+  expect(claims).toHaveLength(1);
+  expect(leftOut).toBe('NodePool bad (key is not a string), services default/odd (no)');
+  expect(world.events.filter(({ reason }) => reason === 'LeftOut')).toEqual([
+    expect.objectContaining({
+      regarding: expect.objectContaining({ kind: 'NodePool', name: 'bad' }),
+      message: 'Planning cannot work with it and leaves it out: key is not a string',
+    }),
+  ]);
+});

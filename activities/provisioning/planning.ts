@@ -15,11 +15,12 @@ import { packingInput } from '../../cluster/packing-input.js';
 import { preferencesHonoured } from './ignored-preferences.js';
 import { notePlannedPods } from '../../cluster/planned-pods.js';
 import { withRest } from './refused-claims.js';
+import { leftOutText, tellAside } from '../tell-aside.js';
 import { withFailures } from '../to-failure.js';
 import { regarding } from '../../core/regarding.js';
 
-/** A pass that finds state missing waits this long for it before it says so. */
-const settleMs = 20_000;
+/** Instances of claims are waited for so long; looks are short, for whoever looks holds a slot: the workflow waits between them. */
+const patience = { inAllMs: 20_000, aLookMs: 500 };
 /** Bounds of one plan's payload: the rest is planned in the next pass. */
 const claimsPerPass = 200;
 const podNamesPerPass = 2000;
@@ -31,7 +32,7 @@ const preferencesDedupeMs = 86_400_000;
 
 /** Packs pending pods from the cluster cache (docs/behaviour/scheduling.md). Decides, publishes events and says on CapacityBuffers what became of them. */
 export function createPlanningActivities(deps: ActivityDeps): PlanningActivities {
-  const launches = new AwaitedInstances(deps, settleMs);
+  const launches = new AwaitedInstances(deps, patience);
   return withFailures<PlanningActivities>({
     planNodes: (input) => planNodes(deps, launches, input),
     explainPod: (input) => explainPod(deps, input),
@@ -44,7 +45,8 @@ async function planNodes(
   input: PlanNodesInput,
 ): Promise<PlanNodesResult> {
   if (!(await hasCaughtUp(deps, input.marks))) return { state: 'notReady', reason: 'the cluster cache to catch up' };
-  await launches.settle(cancellationSignal());
+  const missing = await launches.missing(cancellationSignal());
+  if (missing.length > 0) return { state: 'notReady', reason: `the instances of ${listed(missing)}` };
   const pools = managedPools(deps).map((pool) => withRest(pool, input.resting ?? []));
   const started = deps.now();
   await deps.offerings.refresh();
@@ -55,16 +57,22 @@ async function planNodes(
   const seconds = (deps.now() - started) / 1000;
   deps.metrics.observe('scheduler_scheduling_duration_seconds', { controller: 'provisioner' }, seconds);
   deps.metrics.set('scheduler_unschedulable_pods_count', { controller: 'provisioner' }, plan.unschedulable.length);
-  for (const each of plan.setAside ?? []) deps.log.error(each, 'planning cannot work with an object and leaves it out');
+  tellAside(deps, 'Planning', plan.setAside ?? []);
   publish(deps, plan);
   await writeBufferStatus(deps, plan);
   await notePlannedPods(deps, plan);
   return compact(deps, plan, input.without);
 }
 
+/** Names, the first few of many. */
+function listed(names: readonly string[]): string {
+  const more = names.length > 3 ? ` and ${names.length - 3} more` : '';
+  return `${names.slice(0, 3).join(', ')}${more}`;
+}
+
 /** Own writes must have come back: else pods are planned for twice. */
 async function hasCaughtUp(deps: ActivityDeps, marks: readonly CacheMark[]): Promise<boolean> {
-  const signal = AbortSignal.any([cancellationSignal(), AbortSignal.timeout(settleMs)]);
+  const signal = AbortSignal.any([cancellationSignal(), AbortSignal.timeout(patience.aLookMs)]);
   try {
     for (const { kind, name, resourceVersion } of marks) {
       await deps.cache.caughtUp(kind, { name }, resourceVersion, signal);
@@ -129,6 +137,7 @@ function compact(deps: ActivityDeps, plan: Plan, without: readonly string[]): Pl
     unschedulable: plan.unschedulable.length,
     ...(first === undefined ? {} : { firstReason: `${first.pod}: ${first.reason}` }),
     deferred: plan.deferred?.length ?? 0,
+    ...(plan.setAside === undefined ? {} : { leftOut: leftOutText(plan.setAside) }),
     ...(plan.resume === undefined ? {} : { resume: plan.resume }),
     unplacedOfDeletingNodes: deleting.reduce((sum, { unplaced }) => sum + unplaced, 0),
     ...(without.length === 0 ? {} : { deleting }),

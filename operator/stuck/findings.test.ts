@@ -40,6 +40,14 @@ const brief = (findings: readonly Finding[]): unknown[] =>
   ]);
 
 describe('what is stuck', () => {
+  test('an object that planning leaves out is named; planning itself goes on', () => {
+    const findings = inWorkflow({ leftOut: 'NodePool bad (key is not a string)' });
+
+    expect(findings).toMatchObject([{ kind: 'aside', subject: 'c/provision' }]);
+    expect(findings[0]?.why).toContain('NodePool bad (key is not a string)');
+    expect(planningFinding(findings, 'c/provision')).toBeUndefined();
+  });
+
   test('nothing where everything goes on: tasks taken, steps short, retries of launches ordinary', () => {
     const launch = workflow({
       workflowId: 'c/launch/u1',

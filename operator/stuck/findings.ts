@@ -21,6 +21,7 @@ export const stuckKinds = [
   'signals',
   'queue',
   'backlog',
+  'aside',
   'pool',
   'pods',
 ] as const;
@@ -34,6 +35,7 @@ export const stuckKinds = [
  * - `signals`: a workflow's history grows beyond its bound.
  * - `queue`: a task queue has no worker, or a task is taken by none.
  * - `backlog`: tasks wait in a queue that has workers.
+ * - `aside`: planning cannot work with an object, and leaves it out.
  * - `pool`: a NodePool rests, for its NodeClaims were refused.
  * - `pods`: pods have lacked a node for long.
  */
@@ -84,7 +86,7 @@ export function findStuck(observed: Observed): readonly Finding[] {
 
 /** What keeps new nodes from being planned, if anything does. */
 export function planningFinding(findings: readonly Finding[], provision: string): Finding | undefined {
-  return findings.find(({ kind, subject }) => kind === 'temporal' || subject === provision);
+  return findings.find(({ kind, subject }) => kind === 'temporal' || (subject === provision && kind !== 'aside'));
 }
 
 function unreachable({ unreachable: why = 'no answer' }: Observed): Finding {
@@ -110,12 +112,13 @@ function missingEntity(workflowId: string): Finding {
 }
 
 function inWorkflow(workflow: ObservedWorkflow, now: number): Finding[] {
-  const { workflowId: subject, task, activities, failing } = workflow;
+  const { workflowId: subject, task, activities, failing, leftOut } = workflow;
   const found = [
     ...(task === undefined ? [] : ofTask(task, now)),
     ...(failing === undefined ? [] : [ofFailing(failing)]),
     ...activities.flatMap((activity) => ofActivity(workflow, activity, now)),
     ...ofHistory(workflow),
+    ...(leftOut === undefined ? [] : [ofLeftOut(leftOut)]),
   ];
   return found.map((each) => ({ ...each, subject }));
 }
@@ -136,6 +139,11 @@ const startWorker = 'start a worker (stowage run --role worker), or see the log 
 
 function ofFailing({ since, why }: ObservedFailing): About {
   return { kind: 'failing', since, why, then: triedAgain };
+}
+
+function ofLeftOut(objects: string): About {
+  const then = 'mend or delete the object: everything else is planned meanwhile';
+  return { kind: 'aside', why: `it leaves out what it cannot work with: ${objects}`, then };
 }
 
 const triedAgain = 'it is tried again by itself once this is mended';

@@ -4,19 +4,19 @@ import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import { inBatches } from '../../core/in-batches.js';
 import { compareText } from '../../core/compare-text.js';
 import { workflowIds } from '../../core/ids.js';
-import { explainQuery, openWorkflowsQuery, searchAttributes, taskQueues } from '../../workflows/messages.js';
+import { lookUp } from '../../core/own.js';
+import {
+  explainQuery,
+  leftOutFact,
+  openWorkflowsQuery,
+  searchAttributes,
+  taskQueues,
+} from '../../workflows/messages.js';
 import { describeWorkflow } from '../describe-workflow.js';
 import { rootMessage, tailOf, type HistoryTail } from './history-tail.js';
-import type {
-  ObservedActivity,
-  ObservedEngine,
-  ObservedFailing,
-  ObservedQueue,
-  ObservedTask,
-  ObservedWorkflow,
-} from './observed.js';
+import type { ObservedActivity, ObservedEngine, ObservedQueue, ObservedTask, ObservedWorkflow } from './observed.js';
 
-/** Other workflows than the entities that one look describes: those that have run longest. */
+/** Of each sort of other workflows than the entities, so many are described in one look. */
 const mostOthers = 20;
 /** Of which they are chosen. */
 const mostListed = 1000;
@@ -35,15 +35,30 @@ const queueTypes = {
 /** Workflows that wait for weeks by nature. */
 const timers = ['rotateExpired', 'measureSavings'];
 
-/** What Temporal tells of the cluster's workflows and queues, in a bounded number of requests. Rejects when it does not answer. */
-export async function observeEngine(client: Client, cluster: string): Promise<ObservedEngine> {
+/** What one look tells the next. */
+export interface LookMemory {
+  /** Looks so far. */
+  turn: number;
+  /** Workflows that were failing: they are looked at until they are not. */
+  failing: readonly string[];
+}
+
+/**
+ * What Temporal tells of the cluster's workflows and queues, in a bounded number of requests. With a memory every open workflow is looked at
+ * in turn. Rejects when it does not answer.
+ */
+export async function observeEngine(
+  client: Client,
+  cluster: string,
+  memory: LookMemory = { turn: 0, failing: [] },
+): Promise<ObservedEngine> {
   return client.connection.withDeadline(Date.now() + lookMs, async () => {
     const entities = [workflowIds.provision(cluster), workflowIds.disrupt(cluster)];
-    const others = await otherWorkflows(client, cluster, entities);
+    const others = await otherWorkflows(client, cluster, memory);
     const workflows: ObservedWorkflow[] = [];
     const missing: string[] = [];
     await inBatches(
-      [...entities, ...others],
+      [...entities, ...others.filter((id) => !entities.includes(id))],
       async (workflowId) => {
         const found = await observeWorkflow(client, workflowId);
         if (found !== undefined) workflows.push(found);
@@ -51,23 +66,52 @@ export async function observeEngine(client: Client, cluster: string): Promise<Ob
       },
       { atOnce: describedAtOnce },
     );
+    memory.turn += 1;
+    memory.failing = workflows.filter(isFailing).map(({ workflowId }) => workflowId).slice(0, mostOthers); // prettier-ignore
     return { workflows: workflows.sort(byId), missing, queues: await observeQueues(client, cluster) };
   });
 }
 
+const isFailing = ({ task, failing, activities }: ObservedWorkflow): boolean =>
+  (task?.attempt ?? 1) > 1 || failing !== undefined || activities.some(({ failure }) => failure !== undefined);
+
 const byId = (a: ObservedWorkflow, b: ObservedWorkflow): number => compareText(a.workflowId, b.workflowId);
 
-/** Those that say that they fail, and those that have run longest. */
-async function otherWorkflows(client: Client, cluster: string, entities: readonly string[]): Promise<string[]> {
+/** Workflows of which Temporal itself says that their tasks fail; servers before 1.30 do not. */
+const reported = "TemporalReportedProblems IN ('category=WorkflowTaskFailed', 'category=WorkflowTaskTimedOut')";
+
+/**
+ * Those that say that they fail or of which Temporal says so, those that have run longest, those that were failing, and some of all others in
+ * turn: a workflow whose tasks fail may be young, and says nothing itself.
+ */
+async function otherWorkflows(client: Client, cluster: string, { turn, failing }: LookMemory): Promise<string[]> {
   const open = openWorkflowsQuery(cluster);
-  const failing = await listed(client, `${open} AND ${searchAttributes.phase.name} = 'retrying'`, mostOthers);
-  const lasting = await listed(
-    client,
-    `${open} AND ${timers.map((type) => `WorkflowType != '${type}'`).join(' AND ')}`,
-  );
-  const oldest = lasting.sort((a, b) => a.startTime.getTime() - b.startTime.getTime());
-  const ids = new Set([...failing, ...oldest.slice(0, mostOthers)].map(({ workflowId }) => workflowId));
-  return [...ids].filter((id) => !entities.includes(id));
+  const retrying = await listed(client, `${open} AND ${searchAttributes.phase.name} = 'retrying'`, mostOthers);
+  const stopped = await listed(client, `${open} AND ${reported}`, mostOthers).catch(() => []);
+  const all = await listed(client, open);
+  const lasting = all.filter(({ type }) => !timers.includes(type));
+  return chosen({
+    failing: [...failing, ...[...retrying, ...stopped].map(({ workflowId }) => workflowId)],
+    oldest: byAge(lasting),
+    all: byAge(all),
+    turn,
+  });
+}
+
+const byAge = (infos: readonly WorkflowExecutionInfo[]): string[] =>
+  [...infos].sort((a, b) => a.startTime.getTime() - b.startTime.getTime()).map(({ workflowId }) => workflowId);
+
+/** Ids to describe in one look. Each of `all` has its turn. */
+export function chosen(known: {
+  readonly failing: readonly string[];
+  readonly oldest: readonly string[];
+  readonly all: readonly string[];
+  readonly turn: number;
+}): string[] {
+  const { failing, oldest, all, turn } = known;
+  const from = all.length === 0 ? 0 : (turn * mostOthers) % all.length;
+  const inTurn = [...all.slice(from), ...all.slice(0, from)].slice(0, mostOthers);
+  return [...new Set([...failing, ...oldest.slice(0, mostOthers), ...inTurn])];
 }
 
 async function listed(client: Client, query: string, most = mostListed): Promise<WorkflowExecutionInfo[]> {
@@ -83,11 +127,11 @@ async function observeWorkflow(client: Client, workflowId: string): Promise<Obse
   const description = await describeWorkflow(client, workflowId);
   if (description?.status.name !== 'RUNNING') return undefined;
   const { raw, runId, type, historyLength, historySize } = description;
-  const isFailing =
+  const hasFailed =
     (raw.pendingWorkflowTask?.attempt ?? 0) > 1 || raw.pendingActivities?.some(({ attempt }) => (attempt ?? 0) > 1);
-  const tail = isFailing === true ? await tailOf(client, workflowId, runId) : undefined;
+  const tail = hasFailed === true ? await tailOf(client, workflowId, runId) : undefined;
   const task = taskOf(description, tail);
-  const failing = task === undefined ? await failingOf(client, description) : undefined;
+  const said = task === undefined ? await saidBy(client, description) : {};
   return {
     workflowId,
     type,
@@ -95,7 +139,7 @@ async function observeWorkflow(client: Client, workflowId: string): Promise<Obse
     historyBytes: historySize ?? 0,
     activities: (raw.pendingActivities ?? []).map((activity) => activityOf(activity, tail)),
     ...(task === undefined ? {} : { task }),
-    ...(failing === undefined ? {} : { failing }),
+    ...said,
   };
 }
 
@@ -131,20 +175,24 @@ function activityOf(activity: RawActivity, tail: HistoryTail | undefined): Obser
   };
 }
 
-/** Entities and whatever is in phase `retrying` say themselves why they fail. */
-async function failingOf(
+/** Entities and whatever is in phase `retrying` say themselves why they fail, and what they leave out. */
+async function saidBy(
   client: Client,
   { workflowId, runId, type, typedSearchAttributes }: WorkflowExecutionDescription,
-): Promise<ObservedFailing | undefined> {
+): Promise<Pick<ObservedWorkflow, 'failing' | 'leftOut'>> {
   const asked = type === 'provision' || type === 'disrupt' || type === 'keepReplicas';
-  if (!asked && typedSearchAttributes.get(searchAttributes.phase) !== 'retrying') return undefined;
+  if (!asked && typedSearchAttributes.get(searchAttributes.phase) !== 'retrying') return {};
   try {
-    const { failing } = await client.connection.withDeadline(Date.now() + queryMs, () =>
+    const { failing, facts } = await client.connection.withDeadline(Date.now() + queryMs, () =>
       client.workflow.getHandle(workflowId, runId).query(explainQuery),
     );
-    return failing === undefined ? undefined : { since: Date.parse(failing.since), why: failing.why };
+    const leftOut = String(lookUp(facts, leftOutFact) ?? '');
+    return {
+      ...(failing === undefined ? {} : { failing: { since: Date.parse(failing.since), why: failing.why } }),
+      ...(leftOut === '' ? {} : { leftOut }),
+    };
   } catch {
-    return undefined;
+    return {};
   }
 }
 
@@ -152,7 +200,8 @@ async function failingOf(
 export async function observeQueues(client: Client, cluster: string): Promise<ObservedQueue[]> {
   const { control, ...activities } = taskQueues(cluster);
   return Promise.all([
-    observeQueue(client, control, 'workflow'),
+    // Where `placeOf` starts workflows.
+    ...[control, activities.urgent].map((name) => observeQueue(client, name, 'workflow')),
     ...[control, ...Object.values(activities)].map((name) => observeQueue(client, name, 'activity')),
   ]);
 }

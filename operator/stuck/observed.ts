@@ -43,6 +43,8 @@ export interface ObservedWorkflow {
   readonly task?: ObservedTask;
   readonly activities: readonly ObservedActivity[];
   readonly failing?: ObservedFailing;
+  /** Objects that it cannot work with, and why, for a person. */
+  readonly leftOut?: string;
 }
 
 /** One task queue and kind of task. */

@@ -122,12 +122,15 @@ describe('provision', () => {
   });
 
   test('waits while the cluster is not ready to be planned', async () => {
-    activities.plans = [{ state: 'notReady', reason: 'the cluster cache to catch up' }, emptyPlan];
+    const notReady = { state: 'notReady' as const, reason: 'the cluster cache to catch up' };
+    activities.plans = [notReady, notReady, notReady, emptyPlan];
     await pendThenWait(1500);
 
-    await rig.env.sleep(2000);
+    await rig.env.sleep(3000);
 
-    await planned(2);
+    await planned(4);
+    // It is one batch, which has not failed.
+    expect(await rig.until(() => handle.query(planQuery))).toMatchObject({ batch: 1 });
   });
 
   test('what a NodePool is refused is planned without it, at once', async () => {

@@ -17,6 +17,9 @@ export interface Explanation {
   readonly facts: Readonly<Record<string, string | number | boolean>>;
 }
 
+/** The fact under which a workflow says which objects it cannot work with and leaves out; empty where there are none. */
+export const leftOutFact = 'left out';
+
 /** What fails, over all attempts since the last one that succeeded. */
 export interface Failing {
   /** When the first of them failed, ISO 8601. */

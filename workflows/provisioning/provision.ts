@@ -3,6 +3,7 @@ import {
   condition,
   continueAsNew,
   getExternalWorkflowHandle,
+  sleep,
   workflowInfo,
 } from '@temporalio/workflow';
 import type {
@@ -13,6 +14,7 @@ import type {
   PlanNodesResult,
 } from '../../activities/contract.js';
 import { failures as failureTypes } from '../../core/failures.js';
+import { backOffMs } from '../../core/back-off.js';
 import { workflowIds } from '../../core/ids.js';
 import type { Resume } from '../../packing/types.js';
 import { workflowNow } from '../clock.js';
@@ -38,6 +40,7 @@ import {
   replacementsPlannedSignal,
   searchAttributes,
 } from '../messages.js';
+import { leftOutFact } from '../people/oversight-messages.js';
 import { FailedSteps } from '../failed-steps.js';
 import { beginLaunches } from '../launch/node-launch.js';
 import { Progress } from '../progress.js';
@@ -55,6 +58,9 @@ const eventsPerRun = 4000;
 const marksKept = 500;
 const marksKeptMs = 60_000;
 const rowsKept = 50;
+/** The cache and the instances of its own claims are waited for so long before a batch counts as failed, with looks in between. */
+const readyMs = 30_000;
+const looks = { firstMs: 250, longestMs: 2000 };
 /** NodePools may refuse one after the other: so often a batch is planned anew without them before it counts as done. */
 const roundsPerBatch = 50;
 
@@ -218,14 +224,21 @@ class ProvisionRun {
     }
   }
 
+  /** Looks until the cluster can be planned for: what is waited for holds no worker's slot. */
   private async plan(): Promise<Planned> {
-    this.progress.enter('packing', { facts: { batch: this.batches } });
-    const result = await this.activities.packing.planNodes.executeWithOptions(
-      { summary: `pack batch ${this.batches}` },
-      [this.view()],
-    );
-    if (result.state === 'planned') return result;
-    throw ApplicationFailure.create({ message: result.reason, type: failureTypes.unavailable.type });
+    const until = workflowNow() + readyMs;
+    for (let look = 1; ; look++) {
+      this.progress.enter('packing', { facts: { batch: this.batches } });
+      const result = await this.activities.packing.planNodes.executeWithOptions(
+        { summary: `pack batch ${this.batches}` },
+        [this.view()],
+      );
+      if (result.state === 'planned') return result;
+      const waitMs = Math.min(backOffMs(look, looks), until - workflowNow());
+      if (waitMs <= 0) throw ApplicationFailure.create({ message: result.reason, type: failureTypes.unavailable.type });
+      this.progress.enter('waiting to plan', { waitingFor: result.reason, until });
+      await sleep(waitMs, { summary: `wait for ${result.reason}`.slice(0, 200) });
+    }
   }
 
   private view(): PlanNodesInput {
@@ -333,6 +346,7 @@ class ProvisionRun {
       unschedulable: plan.unschedulable,
       'first reason': plan.firstReason ?? '',
       'left for the next pass': plan.deferred,
+      [leftOutFact]: plan.leftOut ?? '',
       'price per hour': plan.pricePerHour,
     });
   }

@@ -1,0 +1,83 @@
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import { labels } from '../../api/labels.js';
+import { messageOf } from '../../core/error-message.js';
+import { doNotDisruptUntil, isReschedulable } from '../../core/pods.js';
+import type { PoolCount } from '../../disruption/budgets.js';
+import { whyNotCandidate } from '../../disruption/candidates.js';
+import type { CandidateContext, NodeView } from '../../disruption/candidates.js';
+import { consolidatableAt, isDisrupting, isEmpty } from '../../disruption/emptiness.js';
+import type { LimitsContext } from '../../disruption/limits.js';
+import { limitOf } from '../../disruption/limits.js';
+import { rulesOf } from '../../disruption/pool-rules.js';
+import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
+import { candidateOf, nameOf } from '../../cluster/cluster.js';
+import type { SetAside } from '../../packing/types.js';
+
+/** The objects that decisions may read, and what they cannot work with. */
+export interface Readable {
+  readonly views: readonly NodeView[];
+  readonly pools: readonly NodePool[];
+  readonly aside: readonly SetAside[];
+  /** Nodes among those, and those of NodePools among them. */
+  readonly without: readonly NodeView[];
+}
+
+/**
+ * Leaves out the nodes and NodePools that some question of a decision makes throw, whatever the cause: something of theirs that we cannot
+ * read. All methods leave them alone, so that one node keeps no other from being decided about (candidates/unreadable-nodes).
+ */
+export function readable(
+  { views, pools }: Pick<Readable, 'views' | 'pools'>,
+  context: CandidateContext & LimitsContext,
+): Readable {
+  const aside: SetAside[] = [];
+  const isGood = (kind: string, name: string, ask: () => void): boolean => {
+    try {
+      ask();
+      return true;
+    } catch (error) {
+      aside.push({ kind, name, error: messageOf(error) });
+      return false;
+    }
+  };
+  const goodPools = pools.filter((pool) =>
+    isGood('NodePool', pool.metadata.name ?? '', () => askOfPool(pool, context)),
+  );
+  const bad = new Set(pools.filter((pool) => !goodPools.includes(pool)).map(({ metadata }) => metadata.name));
+  const ofGoodPools = views.filter(({ pool }) => pool === undefined || !bad.has(pool.metadata.name));
+  const kept = ofGoodPools.filter((view) => isGood('Node', nameOf(view), () => askOfNode(view, context)));
+  const known = new Set(kept);
+  return { views: kept, pools: goodPools, aside, without: views.filter((view) => !known.has(view)) };
+}
+
+/** Nodes that are left alone count, as disrupting: nobody knows better (candidates/unreadable-nodes). */
+export function withAside(
+  counts: ReadonlyMap<string, PoolCount>,
+  without: readonly NodeView[],
+): ReadonlyMap<string, PoolCount> {
+  const sums = new Map(counts);
+  for (const { claim } of without) {
+    const name = claim.metadata.labels?.[labels.nodePool] ?? '';
+    const { total, disrupting } = sums.get(name) ?? { total: 0, disrupting: 0 };
+    sums.set(name, { total: total + 1, disrupting: disrupting + 1 });
+  }
+  return sums;
+}
+
+function askOfNode(view: NodeView, context: CandidateContext): void {
+  candidateOf(view);
+  isEmpty(view);
+  consolidatableAt(view);
+  isDisrupting(view, context.claimed);
+  whyNotCandidate(view, context, 'graceful');
+  whyNotCandidate(view, context, 'eventual');
+  for (const pod of view.pods) {
+    isReschedulable(pod);
+    doNotDisruptUntil(pod, context.now);
+  }
+}
+
+function askOfPool(pool: NodePool, context: LimitsContext): void {
+  rulesOf(pool, context.policies);
+  for (const reason of disruptionReasons) limitOf(pool, reason, { total: 1, disrupting: 0 }, context);
+}

@@ -1,0 +1,33 @@
+import { regarding } from '../core/regarding.js';
+import type { SetAside } from '../packing/types.js';
+import type { ActivityDeps } from './deps.js';
+
+/** Kinds that have an event of their own; of others the log and the finding tell. */
+const kinds = ['Node', 'NodePool', 'NodeClaim', 'Pod'] as const;
+const dedupeMs = 600_000;
+
+/** Tells, where the owner of an object looks, that it is left out, and why. `of`: what leaves it out, such as `Planning`. */
+export function tellAside(deps: Pick<ActivityDeps, 'events' | 'log'>, of: string, all: readonly SetAside[]): void {
+  for (const { kind, name, error } of all) {
+    deps.log.error({ kind, name, error }, `${of} cannot work with an object and leaves it out`);
+    const known = kinds.find((each) => each === kind);
+    if (known === undefined) continue;
+    const [last = '', namespace] = name.split('/').reverse();
+    deps.events.publish({
+      regarding: regarding(known, { name: last, namespace }),
+      type: 'Warning',
+      reason: 'LeftOut',
+      message: `${of} cannot work with it and leaves it out: ${error}`,
+      dedupeMs,
+      dedupeBy: [kind, name, error],
+    });
+  }
+}
+
+const told = 5;
+
+/** The objects with what they lead to, for a person; the first few of many. */
+export function leftOutText(all: readonly SetAside[]): string {
+  const texts = all.slice(0, told).map(({ kind, name, error }) => `${kind} ${name} (${error.slice(0, 200)})`);
+  return all.length > told ? `${texts.join(', ')} and ${all.length - told} more` : texts.join(', ');
+}
