@@ -7,7 +7,7 @@ const kinds = ['Node', 'NodePool', 'NodeClaim', 'Pod'] as const;
 const dedupeMs = 600_000;
 
 /** Tells, where the owner of an object looks, that it is left out, and why. `of`: what leaves it out, such as `Planning`. */
-export function tellAside(deps: Pick<ActivityDeps, 'events' | 'log'>, of: string, all: readonly SetAside[]): void {
+export function tellAside(deps: Pick<ActivityDeps, 'events' | 'log'>, of: string, all: readonly SetAside[] = []): void {
   for (const { kind, name, error } of all) {
     deps.log.error({ kind, name, error }, `${of} cannot work with an object and leaves it out`);
     const known = kinds.find((each) => each === kind);

@@ -105,7 +105,7 @@ export async function findConsolidation(
   );
   let began = deps.now();
   const { first, result, proposed, moot } = await search(deps, input, context, () => (began = deps.now()));
-  tellAside(deps, 'Consolidation', result.setAside ?? []);
+  tellAside(deps, 'Consolidation', result.setAside);
   const tookMs = deps.now() - began;
   last.at = context.now;
   last.restUntil = context.now + tookMs * restFactor;

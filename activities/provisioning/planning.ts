@@ -57,7 +57,7 @@ async function planNodes(
   const seconds = (deps.now() - started) / 1000;
   deps.metrics.observe('scheduler_scheduling_duration_seconds', { controller: 'provisioner' }, seconds);
   deps.metrics.set('scheduler_unschedulable_pods_count', { controller: 'provisioner' }, plan.unschedulable.length);
-  tellAside(deps, 'Planning', plan.setAside ?? []);
+  tellAside(deps, 'Planning', plan.setAside);
   publish(deps, plan);
   await writeBufferStatus(deps, plan);
   await notePlannedPods(deps, plan);
