@@ -92,6 +92,19 @@ describe('consolidation with replacements', () => {
     expect(activities.calls.findIndex(({ name }) => name === 'beginTermination')).toBeGreaterThan(synced);
   });
 
+  // Rules `provisioning/refused-claims`, `commands/given-back`.
+  test('replacements that the API server refuses end the command: its nodes are given back, nothing is drained', async () => {
+    activities.claimRefusals = ['admission policy x denied the request'];
+
+    const result = await (await start()).result();
+
+    expect(result).toMatchObject({ outcome: 'failed' });
+    expect(JSON.stringify(result)).toContain('admission policy x denied the request');
+    untainted();
+    expect(activities.callsOf()).toContain('taintCandidates');
+    expect(activities.callsOf()).not.toContain('beginTermination');
+  });
+
   describe('steering', () => {
     const steering = { ...replacing, steers: true };
     const steps = ['awaitNode', 'syncNode', 'steerPods', 'beginTermination', 'drainNode'];
