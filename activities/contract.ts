@@ -184,7 +184,8 @@ export type TagInstanceResult =
 
 export type NodeSync =
   | { readonly state: 'gone' | 'deleting' }
-  | { readonly state: 'waiting'; readonly reason: string; readonly message: string }
+  /** `againMs`: the node is there, and is to be looked at again after so long. */
+  | { readonly state: 'waiting'; readonly reason: string; readonly message: string; readonly againMs?: number }
   | {
       readonly state: 'registered' | 'initialized';
       readonly nodeName: string;

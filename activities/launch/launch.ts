@@ -10,7 +10,7 @@ import type { ClaimRef } from '../../workflows/messages.js';
 import type { ClaimView, LaunchActivities, NodeSync } from '../contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { countDisrupted } from '../disruption/disrupted-metrics.js';
-import { Gathering } from '../disruption/gathering.js';
+import { Gathering } from './gathering.js';
 import { labelsOf } from '../../cluster/labels-of.js';
 import { hasUnregisteredTaint, registration, whyNotInitialized } from './node-readiness.js';
 import { nominatePlanned } from '../provisioning/nominate.js';
@@ -89,6 +89,9 @@ export function written(resources: Resources): Record<string, string> {
   return Object.fromEntries(present.map(([name, amount]) => [name, formatResource(name, amount)]));
 }
 
+/** What a node waits for that is there and is to take its pods. */
+const together = { reason: 'OtherNodes', message: 'nodes that come up together take their pods together' } as const;
+
 interface Nominations {
   readonly keeper: PodNominator;
   /**
@@ -124,7 +127,9 @@ async function sync(
   // Before the taint goes, since pods are bound from then on; again when the node is looked at next, for those that are free.
   if (!isTrue(claim.status?.conditions, 'Initialized')) {
     const nominated = await nominatePlanned(deps, claim, nameOf(node), keeper);
-    if (nominated > 0 && !registered) await openings.join();
+    const gathers = !registered && (nominated > 0 || openings.awaits(ref.uid));
+    const againMs = gathers ? openings.joins(ref.uid, deps.now()) : 0;
+    if (againMs > 0) return { state: 'waiting', ...together, againMs };
   }
   const current = registered ? node : await register(deps, ref, claim, node);
   return initialise(deps, ref, claim, current);

@@ -90,9 +90,16 @@ const registeredToo = [...launchedOnly, done('Registered')];
 
 async function sync(deps: Partial<ActivityDeps> = {}): Promise<string> {
   await world.synced();
-  const { state } = await createLaunchActivities({ ...world.deps, ...deps }).syncNode({ claim });
+  const activities = createLaunchActivities({ ...world.deps, ...deps });
+  let found = await activities.syncNode({ claim });
+  // As the workflow does, which waits for other nodes by a timer.
+  while ('againMs' in found) {
+    world.clock.now += found.againMs;
+    await world.synced();
+    found = await activities.syncNode({ claim });
+  }
   await world.synced();
-  return state;
+  return found.state;
 }
 const nominationOf = (name: string): string =>
   world.kube.objects('Pod').find(({ metadata }) => metadata.name === name)?.status?.nominatedNodeName ?? '';

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { claimPlans } from '../../activities/provisioning/claim-plans.js';
 import { createClaimActivities } from '../../activities/provisioning/claims.js';
@@ -178,7 +179,12 @@ async function run(name: string, nominatePods: boolean): Promise<{ placed: numbe
   const deps = depsWith(nominatePods);
   const { planned, claims } = await launchPlan(deps);
   const launch = createLaunchActivities(deps);
-  await Promise.all(claims.map((claim) => launch.syncNode({ claim })));
+  const register = async (claim: (typeof claims)[number]): Promise<void> => {
+    for (let found = await launch.syncNode({ claim }); 'againMs' in found; found = await launch.syncNode({ claim })) {
+      await delay(found.againMs);
+    }
+  };
+  await Promise.all(claims.map(register));
   const [claim] = await admin.list('NodeClaim', { labelSelector: `${labels.nodePool}=${fence}` });
   expect(claim?.metadata.annotations?.[annotations.plannedPods] !== undefined).toBe(nominatePods);
   return outcome(planned);

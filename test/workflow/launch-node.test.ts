@@ -105,6 +105,21 @@ describe('launchNode', () => {
     expect(activities.callsOf('launchInstance')).toHaveLength(3);
   });
 
+  test('a node that waits for others is looked at again when it is time, and does not fail for it', async () => {
+    const sync = activities.syncNode.bind(activities);
+    let looks = 0;
+    activities.syncNode = async (looked) => {
+      if (++looks > 20) return sync(looked);
+      return { state: 'waiting', reason: 'OtherNodes', message: 'others', againMs: 50_000 };
+    };
+    const handle = await rig.start('launchNode', workflowId, input);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'initialized' });
+    // By the poll that is behind signals it would have taken longer.
+    expect(await rig.durationOf(handle)).toBeLessThan(20 * 60_000);
+    expect(activities.failed).toEqual([]);
+  });
+
   // Rule `launch/timeouts`.
   test('an hour in which the cloud answers nobody fails no claim', async () => {
     const launch = activities.launchInstance.bind(activities);

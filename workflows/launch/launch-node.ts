@@ -197,7 +197,8 @@ class Launch {
       const sync = await this.look(registered ? undefined : time);
       if (!('reason' in sync)) return this.supersededNow();
       if (sync.state === 'waiting') {
-        if (!registered && time.isOver) return this.fail('registration_timeout', sync.message);
+        if (!registered && time.isOver && sync.againMs === undefined)
+          return this.fail('registration_timeout', sync.message);
       } else {
         registered = true;
         const { nodeName, providerId } = sync;
@@ -245,20 +246,24 @@ class Launch {
     const { claim } = this.input;
     const sync = await this.activities.kube.syncNode({ claim });
     time?.looked(workflowNow());
-    if (time?.isOver !== true || sync.state !== 'waiting') return sync;
+    if (time?.isOver !== true || sync.state !== 'waiting' || sync.againMs !== undefined) return sync;
     const summary = 'the time is up: is there really no Node?';
     const confirmed = await this.activities.kube.syncNode.executeWithOptions({ summary }, [{ claim, live: true }]);
     time.looked(workflowNow());
     return confirmed;
   }
 
-  private async waitForChange(sync: { reason: string; message: string }, deadline: number | undefined): Promise<void> {
+  private async waitForChange(
+    sync: { readonly reason: string; readonly message: string; readonly againMs?: number },
+    deadline: number | undefined,
+  ): Promise<void> {
     this.progress.enter(deadline === undefined ? 'initializing' : 'registering', {
       waitingFor: sync.message === '' ? sync.reason : sync.message,
       until: deadline,
     });
     const wait = deadline === undefined ? slowPollMs : Math.min(slowPollMs, Math.max(1, deadline - workflowNow()));
-    await condition(() => this.changed || this.stopped, wait, { summary: sync.reason });
+    const againMs = Math.min(wait, sync.againMs ?? wait);
+    await condition(() => this.changed || this.stopped, againMs, { summary: sync.reason });
   }
 
   /** Asked anew: a signal may have come in during any wait. */
