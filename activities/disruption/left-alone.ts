@@ -78,6 +78,6 @@ function askOfNode(view: NodeView, context: CandidateContext): void {
 }
 
 function askOfPool(pool: NodePool, context: LimitsContext): void {
-  rulesOf(pool, context.policies);
+  rulesOf(pool, context.policies ?? []);
   for (const reason of disruptionReasons) limitOf(pool, reason, { total: 1, disrupting: 0 }, context);
 }

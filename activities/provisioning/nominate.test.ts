@@ -93,7 +93,7 @@ async function sync(deps: Partial<ActivityDeps> = {}): Promise<string> {
   const activities = createLaunchActivities({ ...world.deps, ...deps });
   let found = await activities.syncNode({ claim });
   // As the workflow does, which waits for other nodes by a timer.
-  while ('againMs' in found) {
+  while ('againMs' in found && found.againMs !== undefined) {
     world.clock.now += found.againMs;
     await world.synced();
     found = await activities.syncNode({ claim });
