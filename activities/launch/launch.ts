@@ -127,12 +127,16 @@ async function sync(
   // Before the taint goes, since pods are bound from then on; again when the node is looked at next, for those that are free.
   if (!isTrue(claim.status?.conditions, 'Initialized')) {
     const nominated = await nominatePlanned(deps, claim, nameOf(node), keeper);
-    const gathers = !registered && (nominated > 0 || openings.awaits(ref.uid));
-    const againMs = gathers ? openings.joins(ref.uid, deps.now()) : 0;
+    const againMs = registered ? 0 : awaitsOthers(deps, ref, nominated, openings);
     if (againMs > 0) return { state: 'waiting', ...together, againMs };
   }
   const current = registered ? node : await register(deps, ref, claim, node);
   return initialise(deps, ref, claim, current);
+}
+
+/** In how many milliseconds a node that is to take pods begins with the others that do. */
+function awaitsOthers({ now }: ActivityDeps, { uid }: ClaimRef, nominated: number, openings: Gathering): number {
+  return nominated > 0 || openings.awaits(uid) ? openings.joins(uid, now()) : 0;
 }
 
 async function nodesOfInstance(deps: ActivityDeps, providerId: string, live: boolean): Promise<readonly Node[]> {
