@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { PodSpec } from '../../api/kubernetes.js';
-import { conditionOf } from '../../core/conditions.js';
+import { conditionOf, isTrue } from '../../core/conditions.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { apply } from '../live/kubectl.js';
 import { createDefaultPool, deploy, isRunning, nodeOf, startLiveWorld, within, type LiveWorld } from '../live/world.js';
@@ -11,6 +11,12 @@ let world: LiveWorld;
 beforeAll(async () => {
   world = await startLiveWorld('nasty');
   await createDefaultPool(world);
+  // What a pod is told first counts for minutes: it is not to be that the pool is not ready yet.
+  const isReady = async (): Promise<true | undefined> => {
+    const pool = await world.kube.get('NodePool', { name: 'default' });
+    return isTrue(pool?.status?.conditions, 'Ready') ? true : undefined;
+  };
+  await observe('NodePool default ready', isReady, within(120));
 }, 600_000);
 
 afterAll(async () => {
