@@ -10,7 +10,13 @@ test('what types come to is worked out once for all claims of equal requirements
   const launches = { offers: () => false, areTooUniform: () => false, waysUnder: () => waysOf } as unknown as Launches;
   const options = new LaunchOptions(launches, false);
   const claim = (...instanceTypes: string[]) =>
-    ({ nodePool: 'default', requirements: [], annotations: {}, instanceTypes }) as unknown as PlannedClaim;
+    ({
+      nodePool: 'default',
+      requirements: [],
+      annotations: {},
+      instanceTypes,
+      cheapest: {},
+    }) as unknown as PlannedClaim;
   const going = [{ instanceType: 'huge', capacityType: 'on-demand', price: 0.9 }];
   const cheapest = (claims: PlannedClaim[]): (string | undefined)[] =>
     (options.decide(claims, going) ?? []).map((planned) => planned.cheapest.instanceType);
