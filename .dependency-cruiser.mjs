@@ -59,7 +59,7 @@ const pipeline = [
 /** Which other subjects a subject of a layer may import: a new arrow is a decision. */
 const subjects = {
   workflows: {
-    provisioning: ['launch', 'disruption'],
+    provisioning: ['launch', 'disruption', 'people'],
     launch: [],
     disruption: ['consolidation', 'people'],
     consolidation: ['disruption', 'people', 'replacement'],
@@ -236,8 +236,8 @@ export default {
     ...only(
       'simulation',
       '^simulation/',
-      `simulation/|cases/|activities/|cluster/|cloud/kwok/|kube/|disruption/|packing/|workflows/disruption/|core/|api/`,
-      'The simulation runs what decides, in memory: no client, no process.',
+      `simulation/|cases/|process/|worker/|activities/|workflows/(messages\\.ts|disruption/)|cluster/|cloud/kwok/|kube/|disruption/|packing/|core/|api/|${npm('@sinonjs/fake-timers', '@temporalio/[a-z]+')}|${builtin}`,
+      'The simulation runs the product by its entries, the operator as process/ composes it, and is part of no test bed.',
       'cloud/port\\.ts|workflows/',
     ),
     ...only(
@@ -260,12 +260,6 @@ export default {
       'cases/|core/|api/|crypto|node:|fs|path',
       'Cases know no engine.',
       'api/|checker/types\\.ts|kube/port\\.ts',
-    ),
-    never(
-      'simulation-meets-no-inside',
-      '^simulation/',
-      '^(devstack|test|bench|cli)/',
-      'The simulation runs the product by its entries, the operator as process/ composes it, and is part of no test bed.',
     ),
     never(
       'product-without-devstack',

@@ -3,8 +3,7 @@ import type { KubernetesObject } from '../api/kubernetes.js';
 import { offering } from '../cases/catalogues.js';
 import { capacityTypeKey, inValues, nodePool, pod, requestsOf, zoneKey } from '../cases/objects.js';
 import { checkPlan } from './check.js';
-import type { CommitmentJson } from './commitments.js';
-import type { CatalogueEntry, ClaimJson, PlanJson } from './types.js';
+import type { CatalogueEntry, ClaimJson, CommitmentJson, PlanJson } from './types.js';
 
 const reservation = {
   Price: 0.001,

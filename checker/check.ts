@@ -1,6 +1,6 @@
 import { type MachineType, readMachineTypes } from './catalogue.js';
 import { type Cluster, isDeleting, readCluster } from './cluster.js';
-import { checkCommitments, type CommitmentJson } from './commitments.js';
+import { checkCommitments } from './commitments.js';
 import { lowerBound } from './lower-bound.js';
 import { type Placement, place } from './placement.js';
 import { podKey } from './pods.js';
@@ -14,7 +14,7 @@ import { checkPools } from './rules/pools.js';
 import { checkResources } from './rules/resources.js';
 import { checkSpread } from './rules/spread.js';
 import { checkVolumes } from './rules/volumes.js';
-import type { CatalogueEntry, ObjectList, PlanJson, Violation } from './types.js';
+import type { CatalogueEntry, CommitmentJson, ObjectList, PlanJson, Violation } from './types.js';
 
 export interface Verdict {
   readonly violations: readonly Violation[];

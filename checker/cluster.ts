@@ -1,4 +1,3 @@
-import type { CommitmentJson } from './commitments.js';
 import type {
   CSINode,
   DaemonSet,
@@ -18,7 +17,7 @@ import type {
 } from '../api/kubernetes.js';
 import { bufferPods } from './buffers.js';
 import { podKey } from './pods.js';
-import type { ObjectList } from './types.js';
+import type { CommitmentJson, ObjectList } from './types.js';
 
 /** The part of a NodePool that a plan must keep to. */
 export interface Pool extends KubernetesObject {

@@ -1,22 +1,7 @@
 import { capacityTypeKey, instanceTypeKey, zoneKey, type MachineType, type Offer } from './catalogue.js';
 import { isDeleting } from './cluster.js';
 import type { FinalNode, Placement } from './placement.js';
-import type { Violation } from './types.js';
-
-/** A Savings Plan or reserved instances, as a file of commitments has them. */
-export interface CommitmentJson {
-  readonly name: string;
-  readonly kind: string;
-  readonly perHour?: number;
-  readonly discount?: number;
-  readonly familyDiscounts?: Readonly<Record<string, number>>;
-  readonly instanceFamily?: string;
-  readonly instanceType?: string;
-  readonly count?: number;
-  readonly zone?: string;
-  readonly sizeFlexible?: boolean;
-  readonly usedElsewhere?: number;
-}
+import type { CommitmentJson, Violation } from './types.js';
 
 const splitType = (name: string): [family: string, size: string] => {
   const dot = name.indexOf('.');

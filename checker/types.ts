@@ -99,3 +99,18 @@ export interface CatalogueEntry {
 export interface ObjectList {
   readonly items: readonly unknown[];
 }
+
+/** A Savings Plan or reserved instances, as a file of commitments has them. */
+export interface CommitmentJson {
+  readonly name: string;
+  readonly kind: string;
+  readonly perHour?: number;
+  readonly discount?: number;
+  readonly familyDiscounts?: Readonly<Record<string, number>>;
+  readonly instanceFamily?: string;
+  readonly instanceType?: string;
+  readonly count?: number;
+  readonly zone?: string;
+  readonly sizeFlexible?: boolean;
+  readonly usedElsewhere?: number;
+}
