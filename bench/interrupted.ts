@@ -18,6 +18,7 @@ import { TemporalEntities } from '../process/entities.js';
 import { PackingPool } from '../worker/packing-pool.js';
 import { registerSearchAttributes } from '../process/search-attributes.js';
 import { isUrgent } from '../worker/urgency.js';
+import { WorkerConnections } from '../worker/connections.js';
 import { runWorkers } from '../worker/workers.js';
 
 const cluster = 'interrupted';
@@ -75,7 +76,7 @@ export async function interruptAll(
   const runs = (queue: string): void => {
     if (waiting.delete(queue) && waiting.size === 0) isRunning();
   };
-  const workers = runWorkers(world, native, stopping.signal, { runs, fails: () => undefined });
+  const workers = runWorkers(world, new WorkerConnections(native), stopping.signal, { runs, fails: () => undefined });
   try {
     await Promise.race([running, workers]);
     for (let i = 0; i < ending; i++) {

@@ -1,8 +1,9 @@
 import { Client, Connection } from '@temporalio/client';
 import { createKubeClient } from '../kube/client.js';
 import type { KubeClient } from '../kube/port.js';
-import { readSettings, SettingsError, type Settings } from '../process/settings.js';
+import { SettingsError, type Settings } from '../process/settings.js';
 import { connectOptions } from '../process/temporal-options.js';
+import { readSettingsWithProfile } from '../process/temporal-profile.js';
 import { UsageError } from './exit.js';
 
 const connectTimeoutMs = 5000;
@@ -17,7 +18,7 @@ export interface Live {
 /** Settings of a command on a live cluster. Throws `UsageError` where they do not work. */
 export function liveSettings(flags: Record<string, string>): Settings {
   try {
-    const settings = readSettings(process.env, flags);
+    const settings = readSettingsWithProfile(process.env, flags);
     connectOptions(settings);
     return settings;
   } catch (error) {

@@ -1,6 +1,4 @@
 import { setMaxListeners } from 'node:events';
-import { Connection } from '@temporalio/client';
-import type { NativeConnection } from '@temporalio/worker';
 import { systemClock } from '../kube/limiter.js';
 import { runOperator } from './operator.js';
 import { taskQueues } from '../workflows/messages.js';
@@ -13,9 +11,11 @@ import type { Role } from './probes.js';
 import { registerSearchAttributes } from './search-attributes.js';
 import { withRegion } from './region.js';
 import { exportSdkMetrics } from './sdk-metrics.js';
-import { readSettings, SettingsError } from './settings.js';
-import { connectClient, connectWorker, insist, renewApiKey, watchTemporal } from './temporal.js';
+import { SettingsError } from './settings.js';
+import { connectTemporal, insist, renewConnections, watchTemporal } from './temporal.js';
 import { connectOptions } from './temporal-options.js';
+import { readSettingsWithProfile } from './temporal-profile.js';
+import type { WorkerConnections } from '../worker/connections.js';
 import { installRuntime, runWorkers } from '../worker/workers.js';
 import { createWorld } from './world.js';
 import type { World } from './world.js';
@@ -85,7 +85,7 @@ export async function runAll(options: RunOptions = {}): Promise<number> {
 
 /** Throws `SettingsError`, also for what only the files say that settings name. */
 async function composed({ flags, role }: RunOptions): Promise<World> {
-  const settings = await withRegion(readSettings(process.env, flags));
+  const settings = await withRegion(readSettingsWithProfile(process.env, flags));
   connectOptions(settings);
   return createWorld(settings, { packs: role !== 'operator' });
 }
@@ -94,7 +94,8 @@ async function run(world: World, role: Role, progress: Progress, signal: AbortSi
   const { settings, log, karpenter, name } = world;
   const watching = karpenter.watch(signal);
   const syncing = world.cache.start(signal);
-  const client = await connectClient(settings, log, signal);
+  const connections = await connectTemporal(settings, log, signal);
+  const { client } = connections;
   await insist(
     () => registerSearchAttributes(client.connection, settings.TEMPORAL_NAMESPACE, log),
     { what: 'registering search attributes at Temporal', where: settings.TEMPORAL_ADDRESS },
@@ -111,14 +112,8 @@ async function run(world: World, role: Role, progress: Progress, signal: AbortSi
     watching,
     watchTemporal(client, { log, address, onState, onLook: () => progress.beat() }, signal),
   ];
-  let connection: NativeConnection | undefined;
-  if (role !== 'operator') connection = await connectWorker(settings, log, signal);
-  const renew = async (key: string): Promise<void> => {
-    if (client.connection instanceof Connection) client.connection.setApiKey(key);
-    await connection?.setApiKey(key);
-  };
-  parts.push(renewApiKey(settings, renew, log, signal));
-  const workers = connection === undefined ? undefined : workersOn(world, connection, progress);
+  const workers = role === 'operator' ? undefined : workersOn(world, await connections.forWorkers(), progress);
+  parts.push(renewConnections(settings, connections, log, signal));
   const act = async (own: AbortSignal): Promise<void> => {
     await Promise.all([
       workers === undefined ? undefined : karpenter.whileFree(own, workers),
@@ -129,19 +124,18 @@ async function run(world: World, role: Role, progress: Progress, signal: AbortSi
   try {
     await Promise.all(parts);
   } finally {
-    await client.connection.close();
-    await connection?.close();
+    await connections.close();
   }
 }
 
 /** What workers do stands still with them: workflows that Schedules start meanwhile wait for one, each Schedule's at most once. */
 function workersOn(
   world: World,
-  connection: NativeConnection,
+  connections: WorkerConnections,
   progress: Progress,
 ): (free: AbortSignal) => Promise<void> {
   return async (free) => {
-    await runWorkers(world, connection, free, progress);
+    await runWorkers(world, connections, free, progress);
     progress.rests();
   };
 }

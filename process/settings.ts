@@ -125,8 +125,15 @@ const fields = {
   NOTIFY_SECRET_FILE: z.string().optional().describe('file with the secret that signs notifications (HMAC-SHA256)'),
   TEMPORAL_ADDRESS: z.string().min(1).default('127.0.0.1:7233').describe('host and port of the Temporal frontend'),
   TEMPORAL_NAMESPACE: z.string().min(1).default('default').describe('Temporal namespace'),
+  TEMPORAL_CONFIG_FILE: z
+    .string()
+    .optional()
+    .describe(
+      "file with profiles as Temporal's SDKs and its CLI have them; temporalio/temporal.toml in the user's configuration when absent",
+    ),
+  TEMPORAL_PROFILE: z.string().optional().describe('profile of that file; the one called default when absent'),
   TEMPORAL_API_KEY: z.string().optional().describe('API key, for Temporal Cloud; no flag, which others could read'),
-  TEMPORAL_API_KEY_FILE: z.string().optional().describe('file with the API key; read again each minute'),
+  TEMPORAL_API_KEY_FILE: z.string().optional().describe('file with the API key'),
   TEMPORAL_TLS: flag.describe('connect by TLS; an API key and every TEMPORAL_TLS_ setting imply it'),
   TEMPORAL_TLS_CA: z
     .string()
@@ -136,7 +143,10 @@ const fields = {
     .string()
     .optional()
     .describe("name in the frontend's certificate, where it is not the address'"),
-  TEMPORAL_TLS_CERT: z.string().optional().describe('file with the client certificate'),
+  TEMPORAL_TLS_CERT: z
+    .string()
+    .optional()
+    .describe('file with the client certificate; all files of the connection are read again each minute'),
   TEMPORAL_TLS_KEY: z.string().optional().describe("file with the client certificate's key"),
   WORKER_BUILD_ID: z.string().min(1).default('dev').describe('version of the workflow code'),
   WORKER_VERSIONING: flag.describe('pin workflows to the worker version that started them'),

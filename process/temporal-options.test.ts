@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { describeSettings, readSettings, SettingsError } from './settings.js';
 import { connectOptions } from './temporal-options.js';
+import { readSettingsWithProfile } from './temporal-profile.js';
 
 let folder: string;
 const path = (name: string): string => join(folder, name);
@@ -17,8 +18,10 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const options = (environment: Record<string, string>): ReturnType<typeof connectOptions> =>
-  connectOptions(readSettings({ CLUSTER_NAME: 'c', TEMPORAL_ADDRESS: 'temporal:7233', ...environment }));
+const options = (given: Record<string, string>): ReturnType<typeof connectOptions> => {
+  const environment = { CLUSTER_NAME: 'c', TEMPORAL_ADDRESS: 'temporal:7233', ...given };
+  return connectOptions(readSettings(environment), environment);
+};
 
 describe('connectOptions', () => {
   test('without any setting of TLS it is plain text', () => {
@@ -67,5 +70,88 @@ describe('connectOptions', () => {
     const { flag } = describeSettings().find(({ name }) => name === 'TEMPORAL_API_KEY')!;
 
     expect(flag).toBeUndefined();
+  });
+});
+
+describe('connectOptions with a profile', () => {
+  const toml = (text: string): Record<string, string> => {
+    writeFileSync(path('temporal.toml'), text);
+    return { TEMPORAL_CONFIG_FILE: path('temporal.toml') };
+  };
+  const mutual = (): string =>
+    `[profile.default.tls]\nclient_cert_path = "${path('cert')}"\nclient_key_data = "the other key"\n`;
+
+  test('takes what it says: certificates as files and as text, and headers', () => {
+    expect(options(toml(`[profile.default]\ngrpc_meta = { Team-Name = "a" }\n${mutual()}`))).toEqual({
+      address: 'temporal:7233',
+      tls: { clientCertPair: { crt: Buffer.from('the cert\n'), key: Buffer.from('the other key') } },
+      metadata: { 'team-name': 'a' },
+    });
+  });
+
+  test('a setting wins over it, a certificate together with its key', () => {
+    const own = { TEMPORAL_TLS_CERT: path('cert'), TEMPORAL_TLS_KEY: path('key'), TEMPORAL_API_KEY: 'own' };
+    const { tls, apiKey } = options({ ...toml(`[profile.default]\napi_key = "theirs"\n${mutual()}`), ...own });
+
+    expect(apiKey).toBe('own');
+    expect(tls?.clientCertPair?.key).toEqual(Buffer.from('the key\n'));
+    const half = { ...toml(mutual()), TEMPORAL_TLS_CERT: path('cert') };
+    expect(() => options(half)).toThrow(/TEMPORAL_TLS_KEY .* is missing/);
+  });
+
+  test('variables of the SDKs win over it', () => {
+    const given = { ...toml(mutual()), TEMPORAL_TLS_CLIENT_KEY_DATA: 'of the environment' };
+
+    expect(options(given).tls?.clientCertPair?.key).toEqual(Buffer.from('of the environment'));
+  });
+
+  test('an empty table of TLS gives TLS, a disabled one plain text, and both an error', () => {
+    expect(options(toml('[profile.default.tls]\n')).tls).toEqual({});
+    expect(options(toml('[profile.default.tls]\ndisabled = true\n'))).toEqual({ address: 'temporal:7233' });
+    expect(() => options(toml('[profile.default]\napi_key = "k"\ntls = { disabled = true }\n'))).toThrow(
+      /tls\.disabled, but an API key/,
+    );
+  });
+
+  test.each([
+    ['half a pair', '[profile.default.tls]\nclient_cert_data = "c"\n', /client_key of the profile .* is missing/],
+    [
+      'a file that is not there',
+      '[profile.default.tls]\nserver_ca_cert_path = "/none"\n',
+      /server_ca_cert_path .*ENOENT/,
+    ],
+    ['a key that means nothing', '[profile.default.tls]\nclient_crt_path = "c"\n', /unrecognized.*client_crt_path/],
+    ['no such profile', '[profile.other]\n', /'default' not found/],
+    ['no profile', '', /it has no \[profile\.default\]/],
+    ['no TOML', '[profile', /temporal\.toml": /],
+  ])('%s is refused', (_, text, message) => {
+    const read = (): unknown => options(toml(text));
+
+    expect(read).toThrow(SettingsError);
+    expect(read).toThrow(message);
+  });
+
+  test('a file that is named and not there is refused', () => {
+    expect(() => options({ TEMPORAL_CONFIG_FILE: path('none') })).toThrow(/TEMPORAL_CONFIG_FILE .*none.*ENOENT/);
+  });
+
+  test('gives address and namespace unless the environment or a flag does', () => {
+    const given = { CLUSTER_NAME: 'c', ...toml('[profile.prod]\naddress = "p:1"\nnamespace = "n"\n') };
+    const read = (more: Record<string, string>, flags?: Record<string, string>): string => {
+      const settings = readSettingsWithProfile({ ...given, TEMPORAL_PROFILE: 'prod', ...more }, flags);
+      return `${settings.TEMPORAL_ADDRESS} ${settings.TEMPORAL_NAMESPACE}`;
+    };
+
+    expect(read({})).toBe('p:1 n');
+    expect(read({ TEMPORAL_ADDRESS: '' })).toBe('p:1 n');
+    expect(read({ TEMPORAL_ADDRESS: 'e:2' })).toBe('e:2 n');
+    expect(read({ TEMPORAL_ADDRESS: 'e:2' }, { 'temporal-address': 'f:3', 'temporal-namespace': 'm' })).toBe('f:3 m');
+  });
+
+  test('the file of the configuration of the user counts where none is named', () => {
+    mkdirSync(join(folder, 'temporalio'));
+    writeFileSync(join(folder, 'temporalio/temporal.toml'), '[profile.default]\napi_key = "k"\n');
+
+    expect(options({ XDG_CONFIG_HOME: folder }).apiKey).toBe('k');
   });
 });

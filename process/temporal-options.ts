@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { TLSConfig } from '@temporalio/client';
+import type { ClientConfigTLS, ConfigDataSource } from '@temporalio/envconfig';
 import { SettingsError } from './settings.js';
 import type { Settings } from './settings.js';
+import { temporalProfile } from './temporal-profile.js';
+import type { Environment } from './temporal-profile.js';
 import { messageOf } from '../core/error-message.js';
 
 export type TemporalSettings = Pick<Settings, Extract<keyof Settings, `TEMPORAL_${string}`>>;
@@ -11,47 +14,88 @@ export interface ConnectOptions {
   /** Absent for plain text. */
   readonly tls?: TLSConfig;
   readonly apiKey?: string;
+  /** Headers of every call. */
+  readonly metadata?: Record<string, string>;
 }
 
 /**
- * How to reach the frontend that the settings name, with the files that they name as these are now. Whoever asks for anything of
- * TLS gets TLS or an error: throws `SettingsError` for a certificate without its key, a key without its certificate, two API keys,
- * and files that cannot be read or hold nothing.
+ * How to reach the frontend, with the files that settings and profile name as these are now. A setting wins over its like of the
+ * profile, a certificate together with its key. Whoever asks for anything of TLS gets TLS or an error: throws `SettingsError` for a
+ * certificate without its key, a key without its certificate, two API keys, TLS that the profile both wants and disables, and files
+ * that cannot be read or hold nothing.
  */
-export function connectOptions(settings: TemporalSettings): ConnectOptions {
-  const tls = tlsOf(settings);
-  const apiKey = apiKeyOf(settings);
+export function connectOptions(settings: TemporalSettings, environment: Environment = process.env): ConnectOptions {
+  const profile = temporalProfile(settings, environment);
+  const apiKey = apiKeyOf(settings) ?? profile.apiKey;
+  const tls = tlsOf(settings, profile.tls, apiKey !== undefined);
   return {
     address: settings.TEMPORAL_ADDRESS,
-    // An API key is never sent in plain text.
-    ...(tls === undefined && apiKey === undefined ? {} : { tls: tls ?? {} }),
+    ...(tls === undefined ? {} : { tls }),
     ...(apiKey === undefined ? {} : { apiKey }),
+    ...(profile.grpcMeta === undefined ? {} : { metadata: profile.grpcMeta }),
   };
 }
 
-function tlsOf(settings: TemporalSettings): TLSConfig | undefined {
-  const { TEMPORAL_TLS_CA: ca, TEMPORAL_TLS_SERVER_NAME: serverName } = settings;
-  const pair = certificatePair(settings);
-  if (!settings.TEMPORAL_TLS && pair === undefined && ca === undefined && serverName === undefined) return undefined;
+/** An API key is never sent in plain text. */
+function tlsOf(
+  settings: TemporalSettings,
+  profile: ClientConfigTLS | undefined,
+  hasApiKey: boolean,
+): TLSConfig | undefined {
+  const parts = tlsParts(settings, profile ?? {});
+  const isAsked = settings.TEMPORAL_TLS || hasApiKey || Object.keys(parts).length > 0;
+  if (profile?.disabled === true && isAsked) {
+    throw new SettingsError(
+      'the profile of temporal.toml has tls.disabled, but an API key or something of TLS is given: drop one of them',
+    );
+  }
+  // As in every SDK, a profile that has the table wants TLS.
+  const isWanted = profile !== undefined && profile.disabled !== true;
+  return isAsked || isWanted ? parts : undefined;
+}
+
+function tlsParts(settings: TemporalSettings, profile: ClientConfigTLS): TLSConfig {
+  const ca = content('TEMPORAL_TLS_CA', settings, 'server_ca_cert', profile.serverCACert);
+  const serverName = settings.TEMPORAL_TLS_SERVER_NAME ?? profile.serverName;
+  const pair = certificatePair(settings, profile);
   return {
     ...(pair === undefined ? {} : { clientCertPair: pair }),
-    ...(ca === undefined ? {} : { serverRootCACertificate: read('TEMPORAL_TLS_CA', ca) }),
+    ...(ca === undefined ? {} : { serverRootCACertificate: ca }),
     ...(serverName === undefined ? {} : { serverNameOverride: serverName }),
   };
 }
 
-function certificatePair({
-  TEMPORAL_TLS_CERT: cert,
-  TEMPORAL_TLS_KEY: key,
-}: TemporalSettings): TLSConfig['clientCertPair'] {
-  if (cert === undefined && key === undefined) return undefined;
-  if (cert === undefined || key === undefined) {
-    const [given, missing] = key === undefined ? ['CERT', 'KEY'] : ['KEY', 'CERT'];
-    throw new SettingsError(
-      `TEMPORAL_TLS_${missing} (--temporal-tls-${missing.toLowerCase()}) is missing: TEMPORAL_TLS_${given} is given, and a certificate is of no use without its key`,
-    );
-  }
-  return { crt: read('TEMPORAL_TLS_CERT', cert), key: read('TEMPORAL_TLS_KEY', key) };
+function certificatePair(settings: TemporalSettings, profile: ClientConfigTLS): TLSConfig['clientCertPair'] {
+  const own = settings.TEMPORAL_TLS_CERT !== undefined || settings.TEMPORAL_TLS_KEY !== undefined;
+  const source = own ? {} : profile;
+  const crt = content('TEMPORAL_TLS_CERT', settings, 'client_cert', source.clientCert);
+  const key = content('TEMPORAL_TLS_KEY', settings, 'client_key', source.clientKey);
+  if (crt === undefined && key === undefined) return undefined;
+  if (crt === undefined || key === undefined) throw new SettingsError(missingHalf(own, key === undefined));
+  return { crt, key };
+}
+
+function missingHalf(own: boolean, isKey: boolean): string {
+  const [given, missing] = isKey ? ['CERT', 'KEY'] : ['KEY', 'CERT'];
+  const of = (half: string): string =>
+    own ? `TEMPORAL_TLS_${half}` : `client_${half.toLowerCase()} of the profile of temporal.toml`;
+  const flag = own ? ` (--temporal-tls-${missing.toLowerCase()})` : '';
+  return `${of(missing)}${flag} is missing: ${of(given)} is given, and a certificate is of no use without its key`;
+}
+
+/** What the file of the setting holds, or else the field of the profile. */
+function content(
+  setting: 'TEMPORAL_TLS_CA' | 'TEMPORAL_TLS_CERT' | 'TEMPORAL_TLS_KEY',
+  settings: TemporalSettings,
+  field: string,
+  source: ConfigDataSource | undefined,
+): Buffer | undefined {
+  const file = settings[setting];
+  if (file !== undefined) return read(settingName(setting), file);
+  if (source === undefined) return undefined;
+  return 'path' in source
+    ? read(`${field}_path of the profile of temporal.toml`, source.path)
+    : Buffer.from(source.data);
 }
 
 function apiKeyOf({ TEMPORAL_API_KEY: given, TEMPORAL_API_KEY_FILE: file }: TemporalSettings): string | undefined {
@@ -59,17 +103,21 @@ function apiKeyOf({ TEMPORAL_API_KEY: given, TEMPORAL_API_KEY_FILE: file }: Temp
   if (given !== undefined) {
     throw new SettingsError('TEMPORAL_API_KEY and TEMPORAL_API_KEY_FILE are both given: one of them is allowed');
   }
-  return read('TEMPORAL_API_KEY_FILE', file).toString('utf8').trim();
+  return read(settingName('TEMPORAL_API_KEY_FILE'), file).toString('utf8').trim();
 }
 
-function read(setting: keyof TemporalSettings, path: string): Buffer {
-  const name = `${setting} (--${setting.toLowerCase().replaceAll('_', '-')}) "${path}"`;
-  let content: Buffer;
+function settingName(setting: keyof TemporalSettings): string {
+  return `${setting} (--${setting.toLowerCase().replaceAll('_', '-')})`;
+}
+
+function read(what: string, path: string): Buffer {
+  const name = `${what} "${path}"`;
+  let found: Buffer;
   try {
-    content = readFileSync(path);
+    found = readFileSync(path);
   } catch (error) {
     throw new SettingsError(`${name}: ${messageOf(error)}`);
   }
-  if (content.toString('utf8').trim() === '') throw new SettingsError(`${name}: the file is empty`);
-  return content;
+  if (found.toString('utf8').trim() === '') throw new SettingsError(`${name}: the file is empty`);
+  return found;
 }

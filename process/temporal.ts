@@ -1,59 +1,92 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { backOffMs } from '../core/back-off.js';
 import type { Log } from '../core/telemetry.js';
+import { WorkerConnections } from '../worker/connections.js';
+import { RenewableConnection } from './renewable-connection.js';
 import { connectOptions } from './temporal-options.js';
-import type { TemporalSettings } from './temporal-options.js';
+import type { ConnectOptions, TemporalSettings } from './temporal-options.js';
 
 const backOff = { firstMs: 500, longestMs: 30_000 };
 
-/** A client once the frontend answers. Says once that it does not, and tries until `signal` aborts. */
-export async function connectClient(settings: TemporalSettings, log: Log, signal: AbortSignal): Promise<Client> {
-  const connection = await insist(
-    () => Connection.connect({ ...connectOptions(settings), connectTimeout: '5s' }),
-    { what: 'Temporal', where: settings.TEMPORAL_ADDRESS },
-    log,
-    signal,
-  );
-  return new Client({ connection, namespace: settings.TEMPORAL_NAMESPACE });
+/** The connections of a process to Temporal. */
+export interface TemporalConnections {
+  readonly client: Client;
+  /** Exchanges the connection of the client and, where there are any, that of the workers. */
+  renew(options: ConnectOptions): Promise<void>;
+  /** Those of workers, once the frontend answers. */
+  forWorkers(): Promise<WorkerConnections>;
+  close(): Promise<void>;
 }
 
-/** As `connectClient`, for workers. */
-export async function connectWorker(
+/** Connects a client once the frontend answers. Says once that it does not, and tries until `signal` aborts. */
+export async function connectTemporal(
   settings: TemporalSettings,
   log: Log,
   signal: AbortSignal,
-): Promise<NativeConnection> {
-  return insist(
-    () => NativeConnection.connect(connectOptions(settings)),
-    { what: 'Temporal', where: settings.TEMPORAL_ADDRESS },
-    log,
-    signal,
-  );
+): Promise<TemporalConnections> {
+  const name = { what: 'Temporal', where: settings.TEMPORAL_ADDRESS };
+  const connection = new RenewableConnection(await insist(() => connect(connectOptions(settings)), name, log, signal));
+  let workers: WorkerConnections | undefined;
+  return {
+    client: new Client({ connection, namespace: settings.TEMPORAL_NAMESPACE }),
+    renew: async (options) => {
+      await connection.renew(await connect(options));
+      await workers?.renew(await NativeConnection.connect(options));
+    },
+    forWorkers: async () =>
+      (workers = new WorkerConnections(
+        await insist(() => NativeConnection.connect(connectOptions(settings)), name, log, signal),
+      )),
+    close: async () => {
+      await connection.close();
+      await workers?.close();
+    },
+  };
 }
 
-const keyLookMs = 60_000;
+async function connect(options: ConnectOptions): Promise<Connection> {
+  const connection = Connection.lazy({ ...options, connectTimeout: '5s' });
+  try {
+    await connection.ensureConnected();
+    return connection;
+  } catch (error) {
+    // It would go on trying by itself.
+    await connection.close();
+    throw error;
+  }
+}
 
-/** Gives the connections the API key anew when its file says another. Resolves when `signal` aborts. */
-export async function renewApiKey(
+const filesLookMs = 60_000;
+
+/**
+ * Connects anew when the files of settings and profile say another certificate, authority or API key. What cannot be read or is
+ * refused changes nothing, and is tried again at the next look. Resolves when `signal` aborts.
+ */
+export async function renewConnections(
   settings: TemporalSettings,
-  give: (apiKey: string) => Promise<void>,
+  connections: Pick<TemporalConnections, 'renew'>,
   log: Log,
   signal: AbortSignal,
+  everyMs = filesLookMs,
 ): Promise<void> {
-  if (settings.TEMPORAL_API_KEY_FILE === undefined) return;
-  let current = connectOptions(settings).apiKey;
+  let current = connectOptions(settings);
   while (!isOver(signal)) {
-    await delay(keyLookMs, undefined, { signal }).catch(() => undefined);
+    await delay(everyMs, undefined, { signal }).catch(() => undefined);
+    if (isOver(signal)) return;
     try {
-      const { apiKey } = connectOptions(settings);
-      if (apiKey === undefined || apiKey === current) continue;
-      await give(apiKey);
-      current = apiKey;
-      log.info({}, 'the API key of Temporal has changed');
+      const found = connectOptions(settings);
+      if (isDeepStrictEqual(found, current)) continue;
+      await connections.renew(found);
+      current = found;
+      log.info({}, 'the files of the connection to Temporal have changed: connected anew');
     } catch (error) {
-      log.warn({ error: String(error) }, 'the API key of Temporal cannot be read: the last one is used');
+      log.warn(
+        { error: String(error) },
+        'cannot connect to Temporal by its changed files: the connection stays as it is',
+      );
     }
   }
 }

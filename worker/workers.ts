@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DefaultLogger, makeTelemetryFilterString, Runtime, Worker } from '@temporalio/worker';
-import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
+import type { WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createActivities } from '../activities/index.js';
 import { taskQueues } from '../workflows/messages.js';
 import type { TaskQueue } from '../workflows/messages.js';
 import { workflowBundle } from './bundle.js';
+import type { WorkerConnections } from './connections.js';
 import { measuring } from './activity-metrics.js';
 import { logInterceptor } from './log-context.js';
 import { withUrgency } from './urgency.js';
@@ -81,7 +82,7 @@ export interface WorkerWatch {
 /** Runs a worker on every task queue until `signal` aborts; one that fails is started again. */
 export async function runWorkers(
   world: WorkerWorld,
-  connection: NativeConnection,
+  connections: WorkerConnections,
   signal: AbortSignal,
   watch: WorkerWatch,
 ): Promise<void> {
@@ -91,7 +92,6 @@ export async function runWorkers(
   await Promise.all(
     (Object.keys(queues) as TaskQueue[]).map((name) => {
       const options: WorkerOptions = {
-        connection,
         namespace: world.settings.TEMPORAL_NAMESPACE,
         taskQueue: queues[name],
         identity: `${world.identity}@${name}`,
@@ -104,7 +104,7 @@ export async function runWorkers(
         ...limits[name],
         ...versioning(world),
       };
-      return keepRunning(world, name, options, { signal, watch });
+      return keepRunning(world, name, options, { connections, signal, watch });
     }),
   );
 }
@@ -125,20 +125,21 @@ async function keepRunning(
   world: WorkerWorld,
   name: TaskQueue,
   options: WorkerOptions,
-  { signal, watch }: { signal: AbortSignal; watch: WorkerWatch },
+  { connections, signal, watch }: { connections: WorkerConnections; signal: AbortSignal; watch: WorkerWatch },
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      const worker = await Worker.create(options);
+      const worker = await Worker.create({ ...options, connection: connections.connection });
       const stop = (): void => {
         if (worker.getState() === 'RUNNING') worker.shutdown();
       };
       const running = worker.run();
+      connections.join(worker);
       signal.addEventListener('abort', stop, { once: true });
       // Told to end while the worker was being made: nobody tells it again.
       if (isOver(signal)) stop();
       watch.runs(name);
-      await running;
+      await running.finally(() => connections.leave(worker));
       signal.removeEventListener('abort', stop);
     } catch (error) {
       if (isOver(signal)) return;

@@ -1,3 +1,38 @@
+const connection = [
+  '## The connection to Temporal',
+  '',
+  'For each part of it (address, namespace, API key, authority, server name, certificate with its key) the first of these counts that gives it:',
+  '',
+  '1. the flag,',
+  '2. the variable of the table above,',
+  "3. another variable of Temporal's SDKs: `TEMPORAL_TLS_CLIENT_CERT_PATH`, `TEMPORAL_TLS_CLIENT_KEY_PATH`, `TEMPORAL_TLS_SERVER_CA_CERT_PATH`, each also with",
+  '   `_DATA` in place of `_PATH`, and `TEMPORAL_GRPC_META_NAME` for a header,',
+  '4. the profile `TEMPORAL_PROFILE` of the file `TEMPORAL_CONFIG_FILE`,',
+  '5. the default.',
+  '',
+  'Without `TEMPORAL_CONFIG_FILE` the file is the one that the `temporal` command writes, `~/.config/temporalio/temporal.toml` on Linux, if there is one:',
+  '',
+  '```toml',
+  '[profile.default]',
+  'address = "stowage.a1b2c.tmprl.cloud:7233"',
+  'namespace = "stowage.a1b2c"',
+  '',
+  '[profile.default.tls]',
+  'client_cert_path = "/etc/stowage/temporal-tls/tls.crt"',
+  'client_key_path = "/etc/stowage/temporal-tls/tls.key"',
+  '```',
+  '',
+  'Whoever asks for anything of TLS gets TLS or an error: half a certificate, a file that is named and not there, a key in the file that means nothing, or',
+  '`tls.disabled` beside an API key stop the start with exit status 2. `TEMPORAL_TLS=false` takes no TLS away that something else asks for. The',
+  "frontend's certificate is always verified: `TEMPORAL_TLS_DISABLE_HOST_VERIFICATION` does nothing. The profile's `codec` is not used.",
+  '',
+  'Every process reads the files again each minute: certificates, authorities, the file of the API key, and `temporal.toml`. If they say something else, it connects',
+  'anew, and when that succeeds its client and the workers that run go on by the new connection. What is under way on the old one ends there: nothing is',
+  'cancelled, and no activity starts again. Files that cannot be read or are refused change nothing: a log line says so, and they are tried again a',
+  'minute later. Address and namespace are those of the start.',
+  '',
+];
+
 /** docs/settings.md: every setting of `stowage run`, and how it is given. */
 export function settingsPage(settings) {
   const rows = settings.map(({ name, flag, default: fallback, description }) =>
@@ -21,5 +56,6 @@ export function settingsPage(settings) {
     '| --- | --- | --- | --- |',
     ...rows.map((row) => `| ${row} |`),
     '',
+    ...connection,
   ].join('\n');
 }

@@ -227,6 +227,28 @@ describe('the chart', () => {
     });
   });
 
+  test('reaches Temporal by a profile of a Secret, which gives address and namespace', async () => {
+    const values = {
+      'temporal.address': '',
+      'temporal.profile.secretName': 'temporal',
+      'temporal.profile.name': 'prod',
+    };
+    const rendered = await render(values);
+    const deployment = named(rendered, 'Deployment', 'stowage-operator');
+    const environment = environmentOf(deployment);
+
+    expect(environment).toMatchObject({
+      TEMPORAL_CONFIG_FILE: '/etc/stowage/temporal-profile/temporal.toml',
+      TEMPORAL_PROFILE: 'prod',
+    });
+    expect(Object.keys(environment)).not.toEqual(expect.arrayContaining(['TEMPORAL_ADDRESS']));
+    expect(Object.keys(environment)).not.toEqual(expect.arrayContaining(['TEMPORAL_NAMESPACE']));
+    expect(deployment.spec.template.spec).toMatchObject({
+      volumes: [{ name: 'temporal-profile', secret: { secretName: 'temporal' } }],
+    });
+    expect(JSON.stringify(named(rendered, 'NetworkPolicy', 'stowage').spec)).toContain('"port":7233');
+  });
+
   test.each([
     [{ clusterName: '' }, /clusterName/],
     [{ mode: 'both' }, /mode.*'split', 'single'/s],

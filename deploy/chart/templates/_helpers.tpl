@@ -42,7 +42,7 @@ worker: { role: worker, replicas: {{ .Values.worker.replicas }} }
 {{- define "stowage.temporalAddress" -}}
 {{- with .Values.temporal -}}
 {{- if and .trial.enabled .address }}{{ fail "temporal.address and temporal.trial.enabled are both given: one of them is allowed" }}{{ end -}}
-{{- if not (or .trial.enabled .address) }}{{ fail "temporal.address is missing: give the host and port of a Temporal frontend, or set temporal.trial.enabled to try Stowage out" }}{{ end -}}
+{{- if not (or .trial.enabled .address .profile.secretName) }}{{ fail "temporal.address is missing: give the host and port of a Temporal frontend, or set temporal.trial.enabled to try Stowage out" }}{{ end -}}
 {{- if .trial.enabled }}{{ include "stowage.fullname" $ }}-temporal.{{ $.Release.Namespace }}.svc:7233{{ else }}{{ .address }}{{ end -}}
 {{- end }}
 {{- end }}

@@ -7,8 +7,18 @@
 - { name: KARPENTER_LEADER_ELECTION_NAMESPACE, value: {{ .Values.karpenterLease.namespace | quote }} }
 - { name: METRICS_PORT, value: {{ .Values.metrics.port | quote }} }
 - { name: HEALTH_PROBE_PORT, value: '8081' }
-- { name: TEMPORAL_ADDRESS, value: {{ include "stowage.temporalAddress" . | quote }} }
-- { name: TEMPORAL_NAMESPACE, value: {{ $temporal.namespace | quote }} }
+{{- with include "stowage.temporalAddress" . }}
+- { name: TEMPORAL_ADDRESS, value: {{ . | quote }} }
+{{- end }}
+{{- with $temporal.namespace }}
+- { name: TEMPORAL_NAMESPACE, value: {{ . | quote }} }
+{{- end }}
+{{- with $temporal.profile }}
+{{- if .secretName }}
+- { name: TEMPORAL_CONFIG_FILE, value: {{ printf "/etc/stowage/temporal-profile/%s" .key | quote }} }
+- { name: TEMPORAL_PROFILE, value: {{ .name | quote }} }
+{{- end }}
+{{- end }}
 {{- with $temporal.tls }}
 {{- if or .enabled .secretName .serverName }}
 - { name: TEMPORAL_TLS, value: 'true' }
@@ -54,6 +64,9 @@
 {{- if .Values.temporal.tls.secretName }}
 - { name: temporal-tls, mountPath: /etc/stowage/temporal-tls, readOnly: true }
 {{- end }}
+{{- if .Values.temporal.profile.secretName }}
+- { name: temporal-profile, mountPath: /etc/stowage/temporal-profile, readOnly: true }
+{{- end }}
 {{- if .Values.temporal.apiKey.secretName }}
 - { name: temporal-api-key, mountPath: /etc/stowage/temporal-api-key, readOnly: true }
 {{- end }}
@@ -65,6 +78,9 @@
 {{- define "stowage.volumes" -}}
 {{- if .Values.temporal.tls.secretName }}
 - { name: temporal-tls, secret: { secretName: {{ .Values.temporal.tls.secretName }}, defaultMode: 0440 } }
+{{- end }}
+{{- if .Values.temporal.profile.secretName }}
+- { name: temporal-profile, secret: { secretName: {{ .Values.temporal.profile.secretName }}, defaultMode: 0440 } }
 {{- end }}
 {{- if .Values.temporal.apiKey.secretName }}
 - { name: temporal-api-key, secret: { secretName: {{ .Values.temporal.apiKey.secretName }}, defaultMode: 0440 } }
