@@ -222,10 +222,17 @@ export default {
     ...only(
       'cli',
       '^cli/',
-      `cli/|process/|worker/offering-ledger\\.ts|operator/(desired-workflows\\.ts|stuck/)|kube/|cloud/kwok/|cluster/|workflows/(messages\\.ts|termination/)|disruption/|packing/|core/|api/|${npm('@temporalio/(client|common|proto)', 'commander', 'cli-table3', 'pino', 'yaml')}|${builtin}`,
+      `cli/|process/|worker/offering-ledger\\.ts|operator/(desired-workflows\\.ts|stuck/)|kube/|cloud/kwok/|cluster/|workflows/(messages\\.ts|termination/)|disruption/|packing/|core/|api/|${npm('@temporalio/(client|common|proto)', 'commander', 'cli-table3', 'echarts', 'pino', 'yaml')}|${builtin}`,
       'A command reads and asks: what acts is in activities and operator.',
       'activities/contract|cloud/port\\.ts',
     ),
+    {
+      name: 'charts-on-demand',
+      severity: 'error',
+      comment: 'Charts are loaded by `report -o html` alone: import the page with import().',
+      from: { path: `^(${folders})/`, pathNot: `^cli/report/(page|charts)\\.ts$|${test}` },
+      to: { path: '^cli/report/(page|charts)\\.ts$|node_modules/echarts/', dynamic: false },
+    },
     ...only(
       'devstack',
       '^devstack/',

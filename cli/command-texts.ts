@@ -46,8 +46,8 @@ export const commandTexts = {
     example: 'stowage doctor --output json',
   },
   report: {
-    description: 'show what was done lately and what it saves',
-    example: 'stowage report --since 7h',
+    description: 'show what was done lately, what it saves, what was forced and what people ordered',
+    example: 'stowage report --since 7h -o html > report.html',
   },
   pause: {
     description: 'stop voluntary disruption of a cluster, NodePool, node or reason',

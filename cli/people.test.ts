@@ -1,7 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import type { StatusReport, WorkflowRow } from './status-rows.js';
-import type { DoneRow } from './output/report-table.js';
-import { reportText } from './output/report-table.js';
 import { statusText } from './output/status-table.js';
 import { pauseTable } from './output/people-table.js';
 import { pause, scopeOf } from './pause.js';
@@ -279,63 +277,5 @@ Next
     expect(pauseTable([{ scope: { kind: 'cluster' }, reason: 'r', actor: 'a' }])).toContain(
       'the cluster   resumed   a',
     );
-  });
-});
-
-describe('the report', () => {
-  const done = (more: Partial<DoneRow>): DoneRow => ({
-    workflowId: 'prod/consolidate/1',
-    kind: 'consolidate',
-    reason: 'empty',
-    nodePool: 'default',
-    nodeClaim: 'default-abc',
-    outcome: 'done',
-    savedPerHour: 0.25,
-    startedAt: '2026-01-05T12:00:00Z',
-    closedAt: '2026-01-05T12:01:00Z',
-    ...more,
-  });
-
-  test('adds up what was carried out, and leaves out what was not', () => {
-    const text = reportText(
-      {
-        since: '2026-01-04T12:00:00Z',
-        truncated: false,
-        rows: [
-          done({}),
-          done({}),
-          done({ outcome: 'abandoned' }),
-          done({ kind: 'terminate', outcome: 'terminated', savedPerHour: 0 }),
-          done({ kind: 'launch', outcome: 'initialized', reason: '', savedPerHour: 0 }),
-        ],
-      },
-      '24h',
-    );
-
-    expect(text).toContain('consolidations     empty    done              2   60s       $0.5000');
-    expect(text).toContain('consolidations     empty    abandoned         1   60s');
-    expect(text).toMatch(
-      /In the last 24h: 1 node launched, 1 terminated; consolidation is to save \$0\.5000 per hour\.\n$/,
-    );
-  });
-
-  test('what did not happen is not told, and what commands really saved is (surfaces/report-what-happened)', () => {
-    const nothing = [
-      done({ kind: 'expire', outcome: 'gone', reason: 'expired' }),
-      done({ kind: 'disrupt', outcome: 'idle' }),
-      done({ kind: 'explainPod' }),
-      done({ kind: 'launchBatch' }),
-    ];
-    expect(reportText({ since: '', truncated: false, rows: nothing }, '2h')).toBe('Nothing was done in the last 2h.\n');
-    const rows = [...nothing, done({}), done({ kind: 'savings', savedPerHour: 0.2 })];
-    const text = reportText({ since: '', truncated: false, rows }, '2h');
-    expect(text).not.toMatch(/gone|expir|disrupt /);
-    expect(text).toContain(
-      'consolidation is to save $0.2500 per hour. 1 command measured a day later: $0.2000 per hour',
-    );
-  });
-
-  test('of nothing says so', () => {
-    expect(reportText({ since: '', truncated: false, rows: [] }, '2h')).toBe('Nothing was done in the last 2h.\n');
   });
 });

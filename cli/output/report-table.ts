@@ -1,77 +1,97 @@
 import { compareText } from '../../core/compare-text.js';
-import { age } from './status-table.js';
-import { timeText } from './people-table.js';
 import { counted } from '../../core/plurals.js';
+import type { DoneRow, Forced, OrderGiven } from '../report/activity.js';
+import { happened, savedBy, titleOf, type ActivityReport, type ReasonSum, type Totals } from '../report/sums.js';
+import { timeText } from './people-table.js';
+import { age } from './status-table.js';
 import { hourly, renderTable } from './table.js';
-import { lookUp } from '../../core/own.js';
-
-/** One workflow that is over. */
-export interface DoneRow {
-  readonly workflowId: string;
-  readonly kind: string;
-  readonly reason: string;
-  readonly nodePool: string;
-  readonly nodeClaim: string;
-  /** The phase in which it ended, or how it failed. */
-  readonly outcome: string;
-  /** Dollars per hour. */
-  readonly savedPerHour: number;
-  readonly startedAt: string;
-  readonly closedAt: string;
-}
-
-export interface ActivityReport {
-  /** ISO 8601. */
-  readonly since: string;
-  /** Whether there was more than the list holds. */
-  readonly truncated: boolean;
-  readonly rows: readonly DoneRow[];
-}
 
 const shownLast = 10;
+/** Of orders and forced drains, the newest so many. */
+const shownPeople = 20;
 
-const titles: Readonly<Record<string, string>> = {
-  launch: 'nodes launched',
-  terminate: 'nodes terminated',
-  consolidate: 'consolidations',
-  drift: 'drift rollouts',
-  expire: 'expiries',
-  interrupt: 'interruptions',
-  repair: 'repairs',
-  replace: 'replacements',
-};
-
-/** Workflows that end because their node went for another reason: what they are called after did not happen. */
-const cameToNothing: ReadonlySet<string> = new Set(['expire gone', 'repair gone', 'replace gone', 'launch gone']);
-
-/** What did something to a node; entities, questions and upkeep did not (surfaces/report-what-happened). */
-const happened = ({ kind, outcome }: DoneRow): boolean =>
-  lookUp(titles, kind) !== undefined && !cameToNothing.has(`${kind} ${outcome}`);
-
-/** What was done, for a person: sums by kind, reason and outcome, then the last few with their nodes. */
-export function reportText({ rows, truncated }: ActivityReport, since: string): string {
+/** What was done, for a person: all of it in a sentence, then by reason, what was forced, what people ordered, and the last few. */
+export function reportText(report: ActivityReport, since: string): string {
+  const { rows, reasons, forced, orders, notes } = report;
   const shown = rows.filter(happened);
-  if (shown.length === 0) return `Nothing was done in the last ${since}.\n`;
-  const more = truncated ? `Only the newest ${rows.length} are counted.\n\n` : '';
-  return `${more}${sums(shown)}\n\n${last(shown)}\n\n${total(shown, since)}${measuredText(rows)}\n`;
+  const parts = [
+    shown.length + orders.length + report.measured.length === 0
+      ? `Nothing was done in the last ${since}.`
+      : `In the last ${since}: ${headline(report.totals)}`,
+    ...(reasons.length === 0 ? [] : [`By reason\n${reasonTable(reasons)}`]),
+    ...(forced.length === 0 ? [] : [`Forced\n${forcedTable(forced.slice(-shownPeople))}`]),
+    ...(orders.length === 0 ? [] : [`Orders by people\n${orderTable(orders.slice(-shownPeople))}`]),
+    ...(shown.length === 0 ? [] : [`All that was done\n${sums(shown)}`, `The last of it\n${last(shown)}`]),
+    ...notes,
+  ];
+  return `${parts.join('\n\n')}\n`;
 }
 
-/** Savings count where the move was carried out. */
-const saved = ({ kind, outcome, savedPerHour }: DoneRow): number =>
-  kind === 'consolidate' && outcome === 'done' ? savedPerHour : 0;
+/** What was done, in a sentence. */
+export function headline(totals: Totals): string {
+  const { launched, terminated, forced, predictedPerHour } = totals;
+  const byForce = forced === 0 ? '' : ` (${forced} by force)`;
+  const nodes = `${counted(launched, 'node')} launched, ${terminated} terminated${byForce}`;
+  return `${nodes}; consolidation is to save ${hourly(predictedPerHour)} per hour.${measuredText(totals)}`;
+}
+
+/** What finished commands were found to save, an hour or a day after each. */
+function measuredText({ measuredCommands, measuredPredictedPerHour, measuredRealisedPerHour }: Totals): string {
+  if (measuredCommands === 0) return '';
+  const found = `${hourly(measuredRealisedPerHour)} per hour really saved of ${hourly(measuredPredictedPerHour)} predicted`;
+  return ` ${counted(measuredCommands, 'command')} measured afterwards: ${found}.`;
+}
+
+const dollarsOr = (amount: number, count: number): string => (count === 0 ? '' : hourly(amount));
+
+const reasonTable = (reasons: readonly ReasonSum[]): string =>
+  renderTable(
+    [
+      'REASON',
+      'NODES TERMINATED',
+      'BY FORCE',
+      'COMMANDS',
+      'PREDICTED PER HOUR',
+      'MEASURED',
+      'OF PREDICTED',
+      'REALISED',
+    ],
+    reasons.map((sum) => [
+      sum.reason === '' ? '-' : sum.reason,
+      ...[sum.terminated, sum.forced, sum.commands],
+      dollarsOr(sum.predictedPerHour, sum.commands),
+      sum.measuredCommands,
+      dollarsOr(sum.measuredPredictedPerHour, sum.measuredCommands),
+      dollarsOr(sum.measuredRealisedPerHour, sum.measuredCommands),
+    ]),
+  );
+
+const forcedTable = (forced: readonly Forced[]): string =>
+  renderTable(
+    ['AT', 'NODEPOOL', 'NODECLAIM', 'BY', 'WHAT'],
+    forced.map(({ at, nodePool, nodeClaim, by, what }) => [timeText(at), nodePool, nodeClaim, by, what]),
+  );
+
+const orderTable = (orders: readonly OrderGiven[]): string =>
+  renderTable(
+    ['AT', 'ORDER', 'ABOUT', 'BY', 'BECAUSE'],
+    orders.map((order) => [timeText(order.at), orderText(order), order.about, order.by, order.because]),
+  );
+
+/** `approve --force`. */
+export const orderText = ({ order, isForced }: OrderGiven): string => `${order}${isForced ? ' --force' : ''}`;
 
 function sums(rows: readonly DoneRow[]): string {
   const groups = new Map<string, { head: readonly string[]; count: number; saved: number; longestMs: number }>();
   for (const row of rows) {
-    const head = [lookUp(titles, row.kind) ?? row.kind, row.reason, row.outcome];
+    const head = [titleOf(row.kind), row.reason, row.outcome];
     const key = head.join('|');
     const group = groups.get(key) ?? { head, count: 0, saved: 0, longestMs: 0 };
-    const tookMs = Date.parse(row.closedAt) - Date.parse(row.startedAt);
     groups.set(key, {
       head,
       count: group.count + 1,
-      saved: group.saved + saved(row),
-      longestMs: Math.max(group.longestMs, tookMs),
+      saved: group.saved + savedBy(row),
+      longestMs: Math.max(group.longestMs, tookMs(row)),
     });
   }
   const lines = [...groups].sort(([a], [b]) => compareText(a, b)).map(([, group]) => group);
@@ -86,37 +106,19 @@ function sums(rows: readonly DoneRow[]): string {
   );
 }
 
+export const tookMs = ({ startedAt, closedAt }: DoneRow): number => Date.parse(closedAt) - Date.parse(startedAt);
+
+/** The newest first. */
+export const newestOf = (rows: readonly DoneRow[], most: number): readonly DoneRow[] =>
+  rows.toSorted((a, b) => compareText(b.closedAt, a.closedAt)).slice(0, most);
+
 function last(rows: readonly DoneRow[]): string {
-  const newest = [...rows].sort((a, b) => (a.closedAt < b.closedAt ? 1 : -1)).slice(0, shownLast);
   return renderTable(
     ['ENDED', 'WHAT', 'NODEPOOL', 'NODECLAIM', 'REASON', 'OUTCOME', 'TOOK'],
-    newest.map(({ closedAt, startedAt, kind, nodePool, nodeClaim, reason, outcome }) => [
-      timeText(closedAt),
-      kind,
-      nodePool,
-      nodeClaim,
-      reason,
-      outcome,
-      age(Date.parse(closedAt) - Date.parse(startedAt)),
+    newestOf(rows, shownLast).map((row) => [
+      timeText(row.closedAt),
+      ...[row.kind, row.nodePool, row.nodeClaim, row.reason, row.outcome],
+      age(tookMs(row)),
     ]),
   );
-}
-
-/** What finished commands were found to save, as `measureSavings` measured it last: a day after each. */
-function measuredText(rows: readonly DoneRow[]): string {
-  const measured = rows.filter(({ kind, outcome }) => kind === 'savings' && outcome === 'done');
-  if (measured.length === 0) return '';
-  const sum = measured.reduce((all, { savedPerHour }) => all + savedPerHour, 0);
-  return ` ${counted(measured.length, 'command')} measured a day later: ${hourly(sum)} per hour really saved.`;
-}
-
-const forcedText = (forced: number): string => (forced === 0 ? '' : ` (${forced} by force)`);
-
-function total(rows: readonly DoneRow[], since: string): string {
-  const sum = rows.reduce((all, row) => all + saved(row), 0);
-  const count = (kind: string, outcome?: string): number =>
-    rows.filter((row) => row.kind === kind && (outcome === undefined || row.outcome === outcome)).length;
-  const ended = count('terminate', 'terminated') + count('terminate', 'forced');
-  const nodes = `${counted(count('launch', 'initialized'), 'node')} launched, ${ended} terminated${forcedText(count('terminate', 'forced'))}`;
-  return `In the last ${since}: ${nodes}; consolidation is to save ${hourly(sum)} per hour.`;
 }

@@ -1,0 +1,81 @@
+import { expect, test } from '@jest/globals';
+import type { Client } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
+import { msNumberToTs } from '@temporalio/common/lib/time.js';
+import { readActivity } from './read-activity.js';
+
+interface Kept {
+  readonly id: string;
+  readonly status: string;
+  readonly phase?: string;
+  /** Orders in its history; absent: it cannot be read. */
+  readonly orders?: readonly string[];
+}
+
+const now = Date.parse('2026-01-05T12:00:00Z');
+
+/** Visibility gives what is open to queries of what runs, and the rest to the others; which histories are read is noted. */
+function fakeClient(kept: readonly Kept[]): { client: Client; read: string[] } {
+  const read: string[] = [];
+  const client = {
+    options: { namespace: 'default' },
+    workflow: {
+      list: async function* ({ query }: { query: string }) {
+        const isOpen = query.includes('Running');
+        const isRotation = query.includes('rotateExpired');
+        for (const one of kept.filter(({ status }) => (status === 'RUNNING') === isOpen)) {
+          if (isOpen && one.id.startsWith('expire') !== isRotation) continue;
+          yield await Promise.resolve({
+            ...{ workflowId: `prod/${one.id}`, runId: one.id, status: { name: one.status } },
+            ...{ startTime: new Date(now - 60_000), closeTime: new Date(now) },
+            typedSearchAttributes: {
+              get: ({ name }: { name: string }) => (name === 'StowagePhase' ? one.phase : undefined),
+            },
+          });
+        }
+      },
+      getHandle: (_id: string, runId: string) => ({
+        fetchHistory: async () => {
+          read.push(runId);
+          const { orders } = kept.find(({ id }) => id === runId)!;
+          if (orders === undefined) throw new Error('gone');
+          return Promise.resolve({
+            events: orders.map((actor) => ({
+              eventTime: msNumberToTs(now - 1000),
+              workflowExecutionSignaledEventAttributes: {
+                signalName: 'approve',
+                input: { payloads: [defaultPayloadConverter.toPayload({ actor })] },
+              },
+            })),
+          });
+        },
+      }),
+    },
+  };
+  return { client: client as unknown as Client, read };
+}
+
+test('histories are read of what people may have met, whether it is over or not; one that is gone is counted', async () => {
+  const { client, read } = fakeClient([
+    { id: 'disrupt', status: 'RUNNING', orders: ['ann'] },
+    { id: 'expire/9', status: 'RUNNING', orders: ['bob'] },
+    { id: 'disrupt/old', status: 'CONTINUED_AS_NEW', orders: ['eve'] },
+    { id: 'terminate/1', status: 'COMPLETED', phase: 'terminated', orders: ['joe'] },
+    { id: 'consolidate/1', status: 'COMPLETED', phase: 'done' },
+    { id: 'launch/1', status: 'COMPLETED', phase: 'initialized' },
+    { id: 'expire/1', status: 'COMPLETED', phase: 'gone' },
+    { id: 'provision', status: 'CONTINUED_AS_NEW' },
+  ]);
+
+  const told = await readActivity({ client, cluster: 'prod', since: now - 3_600_000, now });
+
+  expect(read.sort()).toEqual(['consolidate/1', 'disrupt', 'disrupt/old', 'expire/9', 'terminate/1']);
+  expect(told.orders.map(({ by }) => by).sort()).toEqual(['ann', 'bob', 'eve', 'joe']);
+  expect(told.rows.map(({ workflowId, outcome }) => [workflowId, outcome])).toEqual([
+    ['prod/terminate/1', 'terminated'],
+    ['prod/consolidate/1', 'done'],
+    ['prod/launch/1', 'initialized'],
+    ['prod/expire/1', 'gone'],
+  ]);
+  expect(told.notes).toEqual(['1 history could not be read.']);
+});

@@ -1,0 +1,117 @@
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import { parseWorkflowId } from '../../core/ids.js';
+import { counted } from '../../core/plurals.js';
+import { quotedForQuery, searchAttributes } from '../../workflows/messages.js';
+import { temporalEngine } from '../history/engine.js';
+import type { Run, RunRef } from '../history/records.js';
+import type { Activity, DoneRow } from './activity.js';
+import { happened, isOfNodes } from './sums.js';
+import { toldBy } from './told.js';
+
+/** Entities go on under the same id when a run of theirs ends, and stores differ in whether running ones match. */
+const over: ReadonlySet<string> = new Set(['COMPLETED', 'FAILED', 'CANCELLED', 'TERMINATED', 'TIMED_OUT']);
+/** More workflows than this are counted as far as the list goes. */
+const mostListed = 5000;
+/** Whole histories are read for what people said in them: the newest so many. */
+const mostRead = 1000;
+const readAtOnce = 8;
+
+interface Sources {
+  readonly client: Client;
+  readonly cluster: string;
+  /** Milliseconds of the epoch. */
+  readonly since: number;
+  readonly now: number;
+}
+
+type Listed = Pick<
+  WorkflowExecutionInfo,
+  'workflowId' | 'runId' | 'status' | 'startTime' | 'closeTime' | 'typedSearchAttributes'
+>;
+
+/** What was done since then, as Temporal's visibility store and its histories have it. */
+export async function readActivity(sources: Sources): Promise<Activity> {
+  const { cluster, since, now } = sources;
+  const closed = await listed(sources, `CloseTime > '${new Date(since).toISOString()}'`);
+  const open = await Promise.all(
+    underWay.map(async (terms) => listed(sources, `ExecutionStatus = 'Running' AND ${terms}`)),
+  );
+  const rows = closed.found.flatMap(rowOf);
+  const refs = [...open.flatMap(({ found }) => found), ...closed.found].filter(isTold);
+  const { runs, unread } = await readRuns(sources.client, refs.slice(0, mostRead));
+  return {
+    ...{ cluster, since: new Date(since).toISOString(), until: new Date(now).toISOString(), rows },
+    ...toldBy(runs, since),
+    notes: [
+      ...([closed, ...open].some(({ isCut }) => isCut) ? [`Only the newest ${mostListed} workflows are counted.`] : []),
+      ...(refs.length > mostRead
+        ? [`Orders, force and measured savings are told of the newest ${mostRead} workflows of ${refs.length}.`]
+        : []),
+      ...(unread === 0 ? [] : [`${counted(unread, 'history', 'histories')} could not be read.`]),
+    ],
+  };
+}
+
+/** Each node has a workflow that waits for its life to end: of those that are open, only what a person may have met. */
+const underWay = [
+  "WorkflowType IN ('disrupt', 'measureSavings', 'consolidate', 'replaceDrifted', 'replaceNode', 'repairNode', 'terminateNode')",
+  `WorkflowType = 'rotateExpired' AND ${searchAttributes.phase.name} NOT IN ('not due', 'starting')`,
+];
+
+/** Of whose histories a report tells: people, force and what was measured. Nobody gives orders to what came to nothing. */
+function isTold(one: Listed): boolean {
+  const kind = parseWorkflowId(one.workflowId)?.kind;
+  if (kind === undefined || kind === 'launch') return false;
+  return kind === 'disrupt' || kind === 'savings' || (isOfNodes(kind) && rowOf(one).every(happened));
+}
+
+async function listed({ client, cluster }: Sources, terms: string): Promise<{ found: Listed[]; isCut: boolean }> {
+  const query = `${searchAttributes.cluster.name} = ${quotedForQuery(cluster)} AND ${terms}`;
+  const found: Listed[] = [];
+  for await (const one of client.workflow.list({ query })) {
+    if (found.length >= mostListed) return { found, isCut: true };
+    found.push(one);
+  }
+  return { found, isCut: false };
+}
+
+function rowOf({ workflowId, status, startTime, closeTime, typedSearchAttributes: attributes }: Listed): DoneRow[] {
+  const kind = parseWorkflowId(workflowId)?.kind;
+  if (kind === undefined || !over.has(status.name)) return [];
+  const text = (key: 'reason' | 'nodePool' | 'nodeClaim' | 'phase'): string =>
+    attributes.get(searchAttributes[key]) ?? '';
+  return [
+    {
+      workflowId,
+      kind,
+      reason: text('reason'),
+      nodePool: text('nodePool'),
+      nodeClaim: text('nodeClaim'),
+      outcome: status.name === 'COMPLETED' ? text('phase') : status.name.toLowerCase(),
+      savedPerHour: attributes.get(searchAttributes.savingsPerHour) ?? 0,
+      startedAt: startTime.toISOString(),
+      closedAt: (closeTime ?? startTime).toISOString(),
+    },
+  ];
+}
+
+/** A few at a time. One that cannot be read is counted: the rest is told all the same. */
+async function readRuns(client: Client, refs: readonly RunRef[]): Promise<{ runs: Run[]; unread: number }> {
+  const engine = temporalEngine(client);
+  const runs: Run[] = [];
+  let unread = 0;
+  const waiting = refs[Symbol.iterator]();
+  const readOn = async (): Promise<void> => {
+    for (const { workflowId, runId } of waiting) {
+      const kind = parseWorkflowId(workflowId)?.kind;
+      if (kind === undefined) continue;
+      try {
+        runs.push({ workflowId, runId, kind, steps: await engine.steps({ workflowId, runId }) });
+      } catch {
+        unread += 1;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: readAtOnce }, readOn));
+  return { runs, unread };
+}

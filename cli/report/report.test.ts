@@ -1,0 +1,149 @@
+import { describe, expect, test } from '@jest/globals';
+import { reportText } from '../output/report-table.js';
+import type { Activity, DoneRow, Measured } from './activity.js';
+import { reportPage } from './page.js';
+import { reportOf, timeParts } from './sums.js';
+
+const done = (more: Partial<DoneRow>): DoneRow => ({
+  workflowId: 'prod/consolidate/1',
+  kind: 'consolidate',
+  reason: 'empty',
+  nodePool: 'default',
+  nodeClaim: 'default-abc',
+  outcome: 'done',
+  savedPerHour: 0.25,
+  startedAt: '2026-01-05T11:00:00Z',
+  closedAt: '2026-01-05T11:01:00Z',
+  ...more,
+});
+const terminated = (more: Partial<DoneRow>): DoneRow =>
+  done({ kind: 'terminate', outcome: 'terminated', savedPerHour: 0, ...more });
+const launched = done({ kind: 'launch', outcome: 'initialized', reason: '', savedPerHour: 0 });
+const measured = (more: Partial<Measured>): Measured => ({
+  ...{ workflowId: 'prod/consolidate/1', reason: 'empty', nodes: ['n1'], afterMs: 3_600_000 },
+  ...{ predictedPerHour: 0.25, realisedPerHour: 0.2, ...more },
+});
+const activity = (more: Partial<Activity>): Activity => ({
+  ...{ cluster: 'prod', since: '2026-01-04T12:00:00Z', until: '2026-01-05T12:00:00Z' },
+  ...{ rows: [], measured: [], forced: [], orders: [], notes: [], ...more },
+});
+const text = (more: Partial<Activity>): string => reportText(reportOf(activity(more)), '24h');
+
+const lively = activity({
+  rows: [
+    launched,
+    done({}),
+    done({ reason: 'underutilized', savedPerHour: 0.5 }),
+    done({ outcome: 'abandoned' }),
+    terminated({}),
+    terminated({ reason: 'underutilized' }),
+    terminated({ reason: 'drifted', outcome: 'forced' }),
+  ],
+  measured: [measured({}), measured({ reason: 'underutilized', predictedPerHour: 0.5, realisedPerHour: 0.125 })],
+  forced: [
+    {
+      ...{ at: '2026-01-05T11:00:00.000Z', nodePool: 'default', nodeClaim: 'default-abc', by: 'ann' },
+      ...{ what: 'deleted 1 pod (shop/web-0) in spite of what protects pods', workflowId: 'prod/terminate/1' },
+    },
+  ],
+  orders: [
+    {
+      ...{ at: '2026-01-05T10:00:00.000Z', order: 'expedite', by: 'ann', because: 'incident <b>&', isForced: true },
+      ...{ about: 'NodeClaim default-abc', workflowId: 'prod/terminate/1' },
+    },
+  ],
+});
+
+describe('the report for a terminal', () => {
+  test('says in a sentence what was done, then by reason; what was not carried out saves nothing', () => {
+    const told = text(lively);
+    expect(told).toMatch(
+      /^In the last 24h: 1 node launched, 3 terminated \(1 by force\); consolidation is to save \$0\.7500 per hour\. 2 commands measured afterwards: \$0\.3250 per hour really saved of \$0\.7500 predicted\.\n/,
+    );
+    expect(told).toMatch(/^underutilized +1 +0 +1 +\$0\.5000 +1 +\$0\.5000 +\$0\.1250$/m);
+    expect(told).toMatch(/^drifted +1 +1 +0 +0$/m);
+    expect(told).toMatch(/^consolidations +empty +abandoned +1 +60s$/m);
+  });
+
+  test('says what was forced and by whom, and what people ordered', () => {
+    const told = text(lively);
+    expect(told).toMatch(/^2026-01-05T11:00:00Z +default +default-abc +ann +deleted 1 pod \(shop\/web-0\)/m);
+    expect(told).toMatch(/^2026-01-05T10:00:00Z +expedite --force +NodeClaim default-abc +ann +incident/m);
+  });
+
+  test('what did not happen is not told (surfaces/report-what-happened)', () => {
+    const nothing = [
+      done({ kind: 'expire', outcome: 'gone', reason: 'expired' }),
+      done({ kind: 'disrupt', outcome: 'idle' }),
+      done({ kind: 'explainPod' }),
+      done({ kind: 'launchBatch' }),
+    ];
+    expect(text({ rows: nothing })).toBe('Nothing was done in the last 24h.\n');
+    expect(text({ rows: [...nothing, done({})] })).not.toMatch(/gone|expir|disrupt /);
+    expect(text({})).toBe('Nothing was done in the last 24h.\n');
+  });
+});
+
+test('each node that came or went is in one part of the time, and the parts cover all of it', () => {
+  for (const hours of [0.5, 2, 24, 24 * 7, 24 * 400]) {
+    const until = Date.parse('2026-01-05T12:00:00Z');
+    const since = new Date(until - hours * 3_600_000).toISOString();
+    const rows = [since, '2026-01-05T11:59:59Z'].map((closedAt) => terminated({ closedAt }));
+    const parts = timeParts(reportOf(activity({ since, rows })));
+    expect(parts[0]!.from).toBeLessThanOrEqual(Date.parse(since));
+    expect(parts.length).toBeLessThanOrEqual(60);
+    expect(parts.reduce((sum, part) => sum + part.terminated[0]!, 0)).toBe(2);
+  }
+});
+
+/** Elements that were opened and not closed, or closed and not opened. */
+function unbalanced(html: string): string[] {
+  const open: string[] = [];
+  for (const [, close, name = '', rest = ''] of html.matchAll(/<(\/?)([a-z][a-z0-9]*)((?:"[^"]*"|[^">])*)>/gi)) {
+    if (name === 'meta' || rest.endsWith('/')) continue;
+    if (close === '') open.push(name);
+    else if (open.pop() !== name) return [name];
+  }
+  return open;
+}
+
+describe('the report as a page (surfaces/report-page)', () => {
+  const report = reportOf(lively);
+  const page = reportPage(report, '24h');
+
+  test('asks nobody for anything and runs nothing', () => {
+    const outside = [...page.matchAll(/\b(?:src|href|srcset|action|data)="([^"]*)"/g)].map(([, at]) => at);
+    expect(outside.filter((at) => !at!.startsWith('#'))).toEqual([]);
+    const addresses = [...page.matchAll(/[a-z]+:\/\/[^"'\s)]+/g)].map(([each]) => each);
+    expect(addresses.filter((each) => !each.startsWith('http://www.w3.org/'))).toEqual([]);
+    expect(page).not.toMatch(/<script|<link|<iframe|@import|url\((?!#)|\son[a-z]+=/i);
+  });
+
+  test('is well-formed, and shows what users wrote as text', () => {
+    expect(page.startsWith('<!doctype html>\n')).toBe(true);
+    expect(unbalanced(page)).toEqual([]);
+    expect(page).toContain('incident &lt;b&gt;&amp;');
+    expect(page).not.toContain('<b>');
+  });
+
+  test('has the figures that the JSON has', () => {
+    const json = JSON.parse(JSON.stringify(report)) as Record<string, unknown>;
+    const figures = [...page.matchAll(/data-path="([^"]+)" data-value="([^"]+)">([^<]+)</g)];
+    // Five tiles, and what is known of each of three reasons.
+    expect(figures).toHaveLength(5 + 7 + 7 + 4);
+    for (const [, path = '', value, shown = ''] of figures) {
+      const found = path.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], json);
+      expect({ path, value: Number(value), shown: Number(shown.replace('$', '')) }).toEqual({
+        ...{ path, value: found, shown: found },
+      });
+    }
+  });
+
+  test('has a chart of nodes and one of savings, each only where there is something to show', () => {
+    const titles = (html: string) => [...html.matchAll(/<figcaption>([^<]+)</g)].map(([, title]) => title);
+    expect(titles(page)).toEqual(['Nodes launched and terminated', expect.stringMatching(/^Savings of the commands/)]);
+    expect(page.match(/<svg /g)).toHaveLength(2);
+    expect(page).toContain('terminated: drifted');
+    expect(titles(reportPage(reportOf(activity({})), '24h'))).toEqual([]);
+  });
+});

@@ -1,0 +1,136 @@
+import { compareText } from '../../core/compare-text.js';
+import { lookUp } from '../../core/own.js';
+import type { Activity, DoneRow } from './activity.js';
+
+/** Of all that was done, or of what was done for one reason. Prices in dollars per hour. */
+export interface Sums {
+  readonly terminated: number;
+  /** Of those that were terminated. */
+  readonly forced: number;
+  /** Commands of consolidation that were carried out, and what they were to save. */
+  readonly commands: number;
+  readonly predictedPerHour: number;
+  /** Those that were measured, what they were to save, and what they do save. */
+  readonly measuredCommands: number;
+  readonly measuredPredictedPerHour: number;
+  readonly measuredRealisedPerHour: number;
+}
+
+export interface Totals extends Sums {
+  readonly launched: number;
+}
+
+export interface ReasonSum extends Sums {
+  readonly reason: string;
+}
+
+/** What `stowage report` tells, in each of its forms. */
+export interface ActivityReport extends Activity {
+  readonly totals: Totals;
+  readonly reasons: readonly ReasonSum[];
+}
+
+/** What workflows of each kind are called that do something to nodes. */
+const titles: Readonly<Record<string, string>> = {
+  launch: 'nodes launched',
+  terminate: 'nodes terminated',
+  consolidate: 'consolidations',
+  drift: 'drift rollouts',
+  expire: 'expiries',
+  interrupt: 'interruptions',
+  repair: 'repairs',
+  replace: 'replacements',
+};
+
+/** Workflows that end because their node went for another reason: what they are called after did not happen. */
+const cameToNothing: ReadonlySet<string> = new Set(['expire gone', 'repair gone', 'replace gone', 'launch gone']);
+
+export const titleOf = (kind: string): string => lookUp(titles, kind) ?? kind;
+
+/** Whether workflows of the kind do something to nodes. */
+export const isOfNodes = (kind: string): boolean => lookUp(titles, kind) !== undefined;
+
+/** What did something to a node; entities, questions and upkeep did not (surfaces/report-what-happened). */
+export const happened = ({ kind, outcome }: DoneRow): boolean =>
+  isOfNodes(kind) && !cameToNothing.has(`${kind} ${outcome}`);
+
+/** Savings count where the command was carried out. */
+export const savedBy = ({ kind, outcome, savedPerHour }: DoneRow): number =>
+  isCommand({ kind, outcome }) ? savedPerHour : 0;
+
+const isCommand = ({ kind, outcome }: Pick<DoneRow, 'kind' | 'outcome'>): boolean =>
+  kind === 'consolidate' && outcome === 'done';
+
+/** A node is launched when it is initialized, and gone when its termination says so. */
+export const isLaunched = ({ kind, outcome }: DoneRow): boolean => kind === 'launch' && outcome === 'initialized';
+export const isTerminated = ({ kind, outcome }: DoneRow): boolean =>
+  kind === 'terminate' && (outcome === 'terminated' || outcome === 'forced');
+
+export function reportOf(activity: Activity): ActivityReport {
+  return { ...activity, totals: totalsOf(activity), reasons: reasonsOf(activity) };
+}
+
+const totalsOf = (activity: Activity): Totals => ({
+  launched: activity.rows.filter(isLaunched).length,
+  ...sumsOf(activity),
+});
+
+function reasonsOf({ rows, measured }: Activity): readonly ReasonSum[] {
+  const told = rows.filter((row) => isTerminated(row) || isCommand(row));
+  const names = [...new Set([...told, ...measured].map(({ reason }) => reason))].sort(compareText);
+  return names.map((reason) => {
+    const own = <T extends { readonly reason: string }>(all: readonly T[]): T[] =>
+      all.filter((one) => one.reason === reason);
+    return { reason, ...sumsOf({ rows: own(rows), measured: own(measured) }) };
+  });
+}
+
+function sumsOf({ rows, measured }: Pick<Activity, 'rows' | 'measured'>): Sums {
+  const terminated = rows.filter(isTerminated);
+  return {
+    terminated: terminated.length,
+    forced: terminated.filter(({ outcome }) => outcome === 'forced').length,
+    commands: rows.filter(isCommand).length,
+    predictedPerHour: dollarsIn(rows.map(savedBy)),
+    measuredCommands: measured.length,
+    measuredPredictedPerHour: dollarsIn(measured.map(({ predictedPerHour }) => predictedPerHour)),
+    measuredRealisedPerHour: dollarsIn(measured.map(({ realisedPerHour }) => realisedPerHour)),
+  };
+}
+
+const dollarsIn = (amounts: readonly number[]): number =>
+  Math.round(amounts.reduce((all, each) => all + each, 0) * 1e6) / 1e6;
+
+/** Nodes in one part of the time that a report is about. */
+export interface TimePart {
+  /** Milliseconds of the epoch. */
+  readonly from: number;
+  readonly launched: number;
+  /** In the order of the reasons of the report. */
+  readonly terminated: readonly number[];
+}
+
+const minute = 60_000;
+const lengths = [1, 5, 15, 30, 60, 180, 360, 720, 1440, 10_080].map((minutes) => minutes * minute);
+const mostParts = 48;
+
+/** The time of a report in parts of one length, at most 48 of them where a week is not too short for that. */
+export function timeParts({ since, until, rows, reasons: all }: ActivityReport): readonly TimePart[] {
+  const [from, to] = [Date.parse(since), Date.parse(until)];
+  const length = lengths.find((each) => (to - from) / each <= mostParts) ?? lengths.at(-1)!;
+  const first = Math.floor(from / length) * length;
+  const count = Math.max(1, Math.ceil((to - first) / length));
+  return Array.from({ length: count }, (_, n) => {
+    const start = first + n * length;
+    const own = rows.filter(({ closedAt }) => {
+      const at = Date.parse(closedAt);
+      return at >= start && at < start + length;
+    });
+    const gone = own.filter(isTerminated);
+    return {
+      from: start,
+      launched: own.filter(isLaunched).length,
+      terminated: all.map(({ reason }) => gone.filter((row) => row.reason === reason).length),
+    };
+  });
+}
