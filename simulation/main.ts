@@ -2,49 +2,97 @@ import { parseArgs } from 'node:util';
 import { readFileSync } from 'node:fs';
 import { workflowBundle } from '../worker/bundle.js';
 import { simulate } from './cluster/simulate.js';
+import type { SimulationResult } from './cluster/simulate.js';
+import { shrink } from './cluster/shrink.js';
+import type { Play, Shrunk } from './cluster/shrink.js';
+import type { SimulationPlan } from './cluster/stage.js';
 
-const usage = `npm run simulate -- [--seeds N] [--first-seed S] [--minutes M] [--replicas R] [--verbose]`;
+const usage =
+  'npm run simulate -- [--seeds N] [--first-seed S] [--minutes M] [--replicas R] [--leave-out STEP,...] [--without-faults] [--shrink] [--verbose]';
 const minuteMs = 60_000;
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '10' },
+    'first-seed': { type: 'string', default: '1' },
+    minutes: { type: 'string', default: '60' },
+    replicas: { type: 'string', default: '10' },
+    'leave-out': { type: 'string', default: '' },
+    'without-faults': { type: 'boolean', default: false },
+    shrink: { type: 'boolean', default: false },
+    verbose: { type: 'boolean', default: false },
+  },
+});
 
 /** Plays seeds one after the other; exits with 1 where one of them broke an invariant, and says which. */
 async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      seeds: { type: 'string', default: '10' },
-      'first-seed': { type: 'string', default: '1' },
-      minutes: { type: 'string', default: '60' },
-      replicas: { type: 'string', default: '10' },
-      verbose: { type: 'boolean', default: false },
-    },
-  });
   const bundle = await workflowBundle();
   const code = 'code' in bundle ? bundle.code : readFileSync(bundle.codePath, 'utf8');
-  const first = Number(values['first-seed']);
+  const play: Play = (plan) => simulate(plan, code);
+  const first = number('first-seed');
   let failed = 0;
-  for (let seed = first; seed < first + Number(values.seeds); seed++) {
+  for (let seed = first; seed < first + number('seeds'); seed++) {
+    const plan = planOf(seed);
     const began = process.hrtime.bigint();
-    const result = await simulate(
-      {
-        seed,
-        unrestMs: Number(values.minutes) * minuteMs,
-        replicas: Number(values.replicas),
-        healMs: 60 * minuteMs,
-        restMs: 30 * minuteMs,
-        ...(values.verbose ? { say: (line: string) => console.log(line) } : {}),
-      },
-      code,
-    );
-    const seconds = Number(process.hrtime.bigint() - began) / 1e9;
-    const { problems, simulatedMs, faults, launches, steps } = result;
-    const figures = `${(simulatedMs / 3_600_000).toFixed(1)} h, ${faults} faults, ${launches} launches, ${steps} steps, ${seconds.toFixed(1)} s`;
-    console.log(`seed ${seed}: ${problems.length === 0 ? 'passed' : 'FAILED'} (${figures})`);
-    for (const problem of problems) console.log(`  ${problem}`);
-    if (problems.length > 0) failed += 1;
+    const result = await play(plan);
+    report(result, Number(process.hrtime.bigint() - began) / 1e9);
+    if (result.problems.length === 0) continue;
+    failed += 1;
+    if (values.shrink) reportShrunk(await shrink(plan, play, (left) => console.error(`  ${left} happenings left`)));
   }
   console.log(
-    failed === 0 ? 'every seed passed' : `${failed} seeds failed: play one again with --first-seed SEED --seeds 1`,
+    failed === 0
+      ? 'every seed passed'
+      : `${failed} seeds failed: find what it takes with --first-seed SEED --seeds 1 --shrink`,
   );
   return failed === 0 ? 0 : 1;
+}
+
+function planOf(seed: number): SimulationPlan {
+  const leftOut = new Set(
+    values['leave-out']
+      .split(',')
+      .filter((text) => text !== '')
+      .map(Number),
+  );
+  return {
+    seed,
+    unrestMs: number('minutes') * minuteMs,
+    replicas: number('replicas'),
+    healMs: 60 * minuteMs,
+    restMs: 30 * minuteMs,
+    leftOut,
+    withoutFaults: values['without-faults'],
+    ...(values.verbose ? { say: (line: string) => console.log(line) } : {}),
+  };
+}
+
+function number(name: 'seeds' | 'first-seed' | 'minutes' | 'replicas'): number {
+  const value = Number(values[name]);
+  if (Number.isInteger(value) && value >= 0) return value;
+  throw new Error(`--${name} is "${values[name]}": a whole number is needed`);
+}
+
+function report({ seed, problems, simulatedMs, faults, launches, steps }: SimulationResult, seconds: number): void {
+  const figures = `${(simulatedMs / 3_600_000).toFixed(1)} h, ${faults} faults, ${launches} launches, ${steps} steps, ${seconds.toFixed(1)} s`;
+  console.log(`seed ${seed}: ${problems.length === 0 ? 'passed' : 'FAILED'} (${figures})`);
+  for (const problem of problems) console.log(`  ${problem}`);
+}
+
+function reportShrunk({ plan, result, played }: Shrunk): void {
+  console.log(
+    `  after ${played} runs, what it takes${plan.withoutFaults === true ? ', without faults of calls' : ''}:`,
+  );
+  for (const { atMs, name, step } of result.happened) {
+    console.log(`  ${(atMs / 1000).toFixed(0).padStart(7)} s  step ${step}: ${name}`);
+  }
+  for (const problem of result.problems) console.log(`  ${problem}`);
+  const flags = [
+    `--first-seed ${plan.seed} --seeds 1 --minutes ${values.minutes} --replicas ${values.replicas}`,
+    ...(plan.withoutFaults === true ? ['--without-faults'] : []),
+    ...((plan.leftOut?.size ?? 0) > 0 ? [`--leave-out ${[...plan.leftOut!].join(',')}`] : []),
+  ];
+  console.log(`  again: npm run simulate -- ${flags.join(' ')}`);
 }
 
 main().then(

@@ -3,6 +3,10 @@ import { workflowIds } from '../../core/ids.js';
 import { clusterName } from './process.js';
 import type { Stage } from './stage.js';
 
+const minuteMs = 60_000;
+/** The NodePool with `replicas`. */
+export const staticPool = 'static';
+
 /** Something that happens to a cluster, how often beside the others, and what. */
 interface Happening {
   readonly name: string;
@@ -36,20 +40,20 @@ const happenings: readonly Happening[] = [
   {
     name: 'a spot interruption',
     weight: 1,
-    happens: ({ random, cluster: { cloud } }) => {
+    happens: ({ random, later, cluster: { cloud } }) => {
       const instance = pickOr(random, cloud.peek());
       if (instance === undefined) return;
       const messageId = `message-${random.int(0, 2 ** 31)}`;
       cloud.interrupt({ kind: 'spot_interrupted', instanceId: instance.instanceId, at: Date.now(), messageId });
-      setTimeout(() => cloud.kill(instance.providerId), 120_000);
+      later(120_000, () => cloud.kill(instance.providerId));
     },
   },
   {
     name: 'capacity runs out, for some minutes',
     weight: 1,
-    happens: ({ random, cluster: { cloud } }) => {
+    happens: ({ random, later, cluster: { cloud } }) => {
       cloud.exhaust({ capacityType: 'spot' });
-      setTimeout(() => cloud.replenish(), random.int(1, 10) * 60_000);
+      later(random.int(1, 10) * minuteMs, () => cloud.replenish());
     },
   },
   {
@@ -61,20 +65,101 @@ const happenings: readonly Happening[] = [
       if (run !== undefined) temporal.terminate(run);
     },
   },
+  {
+    name: 'the template of a NodePool changes',
+    weight: 1,
+    happens: ({ random, cluster: { kube } }) => {
+      const labels = { revision: `r${random.int(0, 2 ** 31)}` };
+      void kube.patch('NodePool', { name: 'default' }, { spec: { template: { metadata: { labels } } } });
+    },
+  },
+  {
+    name: 'a static NodePool is resized',
+    weight: 1,
+    happens: ({ random, cluster: { kube } }) =>
+      void kube.patch('NodePool', { name: staticPool }, { spec: { replicas: random.int(0, 3) } }),
+  },
+  {
+    name: 'a NodeClaim is deleted by hand',
+    weight: 1,
+    happens: ({ random, cluster: { kube } }) => {
+      const claim = pickOr(random, kube.objects('NodeClaim'));
+      if (claim !== undefined) void kube.delete('NodeClaim', { name: claim.metadata.name ?? '' });
+    },
+  },
+  {
+    name: 'a Node is deleted by hand',
+    weight: 1,
+    happens: ({ random, cluster: { kube } }) => {
+      const node = pickOr(random, kube.objects('Node'));
+      if (node !== undefined) void kube.delete('Node', { name: node.metadata.name ?? '' });
+    },
+  },
+  {
+    name: 'a kubelet stops, for some minutes',
+    weight: 1,
+    happens: ({ random, later, cluster: { kube, machines } }) => {
+      const name = pickOr(random, kube.objects('Node'))?.metadata.name;
+      if (name === undefined) return;
+      machines.stopKubelet(name);
+      later(random.int(1, 50) * minuteMs, () => machines.startKubelet(name));
+    },
+  },
+  {
+    name: 'disruption is paused, for some minutes',
+    weight: 1,
+    happens: ({ random, later, cluster: { kube } }) => {
+      const name = `pause-${random.int(0, 2 ** 31)}`;
+      void kube.create('DisruptionPause', {
+        metadata: { name },
+        spec: { scope: { kind: 'Cluster' }, message: 'to be looked at', requestedBy: 'somebody' },
+      });
+      later(random.int(1, 20) * minuteMs, () => void kube.delete('DisruptionPause', { name }));
+    },
+  },
+  {
+    name: 'the API server is out of reach, for some minutes',
+    weight: 1,
+    happens: ({ random, later, outages }) => later(random.int(1, 16 * 60) * 1000, outages.begin('Kubernetes')),
+  },
+  {
+    name: 'the cloud is out of reach, for some minutes',
+    weight: 1,
+    happens: ({ random, later, outages }) => later(random.int(1, 20 * 60) * 1000, outages.begin('the cloud')),
+  },
+  {
+    name: 'Temporal is out of reach, for some minutes',
+    weight: 1,
+    happens: ({ random, later, outages, temporal, process }) => {
+      const end = outages.begin('Temporal');
+      temporal.disconnect();
+      later(random.int(1, 10 * 60) * 1000, () => {
+        end();
+        if (!outages.isAway('Temporal')) process().reconnect();
+      });
+    },
+  },
+  {
+    name: 'watches lag behind, for some minutes',
+    weight: 2,
+    happens: ({ random, later, outages }) => later(random.int(1, 5 * 60) * 1000, outages.beginStale()),
+  },
   { name: 'nothing', weight: 3, happens: () => undefined },
 ];
 
-/** One thing happens, drawn by weight. */
-export function happen(stage: Stage): void {
-  const total = happenings.reduce((sum, { weight }) => sum + weight, 0);
+const total = happenings.reduce((sum, { weight }) => sum + weight, 0);
+
+/** One thing happens, drawn by weight. Gives its name. */
+export function happen(stage: Stage): string {
   let at = stage.random.next() * total;
   for (const { name, weight, happens } of happenings) {
     at -= weight;
     if (at >= 0) continue;
     stage.say(`--- ${name}`);
     happens(stage);
-    return;
+    return name;
   }
+  return 'nothing';
 }
 
 const pickOr = <T>(random: Random, from: readonly T[]): T | undefined =>

@@ -1,19 +1,34 @@
-import { taints } from '../../api/labels.js';
-import { isTrue } from '../../core/conditions.js';
+import { labels, taints } from '../../api/labels.js';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import { budgetReasons } from '../../api/karpenter/node-pool.js';
+import { conditionOf, isTrue } from '../../core/conditions.js';
 import type { SimulatedTemporal } from '../temporal/engine.js';
 import type { SimulatedCluster } from './world.js';
 
 /** An instance without a claim is collected within this, milliseconds. */
 const orphanMs = 10 * 60_000;
 
+/** The budget of the simulation's NodePools: so much of their nodes may be disrupted at once. */
+export const budgetPercent = 20;
+/** For how long nodes that have gone count, milliseconds. */
+const countedMs = 10 * 60_000;
+
 /** Holds a simulated cluster to the promises of docs/behaviour/invariants.md, by what the cluster and the cloud show alone. */
 export class Invariants {
   readonly problems: string[] = [];
+  private readonly counts: { readonly pool: string; readonly at: number; readonly nodes: number }[] = [];
 
   constructor(
     private readonly cluster: SimulatedCluster,
     private readonly temporal: SimulatedTemporal,
-  ) {}
+  ) {
+    cluster.cache.on('NodeClaim', ({ object, previous }) => {
+      this.count(object.metadata.labels?.[labels.nodePool] ?? '');
+      if (isDisruptedByChoice(object) && (previous === undefined || !isDisruptedByChoice(previous))) {
+        this.expectWithinBudget(object.metadata.labels?.[labels.nodePool] ?? '');
+      }
+    });
+  }
 
   get isBroken(): boolean {
     return this.problems.length > 0;
@@ -33,6 +48,7 @@ export class Invariants {
     this.expectNodesAtRest();
     this.expectClaimsAtRest();
     this.expectNoOrphans();
+    this.expectReplicas();
     return !this.isBroken;
   }
 
@@ -81,7 +97,48 @@ export class Invariants {
     }
   }
 
+  private ownOf(pool: string): readonly NodeClaim[] {
+    return this.cluster.cache.all('NodeClaim').filter(({ metadata }) => metadata.labels?.[labels.nodePool] === pool);
+  }
+
+  private count(pool: string): void {
+    const at = Date.now();
+    this.counts.push({ pool, at, nodes: this.ownOf(pool).length });
+    while (at - this.counts[0]!.at > countedMs) this.counts.shift();
+  }
+
+  /** A command is decided before its nodes are marked: nodes that were there shortly before count too. */
+  private expectWithinBudget(pool: string): void {
+    const nodes = Math.max(...this.counts.map((count) => (count.pool === pool ? count.nodes : 0)));
+    const disrupted = this.ownOf(pool).filter(isDisruptedByChoice).length;
+    const allowed = Math.ceil((nodes * budgetPercent) / 100);
+    if (disrupted <= allowed) return;
+    this.broken(
+      `NodePool ${pool}: ${disrupted} of ${nodes} nodes are disrupted, ${allowed} allowed (invariants/budgets-hold)`,
+    );
+  }
+
+  private expectReplicas(): void {
+    const { kube } = this.cluster;
+    for (const { metadata, spec } of kube.objects('NodePool')) {
+      if (spec.replicas === undefined) continue;
+      const own = kube
+        .objects('NodeClaim')
+        .filter((claim) => claim.metadata.labels?.[labels.nodePool] === metadata.name);
+      if (own.length === spec.replicas) continue;
+      this.broken(`NodePool ${metadata.name ?? ''} has ${own.length} NodeClaims instead of ${spec.replicas}`);
+    }
+  }
+
   private broken(what: string): void {
     if (this.problems.length < 20) this.problems.push(what);
   }
 }
+
+const voluntary: ReadonlySet<string | undefined> = new Set<string>(budgetReasons);
+
+/** One whose instance is being terminated counts no more (budgets/counted-nodes). */
+const isDisruptedByChoice = ({ status }: NodeClaim): boolean =>
+  !isTrue(status?.conditions, 'InstanceTerminating') &&
+  isTrue(status?.conditions, 'DisruptionReason') &&
+  voluntary.has(conditionOf(status?.conditions, 'DisruptionReason')?.reason);

@@ -7,6 +7,8 @@ import type { LaunchedInstance } from '../../cloud/port.js';
 import type { FakeCloud } from '../cloud/fake.js';
 import type { FakeKube } from '../kube/fake.js';
 
+const kubeletReady = { type: 'Ready', status: 'True', reason: 'KubeletReady' } as const;
+
 export interface MachineTimes {
   /** From CreateFleet until the kubelet registers, milliseconds, and from there until it is ready. */
   readonly joinMs: { readonly from: number; readonly to: number };
@@ -52,19 +54,22 @@ export class Machines {
         conditions: withCondition(undefined, { type: 'Ready', status: 'False', reason: 'KubeletNotReady' }, { now }),
       },
     });
-    setTimeout(() => void this.becomeReady(name), this.random.int(readyMs.from, readyMs.to));
+    setTimeout(() => this.startKubelet(name), this.random.int(readyMs.from, readyMs.to));
   }
 
-  private async becomeReady(name: string): Promise<void> {
+  /** The kubelet of a node says nothing any more. */
+  stopKubelet(name: string): void {
+    void this.say(name, { type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' });
+  }
+
+  startKubelet(name: string): void {
+    void this.say(name, kubeletReady);
+  }
+
+  private async say(name: string, condition: Parameters<typeof withCondition>[1]): Promise<void> {
     const node = await this.kube.get('Node', { name });
     if (node === undefined) return;
-    const conditions = withCondition(
-      node.status?.conditions,
-      { type: 'Ready', status: 'True', reason: 'KubeletReady' },
-      {
-        now: Date.now(),
-      },
-    );
+    const conditions = withCondition(node.status?.conditions, condition, { now: Date.now() });
     await this.kube.patch('Node', { name }, { status: { conditions } }, { subresource: 'status' });
   }
 

@@ -1,5 +1,6 @@
 import { DomainError } from '../../core/failures.js';
 import type { Random } from '../../cases/random.js';
+import type { KubeClient } from '../../kube/port.js';
 
 /** How calls of a process to the API server, the cloud and Temporal go. Chances are per call, 0 to 1. */
 export interface NetworkConditions {
@@ -10,6 +11,54 @@ export interface NetworkConditions {
   readonly fails: number;
   /** Its answer is lost: it takes effect, and fails for the caller. */
   readonly loses: number;
+}
+
+/** Who a process talks to. */
+export type Peer = 'Kubernetes' | 'the cloud' | 'Temporal';
+
+/** What is out of reach now, for whichever process runs. Outages may overlap. */
+export class Outages {
+  private readonly away = new Map<Peer, number>();
+  private stale = 0;
+  private waiting: (() => void)[] = [];
+
+  /** From now on calls to `peer` fail, and watches of the API server bring nothing. Gives how it ends. */
+  begin(peer: Peer): () => void {
+    this.count(peer, 1);
+    return () => {
+      this.count(peer, -1);
+      this.wake();
+    };
+  }
+
+  /** From now on watches lag behind while calls succeed: what a process has cached is old. Gives how it ends. */
+  beginStale(): () => void {
+    this.stale += 1;
+    return () => {
+      this.stale -= 1;
+      this.wake();
+    };
+  }
+
+  isAway(peer: Peer): boolean {
+    return (this.away.get(peer) ?? 0) > 0;
+  }
+
+  get areWatchesHeld(): boolean {
+    return this.stale > 0 || this.isAway('Kubernetes');
+  }
+
+  async until(condition: () => boolean): Promise<void> {
+    while (!condition()) await new Promise<void>((resolve) => void this.waiting.push(resolve));
+  }
+
+  private count(peer: Peer, by: number): void {
+    this.away.set(peer, (this.away.get(peer) ?? 0) + by);
+  }
+
+  private wake(): void {
+    for (const then of this.waiting.splice(0)) then();
+  }
 }
 
 export const quiet: NetworkConditions = { slow: 0, slowMs: 0, fails: 0, loses: 0 };
@@ -24,6 +73,7 @@ export class Network {
 
   constructor(
     private readonly random: Random,
+    private readonly outages: Outages,
     private readonly onCall: () => void,
   ) {}
 
@@ -36,13 +86,13 @@ export class Network {
   }
 
   /** The way there alone: resolves when a call arrives. */
-  async carry(): Promise<void> {
+  async carry(peer: Peer): Promise<void> {
     await this.way();
-    this.failBefore();
+    this.failBefore(peer);
   }
 
-  async call<T>(effect: () => Promise<T>): Promise<T> {
-    await this.carry();
+  async call<T>(peer: Peer, effect: () => Promise<T>): Promise<T> {
+    await this.carry(peer);
     const result = await effect();
     const isLost = this.random.chance(this.conditions.loses);
     await this.way();
@@ -51,12 +101,12 @@ export class Network {
   }
 
   /** The same object, each of whose methods named is called over this network. */
-  over<T extends object>(target: T, methods: readonly (keyof T)[]): T {
+  over<T extends object>(peer: Peer, target: T, methods: readonly (keyof T)[]): T {
     const called = Object.fromEntries(
       methods.map((name) => [
         name,
         (...args: unknown[]) =>
-          this.call(() => (target[name] as (...args: unknown[]) => Promise<unknown>).apply(target, args)),
+          this.call(peer, () => (target[name] as (...args: unknown[]) => Promise<unknown>).apply(target, args)),
       ]),
     );
     return new Proxy(target, {
@@ -68,7 +118,28 @@ export class Network {
     });
   }
 
-  private failBefore(): void {
+  /** A watch whose events wait, in their order, for as long as watches are held. */
+  watching(watch: KubeClient['watch']): KubeClient['watch'] {
+    return async (kind, options, onEvent) => {
+      const held: Parameters<typeof onEvent>[0][] = [];
+      let isOver = false;
+      const release = async (): Promise<void> => {
+        await this.outages.until(() => !this.outages.areWatchesHeld);
+        // A watch that has ended is begun anew from what had arrived.
+        for (const event of held.splice(0)) if (!isOver && !this.isCut) onEvent(event);
+      };
+      await this.carry('Kubernetes');
+      const outcome = await watch(kind, options, (event) => {
+        if (held.length === 0 && !this.outages.areWatchesHeld) onEvent(event);
+        else if (held.push(event) === 1) void release();
+      });
+      isOver = true;
+      return outcome;
+    };
+  }
+
+  private failBefore(peer: Peer): void {
+    if (this.outages.isAway(peer)) throw new DomainError('Unavailable', `${peer} is out of reach`);
     if (this.random.chance(this.conditions.fails)) throw new DomainError('Unavailable', 'the call failed');
   }
 

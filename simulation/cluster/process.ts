@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Client } from '@temporalio/client';
 import { createActivities } from '../../activities/index.js';
 import type { ActivityDeps } from '../../activities/deps.js';
+import { defaultFeatureGates } from '../../core/feature-gates.js';
 import type { CloudProvider } from '../../cloud/port.js';
 import { createClusterCache } from '../../kube/cache.js';
 import type { Kind, KubeClient } from '../../kube/port.js';
@@ -19,6 +20,7 @@ import { simulatedClient } from '../temporal/client.js';
 import type { SimulatedTemporal } from '../temporal/engine.js';
 import type { Schedules } from '../temporal/schedules.js';
 import { Network } from './network.js';
+import type { Outages } from './network.js';
 
 export const clusterName = 'simulated';
 
@@ -29,6 +31,7 @@ export interface Outside {
   readonly temporal: SimulatedTemporal;
   readonly schedules: Schedules;
   readonly random: Random;
+  readonly outages: Outages;
   /** Silence of a watch after which it is checked, milliseconds. */
   readonly watchSilentMs: number;
   /** Something was called. */
@@ -49,6 +52,8 @@ const cloudCalls: readonly (keyof CloudProvider)[] = [
   'cleanUpNodeClass',
   'drift',
 ];
+/** Everything that Stowage can do is in play. */
+const gates = { ...defaultFeatureGates, NodeRepair: true, StaticCapacity: true, SpotToSpotConsolidation: true };
 const batchWindow = { idleMs: 1000, maxMs: 10_000 };
 
 /**
@@ -58,6 +63,7 @@ const batchWindow = { idleMs: 1000, maxMs: 10_000 };
 export class SimulatedProcess implements ActivityWorker {
   readonly network: Network;
   private readonly stopping = new AbortController();
+  private isUp = false;
   private activities: ReadonlyMap<string, Readonly<Record<string, Activity>>> = new Map();
 
   constructor(
@@ -65,7 +71,7 @@ export class SimulatedProcess implements ActivityWorker {
     private readonly identity: string,
   ) {
     setMaxListeners(0, this.stopping.signal);
-    this.network = new Network(outside.random, outside.onCall);
+    this.network = new Network(outside.random, outside.outages, outside.onCall);
   }
 
   get isAlive(): boolean {
@@ -81,7 +87,7 @@ export class SimulatedProcess implements ActivityWorker {
     const { signal } = this.stopping;
     const deps = this.deps();
     const client = simulatedClient(this.outside.temporal, this.outside.schedules, {
-      carry: () => this.network.carry(),
+      carry: () => this.network.carry('Temporal'),
     });
     deps.entities.connect(client);
     deps.offerings.connect(client);
@@ -93,9 +99,17 @@ export class SimulatedProcess implements ActivityWorker {
         activities as Record<string, Activity>,
       ]),
     );
+    const { outages, temporal } = this.outside;
+    await outages.until(() => !outages.isAway('Temporal'));
     if (!this.isAlive) return;
-    this.outside.temporal.connect(this);
+    temporal.connect(this);
+    this.isUp = true;
     void this.operate(deps, client);
+  }
+
+  /** Temporal is within reach again: the worker polls on. */
+  reconnect(): void {
+    if (this.isUp && this.isAlive) this.outside.temporal.connect(this);
   }
 
   kill(): void {
@@ -120,8 +134,11 @@ export class SimulatedProcess implements ActivityWorker {
   private deps(): ActivityDeps & { readonly entities: TemporalEntities; readonly offerings: TemporalOfferingLedger } {
     const { network, outside } = this;
     const now = (): number => Date.now();
-    const kube = network.over(outside.kube, kubeCalls);
-    const cloud = network.over(outside.cloud, cloudCalls);
+    const kube = {
+      ...network.over('Kubernetes', outside.kube, kubeCalls),
+      watch: network.watching(outside.kube.watch.bind(outside.kube)),
+    };
+    const cloud = network.over('the cloud', outside.cloud, cloudCalls);
     const cache = createClusterCache({
       client: kube,
       kinds: [...snapshotKinds, 'VolumeAttachment', 'DisruptionPause', cloud.nodeClassKind.kind as Kind],
@@ -130,7 +147,7 @@ export class SimulatedProcess implements ActivityWorker {
       probe: { silentMs: outside.watchSilentMs },
     });
     const entities = new TemporalEntities(clusterName, batchWindow);
-    const base = fakeDeps({ cluster: clusterName, kube, cache, cloud, now, entities });
+    const base = fakeDeps({ cluster: clusterName, kube, cache, cloud, now, entities, gates });
     const offerings = new TemporalOfferingLedger(clusterName, cloud, base.log, now);
     return { ...base, entities, offerings };
   }

@@ -3,9 +3,10 @@ import { SimulatedTemporal } from '../temporal/engine.js';
 import { SandboxFactory } from '../temporal/sandbox.js';
 import { Schedules } from '../temporal/schedules.js';
 import { ReplicaSet } from '../scale-down/workloads.js';
-import { happen } from './happenings.js';
-import { Invariants } from './invariants.js';
-import { quiet } from './network.js';
+import { DisruptionController } from './disruption-controller.js';
+import { happen, staticPool } from './happenings.js';
+import { budgetPercent, Invariants } from './invariants.js';
+import { Outages, quiet } from './network.js';
 import { SimulatedProcess } from './process.js';
 import type { Outside } from './process.js';
 import { VirtualTime } from './virtual-time.js';
@@ -24,6 +25,16 @@ export interface SimulationResult {
   readonly faults: number;
   readonly launches: number;
   readonly steps: number;
+  /** What happened, in order. */
+  readonly happened: readonly Happened[];
+}
+
+export interface Happened {
+  /** Its place among all that the seed has happen. */
+  readonly step: number;
+  /** Since the start. */
+  readonly atMs: number;
+  readonly name: string;
 }
 
 /**
@@ -46,12 +57,16 @@ export async function simulate(plan: SimulationPlan, code: string): Promise<Simu
 }
 
 class Simulation {
-  private current!: SimulatedProcess;
+  private current: SimulatedProcess | undefined;
   private outside!: Outside;
   private incarnations = 0;
   private faults = 0;
   private steps = 0;
-  private mayFail = true;
+  private mayFail: boolean;
+  private readonly happened: Happened[] = [];
+  /** When the last of what has begun ends, milliseconds of the epoch. */
+  private troubledUntil = 0;
+  private readonly outages = new Outages();
 
   constructor(
     private readonly plan: SimulationPlan,
@@ -59,37 +74,51 @@ class Simulation {
     private readonly time: VirtualTime,
     private readonly onCall: () => void,
     private readonly say: (line: string) => void,
-  ) {}
+  ) {
+    this.mayFail = plan.withoutFaults !== true;
+  }
 
   async play(code: string): Promise<SimulationResult> {
     const { plan, random, time } = this;
     const cluster = await createCluster(random, { onCall: this.onCall });
     addPool(cluster.kube, 'default', {
-      disruption: { consolidateAfter: '30s', budgets: [{ nodes: '20%' }] },
+      disruption: { consolidateAfter: '30s', budgets: [{ nodes: `${budgetPercent}%` }] },
     });
+    addPool(cluster.kube, staticPool, { replicas: 1 });
     plan.prepare?.(cluster);
     const temporal = this.engine(code);
     const schedules = new Schedules(temporal);
-    this.outside = { ...cluster, temporal, schedules, random, watchSilentMs: 10 * minuteMs, onCall: this.onCall };
+    const { outages } = this;
+    this.outside = {
+      ...cluster,
+      temporal,
+      schedules,
+      random,
+      outages,
+      watchSilentMs: 10 * minuteMs,
+      onCall: this.onCall,
+    };
     this.boot();
     const sets = ['small', 'middle', 'large'].map(
       (app, i) => new ReplicaSet(setParts(cluster, random), workload(app, i)),
     );
+    await new DisruptionController(cluster, sets).protect('middle', 1);
     const invariants = new Invariants(cluster, temporal);
     const isBroken = (): boolean => {
       this.steps += 1;
       return invariants.check();
     };
     const stage: Stage = {
-      ...{ random, cluster, temporal, sets, plan },
-      process: () => this.current,
+      ...{ random, cluster, temporal, outages, sets, plan },
+      process: () => this.current!,
+      later: (afterMs, end) => this.later(afterMs, end),
       restart: (afterMs) => this.restart(afterMs),
       say: this.say,
     };
     for (const set of sets) void set.scaleUp(random.int(1, plan.replicas), random.int(1, 200));
     await this.unrest(stage, startMs + plan.unrestMs, isBroken);
     if (!invariants.isBroken) await this.rest(stage, invariants, isBroken);
-    this.current.kill();
+    this.current?.kill();
     cluster.stop();
     await time.settle();
     return {
@@ -99,6 +128,7 @@ class Simulation {
       faults: this.faults,
       launches: [...cluster.cloud.launchesByClaimUid.values()].reduce((sum, count) => sum + count, 0),
       steps: this.steps,
+      happened: this.happened,
     };
   }
 
@@ -120,10 +150,12 @@ class Simulation {
   }
 
   private boot(): void {
+    // It died once more before it came up.
+    if (this.current?.isAlive === true) return;
     this.incarnations += 1;
-    this.current = new SimulatedProcess(this.outside, `process-${this.incarnations}`);
-    if (this.mayFail) this.current.network.conditions = { slow: 0.05, slowMs: 500, fails: 0.003, loses: 0.003 };
-    const starting = this.current;
+    const starting = new SimulatedProcess(this.outside, `process-${this.incarnations}`);
+    this.current = starting;
+    if (this.mayFail) starting.network.conditions = { slow: 0.05, slowMs: 500, fails: 0.003, loses: 0.003 };
     starting.start().catch((error: unknown) => {
       // One that dies while it comes up has nothing to say.
       if (starting.isAlive) throw error;
@@ -132,15 +164,26 @@ class Simulation {
 
   private restart(afterMs: number): void {
     this.faults += 1;
-    this.current.kill();
-    setTimeout(() => this.boot(), afterMs);
+    this.current?.kill();
+    this.later(afterMs, () => this.boot());
+  }
+
+  private later(afterMs: number, end: () => void): void {
+    this.troubledUntil = Math.max(this.troubledUntil, this.time.now + afterMs);
+    setTimeout(end, afterMs);
   }
 
   private async unrest(stage: Stage, untilMs: number, isBroken: () => boolean): Promise<void> {
-    const { random, time } = this;
-    while (!isBroken() && time.now < untilMs) {
-      happen(stage);
-      await time.advance(time.now + random.int(5, 300) * 1000, isBroken);
+    const { plan, time } = this;
+    for (let step = 0; !isBroken() && time.now < untilMs; step++) {
+      // Chance of its own for each step: what is left out changes nothing of what else happens.
+      const random = new Random(plan.seed * 1_000_003 + step);
+      const pauseMs = random.int(5, 300) * 1000;
+      if (plan.leftOut?.has(step) !== true) {
+        const at = time.now - startMs;
+        this.happened.push({ step, atMs: at, name: happen({ ...stage, random }) });
+      }
+      await time.advance(time.now + pauseMs, isBroken);
     }
   }
 
@@ -149,7 +192,8 @@ class Simulation {
     const { plan, time } = this;
     this.mayFail = false;
     stage.cluster.cloud.replenish();
-    this.current.network.conditions = quiet;
+    if (this.current !== undefined) this.current.network.conditions = quiet;
+    await time.advance(this.troubledUntil, isBroken);
     this.say('nothing goes wrong any more');
     await time.advance(time.now + plan.healMs, isBroken);
     if (!invariants.expectRest()) return;

@@ -1,6 +1,7 @@
 import type { Random } from '../../cases/random.js';
 import type { ReplicaSet } from '../scale-down/workloads.js';
 import type { SimulatedTemporal } from '../temporal/engine.js';
+import type { Outages } from './network.js';
 import type { SimulatedProcess } from './process.js';
 import type { SimulatedCluster } from './world.js';
 
@@ -13,6 +14,10 @@ export interface SimulationPlan {
   /** How long everything may take to come to rest afterwards, and how long it must then stay so. */
   readonly healMs: number;
   readonly restMs: number;
+  /** Steps at which nothing happens, to find out what a failure needs. */
+  readonly leftOut?: ReadonlySet<number>;
+  /** Calls and activities do not fail; what happens to the cluster and the process still does. */
+  readonly withoutFaults?: boolean;
   /** Changes the cluster before anything happens. */
   readonly prepare?: (cluster: SimulatedCluster) => void;
   readonly say?: (line: string) => void;
@@ -23,9 +28,12 @@ export interface Stage {
   readonly random: Random;
   readonly cluster: SimulatedCluster;
   readonly temporal: SimulatedTemporal;
+  readonly outages: Outages;
   readonly sets: readonly ReplicaSet[];
   readonly plan: SimulationPlan;
   readonly process: () => SimulatedProcess;
+  /** Ends what has begun, after so long: it counts as trouble until then. */
+  readonly later: (afterMs: number, end: () => void) => void;
   /** The process dies now and comes up again after so long. */
   readonly restart: (afterMs: number) => void;
   readonly say: (line: string) => void;

@@ -17,6 +17,7 @@ import type { MachineTimes } from './machines.js';
 export interface SimulatedCluster {
   readonly kube: FakeKube;
   readonly cloud: FakeCloud;
+  readonly machines: Machines;
   /** What kube-scheduler, kubelets and controllers see. */
   readonly cache: ClusterCache;
   readonly stop: () => void;
@@ -27,7 +28,7 @@ const calmTimes: MachineTimes = {
   readyMs: { from: 2000, to: 15_000 },
   neverJoins: 0,
 };
-const clusterKinds = ['Pod', 'Node', 'ReplicaSet', 'PodDisruptionBudget'] as const;
+const clusterKinds = ['Pod', 'Node', 'NodeClaim', 'ReplicaSet', 'PodDisruptionBudget'] as const;
 /** Types of up to this many CPUs: enough for choice, few enough to plan quickly. */
 const mostCpus = 16;
 
@@ -42,7 +43,7 @@ export async function createCluster(
   );
   const types = parseCatalogue(JSON.stringify(entries), { overhead: kwokOverhead });
   const cloud = new FakeCloud({ types, now });
-  new Machines(kube, cloud, random, times);
+  const machines = new Machines(kube, cloud, random, times);
   const stopping = new AbortController();
   const cache = createClusterCache({
     client: kube,
@@ -61,7 +62,7 @@ export async function createCluster(
   const parts = { kube, cache, clock, random };
   void new Scheduler(parts).follow();
   void new Kubelets(parts).follow();
-  return { kube, cloud, cache, stop: () => stopping.abort() };
+  return { kube, cloud, machines, cache, stop: () => stopping.abort() };
 }
 
 /** A NodePool as its API server keeps it, and the node class that it refers to. */

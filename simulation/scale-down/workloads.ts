@@ -34,6 +34,10 @@ export class ReplicaSet {
     });
   }
 
+  get app(): string {
+    return this.template.app;
+  }
+
   /** How many pods it is to have. */
   get replicas(): number {
     return this.wanted;
