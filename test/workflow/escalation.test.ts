@@ -78,6 +78,7 @@ describe('the steps of a stuck drain', () => {
   const start = (): ReturnType<WorkflowRig['start']> => rig.start('terminateNode', workflowId, input);
   const stuckAt = async (): Promise<number> => {
     await rig.until(() => activities.callsOf('drainNode').length > 1);
+    await rig.rest();
     return rig.now();
   };
 
@@ -256,6 +257,7 @@ describe('the steps of a stuck drain', () => {
     const now = await rig.now();
     await handle.executeUpdate(expediteUpdate, { args: [{ actor: 'ann', force: true, deadline: now + 60 * minute }] });
     await rig.until(() => activities.callsOf('setDeadline').length === 1);
+    await rig.rest();
 
     activities.drains = [
       { state: 'waiting', blockedBy: [], remaining: 0, evicted: 1, forced: { pods: ['default/web-1'], podCount: 1 } },

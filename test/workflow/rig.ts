@@ -18,6 +18,8 @@ export const cluster = 'test';
 const patienceMs = 60_000;
 /** Longer than a worker takes to stop, shorter than any regular look of a workflow. */
 const quietMs = 3000;
+/** Less than the shortest pause between two looks of a workflow, and time enough to send something. */
+const restMs = 600;
 jest.setTimeout(180_000);
 
 /**
@@ -215,6 +217,14 @@ export class WorkflowRig {
     env.sleep = async (duration) => clock.skipping(sleep(duration));
   }
 
+  /**
+   * Waits until every workflow waits for a timer. What cancels an activity is sent then: the test server never recovers from a
+   * workflow task that cancels one which ends while the task runs.
+   */
+  async rest(): Promise<void> {
+    await this.settle({ retried: true, marginMs: restMs });
+  }
+
   /** Whether no task is in flight, to a worker or with one: nothing goes on before time does. */
   private async isAtRest(): Promise<boolean> {
     for (const { workflowId, history, closed } of await this.histories()) {
@@ -230,7 +240,7 @@ export class WorkflowRig {
    * just then is lost, and what is on its way when its workflow ends is waited for by the server for ever. The clock
    * goes on meanwhile, as on a wall. `retried`: activities may wait for their next attempt.
    */
-  private async settle({ retried = false } = {}): Promise<void> {
+  private async settle({ retried = false, marginMs = quietMs } = {}): Promise<void> {
     for (const { workflowId, closed } of await this.histories()) {
       if (closed) continue;
       const handle = this.client.workflow.getHandle(workflowId);
@@ -242,7 +252,7 @@ export class WorkflowRig {
         if ((!retried && pending.length > 0) || pending.some(isTried)) return false;
         const now = await this.now();
         const next = [nextTimerOf(history), ...pending.map(nextAttemptOf)];
-        return isAnswered(history) && next.every((at) => at === undefined || at > now + quietMs);
+        return isAnswered(history) && next.every((at) => at === undefined || at > now + marginMs);
       });
     }
   }
