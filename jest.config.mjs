@@ -1,4 +1,4 @@
-// One configuration, six suites told apart by folder; `scripts/test.mjs` runs them in order.
+// One configuration, the suites told apart by folder; `scripts/test.mjs` runs them in order.
 const suite = (displayName, testMatch, extra = {}) => ({
   displayName,
   testMatch,
@@ -28,6 +28,8 @@ const source =
 export default {
   projects: [
     suite('unit', [`<rootDir>/${source}/**/*.test.ts`]),
+    // Karpenter's own tests, told anew: docs/conformance.md.
+    suite('conformance', ['<rootDir>/test/conformance/**/*.test.ts']),
     suite('property', ['<rootDir>/test/property/**/*.test.ts']),
     suite('workflow', ['<rootDir>/test/workflow/**/*.test.ts']),
     suite('replay', ['<rootDir>/test/replay/**/*.test.ts']),

@@ -40,6 +40,7 @@ const steps = [
     { name: 'rules', run: npm('run', '-s', 'rules') },
   ],
   { name: 'unit', run: jest('unit', '--maxWorkers=2') },
+  { name: 'conformance', run: jest('conformance') },
   { name: 'property', run: jest('property', '--maxWorkers=2') },
   { name: 'workflow', run: jest('workflow', '--maxWorkers=2') },
   { name: 'replay', run: jest('replay') },

@@ -1,0 +1,86 @@
+// The page of docs/conformance.md: what the tests of Karpenter's own suites are here.
+const row = (...cells) => `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
+const table = (head, rows) =>
+  [row(...head), row(...head.map(() => '---')), ...rows.map((each) => row(...each))].join('\n');
+const verdicts = ['same', 'differs', 'not applicable'];
+
+/** What cases say of the tests of a suite. Throws for a line that has no test, and for a test that is told twice. */
+function toldOf({ path, told }, tests) {
+  const lines = new Set(tests.map(([line]) => line));
+  const seen = new Map();
+  for (const { at, title, verdict } of told)
+    for (const line of at.flatMap((place) => linesOf(place, tests))) {
+      if (!lines.has(line)) throw new Error(`${path}: "${title}" names line ${line}, where no test begins`);
+      if (seen.has(line)) throw new Error(`${path}: "${title}" names line ${line}, which is told already`);
+      seen.set(line, verdict);
+    }
+  return seen;
+}
+
+/** The lines of a place: those of all tests between two lines, where it has two. */
+export const linesOf = (place, tests) =>
+  typeof place === 'number'
+    ? [place]
+    : tests.map(([line]) => line).filter((line) => line >= place[0] && line <= place[1]);
+
+const counts = (seen, total) => {
+  const of = verdicts.map((verdict) => [...seen.values()].filter((each) => each === verdict).length);
+  return [total, ...of, total - seen.size];
+};
+const sum = (rows) => rows.reduce((a, b) => a.map((each, i) => each + b[i]));
+
+/** The whole page. `suites` are told case by case, `apart` names folders and files that do not apply as a whole. */
+export function conformancePage(suites, apart, { commit, suites: upstream }) {
+  const link = (path, line, to) =>
+    `[${to === undefined ? line : `${line} to ${to}`}](https://github.com/kubernetes-sigs/karpenter/blob/${commit}/${path}#L${line})`;
+  for (const { path } of suites)
+    if (upstream[path] === undefined) throw new Error(`${path} is no suite of Karpenter's`);
+  const told = suites.map((suite) => ({
+    ...suite,
+    tests: upstream[suite.path],
+    seen: toldOf(suite, upstream[suite.path]),
+  }));
+  const paths = Object.keys(upstream).filter((path) => !suites.some((suite) => suite.path === path));
+  const apartOf = (path) => apart.find((each) => path.startsWith(each.path));
+  const others = paths.map((path) => {
+    const total = upstream[path].length;
+    return { path, figures: apartOf(path) === undefined ? [total, 0, 0, 0, total] : [total, 0, 0, total, 0] };
+  });
+  const figures = [...told.map(({ path, seen, tests }) => ({ path, figures: counts(seen, tests.length) })), ...others];
+  const head = ['suite', 'tests', ...verdicts, 'not told'];
+  return `# Conformance
+
+What the tests of Karpenter's own suites are here, test by test: commit \`${commit.slice(0, 12)}\` of kubernetes-sigs/karpenter, everything below \`pkg/\`. Written by
+\`npm run conformance\` from \`test/conformance/\`, whose cases tell each test anew, in words of this project, as a small cluster with what has to come out; lines lead to the
+test that is meant. \`npm test\` runs them. Plans are judged by the checker as well.
+
+- **same**: what Karpenter's test asks for comes out. Where it asks for a type or a number of nodes and a cheaper plan is as good, the price of Karpenter's choice is the most that may come out.
+- **differs**: something else comes out on purpose; the rule of [docs/behaviour](behaviour/README.md) says why.
+- **not applicable**: the test is about something that a plan does not have, such as metrics, the writing of objects, or features that are not modelled.
+- **not told**: no case is about it; nothing is claimed of it.
+
+${table(head, [...figures.map(({ path, figures: each }) => [`\`${path}\``, ...each]), ['all', ...sum(figures.map((each) => each.figures))]])}
+
+## Suites that do not apply
+
+${table(
+  ['suites', 'why'],
+  apart.map(({ path, why }) => [`\`${path}\``, why]),
+)}
+
+${told.map((suite) => section(suite, link)).join('\n\n')}
+`;
+}
+
+/** A list: a table would be padded to its longest cell. */
+function section({ path, told, tests, seen }, link) {
+  const items = told.map(({ at, title, verdict, why = '', rule }) => {
+    const reason = rule === undefined ? why : `${why} (${rule})`;
+    const places = at.map((place) => (typeof place === 'number' ? link(path, place) : link(path, place[0], place[1])));
+    const lines = places.length === 0 ? '' : ` (${places.join(', ')})`;
+    return `- ${title}${lines}: ${verdict}${reason === '' ? '' : `; ${reason}`}`;
+  });
+  const untold = tests.filter(([line]) => !seen.has(line)).map(([line]) => link(path, line));
+  const rest = untold.length === 0 ? '' : `\n\nNot told: ${untold.join(', ')}.`;
+  return `## ${path}\n\n${items.join('\n')}${rest}`;
+}

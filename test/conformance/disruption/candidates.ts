@@ -1,0 +1,218 @@
+import type { Condition, Node, Pod, PodDisruptionBudget } from '../../../api/kubernetes.js';
+import type { NodePool } from '../../../api/karpenter/node-pool.js';
+import { annotations, labels } from '../../../api/labels.js';
+import { allowance } from '../../../disruption/budgets.js';
+import { whyNotCandidate, type NodeView } from '../../../disruption/candidates.js';
+import { evictionCost } from '../../../disruption/costs.js';
+import { countPools } from '../../../disruption/emptiness.js';
+import { nodeClaim, nodePool } from '../../builders/activity-world.js';
+import { gives, notApplicable, same, type Check, type Told } from '../told.js';
+
+const now = Date.parse('2026-01-02T00:00:00Z');
+const at = new Date(now - 3_600_000).toISOString();
+const condition = (type: string, status: 'True' | 'False' = 'True'): Condition => ({
+  type,
+  status,
+  lastTransitionTime: at,
+});
+const marked = (value = 'true') => ({ annotations: { [annotations.doNotDisrupt]: value } });
+
+interface Options {
+  readonly pods?: readonly Pod[];
+  readonly graceful?: boolean;
+  readonly pool?: NodePool | null;
+  readonly node?: Partial<Node['metadata']> | null;
+  readonly ready?: boolean;
+  readonly claim?: object;
+  readonly conditions?: readonly Condition[];
+}
+
+function view(options: Options = {}, name = 'n'): NodeView {
+  const { pods = [], graceful = false, pool, node = {}, ready = true, claim = {}, conditions } = options;
+  const base = nodeClaim(name, {
+    status: { conditions: [...(conditions ?? [condition('Initialized')])], providerID: name },
+    spec: graceful ? { terminationGracePeriod: '5m' } : {},
+  });
+  return {
+    claim: { ...base, metadata: { ...base.metadata, ...claim } },
+    ...(node !== null && {
+      node: {
+        apiVersion: 'v1',
+        kind: 'Node',
+        metadata: { name, ...node },
+        status: { conditions: [condition('Ready', ready ? 'True' : 'False')] },
+      },
+    }),
+    ...(pool !== null && { pool: pool ?? nodePool('default') }),
+    pods,
+    pricePerHour: 1,
+  };
+}
+
+function pod(metadata: object = {}, more: { spec?: object; status?: object } = {}): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'p', namespace: 'default', labels: { app: 'x' }, ...metadata },
+    spec: { nodeName: 'n', containers: [], ...more.spec },
+    status: { phase: 'Running', startTime: at, ...more.status },
+  };
+}
+
+const owned = (kind: string) => ({
+  ownerReferences: [{ apiVersion: 'v1', kind, name: 'o', uid: 'o', controller: true }],
+});
+const mirror = { annotations: { 'kubernetes.io/config.mirror': 'x' }, ...owned('Node') };
+const blocking = (name = 'b'): PodDisruptionBudget => ({
+  apiVersion: 'policy/v1',
+  kind: 'PodDisruptionBudget',
+  metadata: { name, namespace: 'default' },
+  spec: { selector: { matchLabels: { app: 'x' } }, maxUnavailable: 0 },
+  status: { disruptionsAllowed: 0 },
+});
+
+interface Asked extends Options {
+  readonly budgets?: readonly PodDisruptionBudget[];
+  readonly eventual?: boolean;
+  readonly claimed?: boolean;
+  readonly nominated?: boolean;
+}
+
+const candidate = (expected: boolean, asked: Asked = {}): Check =>
+  gives(() => {
+    const context = {
+      now,
+      claimed: new Set(asked.claimed === true ? ['uid-n'] : []),
+      nominated: new Set(asked.nominated === true ? ['n'] : []),
+      podDisruptionBudgets: asked.budgets ?? [],
+    };
+    return whyNotCandidate(view(asked), context, asked.eventual === true ? 'eventual' : 'graceful') === undefined;
+  }, expected);
+const protectedPods = { pods: [pod(marked())] };
+const boundPods = { pods: [pod()], budgets: [blocking()] };
+const leaving = { deletionTimestamp: at };
+const ended = { status: { phase: 'Succeeded' } };
+
+/** How many of ten nodes may go, with some of them changed. */
+const mayGo = (expected: number, changed: readonly NodeView[], budget = '100%'): Check =>
+  gives(() => {
+    const ten = Array.from({ length: 10 }, (_, i) => view({}, `n${i}`));
+    const all = [...changed, ...ten.slice(0, 10 - Math.min(changed.length, 10))];
+    const count = countPools(all, new Set()).get('default') ?? { total: 0, disrupting: 0 };
+    return allowance([{ nodes: budget }], 'Empty', count, now).allowed;
+  }, expected);
+const besides = (expected: number, changed: readonly NodeView[]): Check =>
+  gives(() => {
+    const all = [...changed, ...Array.from({ length: 10 }, (_, i) => view({}, `n${i}`))];
+    const count = countPools(all, new Set()).get('default') ?? { total: 0, disrupting: 0 };
+    return allowance([{ nodes: '100%' }], 'Empty', count, now).allowed;
+  }, expected);
+const several = (count: number, options: Options): NodeView[] =>
+  Array.from({ length: count }, (_, i) => view(options, `c${i}`));
+const cost = (priority?: number, deletionCost?: string): number =>
+  evictionCost(
+    pod(deletionCost === undefined ? {} : { annotations: { [annotations.podDeletionCost]: deletionCost } }, {
+      spec: priority === undefined ? {} : { priority },
+    }),
+  );
+const costs = (outcome: () => boolean): Check => gives(outcome, true);
+
+const runs = 'a disruption that runs is a workflow; test/workflow and test/integration have it';
+const metric = 'a metric';
+
+export const disruptionCases: readonly Told[] = [
+  notApplicable([194, 259, 374, 469], 'replacements one after the other, and pods of nodes that go', runs),
+  notApplicable([598, 625], 'taints that a disruption left behind', runs),
+  notApplicable(711, 'nodes that nobody manages do not count', 'only nodes with a NodeClaim are looked at'),
+  same(
+    724,
+    'nodes that are not initialized do not count',
+    besides(10, several(1, { conditions: [condition('Initialized', 'False')] })),
+  ),
+  same(
+    755,
+    'nodes whose instance terminates do not count',
+    besides(10, several(1, { conditions: [condition('Initialized'), condition('InstanceTerminating')] })),
+  ),
+  same(787, 'never fewer than none', mayGo(0, several(10, { claim: leaving }), '10%')),
+  same(808, 'nodes that are being deleted use the budget up', mayGo(8, several(2, { claim: leaving }))),
+  same(832, 'so do nodes that are not Ready', mayGo(8, several(2, { ready: false }))),
+  same(
+    857,
+    'an ordinary pod costs one',
+    gives(() => cost(), 1),
+  ),
+  same(
+    861,
+    'a deletion cost above zero costs more',
+    costs(() => cost(undefined, '100') > 1),
+  ),
+  same(
+    869,
+    'a deletion cost below zero costs less',
+    costs(() => cost(undefined, '-100') < 1),
+  ),
+  same(
+    877,
+    'the higher the deletion cost the more',
+    costs(() => cost(undefined, '101') > cost(undefined, '100') && cost(undefined, '100') > cost(undefined, '99')),
+  ),
+  same(
+    896,
+    'a higher priority costs more',
+    costs(() => cost(1) > 1),
+  ),
+  same(
+    902,
+    'a lower priority costs less',
+    costs(() => cost(-1) < 1),
+  ),
+  same([929, 1493], 'a pod that is marked do-not-disrupt', candidate(false, protectedPods)),
+  same(
+    957,
+    'a mirror pod that is marked',
+    candidate(false, { pods: [pod({ ...mirror, annotations: { ...mirror.annotations, ...marked().annotations } })] }),
+  ),
+  same(
+    995,
+    'a DaemonSet pod that is marked',
+    candidate(false, { pods: [pod({ ...owned('DaemonSet'), ...marked() })] }),
+  ),
+  same(
+    1034,
+    'a marked pod gives way to drift where there is a terminationGracePeriod',
+    candidate(true, { ...protectedPods, graceful: true, eventual: true }),
+  ),
+  same(1063, 'so does a budget of pods', candidate(true, { ...boundPods, graceful: true, eventual: true })),
+  same(1095, 'a marked pod does not give way to consolidation', candidate(false, { ...protectedPods, graceful: true })),
+  same(1124, 'nor does a budget of pods', candidate(false, { ...boundPods, graceful: true })),
+  same(1160, 'a marked pod without a terminationGracePeriod', candidate(false, { ...protectedPods, eventual: true })),
+  same(1188, 'a budget of pods without a terminationGracePeriod', candidate(false, { ...boundPods, eventual: true })),
+  same(1223, 'a marked pod that is on its way out', candidate(true, { pods: [pod({ ...marked(), ...leaving })] })),
+  same(1253, 'a marked pod that has ended', candidate(true, { pods: [pod(marked(), ended)] })),
+  same(1291, 'a node that is marked', candidate(false, { node: { name: 'n', ...marked() } })),
+  same(1314, 'a pod under two budgets', candidate(false, { pods: [pod()], budgets: [blocking('a'), blocking('b')] })),
+  same([1364, 1524], 'a pod under a budget of none', candidate(false, boundPods)),
+  same(
+    1400,
+    'a DaemonSet pod under a budget of none',
+    candidate(false, { ...boundPods, pods: [pod(owned('DaemonSet'))] }),
+  ),
+  same(1447, 'a mirror pod under a budget of none', candidate(true, { ...boundPods, pods: [pod(mirror)] })),
+  same(1558, 'a pod that has ended under a budget of none', candidate(true, { ...boundPods, pods: [pod({}, ended)] })),
+  same(1602, 'a pod on its way out under a budget of none', candidate(true, { ...boundPods, pods: [pod(leaving)] })),
+  notApplicable(1640, 'a node without a claim', 'only nodes with a NodeClaim are looked at'),
+  same(1659, 'a claim without a node', candidate(false, { node: null })),
+  same(1678, 'a node with pods on their way', candidate(false, { nominated: true })),
+  same([1699, 1721], 'a node that is being deleted', candidate(false, { claim: leaving })),
+  same(1742, 'a node that is not initialized', candidate(false, { conditions: [condition('Initialized', 'False')] })),
+  same(1762, 'a node of no pool', candidate(false, { claim: { labels: {} } })),
+  same(1781, 'a node whose pool does not exist', candidate(false, { pool: null })),
+  same(
+    [1805, 1822, 1839, 1856],
+    'labels and types that nobody knows are no matter of candidates',
+    candidate(true, { claim: { labels: { [labels.nodePool]: 'default' } } }),
+  ),
+  same(1877, 'a node that a disruption holds', candidate(false, { claimed: true })),
+  notApplicable([1941, 1961, 1991, 2019, 2038, 2079], 'metrics of disruptions', metric),
+];

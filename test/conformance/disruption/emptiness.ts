@@ -1,0 +1,138 @@
+import type { KubernetesObject } from '../../../api/kubernetes.js';
+import { annotations } from '../../../api/labels.js';
+import { daemonSet } from '../../../cases/objects.js';
+import { consolidates, type Fleet, type Outcome } from '../consolidations.js';
+import { notApplicable, same, type Check, type Told } from '../told.js';
+import { pod } from '../world.js';
+import { cheap, claimed, dear, fleet, marked, of, on, onDemand, poolWith } from './fleet.js';
+
+const run = (objects: Fleet['objects'], expected: Outcome, more: Omit<Fleet, 'objects'> = {}): Check =>
+  consolidates({ catalogue: fleet, objects, ...more }, expected);
+const one = { mostCommands: 1 };
+const empties = (count: number, pool = 'default', prefix = 'n'): KubernetesObject[] =>
+  Array.from({ length: count }, (_, i) => of(`${prefix}-${i}`, cheap, { pool })).flat();
+const limit = (nodes: string): KubernetesObject => onDemand({ budgets: [{ nodes }] });
+const pools = (nodes: string): KubernetesObject[] =>
+  Array.from({ length: 10 }, (_, i) => [
+    poolWith({ budgets: [{ nodes }] }, {}, `pool-${i}`),
+    ...empties(3, `pool-${i}`, `pool-${i}`),
+  ]).flat();
+const eachOf = (count: number): Outcome => ({
+  byGroup: Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`pool-${i}`, count])),
+});
+const gone: Outcome = { gone: ['n'], launched: [] };
+const stays: Outcome = { gone: [] };
+const since = '2026-01-01T23:59:00Z';
+const owned = (kind: string, terminating: boolean): KubernetesObject[] =>
+  marked([on('n', 'p', { cpu: '100m' })], 'Pod', {
+    ownerReferences: [
+      { apiVersion: 'apps/v1', kind, name: 'o', uid: kind === 'DaemonSet' ? 'ds-o' : 'o', controller: true },
+    ],
+    ...(terminating && { deletionTimestamp: since }),
+  });
+const doNotDisrupt = (value: string): object => ({ annotations: { [annotations.doNotDisrupt]: value } });
+const ripe = 'a node is consolidatable by the clock, whatever its condition says (consolidation/consolidate-after)';
+
+export const emptinessCases: readonly Told[] = [
+  notApplicable(86, 'how many nodes might go', 'a metric'),
+  same(111, 'all empty nodes', run([limit('100%'), empties(10)], { count: 10 }, { more: one })),
+  same(153, 'no empty node', run([limit('0%'), empties(10)], { count: 0 })),
+  same(194, 'three empty nodes', run([limit('30%'), empties(10)], { count: 3 }, { more: one })),
+  same(236, 'two of each pool', run(pools('2'), eachOf(2), { more: one })),
+  same(302, 'all of each pool', run(pools('100%'), eachOf(3), { more: one })),
+  same(369, 'an empty node goes', run([onDemand(), of('n')], gone)),
+  notApplicable(
+    385,
+    'an empty node that has drifted as well',
+    'workflows/disruption starts one disruption a node, whichever reason comes first',
+  ),
+  notApplicable([405, 465], 'a node whose condition does not say that it is consolidatable', ripe),
+  same(
+    419,
+    'a node that is marked do-not-disrupt stays',
+    run([onDemand(), marked(of('n'), 'Node', doNotDisrupt('true'))], stays),
+  ),
+  same(
+    433,
+    'one that is marked false does not',
+    run([onDemand(), marked(of('n'), 'Node', doNotDisrupt('false'))], gone),
+  ),
+  same(450, 'a node with a pod is not empty', run([onDemand(), of('n'), on('n', 'p', { cpu: '4' })], stays)),
+  same(479, 'several empty nodes go at once', run([onDemand(), empties(3)], { count: 3 }, { more: one })),
+  same(
+    499,
+    'a pod that waits for a node of another size does not keep an empty one',
+    run([onDemand(), of('n'), pod('p', { cpu: '30' })], gone),
+  ),
+  same(
+    557,
+    'a node with a DaemonSet pod alone is empty',
+    run([onDemand(), daemonSet('o', { cpu: '100m' }), of('n'), owned('DaemonSet', false)], gone),
+  ),
+  same(
+    606,
+    'so is one whose pods of a Deployment are on their way out',
+    run([onDemand(), of('n'), owned('ReplicaSet', true)], gone),
+  ),
+  same(
+    664,
+    'pods of a StatefulSet on their way out come again',
+    run([onDemand(), of('n'), marked(owned('StatefulSet', true), 'Pod', {})], stays),
+  ),
+  same(
+    720,
+    'an empty node within consolidateAfter stays',
+    run([onDemand({ consolidateAfter: '30s' }), claimed(of('n'), { lastPodEventTime: '2026-01-01T23:59:50Z' })], stays),
+  ),
+  same([], 'and goes when that is over', run([onDemand({ consolidateAfter: '30s' }), of('n')], gone)),
+  same(758, 'an empty node of a static pool stays', run([poolWith({}, { replicas: 1 }), of('n')], stays)),
+];
+
+const template = (cpu: string): KubernetesObject =>
+  ({
+    apiVersion: 'v1',
+    kind: 'PodTemplate',
+    metadata: { name: 't', namespace: 'default' },
+    template: { spec: { containers: [{ name: 'main', image: 'i', resources: { requests: { cpu, memory: '1Gi' } } }] } },
+  }) as unknown as KubernetesObject;
+const buffer = (replicas: number): KubernetesObject =>
+  ({
+    apiVersion: 'autoscaling.x-k8s.io/v1beta1',
+    kind: 'CapacityBuffer',
+    metadata: { name: 'spare', namespace: 'default' },
+    spec: { replicas, podTemplateRef: { name: 't' }, provisioningStrategy: 'buffer.x-k8s.io/active-capacity' },
+  }) as unknown as KubernetesObject;
+const kept = (replicas: number, cpu = '3'): KubernetesObject[] => [template(cpu), buffer(replicas)];
+
+/** Capacity buffers: what is kept free on a node keeps the node. */
+export const emptyBufferCases: readonly Told[] = [
+  same(808, 'a node that holds what a buffer keeps free stays', run([onDemand(), of('n'), kept(1)], stays)),
+  same(825, 'it goes once the buffer is gone', run([onDemand(), of('n')], gone)),
+  same(
+    849,
+    'of two nodes the one that holds it stays',
+    run([onDemand(), of('n'), of('m'), kept(1)], { count: 1, launched: [] }),
+  ),
+  same(
+    868,
+    'a node with pods and what is kept free is not empty',
+    run([onDemand(), of('n'), on('n', 'p'), kept(1)], stays),
+  ),
+  same(886, 'two nodes that hold it stay', run([onDemand(), of('n'), of('m'), kept(2)], stays)),
+  same(904, 'a buffer of none keeps no node', run([onDemand(), of('n'), kept(0)], gone)),
+];
+
+/** The same in consolidation_test.go. */
+export const bufferCases: readonly Told[] = [
+  same(
+    [5147, 5192],
+    'a node with nothing but what a buffer keeps free is not empty',
+    run([onDemand(), of('n'), kept(1)], stays),
+  ),
+  same(
+    5165,
+    'a node with pods and what a buffer keeps free makes way for a smaller one',
+    run([onDemand(), of('n', dear), on('n', 'p'), kept(1)], { gone: ['n'], launched: ['cheap'] }),
+  ),
+  same(5246, 'once the buffer is gone its node goes', run([onDemand(), of('n')], gone)),
+];

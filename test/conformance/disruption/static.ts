@@ -1,0 +1,173 @@
+import type { Pod } from '../../../api/kubernetes.js';
+import { annotations } from '../../../api/labels.js';
+import { whyNotCandidate, type NodeView } from '../../../disruption/candidates.js';
+import { staticCounts, staticDriftRoom, staticPlan, type StaticContext } from '../../../disruption/static-capacity.js';
+import { nodeClaim, nodePool } from '../../builders/activity-world.js';
+import { gives, notApplicable, same, type Check, type Told } from '../told.js';
+
+const now = Date.parse('2026-01-02T00:00:00Z');
+const at = '2026-01-01T00:00:00Z';
+const none: StaticContext = { deleting: new Set(), claimed: new Set(), isReplaced: () => false };
+
+interface Member {
+  readonly pods?: readonly Pod[];
+  readonly providerID?: string;
+  readonly leaving?: boolean;
+  readonly marked?: boolean;
+}
+
+function member(
+  name: string,
+  { pods = [], providerID = name, leaving = false, marked = false }: Member = {},
+): NodeView {
+  const base = nodeClaim(name, {
+    status: { conditions: [{ type: 'Initialized', status: 'True', lastTransitionTime: at }], providerID },
+  });
+  return {
+    claim: {
+      ...base,
+      metadata: { ...base.metadata, creationTimestamp: at, ...(leaving && { deletionTimestamp: at }) },
+    },
+    node: {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name, ...(marked && { annotations: { [annotations.doNotDisrupt]: 'true' } }) },
+    },
+    pool: nodePool('default'),
+    pods,
+    pricePerHour: 1,
+  };
+}
+
+const members = (count: number, options: Member = {}, prefix = 'n'): NodeView[] =>
+  Array.from({ length: count }, (_, i) => member(`${prefix}${i}`, options));
+const pod = (more: object = {}, deletionCost?: string): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name: 'p',
+    namespace: 'default',
+    ...(deletionCost !== undefined && { annotations: { [annotations.podDeletionCost]: deletionCost } }),
+    ...more,
+  },
+  spec: { containers: [] },
+  status: { phase: 'Running' },
+});
+const daemon = pod({
+  ownerReferences: [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd', controller: true }],
+});
+const poolOf = (replicas: number, nodes?: number) => ({
+  spec: { ...nodePool('default').spec, replicas, ...(nodes !== undefined && { limits: { nodes: String(nodes) } }) },
+});
+
+const planned = (replicas: number, views: readonly NodeView[], nodes?: number) =>
+  staticPlan(poolOf(replicas, nodes), staticCounts(views, none), now);
+const creates = (expected: number, replicas: number, views: readonly NodeView[], nodes?: number): Check =>
+  gives(() => planned(replicas, views, nodes).create, expected);
+const removes = (expected: readonly string[], replicas: number, views: readonly NodeView[]): Check =>
+  gives(
+    () =>
+      planned(replicas, views)
+        .remove.map(({ claim }) => claim.metadata.name)
+        .sort(),
+    expected,
+  );
+const room = (expected: number, replicas: number, views: readonly NodeView[], nodes?: number): Check =>
+  gives(() => Math.min(100, staticDriftRoom(poolOf(replicas, nodes), staticCounts(views, none))), expected);
+
+const workflow = 'pools are kept by workflows/static-capacity, whose tests have it';
+const helpers = "helpers of Karpenter's own code";
+
+export const staticProvisioningCases: readonly Told[] = [
+  notApplicable(
+    [124, 142, 160, 174, 188, 394, 456, 527, 554],
+    'when claims are created, and what stands in them',
+    workflow,
+  ),
+  same(201, 'more nodes than replicas', creates(0, 2, members(3))),
+  same(250, 'no node yet', creates(2, 2, [])),
+  same(270, 'fewer nodes than replicas', creates(3, 5, members(2))),
+  same(305, 'as many nodes as replicas', creates(0, 2, members(2))),
+  same(356, 'limits of nodes that are used up', creates(0, 10, members(5), 5)),
+  same(441, 'no replicas', creates(0, 0, [])),
+  same(512, 'many replicas', creates(1000, 1000, [])),
+  notApplicable([610, 611, 612, 613, 614], 'which changes wake the controller', helpers),
+];
+
+const empty = members(1, { pods: [daemon] }, 'empty');
+const busy = members(2, { pods: [pod()] }, 'busy');
+/** Two of each kind, from what goes first to what goes last. */
+const ranked = [
+  ...members(2, { pods: [daemon] }, 'a'),
+  ...members(2, { pods: [pod({}, '-100')] }, 'b'),
+  ...members(2, { pods: [pod({}, '100')] }, 'c'),
+  ...members(2, { pods: [pod()], marked: true }, 'd'),
+];
+
+export const staticDeprovisioningCases: readonly Told[] = [
+  notApplicable([117, 151, 160, 385], 'when claims are deleted', workflow),
+  same(197, 'no more nodes than replicas', removes([], 3, members(2))),
+  same(
+    235,
+    'nodes that are being deleted count no more',
+    removes(['n0'], 1, [...members(2), ...members(2, { leaving: true }, 'x')]),
+  ),
+  same(
+    284,
+    'more nodes than replicas',
+    gives(() => planned(2, members(4)).remove.length, 2),
+  ),
+  same(
+    323,
+    'no replicas',
+    gives(() => planned(0, members(3)).remove.length, 3),
+  ),
+  same(369, 'no nodes', removes([], 0, [])),
+  same(
+    438,
+    'claims without an instance go first',
+    removes(['late0'], 2, [...busy, ...members(1, { providerID: '', pods: [] }, 'late')]),
+  ),
+  same(513, 'then nodes with DaemonSet pods alone', removes(['empty0'], 2, [...busy, ...empty])),
+  same(579, 'others where these are not enough', removes(['busy0', 'empty0'], 1, [...busy, ...empty])),
+  same(763, 'eight to six: nodes with DaemonSet pods alone', removes(['a0', 'a1'], 6, ranked)),
+  same(764, 'to four: those whose pods cost little', removes(['a0', 'a1', 'b0', 'b1'], 4, ranked)),
+  same(765, 'to two: those whose pods cost much', removes(['a0', 'a1', 'b0', 'b1', 'c0', 'c1'], 2, ranked)),
+  same(
+    766,
+    'to none: those marked do-not-disrupt last',
+    removes(['a0', 'a1', 'b0', 'b1', 'c0', 'c1', 'd0', 'd1'], 0, ranked),
+  ),
+  notApplicable([772, 777], 'which changes wake the controller', helpers),
+];
+
+const budgets =
+  'budgets count for every reason alike; disruption/budgets.test.ts and apis/v1/nodepool_budgets_test.go have them';
+const marked = member('n0', { marked: true });
+export const staticDriftCases: readonly Told[] = [
+  notApplicable([84, 143, 203, 670], 'budgets of static pools', budgets),
+  same(367, 'limits of nodes that leave no room', room(0, 5, members(5), 5)),
+  same(405, 'limits of nodes that leave room for all', room(5, 5, members(5), 10)),
+  same([463, 521], 'limits of nodes that leave room for some', room(2, 5, members(5), 7)),
+  same(578, 'more nodes than replicas: these go first', room(0, 5, members(7), 20)),
+  same(826, 'no replicas', room(100, 0, [])),
+  same(838, 'no limits of nodes', room(100, 5, members(5))),
+  notApplicable(
+    [876, 892],
+    'nodes that have not drifted',
+    'workflows/drift asks what has drifted, not the condition; disruption/drift.test.ts has what that is',
+  ),
+  same(
+    908,
+    'a node that is marked do-not-disrupt',
+    gives(
+      () =>
+        whyNotCandidate(
+          marked,
+          { now, claimed: none.claimed, nominated: none.claimed, podDisruptionBudgets: [] },
+          'eventual',
+        ),
+      'the node is marked do-not-disrupt',
+    ),
+  ),
+];

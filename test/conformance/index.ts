@@ -1,0 +1,121 @@
+import { budgetRuleCases } from './budgets.js';
+import { budgetCases, deleteCases, replaceCases, severalCases, watchedCases } from './disruption/consolidation.js';
+import { ephemeralTaintCases, hostPortCases } from './nodes-and-ports.js';
+import { disruptionCases } from './disruption/candidates.js';
+import { bufferCases, emptinessCases, emptyBufferCases } from './disruption/emptiness.js';
+import { staticDeprovisioningCases, staticDriftCases, staticProvisioningCases } from './disruption/static.js';
+import { overlayCases } from './overlays.js';
+import { minValuesPolicyCases, provisionedVolumeCases } from './provisioning-volumes.js';
+import { choiceCases, claimCases, daemonCases, limitCases, nodeCases } from './provisioning.js';
+import { requirementCases, requirementsCases } from './requirements.js';
+import { deletingCases, filteredCases, reservedCases, zoneCases } from './scheduling/deleting.js';
+import { labelCases } from './scheduling/labels.js';
+import { existingNodeCases, inFlightCases } from './scheduling/nodes.js';
+import { preferenceCases } from './scheduling/preferences.js';
+import { cheapestCases, minValuesCases } from './scheduling/selection.js';
+import { packingCases, typeCases } from './scheduling/types.js';
+import { volumeCases, volumeZoneCases } from './scheduling/volumes.js';
+import type { Apart, Suite } from './told.js';
+import { avoidingCases, followingCases } from './topology/affinity.js';
+import { defaultCases, taintCases } from './topology/others.js';
+import {
+  affinityCases,
+  capacityTypeCases,
+  combinedCases,
+  hostCases,
+  policyCases,
+  zonalCases,
+} from './topology/spread.js';
+
+const scheduling = 'pkg/controllers/provisioning/scheduling';
+
+const disruption = 'pkg/controllers/disruption';
+
+/** Karpenter's suites, as far as they are told. */
+export const suites: readonly Suite[] = [
+  {
+    path: `${scheduling}/suite_test.go`,
+    told: [
+      labelCases,
+      preferenceCases,
+      typeCases,
+      packingCases,
+      inFlightCases,
+      existingNodeCases,
+      volumeCases,
+      volumeZoneCases,
+      deletingCases,
+      zoneCases,
+      filteredCases,
+      reservedCases,
+    ].flat(),
+  },
+  {
+    path: 'pkg/controllers/provisioning/suite_test.go',
+    told: [
+      ...nodeCases,
+      ...limitCases,
+      ...daemonCases,
+      ...claimCases,
+      ...provisionedVolumeCases,
+      ...choiceCases,
+      ...minValuesPolicyCases,
+    ],
+  },
+  { path: `${scheduling}/instance_selection_test.go`, told: [...cheapestCases, ...minValuesCases] },
+  {
+    path: `${scheduling}/topology_test.go`,
+    told: [
+      zonalCases,
+      hostCases,
+      capacityTypeCases,
+      combinedCases,
+      policyCases,
+      affinityCases,
+      followingCases,
+      avoidingCases,
+      defaultCases,
+      taintCases,
+    ].flat(),
+  },
+  {
+    path: `${disruption}/consolidation_test.go`,
+    told: [watchedCases, budgetCases, replaceCases, deleteCases, severalCases, bufferCases].flat(),
+  },
+  { path: `${disruption}/suite_test.go`, told: disruptionCases },
+  { path: `${disruption}/emptiness_test.go`, told: [...emptinessCases, ...emptyBufferCases] },
+  { path: 'pkg/scheduling/requirement_test.go', told: requirementCases },
+  { path: 'pkg/scheduling/requirements_test.go', told: requirementsCases },
+  { path: 'pkg/scheduling/hostportusage_test.go', told: hostPortCases },
+  { path: 'pkg/scheduling/taints_test.go', told: ephemeralTaintCases },
+  { path: 'pkg/apis/v1/nodepool_budgets_test.go', told: budgetRuleCases },
+  { path: 'pkg/controllers/nodeoverlay/suite_test.go', told: overlayCases },
+  { path: `${disruption}/staticdrift_test.go`, told: staticDriftCases },
+  { path: 'pkg/controllers/static/provisioning/suite_test.go', told: staticProvisioningCases },
+  { path: 'pkg/controllers/static/deprovisioning/suite_test.go', told: staticDeprovisioningCases },
+];
+
+const dynamic = 'dynamic resource allocation is not modelled';
+const metrics = 'metrics are those of docs/metrics.md';
+const plumbing = "helpers of Karpenter's own code";
+
+/** What does not apply as a whole. */
+export const apart: readonly Apart[] = [
+  { path: 'pkg/scheduling/dynamicresources/', why: dynamic },
+  { path: 'pkg/controllers/dynamicresources/', why: dynamic },
+  { path: 'pkg/controllers/provisioning/dra_test.go', why: dynamic },
+  { path: 'pkg/controllers/provisioning/dra_internal_test.go', why: dynamic },
+  { path: `${scheduling}/dra_internal_test.go`, why: dynamic },
+  { path: 'pkg/controllers/disruption/consolidation_dra_test.go', why: dynamic },
+  { path: 'pkg/cloudprovider/dynamicresources_test.go', why: dynamic },
+  { path: 'pkg/controllers/metrics/', why: metrics },
+  { path: 'pkg/cloudprovider/metrics/', why: metrics },
+  { path: 'pkg/metrics/', why: metrics },
+  { path: 'pkg/events/', why: 'events are recorded by the API machinery of the project' },
+  { path: 'pkg/operator/', why: 'settings are those of docs/settings.md' },
+  { path: 'pkg/utils/atomic/', why: plumbing },
+  { path: 'pkg/utils/controller/', why: plumbing },
+  { path: 'pkg/utils/pretty/', why: plumbing },
+  { path: 'pkg/utils/ringbuffer/', why: plumbing },
+  { path: 'pkg/state/cost/', why: 'a figure that Karpenter keeps in memory; costs are reckoned with each plan here' },
+];

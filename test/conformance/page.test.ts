@@ -1,0 +1,78 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { conformancePage, type Upstream } from '../../scripts/conformance/page.mjs';
+import { movedTests, testsOf } from '../../scripts/conformance/upstream.mjs';
+import { apart, suites } from './index.js';
+import { notApplicable, same, type Suite } from './told.js';
+
+const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
+const upstream = JSON.parse(read('./upstream.json')) as Upstream;
+/** Tables as cells: how they are aligned does not matter, nor where prettier escapes. */
+const cells = (page: string): string[] =>
+  page.split('\n').map((line) => line.replace(/ +/g, ' ').replace(/-{3,}/g, '---').replaceAll('\\', ''));
+const check = { outcome: () => 1, expected: 1 };
+const small: Upstream = {
+  commit: 'c'.repeat(40),
+  suites: {
+    'pkg/a_test.go': [
+      [3, 'aaaaaaaa'],
+      [9, 'bbbbbbbb'],
+    ],
+  },
+};
+const pageOf = (...told: Suite['told']): string => conformancePage([{ path: 'pkg/a_test.go', told }], [], small);
+
+test('docs/conformance.md is what the cases say (npm run conformance)', () => {
+  expect(cells(read('../../docs/conformance.md'))).toEqual(cells(conformancePage(suites, apart, upstream)));
+});
+
+test('rules that differences cite are there', () => {
+  const cited = suites.flatMap(({ told }) => told.flatMap(({ rule }) => (rule === undefined ? [] : [rule])));
+  const missing = cited.filter((rule) => {
+    const [page, name] = rule.split('/') as [string, string];
+    const file = new URL(`../../docs/behaviour/${page}.md`, import.meta.url);
+    return !existsSync(file) || !readFileSync(file, 'utf8').split('\n').includes(`### ${name}`);
+  });
+  expect(missing).toEqual([]);
+});
+
+describe('the page', () => {
+  test('counts what is told and what is not', () => {
+    expect(pageOf(same(3, 'one', check))).toContain('| `pkg/a_test.go` | 2 | 1 | 0 | 0 | 1 |');
+    expect(pageOf(same(3, 'one', check), notApplicable(9, 'two', 'none'))).toContain('| 2 | 1 | 0 | 1 | 0 |');
+  });
+
+  test('refuses lines without a test, and tests that are told twice', () => {
+    expect(() => pageOf(same(4, 'one', check))).toThrow('"one" names line 4, where no test begins');
+    expect(() => pageOf(same(3, 'one', check), same([9, 3], 'two', check))).toThrow('"two" names line 3');
+  });
+});
+
+describe('the list of tests', () => {
+  const source = [
+    'var _ = x',
+    '\tContext("a", func() {',
+    '\t\tIt("b", func() {',
+    '\t\tDescribeTable("c",',
+    '\t\t\tEntry("d", 1),',
+  ].join('\n');
+
+  test('has those of Ginkgo by line', () => {
+    expect(testsOf(source).map(([line]) => line)).toEqual([3, 5]);
+  });
+
+  test('tells a test by its title and those around it', () => {
+    const [[, first] = []] = testsOf(source);
+    const [[, renamed] = []] = testsOf(source.replace('"a"', '"other"'));
+    expect(first).not.toBe(renamed);
+  });
+
+  test('finds tests that have moved or gone', () => {
+    const told = [{ path: 'pkg/a_test.go', told: [same([3, 9], 'one', check)] }];
+    const after: Upstream = { ...small, suites: { 'pkg/a_test.go': [[5, 'aaaaaaaa']] } };
+    expect(movedTests(told, small, after)).toEqual([
+      { path: 'pkg/a_test.go', from: 3, to: 5 },
+      { path: 'pkg/a_test.go', from: 9 },
+    ]);
+  });
+});

@@ -1,0 +1,10 @@
+import { describe, expect, test } from '@jest/globals';
+import { suites } from './index.js';
+
+describe.each(suites)('$path', ({ told }) => {
+  const run = told.filter(({ outcome }) => outcome !== undefined);
+  if (run.length > 0)
+    test.each(run)('$title', ({ outcome, expected }) => {
+      expect(outcome?.()).toEqual(expected);
+    });
+});

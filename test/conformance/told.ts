@@ -1,0 +1,66 @@
+/** What a test of Karpenter's is worth here. */
+export type Verdict = 'same' | 'differs' | 'not applicable';
+
+/** A line where a test begins, or the first and the last line of tests that stand together. */
+export type Place = number | readonly [from: number, to: number];
+
+/** A test of Karpenter's, told in the project's own words. */
+export interface Told {
+  /** Where it stands in its file at the commit of upstream.json; several where they say the same. */
+  readonly at: readonly Place[];
+  readonly title: string;
+  readonly verdict: Verdict;
+  /** Of what differs or does not apply. */
+  readonly why?: string;
+  /** The rule of docs/behaviour that says so, of what differs. */
+  readonly rule?: string;
+  /** What comes out, and what has to; absent where it does not apply. */
+  readonly outcome?: () => unknown;
+  readonly expected?: unknown;
+}
+
+export interface Suite {
+  /** Its file in Karpenter's repository. */
+  readonly path: string;
+  readonly told: readonly Told[];
+}
+
+/** A file or folder of Karpenter's that does not apply as a whole. */
+export interface Apart {
+  readonly path: string;
+  readonly why: string;
+}
+
+export interface Check {
+  readonly outcome: () => unknown;
+  readonly expected: unknown;
+}
+
+type At = number | readonly Place[];
+const lines = (at: At): readonly Place[] => (typeof at === 'number' ? [at] : at);
+
+export const same = (at: At, title: string, check: Check): Told => ({
+  at: lines(at),
+  title,
+  verdict: 'same',
+  ...check,
+});
+
+export const differs = (at: At, title: string, rule: string, why: string, check: Check): Told => ({
+  at: lines(at),
+  title,
+  verdict: 'differs',
+  rule,
+  why,
+  ...check,
+});
+
+export const notApplicable = (at: At, title: string, why: string): Told => ({
+  at: lines(at),
+  title,
+  verdict: 'not applicable',
+  why,
+});
+
+/** A check of a pure function. */
+export const gives = (outcome: () => unknown, expected: unknown): Check => ({ outcome, expected });

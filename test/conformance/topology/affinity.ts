@@ -1,0 +1,222 @@
+import type { KubernetesObject, Pod } from '../../../api/kubernetes.js';
+import { labels } from '../../../api/labels.js';
+import { plans, type Expected } from '../plans.js';
+import { differs, same, type Check, type Told } from '../told.js';
+import { affinity, antiAffinity, likesAffinity, likesAntiAffinity, spread } from '../topology-terms.js';
+import { all, oneOf, pod, pods, zone1, zone2, zone3, type PodOptions } from '../world.js';
+import { leaves, taken } from './spread.js';
+
+const zone = labels.zone;
+const host = labels.hostname;
+const x = { labels: { app: 'x' } };
+const s2 = { labels: { app: 's2' } };
+const run = (objects: readonly (KubernetesObject | KubernetesObject[])[], expected: Expected): Check =>
+  plans({ objects }, expected);
+/** Ten nodes' worth of others. */
+const ten: readonly Pod[] = pods(10, { ...x, ...spread({ topologyKey: host }) }, 'x');
+const arm = { nodeSelector: { [labels.arch]: 'arm64' } };
+const oneAHost = spread({ topologyKey: host, labelSelector: { matchLabels: { app: 's2' } } });
+const inZone = (name: string): PodOptions => ({ nodeSelector: { [zone]: name } });
+const everyZone = (options: PodOptions): Pod[] =>
+  all.map((name) => pod(name, { cpu: '2', ...options, ...inZone(name) }));
+const onEveryZone = (options: PodOptions): KubernetesObject[] =>
+  all.flatMap((name) => taken(name, { zone: name }, { labels: {}, ...options }));
+
+/** Whether the named pods are on one node. */
+const onOne = (objects: readonly KubernetesObject[], names: readonly string[]): Check => {
+  const check = run(objects, { together: [] });
+  const groups = (): readonly (readonly string[])[] => (check.outcome() as { together: string[][] }).together;
+  return {
+    outcome: () => {
+      const { violations, left } = check.outcome() as { violations: unknown; left: unknown };
+      return { violations, left, together: groups().some((group) => names.every((name) => group.includes(name))) };
+    },
+    expected: { violations: [], left: [], together: true },
+  };
+};
+const chain = (...apps: string[]): Pod[] =>
+  apps.map((name, i) => pod(name, { labels: { app: name }, ...(i > 0 && affinity(apps[i - 1]!, host)) }));
+const namespaced = (more: object, expected: boolean): Check => {
+  const objects = [...ten, pod('a', { ...s2, namespace: 'other' }), pod('b', affinity('s2', host, more))];
+  return expected ? onOne(objects, ['a', 'b']) : run(objects, { left: ['b'] });
+};
+
+export const followingCases: readonly Told[] = [
+  same(
+    1929,
+    'affinity without terms',
+    run([pod('p', { affinity: { podAffinity: {}, podAntiAffinity: {} } })], { nodes: 1 }),
+  ),
+  same(
+    1939,
+    'a pod follows another to its node',
+    onOne([...ten, pod('a', s2), pod('b', affinity('s2', host))], ['a', 'b']),
+  ),
+  same(
+    1973,
+    'a pod follows another to its architecture',
+    run(
+      [
+        pod('a', { ...s2, cpu: '2', ...oneAHost, ...arm }),
+        pod('b', { ...s2, cpu: '1', ...oneAHost, ...affinity('s2', labels.arch) }),
+      ],
+      { sizes: [1, 1], by: { [labels.arch]: { arm64: 2 } } },
+    ),
+  ),
+  same(
+    2016,
+    'pods that follow their like share a node',
+    run(pods(3, { ...s2, ...affinity('s2', host) }), { nodes: 1 }),
+  ),
+  same(
+    2040,
+    'no second node is begun for them when the first is full',
+    leaves(5, run(pods(10, { ...s2, ...affinity('s2', host) }), { sizes: [5] })),
+  ),
+  same(
+    2082,
+    'none is begun elsewhere, although the zone of the first is not theirs',
+    leaves(
+      10,
+      run(
+        [
+          ...taken('a', { zone: zone1 }, s2),
+          ...pods(10, { ...s2, needs: [oneOf(zone, zone2, zone3)], ...affinity('s2', host) }),
+        ],
+        { nodes: 0 },
+      ),
+    ),
+  ),
+  same(2126, 'pods that follow their like in a zone', run(pods(3, { ...s2, ...affinity('s2') }), { nodes: 1 })),
+  same(
+    2150,
+    'in the one zone that they may go to',
+    run(pods(3, { ...s2, needs: [oneOf(zone, zone3)], ...affinity('s2') }), {
+      nodes: 1,
+      by: { [zone]: { [zone3]: 3 } },
+    }),
+  ),
+  differs(
+    2181,
+    'two pods of a group whose zones exclude one another',
+    'topology/affinity-begins',
+    'a group begins in one zone; kube-scheduler would leave the second pod pending beside a node that Karpenter launches for it',
+    leaves(
+      1,
+      run(
+        [zone2, zone3].map((name, i) => pod(`p-${i}`, { ...s2, needs: [oneOf(zone, name)], ...affinity('s2') })),
+        { nodes: 1 },
+      ),
+    ),
+  ),
+  same(2234, 'a preference to follow a pod that there is not', run([...ten, pod('p', likesAffinity('s2', host))], {})),
+  same(
+    2267,
+    'a preference to keep away from every zone',
+    run([...pods(3, { ...x, ...spread() }, 'x'), ...pods(10, likesAntiAffinity('x'))], {}),
+  ),
+  same(
+    2633,
+    'a preference against a rule',
+    run([...pods(3, { ...x, ...spread({ topologyKey: host }), ...likesAffinity('s2', host) }), pod('a', s2)], {
+      nodes: 3,
+    }),
+  ),
+  same(2713, 'pods that follow one that there is not', leaves(10, run(pods(10, affinity('s2')), { nodes: 0 }))),
+  differs(
+    2730,
+    'pods that follow one whose zone is open',
+    'topology/anti-affinity',
+    'a new node is pinned to a zone, so that all are planned at once; under Karpenter the followers wait for the next pass',
+    balancedIn(run([pod('a', s2), ...pods(10, affinity('s2'))], { by: { [zone]: {} } }), [11]),
+  ),
+  same(
+    2763,
+    'pods that follow one to its zone',
+    run([pod('a', { ...s2, needs: [oneOf(zone, zone1)] }), ...pods(10, affinity('s2'))], {
+      by: { [zone]: { [zone1]: 11 } },
+    }),
+  ),
+  same(2792, 'a chain of pods that follow one another', run(chain('db', 'web', 'cache', 'ui'), { nodes: 1 })),
+  same(
+    2827,
+    'a pod that follows one that is not there',
+    run([pod('p', { labels: { app: 'db' }, ...affinity('web', host) })], { left: ['p'] }),
+  ),
+  same(2843, 'a pod of another namespace is not followed', namespaced({}, false)),
+  same(2881, 'it is where its namespace is listed', namespaced({ namespaces: ['other'] }, true)),
+  same(2920, 'it is where every namespace is selected', namespaced({ namespaceSelector: { matchLabels: {} } }, true)),
+];
+
+function balancedIn(check: Check, counts: readonly number[]): Check {
+  const sorted = (value: unknown): unknown => {
+    const { by, ...rest } = value as { by: Record<string, Record<string, number>> };
+    return { ...rest, by: Object.values(by).flatMap((each) => Object.values(each)) };
+  };
+  return { outcome: () => sorted(check.outcome()), expected: { violations: [], left: [], by: [...counts] } };
+}
+
+export const avoidingCases: readonly Told[] = [
+  same(
+    2300,
+    'a pod keeps off the node of another',
+    run([pod('a', s2), pod('b', antiAffinity('s2', host))], { nodes: 2 }),
+  ),
+  same(
+    2322,
+    'with somebody in every zone there is none left',
+    run([...everyZone(s2), pod('p', antiAffinity('s2'))], { left: ['p'], nodes: 3 }),
+  ),
+  differs(
+    2361,
+    'a pod keeps out of the zone of another that is planned with it',
+    'topology/anti-affinity',
+    'the zone of the first is known, so that both are planned at once; under Karpenter the second waits for the next pass',
+    balancedIn(run([pod('a', { ...s2, cpu: '2' }), pod('b', antiAffinity('s2'))], { by: { [zone]: {} } }), [1, 1]),
+  ),
+  same(
+    2383,
+    'a pod keeps off the architecture of another',
+    run(
+      [
+        pod('a', { ...s2, cpu: '2', ...oneAHost, ...arm }),
+        pod('b', { ...s2, cpu: '1', ...oneAHost, ...antiAffinity('s2', labels.arch) }),
+      ],
+      { sizes: [1, 1], by: { [labels.arch]: { arm64: 1, amd64: 1 } } },
+    ),
+  ),
+  same(
+    2426,
+    'others would rather have a pod elsewhere',
+    run([...everyZone(likesAntiAffinity('s2')), pod('p', s2)], {}),
+  ),
+  same(
+    2466,
+    'others keep a pod out of every zone',
+    run([...everyZone(antiAffinity('s2')), pod('p', s2)], { left: ['p'], nodes: 3 }),
+  ),
+  differs(
+    2502,
+    'a pod is kept out of the zone of one that is planned with it',
+    'topology/anti-affinity',
+    'the zone of the first is known, so that both are planned at once; under Karpenter the second waits for the next pass',
+    balancedIn(run([pod('a', { cpu: '2', ...antiAffinity('s2') }), pod('b', s2)], { by: { [zone]: {} } }), [1, 1]),
+  ),
+  same(
+    2533,
+    'pods that run keep it out of every zone',
+    run([...onEveryZone(antiAffinity('s2')), pod('p', s2)], { left: ['p'], nodes: 0 }),
+  ),
+  same(
+    2583,
+    'pods that run would rather have it elsewhere',
+    run([...onEveryZone(likesAntiAffinity('s2')), pod('p', { ...s2, cpu: '1' })], { nodes: 1 }),
+  ),
+  differs(
+    2668,
+    'pods that keep apart by zone',
+    'topology/anti-affinity',
+    'all that there are zones for are planned at once; under Karpenter it takes a pass for each',
+    balancedIn(run(pods(3, { ...s2, ...antiAffinity('s2') }), { by: { [zone]: {} } }), [1, 1, 1]),
+  ),
+];

@@ -1,0 +1,204 @@
+import type { KubernetesObject, Taint, TopologySpreadConstraint } from '../../../api/kubernetes.js';
+import { labels } from '../../../api/labels.js';
+import { plans, type Expected } from '../plans.js';
+import { same, type Check, type Told } from '../told.js';
+import { constraint, spread } from '../topology-terms.js';
+import { all, omit, oneOf, pod, pods, pool, poolOf, zone1, zone2, type PodOptions } from '../world.js';
+import { leaves, taken } from './spread.js';
+
+type Constraint = Omit<TopologySpreadConstraint, 'labelSelector'>;
+
+const zone = labels.zone;
+const byDefault = (more: Partial<Constraint> = {}): Constraint => omit(constraint(more), 'labelSelector');
+const owned = (count: number, app = 'x', options: PodOptions = {}) => pods(count, { labels: { app }, ...options }, app);
+const replicaSet = (app: string, own: Record<string, string> = { app }): KubernetesObject =>
+  ({
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    metadata: { name: app, namespace: 'default', uid: `rs-${app}` },
+    spec: { selector: { matchLabels: own } },
+  }) as KubernetesObject;
+const service: KubernetesObject = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 's', namespace: 'default' },
+  spec: { selector: { app: 'x' } },
+} as KubernetesObject;
+const withDefault = (
+  defaults: readonly Constraint[],
+  objects: readonly (KubernetesObject | KubernetesObject[])[],
+  expected: Expected,
+): Check => plans({ objects, settings: { defaultTopologySpread: defaults } }, expected);
+const zones = (...counts: number[]): Expected => ({
+  by: { [zone]: Object.fromEntries(counts.flatMap((count, i) => (count > 0 ? [[all[i]!, count] as const] : []))) },
+});
+const perHost = byDefault({ topologyKey: labels.hostname });
+const unowned = (count: number, kind?: string) =>
+  owned(count).map((each) => ({
+    ...each,
+    metadata: {
+      ...each.metadata,
+      ownerReferences:
+        kind === undefined ? [] : [{ apiVersion: 'batch/v1', kind, name: 'j', uid: 'j', controller: true }],
+    },
+  }));
+const revision = (hash: string) => {
+  const own = { app: 'x', 'pod-template-hash': hash };
+  return [
+    replicaSet(hash, own),
+    ...pods(3, { labels: own }, hash).map((each) => ({
+      ...each,
+      metadata: {
+        ...each.metadata,
+        ownerReferences: [
+          { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: hash, uid: `rs-${hash}`, controller: true },
+        ],
+      },
+    })),
+  ];
+};
+const oneZone = poolOf(oneOf(zone, zone1));
+
+export const defaultCases: readonly Told[] = [
+  same(3009, 'zones by default', withDefault([byDefault()], [replicaSet('x'), ...owned(4)], zones(2, 1, 1))),
+  same(3015, 'hosts by default', withDefault([perHost], [replicaSet('x'), ...owned(3)], { sizes: [1, 1, 1] })),
+  same(
+    3027,
+    'pods with constraints of their own keep to these',
+    withDefault([perHost], [replicaSet('x'), ...owned(3, 'x', spread({ topologyKey: labels.hostname, maxSkew: 3 }))], {
+      sizes: [3],
+    }),
+  ),
+  same(
+    3051,
+    'minDomains of a default',
+    leaves(
+      1,
+      withDefault(
+        [byDefault({ minDomains: 3 })],
+        [poolOf(oneOf(zone, zone1, zone2)), replicaSet('x'), ...owned(3)],
+        zones(1, 1),
+      ),
+    ),
+  ),
+  same(
+    3086,
+    'a default that cannot be met holds pods back',
+    leaves(2, withDefault([byDefault({ minDomains: 3 })], [oneZone, replicaSet('x'), ...owned(3)], zones(1))),
+  ),
+  same(
+    3103,
+    'a default that is ScheduleAnyway does not',
+    withDefault(
+      [byDefault({ whenUnsatisfiable: 'ScheduleAnyway' })],
+      [oneZone, replicaSet('x'), ...owned(3)],
+      zones(3),
+    ),
+  ),
+  same(3130, 'no default', withDefault([], [replicaSet('x'), ...owned(3)], { nodes: 1 })),
+  same(3137, 'pods without owner and Service', withDefault([perHost], unowned(3), { nodes: 1 })),
+  same(
+    3146,
+    'pods that run count by the selector that was deduced',
+    withDefault(
+      [byDefault()],
+      [
+        poolOf(oneOf(zone, zone1, zone2)),
+        replicaSet('x'),
+        ...taken('a', { zone: zone1 }, {}, {}),
+        ...owned(2, 'x', { cpu: '1' }),
+      ],
+      zones(0, 2),
+    ),
+  ),
+  same(
+    3188,
+    'each owner spreads by itself',
+    withDefault([byDefault()], [replicaSet('x'), replicaSet('y'), ...owned(3), ...owned(3, 'y')], zones(2, 2, 2)),
+  ),
+  same(
+    3213,
+    'each revision spreads by itself',
+    withDefault([byDefault()], [...revision('old'), ...revision('new')], zones(2, 2, 2)),
+  ),
+  same(
+    3244,
+    'a Service that selects the pods will do',
+    withDefault([byDefault()], [service, ...unowned(4, 'Job')], zones(2, 1, 1)),
+  ),
+];
+
+const taint: Taint = { key: 'test-key', value: 'test-value', effect: 'NoSchedule' };
+const tainted = pool({ taints: [taint] });
+const tolerating = (name: string, toleration: object) => pod(name, { tolerations: [toleration] });
+const volume = [
+  {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name: 'v' },
+    spec: {
+      csi: { driver: 'csi.example.com' },
+      nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [oneOf(zone, zone1)] }] } },
+    },
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: 'c', namespace: 'default', annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
+    spec: { volumeName: 'v' },
+  },
+] as unknown as KubernetesObject[];
+
+export const taintCases: readonly Told[] = [
+  same(
+    3280,
+    'a pod that tolerates every taint gets a node of the tainted pool',
+    plans({ objects: [tainted, tolerating('p', { operator: 'Exists', effect: 'NoSchedule' })] }, { nodes: 1 }),
+  ),
+  same(
+    3290,
+    'tolerations by key and by value, and those that do not fit',
+    plans(
+      {
+        objects: [
+          tainted,
+          tolerating('a', { key: taint.key, operator: 'Exists', effect: 'NoSchedule' }),
+          tolerating('b', { ...taint, operator: 'Equal' }),
+          pod('c'),
+          tolerating('d', { key: 'invalid', operator: 'Exists' }),
+          tolerating('e', { key: taint.key, operator: 'Equal', effect: 'NoSchedule' }),
+        ],
+      },
+      { nodes: 1, sizes: [2], left: ['c', 'd', 'e'] },
+    ),
+  ),
+  same(
+    3317,
+    'startup taints keep nobody off',
+    plans({ objects: [pool({ startupTaints: [taint] }), pod()] }, { nodes: 1 }),
+  ),
+  same(
+    3325,
+    'a toleration makes no taint',
+    plans({ objects: [tolerating('p', { key: taint.key, operator: 'Exists', effect: 'NoExecute' })] }, { nodes: 1 }),
+  ),
+  same(
+    3359,
+    'the zone of a volume leaves the zones that are counted alone',
+    plans(
+      {
+        objects: [
+          ...volume,
+          ...all.flatMap((name) => taken(name, { zone: name }, {})),
+          pod('p', {
+            labels: { app: 'x' },
+            cpu: '1',
+            ...spread({ minDomains: 3 }),
+            volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }],
+          }),
+        ],
+      },
+      zones(1),
+    ),
+  ),
+];
