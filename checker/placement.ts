@@ -82,10 +82,18 @@ export function launchesOf(
         const values = offer.labels.get(key) ?? type.labels.get(key);
         return values === undefined || values.some((value) => valueSatisfies(value, requirement));
       });
-      if (open) launches.push({ type, offer, labels });
+      if (open && agrees(type, offer, fixed)) launches.push({ type, offer, labels });
     }
   }
   return launches.sort((a, b) => a.offer.price - b.offer.price);
+}
+
+/** Whether what a type decides is within the labels that its pool gives. */
+function agrees(type: MachineType, offer: Offer, fixed: ReadonlyMap<string, readonly string[]>): boolean {
+  return [...fixed].every(([key, wanted]) => {
+    const values = offer.labels.get(key) ?? type.labels.get(key);
+    return values === undefined || values.some((value) => wanted.includes(value));
+  });
 }
 
 function unionOf(launches: readonly Launch[], fixed: ReadonlyMap<string, readonly string[]>): LabelDomain {
