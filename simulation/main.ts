@@ -8,7 +8,7 @@ import type { Play, Shrunk } from './cluster/shrink.js';
 import type { SimulationPlan } from './cluster/stage.js';
 
 const usage =
-  'npm run simulate -- [--seeds N] [--first-seed S] [--minutes M] [--replicas R] [--leave-out STEP,...] [--without-faults] [--shrink] [--verbose]';
+  'npm run simulate -- [--seeds N] [--first-seed S] [--minutes M] [--replicas R] [--pace SECONDS] [--faults PERCENT] [--leave-out STEP,...] [--without-faults] [--shrink] [--verbose]';
 const minuteMs = 60_000;
 
 const { values } = parseArgs({
@@ -17,6 +17,8 @@ const { values } = parseArgs({
     'first-seed': { type: 'string', default: '1' },
     minutes: { type: 'string', default: '60' },
     replicas: { type: 'string', default: '10' },
+    pace: { type: 'string', default: '300' },
+    faults: { type: 'string', default: '0.3' },
     'leave-out': { type: 'string', default: '' },
     'without-faults': { type: 'boolean', default: false },
     shrink: { type: 'boolean', default: false },
@@ -59,6 +61,8 @@ function planOf(seed: number): SimulationPlan {
     seed,
     unrestMs: number('minutes') * minuteMs,
     replicas: number('replicas'),
+    paceMs: number('pace') * 1000,
+    faultChance: number('faults') / 100,
     healMs: 60 * minuteMs,
     restMs: 30 * minuteMs,
     leftOut,
@@ -67,10 +71,10 @@ function planOf(seed: number): SimulationPlan {
   };
 }
 
-function number(name: 'seeds' | 'first-seed' | 'minutes' | 'replicas'): number {
+function number(name: 'seeds' | 'first-seed' | 'minutes' | 'replicas' | 'pace' | 'faults'): number {
   const value = Number(values[name]);
-  if (Number.isInteger(value) && value >= 0) return value;
-  throw new Error(`--${name} is "${values[name]}": a whole number is needed`);
+  if (value >= 0 && (Number.isInteger(value) || name === 'faults')) return value;
+  throw new Error(`--${name} is "${values[name]}": a number that is not negative is needed`);
 }
 
 function report({ seed, problems, simulatedMs, faults, launches, steps }: SimulationResult, seconds: number): void {
@@ -88,7 +92,7 @@ function reportShrunk({ plan, result, played }: Shrunk): void {
   }
   for (const problem of result.problems) console.log(`  ${problem}`);
   const flags = [
-    `--first-seed ${plan.seed} --seeds 1 --minutes ${values.minutes} --replicas ${values.replicas}`,
+    `--first-seed ${plan.seed} --seeds 1 --minutes ${values.minutes} --replicas ${values.replicas} --pace ${values.pace} --faults ${values.faults}`,
     ...(plan.withoutFaults === true ? ['--without-faults'] : []),
     ...((plan.leftOut?.size ?? 0) > 0 ? [`--leave-out ${[...plan.leftOut!].join(',')}`] : []),
   ];

@@ -13,6 +13,9 @@ export const budgetPercent = 20;
 /** For how long nodes that have gone count, milliseconds. */
 const countedMs = 10 * 60_000;
 
+/** A pause is heard within this, milliseconds; calls take their time. */
+const pauseMs = 3000;
+
 /** Holds a simulated cluster to the promises of docs/behaviour/invariants.md, by what the cluster and the cloud show alone. */
 export class Invariants {
   readonly problems: string[] = [];
@@ -26,6 +29,7 @@ export class Invariants {
       this.count(object.metadata.labels?.[labels.nodePool] ?? '');
       if (isDisruptedByChoice(object) && (previous === undefined || !isDisruptedByChoice(previous))) {
         this.expectWithinBudget(object.metadata.labels?.[labels.nodePool] ?? '');
+        this.expectNoPause(object.metadata.name ?? '');
       }
     });
   }
@@ -118,6 +122,13 @@ export class Invariants {
     );
   }
 
+  private expectNoPause(claim: string): void {
+    for (const { metadata } of this.cluster.kube.objects('DisruptionPause')) {
+      if (Date.now() - Date.parse(metadata.creationTimestamp ?? '') < pauseMs) continue;
+      this.broken(`NodeClaim ${claim} is disrupted in spite of a pause (invariants/pauses-hold)`);
+    }
+  }
+
   private expectReplicas(): void {
     const { kube } = this.cluster;
     for (const { metadata, spec } of kube.objects('NodePool')) {
@@ -130,7 +141,7 @@ export class Invariants {
     }
   }
 
-  private broken(what: string): void {
+  broken(what: string): void {
     if (this.problems.length < 20) this.problems.push(what);
   }
 }

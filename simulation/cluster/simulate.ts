@@ -3,19 +3,23 @@ import { SimulatedTemporal } from '../temporal/engine.js';
 import { SandboxFactory } from '../temporal/sandbox.js';
 import { Schedules } from '../temporal/schedules.js';
 import { ReplicaSet } from '../scale-down/workloads.js';
+import type { Replicas } from '../scale-down/workloads.js';
+import { annotations } from '../../api/labels.js';
 import { DisruptionController } from './disruption-controller.js';
 import { happen, staticPool } from './happenings.js';
 import { budgetPercent, Invariants } from './invariants.js';
 import { Outages, quiet } from './network.js';
+import { overseen } from './overseer.js';
 import { SimulatedProcess } from './process.js';
 import type { Outside } from './process.js';
 import { VirtualTime } from './virtual-time.js';
 import type { SimulationPlan, Stage } from './stage.js';
-import { addPool, createCluster } from './world.js';
+import { addPool, createCluster, template } from './world.js';
 import type { SimulatedCluster } from './world.js';
 
 const startMs = Date.parse('2026-01-05T12:00:00Z');
 const minuteMs = 60_000;
+const usualFaultChance = 0.003;
 
 export interface SimulationResult {
   readonly seed: number;
@@ -81,16 +85,21 @@ class Simulation {
   async play(code: string): Promise<SimulationResult> {
     const { plan, random, time } = this;
     const cluster = await createCluster(random, { onCall: this.onCall });
+    // What must not be disrupted leaves with a node that somebody deletes.
+    const pool = { template: { spec: { ...template, terminationGracePeriod: '10m' } } };
     addPool(cluster.kube, 'default', {
+      ...pool,
       disruption: { consolidateAfter: '30s', budgets: [{ nodes: `${budgetPercent}%` }] },
     });
-    addPool(cluster.kube, staticPool, { replicas: 1 });
+    addPool(cluster.kube, staticPool, { ...pool, replicas: 1 });
     plan.prepare?.(cluster);
     const temporal = this.engine(code);
     const schedules = new Schedules(temporal);
+    const invariants = new Invariants(cluster, temporal);
     const { outages } = this;
     this.outside = {
       ...cluster,
+      kube: overseen(cluster.kube, (problem) => invariants.broken(problem)),
       temporal,
       schedules,
       random,
@@ -99,11 +108,8 @@ class Simulation {
       onCall: this.onCall,
     };
     this.boot();
-    const sets = ['small', 'middle', 'large'].map(
-      (app, i) => new ReplicaSet(setParts(cluster, random), workload(app, i)),
-    );
+    const sets = workloads.map((each) => new ReplicaSet(setParts(cluster, random), each));
     await new DisruptionController(cluster, sets).protect('middle', 1);
-    const invariants = new Invariants(cluster, temporal);
     const isBroken = (): boolean => {
       this.steps += 1;
       return invariants.check();
@@ -133,14 +139,15 @@ class Simulation {
   }
 
   private engine(code: string): SimulatedTemporal {
-    const { random } = this;
+    const { random, plan } = this;
+    const { faultChance = usualFaultChance } = plan;
     return new SimulatedTemporal({
       random,
       sandboxes: new SandboxFactory(code),
       faults: {
         latencyMs: () => random.int(1, 20),
         fateOf: () => {
-          if (!this.mayFail || !random.chance(0.01)) return 'runs';
+          if (!this.mayFail || !random.chance(3 * faultChance)) return 'runs';
           this.faults += 1;
           return random.chance(0.5) ? 'lost before its effect' : 'lost after its effect';
         },
@@ -155,7 +162,10 @@ class Simulation {
     this.incarnations += 1;
     const starting = new SimulatedProcess(this.outside, `process-${this.incarnations}`);
     this.current = starting;
-    if (this.mayFail) starting.network.conditions = { slow: 0.05, slowMs: 500, fails: 0.003, loses: 0.003 };
+    if (this.mayFail) {
+      const { faultChance: chance = usualFaultChance } = this.plan;
+      starting.network.conditions = { slow: 0.05, slowMs: 500, fails: chance, loses: chance };
+    }
     starting.start().catch((error: unknown) => {
       // One that dies while it comes up has nothing to say.
       if (starting.isAlive) throw error;
@@ -178,7 +188,7 @@ class Simulation {
     for (let step = 0; !isBroken() && time.now < untilMs; step++) {
       // Chance of its own for each step: what is left out changes nothing of what else happens.
       const random = new Random(plan.seed * 1_000_003 + step);
-      const pauseMs = random.int(5, 300) * 1000;
+      const pauseMs = random.int(5000, plan.paceMs ?? 5 * minuteMs);
       if (plan.leftOut?.has(step) !== true) {
         const at = time.now - startMs;
         this.happened.push({ step, atMs: at, name: happen({ ...stage, random }) });
@@ -215,12 +225,14 @@ const setParts = ({ kube, cache }: SimulatedCluster, random: Random): Constructo
   },
 });
 
-const sizes = [
-  { cpu: '500m', memory: '1Gi' },
-  { cpu: '1500m', memory: '3Gi' },
-  { cpu: '3', memory: '12Gi' },
+/** What runs, and what of it must not be disrupted. */
+const workloads: readonly Replicas[] = [
+  { app: 'small', requests: { cpu: '500m', memory: '1Gi' } },
+  { app: 'middle', requests: { cpu: '1500m', memory: '3Gi' } },
+  { app: 'large', requests: { cpu: '3', memory: '12Gi' } },
+  {
+    app: 'protected',
+    requests: { cpu: '700m', memory: '1Gi' },
+    annotations: { [annotations.doNotDisrupt]: 'true' },
+  },
 ];
-const workload = (app: string, index: number): { app: string; requests: Record<string, string> } => ({
-  app,
-  requests: sizes[index] ?? sizes[0]!,
-});

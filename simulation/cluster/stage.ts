@@ -9,6 +9,10 @@ export interface SimulationPlan {
   readonly seed: number;
   /** How long things happen and go wrong, simulated milliseconds. */
   readonly unrestMs: number;
+  /** From one thing that happens to the next at most, simulated milliseconds; default five minutes. */
+  readonly paceMs?: number;
+  /** Chance of a call to fail, and to lose its answer, 0 to 1; default 0.003. Activities are lost three times as often. */
+  readonly faultChance?: number;
   /** Pods of each of three Deployments at most. */
   readonly replicas: number;
   /** How long everything may take to come to rest afterwards, and how long it must then stay so. */

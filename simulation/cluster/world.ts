@@ -65,6 +65,12 @@ export async function createCluster(
   return { kube, cloud, machines, cache, stop: () => stopping.abort() };
 }
 
+/** The least that a NodePool's template says. */
+export const template = {
+  requirements: [],
+  nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
+};
+
 /** A NodePool as its API server keeps it, and the node class that it refers to. */
 export function addPool(kube: FakeKube, name: string, spec: object): void {
   const made = nodePools.mustParse({
@@ -72,12 +78,7 @@ export function addPool(kube: FakeKube, name: string, spec: object): void {
     kind: 'NodePool',
     metadata: { name, uid: `pool-${name}`, generation: 1 },
     spec: {
-      template: {
-        spec: {
-          requirements: [],
-          nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
-        },
-      },
+      template: { spec: template },
       ...spec,
     },
   });

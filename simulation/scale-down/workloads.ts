@@ -9,6 +9,7 @@ import type { ClusterParts } from './world.js';
 export interface Replicas {
   readonly app: string;
   readonly requests: Record<string, string>;
+  readonly annotations?: Record<string, string>;
 }
 
 /** A ReplicaSet and its controller: makes pods until there are as many as wanted, and chooses which go as kube's does. */
@@ -76,7 +77,7 @@ export class ReplicaSet {
   private async fill(afterMs: number): Promise<void> {
     const { clock, cache, kube, random } = this.world;
     await clock.sleep(afterMs);
-    const { app, requests } = this.template;
+    const { app, requests, annotations } = this.template;
     const alive = cache.all('Pod').filter((each) => each.metadata.labels?.['app'] === app && !isTerminating(each));
     if (alive.length >= this.wanted) return;
     this.made += 1;
@@ -84,7 +85,7 @@ export class ReplicaSet {
     const { metadata, spec, apiVersion, kind } = pod(name, { app }, requests, { terminationGracePeriodSeconds: 0 });
     const { labels, namespace, ownerReferences } = metadata;
     const creationTimestamp = new Date(clock.now).toISOString();
-    const own = { name, namespace, labels, ownerReferences, creationTimestamp };
+    const own = { name, namespace, labels, annotations: { ...annotations }, ownerReferences, creationTimestamp };
     kube.put('Pod', { apiVersion, kind, metadata: own, spec, status: { phase: 'Pending' } } as Pod);
   }
 }

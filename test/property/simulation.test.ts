@@ -32,6 +32,12 @@ describe('a simulated cluster', () => {
     expect(await playOut()).toEqual(await playOut());
   });
 
+  test('comes to rest after one thing a minute and 2% of failing calls (invariants/eventually-stable)', async () => {
+    const { problems, faults } = await play(6, { paceMs: minute, faultChance: 0.02 });
+    expect(problems).toEqual([]);
+    expect(faults).toBeGreaterThan(0);
+  });
+
   test('an instance launched twice for one NodeClaim is found (invariants/one-instance)', async () => {
     const { problems } = await play(5, {
       prepare: ({ cloud }) => {

@@ -1,0 +1,55 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { annotations } from '../../api/labels.js';
+import { pod } from '../../cases/objects.js';
+import type { KubeClient } from '../../kube/port.js';
+import { createFakeKube } from '../kube/fake.js';
+import type { FakeKube } from '../kube/fake.js';
+import { overseen } from './overseer.js';
+
+describe('a pod that must not be disrupted', () => {
+  let kube: FakeKube;
+  let seen: KubeClient;
+  let problems: string[];
+  const own = { namespace: 'default', name: 'holy', uid: 'uid-holy' };
+
+  beforeEach(() => {
+    kube = createFakeKube();
+    problems = [];
+    seen = overseen(kube, (problem) => problems.push(problem));
+    const { metadata, ...rest } = pod('holy', { app: 'web' }, {}, { nodeName: 'n', terminationGracePeriodSeconds: 0 });
+    const marked = { ...metadata, uid: own.uid, annotations: { [annotations.doNotDisrupt]: 'true' } };
+    kube.put('Pod', { ...rest, metadata: marked });
+  });
+
+  const claim = (deletedMsAgo: number | undefined): void => {
+    const deletionTimestamp = deletedMsAgo === undefined ? {} : { deletionTimestamp: iso(Date.now() - deletedMsAgo) };
+    kube.put('NodeClaim', {
+      metadata: { name: 'c', finalizers: ['karpenter.sh/termination'], ...deletionTimestamp },
+      spec: { terminationGracePeriod: '10m' },
+      status: { nodeName: 'n' },
+    } as never);
+  };
+  const iso = (ms: number): string => new Date(ms).toISOString();
+
+  test.each([
+    ['whose node stays', undefined],
+    ['before its node has to be empty', 60_000],
+  ])('is told to be evicted, %s', async (_, deletedMsAgo) => {
+    claim(deletedMsAgo);
+    await seen.evict(own);
+    expect(problems).toEqual(['pod holy was evicted before its time (invariants/protection-holds)']);
+  });
+
+  test('may be deleted once its node has to be empty', async () => {
+    claim(11 * 60_000);
+    await seen.delete('Pod', own);
+    expect(problems).toEqual([]);
+  });
+
+  test('others may go at any time', async () => {
+    const { metadata, ...rest } = pod('plain', { app: 'web' }, {}, { nodeName: 'n' });
+    kube.put('Pod', { ...rest, metadata });
+    await seen.evict({ namespace: 'default', name: 'plain', uid: metadata.uid ?? '' });
+    expect(problems).toEqual([]);
+  });
+});
