@@ -84,7 +84,7 @@ const subjects = {
     repair: [],
     termination: ['disruption', 'launch'],
     'static-capacity': ['provisioning'],
-    people: ['disruption', 'provisioning'],
+    people: ['consolidation', 'disruption', 'provisioning'],
     'garbage-collection': ['disruption'],
   },
 };

@@ -51,4 +51,6 @@ export interface Packer {
   consolidate(input: ConsolidationInput, options?: PackingOptions): Promise<Consolidation>;
   /** What comes of taking exactly these nodes; undefined when they may not all go (commands/validation). */
   reconsider(input: ConsolidationInput, candidates: readonly string[]): Promise<ConsolidationCommand | undefined>;
+  /** Why taking exactly this node comes to nothing, in a person's words; undefined where it is taken. */
+  whyStays(input: ConsolidationInput, node: string): Promise<string | undefined>;
 }

@@ -4,33 +4,16 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import type { PodExplanation } from '../activities/contract.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
-import { labelsOf } from '../cluster/labels-of.js';
 import { compareText } from '../core/compare-text.js';
-import { parseWorkflowId, workflowIds } from '../core/ids.js';
-import type { ExplainPodInput, Explanation, NodeVerdict } from '../workflows/messages.js';
+import { workflowIds } from '../core/ids.js';
+import type { ExplainPodInput } from '../workflows/messages.js';
 import { explainQuery, searchAttributes, taskQueues, whyNotUpdate } from '../workflows/messages.js';
 import { UsageError } from './exit.js';
 import { liveSettings, withLive } from './live.js';
 import type { Live } from './live.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
 import { messageOf } from '../core/error-message.js';
-
-/** What `stowage why` found out, for `-o json`. */
-export interface Why {
-  readonly subject: string;
-  readonly answer: string;
-  readonly details: readonly string[];
-  readonly workflows: readonly WhyWorkflow[];
-}
-
-interface WhyWorkflow {
-  readonly workflowId: string;
-  readonly state: string;
-  readonly phase: string;
-  readonly waitingFor?: string;
-  readonly until?: string;
-  readonly facts: Explanation['facts'];
-}
+import { claimAnswer, claimText, whyText, type ClaimKnown, type Why, type WhyWorkflow } from './why/claim-answer.js';
 
 const patienceMs = 5000;
 const workflowsShown = 20;
@@ -82,7 +65,7 @@ async function whyPod(live: Live, namespace: string, name: string): Promise<Why>
   const launch = await explained(client, workflowIds.launch(cluster, claim.metadata.uid ?? ''), 'launch');
   return {
     subject,
-    answer: state === 'bound' ? `${answer}, ${describe(claim)}` : answer,
+    answer: state === 'bound' ? `${answer}, ${claimText(claim)}` : answer,
     // Where it runs and why that node was launched is told once.
     details: [...details, ...launchText(launch)],
     workflows: [],
@@ -96,44 +79,34 @@ function launchText(launch: WhyWorkflow | undefined): string[] {
 
 async function whyNode(live: Live, name: string): Promise<Why> {
   const claim = await claimOfNode(live, name);
-  if (claim === undefined) {
-    if ((await live.kube.get('Node', { name })) === undefined) throw new UsageError(`node ${name} does not exist`);
-    return {
-      subject: `node ${name}`,
-      answer: 'no NodeClaim stands for it: Stowage does not manage it',
-      details: [],
-      workflows: [],
-    };
-  }
+  if (claim !== undefined) return whyOf(live, `node ${name}`, claim);
+  if ((await live.kube.get('Node', { name })) === undefined) throw new UsageError(`node ${name} does not exist`);
   return {
     subject: `node ${name}`,
-    answer: describe(claim),
-    details: [`disruption: ${await disruptVerdict(live, name)}`, ...waiting(claim)],
-    workflows: await workflowsOf(live, claim),
+    answer: 'no NodeClaim stands for it: Stowage does not manage it',
+    details: [],
+    workflows: [],
   };
 }
 
 async function whyClaim(live: Live, name: string): Promise<Why> {
   const claim = await live.kube.get('NodeClaim', { name });
   if (claim === undefined) throw new UsageError(`NodeClaim ${name} does not exist`);
-  return {
-    subject: `nodeclaim ${name}`,
-    answer: describe(claim),
-    details: waiting(claim),
-    workflows: await workflowsOf(live, claim),
-  };
+  return whyOf(live, `nodeclaim ${name}`, claim);
+}
+
+async function whyOf(live: Live, subject: string, claim: NodeClaim): Promise<Why> {
+  const node = claim.status?.nodeName;
+  const verdict = node === undefined ? undefined : await disruptVerdict(live, node);
+  const workflows = await workflowsOf(live, claim);
+  const answer = claimAnswer({ claim, workflows, verdict });
+  const named = node === undefined ? '' : `, node ${node}`;
+  return { subject, answer, details: [`it is ${claimText(claim)}${named}`, ...waiting(claim)], workflows };
 }
 
 async function claimOfNode({ kube }: Live, node: string): Promise<NodeClaim | undefined> {
   const claims = await kube.list('NodeClaim');
   return claims.find(({ status, metadata }) => status?.nodeName === node || metadata.name === node);
-}
-
-function describe(claim: NodeClaim): string {
-  const { nodePool, instanceType, zone, capacityType } = labelsOf(claim);
-  const going = claim.metadata.deletionTimestamp === undefined ? '' : ', which is being deleted';
-  const what = instanceType === '' ? 'not launched yet' : `${instanceType} ${capacityType} in ${zone}`;
-  return `NodeClaim ${claim.metadata.name ?? ''} of NodePool ${nodePool} (${what})${going}`;
 }
 
 /** Conditions that do not hold, with what they say. */
@@ -144,16 +117,15 @@ function waiting({ status }: NodeClaim): string[] {
 }
 
 /** What `disrupt` says of the node now; a worker has to answer. */
-async function disruptVerdict({ client, cluster }: Live, node: string): Promise<string> {
+async function disruptVerdict({ client, cluster }: Live, node: string): Promise<ClaimKnown['verdict']> {
   const handle = client.workflow.getHandle(workflowIds.disrupt(cluster));
   try {
-    const verdict: NodeVerdict = await client.connection.withDeadline(Date.now() + 4 * patienceMs, () =>
+    return await client.connection.withDeadline(Date.now() + 4 * patienceMs, () =>
       handle.executeUpdate(whyNotUpdate, { args: [node] }),
     );
-    return `${verdict.verdict}: ${verdict.why}`;
   } catch (error) {
     const cause = error instanceof Error ? (error.cause ?? error) : error;
-    return `not known (${messageOf(cause)})`;
+    return { unknown: messageOf(cause) };
   }
 }
 
@@ -183,15 +155,4 @@ async function explained(client: Client, workflowId: string, state: string): Pro
     if (error instanceof WorkflowNotFoundError) return undefined;
     return { workflowId, state, phase: 'not known (no worker answers)', facts: {} };
   }
-}
-
-export function whyText({ subject, answer, details, workflows }: Why): string {
-  const lines = [`${subject}: ${answer}`, ...details.map((detail) => `  - ${detail}`)];
-  for (const { workflowId, state, phase, waitingFor, until, facts } of workflows) {
-    const kind = parseWorkflowId(workflowId)?.kind ?? '';
-    const wait = waitingFor === undefined ? '' : `, waits for ${waitingFor}`;
-    lines.push(`  ${kind} ${workflowId} (${state}): ${phase}${wait}${until === undefined ? '' : ` until ${until}`}`);
-    for (const [fact, value] of Object.entries(facts)) lines.push(`      ${fact}: ${value}`);
-  }
-  return `${lines.join('\n')}\n`;
 }

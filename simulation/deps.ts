@@ -1,5 +1,5 @@
 import { defaultFeatureGates } from '../core/feature-gates.js';
-import { consolidate, reconsider } from '../disruption/consolidation/search.js';
+import { consolidate, reconsider, whyStays } from '../disruption/consolidation/search.js';
 import { plan } from '../packing/plan.js';
 import type { ActivityDeps } from '../activities/deps.js';
 import { silentLog, silentMetrics } from './silent.js';
@@ -22,6 +22,7 @@ export function fakeDeps(
       plan: (input) => Promise.resolve(plan(input)),
       consolidate: (input) => Promise.resolve(consolidate(input)),
       reconsider: (input, candidates) => Promise.resolve(reconsider(input, candidates)),
+      whyStays: (input, node) => Promise.resolve(whyStays(input, node)),
     },
     packing: {
       preferencePolicy: 'Respect',

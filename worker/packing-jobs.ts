@@ -1,4 +1,4 @@
-import { consolidate, reconsider } from '../disruption/consolidation/search.js';
+import { consolidate, reconsider, whyStays } from '../disruption/consolidation/search.js';
 import type { ConsolidationInput } from '../disruption/consolidation/types.js';
 import { plan } from '../packing/plan.js';
 import type { PackingInput } from '../packing/types.js';
@@ -12,6 +12,7 @@ export const jobs = {
   consolidate: (input: ConsolidationInput, isOver?: () => boolean) => consolidate(input, isOver),
   reconsider: ({ candidates, ...input }: ConsolidationInput & { readonly candidates: readonly string[] }) =>
     reconsider(input, candidates),
+  whyStays: ({ node, ...input }: ConsolidationInput & { readonly node: string }) => whyStays(input, node),
 } as const;
 
 export type Job = keyof typeof jobs;

@@ -65,6 +65,11 @@ export class PackingPool implements Packer {
     return this.searching === undefined ? jobs.reconsider(both) : this.searching.run('reconsider', both, asking());
   }
 
+  async whyStays(input: ConsolidationInput, node: string): Promise<string | undefined> {
+    const both = { ...input, node };
+    return this.searching === undefined ? jobs.whyStays(both) : this.searching.run('whyStays', both, asking());
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.all.map((thread) => thread.close()));
   }

@@ -139,6 +139,16 @@ export async function findConsolidation(
   };
 }
 
+/** Why taking exactly this node comes to nothing now, as the search judges it; undefined where it is taken. */
+export async function whyNotTaken(
+  deps: ActivityDeps,
+  context: DisruptionContext,
+  node: string,
+): Promise<string | undefined> {
+  const { input } = await searchInput(deps, context, context.now);
+  return deps.packer.whyStays(input, node);
+}
+
 /** What people are asked about, or said no to, is looked at again when there is nothing else to do. */
 async function search(
   deps: ActivityDeps,

@@ -73,7 +73,7 @@ export function whyAnswered(context: DisruptionContext, view: NodeView, reason: 
   if (refusal === undefined) return undefined;
   const { why, until, nodes } = refusal;
   const [first] = nodes;
-  return `${why}: not proposed again for ${reason} before ${iso(until)} (stowage reconsider ${first?.node ?? ''} undoes it)`;
+  return `${why}: not proposed again for ${reason} before ${iso(until)} (stowage reconsider --node ${first?.node ?? ''} undoes it)`;
 }
 
 /** As `allowedFor`, for what a person is asked about: no more is proposed at a time than could go. */

@@ -793,9 +793,24 @@ describe('findDisruptions', () => {
 
     test('nothing keeps it, or nobody knows of it', async () => {
       putNode('a', [1]);
-      expect(await whyNot()).toMatchObject({ verdict: 'may go', why: 'it goes when that saves something' });
+      expect(await whyNot()).toMatchObject({
+        verdict: 'may go',
+        why: 'nothing forbids it, and taking it saves something: it goes in its turn',
+      });
       world.kube.remove('NodeClaim', { name: 'a' });
       expect(await whyNot()).toMatchObject({ verdict: 'unknown' });
+    });
+
+    test('what nothing forbids and nobody takes has what that would come to', async () => {
+      putNode('a', [3]);
+      const asSpot = { metadata: { labels: { [labels.capacityType]: 'spot' } } };
+      await world.kube.patch('Node', { name: 'node-a' }, asSpot);
+      await world.kube.patch('NodeClaim', { name: 'a' }, asSpot);
+      const { verdict, why } = await whyNot();
+      expect(verdict).toBe('may go');
+      expect(why).toMatch(
+        /^nothing forbids it, and it stays: (a spot node is replaced by spot only with|its pods find no place that costs less)/,
+      );
     });
 
     test('all that keeps it is told, with when that ends', async () => {
@@ -841,7 +856,7 @@ describe('findDisruptions', () => {
         { reason: 'Empty' as const, nodes: candidates, saves: 0, why: 'rejected by ann', at: now, until: now + 60_000 },
       ];
       expect((await whyNot({ refused })).why).toMatch(
-        /^rejected by ann: not proposed again for Empty before .* \(stowage reconsider node-a undoes it\)$/,
+        /^rejected by ann: not proposed again for Empty before .* \(stowage reconsider --node node-a undoes it\)$/,
       );
       const running = [{ workflowId: 'w', reason: 'Empty' as const, candidates, since: world.clock.now }];
       expect(await whyNot({ running })).toMatchObject({ verdict: 'going', why: 'Empty: w' });

@@ -6,6 +6,7 @@ import type { NodeVerdict } from '../../workflows/messages.js';
 import type { DisruptionView } from '../contract.js';
 import type { ActivityDeps } from '../deps.js';
 import type { DisruptionContext } from '../disruption/disruption-context.js';
+import { whyNotTaken } from '../consolidation/find-consolidation.js';
 import { whyAnswered } from '../disruption/asked.js';
 import {
   allowedFor,
@@ -41,9 +42,10 @@ export async function explainNode(
     ...byState(own, context),
     ...byMemory(own, context),
   ];
-  return why.length === 0
-    ? { node, verdict: 'may go', why: 'it goes when that saves something', at }
-    : { node, verdict: 'stays', why: why.join('; '), at };
+  if (why.length > 0) return { node, verdict: 'stays', why: why.join('; '), at };
+  const costs = await whyNotTaken(deps, context, node);
+  const whether = costs === undefined ? 'and taking it saves something: it goes in its turn' : `and it stays: ${costs}`;
+  return { node, verdict: 'may go', why: `nothing forbids it, ${whether}`, at };
 }
 
 /** Pauses, policies and budgets. */

@@ -1,5 +1,6 @@
 import { annotations, labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
+import { verb } from '../../core/plurals.js';
 import { readRequirements } from '../../packing/requirements/requirements.js';
 import { satisfiedBy } from '../../packing/requirements/requirement.js';
 import type { Launches, Way } from '../../packing/trial.js';
@@ -28,6 +29,13 @@ export interface Going {
 /** Types that a spot node must have to choose from when it alone is replaced by spot (consolidation/spot-to-spot). */
 const spotChoices = 15;
 
+/** Why nothing is launched for nodes that go, in a person's words. */
+export const spotForSpot = 'a spot node is replaced by spot only with feature gate SpotToSpotConsolidation';
+const noneCheaper = 'no instance type is sure to be cheaper however the launch goes';
+const tooUniform = 'fewer instance types are cheaper than minValues of its NodePool asks for';
+const tooFewForSpot = (found: number): string =>
+  `a spot node is replaced by spot only where ${spotChoices} cheaper instance types are to choose from, and there ${verb(found, 'is', 'are')} ${found}`;
+
 /** Those that are not known come last. */
 const capacityOrder = ['reserved', 'spot', 'on-demand'];
 
@@ -51,17 +59,33 @@ export class LaunchOptions {
    * by others on demand.
    */
   decide(claims: readonly PlannedClaim[], going: readonly Going[], isAccompanied = false): PlannedClaim[] | undefined {
+    const chosen = this.choose(claims, going, isAccompanied);
+    return typeof chosen === 'string' ? undefined : chosen;
+  }
+
+  /** Why `decide` leaves a claim nothing, in a person's words; undefined where it does not. */
+  whyNone(claims: readonly PlannedClaim[], going: readonly Going[], isAccompanied = false): string | undefined {
+    const chosen = this.choose(claims, going, isAccompanied);
+    return typeof chosen === 'string' ? chosen : undefined;
+  }
+
+  /** The claims, or why there are none. */
+  private choose(
+    claims: readonly PlannedClaim[],
+    going: readonly Going[],
+    isAccompanied: boolean,
+  ): PlannedClaim[] | string {
     const spotOnly = !isAccompanied && going.every(({ capacityType }) => capacityType === 'spot');
     const choices: Choice[] = [];
     for (const planned of claims) {
       const allowsSpot = this.capacityTypes(planned).includes('spot');
-      if (spotOnly && allowsSpot && !this.spotToSpot) return undefined;
+      if (spotOnly && allowsSpot && !this.spotToSpot) return spotForSpot;
       const choice = this.choicesFor(planned, allowsSpot);
-      if (choice.options.length === 0) return undefined;
+      if (choice.options.length === 0) return noneCheaper;
       choices.push(choice);
     }
     const cut = this.cutToSavings(choices, going);
-    if (cut === undefined) return undefined;
+    if (typeof cut === 'string') return cut;
     if (spotOnly && going.length === 1 && this.spotToSpot && cut.some(isSpot)) return this.truncated(cut);
     return cut.map(written);
   }
@@ -113,8 +137,9 @@ export class LaunchOptions {
    * The cheapest types, as few as keep the next spot node from being a candidate again at once, and as many as come to the values that
    * the claim asks for.
    */
-  private truncated(cut: readonly Choice[]): PlannedClaim[] | undefined {
-    if (cut.some(({ options }) => options.length < spotChoices)) return undefined;
+  private truncated(cut: readonly Choice[]): PlannedClaim[] | string {
+    const fewest = Math.min(...cut.map(({ options }) => options.length));
+    if (fewest < spotChoices) return tooFewForSpot(fewest);
     return cut.map(({ planned, options }) => {
       let needed = spotChoices;
       while (needed < options.length && this.isTooUniform(planned, options.slice(0, needed))) needed++;
@@ -122,18 +147,19 @@ export class LaunchOptions {
     });
   }
 
-  private cutToSavings(choices: readonly Choice[], going: readonly Going[]): Choice[] | undefined {
+  private cutToSavings(choices: readonly Choice[], going: readonly Going[]): Choice[] | string {
     const total = going.reduce((sum, { price }) => sum + price, 0);
     const least = choices.map(({ options }) => Math.min(...options.map(({ worst }) => worst)));
     const sum = least.reduce((a, b) => a + b, 0);
-    if (sum >= total) return undefined;
+    if (sum >= total) return noneCheaper;
     const cut: Choice[] = [];
     for (const [i, { planned, options }] of choices.entries()) {
       // What is left of the saving is shared out, so that not all claims together can use it up.
       const most = choices.length === 1 ? total : least[i]! * (total / sum);
       let kept = options.filter(({ worst }) => worst < most);
       if (going.length > 1) kept = withoutSameType(kept, going);
-      if (kept.length === 0 || this.isTooUniform(planned, kept)) return undefined;
+      if (kept.length === 0) return noneCheaper;
+      if (this.isTooUniform(planned, kept)) return tooUniform;
       cut.push({ planned, options: kept });
     }
     return cut;

@@ -30,6 +30,11 @@ export class Rejections {
     return this.sorted().filter(({ candidates }) => candidates.every((name) => there.has(name)));
   }
 
+  /** What was noted of this node alone. */
+  of(node: string): Rejection | undefined {
+    return this.best.get(node);
+  }
+
   private sorted(): Rejection[] {
     return [...this.best.values()].sort(
       (a, b) => b.saving - a.saving || compareText(a.candidates.join(), b.candidates.join()),

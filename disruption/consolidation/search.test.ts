@@ -17,7 +17,7 @@ import {
   type NodeOptions,
   type World,
 } from '../../test/builders/consolidation.js';
-import { consolidate, reconsider } from './search.js';
+import { consolidate, reconsider, whyStays } from './search.js';
 import type { Consolidation, ConsolidationInput } from './types.js';
 
 const run = (world: World, more: Partial<ConsolidationInput> = {}): Consolidation =>
@@ -397,6 +397,26 @@ describe('replacements', () => {
     const nodes = [node('n0', types[0]!, { capacityType: 'spot' })];
     const result = run({ nodes, pods: [pod('web-0', 'n0', 3)], types }, { spotToSpot });
     expect(result.commands[0]?.replacements[0]?.instanceTypes.length).toBe(expected);
+  });
+
+  test.each<[string, number, boolean, string | undefined]>([
+    ['not asked for', 15, false, 'a spot node is replaced by spot only with feature gate SpotToSpotConsolidation'],
+    [
+      'too few types',
+      14,
+      true,
+      'a spot node is replaced by spot only where 15 cheaper instance types are to choose from, and there are 14',
+    ],
+    ['enough types', 15, true, undefined],
+    ['nothing cheaper', 0, true, 'its pods find no place that costs less'],
+  ])('why a spot node stays is told: %s (consolidation/spot-to-spot)', (_, cheaper, spotToSpot, expected) => {
+    const types = [
+      type('own', 4, 16, { 'a/spot': 0.5 }),
+      ...Array.from({ length: cheaper }, (_each, i) => type(`t${i}`, 4, 16, { 'a/spot': 0.1 + i / 1000 })),
+    ];
+    const nodes = [node('n0', types[0]!, { capacityType: 'spot' })];
+    const world = { nodes, pods: [pod('web-0', 'n0', 3)], types };
+    expect(whyStays({ ...input(world), spotToSpot }, 'n0')).toBe(expected);
   });
 
   describe('minValues of replacements', () => {

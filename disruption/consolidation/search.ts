@@ -9,7 +9,7 @@ import { Budgets } from './command-budgets.js';
 import { hasOnDemand } from './on-demand-nodes.js';
 import { examineNodes, poolNameOf } from './eligibility.js';
 import { isEmptied, priceOf, type CountedNode, type FleetNode } from './fleet.js';
-import { LaunchOptions } from './launch-options.js';
+import { LaunchOptions, spotForSpot } from './launch-options.js';
 import type { Decided, Outcome } from './outcome.js';
 import { Rejections } from './rejections.js';
 import { Simulation } from './simulation.js';
@@ -61,6 +61,11 @@ export function consolidate(input: ConsolidationInput, isOver: () => boolean = n
  */
 export function reconsider(input: ConsolidationInput, candidates: readonly string[]): ConsolidationCommand | undefined {
   return withoutCulprits(input, (each) => new Search(each).take(candidates)).result;
+}
+
+/** Why taking exactly this node comes to nothing now, in a person's words; undefined where it is taken. */
+export function whyStays(input: ConsolidationInput, node: string): string | undefined {
+  return withoutCulprits(input, (each) => new Search(each).whyStays(node)).result;
 }
 
 const never = (): boolean => false;
@@ -161,6 +166,13 @@ class Search {
     if (outcome === undefined) return undefined;
     this.carryOut(outcome);
     return this.commands.at(-1);
+  }
+
+  whyStays(node: string): string | undefined {
+    const kept = this.held.find((one) => one.node === node);
+    if (kept !== undefined) return kept.why;
+    if (this.take([node]) !== undefined) return undefined;
+    return this.rejections.of(node)?.why ?? nothingCheaper;
   }
 
   /** What is best for these nodes with at most so many launches, or with more where it cannot do with so few. */
@@ -327,11 +339,19 @@ class Search {
     }
     const hoped = gain - priceOf(launches);
     const isForbidden = !isAccompanied && this.isSpotForSpot(outcome);
-    if (this.isTooLittle(candidates, hoped, least) || isForbidden) return undefined;
+    if (this.isTooLittle(candidates, hoped, least)) return undefined;
+    if (isForbidden) {
+      this.rejections.note(candidates, hoped, () => spotForSpot);
+      return undefined;
+    }
     const described = this.simulation.describe(outcome);
     const planned = described && this.options.decide(described, candidates, isAccompanied);
     if (planned === undefined) {
-      this.rejections.note(candidates, hoped, () => 'no instance type is sure to be cheaper however the launch goes');
+      this.rejections.note(
+        candidates,
+        hoped,
+        () => (described && this.options.whyNone(described, candidates, isAccompanied)) ?? 'its pods find no place',
+      );
       return undefined;
     }
     const saving = gain - planned.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
@@ -358,7 +378,8 @@ class Search {
 
   private isTooLittle(candidates: readonly FleetNode[], saving: number, least: number): boolean {
     if (saving > least) return false;
-    const of = (): string => `it would save ${dollars(saving)} of ${dollars(priceOf(candidates))} an hour`;
+    const of = (): string =>
+      saving <= noise ? nothingCheaper : `it would save ${dollars(saving)} of ${dollars(priceOf(candidates))} an hour`;
     this.rejections.note(candidates, saving, of);
     return true;
   }
@@ -495,6 +516,8 @@ class Search {
     return launched;
   }
 }
+
+const nothingCheaper = 'its pods find no place that costs less';
 
 const dollars = (amount: number): string => `${String(Math.round(amount * 1e4) / 1e4)} USD`;
 

@@ -1,0 +1,88 @@
+import { describe, expect, test } from '@jest/globals';
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import { claimAnswer, whyText, type ClaimKnown, type WhyWorkflow } from './why/claim-answer.js';
+import { why } from './why.js';
+
+type Conditions = NonNullable<NonNullable<NodeClaim['status']>['conditions']>;
+
+const at = '2026-01-05T12:00:00Z';
+const holds = (...types: string[]): Conditions =>
+  types.map((type) => ({ type, status: 'True' as const, lastTransitionTime: at, reason: type, message: '' }));
+const ready = holds('Launched', 'Registered', 'Initialized');
+const claim = (conditions: Conditions, more: object = {}): NodeClaim =>
+  ({ metadata: { name: 'default-a', ...more }, spec: {}, status: { conditions } }) as unknown as NodeClaim;
+const workflow = (more: Partial<WhyWorkflow> = {}): WhyWorkflow => ({
+  ...{ workflowId: 'prod/terminate/1', state: 'running', phase: 'draining', facts: { 'held up by': 'pod shop/web' } },
+  ...more,
+});
+const answer = (known: Partial<ClaimKnown>): string =>
+  claimAnswer({ claim: claim(ready), workflows: [], verdict: undefined, ...known });
+
+describe('why answers first what its reader came to ask', () => {
+  test.each<[string, Partial<ClaimKnown>, string]>([
+    [
+      'it stays',
+      { verdict: { verdict: 'stays', why: 'pod shop/db is marked do-not-disrupt' } },
+      'stays: pod shop/db is marked do-not-disrupt',
+    ],
+    [
+      'it may go',
+      { verdict: { verdict: 'may go', why: 'nothing forbids it, and …' } },
+      'may go: nothing forbids it, and …',
+    ],
+    ['it is to go', { verdict: { verdict: 'going', why: 'Empty: w' } }, 'is to go: Empty: w'],
+    ['nobody answers', { verdict: { unknown: 'no worker' } }, 'is ready; whether it may go is not known: no worker'],
+    ['nobody is asked', {}, 'is ready'],
+    [
+      'it cannot be launched',
+      {
+        claim: claim([
+          {
+            ...{ type: 'Launched', status: 'Unknown', lastTransitionTime: at },
+            ...{ reason: 'InsufficientCapacity', message: 'no g5.xlarge in us-west-2a' },
+          },
+        ]),
+      },
+      'is not ready yet: Launched is Unknown: InsufficientCapacity: no g5.xlarge in us-west-2a',
+    ],
+    [
+      'it has launched and not registered',
+      { claim: claim(holds('Launched')) },
+      'is not ready yet: Registered is not set',
+    ],
+    [
+      'it is being terminated',
+      {
+        claim: claim(ready, { deletionTimestamp: at }),
+        workflows: [workflow({ waitingFor: 'pods to leave', until: at })],
+      },
+      `is being terminated: draining, waits for pods to leave until ${at}`,
+    ],
+    [
+      'it is being deleted, and what terminated it is over',
+      { claim: claim(ready, { deletionTimestamp: at }), workflows: [workflow({ state: 'completed' })] },
+      'is being deleted',
+    ],
+  ])('%s', (_name, known, expected) => {
+    expect(answer(known)).toBe(expected);
+  });
+
+  test('then what it is and what is under way; of what is over a line alone', () => {
+    const text = whyText({
+      ...{ subject: 'node n1', answer: 'stays: a pause', details: ['it is NodeClaim default-a'] },
+      workflows: [workflow(), workflow({ workflowId: 'prod/launch/1', state: 'completed', phase: 'initialized' })],
+    });
+    expect(text.split('\n')).toEqual([
+      'node n1: stays: a pause',
+      '  - it is NodeClaim default-a',
+      '  prod/terminate/1 (running): draining',
+      '      held up by: pod shop/web',
+      '  prod/launch/1 (completed): initialized',
+      '',
+    ]);
+  });
+});
+
+test.each(['web-0', 'pod/', 'service/web', 'pod/a/b', 'constructor/a'])('%s is no subject', async (subject) => {
+  await expect(why([subject])).rejects.toThrow(`"${subject}": expected pod/NAME, node/NAME or nodeclaim/NAME`);
+});

@@ -1,0 +1,80 @@
+import type { Condition } from '../../api/kubernetes.js';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import { labelsOf } from '../../cluster/labels-of.js';
+import { parseWorkflowId } from '../../core/ids.js';
+import type { Explanation, NodeVerdict } from '../../workflows/messages.js';
+
+/** What `stowage why` found out, for `-o json`. */
+export interface Why {
+  readonly subject: string;
+  readonly answer: string;
+  readonly details: readonly string[];
+  readonly workflows: readonly WhyWorkflow[];
+}
+
+export interface WhyWorkflow {
+  readonly workflowId: string;
+  readonly state: string;
+  readonly phase: string;
+  readonly waitingFor?: string;
+  readonly until?: string;
+  readonly facts: Explanation['facts'];
+}
+
+/** What is known of a NodeClaim. */
+export interface ClaimKnown {
+  readonly claim: NodeClaim;
+  readonly workflows: readonly WhyWorkflow[];
+  /** What `disrupt` says of its node; undefined where there is no node to ask about. */
+  readonly verdict: Pick<NodeVerdict, 'verdict' | 'why'> | { readonly unknown: string } | undefined;
+}
+
+/** In the order in which a NodeClaim comes to hold them. */
+const steps = ['Launched', 'Registered', 'Initialized'];
+
+/** What its reader came to ask: how far it has come, whether it goes, or why it stays. */
+export function claimAnswer({ claim, workflows, verdict }: ClaimKnown): string {
+  if (claim.metadata.deletionTimestamp !== undefined) return goingText(workflows);
+  const missing = steps.find((type) => conditionOf(claim, type)?.status !== 'True');
+  if (missing !== undefined) return `is not ready yet: ${conditionText(claim, missing)}`;
+  if (verdict === undefined) return 'is ready';
+  if ('unknown' in verdict) return `is ready; whether it may go is not known: ${verdict.unknown}`;
+  return verdict.verdict === 'going' ? `is to go: ${verdict.why}` : `${verdict.verdict}: ${verdict.why}`;
+}
+
+function goingText(workflows: readonly WhyWorkflow[]): string {
+  const ending = workflows.find(
+    ({ workflowId, state }) => state === 'running' && parseWorkflowId(workflowId)?.kind === 'terminate',
+  );
+  return ending === undefined ? 'is being deleted' : `is being terminated: ${phaseText(ending)}`;
+}
+
+const conditionOf = ({ status }: NodeClaim, type: string): Condition | undefined =>
+  status?.conditions?.find((condition) => condition.type === type);
+
+function conditionText(claim: NodeClaim, type: string): string {
+  const { status = 'not set', reason = '', message = '' } = conditionOf(claim, type) ?? {};
+  return [`${type} is ${status}`, reason, message].filter((each) => each !== '').join(': ');
+}
+
+/** `NodeClaim default-a of NodePool default (m5.large spot in a)`. */
+export function claimText(claim: NodeClaim): string {
+  const { nodePool, instanceType, zone, capacityType } = labelsOf(claim);
+  const what = instanceType === '' ? 'not launched yet' : `${instanceType} ${capacityType} in ${zone}`;
+  return `NodeClaim ${claim.metadata.name ?? ''} of NodePool ${nodePool} (${what})`;
+}
+
+/** The answer first, then what it is, then what is under way for it with its facts; what is over has a line. */
+export function whyText({ subject, answer, details, workflows }: Why): string {
+  const lines = [`${subject}: ${answer}`, ...details.map((detail) => `  - ${detail}`)];
+  for (const workflow of workflows) {
+    const { workflowId, state, facts } = workflow;
+    lines.push(`  ${workflowId} (${state}): ${phaseText(workflow)}`);
+    if (state !== 'running') continue;
+    for (const [fact, value] of Object.entries(facts)) lines.push(`      ${fact}: ${value}`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+const phaseText = ({ phase, waitingFor, until }: WhyWorkflow): string =>
+  `${phase}${waitingFor === undefined ? '' : `, waits for ${waitingFor}`}${until === undefined ? '' : ` until ${until}`}`;
