@@ -435,6 +435,8 @@ export interface RepairActivities {
   inspectRepair(input: { claim: ClaimRef }): Promise<RepairView>;
   /** Counts the repair in `karpenter_nodeclaims_unhealthy_disrupted_total`. */
   countRepair(input: { claim: ClaimRef; condition: string }): Promise<void>;
+  /** Says on the claim that somebody declined its repair for this condition, and why; without annotation stowage.dev/repair-declined it is asked about again. */
+  declineRepair(input: { readonly claim: ClaimRef; readonly condition: string; readonly why: string }): Promise<void>;
 }
 
 // --- disrupt, consolidate, interruption ---

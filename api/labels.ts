@@ -50,6 +50,8 @@ export const annotations = {
   disruptionOwner: 'stowage.dev/disruption-owner',
   /** Who declined the expiry of a NodeClaim, and why: nothing ends its node for its age while this is there. */
   expiryDeclined: 'stowage.dev/expiry-declined',
+  /** For which condition of its node somebody declined the repair of a NodeClaim, who and why: it is not repaired for that while this is there. */
+  repairDeclined: 'stowage.dev/repair-declined',
   /** Of a NodeClaim or NodePool: who took its refusal back, and why. */
   reconsidered: 'stowage.dev/reconsidered',
   podDeletionCost: 'controller.kubernetes.io/pod-deletion-cost',

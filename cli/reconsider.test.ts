@@ -47,4 +47,14 @@ describe('reconsider', () => {
     expect(await undoInKubernetes(kube, { ...ann, all: true })).toHaveLength(2);
     expect(await undoInKubernetes(kube, { ...ann, all: true })).toEqual([]);
   });
+
+  test('a declined repair is taken back as well (repair/declined)', async () => {
+    const kube = createFakeKube({ now: () => 0, podsTerminate: 'at-once' });
+    const claim = nodeClaim('a', { status: { nodeName: 'node-a' } });
+    const declined = { [annotations.repairDeclined]: 'Ready=False: rejected by bob' };
+    kube.put('NodeClaim', { ...claim, metadata: { ...claim.metadata, annotations: declined } });
+    expect(await undoInKubernetes(kube, { ...ann, node: 'a' })).toEqual(['NodeClaim a may be repaired again.']);
+    const [left] = await kube.list('NodeClaim');
+    expect(left?.metadata.annotations).toEqual({ [annotations.reconsidered]: 'by ann (mended)' });
+  });
 });

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { annotations } from '../api/labels.js';
 import { workflowIds } from '../core/ids.js';
+import { lookUp } from '../core/own.js';
 import type { KubeClient } from '../kube/port.js';
 import { reconsiderUpdate, refusals } from '../workflows/messages.js';
 import type { ReconsiderOrder } from '../workflows/messages.js';
@@ -24,7 +25,7 @@ interface Options {
 
 export function reconsiderCommand(): Command {
   return settingsCommand('reconsider', { only: steeringSettings })
-    .option('--node <name>', 'what concerns this node or NodeClaim, a declined expiry too')
+    .option('--node <name>', 'what concerns this node or NodeClaim, a declined expiry or repair too')
     .option('--nodepool <name>', 'what concerns nodes of this NodePool, a stopped rollout too')
     .option('--all', 'all of it')
     .option('--because <text>', 'why')
@@ -70,22 +71,31 @@ async function undoInDisrupt(live: Live, order: ReconsiderOrder, isDone: boolean
   }
 }
 
-/** Refusals that outlive histories stand as annotations: of an expiry on its NodeClaim, of a rollout on its NodePool. */
+/** Refusals that outlive histories stand as annotations: of an expiry or a repair on its NodeClaim, of a rollout on its NodePool. */
 export async function undoInKubernetes(kube: Kube, scope: ReconsiderOrder): Promise<string[]> {
-  return [...(await undeclineExpiries(kube, scope)), ...(await restartRollouts(kube, scope))];
+  return [...(await undecline(kube, scope)), ...(await restartRollouts(kube, scope))];
 }
 
 type Kube = Pick<KubeClient, 'list' | 'patch'>;
 
-async function undeclineExpiries(kube: Kube, scope: ReconsiderOrder): Promise<string[]> {
+/** What of a NodeClaim people decline, and what comes of taking that back. */
+const declinable: readonly (readonly [annotation: string, then: string])[] = [
+  [annotations.expiryDeclined, 'expires again'],
+  [annotations.repairDeclined, 'may be repaired again'],
+];
+
+async function undecline(kube: Kube, scope: ReconsiderOrder): Promise<string[]> {
   const said: string[] = [];
   for (const { metadata, status } of await kube.list('NodeClaim')) {
     const { name = '' } = metadata;
     const isMeant =
       scope.all === true || scope.node === name || (scope.node !== undefined && scope.node === status?.nodeName);
-    if (!isMeant || metadata.annotations?.[annotations.expiryDeclined] === undefined) continue;
-    await kube.patch('NodeClaim', { name }, undoing(annotations.expiryDeclined, scope));
-    said.push(`NodeClaim ${name} expires again.`);
+    if (!isMeant) continue;
+    for (const [annotation, then] of declinable) {
+      if (lookUp(metadata.annotations, annotation) === undefined) continue;
+      await kube.patch('NodeClaim', { name }, undoing(annotation, scope));
+      said.push(`NodeClaim ${name} ${then}.`);
+    }
   }
   return said;
 }

@@ -22,7 +22,7 @@ export async function clusterRows(kube: StatusKube, pods: readonly Pod[], now: n
   return {
     pools: pools.map(poolRow),
     claims: claims.map((claim) => claimRow(claim, now)).sort((a, b) => compareText(a.nodeClaim, b.nodeClaim)),
-    declined: [...claims.flatMap(declinedExpiry), ...pools.flatMap(stoppedRollout)],
+    declined: [...claims.flatMap(declinedOf), ...pools.flatMap(stoppedRollout)],
     problems,
     unplaced,
     drift: driftRows(claims),
@@ -59,10 +59,15 @@ function stateOf(conditions: readonly Condition[] | undefined): string {
   return isTrue(conditions, 'Initialized') ? 'ready' : 'initializing';
 }
 
-function declinedExpiry({ metadata, status }: NodeClaim): ProblemRow[] {
-  const why = metadata.annotations?.[annotations.expiryDeclined];
-  if (why === undefined) return [];
-  return [{ object: `node ${status?.nodeName ?? metadata.name ?? ''}`, message: `does not expire: ${why}` }];
+function declinedOf({ metadata, status }: NodeClaim): ProblemRow[] {
+  const object = `node ${status?.nodeName ?? metadata.name ?? ''}`;
+  const [expiry, repair] = [annotations.expiryDeclined, annotations.repairDeclined].map(
+    (each) => metadata.annotations?.[each],
+  );
+  return [
+    ...(expiry === undefined ? [] : [{ object, message: `does not expire: ${expiry}` }]),
+    ...(repair === undefined ? [] : [{ object, message: `is not repaired: ${repair}` }]),
+  ];
 }
 
 function stoppedRollout({ metadata }: NodePool): ProblemRow[] {

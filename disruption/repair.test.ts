@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { RepairPolicy } from './repair.js';
-import { tooManyUnhealthy, unhealthyCondition } from './repair.js';
+import { conditionToRepair, declinedText, tooManyUnhealthy, unhealthyCondition } from './repair.js';
 
 const minute = 60_000;
 const start = Date.parse('2026-01-05T12:00:00Z');
@@ -44,6 +44,14 @@ describe('unhealthy nodes', () => {
     expect(unhealthyCondition(both, policies)?.type).toBe('AcceleratedHardwareReady');
     const late = node(['Ready', 'False', 0], ['AcceleratedHardwareReady', 'False', 25]);
     expect(unhealthyCondition(late, policies)?.type).toBe('Ready');
+  });
+
+  test('what somebody declined is not repaired, and another condition is (repair/declined)', () => {
+    const declined = declinedText('Ready=Unknown', 'rejected by ann');
+    expect(conditionToRepair(node(['Ready', 'False']), policies, declined)).toBeUndefined();
+    expect(conditionToRepair(node(['Ready', 'False']), policies, undefined)?.type).toBe('Ready');
+    const both = node(['Ready', 'False'], ['AcceleratedHardwareReady', 'False', 60]);
+    expect(conditionToRepair(both, policies, declined)?.type).toBe('AcceleratedHardwareReady');
   });
 
   // 104: Given Ready False for 30m and 1 of 3 nodes unhealthy, then repaired; 2 of 3, then blocked.

@@ -37,6 +37,19 @@ export function unhealthyCondition(
   return first;
 }
 
+/** What annotation stowage.dev/repair-declined says: `Ready=False: rejected by ann`. */
+export const declinedText = (condition: string, why: string): string => `${condition}: ${why}`;
+
+/** As `unhealthyCondition`, but for the condition that somebody declined to repair (repair/declined), whatever its status. */
+export function conditionToRepair(
+  node: Pick<Node, 'status'> | undefined,
+  policies: readonly RepairPolicy[],
+  declined: string | undefined,
+): Unhealthy | undefined {
+  const asked = policies.filter(({ conditionType }) => declined?.startsWith(`${conditionType}=`) !== true);
+  return unhealthyCondition(node, asked);
+}
+
 /**
  * Why no node of `group` may be repaired (repair/at-most-a-fifth): more of them than the share, rounded up, match a policy,
  * for however short a time. A cause that breaks many nodes at once is not mended by removing them.

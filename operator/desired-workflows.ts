@@ -12,7 +12,7 @@ import { parseNillableDuration } from '../core/durations.js';
 import type { FeatureGates } from '../core/feature-gates.js';
 import { parseWorkflowId, workflowIds } from '../core/ids.js';
 import { rulingOf } from '../disruption/limits.js';
-import { unhealthyCondition } from '../disruption/repair.js';
+import { conditionToRepair } from '../disruption/repair.js';
 import { isStatic } from '../disruption/static-capacity.js';
 import type {
   BatchWindow,
@@ -207,7 +207,8 @@ function expiryOf({ cluster }: ObservedCluster, claim: NodeClaim): readonly Work
 function repairOf(observed: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
   const { cluster, gates, repairPolicies } = observed;
   if (!gates.NodeRepair || !isTrue(claim.status?.conditions, 'Registered')) return [];
-  if (unhealthyCondition(observed.nodeOf(claim), repairPolicies) === undefined) return [];
+  const declined = claim.metadata.annotations?.[annotations.repairDeclined];
+  if (conditionToRepair(observed.nodeOf(claim), repairPolicies, declined) === undefined) return [];
   const { name, uid } = identityOf(claim);
   const input: RepairNodeInput = { cluster, claim: { name, uid }, nodePool: labelsOf(claim).nodePool };
   return [

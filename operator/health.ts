@@ -1,8 +1,9 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import { annotations } from '../api/labels.js';
 import { isManaged, nodeOf } from '../cluster/cluster.js';
 import { identityOf, labelsOf } from '../cluster/labels-of.js';
 import { isTrue } from '../core/conditions.js';
-import { unhealthyCondition } from '../disruption/repair.js';
+import { conditionToRepair } from '../disruption/repair.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
@@ -24,6 +25,8 @@ export function watchHealth(context: OperatorContext): () => void {
     }),
     cache.on('NodeClaim', ({ type, object }) => {
       if (type === 'deleted') told.delete(object.metadata.uid ?? '');
+      // What somebody declined may be taken back.
+      else queue.add(object.metadata.name ?? '');
     }),
   ];
   for (const claim of cache.all('NodeClaim')) queue.add(claim.metadata.name ?? '');
@@ -36,7 +39,8 @@ export function watchHealth(context: OperatorContext): () => void {
 async function look(context: OperatorContext, name: string, told: Map<string, string>): Promise<undefined> {
   const claim = context.cache.get('NodeClaim', { name });
   if (claim === undefined || !isRepairable(context, claim)) return undefined;
-  const found = unhealthyCondition(nodeOf(context.cache, claim), context.cloud.repairPolicies ?? []);
+  const declined = claim.metadata.annotations?.[annotations.repairDeclined];
+  const found = conditionToRepair(nodeOf(context.cache, claim), context.cloud.repairPolicies ?? [], declined);
   const now = found === undefined ? '' : `${found.type}=${found.status} since ${found.since}`;
   const own = identityOf(claim);
   if ((told.get(own.uid) ?? '') === now) return undefined;

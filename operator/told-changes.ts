@@ -4,6 +4,7 @@ import type { DisruptionPause } from '../api/stowage/disruption-pause.js';
 import { annotations } from '../api/labels.js';
 import { labelsOf } from '../cluster/labels-of.js';
 import { isTrue } from '../core/conditions.js';
+import { lookUp } from '../core/own.js';
 import { regarding, type EventSubject } from '../core/regarding.js';
 import type { OperatorContext } from './context.js';
 
@@ -41,7 +42,6 @@ type News = readonly [type: 'Normal' | 'Warning', reason: string, message: strin
 
 function claimNews(before: NodeClaim, now: NodeClaim): readonly News[] {
   const launched = (claim: NodeClaim): boolean => isTrue(claim.status?.conditions, 'Launched');
-  const declined = (claim: NodeClaim): string | undefined => claim.metadata.annotations?.[annotations.expiryDeclined];
   const { instanceType, capacityType, zone, nodePool } = labelsOf(now);
   const what = `${instanceType} (${capacityType}) in ${zone}`;
   const news: News[] = [];
@@ -49,12 +49,29 @@ function claimNews(before: NodeClaim, now: NodeClaim): readonly News[] {
     news.push(['Normal', 'Launched', `Launched ${what} for NodePool ${nodePool}`]);
   if (before.metadata.deletionTimestamp === undefined && now.metadata.deletionTimestamp !== undefined)
     news.push(['Normal', 'Terminating', `Terminating ${what} of NodePool ${nodePool}`]);
-  const why = declined(now);
-  if (why !== undefined && declined(before) === undefined)
-    news.push(['Normal', 'ExpiryDeclined', `It does not expire: ${why}`]);
-  if (why === undefined && declined(before) !== undefined)
-    news.push(['Normal', 'ExpiryReconsidered', `It expires again${reconsideredBy(now)}`]);
+  news.push(
+    ...refusalNews([before, now], annotations.expiryDeclined, 'Expiry', ['It does not expire', 'It expires again']),
+    ...refusalNews([before, now], annotations.repairDeclined, 'Repair', [
+      'It is not repaired',
+      'Its repair may be proposed again',
+    ]),
+  );
   return news;
+}
+
+/** What somebody declined, with why; or that it is so no more. */
+function refusalNews(
+  [before, now]: readonly [NodeClaim, NodeClaim],
+  annotation: string,
+  what: string,
+  [declined, again]: readonly [string, string],
+): News[] {
+  const whyIn = ({ metadata }: NodeClaim): string | undefined => lookUp(metadata.annotations, annotation);
+  const [was, is] = [whyIn(before), whyIn(now)];
+  if (is !== undefined && was === undefined) return [['Normal', `${what}Declined`, `${declined}: ${is}`]];
+  if (is === undefined && was !== undefined)
+    return [['Normal', `${what}Reconsidered`, `${again}${reconsideredBy(now)}`]];
+  return [];
 }
 
 /** Who took the refusal back, where somebody did so by `stowage reconsider`. */

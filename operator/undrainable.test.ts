@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { annotations } from '../api/labels.js';
 import { conditionOf } from '../core/conditions.js';
 import { createActivityWorld, nodeClaim } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
@@ -95,6 +96,24 @@ describe('what the operator says and starts for nodes that cannot go, or should'
     await until(() => calls.length === 2);
 
     expect(calls).toEqual(['repair c1', 'recovered uid-c1']);
+  }, 60_000);
+
+  test('a repair that was declined is started once that is taken back (repair/declined)', async () => {
+    const decline = async (why: string | null): Promise<void> => {
+      const patch = { metadata: { annotations: { [annotations.repairDeclined]: why } } };
+      await world.kube.patch('NodeClaim', { name: 'c1' }, patch);
+      await world.synced();
+    };
+    await decline('Ready=False: rejected by ann');
+    stops.push(watchHealth(context({ gates: { ...world.deps.gates, NodeRepair: true } })));
+    node('False');
+    await world.synced();
+    await decline('Ready=False: rejected by ann, for it is known');
+    expect(calls).toEqual([]);
+    await decline(null);
+    await until(() => calls.length === 1);
+
+    expect(calls).toEqual(['repair c1']);
   }, 60_000);
 
   test('without its gate nothing is repaired', async () => {

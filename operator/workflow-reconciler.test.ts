@@ -133,6 +133,10 @@ describe('which workflows have to run', () => {
       ['test/expire/uid-c', 'startAgain'],
       ['test/repair/uid-c', 'keepCompleted'],
     ]);
+    // (repair/declined)
+    const declined = { ...metadata, annotations: { 'stowage.dev/repair-declined': 'Ready=False: rejected by ann' } };
+    const without = desiredWorkflows(cluster({ claims: [{ ...claim, metadata: declined }], nodeOf })).starts;
+    expect(without.slice(2).map(({ workflowId }) => workflowId)).toEqual(['test/expire/uid-c']);
   });
 
   test('a static pool is kept, where its gate is on', () => {

@@ -1,18 +1,18 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Node } from '../../api/kubernetes.js';
-import { labels } from '../../api/labels.js';
+import { annotations, labels } from '../../api/labels.js';
 import type { DisruptionPolicy, DisruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
 import { parseDuration } from '../../core/durations.js';
 import { policyOf } from '../../disruption/policies.js';
 import type { Unhealthy } from '../../disruption/repair.js';
-import { tooManyUnhealthy, unhealthyCondition } from '../../disruption/repair.js';
+import { conditionToRepair, declinedText, tooManyUnhealthy } from '../../disruption/repair.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import { candidateOf, managedClaims, nodeOf, poolOf } from '../../cluster/cluster.js';
 import type { RepairActivities, RepairView } from '../contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { labelsOf } from '../../cluster/labels-of.js';
 import { withFailures } from '../to-failure.js';
-import { getClaim } from '../../cluster/writes.js';
+import { getClaim, updateClaim } from '../../cluster/writes.js';
 import { regarding } from '../../core/regarding.js';
 
 /** Karpenter's guard and its only step, where no policy rules the pool (repair/at-most-a-fifth, repair/forced). */
@@ -24,6 +24,12 @@ const blockedEventMs = 900_000;
 export function createRepairActivities(deps: ActivityDeps): RepairActivities {
   return withFailures<RepairActivities>({
     inspectRepair: ({ claim }) => inspect(deps, claim),
+    declineRepair: async ({ claim, condition, why }) => {
+      const declined = declinedText(condition, why);
+      await updateClaim(deps.kube, claim, () => ({
+        metadata: { annotations: { [annotations.repairDeclined]: declined } },
+      }));
+    },
     countRepair: async ({ claim: ref, condition }) => {
       const claim = await getClaim(deps.kube, ref);
       if (claim === undefined) return;
@@ -45,7 +51,7 @@ async function inspect(deps: ActivityDeps, ref: ClaimRef): Promise<RepairView> {
     return { state: 'gone' };
   }
   const policies = deps.cloud.repairPolicies ?? [];
-  const found = unhealthyCondition(node, policies);
+  const found = conditionToRepair(node, policies, claim.metadata.annotations?.[annotations.repairDeclined]);
   if (found === undefined) return { state: 'healthy' };
   const policy = policyOf(poolOf(deps.cache, claim), deps.cache.all('DisruptionPolicy'));
   const spec = policy?.spec;

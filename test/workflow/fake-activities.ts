@@ -411,6 +411,9 @@ export class FakeActivities
   async declineExpiry(): Promise<void> {
     return Promise.resolve();
   }
+  async declineRepair(): Promise<void> {
+    return Promise.resolve();
+  }
   async viewExpiry(): Promise<ExpiryView> {
     return Promise.resolve(this.expiry.length > 1 ? this.expiry.shift()! : this.expiry[0]!);
   }

@@ -157,6 +157,9 @@ describe('repairNode', () => {
     expect(result).toEqual({ outcome: 'rejected', steps: [], reason: 'rejected: nobody answered in time' });
     expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(60 * minute);
     expect(acts()).toEqual([]);
+    // (repair/declined)
+    const why = 'rejected: nobody answered in time';
+    expect(activities.inputsOf('declineRepair')).toEqual([{ claim, condition: 'Ready=False', why }]);
   });
 
   test('who approves lets it go on', async () => {
@@ -290,6 +293,7 @@ describe('repairNode', () => {
       outcome: 'rejected',
       reason: 'aborted by ann (known issue)',
     });
+    expect(activities.inputsOf('declineRepair')).toMatchObject([{ why: 'aborted by ann (known issue)' }]);
 
     activities.health = [ill()];
     let letGo = (): void => undefined;

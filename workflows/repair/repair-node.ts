@@ -36,7 +36,7 @@ export async function repairNode(input: RepairNodeInput): Promise<RepairNodeResu
     return await repair.run();
   } catch (error) {
     if (!isAborted(error)) throw error;
-    return repair.end('rejected', error.message);
+    return await repair.decline(error.message);
   } finally {
     await CancellationScope.nonCancellable(() => repair.release());
   }
@@ -54,6 +54,8 @@ class Repair {
   private slot: Slot | undefined;
   private going: { done: boolean; failure?: unknown } | undefined;
   private agreed: boolean;
+  /** What is the matter with the node, as it was found last. */
+  private condition: string | undefined;
 
   constructor(private readonly input: RepairNodeInput) {
     const { cluster, claim, nodePool } = input;
@@ -100,7 +102,7 @@ class Repair {
       this.changed = false;
       const news = (): boolean => this.changed;
       const consent = await this.question.ask(asked.approval, questionOf(asked), { news });
-      if (consent?.answer === 'rejected') return this.end('rejected', consentText(consent));
+      if (consent?.answer === 'rejected') return this.decline(consentText(consent));
       this.agreed = consent !== undefined;
       if (this.agreed) return undefined;
       const view = await this.look();
@@ -163,7 +165,9 @@ class Repair {
   }
 
   private async look(): Promise<RepairView> {
-    return this.activities.kube.inspectRepair({ claim: this.input.claim });
+    const view = await this.activities.kube.inspectRepair({ claim: this.input.claim });
+    if (view.state === 'unhealthy') this.condition = view.condition;
+    return view;
   }
 
   private async take(
@@ -294,6 +298,17 @@ class Repair {
     const failure = this.going?.failure;
     if (failure !== undefined) throw failure as Error;
     return this.end('replaced');
+  }
+
+  /** A person said no: kept at the NodeClaim, so that nobody is asked about the same again (repair/declined). */
+  async decline(why: string): Promise<RepairNodeResult> {
+    const { claim } = this.input;
+    const { condition: what } = this;
+    if (what !== undefined) {
+      const declined = [{ claim, condition: what, why }] as const;
+      await this.activities.kube.declineRepair.executeWithOptions({ summary: why }, [...declined]);
+    }
+    return this.end('rejected', why);
   }
 
   private endOf(view: Exclude<RepairView, Unhealthy>): RepairNodeResult {
