@@ -50,6 +50,16 @@ describe('stowage convert', () => {
   });
 });
 
+describe('docs/disruption-policy.md', () => {
+  test('its examples are accepted by the API server', async () => {
+    const page = readFileSync('docs/disruption-policy.md', 'utf8');
+    const examples = [...page.matchAll(/^```yaml\n([^]*?)^```/gm)].map(([, yaml = '']) => yaml);
+    const answers = await create(examples.join('\n---\n'));
+    expect(answers).toHaveLength(examples.length);
+    for (const answer of answers) expect(answer).toMatch(/ created \(server dry run\)$/);
+  });
+});
+
 describe('examples/nodepools', () => {
   const folder = 'examples/nodepools';
   const files = readdirSync(folder).filter((file) => file.endsWith('.yaml'));

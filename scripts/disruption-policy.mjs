@@ -1,0 +1,12 @@
+// Writes docs/disruption-policy.md from the definition: `npm run disruption-policy`, after `npm run crds`.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { format, resolveConfig } from 'prettier';
+import { parse } from 'yaml';
+import { policyPage } from './disruption-policy/page.mjs';
+
+const root = join(fileURLToPath(import.meta.url), '..', '..');
+const manifest = parse(readFileSync(join(root, 'deploy/crds/disruptionpolicies.stowage.dev.yaml'), 'utf8'));
+const file = join(root, 'docs/disruption-policy.md');
+writeFileSync(file, await format(policyPage(manifest), { ...(await resolveConfig(file)), filepath: file }));
