@@ -1,11 +1,12 @@
 import Table from 'cli-table3';
 import { Command } from 'commander';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { addChaosCommands } from './chaos.js';
 import { stackParts, type StackPart } from './components.js';
 import { stackFolder } from './paths.js';
 import { isRunning, tailOf } from './processes.js';
-import { environmentOf, startStack, stopStack } from './stack.js';
+import { shellLines } from './shell-environment.js';
+import { startStack, stopStack } from './stack.js';
 import { readState, type StackState } from './stack-state.js';
 import { messageOf } from '../core/error-message.js';
 
@@ -87,14 +88,7 @@ function environment(options: Located): void {
   const state = readState(folderOf(options));
   if (state === undefined || !state.components.some(isRunning))
     throw new Error(`The stack "${options.name}" is not up.`);
-  const { adminKubeconfig, kubectl } = state.endpoints;
-  // A person at a shell is the cluster's administrator; Stowage itself runs with its own few rights.
-  const environment = {
-    ...environmentOf(state),
-    ...(adminKubeconfig !== undefined && { KUBECONFIG: adminKubeconfig }),
-  };
-  for (const [name, value] of Object.entries(environment)) print(`export ${name}='${value}'`);
-  if (kubectl !== undefined) print(`export PATH='${dirname(kubectl)}':"$PATH"`);
+  for (const line of shellLines(state)) print(line);
 }
 
 const program = new Command('stack').description(

@@ -14,6 +14,8 @@ export interface StackEndpoints {
   stowageKubeconfig?: string;
   /** kubectl of the same version. */
   kubectl?: string;
+  /** Temporal's command of the server's version. */
+  temporal?: string;
   /** Temporal's frontend, `127.0.0.1:port`. */
   temporalAddress?: string;
   /** Temporal's UI, `http://127.0.0.1:port`. */

@@ -207,6 +207,7 @@ function publish(context: StackContext, state: StackState): void {
     Object.assign(endpoints, { apiserver: server, adminKubeconfig, stowageKubeconfig, kubectl: tools.kubectl });
   }
   if (state.parts.includes('temporal')) {
+    if (tools.temporal !== undefined) endpoints.temporal = tools.temporal;
     endpoints.temporalAddress = `127.0.0.1:${ports.temporal}`;
     endpoints.temporalUiUrl = `http://127.0.0.1:${ports.temporalUi}`;
   }

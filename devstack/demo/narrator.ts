@@ -1,4 +1,4 @@
-import { stdout } from 'node:process';
+import { env, stdout } from 'node:process';
 
 /** What the demo shows: any writer of text. */
 export interface Output {
@@ -18,10 +18,20 @@ export interface Narrator {
 
 const styles = { bold: '1', green: '32', dim: '2' } as const;
 
-export function createNarrator(output: Output = stdout, now: () => number = Date.now): Narrator {
+interface NarratorOptions {
+  readonly now?: () => number;
+  /** Where NO_COLOR is looked for (https://no-color.org). */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+export function createNarrator(
+  output: Output = stdout,
+  { now = Date.now, environment = env }: NarratorOptions = {},
+): Narrator {
   const started = now();
+  const isColoured = output.isTTY === true && (environment['NO_COLOR'] ?? '') === '';
   const style = (name: keyof typeof styles, text: string): string =>
-    output.isTTY === true ? `\u001b[${styles[name]}m${text}\u001b[0m` : text;
+    isColoured ? `\u001b[${styles[name]}m${text}\u001b[0m` : text;
   const line = (mark: string, text: string): void => {
     const seconds = ((now() - started) / 1000).toFixed(1).padStart(6);
     output.write(`${style('dim', `${seconds}s`)} ${mark} ${text}\n`);
