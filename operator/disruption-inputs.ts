@@ -1,6 +1,6 @@
 import type { Node, PodDisruptionBudget } from '../api/kubernetes.js';
 import { isTrue } from '../core/conditions.js';
-import type { Kinds } from '../kube/port.js';
+import type { Kind, Kinds } from '../kube/port.js';
 import type { OperatorContext } from './context.js';
 import { DisruptNews } from './disrupt-news.js';
 import { WorkQueue } from './work-queue.js';
@@ -20,31 +20,31 @@ export function watchDisruptionInputs(context: OperatorContext): () => void {
     log,
     1,
   );
+  const follow = <K extends Kind>(kind: K, keyOf: (object: Kinds[K]) => unknown, then: () => void): (() => void)[] => {
+    if (!cache.kinds.includes(kind)) return [];
+    // One that is deleted is given as it was: `previous` says nothing of that.
+    return [
+      cache.on(kind, ({ type, object, previous }) => {
+        if (type !== 'modified' || previous === undefined || keyOf(object) !== keyOf(previous)) then();
+      }),
+    ];
+  };
+  const generation = ({ metadata }: { readonly metadata: { readonly generation?: number } }): number | undefined =>
+    metadata.generation;
   const stops = [
-    cache.on('NodePool', ({ object, previous }) => {
-      if (previous === undefined || ofPool(object) !== ofPool(previous)) tell();
-    }),
-    cache.on('PodDisruptionBudget', ({ object, previous }) => {
-      if (previous === undefined || allows(object) !== allows(previous)) tell();
-    }),
+    ...follow('NodePool', ofPool, tell),
+    ...follow('PodDisruptionBudget', allows, tell),
+    ...follow('DisruptionPolicy', generation, tell),
+    ...follow('NodeOverlay', generation, tell),
+    ...follow('DisruptionPause', generation, () => pauses.add('cluster')),
+    // One that is new has nothing to give yet.
     cache.on('Node', ({ type, object, previous }) => {
       if (type === 'deleted' || (previous !== undefined && ofNode(object) !== ofNode(previous))) tell();
     }),
-    ...(cache.kinds.includes('DisruptionPause')
-      ? [
-          cache.on('DisruptionPause', ({ object, previous }) => {
-            if (previous?.metadata.generation !== object.metadata.generation) pauses.add('cluster');
-          }),
-        ]
-      : []),
-    ...(['DisruptionPolicy', 'NodeOverlay'] as const)
-      .filter((kind) => cache.kinds.includes(kind))
-      .map((kind) =>
-        cache.on(kind, ({ object, previous }) => {
-          if (previous?.metadata.generation !== object.metadata.generation) tell();
-        }),
-      ),
   ];
+  // What was changed while nobody watched.
+  if (cache.kinds.includes('DisruptionPause')) pauses.add('cluster');
+  tell();
   return () => {
     for (const stop of stops) stop();
     news.stop();
