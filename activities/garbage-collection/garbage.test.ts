@@ -97,6 +97,7 @@ describe('collecting garbage', () => {
 
   test.each(['list', 'get'] as const)('nothing goes while EC2 does not answer to %s', async (call) => {
     world.kube.put('NodeClaim', nodeClaim('c1', { status: registered }));
+    world.kube.put('Node', { metadata: { name: 'n1' }, spec: { providerID: 'fake:///a/i-1' } });
     await world.synced();
     const lost = await findLost(world.deps);
     world.cloud.failNext(call, new DomainError('Unavailable', 'no answer'));
@@ -139,6 +140,7 @@ describe('collecting garbage', () => {
 
     test('an instance that EC2 sees at the second look keeps its claim', async () => {
       world.kube.put('NodeClaim', nodeClaim('c1', { status: registered }));
+      world.kube.put('Node', { ...readyNode, status: { conditions: [{ type: 'Ready', status: 'Unknown' }] } });
       await world.synced();
       const lost = await findLost(world.deps);
       expect(lost.claims).toEqual([{ name: 'c1', uid: 'uid-c1' }]);
@@ -156,6 +158,35 @@ describe('collecting garbage', () => {
       world.kube.put('Node', readyNode);
 
       expect(await collectLost(world.deps, lost)).toEqual({ claims: [], nodes: [], failed: [] });
+    });
+
+    // Rule `garbage-collection/claims-without-node`.
+    test('a registered claim whose Node is gone goes, though its instance is there', async () => {
+      world.cloud.addOrphan(orphan(3600));
+      world.kube.put('NodeClaim', nodeClaim('c1', { status: { ...registered, nodeName: 'n1' } }));
+      await world.synced();
+      const lost = await findLost(world.deps);
+
+      expect(await collectLost(world.deps, lost)).toEqual({ claims: ['c1'], nodes: [], failed: [] });
+    });
+
+    test('a Node that registers again, under whatever name, keeps its claim', async () => {
+      world.cloud.addOrphan(orphan(3600));
+      world.kube.put('NodeClaim', nodeClaim('c1', { status: { ...registered, nodeName: 'n1' } }));
+      await world.synced();
+      const lost = await findLost(world.deps);
+      expect(lost.claims).toEqual([{ name: 'c1', uid: 'uid-c1' }]);
+      world.kube.put('Node', { metadata: { name: 'n2' }, spec: { providerID: 'fake:///a/i-1' } });
+
+      expect(await collectLost(world.deps, lost)).toEqual({ claims: [], nodes: [], failed: [] });
+    });
+
+    test('a claim that has not registered waits for its Node', async () => {
+      world.cloud.addOrphan(orphan(3600));
+      world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID: 'fake:///a/i-1' } }));
+      await world.synced();
+
+      expect(await lostClaims()).toEqual([]);
     });
 
     test('one deletion that is denied ends no collection', async () => {

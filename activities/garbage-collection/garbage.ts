@@ -62,7 +62,8 @@ function orphanTest(
 }
 
 /**
- * What seems to have lost what it stands for: registered claims whose instance the cloud does not list, and Nodes that are
+ * What seems to have lost what it stands for: registered claims whose instance the cloud does not list
+ * (garbage-collection/claims-without-instance) or that have no Node (garbage-collection/claims-without-node), and Nodes that are
  * being deleted and have no claim whose termination would end that. One look shows suspects: EC2 may not see an instance for
  * seconds, and the cache may lag behind.
  */
@@ -72,7 +73,10 @@ export async function findLost(deps: ActivityDeps): Promise<LostObjects> {
     claims.length === 0 ? new Set() : new Set((await deps.cloud.list()).map(({ providerId }) => providerId));
   return {
     claims: claims
-      .filter((claim) => !alive.has(claim.status?.providerID ?? '') && !isReady(nodeOf(deps.cache, claim)))
+      .filter((claim) => {
+        const node = nodeOf(deps.cache, claim);
+        return node === undefined || (!alive.has(claim.status?.providerID ?? '') && !isReady(node));
+      })
       .map((claim) => identityOf(claim)),
     nodes: deps.cache
       .all('Node')
@@ -88,11 +92,12 @@ export async function findLost(deps: ActivityDeps): Promise<LostObjects> {
 export async function collectLost(deps: ActivityDeps, lost: LostObjects): Promise<CollectedObjects> {
   const claims: string[] = [];
   const nodes: string[] = [];
+  const allNodes = once(() => deps.kube.list('Node'));
   const failedClaims = await each(
     deps,
     lost.claims,
     async (ref) => {
-      if (await collectClaim(deps, ref)) claims.push(ref.name);
+      if (await collectClaim(deps, ref, allNodes)) claims.push(ref.name);
     },
     ({ name }) => `NodeClaim ${name}`,
   );
@@ -109,18 +114,34 @@ export async function collectLost(deps: ActivityDeps, lost: LostObjects): Promis
   return { claims, nodes, failed: [...failedClaims, ...failedNodes] };
 }
 
-async function collectClaim(deps: ActivityDeps, ref: ClaimRef): Promise<boolean> {
+async function collectClaim(
+  deps: ActivityDeps,
+  ref: ClaimRef,
+  allNodes: () => Promise<readonly Node[]>,
+): Promise<boolean> {
   const claim = await getClaim(deps.kube, ref);
   if (claim === undefined || !isLive(claim)) return false;
-  const { providerID = '', nodeName } = claim.status ?? {};
-  const name = nodeName ?? nodeOf(deps.cache, claim)?.metadata.name;
-  const node = name === undefined ? undefined : await deps.kube.get('Node', { name });
-  if (node?.spec?.providerID === providerID && isReady(node)) return false;
-  if ((await deps.cloud.get(providerID)) !== undefined) return false;
-  if ((await deleteClaimInTurn(deps.kube, ref)) === 'gone') return false;
-  deps.log.warn({ nodeClaim: ref.name }, 'deleted a NodeClaim whose instance is gone');
+  const what = await lossOf(deps, claim, allNodes);
+  if (what === undefined || (await deleteClaimInTurn(deps.kube, ref)) === 'gone') return false;
+  deps.log.warn({ nodeClaim: ref.name }, `deleted a NodeClaim whose ${what} is gone`);
   countDisrupted(deps, claim, 'garbage_collected');
   return true;
+}
+
+/** What a registered claim has lost for certain. */
+async function lossOf(
+  deps: ActivityDeps,
+  claim: NodeClaim,
+  allNodes: () => Promise<readonly Node[]>,
+): Promise<'Node' | 'instance' | undefined> {
+  const { providerID = '', nodeName } = claim.status ?? {};
+  const name = nodeName ?? nodeOf(deps.cache, claim)?.metadata.name;
+  const named = name === undefined ? undefined : await deps.kube.get('Node', { name });
+  const isOwn = (node: Node | undefined): boolean => node?.spec?.providerID === providerID;
+  const node = isOwn(named) ? named : (await allNodes()).find(isOwn);
+  if (node === undefined) return 'Node';
+  if (isReady(node) || (await deps.cloud.get(providerID)) !== undefined) return undefined;
+  return 'instance';
 }
 
 /** Its instance, if it is still there, is terminated as every instance without a claim is: the Node waits for that. */
@@ -139,6 +160,12 @@ async function releaseNode(deps: ActivityDeps, { name, uid }: NodeRef, claims: r
   );
   deps.log.warn({ node: name }, 'let a Node go that has neither NodeClaim nor instance');
   return released !== undefined;
+}
+
+/** The same answer to everybody who asks. */
+function once<T>(ask: () => Promise<T>): () => Promise<T> {
+  let answer: Promise<T> | undefined;
+  return () => (answer ??= ask());
 }
 
 /** What goes wrong with one harms no other. */
