@@ -581,6 +581,16 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: [],
     },
     {
+      says: 'zones that a label of every pool rules out do not count',
+      objects: [
+        nodePool('default', { labels: { [zoneKey]: 'a' } }),
+        app('p1', spread(zoneKey)),
+        app('p2', spread(zoneKey)),
+      ],
+      plan: plan([claim({ pods: ['p1', 'p2'] })]),
+      breaks: [],
+    },
+    {
       says: 'one a zone',
       objects: [pool, app('p1', spread(zoneKey)), app('p2', spread(zoneKey))],
       plan: plan(apart(['a', 'b'])),
