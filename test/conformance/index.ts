@@ -1,7 +1,7 @@
 import { budgetRuleCases } from './budgets.js';
 import { budgetCases, deleteCases, replaceCases, severalCases, watchedCases } from './disruption/consolidation.js';
 import { ephemeralTaintCases, hostPortCases } from './nodes-and-ports.js';
-import { disruptionCases } from './disruption/candidates.js';
+import { disruptionCases, driftCases } from './disruption/candidates.js';
 import { bufferCases, emptinessCases, emptyBufferCases } from './disruption/emptiness.js';
 import { staticDeprovisioningCases, staticDriftCases, staticProvisioningCases } from './disruption/static.js';
 import { overlayCases } from './overlays.js';
@@ -90,6 +90,7 @@ export const suites: readonly Suite[] = [
   { path: 'pkg/scheduling/taints_test.go', told: ephemeralTaintCases },
   { path: 'pkg/apis/v1/nodepool_budgets_test.go', told: budgetRuleCases },
   { path: 'pkg/controllers/nodeoverlay/suite_test.go', told: overlayCases },
+  { path: `${disruption}/drift_test.go`, told: driftCases },
   { path: `${disruption}/staticdrift_test.go`, told: staticDriftCases },
   { path: 'pkg/controllers/static/provisioning/suite_test.go', told: staticProvisioningCases },
   { path: 'pkg/controllers/static/deprovisioning/suite_test.go', told: staticDeprovisioningCases },

@@ -216,3 +216,60 @@ export const disruptionCases: readonly Told[] = [
   same(1877, 'a node that a disruption holds', candidate(false, { claimed: true })),
   notApplicable([1941, 1961, 1991, 2019, 2038, 2079], 'metrics of disruptions', metric),
 ];
+
+const beside = (name: string, value: string): Pod => pod({ name, ...marked(value) });
+const rollouts =
+  'what drifted nodes are replaced with, and when, is the affair of workflows/drift, whose tests have it';
+
+/** drift_test.go: whether a drifted node may be taken. */
+export const driftCases: readonly Told[] = [
+  notApplicable(79, 'how many nodes have drifted', metric),
+  notApplicable(
+    [121, 159, 232],
+    'budgets',
+    'budgets count for every reason alike; apis/v1/nodepool_budgets_test.go has them',
+  ),
+  notApplicable(
+    [345, 703, 752, 809, 830, 899, 920, 968, 1052, 1129],
+    'replacements of drifted nodes, and their order',
+    rollouts,
+  ),
+  notApplicable(
+    [404, 416],
+    'the condition Drifted',
+    'workflows/drift asks what has drifted; disruption/drift.test.ts has what that is',
+  ),
+  same(
+    428,
+    'a node that is marked do-not-disrupt',
+    candidate(false, { eventual: true, node: { name: 'n', ...marked() } }),
+  ),
+  same(
+    442,
+    'a node that is marked false',
+    candidate(true, { eventual: true, node: { name: 'n', ...marked('false') } }),
+  ),
+  same(500, 'a pod that is marked', candidate(false, { ...protectedPods, eventual: true })),
+  same(
+    521,
+    'a pod that is marked, where there is a terminationGracePeriod',
+    candidate(true, { ...protectedPods, graceful: true, eventual: true }),
+  ),
+  same(543, 'a budget of pods, where there is one', candidate(true, { ...boundPods, graceful: true, eventual: true })),
+  same(569, 'a pod that is marked for a while', candidate(false, { eventual: true, pods: [beside('p', '2h')] })),
+  same(
+    599,
+    'a pod that is marked with another value',
+    candidate(true, { eventual: true, pods: [beside('p', 'soon')] }),
+  ),
+  same(
+    656,
+    'of several pods the one that is marked longest',
+    candidate(false, { eventual: true, pods: [beside('p', '30m'), beside('q', '2h')] }),
+  ),
+  same(
+    [],
+    'once all of that is over',
+    candidate(true, { eventual: true, pods: [beside('p', '30m'), beside('q', '50m')] }),
+  ),
+];
