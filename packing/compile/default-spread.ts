@@ -1,5 +1,6 @@
 import type { LabelSelector, OwnerReference, Pod, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { selects } from '../../core/label-selector.js';
+import { lookUp } from '../../core/own.js';
 import { selectorKeys } from './selector-keys.js';
 import { fullName, namespaceOf } from '../names.js';
 import type { ClusterObjects, PackingSettings } from '../types.js';
@@ -10,8 +11,7 @@ import type { ClusterObjects, PackingSettings } from '../types.js';
  */
 export class DefaultSpread {
   private readonly services: { namespace: string; selector: Record<string, string> }[] = [];
-  private readonly owners = new Map<string, LabelSelector | undefined>();
-  private readonly texts = new Map<LabelSelector, string>();
+  private readonly owners = new Map<string, Owner>();
 
   constructor(
     private readonly constraints: NonNullable<PackingSettings['defaultTopologySpread']>,
@@ -27,12 +27,15 @@ export class DefaultSpread {
       ['StatefulSet', objects.statefulSets],
     ] as const) {
       for (const { metadata, spec } of workloads ?? []) {
-        this.owners.set(`${kind} ${fullName({ metadata })}`, spec.selector);
+        if (spec.selector !== undefined) this.owners.set(`${kind} ${fullName({ metadata })}`, new Owner(spec.selector));
       }
     }
     for (const { metadata, spec } of objects.replicationControllers ?? []) {
-      const selector = spec.selector === undefined ? undefined : { matchLabels: spec.selector };
-      this.owners.set(`ReplicationController ${fullName({ metadata })}`, selector);
+      if (spec.selector === undefined) continue;
+      this.owners.set(
+        `ReplicationController ${fullName({ metadata })}`,
+        new Owner({ matchLabels: spec.selector }, true),
+      );
     }
   }
 
@@ -42,18 +45,13 @@ export class DefaultSpread {
     const concerned = pods.filter((pod) => this.concerns(pod));
     if (concerned.length === 0) return keys;
     for (const { selector } of this.services) for (const key of Object.keys(selector)) keys.add(key);
-    for (const selector of new Set(concerned.map((pod) => this.ownersSelector(pod)))) selectorKeys(selector, keys);
+    for (const owner of new Set(concerned.map((pod) => this.ownerOf(pod)))) selectorKeys(owner?.selector, keys);
     return keys;
   }
 
   /** What tells pods apart in this respect, their labels apart: what their owner selects, if it says so. */
   text(pod: Pod): string {
-    if (!this.concerns(pod)) return '';
-    const selector = this.ownersSelector(pod);
-    if (selector === undefined) return '';
-    let text = this.texts.get(selector);
-    if (text === undefined) this.texts.set(selector, (text = `O${JSON.stringify(selector)}`));
-    return text;
+    return this.concerns(pod) ? (this.ownerOf(pod)?.text ?? '') : '';
   }
 
   of(pod: Pod): readonly TopologySpreadConstraint[] {
@@ -66,8 +64,8 @@ export class DefaultSpread {
     return this.constraints.length > 0 && (spec.topologySpreadConstraints ?? []).length === 0;
   }
 
-  private ownersSelector(pod: Pod): LabelSelector | undefined {
-    const owner = ownerOf(pod);
+  private ownerOf(pod: Pod): Owner | undefined {
+    const owner = controllerOf(pod);
     return owner === undefined ? undefined : this.owners.get(`${owner.kind} ${namespaceOf(pod)}/${owner.name}`);
   }
 
@@ -78,13 +76,31 @@ export class DefaultSpread {
       if (service.namespace !== namespace || !selects({ matchLabels: service.selector }, pod.metadata.labels)) continue;
       Object.assign(matchLabels, service.selector);
     }
-    const selector = this.ownersSelector(pod);
-    Object.assign(matchLabels, selector?.matchLabels);
-    const matchExpressions = selector?.matchExpressions ?? [];
+    const owner = this.ownerOf(pod);
+    const matchExpressions = [...(owner?.selector.matchExpressions ?? [])];
+    for (const [key, value] of Object.entries(owner?.selector.matchLabels ?? {})) {
+      const other = lookUp(matchLabels, key);
+      // Both have to hold, then, which no pod can meet.
+      if (other === undefined || other === value || owner?.replaces === true) matchLabels[key] = value;
+      else matchExpressions.push({ key, operator: 'In', values: [value] });
+    }
     if (Object.keys(matchLabels).length + matchExpressions.length === 0) return undefined;
     return { matchLabels, ...(matchExpressions.length > 0 ? { matchExpressions } : {}) };
   }
 }
 
-const ownerOf = ({ metadata }: Pod): OwnerReference | undefined =>
-  metadata.ownerReferences?.find(({ controller }) => controller === true) ?? metadata.ownerReferences?.[0];
+/** What a workload selects, and a text equal for those that select alike; `replaces`: before what Services say of the same label. */
+class Owner {
+  readonly text: string;
+
+  constructor(
+    readonly selector: LabelSelector,
+    readonly replaces = false,
+  ) {
+    this.text = `${replaces ? 'R' : 'O'}${JSON.stringify(selector)}`;
+  }
+}
+
+/** Of several owners the controller alone counts. */
+const controllerOf = ({ metadata }: Pod): OwnerReference | undefined =>
+  metadata.ownerReferences?.find(({ controller }) => controller === true);

@@ -1,6 +1,7 @@
 import { budgetRuleCases } from './budgets.js';
 import { budgetCases, deleteCases, replaceCases, severalCases, watchedCases } from './disruption/consolidation.js';
 import { ephemeralTaintCases, hostPortCases } from './nodes-and-ports.js';
+import { defaultSelectorCases } from './default-spread.js';
 import { disruptionCases, driftCases } from './disruption/candidates.js';
 import { bufferCases, emptinessCases, emptyBufferCases } from './disruption/emptiness.js';
 import { staticDeprovisioningCases, staticDriftCases, staticProvisioningCases } from './disruption/static.js';
@@ -62,6 +63,7 @@ export const suites: readonly Suite[] = [
       ...minValuesPolicyCases,
     ],
   },
+  { path: `${scheduling}/defaultconstraints_test.go`, told: defaultSelectorCases },
   { path: `${scheduling}/instance_selection_test.go`, told: [...cheapestCases, ...minValuesCases] },
   {
     path: `${scheduling}/topology_test.go`,
