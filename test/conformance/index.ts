@@ -1,6 +1,7 @@
 import { budgetRuleCases } from './budgets.js';
 import { budgetCases, deleteCases, replaceCases, severalCases, watchedCases } from './disruption/consolidation.js';
 import { ephemeralTaintCases, hostPortCases } from './nodes-and-ports.js';
+import { podBudgetCases, podCases } from './pods.js';
 import { defaultSelectorCases } from './default-spread.js';
 import { disruptionCases, driftCases } from './disruption/candidates.js';
 import { bufferCases, emptinessCases, emptyBufferCases } from './disruption/emptiness.js';
@@ -96,6 +97,8 @@ export const suites: readonly Suite[] = [
   { path: `${disruption}/staticdrift_test.go`, told: staticDriftCases },
   { path: 'pkg/controllers/static/provisioning/suite_test.go', told: staticProvisioningCases },
   { path: 'pkg/controllers/static/deprovisioning/suite_test.go', told: staticDeprovisioningCases },
+  { path: 'pkg/utils/pdb/suite_test.go', told: podBudgetCases },
+  { path: 'pkg/utils/pod/suite_test.go', told: podCases },
 ];
 
 const dynamic = 'dynamic resource allocation is not modelled';

@@ -88,6 +88,8 @@ const candidate = (expected: boolean, asked: Asked = {}): Check =>
     };
     return whyNotCandidate(view(asked), context, asked.eventual === true ? 'eventual' : 'graceful') === undefined;
   }, expected);
+/** Whether a node with this pod may be taken. */
+export const candidateWith = (one: Pod, expected: boolean): Check => candidate(expected, { pods: [one] });
 const protectedPods = { pods: [pod(marked())] };
 const boundPods = { pods: [pod()], budgets: [blocking()] };
 const leaving = { deletionTimestamp: at };

@@ -1,0 +1,89 @@
+import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
+import { annotations } from '../../api/labels.js';
+import { doNotDisruptUntil, isInvalidDoNotDisrupt } from '../../core/pods.js';
+import { bindingBudgets, neverEvictable } from '../../disruption/pod-budgets.js';
+import { gives, notApplicable, same, type Check, type Told } from './told.js';
+import { candidateWith } from './disruption/candidates.js';
+
+const now = Date.parse('2026-01-02T00:00:00Z');
+const ago = (minutes: number): string => new Date(now - minutes * 60_000).toISOString();
+
+function pod(mark?: string, more: { minutes?: number; ready?: boolean; phase?: string; app?: string } = {}): Pod {
+  const { minutes = 10, ready = true, phase = 'Running', app = 'x' } = more;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: 'p',
+      namespace: 'default',
+      labels: { app },
+      ...(mark !== undefined && { annotations: { [annotations.doNotDisrupt]: mark } }),
+    },
+    spec: { nodeName: 'n', containers: [] },
+    status: {
+      phase,
+      ...(minutes >= 0 && { startTime: ago(minutes) }),
+      conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }],
+    },
+  };
+}
+
+const budget = (spec: object, name = 'b'): PodDisruptionBudget => ({
+  apiVersion: 'policy/v1',
+  kind: 'PodDisruptionBudget',
+  metadata: { name, namespace: 'default' },
+  spec: { selector: { matchLabels: { app: 'x' } }, ...spec },
+});
+const all = { minAvailable: '100%' };
+const blocks = {
+  '100% available': [budget(all)],
+  '0% unavailable': [budget({ maxUnavailable: '0%' })],
+  '0 unavailable': [budget({ maxUnavailable: 0 })],
+  'two budgets': [budget(all, 'a'), budget(all)],
+};
+/** Whether every pod can ever be evicted. */
+const evictable = (pods: readonly Pod[], budgets: readonly PodDisruptionBudget[], expected: boolean): Check =>
+  gives(() => pods.every((each) => neverEvictable(bindingBudgets(each, budgets)) === undefined), expected);
+const each = (at: readonly number[], title: string, pods: readonly Pod[]): Told[] =>
+  Object.entries(blocks).map(([name, budgets], i) =>
+    same(at[i]!, `${title}: ${name}`, evictable(pods, budgets, false)),
+  );
+const unready = pod(undefined, { ready: false });
+const free = { ...all, unhealthyPodEvictionPolicy: 'AlwaysAllow' };
+
+export const podBudgetCases: readonly Told[] = [
+  same([69, 228], 'a pod that is not Ready, under AlwaysAllow', evictable([unready], [budget(free)], true)),
+  same([92, 249], 'a pod that is not Ready, without a policy', evictable([unready], [budget(all)], false)),
+  same([112, 266], 'a pod that no budget selects', evictable([pod(undefined, { app: 'other' })], [budget(all)], true)),
+  ...each([154, 158, 162, 166], 'two pods that a budget keeps', [pod(), pod()]),
+  ...each([200, 204, 208, 212], 'two pods of which a budget keeps one', [pod(), pod(undefined, { app: 'other' })]),
+  ...each([296, 300, 304, 308], 'a pod that a budget keeps', [pod()]),
+  same(
+    321,
+    'a pod that is marked do-not-disrupt',
+    gives(() => doNotDisruptUntil(pod('true'), now) !== undefined, true),
+  ),
+];
+
+const kept = (marked: Pod, expected: boolean): Check =>
+  gives(() => doNotDisruptUntil(marked, now) !== undefined, expected);
+/** Not kept, and told to be wrong. */
+const wrong = (mark: string): Check =>
+  gives(() => [doNotDisruptUntil(pod(mark), now) !== undefined, isInvalidDoNotDisrupt(pod(mark))], [false, true]);
+
+export const podCases: readonly Told[] = [
+  same(51, 'no annotation', kept(pod(), false)),
+  same([60, 162], 'true', kept(pod('true'), true)),
+  same(72, 'a value that is no duration', wrong('invalid')),
+  same(87, 'a duration of nothing', wrong('0s')),
+  same(102, 'a duration below nothing', wrong('-5m')),
+  same(117, 'a duration that is not over', kept(pod('15m'), true)),
+  same(134, 'a duration that is over', kept(pod('5m'), false)),
+  same(150, 'a pod that has not started', kept(pod('5m', { minutes: -1 }), true)),
+  same(179, 'a node with a pod that is not marked', candidateWith(pod(), true)),
+  same(189, 'a node with one that is', candidateWith(pod('true'), false)),
+  same(205, 'a node with one whose time is over', candidateWith(pod('5m'), true)),
+  same(221, 'a node with one whose time is not over', candidateWith(pod('15m'), false)),
+  same(234, 'a node with one that has ended', candidateWith(pod('true', { phase: 'Succeeded' }), true)),
+  notApplicable([249, 258, 268, 282], 'resource claims', 'dynamic resource allocation is not modelled'),
+];
