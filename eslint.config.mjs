@@ -1,5 +1,6 @@
 import tseslint from 'typescript-eslint';
 import ownLookups from './scripts/lint/own-lookups.mjs';
+import ownOutcomes from './scripts/lint/own-outcomes.mjs';
 
 const product = [
   'api',
@@ -25,6 +26,8 @@ const nonDeterministic = [
   ['setTimeout', 'Pure code does not wait.'],
   ['setInterval', 'Pure code does not wait.'],
 ].map(([name, message]) => ({ name, message }));
+
+const stowage = { rules: { 'own-lookups': ownLookups, 'own-outcomes': ownOutcomes } };
 
 /** One way to say what a failure says. */
 const ownMessages = {
@@ -59,8 +62,15 @@ export default tseslint.config(
     // Keys that users write must not find what every object inherits.
     files: product,
     ignores: ['**/*.test.ts', 'core/own.ts'],
-    plugins: { stowage: { rules: { 'own-lookups': ownLookups } } },
+    plugins: { stowage },
     rules: { 'stowage/own-lookups': 'error' },
+  },
+  {
+    // One bad object harms no other (invariants/failures-are-contained).
+    files: ['activities', 'cluster', 'operator', 'workflows'].map((folder) => `${folder}/**/*.ts`),
+    ignores: ['**/*.test.ts'],
+    plugins: { stowage },
+    rules: { 'stowage/own-outcomes': 'error' },
   },
   {
     files: ['**/*.ts'],

@@ -26,6 +26,12 @@ export function ownFailure(error: unknown): string | undefined {
   return isDomainError(error) ? error.message : `it could not be written: ${messageOf(error)}`;
 }
 
+interface Told<T> {
+  /** What was to be done, for a person. */
+  readonly what: string;
+  readonly nameOf: (item: T) => string;
+}
+
 /**
  * Does `work` for each, and what fails for one harms no other: it is logged and given back. An outage fails the activity
  * once every item has had its turn.
@@ -34,8 +40,43 @@ export async function eachByItself<T>(
   { log }: Pick<ActivityDeps, 'log'>,
   items: readonly T[],
   work: (item: T) => Promise<void>,
-  told: { readonly what: string; readonly nameOf: (item: T) => string },
+  { what, nameOf }: Told<T>,
 ): Promise<readonly RefusedItem<T>[]> {
+  const failed = await failuresOf(items, work);
+  const outages = failed.filter(({ error }) => !isRefusal(error));
+  const isAnswered = outages.length < items.length;
+  return failed.map(({ item, error }) => {
+    const why = isAnswered || isRefusal(error) ? ownFailure(error) : undefined;
+    if (why === undefined) throw error;
+    log.warn({ object: nameOf(item), error: why }, `the API server refused ${what}`);
+    return { item, why };
+  });
+}
+
+/**
+ * As `eachByItself`, for what is done again in any case: no failure but the end of the attempt fails the activity, so that whoever asks
+ * waits for no object.
+ */
+export async function eachAtBest<T>(
+  { log }: Pick<ActivityDeps, 'log'>,
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+  { what, nameOf }: Told<T>,
+): Promise<readonly RefusedItem<T>[]> {
+  const failed = await failuresOf(items, work);
+  const over = failed.find(({ error }) => isCancellation(error));
+  if (over !== undefined) throw over.error;
+  return failed.map(({ item, error }) => {
+    const why = messageOf(error);
+    log.warn({ object: nameOf(item), error: why }, `${what} failed, trying again later`);
+    return { item, why };
+  });
+}
+
+async function failuresOf<T>(
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+): Promise<readonly { readonly item: T; readonly error: unknown }[]> {
   const failed: { readonly item: T; readonly error: unknown }[] = [];
   await inBatches(items, async (item) => {
     try {
@@ -44,12 +85,5 @@ export async function eachByItself<T>(
       failed.push({ item, error });
     }
   });
-  const outages = failed.filter(({ error }) => !isRefusal(error));
-  const isAnswered = outages.length < items.length;
-  return failed.map(({ item, error }) => {
-    const why = isAnswered || isRefusal(error) ? ownFailure(error) : undefined;
-    if (why === undefined) throw error;
-    log.warn({ object: told.nameOf(item), error: why }, `the API server refused ${told.what}`);
-    return { item, why };
-  });
+  return failed;
 }

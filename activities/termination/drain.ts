@@ -30,6 +30,8 @@ const longestLookMs = 20_000;
 const lastsAtLeastMs = 5000;
 /** Evictions under way at a time of pods that no budget counts: kube-scheduler is to keep up with what comes in their place. */
 const evictionsAtOnce = 5;
+/** So many requests without an answer are an outage. */
+const mostFailures = 3;
 /** A hold-up is told once it has lasted this long. */
 const blockedAfterMs = 5000;
 /** Pods that a look names; the others are counted. */
@@ -62,6 +64,7 @@ class Drain {
   private readonly blockers = new Blockers();
   private readonly order = new EvictionOrder();
   private evicted = 0;
+  private readonly failures: Error[] = [];
   private readonly forced: string[] = [];
   /** When something is due that no other change announces, milliseconds of the epoch. */
   private dueAt = Number.POSITIVE_INFINITY;
@@ -121,9 +124,28 @@ class Drain {
     const pass: Pass = { now, tier: Math.min(...waiting.map(tierOf)), budgetsOf };
     for (const pod of waiting) this.noteDue(pod, now);
     const isCounted = (pod: Pod): boolean => budgetsOf.get(pod)!.length > 0;
-    await inBatches(waiting.filter(isCounted), (pod) => this.move(pod, pass), { atOnce: 1, enough });
+    await this.moveEach(waiting.filter(isCounted), pass, { atOnce: 1, enough });
     const others = waiting.filter((pod) => !isCounted(pod));
-    await inBatches(others, (pod) => this.move(pod, pass), { atOnce: evictionsAtOnce, enough });
+    await this.moveEach(others, pass, { atOnce: evictionsAtOnce, enough });
+    const [failed] = this.failures;
+    if (failed !== undefined) throw failed;
+  }
+
+  /** A pod without an answer holds up none but itself; several in a row are an outage, and nothing is asked any more. */
+  private async moveEach(
+    pods: readonly Pod[],
+    pass: Pass,
+    { atOnce, enough }: { readonly atOnce: number; readonly enough: () => boolean },
+  ): Promise<void> {
+    const isOver = (): boolean => enough() || this.failures.length >= mostFailures;
+    const move = async (pod: Pod): Promise<void> => {
+      try {
+        await this.move(pod, pass);
+      } catch (error) {
+        this.failures.push(error instanceof Error ? error : new Error(String(error)));
+      }
+    };
+    await inBatches(pods, move, { atOnce, enough: isOver });
   }
 
   /** From these times on the pod is dealt with otherwise, though nothing about it changes. */

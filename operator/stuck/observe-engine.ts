@@ -20,6 +20,8 @@ import type { ObservedActivity, ObservedEngine, ObservedQueue, ObservedTask, Obs
 const mostOthers = 20;
 /** Of which they are chosen. */
 const mostListed = 1000;
+/** So many failed look-ups are an outage. */
+const mostFailures = 5;
 const describedAtOnce = 8;
 /** All requests of one look together. */
 const lookMs = 15_000;
@@ -57,19 +59,30 @@ export async function observeEngine(
     const others = await otherWorkflows(client, cluster, memory);
     const workflows: ObservedWorkflow[] = [];
     const missing: string[] = [];
+    const failures: unknown[] = [];
     await inBatches(
       [...entities, ...others.filter((id) => !entities.includes(id))],
       async (workflowId) => {
-        const found = await observeWorkflow(client, workflowId);
-        if (found !== undefined) workflows.push(found);
-        else if (entities.includes(workflowId)) missing.push(workflowId);
+        try {
+          const found = await observeWorkflow(client, workflowId);
+          if (found !== undefined) workflows.push(found);
+          else if (entities.includes(workflowId)) missing.push(workflowId);
+        } catch (error) {
+          failures.push(error);
+        }
       },
-      { atOnce: describedAtOnce },
+      { atOnce: describedAtOnce, enough: () => failures.length >= mostFailures },
     );
+    // One workflow that cannot be read hides no other; a server that does not answer is no observation.
+    if (failures.length >= mostFailures || workflows.length + missing.length === 0) throwFirst(failures);
     memory.turn += 1;
     memory.failing = workflows.filter(isFailing).map(({ workflowId }) => workflowId).slice(0, mostOthers); // prettier-ignore
     return { workflows: workflows.sort(byId), missing, queues: await observeQueues(client, cluster) };
   });
+}
+
+function throwFirst(failures: readonly unknown[]): void {
+  if (failures.length > 0) throw failures[0];
 }
 
 const isFailing = ({ task, failing, activities }: ObservedWorkflow): boolean =>

@@ -7,6 +7,7 @@ import {
   startChild,
 } from '@temporalio/workflow';
 import { workflowIds } from '../../core/ids.js';
+import { settleAll } from '../../core/settle-all.js';
 import type { launchNode } from './launch-node.js';
 import type { LaunchBatchInput, LaunchNodeInput, LaunchStart } from '../messages.js';
 import { isStartedAlready } from '../relations.js';
@@ -45,7 +46,7 @@ const perBatch = 100;
  */
 export async function beginLaunches(cluster: string, planId: string, launches: readonly LaunchStart[]): Promise<void> {
   if (launches.length <= mostOwnChildren) {
-    await Promise.all(launches.map(async ({ input, ...shown }) => beginLaunch(input, shown)));
+    await settleAll(launches, ({ input, ...shown }) => beginLaunch(input, shown));
     return;
   }
   for (let part = 0; part * perBatch < launches.length; part++) {

@@ -1,5 +1,6 @@
 import type { LaunchBatchInput } from '../messages.js';
 import { searchAttributes } from '../messages.js';
+import { settleAll } from '../../core/settle-all.js';
 import { beginLaunch } from '../launch/node-launch.js';
 import { Progress } from '../progress.js';
 import { counted } from '../../core/plurals.js';
@@ -9,6 +10,6 @@ export async function launchBatch({ cluster, launches }: LaunchBatchInput): Prom
   const progress = new Progress(`Starting ${counted(launches.length, 'launch', 'launches')}`, [
     { key: searchAttributes.cluster, value: cluster },
   ]);
-  await Promise.all(launches.map(async ({ input, ...shown }) => beginLaunch(input, shown)));
+  await settleAll(launches, ({ input, ...shown }) => beginLaunch(input, shown));
   progress.enter('done');
 }

@@ -2,6 +2,7 @@ import { getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
 import type { CreatedClaim } from '../../activities/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { counted } from '../../core/plurals.js';
+import { settleAll } from '../../core/settle-all.js';
 import { workflowNow } from '../clock.js';
 import { tellEntity } from '../entity-signals.js';
 import { AwaitedLaunches } from '../launch/awaited-launches.js';
@@ -46,7 +47,7 @@ export class ExactClaims implements ReplacementSource {
       [{ planId: `${workflowId}/${firstExecutionRunId}`, claims: replacements, typeLists, reason }],
     );
     this.created = created;
-    await Promise.all(created.map((claim) => this.begin(claim, replacements[claim.index]?.podCount ?? 0, reason)));
+    await settleAll(created, (claim) => this.begin(claim, replacements[claim.index]?.podCount ?? 0, reason));
     const [first] = refused;
     if (first !== undefined) return first.reason;
     await this.hold(nodes, holdMs);

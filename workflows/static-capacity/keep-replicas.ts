@@ -2,6 +2,7 @@ import { allHandlersFinished, condition, continueAsNew, workflowInfo } from '@te
 import type { CreatedClaim } from '../../activities/contract.js';
 import type { ReplicasView } from '../../activities/static-capacity/replicas-contract.js';
 import { backOffMs } from '../../core/back-off.js';
+import { settleAll } from '../../core/settle-all.js';
 import { workflowNow } from '../clock.js';
 import type { ClaimRef, KeepReplicasInput, KeepReplicasResult, ReplicasState } from '../messages.js';
 import { replacementSettledSignal, replicasChangedSignal, searchAttributes } from '../messages.js';
@@ -136,7 +137,7 @@ class Keeping {
     );
     const [first] = refused;
     if (first !== undefined) this.progress.note({ 'not created': first.reason });
-    await Promise.all(created.map((claim) => this.launch(claim)));
+    await settleAll(created, (claim) => this.launch(claim));
     // Whether it was enough is seen in the claims alone.
     if (refused.length === 0) this.changed = true;
     if (resting.length === 0) return;
@@ -155,7 +156,7 @@ class Keeping {
   private async remove(claims: readonly ClaimRef[]): Promise<void> {
     this.state = { ...this.state, deleting: [...this.state.deleting, ...claims.map(({ uid }) => uid)] };
     this.progress.enter('removing', { facts: { 'removed last': claims.map(({ name }) => name).join(', ') } });
-    await Promise.all(claims.map((claim) => this.terminate(claim)));
+    await settleAll(claims, (claim) => this.terminate(claim));
     this.changed = true;
   }
 
