@@ -113,3 +113,25 @@ test('an object that planning leaves out is told by an event on it, and in the a
     }),
   ]);
 });
+
+test('a pod for which nothing is ready yet is told the real reason as soon as that is known, and neither twice', async () => {
+  const told = (): readonly (readonly string[] | undefined)[] =>
+    world.events.filter(({ reason }) => reason === 'FailedScheduling').map(({ dedupeBy }) => dedupeBy);
+  world.kube.put('NodePool', nodePool('default'));
+  put('big', requiring('big'));
+  await planNodes();
+  await planNodes();
+  const [first, second] = told();
+  expect(first?.[0]).toBe('default/big');
+  expect(second).toEqual(first);
+
+  const taints = [{ key: 'example.com/dedicated', effect: 'NoSchedule' as const }];
+  const { template } = nodePool('default').spec;
+  world.kube.put(
+    'NodePool',
+    ready(nodePool('default', { template: { ...template, spec: { ...template.spec, taints } } })),
+  );
+  await planNodes();
+  expect(told()[2]?.[0]).toBe('default/big');
+  expect(told()[2]).not.toEqual(first);
+});

@@ -92,7 +92,8 @@ function publish(deps: ActivityDeps, plan: Plan): void {
       reason: 'FailedScheduling',
       message: `Failed to schedule pod, ${reason}`,
       dedupeMs: 300_000,
-      dedupeBy: [pod],
+      // Another reason is news: the first is often that nothing is ready yet.
+      dedupeBy: [pod, reason],
     });
   }
   for (const { pod, honoured, ignored } of (plan.ignoredPreferences ?? []).slice(0, failuresPublished)) {
