@@ -7,10 +7,11 @@ import type { Node } from '../api/kubernetes.js';
 import { annotations, finalizers } from '../api/labels.js';
 import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
 import type { NodeClass, RepairPolicy } from '../cloud/port.js';
-import { isTrue } from '../core/conditions.js';
+import { conditionOf, isTrue } from '../core/conditions.js';
 import { parseNillableDuration } from '../core/durations.js';
 import type { FeatureGates } from '../core/feature-gates.js';
 import { parseWorkflowId, workflowIds } from '../core/ids.js';
+import { isHint } from '../core/interruption-kinds.js';
 import { rulingOf } from '../disruption/limits.js';
 import { conditionToRepair } from '../disruption/repair.js';
 import { isStatic } from '../disruption/static-capacity.js';
@@ -18,6 +19,7 @@ import type {
   BatchWindow,
   CloudUpkeepInput,
   DisruptInput,
+  HandleInterruptionInput,
   KeepReplicasInput,
   LaunchNodeInput,
   ProvisionInput,
@@ -124,7 +126,11 @@ export function desiredForClaim(observed: ObservedCluster, claim: NodeClaim): re
   const deleted = goesWith(observed, claim);
   if (deleted !== undefined) return terminationOf(observed, claim, deleted);
   const isInitialized = isTrue(claim.status?.conditions, 'Initialized');
-  return [...(isInitialized ? expiryOf(observed, claim) : launchOf(observed, claim)), ...repairOf(observed, claim)];
+  return [
+    ...interruptionOf(observed, claim),
+    ...(isInitialized ? expiryOf(observed, claim) : launchOf(observed, claim)),
+    ...repairOf(observed, claim),
+  ];
 }
 
 /** A static pool has somebody who keeps its replicas, a pool with drifted nodes and waves has its rollout. */
@@ -176,6 +182,32 @@ function terminationOf({ cluster }: ObservedCluster, claim: NodeClaim, deleted: 
       type: 'terminateNode',
       input,
       summary: `${name}: ${reason}`,
+      afterCompletion: 'startAgain',
+    },
+  ];
+}
+
+/**
+ * Rule `interruption/restarted`: the message of the queue is gone once its workflow has it, but the taint says whose it is, and the condition which
+ * notice it was and when. The node stays no longer than that workflow would have let it.
+ */
+function interruptionOf({ cluster }: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
+  const workflowId = claim.metadata.annotations?.[annotations.disruptionOwner] ?? '';
+  const owner = parseWorkflowId(workflowId);
+  const instanceId = owner?.subject[0];
+  if (owner?.kind !== 'interrupt' || owner.cluster !== cluster || instanceId === undefined) return [];
+  const mark = conditionOf(claim.status?.conditions, 'DisruptionReason');
+  const kind = mark?.status === 'True' ? mark.reason : undefined;
+  const at = Date.parse(mark?.lastTransitionTime ?? '');
+  if (kind === undefined || isHint(kind) || Number.isNaN(at)) return [];
+  const notice = { kind, instanceId, at, messageId: `${identityOf(claim).uid} ${kind}` };
+  const input: HandleInterruptionInput = { cluster, instanceId, notices: [notice] };
+  return [
+    {
+      workflowId,
+      type: 'handleInterruption',
+      input,
+      summary: `${instanceId}: ${kind}`,
       afterCompletion: 'startAgain',
     },
   ];

@@ -118,6 +118,33 @@ describe('which workflows have to run', () => {
     expect(typesFor([claimAt(stage, 'c')])).toEqual(expected);
   });
 
+  // Rule `interruption/restarted`.
+  test('an interruption is started again from what its taint says; a recommendation, whose node stays, is not', () => {
+    const interrupted = (reason: string): NodeClaim => {
+      const claim = claimAt('never expires', 'c');
+      const owner = { [annotations.disruptionOwner]: 'test/interrupt/i-1' };
+      const mark = { type: 'DisruptionReason', status: 'True' as const, reason, lastTransitionTime: created };
+      const conditions = [...(claim.status?.conditions ?? []), mark];
+      return { ...claim, metadata: { ...claim.metadata, annotations: owner }, status: { ...claim.status, conditions } };
+    };
+    const notice = { kind: 'spot_interrupted', instanceId: 'i-1', at: Date.parse(created) };
+
+    const { starts } = desiredWorkflows(cluster({ claims: [interrupted('spot_interrupted')] }));
+
+    expect(starts.slice(2)).toMatchObject([
+      {
+        workflowId: 'test/interrupt/i-1',
+        type: 'handleInterruption',
+        input: { cluster: 'test', instanceId: 'i-1', notices: [notice] },
+        afterCompletion: 'startAgain',
+      },
+    ]);
+    expect(typesFor([interrupted('rebalance_recommendation')])).toEqual([]);
+    const deleted = { ...interrupted('spot_interrupted') };
+    deleted.metadata = { ...deleted.metadata, deletionTimestamp: created, finalizers: [finalizers.termination] };
+    expect(typesFor([deleted])).toEqual(['test/terminate/uid-c']);
+  });
+
   test('a broken node is repaired, and its timer runs on', () => {
     const claim = nodeClaim('c', {
       spec: { expireAfter: '720h' },

@@ -286,6 +286,8 @@ export interface InterruptionNotice {
 export interface HandleInterruptionInput {
   readonly cluster: string;
   readonly instanceId: string;
+  /** What the one before knew, where this one takes the place of a workflow that was terminated. */
+  readonly notices?: readonly InterruptionNotice[];
 }
 
 export interface HandleInterruptionResult {

@@ -162,6 +162,25 @@ describe('interruptions', () => {
     },
   );
 
+  // Rule `interruption/restarted`.
+  test('one that was terminated is started again with what it knew, and joined by what the queue still says', async () => {
+    activities.nodeStates = ['waiting'];
+    const first = await interrupt('spot_interrupted');
+    await rig.until(() => activities.callsOf('taintCandidates').length > 0);
+    await first.terminate('by hand');
+    activities.nodeStates = ['initialized'];
+    activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
+
+    const notice = { kind: 'spot_interrupted', instanceId, at: await rig.now(), messageId: 'from the taint' };
+    const again = await rig.start('handleInterruption', workflowIds.interrupt(cluster, instanceId), {
+      ...{ cluster, instanceId, notices: [notice] },
+    });
+    await notify(again, 'spot_interrupted');
+
+    await expect(again.result()).resolves.toMatchObject({ outcome: 'drained', kinds: ['spot_interrupted'] });
+    expect(begun()).toHaveLength(1);
+  });
+
   test('a node that is drained already, for whatever reason, hears when its instance ends', async () => {
     activities.stuck = true;
     const terminate = await rig.start('terminateNode', workflowIds.terminate(cluster, claim.uid), {

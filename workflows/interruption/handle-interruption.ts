@@ -1,6 +1,7 @@
 import { CancellationScope, condition, getExternalWorkflowHandle, sleep, workflowInfo } from '@temporalio/workflow';
 import type { InstanceView } from '../../activities/contract.js';
 import { workflowIds } from '../../core/ids.js';
+import { isHint } from '../../core/interruption-kinds.js';
 import { workflowNow } from '../clock.js';
 import type { HandleInterruptionInput, HandleInterruptionResult, InterruptionNotice } from '../messages.js';
 import { expediteSignal, interruptionSignal, searchAttributes } from '../messages.js';
@@ -20,8 +21,6 @@ const drainMarginMs = 20_000;
 /** A replacement ahead of an interruption that takes longer is given up: the node serves on. */
 const replaceAheadMs = 15 * 60_000;
 
-/** Kinds that only announce; every other kind ends the instance (interruption/kinds). */
-const hints: ReadonlySet<string> = new Set(['rebalance_recommendation']);
 /** Kinds after which there is no time left to prepare a replacement. */
 const alreadyGoing: ReadonlySet<string> = new Set(['instance_stopped', 'instance_terminated']);
 /** Kinds that say when the cloud takes the instance. */
@@ -50,14 +49,15 @@ export async function handleInterruption(input: HandleInterruptionInput): Promis
 }
 
 class Interruption {
-  private readonly notices: InterruptionNotice[] = [];
+  private readonly notices: InterruptionNotice[];
   private readonly replacement: NodeReplacement;
   private readonly activities;
   private readonly progress: Progress;
   private next = 0;
 
   constructor(private readonly input: HandleInterruptionInput) {
-    const { cluster, instanceId } = input;
+    const { cluster, instanceId, notices = [] } = input;
+    this.notices = [...notices];
     setSignalHandler(interruptionSignal, (notice) => {
       if (!this.notices.some(({ messageId }) => messageId === notice.messageId)) this.notices.push(notice);
     });
@@ -79,7 +79,7 @@ class Interruption {
       const notice = this.notices[this.next++]!;
       const view = await this.inspectUntilKnown(notice);
       if (view.state === 'unknown') return this.result('unknown-instance');
-      if (hints.has(notice.kind)) {
+      if (isHint(notice.kind)) {
         if (view.rebalance !== 'Replace' || !(await this.replaceAhead(view, notice))) continue;
       } else {
         await this.prepare(view, notice);
@@ -111,7 +111,7 @@ class Interruption {
     const { instanceId } = this.input;
     this.progress.attributes([{ key: searchAttributes.reason, value: kind }]);
     this.progress.enter('inspecting', { facts: { notice: kind, 'given at': new Date(at).toISOString() } });
-    const takesPods = hints.has(kind) || alreadyGoing.has(kind) || forceful.has(kind);
+    const takesPods = isHint(kind) || alreadyGoing.has(kind) || forceful.has(kind);
     return this.activities.cloud.inspectInstance.executeWithOptions({ summary: kind, priority: firstLook }, [
       // A node that ends takes no more pods, before anything else is thought of.
       { instanceId, kind, at, ...(takesPods ? {} : { cordonFor: workflowInfo().workflowId }) },
