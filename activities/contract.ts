@@ -12,6 +12,7 @@ import type {
   DisruptionMethod,
   DisruptionReason,
   FinishedCommand,
+  GoingNode,
   MootQuestion,
   NodeUntil,
   NodeMemory,
@@ -27,6 +28,7 @@ import type {
   SavingsMeasured,
   SlotDecision,
   SlotRequest,
+  TaintOwner,
 } from '../workflows/messages.js';
 
 /*
@@ -507,13 +509,15 @@ export interface DisruptionDetails {
 
 export interface PauseActivities {
   /**
-   * Writes and deletes DisruptionPauses, then gives all that are in effect. `undefined` where the cluster has no such kind:
-   * then what the workflow knows is all there is.
+   * Writes and deletes DisruptionPauses, each by itself, then gives all that are in effect. `undefined` where the cluster has no such kind:
+   * then what the workflow knows is all there is. What could not be written is to be asked for again: `why` says what the first failed for.
    */
-  syncPauses(input: {
-    readonly write: readonly Pause[];
-    readonly remove: readonly PauseScope[];
-  }): Promise<{ readonly pauses: readonly Pause[] | undefined }>;
+  syncPauses(input: { readonly write: readonly Pause[]; readonly remove: readonly PauseScope[] }): Promise<{
+    readonly pauses: readonly Pause[] | undefined;
+    readonly unwritten?: readonly Pause[];
+    readonly unremoved?: readonly PauseScope[];
+    readonly why?: string;
+  }>;
 }
 
 export interface DisruptionActivities {
@@ -548,8 +552,13 @@ export interface DisruptionActivities {
   /** The nodes that are not to go after all, seen behind their taints (commands/confirmed-behind-the-taint), and why. */
   confirmCandidates(input: {
     readonly method: DisruptionMethod;
-    readonly candidates: readonly Pick<Candidate, 'claim' | 'node'>[];
-  }): Promise<{ readonly blocked: readonly { readonly node: string; readonly why: string }[] }>;
+    readonly reason: DisruptionReason;
+    readonly candidates: readonly GoingNode[];
+  }): Promise<{
+    readonly blocked: readonly { readonly node: string; readonly why: string }[];
+    /** The pause that holds them, by the API server's own word: `disrupt` may not have heard of it yet. */
+    readonly paused?: string;
+  }>;
   /** Events on the nodes of a disruption (events/of-a-disruption). */
   publishDisruption(input: { nodes: readonly string[]; reason: string; message: string }): Promise<void>;
   /** What a command has really saved by now; changes nothing but metrics, the log and an event. */
@@ -558,12 +567,12 @@ export interface DisruptionActivities {
   untaintCandidates(input: { candidates: readonly Pick<Candidate, 'claim' | 'node'>[]; owner?: string }): Promise<void>;
   /**
    * Frees nodes that a disruption left tainted when it was cut off (candidates/left-over-taints); of soft taints as well, unless moves are
-   * being steered.
+   * being steered. `owners`: workflows that run, and whose tainted nodes `running` does not name.
    */
   releaseStrays(input: {
     readonly running: readonly RunningDisruption[];
     readonly isSteering?: boolean;
-  }): Promise<{ readonly released: readonly string[] }>;
+  }): Promise<{ readonly released: readonly string[]; readonly owners?: readonly TaintOwner[] }>;
   /**
    * Keeps new pods, softly, off nodes that are none of these (names of nodes or claims); off none when there are no targets.
    * `steered` is what the call before gave back.

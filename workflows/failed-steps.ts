@@ -4,6 +4,7 @@ import { workflowNow } from './clock.js';
 import type { Progress } from './progress.js';
 
 const backOff = { firstMs: 1_000, longestMs: 10_000 };
+const asideBackOff = { firstMs: 1_000, longestMs: 60_000 };
 
 /**
  * For workflows that run for good: what failed for good once is tried again, ever more rarely, and shown meanwhile as phase
@@ -36,5 +37,25 @@ export class FailedSteps {
     this.progress.fails({ since: this.since, why });
     this.progress.enter('retrying', { waitingFor: why, until: workflowNow() + wait });
     await sleep(wait, { summary: `try again: ${why}`.slice(0, 200) });
+  }
+}
+
+/**
+ * Does `step` over and over beside the other work of a workflow that runs for good. One that fails is done again, ever more rarely, and ends nothing
+ * but itself.
+ */
+export async function overAndOver(what: string, step: () => Promise<void>): Promise<void> {
+  for (let failures = 0; ;) {
+    try {
+      await step();
+      failures = 0;
+    } catch (error) {
+      if (isCancellation(error)) return;
+      if (!(error instanceof TemporalFailure)) throw error;
+      failures += 1;
+      const why = rootCause(error) ?? error.message;
+      log.warn(`${what} failed, trying again`, { why, attempts: failures });
+      await sleep(backOffMs(failures, asideBackOff), { summary: `try again: ${why}`.slice(0, 200) });
+    }
   }
 }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Taint } from '../../api/kubernetes.js';
 import { labels, taints } from '../../api/labels.js';
+import { DomainError } from '../../core/failures.js';
 import { createActivityWorld, nodeClaim } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import { ClusterChanges } from '../disruption/cluster-changes.js';
@@ -102,6 +103,32 @@ describe('steering', () => {
     await activities.releaseStrays({ running: [], isSteering: true });
     expect(steeredNodes()).toEqual(['node-a']);
     await activities.releaseStrays({ running: [] });
+    expect(steeredNodes()).toEqual([]);
+  });
+
+  // Rule `invariants/failures-are-contained`.
+  test.each([
+    ['an admission policy refuses', new DomainError('Denied', 'policy says no', { status: 403 })],
+    ['nobody answers for', new DomainError('Unavailable', 'timeout')],
+  ])('a node that %s holds up no other, and is given back until its taint is off', async (_, error) => {
+    for (const name of ['a', 'b', 'c']) putNode(name);
+    await world.synced();
+    await activities.steerPods({ targets: ['node-a'], steered: [] });
+    const patch = world.kube.patch.bind(world.kube);
+    const refusing = (node: string | undefined): void =>
+      void Object.assign(world.kube, {
+        patch: (...args: Parameters<typeof patch>) => (args[1].name === node ? Promise.reject(error) : patch(...args)),
+      });
+
+    refusing('node-b');
+    await expect(activities.steerPods({ targets: [], steered: ['node-b', 'node-c'] })).resolves.toEqual({
+      steered: ['node-b'],
+    });
+    expect(steeredNodes()).toEqual(['node-b']);
+    await expect(activities.releaseStrays({ running: [] })).resolves.toEqual({ released: [] });
+
+    refusing(undefined);
+    await expect(activities.steerPods({ targets: [], steered: ['node-b'] })).resolves.toEqual({ steered: [] });
     expect(steeredNodes()).toEqual([]);
   });
 

@@ -6,7 +6,7 @@ import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.
 import { isGoing, managedClaims, nodeOf } from '../../cluster/cluster.js';
 import type { DisruptionActivities } from '../contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { inBatches } from '../../core/in-batches.js';
+import { eachAtBest } from '../by-itself.js';
 import { updateNode } from '../../cluster/writes.js';
 import { lookUp } from '../../core/own.js';
 
@@ -17,16 +17,21 @@ const mostSteered = 50;
 
 /**
  * Gives the soft taint to the nodes that pods are to be kept off while others are drained, and takes it off all the rest;
- * with no targets off all. Writes where something changes alone.
+ * with no targets off all. Writes where something changes alone. A node that cannot be written is left as it is, for the next call: it
+ * stays among those that are given back as long as the taint may be on it.
  */
 export async function steerPods(deps: ActivityDeps, { targets, steered }: Input): Promise<{ steered: string[] }> {
   const wanted = targets.length === 0 ? [] : nodesBeside(deps, new Set(targets));
   const kept = new Set(wanted);
   const marked = deps.cache.all('Node').filter(isSteered).map(nameOf);
   const freed = [...new Set([...steered, ...marked])].filter((name) => !kept.has(name));
-  await inBatches(freed, (name) => writeTaint(deps, name, false));
-  await inBatches(wanted, (name) => writeTaint(deps, name, true));
-  return { steered: wanted };
+  const what = (end: string): { readonly what: string; readonly nameOf: (name: string) => string } => ({
+    what: `${end} of a soft taint`,
+    nameOf: (name) => `Node ${name}`,
+  });
+  const stuck = await eachAtBest(deps, freed, (name) => writeTaint(deps, name, false), what('the end'));
+  await eachAtBest(deps, wanted, (name) => writeTaint(deps, name, true), what('the beginning'));
+  return { steered: [...wanted, ...stuck.map(({ item }) => item)] };
 }
 
 const nameOf = ({ metadata }: Node): string => metadata.name ?? '';

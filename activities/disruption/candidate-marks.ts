@@ -3,12 +3,15 @@ import { annotations, taints } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { conditionOf, isTrue, withCondition, withoutCondition } from '../../core/conditions.js';
 import { hasTaint, withoutTaint } from '../../core/taints.js';
-import type { Candidate, ClaimRef } from '../../workflows/messages.js';
-import { eachByItself } from '../by-itself.js';
+import type { Candidate, ClaimRef, DisruptionReason, TaintOwner } from '../../workflows/messages.js';
+import { eachAtBest, eachByItself } from '../by-itself.js';
 import { managedClaims, nodeOf } from '../../cluster/cluster.js';
 import type { DisruptionActivities } from '../contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { identityOf } from '../../cluster/labels-of.js';
+import { identityOf, labelsOf } from '../../cluster/labels-of.js';
+import { parseWorkflowId } from '../../core/ids.js';
+import { isHint } from '../../core/interruption-kinds.js';
+import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
 import { steerPods } from '../consolidation/steering.js';
 import { taintNode } from '../termination/termination.js';
 import { updateClaim, updateNode } from '../../cluster/writes.js';
@@ -103,28 +106,51 @@ async function untaint(
 
 /**
  * Rule `candidates/left-over-taints`: a taint whose disruption nobody runs is taken off. One that names its owner stays until that workflow is closed, so
- * that a `disrupt` that lost its memory frees nothing that is under way.
+ * that a `disrupt` that lost its memory frees nothing that is under way: it is told of these owners.
  */
 export async function releaseStrays(
   deps: ActivityDeps,
   { running, isSteering = false }: Parameters<DisruptionActivities['releaseStrays']>[0],
-): Promise<{ released: string[] }> {
+): ReturnType<DisruptionActivities['releaseStrays']> {
   if (!isSteering) await steerPods(deps, { targets: [], steered: [] });
-  const held = new Set(running.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
+  const own = running.filter(({ isAdopted }) => isAdopted !== true);
+  const held = new Set(own.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
   const strays = managedClaims(deps).flatMap((claim) => strayOf(deps, claim));
   const released: string[] = [];
+  const open: Stray[] = [];
   const release = async (stray: Stray): Promise<void> => {
     const { claim, node, owner } = stray;
-    if (owner === undefined ? held.has(claim.uid) : await deps.entities.isOpen(owner)) return;
+    if (owner === undefined ? held.has(claim.uid) : await deps.entities.isOpen(owner)) {
+      if (!held.has(claim.uid)) open.push(stray);
+      return;
+    }
+    // The cloud takes the instance: the reconciler starts the workflow again (interruption/restarted).
+    if (isOfInterruption(stray)) return;
     await untaint(deps, claim, node, owner);
     released.push(node);
   };
-  await eachByItself(deps, strays, release, { what: 'the end of a taint', nameOf });
-  return { released: released.sort(compareText) };
+  await eachAtBest(deps, strays, release, { what: 'the end of a taint that is left over', nameOf });
+  return { released: released.sort(compareText), owners: ownersOf(open).slice(0, mostOwners) };
+}
+
+/** `disrupt` carries them at every look. */
+const mostOwners = 500;
+
+/** By owner; an interruption asks `disrupt` for nothing, and no pause holds it. */
+function ownersOf(strays: readonly Stray[]): TaintOwner[] {
+  const owners = new Map<string, TaintOwner>();
+  for (const { owner, reason, claim, node, nodePool } of [...strays].sort((a, b) => compareText(a.node, b.node))) {
+    if (owner === undefined || !isDisruptionReason(reason)) continue;
+    const before = owners.get(owner)?.candidates ?? [];
+    owners.set(owner, { workflowId: owner, reason, candidates: [...before, { claim, node, nodePool }] });
+  }
+  return [...owners.values()];
 }
 
 interface Stray extends Marked {
   readonly owner?: string;
+  readonly nodePool: string;
+  readonly reason: string | undefined;
 }
 
 /** The claim's node where a disruption tainted it and it stays. */
@@ -132,10 +158,19 @@ function strayOf(deps: ActivityDeps, claim: NodeClaim): Stray[] {
   if (claim.metadata.deletionTimestamp !== undefined) return [];
   const node = nodeOf(deps.cache, claim)?.metadata.name;
   if (node === undefined || !isTainted(deps, node)) return [];
-  const marked = { claim: identityOf(claim), node };
+  const reason = conditionOf(claim.status?.conditions, 'DisruptionReason')?.reason;
+  const marked = { claim: identityOf(claim), node, nodePool: labelsOf(claim).nodePool, reason };
   const owner = claim.metadata.annotations?.[annotations.disruptionOwner];
   if (owner !== undefined) return [{ ...marked, owner }];
-  return isOfDisrupt(conditionOf(claim.status?.conditions, 'DisruptionReason')?.reason) ? [marked] : [];
+  return isOfDisrupt(reason) ? [marked] : [];
+}
+
+function isOfInterruption({ owner = '', reason = '' }: Stray): boolean {
+  return parseWorkflowId(owner)?.kind === 'interrupt' && reason !== '' && !isHint(reason);
+}
+
+function isDisruptionReason(reason: string | undefined): reason is DisruptionReason {
+  return disruptionReasons.some((one) => one === reason);
 }
 
 function isTainted({ cache }: ActivityDeps, name: string): boolean {

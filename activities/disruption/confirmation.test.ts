@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { annotations } from '../../api/labels.js';
+import { DomainError } from '../../core/failures.js';
 import { createActivityWorld, nodeClaim } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import type { DisruptionMethod } from '../../workflows/messages.js';
@@ -17,7 +18,11 @@ describe('behind the taint', () => {
   });
   afterEach(() => world.stop());
 
-  const candidates = ['a', 'b'].map((name) => ({ claim: { name, uid: `uid-${name}` }, node: `node-${name}` }));
+  const candidates = ['a', 'b'].map((name) => ({
+    claim: { name, uid: `uid-${name}` },
+    node: `node-${name}`,
+    nodePool: 'default',
+  }));
   /** The cache has not heard of it yet: the pod was bound a moment ago. */
   const land = (node: string, more: { metadata?: object; status?: object } = {}): void => {
     world.kube.put('Pod', {
@@ -28,7 +33,7 @@ describe('behind the taint', () => {
   };
   const kept = { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } };
   const blocked = async (method: DisruptionMethod): Promise<unknown> =>
-    (await confirmCandidates(world.deps, { method, candidates })).blocked;
+    (await confirmCandidates(world.deps, { method, reason: 'Underutilized', candidates })).blocked;
   const why = (node: string): object => ({
     node,
     why: `pod default/on-${node} has come to it, and is marked do-not-disrupt`,
@@ -53,6 +58,28 @@ describe('behind the taint', () => {
 
     expect(await blocked('empty')).toEqual([{ node: 'node-a', why: 'pods have come to it' }]);
     expect(await blocked('single')).toEqual([]);
+  });
+
+  test('a pause counts that the API server has, whatever anybody else knows of it', async () => {
+    const confirmed = () => confirmCandidates(world.deps, { method: 'multi', reason: 'Underutilized', candidates });
+    expect(await confirmed()).toEqual({ blocked: [] });
+    world.kube.put('DisruptionPause', {
+      metadata: { name: 'freeze' },
+      spec: { scope: { kind: 'Node', name: 'node-b' }, message: 'audit', requestedBy: 'ann' },
+    } as never);
+    expect(await confirmed()).toEqual({ blocked: [], paused: 'paused for the node node-b by ann: audit' });
+  });
+
+  // Rule `invariants/failures-are-contained`.
+  test('a node whose pods cannot be listed stays, and holds up no other', async () => {
+    const list = world.kube.list.bind(world.kube);
+    const denied = new DomainError('Denied', 'no', { status: 403 });
+    Object.assign(world.kube, {
+      list: (...args: Parameters<typeof list>) =>
+        args[1]?.fieldSelector === 'spec.nodeName=node-a' ? Promise.reject(denied) : list(...args),
+    });
+
+    expect(await blocked('multi')).toEqual([{ node: 'node-a', why: 'its pods cannot be listed: no' }]);
   });
 
   test('pods that are at their end keep none', async () => {

@@ -5,27 +5,36 @@ import { disruptionCost } from '../../disruption/costs.js';
 import { doNotDisruptUntil, isTerminal, isTerminating, podKey } from '../../core/pods.js';
 import type { DisruptionActivities } from '../contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { inBatches } from '../../core/in-batches.js';
+import { eachByItself } from '../by-itself.js';
+import { activePauses } from '../people/pauses.js';
+import { whyPaused } from './disruption-context.js';
 
 type Input = Parameters<DisruptionActivities['confirmCandidates']>[0];
-type Blocked = Awaited<ReturnType<DisruptionActivities['confirmCandidates']>>['blocked'];
+type Confirmed = Awaited<ReturnType<DisruptionActivities['confirmCandidates']>>;
+type Blocked = Confirmed['blocked'][number];
 
 /**
  * Rule `commands/confirmed-behind-the-taint`: validated once more behind the taint, by the API server's own word: until it stood, pods may have landed that the last look
- * had not seen. A drain cannot be taken back, and would wait for one that is not to be disrupted as long as that runs.
+ * had not seen, and somebody may have paused it. A drain cannot be taken back, and would wait for a pod that is not to be disrupted as long as that
+ * runs.
  */
-export async function confirmCandidates(
-  deps: ActivityDeps,
-  { method, candidates }: Input,
-): Promise<{ readonly blocked: Blocked }> {
-  const blocked: Blocked[number][] = [];
-  await inBatches(candidates, async (candidate) => {
+export async function confirmCandidates(deps: ActivityDeps, { method, reason, candidates }: Input): Promise<Confirmed> {
+  const blocked: Blocked[] = [];
+  const confirm = async (candidate: Input['candidates'][number]): Promise<void> => {
     const { node } = candidate;
     const pods = await deps.kube.list('Pod', { fieldSelector: `spec.nodeName=${node}` });
     const why = whyNotAfterAll(deps, pods, { method, candidate });
     if (why !== undefined) blocked.push({ node, why });
-  });
-  return { blocked: blocked.sort((a, b) => compareText(a.node, b.node)) };
+  };
+  const nameOf = ({ node }: { readonly node: string }): string => `Node ${node}`;
+  const unread = await eachByItself(deps, candidates, confirm, { what: 'the list of its pods', nameOf });
+  blocked.push(...unread.map(({ item: { node }, why }) => ({ node, why: `its pods cannot be listed: ${why}` })));
+  const pauses = (await activePauses(deps)) ?? [];
+  const paused = candidates.map((candidate) => whyPaused(pauses, reason, candidate)).find((why) => why !== undefined);
+  return {
+    blocked: blocked.sort((a, b) => compareText(a.node, b.node)),
+    ...(paused === undefined ? {} : { paused }),
+  };
 }
 
 function whyNotAfterAll(

@@ -146,8 +146,8 @@ describe('disruption on the cluster', () => {
     await world.synced();
     const running = [{ workflowId: 'w', reason: 'Empty' as const, candidates: found, since: 0 }];
 
-    await expect(activities.releaseStrays({ running })).resolves.toEqual({ released: [] });
-    await expect(activities.releaseStrays({ running: [] })).resolves.toEqual({ released: ['node-a'] });
+    await expect(activities.releaseStrays({ running })).resolves.toMatchObject({ released: [] });
+    await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ released: ['node-a'] });
     expect(await taintsOf('node-a')).toEqual([]);
     expect(await taintsOf('node-b')).toEqual([taints.disrupted]);
   });
@@ -159,15 +159,53 @@ describe('disruption on the cluster', () => {
     let isOpen = true;
     Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(isOpen) });
 
-    await expect(activities.releaseStrays({ running: [] })).resolves.toEqual({ released: [] });
+    await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ released: [] });
     await activities.untaintCandidates({ candidates: found, owner: 'another' });
     expect(await taintsOf('node-a')).toEqual([taints.disrupted]);
 
     isOpen = false;
     const running = [{ workflowId: 'w', reason: 'Empty' as const, candidates: found, since: 0 }];
-    await expect(activities.releaseStrays({ running })).resolves.toEqual({ released: ['node-a'] });
+    await expect(activities.releaseStrays({ running })).resolves.toMatchObject({ released: ['node-a'] });
     const { metadata } = (await world.kube.get('NodeClaim', { name: 'a' }))!;
     expect(metadata.annotations?.[annotations.disruptionOwner]).toBeUndefined();
+  });
+
+  test('owners that run and that nobody remembers are told, with what they have tainted', async () => {
+    const [first] = await candidates();
+    const marked = (name: string) => [{ claim: { name, uid: `uid-${name}` }, node: `node-${name}` }];
+    await activities.taintCandidates({ reason: 'Empty', candidates: marked('a'), owner: 'test/consolidate/x' });
+    await activities.taintCandidates({ reason: 'Drifted', candidates: marked('b'), owner: 'test/replace/uid-b' });
+    await world.synced();
+    Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(true) });
+    const owners = async (running: Parameters<typeof activities.releaseStrays>[0]['running']): Promise<unknown> =>
+      (await activities.releaseStrays({ running })).owners;
+    const a = { workflowId: 'test/consolidate/x', reason: 'Empty' as const };
+    const b = { workflowId: 'test/replace/uid-b', reason: 'Drifted' };
+    const nodeB = { claim: { name: 'b', uid: 'uid-b' }, node: 'node-b', nodePool: 'default' };
+
+    const nodeA = { claim: { name: 'a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
+    expect(await owners([])).toEqual([
+      { ...a, candidates: [nodeA] },
+      { ...b, candidates: [nodeB] },
+    ]);
+    expect(await owners([{ ...a, candidates: [first!], since: 0 }])).toEqual([{ ...b, candidates: [nodeB] }]);
+    // What was adopted before is told again, for as long as it is so.
+    expect(await owners([{ ...a, candidates: [first!], since: 0, isAdopted: true }])).toHaveLength(2);
+  });
+
+  // Rule `interruption/restarted`.
+  test.each([
+    ['spot_interrupted', [taints.disrupted]],
+    ['rebalance_recommendation', []],
+  ])('the taint of an interruption (%s) that was terminated: %j stays', async (reason, left) => {
+    const node = { claim: { name: 'b', uid: 'uid-b' }, node: 'node-b' };
+    await activities.taintCandidates({ reason, candidates: [node], owner: 'test/interrupt/i-b' });
+    await world.synced();
+    Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(false) });
+
+    await activities.releaseStrays({ running: [] });
+
+    expect(await taintsOf('node-b')).toEqual(left);
   });
 
   test('a node that may not be written holds up no other', async () => {
@@ -213,7 +251,7 @@ describe('disruption on the cluster', () => {
       });
       await world.synced();
 
-      await expect(activities.releaseStrays({ running: [] })).resolves.toEqual({ released: ['node-b'] });
+      await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ released: ['node-b'] });
     },
   );
 });

@@ -511,6 +511,20 @@ describe('findDisruptions', () => {
     expect(found.details?.stays[0]?.why).toMatch(/^paused for the .* by ann: release$/);
   });
 
+  // Rule `invariants/failures-are-contained`.
+  test('why nodes stay is as long as it may be carried, whatever people wrote', async () => {
+    for (let n = 0; n < 30; n++) putNode(`n${n}`, [1]);
+    const pauses = Array.from({ length: 30 }, (_, n) => ({
+      ...{ scope: { kind: 'node', name: `node-n${n}` } as const, reason: `${n} ${'x'.repeat(20_000)}`, actor: 'ann' },
+    }));
+
+    const { details } = await find({ pauses });
+
+    expect(details?.stays.length).toBeGreaterThan(10);
+    expect(JSON.stringify(details?.stays).length).toBeLessThan(60_000);
+    expect(details?.stays[0]?.why).toMatch(/^paused for the node .*characters\)$/);
+  });
+
   test('a window that is closed to consolidation is looked at again when it opens', async () => {
     // The clock stands at noon.
     putPool({

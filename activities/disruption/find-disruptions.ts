@@ -1,5 +1,6 @@
 import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
+import { cutText } from '../../core/cut-text.js';
 import { hashText } from '../../core/hash.js';
 import type { BudgetView, DecisionSummary, MootQuestion, Pause, PoolCapacity } from '../../workflows/messages.js';
 import { ClusterChanges } from './cluster-changes.js';
@@ -23,6 +24,9 @@ const asideTold = 5;
 const poolsTold = 20;
 const capacityTold = 200;
 const staysKept = 250;
+const staysBytes = 48 * 1024;
+/** Of why a node stays. */
+const mostOfWhy = 500;
 /** The commands of one look go into one payload. */
 const commandBytes = 40_000;
 const notSyncedAgainMs = 1000;
@@ -198,17 +202,29 @@ function detailsOf(
   const names = [...context.pools.keys()].sort();
   const told = names.slice(0, poolsTold);
   const budgets = told.flatMap((nodePool) => budgetReasons.map((reason) => budgetOf(context, nodePool, reason)));
-  const byWhy = new Map<string, string[]>();
-  for (const { node, why } of stays.slice(0, staysKept)) byWhy.set(why, [...(byWhy.get(why) ?? []), node]);
   const cut = told.length < names.length ? { budgetsCut: true } : {};
   const parts = {
     budgets,
     ...cut,
     capacity: capacityOf(context),
     decisions,
-    stays: [...byWhy].map(([why, nodes]) => ({ why, nodes })),
+    stays: staysOf(stays),
   };
   return { hash: hashText(JSON.stringify(parts)), ...parts };
+}
+
+/** Why nodes stay, as much as `disrupt` can carry: a reason may name pods and annotations of any length. */
+function staysOf(stays: readonly { readonly node: string; readonly why: string }[]): DisruptionDetails['stays'] {
+  const byWhy = new Map<string, string[]>();
+  let room = staysBytes;
+  for (const { node, why: whole } of stays.slice(0, staysKept)) {
+    const why = cutText(whole, mostOfWhy);
+    const nodes = byWhy.get(why);
+    room -= node.length + (nodes === undefined ? why.length : 0);
+    if (room < 0) break;
+    byWhy.set(why, [...(nodes ?? []), node]);
+  }
+  return [...byWhy].map(([why, nodes]) => ({ why, nodes }));
 }
 
 /** What runs in each NodePool, and what it costs. */

@@ -1,5 +1,6 @@
 import type { NodeView } from '../../disruption/candidates.js';
 import { whyNotCandidate } from '../../disruption/candidates.js';
+import { cutText } from '../../core/cut-text.js';
 import { isTrue } from '../../core/conditions.js';
 import { consolidatableAt, isEmpty } from '../../disruption/emptiness.js';
 import type { NodeVerdict } from '../../workflows/messages.js';
@@ -42,11 +43,15 @@ export async function explainNode(
     ...byState(own, context),
     ...byMemory(own, context),
   ];
-  if (why.length > 0) return { node, verdict: 'stays', why: why.join('; '), at };
+  if (why.length > 0) return { node, verdict: 'stays', why: cutText(why.map((each) => cutText(each, mostOfPart)).join('; '), mostOfWhy), at };
   const costs = await whyNotTaken(deps, context, node);
   const whether = costs === undefined ? 'and taking it saves something: it goes in its turn' : `and it stays: ${costs}`;
   return { node, verdict: 'may go', why: `nothing forbids it, ${whether}`, at };
 }
+
+/** Reasons may name pods, and repeat what people wrote, of any length. */
+const mostOfPart = 1000;
+const mostOfWhy = 4000;
 
 /** Pauses, policies and budgets. */
 function byPeople(view: NodeView, context: DisruptionContext, running: DisruptionView['running']): string[] {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { DomainError } from '../../core/failures.js';
 import { createActivityWorld } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import type { Pause } from '../../workflows/messages.js';
@@ -22,7 +23,7 @@ describe('pauses in Kubernetes', () => {
 
   test('an order is written, changed and deleted', async () => {
     const until = world.clock.now + 3_600_000;
-    await expect(pauses.syncPauses({ write: [nodePool], remove: [] })).resolves.toEqual({ pauses: [nodePool] });
+    await expect(pauses.syncPauses({ write: [nodePool], remove: [] })).resolves.toMatchObject({ pauses: [nodePool] });
     expect(objects().map(({ spec }) => spec)).toEqual([
       { scope: { kind: 'NodePool', name: 'a' }, message: 'release', requestedBy: 'ann' },
     ]);
@@ -34,7 +35,7 @@ describe('pauses in Kubernetes', () => {
     await pauses.syncPauses({ write: [nodePool], remove: [] });
     expect(objects()[0]?.spec.until ?? undefined).toBeUndefined();
 
-    await expect(pauses.syncPauses({ write: [], remove: [nodePool.scope] })).resolves.toEqual({ pauses: [] });
+    await expect(pauses.syncPauses({ write: [], remove: [nodePool.scope] })).resolves.toMatchObject({ pauses: [] });
     expect(objects()).toEqual([]);
   });
 
@@ -46,10 +47,30 @@ describe('pauses in Kubernetes', () => {
       until: new Date(world.clock.now - 1).toISOString(),
     });
 
-    await expect(pauses.syncPauses({ write: [], remove: [] })).resolves.toEqual({
+    await expect(pauses.syncPauses({ write: [], remove: [] })).resolves.toMatchObject({
       pauses: [{ scope: { kind: 'cluster' }, reason: 'audit', actor: 'DisruptionPause freeze' }],
     });
     expect(objects().map(({ metadata }) => metadata.name)).toEqual(['freeze']);
+  });
+
+  // Rule `invariants/failures-are-contained`.
+  test('what the API server refuses is given back, and holds up no other', async () => {
+    put('kept', { scope: { kind: 'Cluster' }, message: 'audit' });
+    const other: Pause = { ...nodePool, scope: { kind: 'nodePool', name: 'b' } };
+    const patch = world.kube.patch.bind(world.kube);
+    const denied = new DomainError('Denied', 'policy says no', { status: 403 });
+    Object.assign(world.kube, {
+      patch: (...args: Parameters<typeof patch>) =>
+        JSON.stringify(args[2]).includes('"a"') ? Promise.reject(denied) : patch(...args),
+      delete: () => Promise.reject(denied),
+    });
+
+    await expect(pauses.syncPauses({ write: [nodePool, other], remove: [{ kind: 'cluster' }] })).resolves.toEqual({
+      pauses: [{ scope: { kind: 'cluster' }, reason: 'audit', actor: 'DisruptionPause kept' }, other],
+      unwritten: [nodePool],
+      unremoved: [{ kind: 'cluster' }],
+      why: 'policy says no',
+    });
   });
 
   test('an order about a scope that a person paused changes that object', async () => {

@@ -5,6 +5,7 @@ import type { NewObject } from '../../kube/port.js';
 import type { Pause, PauseScope } from '../../workflows/messages.js';
 import type { PauseActivities } from '../contract.js';
 import type { ActivityDeps } from '../deps.js';
+import { eachAtBest } from '../by-itself.js';
 import { withFailures } from '../to-failure.js';
 
 type Deps = Pick<ActivityDeps, 'kube' | 'now' | 'log'>;
@@ -24,16 +25,34 @@ async function syncPauses(
 ): ReturnType<PauseActivities['syncPauses']> {
   const present = await listed(deps);
   if (present === undefined) return { pauses: undefined };
-  const isOver = ({ spec }: DisruptionPause): boolean => endOf(spec) <= deps.now();
   const gone = new Set(remove.map(keyOf));
-  for (const object of present) {
-    if (!isOver(object) && !gone.has(keyOf(scopeOf(object.spec.scope)))) continue;
-    await deps.kube.delete('DisruptionPause', { name: object.metadata.name ?? '' }, { uid: object.metadata.uid ?? '' });
-  }
-  for (const pause of write) await put(deps, present, pause);
-  const now = (await listed(deps)) ?? [];
-  return { pauses: now.filter((object) => !isOver(object)).map(pauseOf) };
+  const ending = present.filter((object) => isOver(deps, object) || gone.has(keyOf(scopeOf(object.spec.scope))));
+  const end = async ({ metadata: { name = '', uid = '' } }: DisruptionPause): Promise<void> => {
+    await deps.kube.delete('DisruptionPause', { name }, { uid });
+  };
+  const kept = await eachAtBest(deps, ending, end, {
+    what: 'the end of a pause',
+    nameOf: ({ metadata }) => `DisruptionPause ${metadata.name ?? ''}`,
+  });
+  const unwritten = await eachAtBest(deps, write, (pause) => put(deps, present, pause), {
+    what: 'the writing of a pause',
+    nameOf: ({ scope }) => `DisruptionPause of ${scope.kind} ${scope.name ?? ''}`,
+  });
+  const [first] = [...unwritten, ...kept];
+  return {
+    pauses: (await activePauses(deps)) ?? [],
+    unwritten: unwritten.map(({ item }) => item),
+    unremoved: kept.map(({ item }) => scopeOf(item.spec.scope)).filter((scope) => gone.has(keyOf(scope))),
+    ...(first === undefined ? {} : { why: first.why }),
+  };
 }
+
+/** The pauses that the API server has now, those that are over apart; undefined where the kind is not installed. */
+export async function activePauses(deps: Deps): Promise<readonly Pause[] | undefined> {
+  return (await listed(deps))?.filter((object) => !isOver(deps, object)).map(pauseOf);
+}
+
+const isOver = ({ now }: Pick<Deps, 'now'>, { spec }: DisruptionPause): boolean => endOf(spec) <= now();
 
 /** One object a scope: a later pause takes the place of the one before, whoever named its object. */
 async function put({ kube }: Deps, present: readonly DisruptionPause[], pause: Pause): Promise<void> {

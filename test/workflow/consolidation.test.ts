@@ -92,6 +92,19 @@ describe('consolidation with replacements', () => {
     expect(activities.calls.findIndex(({ name }) => name === 'beginTermination')).toBeGreaterThan(synced);
   });
 
+  // Rule `commands/confirmed-behind-the-taint`.
+  test('a pause that the API server has counts before anybody has told of it, and gives the nodes back until it is over', async () => {
+    activities.pausedLive = 'paused for the cluster by ann: release';
+    const handle = await start();
+
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'paused' && activities.tainted.size === 0);
+    expect((await handle.query(explainQuery)).waitingFor).toBe('paused for the cluster by ann: release');
+    expect(activities.callsOf()).not.toContain('createClaims');
+
+    activities.pausedLive = undefined;
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'done', terminated: ['node-a', 'node-b'] });
+  });
+
   // Rules `provisioning/refused-claims`, `commands/given-back`.
   test('replacements that the API server refuses end the command: its nodes are given back, nothing is drained', async () => {
     activities.claimRefusals = ['admission policy x denied the request'];

@@ -33,7 +33,7 @@ import type {
 import type { ReplicasActivities, ReplicasView } from '../../activities/static-capacity/replicas-contract.js';
 import type { RolloutActivities, RolloutView } from '../../activities/drift/rollout-contract.js';
 import type { ExpiryView, RotationActivities } from '../../activities/expiration/rotation-contract.js';
-import type { Candidate, ClaimRef, Pause } from '../../workflows/messages.js';
+import type { Candidate, ClaimRef, Pause, TaintOwner } from '../../workflows/messages.js';
 
 type NodeState = 'waiting' | 'registered' | 'initialized';
 type Planned = Extract<PlanNodesResult, { state: 'planned' }>;
@@ -124,6 +124,8 @@ export class FakeActivities
   readonly gone = new Set<string>();
   /** Nodes that are not to go after all, and why, a look behind the taint after the other. */
   landed: Awaited<ReturnType<DisruptionActivities['confirmCandidates']>>['blocked'][] = [];
+  /** The pause that the API server has, though nobody has told of it yet. */
+  pausedLive: string | undefined;
   /** Whether a node gets its slot. */
   admits: (node: string) => boolean = () => true;
   slotsCheckAt: number | undefined;
@@ -345,6 +347,7 @@ export class FakeActivities
   }
 
   async confirmCandidates(): ReturnType<DisruptionActivities['confirmCandidates']> {
+    if (this.pausedLive !== undefined) return Promise.resolve({ blocked: [], paused: this.pausedLive });
     return Promise.resolve({ blocked: this.landed.shift() ?? [] });
   }
 
@@ -398,11 +401,15 @@ export class FakeActivities
   }
   /** DisruptionPauses, as Kubernetes has them. */
   pauses: readonly Pause[] = [];
+  /** Why Kubernetes takes none. */
+  pausesRefused: string | undefined;
 
   async syncPauses({
     write,
     remove,
-  }: Parameters<PauseActivities['syncPauses']>[0]): Promise<{ pauses: readonly Pause[] }> {
+  }: Parameters<PauseActivities['syncPauses']>[0]): ReturnType<PauseActivities['syncPauses']> {
+    if (this.pausesRefused !== undefined)
+      return { pauses: this.pauses, unwritten: write, unremoved: remove, why: this.pausesRefused };
     const scopes = [...remove, ...write.map(({ scope }) => scope)].map((scope) => JSON.stringify(scope));
     const left = this.pauses.filter(({ scope }) => !scopes.includes(JSON.stringify(scope)));
     this.pauses = [...left, ...write];
@@ -463,8 +470,11 @@ export class FakeActivities
     return Promise.resolve({ steered: targets.length === 0 ? [] : ['node-beside'] });
   }
 
-  async releaseStrays(): Promise<{ released: string[] }> {
-    return Promise.resolve({ released: [] });
+  /** Workflows that run and have tainted nodes, though `disrupt` may not know of them. */
+  owners: readonly TaintOwner[] = [];
+
+  async releaseStrays(): ReturnType<DisruptionActivities['releaseStrays']> {
+    return Promise.resolve({ released: [], owners: this.owners });
   }
 }
 

@@ -9,6 +9,7 @@ import {
   explainQuery,
   nextWindowQuery,
   pauseSignal,
+  phaseQuery,
   pausesChangedSignal,
   pausesQuery,
   pauseUpdate,
@@ -24,7 +25,7 @@ import {
 import type { Candidate, GoingNode, PauseOrder, SlotRequest } from '../../workflows/messages.js';
 import { startDisrupt, startProvision } from './entities.js';
 import { activityNames, FakeActivities } from './fake-activities.js';
-import { refusalOf } from './fixtures.js';
+import { candidateOf, refusalOf } from './fixtures.js';
 import { cluster, WorkflowRig } from './rig.js';
 
 const ann = { actor: 'ann', reason: 'release day' };
@@ -331,6 +332,46 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     activities.pauses = [];
     await handle.signal(pausesChangedSignal);
     await rig.until(async () => (await paused()) === 0);
+  });
+
+  // Rule `candidates/left-over-taints`.
+  test('a disrupt that lost its memory adopts who has tainted nodes: pauses reach it, and it counts until it is closed', async () => {
+    const candidates = [candidateOf({ name: 'a', uid: nodes[0]!.claim.uid })];
+    const owner = workflowIds.consolidate(cluster, [nodes[0]!.claim.uid]);
+    activities.nodeStates = ['waiting'];
+    activities.stuck = true;
+    const consolidate = await rig.start('consolidate', owner, { cluster, reason: 'Empty', candidates, paused: true });
+    activities.owners = [{ workflowId: owner, reason: 'Empty', candidates: [nodes[0]!] }];
+
+    const handle = await start();
+    await rig.until(async () => (await running(handle)).join() === 'node-a');
+    await handle.executeUpdate(pauseUpdate, { args: [{ ...ann, scope: { kind: 'node', name: 'node-a' } }] });
+    await rig.until(async () => (await consolidate.query(phaseQuery)) === 'paused');
+
+    activities.owners = [];
+    await rig.env.sleep('2 minutes');
+    await handle.signal(clusterChangedSignal);
+    await rig.until(async () => (await running(handle)).length === 0);
+  });
+
+  // Rules `invariants/pauses-hold`, `invariants/failures-are-contained`.
+  test('a pause that Kubernetes does not take holds, is told, holds up no look, and is written once it can be', async () => {
+    const handle = await start();
+    activities.pausesRefused = 'policy says no';
+    await handle.executeUpdate(pauseUpdate, { args: [{ ...ann, scope: { kind: 'cluster' } }] });
+    const notWritten = async () => (await handle.query(explainQuery)).facts['pauses that Kubernetes does not have'];
+    await rig.until(async () => (await notWritten()) === 'policy says no');
+
+    const looks = activities.callsOf('findDisruptions').length;
+    await handle.signal(clusterChangedSignal);
+    await rig.until(() => activities.callsOf('findDisruptions').length > looks);
+    expect(activities.inputsOf<DisruptionView>('findDisruptions').at(-1)!.pauses).toMatchObject([ann]);
+    expect(activities.pauses).toEqual([]);
+
+    activities.pausesRefused = undefined;
+    await rig.until(() => activities.pauses.length === 1);
+    expect(activities.pauses).toMatchObject([ann]);
+    await rig.until(async () => (await notWritten()) === undefined);
   });
 });
 

@@ -1,8 +1,9 @@
+import type { DisruptionActivities } from '../../activities/contract.js';
 import { workflowNow } from '../clock.js';
 import type { Candidate, ConsolidateInput, NodeUntil } from '../messages.js';
 import { activitiesOf } from '../proxies.js';
 
-type Blocked = readonly { readonly node: string; readonly why: string }[];
+type Confirmed = Awaited<ReturnType<DisruptionActivities['confirmCandidates']>>;
 
 /** Whether what was decided still holds: by simulation before it begins, and from the API server once the taint stands. */
 export class Checks {
@@ -29,14 +30,14 @@ export class Checks {
     return verdict.dropped[0]?.why ?? 'no candidate is left';
   }
 
-  /** The nodes that are to stay after all (commands/confirmed-behind-the-taint). */
-  async confirm(deleting: readonly Candidate[]): Promise<Blocked> {
-    const { cluster, decision } = this.input;
-    const { blocked } = await activitiesOf(cluster).kube.confirmCandidates.executeWithOptions(
-      { summary: 'what landed before the taint?' },
-      [{ method: decision?.method ?? 'empty', candidates: deleting.map(({ claim, node }) => ({ claim, node })) }],
+  /** The nodes that are to stay after all (commands/confirmed-behind-the-taint), and the pause that holds all of them. */
+  async confirm(deleting: readonly Candidate[]): Promise<Confirmed> {
+    const { cluster, reason, decision } = this.input;
+    const candidates = deleting.map(({ claim, node, nodePool }) => ({ claim, node, nodePool }));
+    return activitiesOf(cluster).kube.confirmCandidates.executeWithOptions(
+      { summary: 'what landed before the taint, and what is paused?' },
+      [{ method: decision?.method ?? 'empty', reason, candidates }],
     );
-    return blocked;
   }
 }
 

@@ -1,6 +1,8 @@
 import { CancellationScope, condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
+import { backOffMs } from '../../core/back-off.js';
 import { workflowIds } from '../../core/ids.js';
 import { counted } from '../../core/plurals.js';
+import { settleAll } from '../../core/settle-all.js';
 import { workflowNow } from '../clock.js';
 import { factsOf, questionOf, summaryOf } from '../disruption/command-text.js';
 import { Slots } from '../disruption/slots.js';
@@ -10,6 +12,7 @@ import type { ApprovalAsked, Candidate, ConsolidateInput, ConsolidateResult, Dec
 import {
   disruptionFinishedSignal,
   nominatedSignal,
+  pausesChangedSignal,
   searchAttributes,
   steeredSignal,
   steerSignal,
@@ -32,6 +35,8 @@ const validationMs = 15_000;
 const askAgainMs = 60 * minutes;
 /** Evictions wait no longer for other nodes to be tainted: without that pods are placed as well, if less well. */
 const steeredWithinMs = 2_000;
+/** Between looks at a pause that only Kubernetes has: `disrupt` reads it within seconds. */
+const pauseLooks = { firstMs: 10_000, longestMs: 5 * 60_000 };
 /** Rule `commands/replacement-timeout`: how long replacements may take, by how many nodes are on their way out. */
 const launchMsPerNode = 80;
 
@@ -224,8 +229,14 @@ class Consolidation {
   }
 
   /** Behind the taint nothing lands any more: what did before may keep a node after all. */
-  private async confirm(deleting: readonly Candidate[]): Promise<readonly Candidate[]> {
-    const blocked = await this.checks.confirm(deleting);
+  private async confirm(tainted: readonly Candidate[]): Promise<readonly Candidate[]> {
+    let deleting = tainted;
+    let confirmed = await this.checks.confirm(deleting);
+    for (let looks = 1; confirmed.paused !== undefined; looks++) {
+      deleting = await this.awaitResume(deleting, confirmed.paused, looks);
+      confirmed = await this.checks.confirm(deleting);
+    }
+    const { blocked } = confirmed;
     const [first] = blocked;
     if (first === undefined) return deleting;
     const isBlocked = ({ node }: Candidate): boolean => blocked.some((one) => one.node === node);
@@ -235,6 +246,18 @@ class Consolidation {
     }
     await this.replacement.narrow(going, deleting.filter(isBlocked));
     return going;
+  }
+
+  /** Kubernetes has a pause that `disrupt` has yet to read (people/pause): the nodes are given back until it is over. */
+  private async awaitResume(deleting: readonly Candidate[], why: string, looks: number): Promise<readonly Candidate[]> {
+    const { oversight, progress, replacement } = this;
+    await replacement.undo();
+    await notify(() => getExternalWorkflowHandle(workflowIds.disrupt(this.input.cluster)).signal(pausesChangedSignal));
+    const wait = backOffMs(looks, pauseLooks);
+    progress.enter('paused', { waitingFor: why, until: workflowNow() + wait });
+    await oversight.wait(wait, { summary: 'is it still paused?', until: () => oversight.isHeld });
+    await oversight.gate();
+    return this.restore(deleting);
   }
 
   /** Exactly the planned replacements, and nothing goes before they are initialized (commands/replacements-first). */
@@ -304,8 +327,8 @@ class Consolidation {
   private async drain(deleting: readonly Candidate[]): Promise<ConsolidateResult> {
     const { reason, decision } = this.input;
     this.progress.enter('draining', { waitingFor: nodesOf(deleting).join(', ') });
-    await Promise.all(
-      deleting.map(({ claim, nodePool }) => this.replacement.drain({ claim, nodePool, reason: reason.toLowerCase() })),
+    await settleAll(deleting, ({ claim, nodePool }) =>
+      this.replacement.drain({ claim, nodePool, reason: reason.toLowerCase() }),
     );
     const savedPerHour = savingOf(deleting, decision);
     this.progress.enter('done', { facts: { 'saved per hour': savedPerHour } });

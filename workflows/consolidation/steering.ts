@@ -1,5 +1,7 @@
-import { condition, getExternalWorkflowHandle, isCancellation, log } from '@temporalio/workflow';
+import { condition, getExternalWorkflowHandle } from '@temporalio/workflow';
+import { backOffMs } from '../../core/back-off.js';
 import { workflowNow } from '../clock.js';
+import { overAndOver } from '../failed-steps.js';
 import type { MoveTargets, SteeredCommand, SteeringState } from '../messages.js';
 import { steeredSignal } from '../messages.js';
 import type { activitiesOf } from '../proxies.js';
@@ -10,6 +12,7 @@ import { counted } from '../../core/plurals.js';
 const steeredForMs = 5 * 60_000;
 /** Carried over by continue-as-new, so bounded: commands beyond are carried out all the same. */
 const mostMoves = 50;
+const leftOver = { firstMs: 60_000, longestMs: 30 * 60_000 };
 
 /**
  * For as long as nodes are drained, the nodes that their pods are not meant for get a soft taint: kube-scheduler prefers the
@@ -22,6 +25,8 @@ export class Steering {
   private readonly unanswered = new Set<string>();
   private changed: boolean;
   private busy = false;
+  /** Attempts to take off what no command asks for any more. */
+  private leftFor = 0;
 
   constructor(
     private readonly kube: ReturnType<typeof activitiesOf>['kube'],
@@ -59,18 +64,23 @@ export class Steering {
 
   /** Follows the commands for as long as the workflow runs. */
   async follow(): Promise<void> {
-    try {
-      for (;;) {
-        await this.awaitChange();
-        await this.apply();
-      }
-    } catch (error) {
-      if (!isCancellation(error)) log.warn('pods are no longer steered', { error });
-    }
+    await overAndOver('steering pods', async () => {
+      await this.awaitChange();
+      await this.apply();
+    });
   }
 
   private async awaitChange(): Promise<void> {
     const isChanged = (): boolean => this.changed;
+    const left = this.commands.length === 0 && this.steered.length > 0;
+    if (left) {
+      // A taint that could not be taken off yet holds up nothing but itself.
+      this.leftFor += 1;
+      const wait = backOffMs(this.leftFor, leftOver);
+      await condition(isChanged, wait, { summary: `take the soft taint off ${this.steered[0] ?? ''}` });
+      return;
+    }
+    this.leftFor = 0;
     if (this.commands.length === 0) return condition(isChanged);
     const next = Math.min(...this.commands.map(({ until }) => until));
     await condition(isChanged, Math.max(1, next - workflowNow()), { summary: 'steering to end' });
@@ -93,6 +103,9 @@ export class Steering {
         this.unanswered.delete(workflowId);
         await notify(() => getExternalWorkflowHandle(workflowId).signal(steeredSignal));
       }
+    } catch (error) {
+      this.changed = true;
+      throw error;
     } finally {
       this.busy = false;
     }

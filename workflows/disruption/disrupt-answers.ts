@@ -1,5 +1,7 @@
 import type { DisruptionDetails, DisruptionsFound } from '../../activities/contract.js';
+import { cutText } from '../../core/cut-text.js';
 import { compareText } from '../../core/compare-text.js';
+import { workflowNow } from '../clock.js';
 import type {
   BudgetView,
   Candidate,
@@ -11,28 +13,36 @@ import type {
   RunningDisruption,
 } from '../messages.js';
 
-/** Why a node stays, from what `disrupt` has at hand. */
+/** Of objects of Kubernetes. */
+const longestName = 253;
+
+/** Why a node stays, from what `disrupt` has at hand; `at`: of the last look. */
 export function verdictOf(
   node: string,
   {
     running,
     waiting,
     stays,
+    at = new Date(workflowNow()).toISOString(),
   }: {
     readonly running: readonly RunningDisruption[];
     /** Commands that wait for consent. */
     readonly waiting: readonly RunningDisruption[];
     readonly stays: DisruptionDetails['stays'];
+    readonly at: string | undefined;
   },
-): Pick<NodeVerdict, 'verdict' | 'why'> {
+): NodeVerdict {
   const isAbout = ({ candidates }: RunningDisruption): boolean => candidates.some((one) => one.node === node);
+  const verdict = (is: NodeVerdict['verdict'], why: string): NodeVerdict => ({
+    ...{ node: cutText(node, longestName), at, verdict: is, why },
+  });
   const going = running.find(isAbout);
-  if (going !== undefined) return { verdict: 'going', why: `${going.reason}: ${going.workflowId}` };
+  if (going !== undefined) return verdict('going', `${going.reason}: ${going.workflowId}`);
   const asked = waiting.find(isAbout);
-  if (asked !== undefined) return { verdict: 'stays', why: `${asked.reason}: ${asked.workflowId} waits for approval` };
+  if (asked !== undefined) return verdict('stays', `${asked.reason}: ${asked.workflowId} waits for approval`);
   const kept = stays.find(({ nodes }) => nodes.includes(node));
-  if (kept !== undefined) return { verdict: 'stays', why: kept.why };
-  return { verdict: 'unknown', why: 'the last look kept nothing about it: the update whyNot looks again' };
+  if (kept !== undefined) return verdict('stays', kept.why);
+  return verdict('unknown', 'the last look kept nothing about it: the update whyNot looks again');
 }
 
 /** What opens next. */

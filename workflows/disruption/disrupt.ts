@@ -3,8 +3,7 @@ import {
   condition,
   continueAsNew,
   getExternalWorkflowHandle,
-  ParentClosePolicy,
-  startChild,
+  isCancellation,
   workflowInfo,
 } from '@temporalio/workflow';
 import type {
@@ -16,7 +15,6 @@ import type {
 } from '../../activities/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
-import type { consolidate } from '../consolidation/consolidate.js';
 import { recordDisruption } from '../disruption/past-disruptions.js';
 import type {
   DecisionSummary,
@@ -43,7 +41,9 @@ import { reconsiderSignal, reconsiderUpdate, refusedQuery, resumeSignal, resumeU
 import { runningQuery, searchAttributes, slotRequestSignal, slotReturnedSignal, steerSignal } from '../messages.js';
 import { whyNotQuery, whyNotUpdate, withdrawSignal } from '../messages.js';
 import { FailedSteps } from '../failed-steps.js';
-import { memoOf, nextWindowOf, planOf, poolsOf, verdictOf } from './disrupt-answers.js';
+import { withAdopted, withoutAdopted } from './adoption.js';
+import { startCommand } from './command-start.js';
+import { nextWindowOf, planOf, poolsOf, verdictOf } from './disrupt-answers.js';
 import { forgetChains, remember } from './command-memory.js';
 import { summaryOf } from './command-text.js';
 import { checkText, takeOrder } from '../people/orders.js';
@@ -81,8 +81,7 @@ const chainPauseMs = 24 * 3_600_000;
  */
 export async function disrupt(input: DisruptInput): Promise<never> {
   const run = new DisruptRun(input);
-  // Nothing is decided before it is known what is paused.
-  await run.pauseObjects.sync();
+  await run.readPauses();
   void run.pauseObjects.follow();
   void run.steering.follow();
   while (!run.due()) {
@@ -127,7 +126,14 @@ class DisruptRun {
     this.steering = new Steering(this.activities.kube, carried?.steering);
     this.nominations = carried?.nominations ?? [];
     this.pauses = new Pauses(carried?.pauses);
-    this.pauseObjects = new PauseObjects(this.activities.kube, this.pauses, () => this.afterPauseChange());
+    const onChange = (): void => this.afterPauseChange();
+    const onUnwritten = (why: string | undefined): void => this.notePauses(why);
+    this.pauseObjects = new PauseObjects(
+      this.activities.kube,
+      this.pauses,
+      { onChange, onUnwritten },
+      carried?.pauseWrites,
+    );
     this.running = carried?.running ?? [];
     this.book = new SlotBook(carried?.requests);
     this.questions = new Questions(carried?.questions);
@@ -158,6 +164,7 @@ class DisruptRun {
     const { nominations, running, pastDisruptions, memory } = this;
     const steering = this.steering.state;
     const questions = this.questions.state;
+    const pauseWrites = this.pauseObjects.state;
     return {
       nominations,
       pauses: this.pauses.all,
@@ -167,14 +174,36 @@ class DisruptRun {
       memory,
       ...(steering === undefined ? {} : { steering }),
       ...(questions === undefined ? {} : { questions }),
+      ...(pauseWrites === undefined ? {} : { pauseWrites }),
     };
+  }
+
+  /** Nothing is decided before it is known what is paused. */
+  async readPauses(): Promise<void> {
+    for (let isRead = false; !isRead;) {
+      try {
+        await this.pauseObjects.sync();
+        isRead = true;
+      } catch (error) {
+        await this.failed.rest('reading what is paused', error);
+      }
+    }
+    this.failed.succeeded();
   }
 
   /** Nodes that nobody takes any more, as after a workflow was terminated by hand. */
   private async releaseStrays(): Promise<void> {
     this.strayCheckAt = workflowNow() + strayCheckMs;
     const isSteering = this.steering.state !== undefined;
-    await this.activities.kube.releaseStrays({ running: this.running, ...(isSteering ? { isSteering } : {}) });
+    const { owners = [] } = await this.activities.kube.releaseStrays({
+      running: this.running,
+      ...(isSteering ? { isSteering } : {}),
+    });
+    const before = new Set(this.running.map(({ workflowId }) => workflowId));
+    const asking = this.book.waiting.map(({ workflowId }) => workflowId);
+    this.running = withAdopted(this.running, owners, { asking, now: workflowNow() });
+    // What is paused they may have heard of somebody before.
+    this.tellHold(this.running.filter(({ workflowId }) => !before.has(workflowId)));
   }
 
   /** Waits for a change, lets go who may go, looks for what else may, and starts it. */
@@ -207,7 +236,7 @@ class DisruptRun {
     for (const { workflowId, why, isSuperseded } of found.moot ?? []) {
       await this.withdraw(workflowId, why, isSuperseded === true);
     }
-    for (const command of found.commands) await this.start(command);
+    await this.startAll(found.commands);
     // What one method did not find another may (candidates/methods-in-order).
     if (found.again === true) this.changed = true;
     this.wakeAt = Math.min(
@@ -234,13 +263,14 @@ class DisruptRun {
     setSignalHandler(slotRequestSignal, (request) => this.takeRequest(request));
     setSignalHandler(slotReturnedSignal, ({ id, nodes }) => {
       this.book.withdraw(id, nodes);
-      this.running = withoutSlot(this.running, id, nodes);
+      this.running = withoutSlot(withoutAdopted(this.running, id.split('#')[0]!), id, nodes);
       this.changed = true;
     });
   }
 
   private takeRequest(request: SlotRequest): void {
     this.book.take(request);
+    this.running = withoutAdopted(this.running, request.workflowId);
     this.changed = true;
   }
 
@@ -386,7 +416,22 @@ class DisruptRun {
     return this.running.flatMap(({ slot, candidates }) => (slot === id ? candidates : []));
   }
 
-  private async start({ reason, candidates, decision, validationMs }: DisruptionCommand): Promise<void> {
+  /** One that cannot be started keeps no other from it; the look is tried again for it. */
+  private async startAll(commands: readonly DisruptionCommand[]): Promise<void> {
+    const failures: unknown[] = [];
+    for (const command of commands) {
+      try {
+        await this.start(command);
+      } catch (error) {
+        if (isCancellation(error)) throw error;
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  private async start(command: DisruptionCommand): Promise<void> {
+    const { reason, candidates, decision } = command;
     const { cluster } = this.input;
     const workflowId = workflowIds.consolidate(
       cluster,
@@ -411,22 +456,10 @@ class DisruptRun {
     const summary = summaryOf(reason, candidates, decision);
     this.progress.enter('starting', { facts: { 'last decision': summary } });
     try {
-      await startChild<typeof consolidate>('consolidate', {
+      await startCommand(command, {
+        cluster,
         workflowId,
-        parentClosePolicy: ParentClosePolicy.ABANDON,
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-        staticSummary: summary,
-        ...(decision === undefined ? {} : { memo: memoOf(candidates, decision) }),
-        args: [
-          {
-            cluster,
-            reason,
-            candidates,
-            paused: this.pauses.holding(reason, candidates) !== undefined,
-            ...(decision === undefined ? {} : { decision }),
-            ...(validationMs === undefined ? {} : { validationMs }),
-          },
-        ],
+        paused: this.pauses.holding(reason, candidates) !== undefined,
       });
     } catch (error) {
       if (isStartedAlready(error)) return;
@@ -520,17 +553,27 @@ class DisruptRun {
     return this.pauses.all;
   }
 
+  /** What Kubernetes does not take holds all the same: people are told that it is in Temporal alone. */
+  private notePauses(why: string | undefined): void {
+    if (why === undefined) this.progress.drop('pauses that Kubernetes does not have');
+    else this.progress.note({ 'pauses that Kubernetes does not have': why });
+  }
+
   private afterPauseChange(): void {
     this.changed = true;
     this.progress.attributes([{ key: searchAttributes.paused, value: this.pauses.all.length > 0 }]);
-    for (const { workflowId, reason, candidates } of [...this.running, ...this.waiting()]) {
+    this.tellHold([...this.running, ...this.waiting()]);
+  }
+
+  private tellHold(disruptions: readonly RunningDisruption[]): void {
+    for (const { workflowId, reason, candidates } of disruptions) {
       const hold = this.pauses.holding(reason, candidates) !== undefined;
       this.outbox.send(() => getExternalWorkflowHandle(workflowId).signal(holdSignal, hold));
     }
   }
 
   private whyNot(node: string): NodeVerdict {
-    const known = { running: this.running, waiting: this.waiting(), stays: this.details?.stays ?? [] };
-    return { node, at: this.found?.at ?? new Date(workflowNow()).toISOString(), ...verdictOf(node, known) };
+    const { running, details, found } = this;
+    return verdictOf(node, { running, waiting: this.waiting(), stays: details?.stays ?? [], at: found?.at });
   }
 }

@@ -28,6 +28,13 @@ export interface DisruptState {
   readonly memory?: readonly NodeMemory[];
   readonly steering?: SteeringState;
   readonly questions?: QuestionsState;
+  readonly pauseWrites?: PauseWrites;
+}
+
+/** Orders about pauses that Kubernetes does not have yet: they hold all the same. */
+export interface PauseWrites {
+  readonly write: readonly Pause[];
+  readonly remove: readonly PauseScope[];
 }
 
 /** A command that drains nodes, and the nodes or claims that their pods are meant for. */
@@ -113,11 +120,16 @@ export interface RunningDisruption {
   readonly since: number;
   /** The request that it was admitted by; absent for what `disrupt` started itself. */
   readonly slot?: string;
+  /** Whether it is known by the taints of its nodes alone. */
+  readonly isAdopted?: boolean;
   /** Whether it wants to hear of pods on their way to its nodes. */
   readonly heeds?: boolean;
   /** Dollars per hour. */
   readonly saves?: number;
 }
+
+/** A workflow that runs and has tainted these nodes. */
+export type TaintOwner = Pick<RunningDisruption, 'workflowId' | 'reason' | 'candidates'>;
 
 /** A command that waits for a person's consent. It counts against no budget until a slot is granted to it. */
 export interface OpenQuestion extends RunningDisruption {

@@ -1,0 +1,29 @@
+import { ParentClosePolicy, startChild } from '@temporalio/workflow';
+import type { DisruptionCommand } from '../../activities/contract.js';
+import type { consolidate } from '../consolidation/consolidate.js';
+import { summaryOf } from './command-text.js';
+import { memoOf } from './disrupt-answers.js';
+
+/** Starts the `consolidate` of a command, which outlives `disrupt`. */
+export async function startCommand(
+  { reason, candidates, decision, validationMs }: DisruptionCommand,
+  { cluster, workflowId, paused }: { readonly cluster: string; readonly workflowId: string; readonly paused: boolean },
+): Promise<void> {
+  await startChild<typeof consolidate>('consolidate', {
+    workflowId,
+    parentClosePolicy: ParentClosePolicy.ABANDON,
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    staticSummary: summaryOf(reason, candidates, decision),
+    ...(decision === undefined ? {} : { memo: memoOf(candidates, decision) }),
+    args: [
+      {
+        cluster,
+        reason,
+        candidates,
+        paused,
+        ...(decision === undefined ? {} : { decision }),
+        ...(validationMs === undefined ? {} : { validationMs }),
+      },
+    ],
+  });
+}
