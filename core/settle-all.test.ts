@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { settleAll } from './settle-all.js';
+import { settleAll, settleInTurn } from './settle-all.js';
 
 test('every one is waited for, in order, and what failed first is told after', async () => {
   await expect(settleAll([3, 1, 2], (n) => Promise.resolve(n * 2))).resolves.toEqual([6, 2, 4]);
@@ -13,4 +13,15 @@ test('every one is waited for, in order, and what failed first is told after', a
   };
   await expect(settleAll([1, 2, 3], work)).rejects.toThrow('first');
   expect(ended).toEqual([2, 3]);
+});
+
+test('one after the other, and one that fails keeps no other from its turn', async () => {
+  const begun: number[] = [];
+  const work = (n: number): Promise<void> => {
+    begun.push(n);
+    return n === 1 ? Promise.reject(new Error('first')) : Promise.resolve();
+  };
+  await expect(settleInTurn([1, 2], work)).rejects.toThrow('first');
+  expect(begun).toEqual([1, 2]);
+  await expect(settleInTurn([2], work)).resolves.toBeUndefined();
 });

@@ -20,6 +20,7 @@ import type {
   CloudUpkeepInput,
   DisruptInput,
   HandleInterruptionInput,
+  InterruptionNotice,
   KeepReplicasInput,
   LaunchNodeInput,
   ProvisionInput,
@@ -196,11 +197,9 @@ function interruptionOf({ cluster }: ObservedCluster, claim: NodeClaim): readonl
   const owner = parseWorkflowId(workflowId);
   const instanceId = owner?.subject[0];
   if (owner?.kind !== 'interrupt' || owner.cluster !== cluster || instanceId === undefined) return [];
-  const mark = conditionOf(claim.status?.conditions, 'DisruptionReason');
-  const kind = mark?.status === 'True' ? mark.reason : undefined;
-  const at = Date.parse(mark?.lastTransitionTime ?? '');
-  if (kind === undefined || isHint(kind) || Number.isNaN(at)) return [];
-  const notice = { kind, instanceId, at, messageId: `${identityOf(claim).uid} ${kind}` };
+  const notice = noticeOf(claim, instanceId);
+  if (notice === undefined) return [];
+  const { kind } = notice;
   const input: HandleInterruptionInput = { cluster, instanceId, notices: [notice] };
   return [
     {
@@ -211,6 +210,14 @@ function interruptionOf({ cluster }: ObservedCluster, claim: NodeClaim): readonl
       afterCompletion: 'startAgain',
     },
   ];
+}
+
+/** The notice that its taint stands for; undefined where the node may stay. */
+function noticeOf(claim: NodeClaim, instanceId: string): InterruptionNotice | undefined {
+  const mark = conditionOf(claim.status?.conditions, 'DisruptionReason');
+  const at = Date.parse(mark?.lastTransitionTime ?? '');
+  if (mark?.status !== 'True' || mark.reason === undefined || isHint(mark.reason) || Number.isNaN(at)) return undefined;
+  return { kind: mark.reason, instanceId, at, messageId: `${identityOf(claim).uid} ${mark.reason}` };
 }
 
 /** A claim whose expiry somebody declined says so itself: taking the annotation off starts the timer again. */

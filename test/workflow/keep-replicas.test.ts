@@ -180,4 +180,18 @@ describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas, %j', (
     await settledAt(2);
     await goneWith(handle);
   });
+
+  test('a person holds it over continue-as-new, however much changes meanwhile', async () => {
+    const handle = await start();
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'keeping');
+    await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });
+    pool.replicas = 1;
+
+    await rig.lengthen(handle, replicasChangedSignal, 6000);
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'paused');
+    expect(pool.claims.size).toBe(0);
+
+    await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: false }] });
+    await rig.until(() => pool.claims.size === 1);
+  });
 });

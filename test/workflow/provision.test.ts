@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
+import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { CreateClaimsInput, PlanNodesInput } from '../../activities/contract.js';
 import { workflowIds } from '../../core/ids.js';
@@ -219,5 +220,33 @@ describe('provision', () => {
     await pendThenWait(1500);
 
     await rig.until(() => without()?.length === 0);
+  });
+
+  // Rules `invariants/failures-are-contained`, `commands/given-back`.
+  test('a batch that is stuck is given up before its signals fill the history: it begins again, and no request is lost', async () => {
+    const planNodes = activities.planNodes.bind(activities);
+    let isStuck = true;
+    activities.planNodes = async () => {
+      // A heartbeat learns that the attempt is over.
+      const beats = setInterval(() => Context.current().heartbeat(), 200);
+      try {
+        if (isStuck) await Context.current().cancelled;
+        return await planNodes();
+      } finally {
+        clearInterval(beats);
+      }
+    };
+    await handle.signal(replaceSignal, {
+      ...{ id: 'r', nodes: ['node-a'], replyTo: workflowId, reason: 'drifted', holdMs: 3_600_000 },
+    });
+    await planned(1);
+
+    await rig.lengthen(handle, podsPendingSignal, 6000);
+    isStuck = false;
+    const before = activities.callsOf('planNodes').length;
+
+    await planned(before + 1);
+    expect(activities.inputsOf<PlanNodesInput>('planNodes').at(-1)!.without).toEqual(['node-a']);
+    expect((await handle.describe()).historyLength).toBeLessThan(1000);
   });
 });

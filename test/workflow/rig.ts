@@ -6,6 +6,7 @@ import type { SignalDefinition } from '@temporalio/common';
 import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import { ensureToolchain } from '../../devstack/toolchain.js';
+import type { podsPendingSignal } from '../../workflows/messages.js';
 import { placeOf, searchAttributes, taskQueues } from '../../workflows/messages.js';
 import type { TaskQueue } from '../../workflows/messages.js';
 import { addSearchAttributes } from '../../process/search-attributes.js';
@@ -161,12 +162,16 @@ export class WorkflowRig {
   }
 
   /** Signals a workflow until its history has `events` events; waits until it then goes on in a new run. */
-  async lengthen(handle: WorkflowHandle, signal: SignalDefinition, events: number): Promise<void> {
+  async lengthen(
+    handle: WorkflowHandle,
+    signal: SignalDefinition | typeof podsPendingSignal,
+    events: number,
+  ): Promise<void> {
     const { runId } = await handle.describe();
     const run = this.client.workflow.getHandle(handle.workflowId, runId);
     for (let length = 0; length < events; length = (await run.describe()).historyLength) {
       // Signals of a closed run are refused: it has gone on already.
-      await Promise.allSettled(Array.from({ length: 200 }, async () => run.signal(signal)));
+      await Promise.allSettled(Array.from({ length: 200 }, async () => run.signal<[]>(signal as SignalDefinition)));
     }
     await this.until(async () => (await handle.describe()).runId !== runId);
   }

@@ -11,7 +11,7 @@ import type { RolloutRules, RolloutView } from '../../activities/drift/rollout-c
 import { workflowIds } from '../../core/ids.js';
 import { backOffMs, isStopped, lookAgainMs, waveSize } from '../../disruption/rollout.js';
 import { workflowNow } from '../clock.js';
-import { isHistoryLong } from '../entity.js';
+import { isHistoryLong } from '../history-limit.js';
 import type {
   Candidate,
   ClaimRef,
@@ -372,7 +372,7 @@ class Rollout {
   }
 
   private async carryOn(): Promise<void> {
-    if (!isHistoryLong() || this.oversight.isAnswerWaiting) return;
+    if (!isHistoryLong() || this.oversight.isOrderWaiting) return;
     const isDone = (): boolean => allHandlersFinished() && this.outbox.isEmpty;
     if (!isDone()) await condition(isDone);
     this.oversight.throwIfAborted();

@@ -5,7 +5,7 @@ import type { Candidate, RotateExpiredInput, RotateExpiredResult } from '../mess
 import { nodeChangedSignal, searchAttributes } from '../messages.js';
 import { Slots } from '../disruption/slots.js';
 import type { Slot } from '../disruption/slots.js';
-import { isHistoryLong } from '../entity.js';
+import { isHistoryLong } from '../history-limit.js';
 import { setSignalHandler } from '../handlers.js';
 import { consentText, isAborted, ordersAnswered, Oversight } from '../people/oversight.js';
 import { StandingQuestion } from '../people/standing-question.js';
@@ -267,7 +267,7 @@ class Rotation {
 
   /** The wait may take months, with an answer now and then: none is lost. */
   private async carryOn(): Promise<void> {
-    if (!isHistoryLong() || this.oversight.isAnswerWaiting) return;
+    if (!isHistoryLong() || this.oversight.isOrderWaiting) return;
     await this.replacement.undo();
     const { agreed } = this;
     const { askedUntil } = this.question;

@@ -7,7 +7,6 @@ import {
   getExternalWorkflowHandle,
   isCancellation,
   TimeoutFailure,
-  workflowInfo,
 } from '@temporalio/workflow';
 import type { ClaimView, LaunchInstanceResult, NodeSync } from '../../activities/contract.js';
 import { backOffMs } from '../../core/back-off.js';
@@ -21,6 +20,7 @@ import {
   searchAttributes,
   stopLaunchSignal,
 } from '../messages.js';
+import { isHistoryLong } from '../history-limit.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
 import { notify } from '../relations.js';
@@ -33,7 +33,6 @@ const minutes = 60_000;
 const slowPollMs = 1 * minutes;
 /** A kubelet that could not reach the API server tries again within seconds; its certificate may take longer. */
 const recoveryMs = 3 * minutes;
-const eventsPerRun = 2000;
 const backOff = { firstMs: 1000, longestMs: 1 * minutes };
 const longestAttemptMs = 2 * minutes;
 const leastAttemptMs = 1000;
@@ -206,7 +205,7 @@ class Launch {
         if (sync.state === 'initialized') return { outcome: 'initialized', nodeName, providerId };
       }
       await this.waitForChange(sync, registered ? undefined : time.endsAt);
-      if (workflowInfo().historyLength > eventsPerRun && !this.isStopped()) {
+      if (isHistoryLong() && !this.isStopped()) {
         return continueAsNew<typeof launchNode>({ ...this.input, launchedAt, registering: time.state });
       }
     }

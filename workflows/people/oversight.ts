@@ -45,6 +45,8 @@ export type WaitEnd = 'elapsed' | 'met' | 'expedited' | 'retried';
 export interface OversightOptions {
   /** Whether a pause holds it from the start. */
   readonly paused?: boolean;
+  /** The person who held the run before this one. */
+  readonly heldBy?: HoldOrder;
   /** Takes orders to hurry at any time; without it they are taken while `wait` waits. */
   readonly onExpedite?: (order: ExpediteOrder) => void;
   /** Takes orders to try again at any time; without it they are taken while a retryable `wait` waits. */
@@ -73,7 +75,7 @@ export function isAborted(error: unknown): error is ApplicationFailure {
  */
 export class Oversight {
   private paused: boolean;
-  private heldBy: HoldOrder | undefined;
+  private holder: HoldOrder | undefined;
   private abortedBy: Order | undefined;
   private answer: Consent | undefined;
   private asking = false;
@@ -89,6 +91,7 @@ export class Oversight {
     private readonly options: OversightOptions = {},
   ) {
     this.paused = options.paused ?? false;
+    this.holder = options.heldBy;
     const holdSignalled = (hold: boolean | HoldOrder): void => {
       if (typeof hold === 'boolean') this.changeHold(() => void (this.paused = hold));
       else obey(this.progress, 'hold', { check: () => this.checkHold(hold), act: () => this.hold(hold) });
@@ -142,9 +145,22 @@ export class Oversight {
     return this.asking && this.answer !== undefined;
   }
 
+  /** The person who holds it: a run that continues as new carries it over. */
+  get heldBy(): HoldOrder | undefined {
+    return this.holder;
+  }
+
+  /**
+   * Whether an order was given that this run has yet to act on, or that it alone knows: no run may end before it has. Nothing but signals comes
+   * while a person holds it.
+   */
+  get isOrderWaiting(): boolean {
+    return this.isAnswerWaiting || this.holder !== undefined || this.isAborted;
+  }
+
   /** Whether a pause or a person holds it. */
   get isHeld(): boolean {
-    return this.paused || this.heldBy !== undefined;
+    return this.paused || this.holder !== undefined;
   }
 
   /**
@@ -156,7 +172,7 @@ export class Oversight {
     while (this.isHeld) {
       const { phase } = this.progress;
       this.progress.enter('paused', {
-        waitingFor: this.heldBy === undefined ? 'resume' : `${this.heldBy.actor} to let it go on`,
+        waitingFor: this.holder === undefined ? 'resume' : `${this.holder.actor} to let it go on`,
       });
       this.progress.attributes([{ key: searchAttributes.paused, value: true }]);
       await marks?.release();
@@ -342,7 +358,7 @@ export class Oversight {
   }
 
   private hold(order: HoldOrder): Explanation {
-    this.changeHold(() => void (this.heldBy = order.on ? order : undefined));
+    this.changeHold(() => void (this.holder = order.on ? order : undefined));
     const by = withReason(order.actor, order.reason);
     this.progress.note(order.on ? { 'held by': by } : { 'let go on by': by });
     return this.progress.explanation;
@@ -419,9 +435,9 @@ export class Oversight {
     if (typeof order.on !== 'boolean')
       throw refuse(refusals.invalid, `on is ${JSON.stringify(order.on)}: true to hold, false to let go on`);
     this.checkRevocable(order.on ? 'hold' : 'let go on');
-    if (order.on && this.heldBy !== undefined)
-      throw refuse(refusals.heldAlready, `${withReason(this.heldBy.actor, this.heldBy.reason)} holds it already`);
-    if (!order.on && this.heldBy === undefined)
+    if (order.on && this.holder !== undefined)
+      throw refuse(refusals.heldAlready, `${withReason(this.holder.actor, this.holder.reason)} holds it already`);
+    if (!order.on && this.holder === undefined)
       throw refuse(
         refusals.nothingHeld,
         this.paused ? 'a pause holds it, no person: resume that at the disrupt workflow' : 'nobody holds it',

@@ -1,4 +1,4 @@
-import { condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
+import { condition, continueAsNew } from '@temporalio/workflow';
 import { UnavailableOfferings } from '../../core/unavailable-offerings.js';
 import type { RememberedRefusal } from '../../core/unavailable-offerings.js';
 import { workflowNow } from '../clock.js';
@@ -9,10 +9,10 @@ import {
   searchAttributes,
   unavailableOfferingsQuery,
 } from '../messages.js';
+import { isHistoryLong } from '../history-limit.js';
 import { Progress } from '../progress.js';
 import { setQueryHandler, setSignalHandler } from '../handlers.js';
 
-const eventsPerRun = 4000;
 /** What continue-as-new carries has to stay small; the refusals that end soonest are given up first. */
 const mostCarried = 500;
 
@@ -41,7 +41,7 @@ export async function offerings(input: OfferingsInput): Promise<void> {
   );
   await condition(() => news);
   for (let next = known.nextChange(); next !== undefined; next = known.nextChange()) {
-    if (isLong()) return continueAsNew<typeof offerings>({ ...input, carried: known.all().slice(-mostCarried) });
+    if (isHistoryLong()) return continueAsNew<typeof offerings>({ ...input, carried: known.all().slice(-mostCarried) });
     const out = known.all().filter(({ until }) => until > workflowNow());
     progress.enter('watching', {
       waitingFor: out.length > 0 ? 'the next offering to be worth a try' : 'an offering to be unavailable',
@@ -52,11 +52,6 @@ export async function offerings(input: OfferingsInput): Promise<void> {
     await condition(() => news, Math.max(1, next - workflowNow()), { summary: 'until the next may be tried' });
   }
   progress.enter('done', { facts: { 'out of capacity': 0 } });
-}
-
-function isLong(): boolean {
-  const { historyLength, continueAsNewSuggested } = workflowInfo();
-  return continueAsNewSuggested || historyLength > eventsPerRun;
 }
 
 function first([one]: readonly RememberedRefusal[]): Record<string, string> {

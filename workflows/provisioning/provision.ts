@@ -41,6 +41,7 @@ import {
   searchAttributes,
 } from '../messages.js';
 import { leftOutFact } from '../people/oversight-messages.js';
+import { HistoryFull, orGiveUp, roundsUntilLong } from '../history-limit.js';
 import { FailedSteps } from '../failed-steps.js';
 import { beginLaunches } from '../launch/node-launch.js';
 import { Progress } from '../progress.js';
@@ -53,7 +54,6 @@ import { setQueryHandler, setSignalHandler } from '../handlers.js';
 
 type Planned = Extract<PlanNodesResult, { state: 'planned' }>;
 
-const eventsPerRun = 4000;
 /** Enough for the next pass to see own writes; the cache then has newer versions anyway. */
 const marksKept = 500;
 const marksKeptMs = 60_000;
@@ -71,9 +71,7 @@ const roundsPerBatch = 50;
  */
 export async function provision(input: ProvisionInput): Promise<never> {
   const run = new ProvisionRun(input);
-  while (!run.due()) {
-    await run.batch();
-  }
+  await roundsUntilLong({ round: () => run.batch() });
   return continueAsNew<typeof provision>({ ...input, window: run.window, carried: run.state() });
 }
 
@@ -131,11 +129,6 @@ class ProvisionRun {
     setQueryHandler(planQuery, () => this.last);
   }
 
-  due(): boolean {
-    const { historyLength, continueAsNewSuggested } = workflowInfo();
-    return continueAsNewSuggested || historyLength > eventsPerRun;
-  }
-
   state(): ProvisionState {
     const { batches, chain, isPending, marks, replacements, deleting, resting } = this;
     return {
@@ -152,7 +145,7 @@ class ProvisionRun {
   }
 
   /** Waits for work and does one batch of it. Pods that the batch before left for this one are work, and wait for no others. */
-  async batch(): Promise<void> {
+  async batch(): Promise<undefined> {
     if (!this.failed.hasFailed) {
       this.progress.enter('idle', { waitingFor: 'pending pods' });
       await condition(() => this.isPending || this.replacements.length > 0 || this.resume !== undefined);
@@ -169,6 +162,7 @@ class ProvisionRun {
     } catch (error) {
       // What the batch was about stays to be done: pods are looked at anew, and requests are answered by the next attempt.
       this.isPending = true;
+      if (error instanceof HistoryFull) throw error;
       await this.failed.rest('a batch', error);
     }
   }
@@ -229,9 +223,9 @@ class ProvisionRun {
     const until = workflowNow() + readyMs;
     for (let look = 1; ; look++) {
       this.progress.enter('packing', { facts: { batch: this.batches } });
-      const result = await this.activities.packing.planNodes.executeWithOptions(
-        { summary: `pack batch ${this.batches}` },
-        [this.view()],
+      const summary = `pack batch ${this.batches}`;
+      const result = await orGiveUp(() =>
+        this.activities.packing.planNodes.executeWithOptions({ summary }, [this.view()]),
       );
       if (result.state === 'planned') return result;
       const waitMs = Math.min(backOffMs(look, looks), until - workflowNow());

@@ -9,7 +9,7 @@ import type { Question } from '../people/oversight.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
 import { notify } from '../relations.js';
-import { isHistoryLong } from '../entity.js';
+import { isHistoryLong } from '../history-limit.js';
 import { StandingQuestion } from '../people/standing-question.js';
 import { NodeReplacement } from '../replacement/replacement.js';
 import type { Readiness } from '../replacement/source.js';
@@ -160,7 +160,7 @@ class Repair {
 
   /** Nothing was done to the node yet: who waits for weeks starts anew. */
   private async carryOn(): Promise<void> {
-    if (!isHistoryLong()) return;
+    if (!isHistoryLong() || this.oversight.isOrderWaiting) return;
     await continueAsNew<typeof repairNode>({ ...this.input, agreed: this.agreed });
   }
 

@@ -4,8 +4,15 @@ import type { ReplicasView } from '../../activities/static-capacity/replicas-con
 import { backOffMs } from '../../core/back-off.js';
 import { settleAll } from '../../core/settle-all.js';
 import { workflowNow } from '../clock.js';
-import type { ClaimRef, KeepReplicasInput, KeepReplicasResult, ReplicasState } from '../messages.js';
+import type {
+  ClaimRef,
+  KeepReplicasCarried,
+  KeepReplicasInput,
+  KeepReplicasResult,
+  ReplicasState,
+} from '../messages.js';
 import { replacementSettledSignal, replicasChangedSignal, searchAttributes } from '../messages.js';
+import { HistoryFull, orGiveUp, roundsUntilLong } from '../history-limit.js';
 import { FailedSteps } from '../failed-steps.js';
 import { beginEnd } from '../termination/node-end.js';
 import { beginLaunch } from '../launch/node-launch.js';
@@ -15,7 +22,6 @@ import { activitiesOf } from '../proxies.js';
 import { setSignalHandler } from '../handlers.js';
 import { counted } from '../../core/plurals.js';
 
-const eventsPerRun = 4000;
 /** Claims change in flocks: look once for all of them. */
 const settleMs = 500;
 /** Rule `static-capacity/keeps-replicas`: signals tell of changes; this is for what they did not. */
@@ -33,16 +39,17 @@ type Live = Extract<ReplicasView, { state: 'live' }>;
  */
 export async function keepReplicas(input: KeepReplicasInput): Promise<KeepReplicasResult> {
   const run = new Keeping(input);
-  while (!run.due()) {
-    const ended = await run.round();
-    if (ended !== undefined) return ended;
-  }
-  if (!allHandlersFinished()) await condition(allHandlersFinished);
-  return continueAsNew<typeof keepReplicas>({ ...input, carried: run.state });
+  const ended = await roundsUntilLong({
+    round: () => run.round(),
+    isIdle: allHandlersFinished,
+    hasOrders: () => run.isAborted,
+  });
+  if (ended !== undefined) return ended;
+  return continueAsNew<typeof keepReplicas>({ ...input, carried: run.carried });
 }
 
 class Keeping {
-  state: ReplicasState;
+  private state: ReplicasState;
   private readonly activities;
   private readonly progress: Progress;
   private readonly oversight: Oversight;
@@ -53,7 +60,9 @@ class Keeping {
 
   constructor(private readonly input: KeepReplicasInput) {
     const { cluster, nodePool, carried } = input;
-    this.state = carried ?? { chain: workflowInfo().firstExecutionRunId, rounds: 0, deleting: [], failures: 0 };
+    const first = { chain: workflowInfo().firstExecutionRunId, rounds: 0, deleting: [], failures: 0 };
+    const { heldBy, ...state }: KeepReplicasCarried = carried ?? first;
+    this.state = state;
     this.activities = activitiesOf(cluster);
     setSignalHandler(replicasChangedSignal, () => void (this.changed = true));
     setSignalHandler(replacementSettledSignal, ({ outcome }) => this.settled(outcome));
@@ -65,20 +74,25 @@ class Keeping {
       ],
       { NodePool: nodePool },
     );
-    this.oversight = new Oversight(this.progress);
+    this.oversight = new Oversight(this.progress, heldBy === undefined ? {} : { heldBy });
     this.failed = new FailedSteps(this.progress);
   }
 
-  due(): boolean {
-    const { historyLength, continueAsNewSuggested } = workflowInfo();
-    return continueAsNewSuggested || historyLength > eventsPerRun;
+  get isAborted(): boolean {
+    return this.oversight.isAborted;
+  }
+
+  /** What a person ordered goes on. */
+  get carried(): KeepReplicasCarried {
+    const { heldBy } = this.oversight;
+    return { ...this.state, ...(heldBy === undefined ? {} : { heldBy }) };
   }
 
   /** Waits for a change, looks, and does what is to be done. */
   async round(): Promise<KeepReplicasResult | undefined> {
     try {
       await this.awaitChange();
-      await this.oversight.gate();
+      await orGiveUp(() => this.oversight.gate());
       const view = await this.look();
       if (view.state === 'gone') return this.end(view.why);
       await this.act(view);
@@ -87,6 +101,7 @@ class Keeping {
     } catch (error) {
       if (isAborted(error)) return this.end(error.message);
       this.changed = true;
+      if (error instanceof HistoryFull) throw error;
       await this.failed.rest('a look at the replicas', error);
       return undefined;
     }
@@ -104,9 +119,10 @@ class Keeping {
   private async look(): Promise<ReplicasView> {
     const { nodePool, poolUid } = this.input;
     const { deleting } = this.state;
-    return this.activities.kube.viewReplicas.executeWithOptions({ summary: 'what is there, what is wanted' }, [
-      { nodePool, poolUid, deleting },
-    ]);
+    const summary = 'what is there, what is wanted';
+    return orGiveUp(() =>
+      this.activities.kube.viewReplicas.executeWithOptions({ summary }, [{ nodePool, poolUid, deleting }]),
+    );
   }
 
   private async act(view: Live): Promise<void> {

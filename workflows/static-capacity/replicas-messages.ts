@@ -1,3 +1,4 @@
+import type { HoldOrder } from '../people/oversight-messages.js';
 import { defineSignal } from '@temporalio/workflow';
 
 /*
@@ -9,7 +10,7 @@ export interface KeepReplicasInput {
   readonly nodePool: string;
   readonly poolUid: string;
   /** Carried over by continue-as-new. */
-  readonly carried?: ReplicasState;
+  readonly carried?: KeepReplicasCarried;
 }
 
 export interface ReplicasState {
@@ -20,6 +21,11 @@ export interface ReplicasState {
   readonly deleting: readonly string[];
   /** Launches in a row that came to nothing. */
   readonly failures: number;
+}
+
+export interface KeepReplicasCarried extends ReplicasState {
+  /** The person who holds it. */
+  readonly heldBy?: HoldOrder;
 }
 
 export interface KeepReplicasResult {

@@ -17,7 +17,7 @@ import type {
 import { rootCause } from '@temporalio/common';
 import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
-import { isHistoryLong } from '../entity.js';
+import { isHistoryLong } from '../history-limit.js';
 import { Deadline } from './deadline.js';
 import type { Stuck } from './escalation.js';
 import { Escalation } from './escalation.js';
