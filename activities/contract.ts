@@ -482,6 +482,8 @@ export interface DisruptionsFound {
   readonly nextCheckAt?: number;
   /** Why pools with removable nodes keep them. */
   readonly held: readonly { readonly nodePool: string; readonly why: string }[];
+  /** How many nodes could go by their pool's consolidateAfter, or have drifted. */
+  readonly candidates?: number;
   /** Questions whose cause is gone. */
   readonly moot?: readonly MootQuestion[];
   /** Something was started: other methods may find more at once (candidates/methods-in-order). */

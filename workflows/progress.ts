@@ -50,6 +50,12 @@ export class Progress {
     this.describe();
   }
 
+  /** Adds a fact, or takes it back where there is nothing to say. */
+  say(fact: string, what: string | undefined): void {
+    if (what === undefined) this.drop(fact);
+    else this.note({ [fact]: what });
+  }
+
   /** Takes a fact back that holds no more. */
   drop(fact: string): void {
     if (!hasOwn(this.current.facts, fact)) return;

@@ -511,6 +511,24 @@ describe('findDisruptions', () => {
     expect(found.details?.stays[0]?.why).toMatch(/^paused for the .* by ann: release$/);
   });
 
+  // Rule `consolidation/when-it-looks`.
+  test('a cache that lags behind what it was told of is looked at again within seconds', async () => {
+    putNode('a', [1]);
+    putNode('b', [4]);
+    expect((await find()).nextCheckAt ?? Number.POSITIVE_INFINITY).toBeGreaterThan(world.clock.now + 60_000);
+    world.deps.cache.isFresh = (kind) => Promise.resolve(kind !== 'NodeClaim');
+
+    expect((await find()).nextCheckAt).toBe(world.clock.now + 5000);
+  });
+
+  test('how many nodes could go is told, whatever keeps them', async () => {
+    putNode('a', [1]);
+    putNode('b', [1]);
+    const pause = { scope: { kind: 'cluster' as const }, reason: 'release', actor: 'ann' };
+
+    expect(await find({ pauses: [pause] })).toMatchObject({ commands: [], candidates: 2 });
+  });
+
   // Rule `invariants/failures-are-contained`.
   test('why nodes stay is as long as it may be carried, whatever people wrote', async () => {
     for (let n = 0; n < 30; n++) putNode(`n${n}`, [1]);

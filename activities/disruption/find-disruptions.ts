@@ -1,7 +1,10 @@
 import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
+import { isTrue } from '../../core/conditions.js';
 import { cutText } from '../../core/cut-text.js';
 import { hashText } from '../../core/hash.js';
+import type { NodeView } from '../../disruption/candidates.js';
+import { consolidatableAt } from '../../disruption/emptiness.js';
 import type { BudgetView, DecisionSummary, MootQuestion, Pause, PoolCapacity } from '../../workflows/messages.js';
 import { ClusterChanges } from './cluster-changes.js';
 import type { DisruptionCommand, DisruptionDetails, DisruptionsFound, DisruptionView } from '../contract.js';
@@ -30,6 +33,7 @@ const mostOfWhy = 500;
 /** The commands of one look go into one payload. */
 const commandBytes = 40_000;
 const notSyncedAgainMs = 1000;
+const laggingAgainMs = 5000;
 /** So many nodes may be on their way out at a time: `disrupt` hands them over at every look, and payloads have their limits. */
 const mostGoing = 1000;
 const budgetReasons: readonly DisruptionReason[] = disruptionReasons.filter(
@@ -41,6 +45,14 @@ const full: Found = {
   held: [{ nodePool: 'all', why: `${mostGoing} nodes are on their way out already; more go once they have` }],
   checks: [],
 };
+
+/** What a look came to. */
+interface Looked {
+  readonly all: readonly Found[];
+  readonly started: readonly Recorded[];
+  readonly decided: readonly Recorded[];
+  readonly isFresh: boolean;
+}
 
 /** Rule `candidates/methods-in-order`: the methods on the cluster as it is, with what they keep between looks. */
 export class Finder {
@@ -65,12 +77,14 @@ export class Finder {
     if (!deps.cache.synced) return { commands: [], nextCheckAt: deps.now() + notSyncedAgainMs, held: [] };
     // Before anything is read: what changes while it is, or between that and the search, is news to the next look.
     const seen = this.changes.count;
+    const isFresh = await this.isFresh();
     const context = await disruptionContext(deps, view);
     // A new `disrupt` first takes over what was kept for the one before.
     if (context.recorded === undefined) {
       await writeRecords(deps, context, { ...context, pools: [...context.pools.values()] });
     }
-    if (context.going.length >= mostGoing) return this.answer(view, context, { all: [full], started: [], decided: [] });
+    if (context.going.length >= mostGoing)
+      return this.answer(view, context, { all: [full], started: [], decided: [], isFresh });
     const all: Found[] = [];
     let started: readonly Recorded[] = [];
     let decided: readonly Recorded[] = [];
@@ -83,7 +97,15 @@ export class Finder {
       if (started.length > 0) break;
     }
     announce(deps, decided);
-    return this.answer(view, context, { all, started, decided });
+    return this.answer(view, context, { all, started, decided, isFresh });
+  }
+
+  /** Whether the cache has what `disrupt` was told of: another process may have seen it first. */
+  private async isFresh(): Promise<boolean> {
+    const { cache, now } = this.deps;
+    const since = now();
+    const fresh = await Promise.all([cache.isFresh('NodeClaim', since), cache.isFresh('NodePool', since)]);
+    return fresh.every((each) => each);
   }
 
   /** Each method on what acts, then on what only recommends. */
@@ -102,7 +124,7 @@ export class Finder {
   private answer(
     view: DisruptionView,
     context: DisruptionContext,
-    { all, started, decided }: { all: readonly Found[]; started: readonly Recorded[]; decided: readonly Recorded[] },
+    { all, started, decided, isFresh }: Looked,
   ): DisruptionsFound {
     const held = [...asideHeld(context), ...all.flatMap((found) => found.held), ...pausesHeld(context.pauses)].slice(
       0,
@@ -112,6 +134,8 @@ export class Finder {
       ...all.flatMap((found) => found.checks),
       ...context.nominationEnds,
       ...restEnds(context, rulesByPool(context)),
+      // What it was told of is yet to come: nobody tells again.
+      ...(isFresh ? [] : [context.now + laggingAgainMs]),
     ].filter((at) => at > context.now);
     const chains = all.flatMap((found) => found.chains ?? []);
     const dead = mootQuestions(context);
@@ -124,6 +148,7 @@ export class Finder {
     );
     return {
       commands: started.map(({ command }) => command),
+      candidates: context.views.filter((each) => couldGo(each, context.now)).length,
       ...(checks.length === 0 ? {} : { nextCheckAt: checks.reduce((a, b) => Math.min(a, b)) }),
       held,
       ...(started.length === 0 ? {} : { again: true }),
@@ -144,6 +169,12 @@ function recordAll(findings: readonly Finding[], context: DisruptionContext): re
     if (!recorded.recommendOnly) alongside.push(...finding.candidates.map(({ node }) => node));
     return recorded;
   });
+}
+
+/** By its pool's consolidateAfter, or because it has drifted: whether it saves anything is another matter. */
+function couldGo(view: NodeView, now: number): boolean {
+  if (view.node === undefined || view.claim.metadata.deletionTimestamp !== undefined) return false;
+  return consolidatableAt(view) <= now || isTrue(view.claim.status?.conditions, 'Drifted');
 }
 
 /** As many commands as one payload may carry, one at least. */

@@ -43,7 +43,13 @@ export async function explainNode(
     ...byState(own, context),
     ...byMemory(own, context),
   ];
-  if (why.length > 0) return { node, verdict: 'stays', why: cutText(why.map((each) => cutText(each, mostOfPart)).join('; '), mostOfWhy), at };
+  if (why.length > 0)
+    return {
+      node,
+      verdict: 'stays',
+      why: cutText(why.map((each) => cutText(each, mostOfPart)).join('; '), mostOfWhy),
+      at,
+    };
   const costs = await whyNotTaken(deps, context, node);
   const whether = costs === undefined ? 'and taking it saves something: it goes in its turn' : `and it stays: ${costs}`;
   return { node, verdict: 'may go', why: `nothing forbids it, ${whether}`, at };

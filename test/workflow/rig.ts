@@ -171,7 +171,7 @@ export class WorkflowRig {
     const run = this.client.workflow.getHandle(handle.workflowId, runId);
     for (let length = 0; length < events; length = (await run.describe()).historyLength) {
       // Signals of a closed run are refused: it has gone on already.
-      await Promise.allSettled(Array.from({ length: 200 }, async () => run.signal<[]>(signal as SignalDefinition)));
+      await Promise.allSettled(Array.from({ length: 200 }, async () => run.signal(signal as SignalDefinition)));
     }
     await this.until(async () => (await handle.describe()).runId !== runId);
   }

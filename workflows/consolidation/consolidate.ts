@@ -248,7 +248,7 @@ class Consolidation {
     return going;
   }
 
-  /** Kubernetes has a pause that `disrupt` has yet to read (people/pause): the nodes are given back until it is over. */
+  /** Kubernetes has a pause that `disrupt` has yet to read (invariants/pauses-hold): the nodes are given back until it is over. */
   private async awaitResume(deleting: readonly Candidate[], why: string, looks: number): Promise<readonly Candidate[]> {
     const { oversight, progress, replacement } = this;
     await replacement.undo();

@@ -11,6 +11,7 @@ import type {
   NextWindow,
   NodeVerdict,
   RunningDisruption,
+  Undecided,
 } from '../messages.js';
 
 /** Of objects of Kubernetes. */
@@ -66,8 +67,10 @@ export function poolsOf(details: DisruptionDetails | undefined): ReadonlySet<str
 export function planOf(
   found: (DisruptionsFound & { readonly at: string }) | undefined,
   decisions: readonly DecisionSummary[],
+  undecided: Undecided | undefined,
 ): DisruptionPlan | undefined {
-  return found === undefined ? undefined : { at: found.at, decisions, held: found.held };
+  if (found === undefined) return undefined;
+  return { at: found.at, decisions, held: found.held, ...(undecided === undefined ? {} : { undecided }) };
 }
 
 /** What lists of workflows show besides. */

@@ -1,11 +1,4 @@
-import {
-  allHandlersFinished,
-  condition,
-  continueAsNew,
-  getExternalWorkflowHandle,
-  isCancellation,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { allHandlersFinished, condition, continueAsNew, getExternalWorkflowHandle } from '@temporalio/workflow';
 import type {
   DisruptionCommand,
   DisruptionDetails,
@@ -40,6 +33,7 @@ import { pausesChangedSignal, pausesQuery, pauseSignal, pauseUpdate, questionsQu
 import { reconsiderSignal, reconsiderUpdate, refusedQuery, resumeSignal, resumeUpdate } from '../messages.js';
 import { runningQuery, searchAttributes, slotRequestSignal, slotReturnedSignal, steerSignal } from '../messages.js';
 import { whyNotQuery, whyNotUpdate, withdrawSignal } from '../messages.js';
+import { HistoryFull, orGiveUp, roundsUntilLong } from '../history-limit.js';
 import { FailedSteps } from '../failed-steps.js';
 import { withAdopted, withoutAdopted } from './adoption.js';
 import { startCommand } from './command-start.js';
@@ -47,6 +41,7 @@ import { nextWindowOf, planOf, poolsOf, verdictOf } from './disrupt-answers.js';
 import { forgetChains, remember } from './command-memory.js';
 import { summaryOf } from './command-text.js';
 import { checkText, takeOrder } from '../people/orders.js';
+import { Nominations } from './nominations.js';
 import { Questions } from './questions.js';
 import { PauseObjects } from '../people/pause-objects.js';
 import { Pauses } from '../people/pauses.js';
@@ -55,11 +50,12 @@ import { activitiesOf } from '../proxies.js';
 import { isStartedAlready, Outbox, notify } from '../relations.js';
 import { SlotBook, withoutSlot } from './slot-book.js';
 import { Steering } from '../consolidation/steering.js';
+import { UndecidedWatch } from './undecided.js';
 import { Watchdog } from '../watchdog.js';
 import { counted } from '../../core/plurals.js';
+import { settleInTurn } from '../../core/settle-all.js';
 import { setQueryHandler, setSignalHandler, setUpdateHandler } from '../handlers.js';
 
-const eventsPerRun = 4000;
 /** Changes come in flocks: look once for all of them. */
 const settleMs = 1000;
 /** Signals tell of changes and windows; this poll is for what neither told. */
@@ -71,6 +67,7 @@ const askedEveryMs = 3_600_000;
 /** A look packs: it may wait for its turn, and searches for three minutes at most. */
 const lookTimeout = '10 minutes';
 const unknownCommand = { reason: 'Underutilized', candidates: [] } as const;
+const undecidedFact = 'nothing decided since';
 /** For how long a chain of moves pauses a NodePool. */
 const chainPauseMs = 24 * 3_600_000;
 
@@ -84,13 +81,7 @@ export async function disrupt(input: DisruptInput): Promise<never> {
   await run.readPauses();
   void run.pauseObjects.follow();
   void run.steering.follow();
-  while (!run.due()) {
-    await run.pass();
-  }
-  // A handler that ends, and every signal that comes meanwhile, may begin what the others wait for.
-  const isDone = (): boolean =>
-    allHandlersFinished() && !run.steering.isBusy && !run.pauseObjects.isBusy && run.outbox.isEmpty;
-  if (!isDone()) await condition(isDone);
+  await roundsUntilLong({ round: () => run.pass(), isIdle: () => run.isIdle });
   return continueAsNew<typeof disrupt>({ ...input, carried: run.state() });
 }
 
@@ -103,7 +94,8 @@ class DisruptRun {
   private readonly pauses: Pauses;
   private readonly book: SlotBook;
   private readonly questions: Questions;
-  private nominations: readonly NodeUntil[];
+  private readonly nominations: Nominations;
+  private readonly undecided: UndecidedWatch;
   private running: readonly RunningDisruption[];
   private pastDisruptions: readonly PastDisruption[];
   private readonly askedAt = new Map<string, number>();
@@ -124,10 +116,12 @@ class DisruptRun {
     this.activities = activitiesOf(cluster);
     this.isNew = carried === undefined;
     this.steering = new Steering(this.activities.kube, carried?.steering);
-    this.nominations = carried?.nominations ?? [];
+    this.nominations = new Nominations(carried?.nominations);
     this.pauses = new Pauses(carried?.pauses);
     const onChange = (): void => this.afterPauseChange();
-    const onUnwritten = (why: string | undefined): void => this.notePauses(why);
+    // What Kubernetes does not take holds all the same: people are told that it is in Temporal alone.
+    const onUnwritten = (why: string | undefined): void =>
+      this.progress.say('pauses that Kubernetes does not have', why);
     this.pauseObjects = new PauseObjects(
       this.activities.kube,
       this.pauses,
@@ -137,6 +131,7 @@ class DisruptRun {
     this.running = carried?.running ?? [];
     this.book = new SlotBook(carried?.requests);
     this.questions = new Questions(carried?.questions);
+    this.undecided = new UndecidedWatch(carried?.undecidedSince);
     this.pastDisruptions = carried?.pastDisruptions ?? [];
     this.memory = carried?.memory ?? [];
     this.listen();
@@ -155,18 +150,18 @@ class DisruptRun {
     this.obeyPeople();
   }
 
-  due(): boolean {
-    const { historyLength, continueAsNewSuggested } = workflowInfo();
-    return continueAsNewSuggested || historyLength > eventsPerRun;
+  get isIdle(): boolean {
+    return allHandlersFinished() && !this.steering.isBusy && !this.pauseObjects.isBusy && this.outbox.isEmpty;
   }
 
   state(): DisruptState {
-    const { nominations, running, pastDisruptions, memory } = this;
+    const { running, pastDisruptions, memory } = this;
     const steering = this.steering.state;
     const questions = this.questions.state;
     const pauseWrites = this.pauseObjects.state;
+    const undecidedSince = this.undecided.state;
     return {
-      nominations,
+      nominations: this.nominations.all,
       pauses: this.pauses.all,
       running,
       requests: this.book.waiting,
@@ -175,6 +170,7 @@ class DisruptRun {
       ...(steering === undefined ? {} : { steering }),
       ...(questions === undefined ? {} : { questions }),
       ...(pauseWrites === undefined ? {} : { pauseWrites }),
+      ...(undecidedSince === undefined ? {} : { undecidedSince }),
     };
   }
 
@@ -195,10 +191,10 @@ class DisruptRun {
   private async releaseStrays(): Promise<void> {
     this.strayCheckAt = workflowNow() + strayCheckMs;
     const isSteering = this.steering.state !== undefined;
-    const { owners = [] } = await this.activities.kube.releaseStrays({
-      running: this.running,
-      ...(isSteering ? { isSteering } : {}),
-    });
+    const { running } = this;
+    const { owners = [] } = await orGiveUp(() =>
+      this.activities.kube.releaseStrays({ running, ...(isSteering ? { isSteering } : {}) }),
+    );
     const before = new Set(this.running.map(({ workflowId }) => workflowId));
     const asking = this.book.waiting.map(({ workflowId }) => workflowId);
     this.running = withAdopted(this.running, owners, { asking, now: workflowNow() });
@@ -207,13 +203,14 @@ class DisruptRun {
   }
 
   /** Waits for a change, lets go who may go, looks for what else may, and starts it. */
-  async pass(): Promise<void> {
+  async pass(): Promise<undefined> {
     await this.awaitChange();
     try {
       await this.watchdog.over(() => this.look());
       this.failed.succeeded();
     } catch (error) {
       this.changed = true;
+      if (error instanceof HistoryFull) throw error;
       await this.failed.rest('a look at the cluster', error);
     }
   }
@@ -227,16 +224,15 @@ class DisruptRun {
     watchdog.enter('deciding about slots');
     const slotsCheckAt = await this.admit();
     watchdog.enter('deciding what may go');
-    const found = await this.activities.kube.findDisruptions.executeWithOptions(
-      { summary: 'what may go?', startToCloseTimeout: lookTimeout },
-      [this.view()],
-    );
+    const look = { summary: 'what may go?', startToCloseTimeout: lookTimeout };
+    const found = await orGiveUp(() => this.activities.kube.findDisruptions.executeWithOptions(look, [this.view()]));
     this.note(found);
     watchdog.enter('starting what was decided');
     for (const { workflowId, why, isSuperseded } of found.moot ?? []) {
       await this.withdraw(workflowId, why, isSuperseded === true);
     }
-    await this.startAll(found.commands);
+    // One that cannot be started keeps no other from it; the look is tried again for it.
+    await settleInTurn(found.commands, (command) => this.start(command));
     // What one method did not find another may (candidates/methods-in-order).
     if (found.again === true) this.changed = true;
     this.wakeAt = Math.min(
@@ -308,7 +304,7 @@ class DisruptRun {
     setQueryHandler(budgetsQuery, () => this.details?.budgets ?? []);
     setQueryHandler(capacityQuery, () => this.details?.capacity ?? []);
     setQueryHandler(nextWindowQuery, () => nextWindowOf(this.details?.budgets ?? []));
-    setQueryHandler(disruptionPlanQuery, () => planOf(this.found, this.decisions));
+    setQueryHandler(disruptionPlanQuery, () => planOf(this.found, this.decisions, this.undecided.told));
   }
 
   private async awaitChange(): Promise<void> {
@@ -325,16 +321,16 @@ class DisruptRun {
 
   private view(): DisruptionView {
     const now = workflowNow();
-    this.nominations = this.nominations.filter(({ until }) => until > now);
+    this.nominations.expire(now);
     if (this.pauses.expire(now)) {
       this.pauseObjects.notify();
       this.afterPauseChange();
     }
     this.questions.expire(now);
-    const { nominations, running, pastDisruptions, memory } = this;
+    const { running, pastDisruptions, memory } = this;
     const { open, refused } = this.questions;
     return {
-      nominations,
+      nominations: this.nominations.all,
       pauses: this.pauses.all,
       running,
       ...(open.length === 0 ? {} : { questions: open }),
@@ -373,9 +369,11 @@ class DisruptRun {
         ...{ id, reason, candidates },
         ...(together === true ? { together } : {}),
       }));
-      const { decisions } = await this.activities.kube.decideSlots.executeWithOptions(
-        { summary: `slots for ${counted(requests.length, 'request')}`, startToCloseTimeout: lookTimeout },
-        [{ view: this.view(), requests }],
+      const summary = `slots for ${counted(requests.length, 'request')}`;
+      const { decisions } = await orGiveUp(() =>
+        this.activities.kube.decideSlots.executeWithOptions({ summary, startToCloseTimeout: lookTimeout }, [
+          { view: this.view(), requests },
+        ]),
       );
       for (const decision of decisions) {
         checkAt = Math.min(checkAt, decision.nextCheckAt ?? Number.POSITIVE_INFINITY);
@@ -414,20 +412,6 @@ class DisruptRun {
 
   private grantedTo(id: string): readonly GoingNode[] {
     return this.running.flatMap(({ slot, candidates }) => (slot === id ? candidates : []));
-  }
-
-  /** One that cannot be started keeps no other from it; the look is tried again for it. */
-  private async startAll(commands: readonly DisruptionCommand[]): Promise<void> {
-    const failures: unknown[] = [];
-    for (const command of commands) {
-      try {
-        await this.start(command);
-      } catch (error) {
-        if (isCancellation(error)) throw error;
-        failures.push(error);
-      }
-    }
-    if (failures.length > 0) throw failures[0];
   }
 
   private async start(command: DisruptionCommand): Promise<void> {
@@ -472,8 +456,7 @@ class DisruptRun {
   }
 
   private nominate(nodes: readonly NodeUntil[]): void {
-    const fresh = new Set(nodes.map(({ node }) => node));
-    this.nominations = [...this.nominations.filter(({ node }) => !fresh.has(node)), ...nodes];
+    this.nominations.take(nodes);
     // A decision that has not been validated yet is not to overlook it (commands/validation).
     for (const { workflowId, candidates, heeds } of [...this.running, ...this.waiting()]) {
       const own = nodes.filter(({ node }) => candidates.some((one) => one.node === node));
@@ -490,6 +473,8 @@ class DisruptRun {
       this.details = found.details;
       if (found.details.decisions.length > 0) this.decisions = found.details.decisions;
     }
+    const undecided = this.undecided.look(found, this.details?.stays ?? [], workflowNow());
+    this.progress.say(undecidedFact, undecided && `${undecided.since}, for ${undecided.waitsFor}`);
     for (const { nodePool, why } of found.chains ?? []) {
       const scope: PauseScope = { kind: 'nodePool', name: nodePool, reason: 'Underutilized' };
       this.pause(() => this.pauses.add({ scope, reason: why, actor: 'stowage', until: workflowNow() + chainPauseMs }));
@@ -551,12 +536,6 @@ class DisruptRun {
     this.pauseObjects.write(before);
     this.afterPauseChange();
     return this.pauses.all;
-  }
-
-  /** What Kubernetes does not take holds all the same: people are told that it is in Temporal alone. */
-  private notePauses(why: string | undefined): void {
-    if (why === undefined) this.progress.drop('pauses that Kubernetes does not have');
-    else this.progress.note({ 'pauses that Kubernetes does not have': why });
   }
 
   private afterPauseChange(): void {

@@ -29,6 +29,8 @@ export interface DisruptState {
   readonly steering?: SteeringState;
   readonly questions?: QuestionsState;
   readonly pauseWrites?: PauseWrites;
+  /** Milliseconds of the epoch: since when nodes could go and nothing was decided. */
+  readonly undecidedSince?: number;
 }
 
 /** Orders about pauses that Kubernetes does not have yet: they hold all the same. */
@@ -235,6 +237,16 @@ export interface DisruptionPlan {
   readonly decisions: readonly DecisionSummary[];
   /** Why pools with nodes that could go keep them. */
   readonly held: readonly { readonly nodePool: string; readonly why: string }[];
+  readonly undecided?: Undecided;
+}
+
+/** Nodes that could go, of which nothing has been decided for long. */
+export interface Undecided {
+  /** ISO 8601. */
+  readonly since: string;
+  readonly candidates: number;
+  /** In words: what keeps them. */
+  readonly waitsFor: string;
 }
 
 /** How a disruption that `disrupt` started ended, and what it did to which nodes. */
