@@ -6,7 +6,7 @@ const lookEveryMs = 2000;
 /** Longer than a crowded machine takes from one step of a workflow to the next. */
 const stalledMs = 10_000;
 /** How long the first counts that are taken off are given to take effect, and those after them. */
-const carefulMs = 1000;
+const carefulMs = 3000;
 const carefulCounts = 5;
 const hastyMs = 200;
 
