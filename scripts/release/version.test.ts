@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import {
+  notesOf,
+  pinnedValues,
+  releasedChangelog,
+  versionedChart,
+  versionedPackage,
+  versionProblem,
+} from './version.mjs';
+
+const read = (name: string): string => readFileSync(name, 'utf8');
+
+test.each([
+  ['1.2.3', '1.2.2', undefined],
+  ['1.10.0', '1.9.9', undefined],
+  ['0.1.0', '', undefined],
+  ['1.2.3', '1.2.3', /does not come after/],
+  ['1.2.3', '1.10.0', /does not come after/],
+  ['v1.2.3', '', /is no version/],
+  ['1.2', '', /is no version/],
+  ['1.02.3', '', /is no version/],
+])('%s after %s', (version, before, problem) => {
+  const found = versionProblem(version, before);
+  if (problem === undefined) expect(found).toBeUndefined();
+  else expect(found).toMatch(problem);
+});
+
+describe('the changelog', () => {
+  const text = '# Changelog\n\n## Unreleased\n\n### Added\n\n- a\n\n## 0.1.0 - 2026-01-01\n\n- b\n';
+
+  test('gives what was unreleased to the version, and begins anew', () => {
+    const after = releasedChangelog(text, '0.2.0', '2026-02-01');
+
+    expect(notesOf(after, 'Unreleased')).toBe('');
+    expect(notesOf(after, '0.2.0')).toBe('### Added\n\n- a');
+    expect(notesOf(after, '0.1.0')).toBe('- b');
+    expect(notesOf(after, '0.1')).toBeUndefined();
+  });
+
+  test('of the repository has something unreleased', () => {
+    expect(notesOf(read('CHANGELOG.md'), 'Unreleased')).toMatch(/^### /);
+  });
+});
+
+test('the version is written everywhere, and nothing else changes', () => {
+  for (const name of ['package.json', 'package-lock.json']) {
+    const { version } = JSON.parse(read(name)) as { version: string };
+    expect(versionedPackage(read(name), version)).toBe(read(name));
+    expect(JSON.parse(versionedPackage(read(name), '9.8.7'))).toMatchObject({ name: 'stowage', version: '9.8.7' });
+  }
+  const lock = JSON.parse(versionedPackage(read('package-lock.json'), '9.8.7')) as {
+    packages: Record<string, { version: string }>;
+  };
+  expect(lock.packages['']?.version).toBe('9.8.7');
+  const chart = read('deploy/chart/Chart.yaml');
+  expect(parse(versionedChart(chart, '9.8.7'))).toEqual({ ...parse(chart), version: '9.8.7', appVersion: '9.8.7' });
+});
+
+describe('the image in the values of the chart', () => {
+  const values = read('deploy/chart/values.yaml');
+  const digest = `sha256:${'a'.repeat(64)}`;
+
+  test('is the one of the release', () => {
+    const before = parse(values) as { image: object };
+    const image = { ...before.image, repository: 'ghcr.io/o/stowage', digest };
+
+    expect(parse(pinnedValues(values, 'ghcr.io/o/stowage', digest))).toEqual({ ...before, image });
+  });
+
+  test('is named by a digest, and in values that have a place for it', () => {
+    expect(() => pinnedValues(values, 'r', 'latest')).toThrow(/is no digest/);
+    expect(() => pinnedValues('image: {}\n', 'r', digest)).toThrow(/no image\.repository/);
+  });
+});
