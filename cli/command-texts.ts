@@ -93,6 +93,10 @@ export const commandTexts = {
     description: 'end what Stowage has under way in a cluster and take off its marks; nodes stay',
     example: 'stowage uninstall --stop stowage/stowage-operator,stowage/stowage-worker',
   },
+  'codec-server': {
+    description: 'decrypt payloads for the Temporal UI and its CLI, on this machine, until SIGTERM or SIGINT',
+    example: 'stowage codec-server --temporal-payload-keys-file keys.yaml --origin https://temporal.example.com',
+  },
 } as const satisfies Readonly<Record<string, { readonly description: string; readonly example: string }>>;
 
 export type CommandName = keyof typeof commandTexts;

@@ -7,6 +7,7 @@ import { systemClock } from '../kube/limiter.js';
 import type { KubeClient } from '../kube/port.js';
 import { createCloud } from '../process/cloud.js';
 import { withRegion } from '../process/region.js';
+import { clientConverter } from '../process/encryption/converter.js';
 import type { Settings } from '../process/settings.js';
 import { connectOptions } from '../process/temporal-options.js';
 import type { AccountOf } from './doctor/account.js';
@@ -44,7 +45,11 @@ export async function doctor(args: readonly string[]): Promise<Answer> {
   const settings = await withRegion(liveSettings(flags));
   const kube = kubeOf(settings);
   const connection = Connection.lazy({ ...connectOptions(settings), connectTimeout: connectMs });
-  const client = new Client({ connection, namespace: settings.TEMPORAL_NAMESPACE });
+  const client = new Client({
+    connection,
+    namespace: settings.TEMPORAL_NAMESPACE,
+    dataConverter: clientConverter(settings, () => undefined),
+  });
   try {
     const checks = installationChecks({
       settings,

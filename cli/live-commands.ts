@@ -113,4 +113,11 @@ export const liveCommands: ReadonlyMap<CommandName, Load> = new Map<CommandName,
       return { command: uninstallCommand, run: uninstall };
     },
   ],
+  [
+    'codec-server',
+    async () => {
+      const { codecServerCommand, serveCodec } = await import('./codec-server.js');
+      return { command: codecServerCommand, run: serveCodec };
+    },
+  ],
 ]);

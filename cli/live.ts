@@ -1,6 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { createKubeClient } from '../kube/client.js';
 import type { KubeClient } from '../kube/port.js';
+import { clientConverter } from '../process/encryption/converter.js';
 import { SettingsError, type Settings } from '../process/settings.js';
 import { connectOptions } from '../process/temporal-options.js';
 import { readSettingsWithProfile } from '../process/temporal-profile.js';
@@ -15,11 +16,14 @@ export interface Live {
   readonly cluster: string;
 }
 
+const tellKeys = (problem: string): void => void process.stderr.write(`stowage: ${problem}\n`);
+
 /** Settings of a command on a live cluster. Throws `UsageError` where they do not work. */
 export function liveSettings(flags: Record<string, string>): Settings {
   try {
     const settings = readSettingsWithProfile(process.env, flags);
     connectOptions(settings);
+    clientConverter(settings, tellKeys);
     return settings;
   } catch (error) {
     if (error instanceof SettingsError) throw new UsageError(error.message);
@@ -37,7 +41,7 @@ export async function withClient<T>(settings: Settings, work: (client: Client) =
     throw new UsageError(`Temporal cannot be reached at ${address}: ${(error as Error).message}`);
   });
   try {
-    return await work(new Client({ connection, namespace }));
+    return await work(new Client({ connection, namespace, dataConverter: clientConverter(settings, tellKeys) }));
   } finally {
     await connection.close();
   }

@@ -5,6 +5,7 @@ import { taskQueues } from '../workflows/messages.js';
 import { TemporalClusterRegister } from './cluster-register.js';
 import { registerProcessGauges } from './gauges/process.js';
 import { registerGauges } from './gauges/register.js';
+import { clientConverter, workerConverter } from './encryption/converter.js';
 import { serveHttp } from './http.js';
 import { Progress, readyChecks } from './probes.js';
 import type { Role } from './probes.js';
@@ -87,6 +88,7 @@ export async function runAll(options: RunOptions = {}): Promise<number> {
 async function composed({ flags, role }: RunOptions): Promise<World> {
   const settings = await withRegion(readSettingsWithProfile(process.env, flags));
   connectOptions(settings);
+  clientConverter(settings, () => undefined);
   return createWorld(settings, { packs: role !== 'operator' });
 }
 
@@ -134,8 +136,11 @@ function workersOn(
   connections: WorkerConnections,
   progress: Progress,
 ): (free: AbortSignal) => Promise<void> {
+  const dataConverter = workerConverter(world.settings, (problem) =>
+    world.log.warn({ problem }, 'the keys of payloads stay as they were'),
+  );
   return async (free) => {
-    await runWorkers(world, connections, free, progress);
+    await runWorkers(world, connections, free, progress, dataConverter);
     progress.rests();
   };
 }

@@ -148,6 +148,10 @@ const fields = {
     .optional()
     .describe('file with the client certificate; all files of the connection are read again each minute'),
   TEMPORAL_TLS_KEY: z.string().optional().describe("file with the client certificate's key"),
+  TEMPORAL_PAYLOAD_KEYS_FILE: z
+    .string()
+    .optional()
+    .describe('file with the keys that payloads in Temporal are encrypted with; read again when it changes'),
   WORKER_BUILD_ID: z.string().min(1).default('dev').describe('version of the workflow code'),
   WORKER_VERSIONING: flag.describe('pin workflows to the worker version that started them'),
   PACKING_THREADS: z.coerce.number().int().min(0).max(64).default(1).describe('threads that pack; 0 packs in place'),

@@ -5,6 +5,7 @@ import { NativeConnection } from '@temporalio/worker';
 import { backOffMs } from '../core/back-off.js';
 import type { Log } from '../core/telemetry.js';
 import { WorkerConnections } from '../worker/connections.js';
+import { clientConverter } from './encryption/converter.js';
 import { RenewableConnection } from './renewable-connection.js';
 import { connectOptions } from './temporal-options.js';
 import type { ConnectOptions, TemporalSettings } from './temporal-options.js';
@@ -31,7 +32,13 @@ export async function connectTemporal(
   const connection = new RenewableConnection(await insist(() => connect(connectOptions(settings)), name, log, signal));
   let workers: WorkerConnections | undefined;
   return {
-    client: new Client({ connection, namespace: settings.TEMPORAL_NAMESPACE }),
+    client: new Client({
+      connection,
+      namespace: settings.TEMPORAL_NAMESPACE,
+      dataConverter: clientConverter(settings, (problem) =>
+        log.warn({ problem }, 'the keys of payloads stay as they were'),
+      ),
+    }),
     renew: async (options) => {
       await connection.renew(await connect(options));
       await workers?.renew(await NativeConnection.connect(options));

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DefaultLogger, makeTelemetryFilterString, Runtime, Worker } from '@temporalio/worker';
+import type { DataConverter } from '@temporalio/common';
 import type { WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createActivities } from '../activities/index.js';
@@ -85,6 +86,7 @@ export async function runWorkers(
   connections: WorkerConnections,
   signal: AbortSignal,
   watch: WorkerWatch,
+  dataConverter: DataConverter = {},
 ): Promise<void> {
   const activities = createActivities(world);
   const queues = taskQueues(world.cluster);
@@ -95,6 +97,7 @@ export async function runWorkers(
         namespace: world.settings.TEMPORAL_NAMESPACE,
         taskQueue: queues[name],
         identity: `${world.identity}@${name}`,
+        dataConverter,
         activities: pressing.has(name) ? withUrgency(activities[name]) : activities[name],
         interceptors: { activity: [logInterceptor, measuring(world.metrics)] },
         shutdownGraceTime: '2 seconds',

@@ -21,7 +21,7 @@ function stub(): { readonly client: Client; readonly asked: object[] } {
     },
   ];
   const client = {
-    options: { namespace: 'ns' },
+    options: { namespace: 'ns', loadedDataConverter: { payloadCodecs: [] } },
     workflow: { list: ({ query }: { query: string }) => (asked.push({ query }), [listed, listed, listed]) },
     workflowService: {
       getWorkflowExecutionHistory: async (request: object) => {

@@ -2,6 +2,8 @@ import type { Client } from '@temporalio/client';
 import { requiredTsToMs } from '@temporalio/common/lib/time.js';
 import { searchAttributes } from '../../workflows/messages.js';
 import { decodeHistory } from './decode.js';
+import type { HistoryEvent } from './decode.js';
+import { decrypted } from './decrypt.js';
 import type { RunRef, Step } from './records.js';
 
 /** A run as Temporal's visibility store lists it. */
@@ -29,13 +31,15 @@ export interface Engine {
 const closeEvent = 2;
 
 export function temporalEngine(client: Client): Engine {
-  const { namespace } = client.options;
+  const { namespace, loadedDataConverter } = client.options;
+  const read = async (found: readonly HistoryEvent[]): Promise<readonly Step[]> =>
+    decodeHistory(await decrypted(found, loadedDataConverter.payloadCodecs));
   const events = async ({ workflowId, runId }: RunRef, more: object): Promise<readonly Step[]> => {
     const { history } = await client.workflowService.getWorkflowExecutionHistory({
       ...{ namespace, execution: { workflowId, runId } },
       ...more,
     });
-    return decodeHistory(history?.events ?? []);
+    return read(history?.events ?? []);
   };
   return {
     async list(query, most) {
@@ -50,7 +54,7 @@ export function temporalEngine(client: Client): Engine {
     },
     async steps({ workflowId, runId }) {
       const { events: all } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
-      return decodeHistory(all ?? []);
+      return read(all ?? []);
     },
     firstStep: async (run) => (await events(run, { maximumPageSize: 1 }))[0],
     lastStep: async (run) => (await events(run, { historyEventFilterType: closeEvent })).at(-1),

@@ -249,6 +249,21 @@ describe('the chart', () => {
     expect(JSON.stringify(named(rendered, 'NetworkPolicy', 'stowage').spec)).toContain('"port":7233');
   });
 
+  test('encrypts payloads with keys of a Secret', async () => {
+    const deployment = named(
+      await render({ 'temporal.payloadKeys.secretName': 'keys' }),
+      'Deployment',
+      'stowage-worker',
+    );
+
+    expect(environmentOf(deployment)).toMatchObject({
+      TEMPORAL_PAYLOAD_KEYS_FILE: '/etc/stowage/temporal-payload-keys/keys.yaml',
+    });
+    expect(deployment.spec.template.spec).toMatchObject({
+      volumes: [{ name: 'temporal-payload-keys', secret: { secretName: 'keys' } }],
+    });
+  });
+
   test.each([
     [{ clusterName: '' }, /clusterName/],
     [{ mode: 'both' }, /mode.*'split', 'single'/s],

@@ -37,6 +37,11 @@
 {{- if $temporal.apiKey.secretName }}
 - { name: TEMPORAL_API_KEY_FILE, value: {{ printf "/etc/stowage/temporal-api-key/%s" $temporal.apiKey.key | quote }} }
 {{- end }}
+{{- with $temporal.payloadKeys }}
+{{- if .secretName }}
+- { name: TEMPORAL_PAYLOAD_KEYS_FILE, value: {{ printf "/etc/stowage/temporal-payload-keys/%s" .key | quote }} }
+{{- end }}
+{{- end }}
 {{- with .Values.cloud }}
 {{- if .region }}
 - { name: AWS_REGION, value: {{ .region | quote }} }
@@ -70,6 +75,9 @@
 {{- if .Values.temporal.apiKey.secretName }}
 - { name: temporal-api-key, mountPath: /etc/stowage/temporal-api-key, readOnly: true }
 {{- end }}
+{{- if .Values.temporal.payloadKeys.secretName }}
+- { name: temporal-payload-keys, mountPath: /etc/stowage/temporal-payload-keys, readOnly: true }
+{{- end }}
 {{- if .Values.cloud.commitmentsConfigMap }}
 - { name: commitments, mountPath: /etc/stowage/commitments, readOnly: true }
 {{- end }}
@@ -84,6 +92,9 @@
 {{- end }}
 {{- if .Values.temporal.apiKey.secretName }}
 - { name: temporal-api-key, secret: { secretName: {{ .Values.temporal.apiKey.secretName }}, defaultMode: 0440 } }
+{{- end }}
+{{- if .Values.temporal.payloadKeys.secretName }}
+- { name: temporal-payload-keys, secret: { secretName: {{ .Values.temporal.payloadKeys.secretName }}, defaultMode: 0440 } }
 {{- end }}
 {{- if .Values.cloud.commitmentsConfigMap }}
 - { name: commitments, configMap: { name: {{ .Values.cloud.commitmentsConfigMap }} } }

@@ -1,0 +1,127 @@
+import { createSecretKey } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { messageOf } from '../../core/error-message.js';
+import { lookUp } from '../../core/own.js';
+import { parseDocument } from '../settings-files.js';
+import { SettingsError } from '../settings.js';
+
+export interface PayloadKey {
+  readonly id: string;
+  readonly key: KeyObject;
+}
+
+interface Keys {
+  readonly current: PayloadKey | undefined;
+  readonly byId: ReadonlyMap<string, PayloadKey>;
+}
+
+export const keyBytes = 32;
+/** A mounted Secret follows within a minute or so by itself. */
+const lookMs = 10_000;
+/** For a key that is not known: it may have come just now. */
+const urgentLookMs = 1000;
+
+const setting = 'TEMPORAL_PAYLOAD_KEYS_FILE (--temporal-payload-keys-file)';
+
+const schema = z.strictObject({
+  current: z.string().optional(),
+  keys: z.record(
+    z.string().regex(/^[\w.-]{1,64}$/, 'is no id of a key: 1 to 64 letters, digits, dots, dashes and underscores are'),
+    z
+      .string()
+      .refine(isKey, { error: `is no base64 of ${keyBytes} bytes (openssl rand -base64 ${keyBytes} makes one)` }),
+  ),
+});
+
+function isKey(text: string): boolean {
+  return /^[A-Za-z0-9+/]+=*$/.test(text) && Buffer.from(text, 'base64').length === keyBytes;
+}
+
+/** The keys of a file. Throws `SettingsError` that names file and field, and never a key. */
+export function readKeys(file: string): Keys {
+  const named = `${setting} "${file}"`;
+  let document: unknown;
+  try {
+    document = parseDocument(readFileSync(file, 'utf8'));
+  } catch (error) {
+    // What a parser says quotes the text, which holds keys.
+    throw new SettingsError(`${named}: ${isMissing(error) ? messageOf(error) : 'it is no YAML and no JSON'}`);
+  }
+  const { data, error } = schema.safeParse(document);
+  if (error !== undefined) throw new SettingsError(`${named}: ${problemsOf(error).join('; ')}`);
+  const byId = new Map(
+    Object.entries(data.keys).map(([id, text]) => [id, { id, key: createSecretKey(Buffer.from(text, 'base64')) }]),
+  );
+  const current = data.current === undefined ? undefined : byId.get(data.current);
+  if (data.current !== undefined && current === undefined) {
+    throw new SettingsError(
+      `${named}: current is "${data.current}", which keys does not have: ${[...byId.keys()].join(', ')}`,
+    );
+  }
+  return { current, byId };
+}
+
+function problemsOf({ issues }: z.ZodError): string[] {
+  return issues.flatMap((issue) =>
+    issue.code === 'invalid_key'
+      ? issue.issues.map(({ message }) => `keys: "${String(issue.path.at(-1))}" ${message}`)
+      : [`${issue.path.join('.') || 'the document'}: ${issue.message}`],
+  );
+}
+
+const isMissing = (error: unknown): boolean => lookUp(error as Record<string, unknown>, 'syscall') !== undefined;
+
+export interface KeyRingOptions {
+  readonly file: string;
+  readonly now: () => number;
+  /** Hears what is wrong with a file that was right before; the keys that it had are used on. */
+  readonly onProblem: (message: string) => void;
+}
+
+/** The keys of a file as it is, more or less, now. */
+export class KeyRing {
+  private keys: Keys;
+  private lookedAt: number;
+  private problem = '';
+
+  /** Throws `SettingsError` for a file that does not work from the beginning. */
+  constructor(private readonly options: KeyRingOptions) {
+    this.keys = readKeys(options.file);
+    this.lookedAt = options.now();
+  }
+
+  /** What new payloads are encrypted with; undefined where they are not. */
+  get current(): PayloadKey | undefined {
+    this.look(lookMs);
+    return this.keys.current;
+  }
+
+  /** Throws for an id that the file does not have. */
+  get(id: string): PayloadKey {
+    this.look(this.keys.byId.has(id) ? lookMs : urgentLookMs);
+    const found = this.keys.byId.get(id);
+    if (found === undefined) {
+      const known = [...this.keys.byId.keys()].join(', ') || 'none';
+      throw new Error(
+        `a payload is encrypted with key "${id}", which ${this.options.file} does not have; its keys: ${known}`,
+      );
+    }
+    return found;
+  }
+
+  private look(olderThanMs: number): void {
+    const { file, now, onProblem } = this.options;
+    if (now() - this.lookedAt < olderThanMs) return;
+    this.lookedAt = now();
+    try {
+      this.keys = readKeys(file);
+      this.problem = '';
+    } catch (error) {
+      const problem = messageOf(error);
+      if (problem !== this.problem) onProblem(problem);
+      this.problem = problem;
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { Client } from '@temporalio/client';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { temporalEngine } from '../../cli/history/engine.js';
+import { ensureToolchain } from '../../devstack/toolchain.js';
+import { repositoryRoot } from '../../devstack/paths.js';
+import { clientConverter, workerConverter } from '../../process/encryption/converter.js';
+import { addSearchAttributes } from '../../process/search-attributes.js';
+import { readSettings } from '../../process/settings.js';
+import { searchAttributes } from '../../workflows/messages.js';
+
+jest.setTimeout(120_000);
+
+let env: TestWorkflowEnvironment;
+const folder = mkdtempSync(join(tmpdir(), 'stowage-encrypted-'));
+
+beforeAll(async () => {
+  Runtime.install({
+    logger: new DefaultLogger('ERROR'),
+    telemetryOptions: { logging: { filter: 'OFF', forward: {} } },
+  });
+  const path = (await ensureToolchain(['temporal'])).temporal!;
+  env = await TestWorkflowEnvironment.createLocal({ server: { executable: { type: 'existing-path', path } } });
+  await addSearchAttributes(env.connection, 'default', [searchAttributes.nodePool]);
+}, 600_000);
+
+afterAll(async () => {
+  await env.teardown();
+  rmSync(folder, { recursive: true });
+});
+
+test('Temporal sees nothing of inputs, results and notes, but search attributes; whoever has the keys reads all of it', async () => {
+  const file = join(folder, 'keys.yaml');
+  writeFileSync(file, JSON.stringify({ current: 'a', keys: { a: randomBytes(32).toString('base64') } }));
+  const settings = readSettings({ CLUSTER_NAME: 'c', TEMPORAL_PAYLOAD_KEYS_FILE: file });
+  const fail = (problem: string): void => {
+    throw new Error(problem);
+  };
+  const worker = await Worker.create({
+    connection: env.nativeConnection,
+    taskQueue: 'echo',
+    dataConverter: workerConverter(settings, fail),
+    activities: { say: (text: string) => Promise.resolve(`said: ${text}`) },
+    workflowBundle: await bundleWorkflowCode({
+      workflowsPath: join(repositoryRoot(), 'test/workflow/echo.ts'),
+      logger: new DefaultLogger('ERROR'),
+    }),
+  });
+  const client = new Client({ connection: env.connection, dataConverter: clientConverter(settings, fail) });
+  const execution = { workflowId: 'echo', runId: '' };
+  const { nodePool } = searchAttributes;
+  const result = await worker.runUntil(
+    client.workflow.execute('echo', {
+      ...{ taskQueue: 'echo', workflowId: 'echo', args: ['shop/web-0'] },
+      ...{ staticSummary: 'for shop/web-0', memo: { pods: 'shop/web-0' } },
+      typedSearchAttributes: [{ key: nodePool, value: 'default' }],
+    }),
+  );
+  expect(result).toBe('said: shop/web-0');
+
+  const { history } = await client.workflowService.getWorkflowExecutionHistory({ namespace: 'default', execution });
+  const raw = textsIn(history).join('\n');
+  expect(raw).toContain('binary/encrypted');
+  expect(raw).not.toContain('web-0');
+  const { runId, memo, typedSearchAttributes } = await client.workflow.getHandle('echo').describe();
+  expect(memo).toEqual({ pods: 'shop/web-0' });
+  expect(typedSearchAttributes.get(nodePool)).toBe('default');
+  const steps = await temporalEngine(client).steps({ workflowId: 'echo', runId });
+  expect(steps).toMatchObject([
+    { is: 'started', input: 'shop/web-0', summary: 'for shop/web-0' },
+    { is: 'activity', input: 'shop/web-0', result: 'said: shop/web-0' },
+    { is: 'ended', result: 'said: shop/web-0' },
+  ]);
+});
+
+/** Every text and every run of bytes below `value`. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (value instanceof Uint8Array) return [Buffer.from(value).toString('latin1')];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
