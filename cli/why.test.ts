@@ -67,10 +67,17 @@ describe('why answers first what its reader came to ask', () => {
     expect(answer(known)).toBe(expected);
   });
 
-  test('then what it is and what is under way; of what is over a line alone', () => {
+  test('then what it is, what is under way, and its launch with why; of what else is over a line alone', () => {
     const text = whyText({
       ...{ subject: 'node n1', answer: 'stays: a pause', details: ['it is NodeClaim default-a'] },
-      workflows: [workflow(), workflow({ workflowId: 'prod/launch/1', state: 'completed', phase: 'initialized' })],
+      workflows: [
+        workflow(),
+        workflow({
+          ...{ workflowId: 'prod/launch/1', state: 'completed', phase: 'initialized' },
+          facts: { 'out of capacity': 'spot: 3 offerings' },
+        }),
+        workflow({ workflowId: 'prod/repair/1', state: 'completed', phase: 'healthy again' }),
+      ],
     });
     expect(text.split('\n')).toEqual([
       'node n1: stays: a pause',
@@ -78,6 +85,8 @@ describe('why answers first what its reader came to ask', () => {
       '  prod/terminate/1 (running): draining',
       '      held up by: pod shop/web',
       '  prod/launch/1 (completed): initialized',
+      '      out of capacity: spot: 3 offerings',
+      '  prod/repair/1 (completed): healthy again',
       '',
     ]);
   });

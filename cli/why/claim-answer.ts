@@ -64,13 +64,13 @@ export function claimText(claim: NodeClaim): string {
   return `NodeClaim ${claim.metadata.name ?? ''} of NodePool ${nodePool} (${what})`;
 }
 
-/** The answer first, then what it is, then what is under way for it with its facts; what is over has a line. */
+/** The answer first, then what it is, then what is under way for it with its facts, and its launch with why; what else is over has a line. */
 export function whyText({ subject, answer, details, workflows }: Why): string {
   const lines = [`${subject}: ${answer}`, ...details.map((detail) => `  - ${detail}`)];
   for (const workflow of workflows) {
     const { workflowId, state, facts } = workflow;
     lines.push(`  ${workflowId} (${state}): ${phaseText(workflow)}`);
-    if (state !== 'running') continue;
+    if (state !== 'running' && parseWorkflowId(workflowId)?.kind !== 'launch') continue;
     for (const [fact, value] of Object.entries(facts)) lines.push(`      ${fact}: ${value}`);
   }
   return `${lines.join('\n')}\n`;
