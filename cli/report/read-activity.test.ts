@@ -18,7 +18,7 @@ const now = Date.parse('2026-01-05T12:00:00Z');
 function fakeClient(kept: readonly Kept[]): { client: Client; read: string[] } {
   const read: string[] = [];
   const client = {
-    options: { namespace: 'default' },
+    options: { namespace: 'default', loadedDataConverter: { payloadCodecs: [] } },
     workflow: {
       list: async function* ({ query }: { query: string }) {
         const isOpen = query.includes('Running');
