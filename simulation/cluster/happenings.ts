@@ -1,6 +1,7 @@
 import type { Random } from '../../cases/random.js';
 import { workflowIds } from '../../core/ids.js';
 import { clusterName } from './process.js';
+import { giveOrder, hold, sendNonsense } from './orders.js';
 import type { Stage } from './stage.js';
 
 const minuteMs = 60_000;
@@ -115,6 +116,28 @@ const happenings: readonly Happening[] = [
         spec: { scope: { kind: 'Cluster' }, message: 'to be looked at', requestedBy: 'somebody' },
       });
       later(random.int(1, 20) * minuteMs, () => void kube.delete('DisruptionPause', { name }));
+    },
+  },
+  { name: 'somebody gives an order', weight: 2, happens: giveOrder },
+  {
+    name: 'somebody holds a workflow, for some minutes',
+    weight: 1,
+    happens: (stage) => hold(stage, stage.random.int(1, 30) * minuteMs),
+  },
+  { name: 'a workflow is sent nonsense', weight: 1, happens: sendNonsense },
+  {
+    name: 'new nodes are to expire, for some minutes',
+    weight: 1,
+    happens: ({ random, later, cluster: { kube } }) => {
+      const lifeMinutes = random.int(10, 40);
+      const expire = (expireAfter: string): void =>
+        void kube.patch('NodePool', { name: 'default' }, { spec: { template: { spec: { expireAfter } } } });
+      expire(`${lifeMinutes}m`);
+      later(random.int(5, 30) * minuteMs, () => {
+        expire('Never');
+        // The last of them has come to its end by then.
+        later((lifeMinutes + 10) * minuteMs, () => undefined);
+      });
     },
   },
   {

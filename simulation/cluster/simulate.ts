@@ -203,7 +203,8 @@ class Simulation {
     this.mayFail = false;
     stage.cluster.cloud.replenish();
     if (this.current !== undefined) this.current.network.conditions = quiet;
-    await time.advance(this.troubledUntil, isBroken);
+    // What ends may have more to end after it.
+    while (time.now < this.troubledUntil && !isBroken()) await time.advance(this.troubledUntil, isBroken);
     this.say('nothing goes wrong any more');
     await time.advance(time.now + plan.healMs, isBroken);
     if (!invariants.expectRest()) return;

@@ -1,0 +1,46 @@
+import { abortSignal, approveSignal, expediteSignal, holdSignal } from '../../workflows/messages.js';
+import { rejectSignal, retrySignal } from '../../workflows/messages.js';
+import { parseWorkflowId } from '../../core/ids.js';
+import type { Run } from '../temporal/run.js';
+import type { Stage } from './stage.js';
+
+const person = { actor: 'ann', reason: 'to be looked at' };
+/** None of them takes the protection of pods: that would end what must not be disrupted. */
+const orders = [approveSignal, rejectSignal, abortSignal, retrySignal, expediteSignal];
+/** What people and programs send by mistake. */
+const nonsense: readonly unknown[] = [null, 'now', 42, [], {}, { actor: '' }, { actor: 7, reason: {} }];
+/** Workflows that are about something that people give orders to. */
+const obeying: ReadonlySet<string> = new Set(['consolidate', 'drift', 'expire', 'terminate', 'repair', 'interrupt']);
+
+const openRuns = ({ temporal }: Stage): readonly Run[] =>
+  [...temporal.all].filter(({ isOpen, id }) => isOpen && obeying.has(parseWorkflowId(id)?.kind ?? ''));
+
+/** Somebody gives an order to a workflow that can obey one, or cannot. */
+export function giveOrder(stage: Stage): void {
+  const { random, temporal } = stage;
+  const open = openRuns(stage);
+  if (open.length === 0) return;
+  temporal.signal(random.pick(open), random.pick(orders).name, [person]);
+}
+
+/** Somebody holds a workflow, and lets it go on after so long. */
+export function hold(stage: Stage, forMs: number): void {
+  const { random, temporal, later } = stage;
+  const open = openRuns(stage);
+  if (open.length === 0) return;
+  const run = random.pick(open);
+  temporal.signal(run, holdSignal.name, [{ ...person, on: true }]);
+  later(forMs, () => {
+    // It may have gone on in a new run.
+    const now = temporal.find(run.id);
+    if (now?.isOpen === true) temporal.signal(now, holdSignal.name, [{ ...person, on: false }]);
+  });
+}
+
+/** Any open workflow is sent what it cannot read. */
+export function sendNonsense({ random, temporal }: Stage): void {
+  const open = [...temporal.all].filter(({ isOpen }) => isOpen);
+  if (open.length === 0) return;
+  const signal = random.pick([...orders, holdSignal]);
+  temporal.signal(random.pick(open), signal.name, [random.pick(nonsense)]);
+}
