@@ -15,7 +15,7 @@ import type { Random } from './random.js';
 import { realisticCase } from './realistic.js';
 
 /**
- * Cases in the middle of rollouts: of each app that pends, some pods have a revision that asks for other nodes, spread and company
+ * Cases in the middle of rollouts: of each app that pends, some pods have a revision that asks for other nodes, spread and affinity
  * than the others, who have the same labels, so that they count for its rules without having them.
  */
 export function revisedCase(random: Random, size: number): Case {

@@ -27,45 +27,45 @@ export function preferencesKept(placement: Placement): Preferences {
     return found;
   };
   for (const [podClass, at] of spots) {
-    for (const wish of wishesOf(placement, spots, podClass, cached)) {
+    for (const preferred of preferredBy(placement, spots, podClass, cached)) {
       for (const spot of at) {
-        asked += wish.weight * spot.placed;
-        if (spot.placed > 0 && wish.keptAt(spot)) kept += wish.weight * spot.placed;
+        asked += preferred.weight * spot.placed;
+        if (spot.placed > 0 && preferred.keptAt(spot)) kept += preferred.weight * spot.placed;
       }
     }
   }
   return { asked, kept };
 }
 
-interface Wish {
+interface Preferred {
   readonly weight: number;
   readonly keptAt: (spot: Spot) => boolean;
 }
 
 type Cache = (text: string, count: () => ReadonlyMap<string, number>) => ReadonlyMap<string, number>;
 
-function wishesOf(placement: Placement, spots: Spots, podClass: PodClass, cached: Cache): Wish[] {
+function preferredBy(placement: Placement, spots: Spots, podClass: PodClass, cached: Cache): Preferred[] {
   const { affinity } = podClass.spec;
   return [
     ...(affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(
-      ({ weight, preference }): Wish => ({
+      ({ weight, preference }): Preferred => ({
         weight,
         keptAt: ({ node }) => (preference.matchExpressions ?? []).every((e) => domainSatisfies(node.labels, e)),
       }),
     ),
-    ...podWishes(placement, spots, podClass, cached, affinity?.podAffinity),
-    ...podWishes(placement, spots, podClass, cached, affinity?.podAntiAffinity),
-    ...spreadWishes(placement, spots, podClass, cached),
+    ...preferredPods(placement, spots, podClass, cached, affinity?.podAffinity),
+    ...preferredPods(placement, spots, podClass, cached, affinity?.podAntiAffinity),
+    ...preferredSpread(placement, spots, podClass, cached),
   ];
 }
 
-function podWishes(
+function preferredPods(
   placement: Placement,
   spots: Spots,
   podClass: PodClass,
   cached: Cache,
   affinity: PodAffinity | undefined,
-): Wish[] {
+): Preferred[] {
   const apart = affinity !== undefined && affinity === podClass.spec.affinity?.podAntiAffinity;
   return (affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(({ weight, podAffinityTerm: term }) => {
     const count = cached(JSON.stringify([podClass.namespace, term, term.matchLabelKeys && podClass.labels]), () =>
@@ -76,7 +76,7 @@ function podWishes(
   });
 }
 
-function spreadWishes(placement: Placement, spots: Spots, podClass: PodClass, cached: Cache): Wish[] {
+function preferredSpread(placement: Placement, spots: Spots, podClass: PodClass, cached: Cache): Preferred[] {
   return (podClass.spec.topologySpreadConstraints ?? [])
     .filter((spread) => spread.whenUnsatisfiable === 'ScheduleAnyway')
     .map((spread) => {

@@ -26,7 +26,7 @@ test('an asterisk stands for any type or zone', () => {
   expect(offerings.get('on-demand', 'c5.large', 'z')).toBeUndefined();
 });
 
-test('refusing again after its time doubles the pause; an instance or a long peace ends that', () => {
+test('refusing again after its time doubles the pause; an instance, or a long time without a refusal, ends that', () => {
   let now = 0;
   const offerings = new UnavailableOfferings(() => now);
   const until = () => offerings.get('spot', 'm5.large', 'a')?.until;

@@ -10,10 +10,10 @@ const officeHours: Budget = { nodes: '0', schedule: '0 9 * * mon-fri', duration:
 describe('allowance', () => {
   // Rules `budgets/rounding`, `budgets/not-ready-nodes-count`.
   test.each([
-    // 76: Given 10 nodes and budget 30%, then 3 empty nodes go; with one NotReady, then 2.
+    // Given 10 nodes and budget 30%, then 3 empty nodes go; with one NotReady, then 2.
     ['30%', 10, 0, 3],
     ['30%', 10, 1, 2],
-    // 77: Given budget 5% of 10 nodes, then one disruption is allowed.
+    // Given budget 5% of 10 nodes, then one disruption is allowed.
     ['5%', 10, 0, 1],
     ['0', 10, 0, 0],
     ['0%', 10, 0, 0],
@@ -42,7 +42,7 @@ describe('allowance', () => {
     expect(allowance(budgets, 'Drifted', { total: 10, disrupting: 0 }, monday).ruledBy).toBe('budget 1 for Drifted');
   });
 
-  // 78: Given a cron window closed, then the budget does not bind.
+  // Given a cron window closed, then the budget does not bind.
   // Rule `budgets/schedule`.
   test.each([
     ['before it opens', at(8.99), 10, at(9)],

@@ -69,9 +69,9 @@ describe('emptyNodes', () => {
     ['no pod', [], true],
     ['a DaemonSet pod', [pod('d', { metadata: owned('DaemonSet') })], true],
     ['a finished pod', [pod('j', { status: { phase: 'Succeeded' } })], true],
-    // 79: Given a node with only priority −2^31 pods, then it counts as empty.
+    // Given a node with only priority −2^31 pods, then it counts as empty.
     ['a pod of the lowest priority', [pod('low', { spec: { priority: -(2 ** 31) } })], true],
-    // 80: Given terminating Deployment pods only, then empty; given a terminating StatefulSet pod, then not.
+    // Given terminating Deployment pods only, then empty; given a terminating StatefulSet pod, then not.
     ['a terminating pod', [pod('t', { metadata: { ...owned('ReplicaSet'), ...terminating } })], true],
     ['a terminating StatefulSet pod', [pod('s', { metadata: { ...owned('StatefulSet'), ...terminating } })], false],
     ['a running pod', [pod('web')], false],
@@ -80,7 +80,7 @@ describe('emptyNodes', () => {
     expect(removed([view('a', { pods })])).toEqual(empty ? ['a'] : []);
   });
 
-  // 81: Given a pod bound 5s ago and consolidateAfter 30s, then not consolidatable.
+  // Given a pod bound 5s ago and consolidateAfter 30s, then not consolidatable.
   // Rules `consolidation/consolidate-after`, `consolidation/last-pod-event`.
   test('waits for consolidateAfter since the last pod event, and says until when', () => {
     const decision = decide([view('a', { idle: 5 })]);

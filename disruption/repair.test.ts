@@ -54,7 +54,7 @@ describe('unhealthy nodes', () => {
     expect(conditionToRepair(both, policies, declined)?.type).toBe('AcceleratedHardwareReady');
   });
 
-  // 104: Given Ready False for 30m and 1 of 3 nodes unhealthy, then repaired; 2 of 3, then blocked.
+  // Given Ready False for 30m and 1 of 3 nodes unhealthy, then repaired; 2 of 3, then blocked.
   // Rule `repair/at-most-a-fifth`.
   test('at most a fifth of a pool, rounded up, is repaired at a time', () => {
     const [well, ill] = [node(['Ready', 'True']), node(['Ready', 'False'])];

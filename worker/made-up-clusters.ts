@@ -18,11 +18,11 @@ export const crowd = (): PackingInput =>
   inputOf({ pods: Array.from({ length: 600 }, (_, n) => crowdPod(n)), nodePools: [poolOf('default')] });
 
 /** A few Deployments with all that pods and pools can ask for, beside nodes with some room; small enough to be searched. */
-export const company = (): PackingInput => {
+export const mixedCluster = (): PackingInput => {
   const standing = nodesOf(12);
   return inputOf({
     ...standing,
-    pods: [...standing.pods, ...Array.from({ length: 120 }, (_, n) => companyPod(n))],
+    pods: [...standing.pods, ...Array.from({ length: 120 }, (_, n) => mixedPod(n))],
     nodePools: [
       poolOf('default', { limits: { cpu: '400', nodes: '30' } }),
       poolOf('preferred', { weight: 10, limits: { cpu: '40' }, minValues: 3 }),
@@ -180,7 +180,7 @@ function crowdPod(n: number): Pod {
   return podOf(`crowd-${n}`, mine, { containers, ...rules[kind] });
 }
 
-function companyPod(n: number): Pod {
+function mixedPod(n: number): Pod {
   const app = n % 15;
   const own = { app: `app-${app}` };
   const zone = (operator: string, ...values: string[]) => ({ key: labels.zone, operator, values });
@@ -213,7 +213,7 @@ function companyPod(n: number): Pod {
     { containers: [{ ...main, ports }] },
     { containers: [containerOf(1000, 4096, { [gpu]: '1' })] },
   ];
-  return podOf(`company-${n}`, own, { containers: [main], ...traits[app] });
+  return podOf(`mixed-${n}`, own, { containers: [main], ...traits[app] });
 }
 
 /** So many nodes, with their claims and pods: a tenth of them empty, the others a quarter to a half full. */

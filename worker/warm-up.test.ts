@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { consolidate } from '../disruption/consolidation/search.js';
 import { plan } from '../packing/plan.js';
-import { company, crowd, leftovers } from './made-up-clusters.js';
+import { mixedCluster, crowd, leftovers } from './made-up-clusters.js';
 import { warmUp } from './warm-up.js';
 
 describe('what a packing thread warms up on', () => {
@@ -12,7 +12,7 @@ describe('what a packing thread warms up on', () => {
   });
 
   test('a small plan with nodes that exist, nodes to launch in several pools, and pods left out', () => {
-    const { newNodeClaims, existingNodes, unschedulable } = plan(company());
+    const { newNodeClaims, existingNodes, unschedulable } = plan(mixedCluster());
     expect(existingNodes.length).toBeGreaterThan(0);
     expect(new Set(newNodeClaims.map(({ nodePool }) => nodePool)).size).toBeGreaterThan(1);
     expect(unschedulable.length).toBeGreaterThan(0);

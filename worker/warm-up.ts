@@ -1,4 +1,4 @@
-import { company, crowd, leftovers } from './made-up-clusters.js';
+import { mixedCluster, crowd, leftovers } from './made-up-clusters.js';
 import { jobs } from './packing-jobs.js';
 
 /** After so many rounds most of what every pass runs is compiled. */
@@ -15,7 +15,7 @@ export function* warmUp(duty: Duty): Generator {
   for (let n = 0; n < rounds[duty]; n++) {
     if (duty === 'plan') {
       yield jobs.plan(crowd());
-      yield jobs.plan(company());
+      yield jobs.plan(mixedCluster());
     } else yield jobs.consolidate(leftovers());
   }
 }

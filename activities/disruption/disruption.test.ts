@@ -98,7 +98,7 @@ describe('disruption on the cluster', () => {
     expect(await candidates()).toHaveLength(1);
   });
 
-  // 86: Given a pod arrives during the 15s validation, then the command is abandoned.
+  // Given a pod arrives during the 15s validation, then the command is abandoned.
   test('validation drops a node that pods have come to', async () => {
     const found = await candidates();
     await putPod('node-a');
@@ -134,7 +134,7 @@ describe('disruption on the cluster', () => {
     ).toBeUndefined();
   });
 
-  // 88: Given controller restart mid-command, then leftover taints are removed.
+  // Given controller restart mid-command, then leftover taints are removed.
   // Rule `candidates/left-over-taints`.
   test('frees nodes of disruptions that nobody runs, and only those', async () => {
     const found = await candidates();

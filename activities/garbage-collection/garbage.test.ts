@@ -28,7 +28,7 @@ describe('collecting garbage', () => {
   });
   const registered = { conditions: [{ type: 'Registered', status: 'True' as const }], providerID: 'fake:///a/i-1' };
 
-  // 75: Given an instance tagged by us without NodeClaim older than 30s, then it is terminated with its Node.
+  // Given an instance tagged by us without NodeClaim older than 30s, then it is terminated with its Node.
   // Rules `garbage-collection/instances-without-claim`, `invariants/no-orphans`.
   test('an instance without a claim goes after 30 seconds, with its Node', async () => {
     world.kube.put('Node', { metadata: { name: 'n1' }, spec: { providerID: 'fake:///a/i-1' } });

@@ -40,8 +40,8 @@ export async function withBufferPods(deps: ActivityDeps, views: readonly NodeVie
   if (virtual.size === 0) return views;
   const hosted = await hostsOf(deps, new Set(virtual.keys()));
   return views.map((view) => {
-    const guests = (hosted.get(view.node?.metadata.name ?? '') ?? []).flatMap((key) => virtual.get(key) ?? []);
-    return guests.length === 0 ? view : { ...view, pods: [...view.pods, ...guests] };
+    const hostedHere = (hosted.get(view.node?.metadata.name ?? '') ?? []).flatMap((key) => virtual.get(key) ?? []);
+    return hostedHere.length === 0 ? view : { ...view, pods: [...view.pods, ...hostedHere] };
   });
 }
 

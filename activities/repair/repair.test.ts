@@ -71,7 +71,7 @@ describe('looking at a node whose conditions say that it is broken', () => {
     });
   });
 
-  // 104: Given Ready False for 30m and 1 of 3 nodes unhealthy, then repaired; 2 of 3, then blocked.
+  // Given Ready False for 30m and 1 of 3 nodes unhealthy, then repaired; 2 of 3, then blocked.
   test('one of three may be repaired; two of three may not, and the node says so', async () => {
     node('a', 31);
     node('b');

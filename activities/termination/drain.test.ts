@@ -431,7 +431,7 @@ describe('terminating a node', () => {
     expect(names()).toEqual(['plain']);
   });
 
-  // 98: Given a recreated pod with the same name, then the old queue entry does not evict it.
+  // Given a recreated pod with the same name, then the old queue entry does not evict it.
   test('a pod that came again under the same name is another pod', async () => {
     put('db-0', { metadata: { uid: 'old' } });
     await world.synced();
@@ -570,7 +570,7 @@ describe('terminating a node', () => {
     });
   });
 
-  // 99: Given VolumeAttachments of a tolerating pod only, then termination does not wait.
+  // Given VolumeAttachments of a tolerating pod only, then termination does not wait.
   test('volumes of pods that stay are not waited for, nor attachments without a volume name', async () => {
     const attach = (name: string, source: object): void =>
       void world.kube.put('VolumeAttachment', {

@@ -32,11 +32,11 @@ function durationOf(owner: Fields, name: string): string | undefined {
 /** `spec` may hold the fields of a Provisioner, `spec.disruption` those of a NodePool of v1beta1 or v1. */
 export function convertDisruption(spec: Fields, version: 'v1alpha5' | 'v1beta1' | 'v1'): OldDisruption {
   const disruption = spec.object('disruption');
-  const wish = consolidationWish(spec, disruption, version);
+  const consolidation = consolidationOf(spec, disruption, version);
   const expireAfter = expiry(spec, disruption, version);
   const { budgets, rates } = budgetsOf(disruption);
   disruption?.finish();
-  return { disruption: present({ ...wish, budgets }), expireAfter, rates };
+  return { disruption: present({ ...consolidation, budgets }), expireAfter, rates };
 }
 
 function expiry(spec: Fields, disruption: Fields | undefined, version: string): string | undefined {
@@ -53,13 +53,13 @@ function expiry(spec: Fields, disruption: Fields | undefined, version: string): 
   return 'Never';
 }
 
-interface Wish {
+interface Consolidation {
   readonly consolidationPolicy?: string;
   readonly consolidateAfter?: string;
 }
 
 /** The old ways of asking for consolidation, from the most to the least explicit. */
-function consolidationWish(spec: Fields, disruption: Fields | undefined, version: string): Wish {
+function consolidationOf(spec: Fields, disruption: Fields | undefined, version: string): Consolidation {
   const enabled = (disruption?.object('consolidation') ?? spec.object('consolidation'))?.flag('enabled');
   const emptyAfter = spec.whole('ttlSecondsAfterEmpty');
   if (enabled === true) {
@@ -91,7 +91,7 @@ function overruled(disruption: Fields | undefined, by: string): void {
   }
 }
 
-function consolidationPolicy(disruption: Fields | undefined, version: string): Wish {
+function consolidationPolicy(disruption: Fields | undefined, version: string): Consolidation {
   const policy = disruption?.text('consolidationPolicy');
   const after = disruption === undefined ? undefined : durationOf(disruption, 'consolidateAfter');
   const renamed = policy === 'WhenUnderutilized' ? 'WhenEmptyOrUnderutilized' : policy;

@@ -98,7 +98,7 @@ export class CommandBuilder {
     return undefined;
   }
 
-  /** The group without what later commands need in their company. */
+  /** The group without what later commands need in their group. */
   private keepingOnDemand(group: readonly FleetNode[], waiting: readonly FleetNode[]): readonly FleetNode[] {
     return this.tools.requiresOnDemand ? keepingOnDemand(group, waiting, this.plan.fleetPlan.launches) : group;
   }

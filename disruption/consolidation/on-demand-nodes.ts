@@ -8,7 +8,7 @@ export const hasOnDemand = (nodes: readonly FleetNode[]): boolean => !nodes.ever
 
 /**
  * The group without nodes on demand that are better kept for later commands: where all others that wait are spot and some of
- * what is launched is, each of these commands needs one in its company.
+ * what is launched is, each of these commands needs one in its group.
  */
 export function keepingOnDemand(
   group: readonly FleetNode[],

@@ -127,7 +127,7 @@ class PatternProgram {
   private begin(rows: Int32Array): CoveringSimplex {
     const { left, limits, ledger } = this;
     return new CoveringSimplex(
-      // Rows that differ a little keep the program from going round in circles.
+      // Rows that differ a little keep the program from trying the same rows again and again.
       Float64Array.of(
         ...Array.from(rows, (item, row) => left[item]! + 1e-7 * ((row * 7919) % 101)),
         ...limits.map(({ limit, unit }) => -Math.max(0, ledger.left(limit)) / unit),

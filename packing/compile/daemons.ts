@@ -75,7 +75,7 @@ function isNewer({ metadata: a }: Pod, { metadata: b }: Pod): boolean {
 
 /**
  * What a pod of the DaemonSet asks of a node: as one that runs has it, since LimitRanges, RuntimeClasses, vertical autoscaling and
- * webhooks add to the template. The DaemonSet controller has tied that one to its host, which is no wish of the others.
+ * webhooks add to the template. The DaemonSet controller has tied that one to its host, which says nothing of the others.
  */
 function specOf({ spec: { template } }: DaemonSet, sample: Pod | undefined): PodSpec {
   if (sample === undefined) return template.spec;

@@ -2,7 +2,7 @@ import type { InstanceType } from '../../core/instance-type.js';
 import { accepts, type Requirement } from '../requirements/requirement.js';
 import { normaliseKey, type Requirements } from '../requirements/requirements.js';
 
-/** A NodePool's wish for variety: so many different values of a key among the types that a claim lists (min-values/counted). */
+/** `minValues` of a key: so many different values among the types that a claim lists (min-values/counted). */
 export interface Variety {
   readonly key: string;
   readonly atLeast: number;
@@ -48,14 +48,14 @@ export interface Sized {
   readonly capacity: Float64Array;
 }
 
-/** What claims of a pool may use of each type so that enough other types hold as much too, for all that the pool wishes. */
+/** What claims of a pool may use of each type so that enough other types hold as much too, for every `minValues` of the pool. */
 export class SharedSizes {
   private readonly bySize = new Map<string, Float64Array>();
   private readonly byType = new Map<InstanceType, readonly Float64Array[]>();
   private readonly ranges: readonly VarietyRange[];
 
-  constructor(types: readonly Sized[], wishes: readonly Variety[]) {
-    this.ranges = wishes.map((wish) => new VarietyRange(types, wish));
+  constructor(types: readonly Sized[], varieties: readonly Variety[]) {
+    this.ranges = varieties.map((variety) => new VarietyRange(types, variety));
   }
 
   /** Several answers where different resources may matter most, none where there are not enough values. Equal sizes are one object. */

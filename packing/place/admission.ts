@@ -54,7 +54,7 @@ export function keepsSkew(ledger: Ledger, group: Group, domain: string | undefin
   return ledger.count(group, domain) + (counts ? 1 : 0) - ledger.least(group) <= group.maxSkew;
 }
 
-/** Whether required affinity to the host name is met there, or the pod may be the first of its company. */
+/** Whether required affinity to the host name is met there, or the pod may be the first of those that it selects. */
 export function meetsHostAffinity(ledger: Ledger, rules: Rules, host: string | undefined): boolean {
   return rules.hostAffinity.every(
     (group) =>

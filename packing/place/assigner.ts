@@ -29,7 +29,7 @@ export class Assigner {
   readonly lookahead: SpreadLookahead;
   /** Set where pods do not try existing nodes in one order. */
   ordering: NodeOrdering | undefined;
-  private readonly company: HostAffinity;
+  private readonly hostAffinity: HostAffinity;
   private readonly seeds = new Map<Group, string | undefined>();
   /** Of the cell that is looked at, and of the best so far: cells are compared pod by pod, so nothing is made for it. */
   private rank = new Float64Array(4);
@@ -45,13 +45,13 @@ export class Assigner {
     this.volumes = compiled.volumes;
     this.cells = new Cells(compiled, feasibility, nodes);
     this.lookahead = new SpreadLookahead(compiled, book, ledger);
-    this.company = new HostAffinity(compiled, feasibility, nodes, book, this);
+    this.hostAffinity = new HostAffinity(compiled, feasibility, nodes, book, this);
   }
 
   /** Places what it can of `pods` on one level: parts to launch are appended to `parts`, pods without a place returned. */
   place(target: Target, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
     const { podClass, level, rules, without } = target;
-    if (rules.hostAffinity.length > 0) return this.company.place(target, pods, parts);
+    if (rules.hostAffinity.length > 0) return this.hostAffinity.place(target, pods, parts);
     if (rules.keys.length > 0) return this.placeInCells(target, pods, parts);
     const rest = this.useNodes(target, pods);
     if (rest.length === 0) return rest;

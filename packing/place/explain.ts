@@ -24,11 +24,11 @@ export function topologyBlocker(rules: Rules, cells: readonly Cell[], ledger: Le
   for (const group of rules.matched) {
     if (view.shunned(group)) return blocker(group, `every ${group.key} has a pod whose anti-affinity keeps it away`);
   }
-  const [company] = rules.hostAffinity;
-  if (company !== undefined) {
-    return view.missing(company)
-      ? blocker(company, `there is no pod that ${whom(rules)}`)
-      : blocker(company, `no node with the pods that ${whom(rules)} has room for it`);
+  const [affinity] = rules.hostAffinity;
+  if (affinity !== undefined) {
+    return view.missing(affinity)
+      ? blocker(affinity, `there is no pod that ${whom(rules)}`)
+      : blocker(affinity, `no node with the pods that ${whom(rules)} has room for it`);
   }
   const [key] = rules.keys;
   if (key === undefined) return undefined;

@@ -14,7 +14,7 @@ import { roomFor, type NodeState } from './node-states.js';
 import type { Member, Part, Target } from './part.js';
 import type { PodClass } from '../compile/classes.js';
 
-/** What company needs of the assigner. */
+/** What affinity to the host name needs of the assigner. */
 interface Host {
   readonly cells: Cells;
   readonly ledger: Ledger;
@@ -40,7 +40,7 @@ export class HostAffinity {
     return rest;
   }
 
-  /** Existing nodes that hold the wanted company already. */
+  /** Existing nodes that hold the selected pods already. */
   private joinNodes(target: Target, pods: readonly Pod[]): readonly Pod[] {
     let rest = pods;
     for (const node of this.nodes) {
@@ -73,7 +73,7 @@ export class HostAffinity {
     return index === undefined ? undefined : values[index];
   }
 
-  /** New nodes that will hold the wanted company: its pods are bundled with these. */
+  /** New nodes that will hold the selected pods: the pods are bundled with these. */
   private joinParts(target: Target, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
     const partners = parts.filter((part) => this.isPartner(target.rules, part));
     const units = partners.reduce((sum, { count }) => sum + count, 0);
@@ -189,7 +189,7 @@ export class HostAffinity {
     return most;
   }
 
-  /** Whether pods of the class may begin their own company: nobody that they want is anywhere yet. */
+  /** Whether pods of the class may be the first on a node: no pod that they select is anywhere yet. */
   private maySeed(rules: Rules, parts: readonly Part[]): boolean {
     const isAnywhere = (group: Group): boolean =>
       this.host.ledger.total(group) > 0 ||
@@ -197,7 +197,7 @@ export class HostAffinity {
     return rules.hostAffinity.every((group) => selectsOwn(rules, group) && !isAnywhere(group));
   }
 
-  /** What all pods together ask for that want the company that this one begins. */
+  /** What all pods together ask for that select the ones begun here. */
   private demandOfAll({ rules }: Target): Float64Array {
     const total = new Float64Array(this.compiled.dimensions.count);
     for (const podClass of this.compiled.queue) {

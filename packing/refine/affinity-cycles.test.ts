@@ -48,7 +48,7 @@ function stuck(pods: readonly Pod[], zonesOf: Readonly<Record<string, readonly s
   };
 }
 
-// Rule `topology/affinity-in-circles`.
+// Rule `topology/affinity-cycles`.
 describe('pods that wait for one another', () => {
   const leader = near('leader');
 

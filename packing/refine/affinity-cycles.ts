@@ -26,7 +26,7 @@ export class AffinityCycles {
     return this.groups.size > 0;
   }
 
-  /** Rules, each with its domain, that no order of binding meets for the pods that are there (topology/affinity-in-circles). */
+  /** Rules, each with its domain, that no order of binding meets for the pods that are there (topology/affinity-cycles). */
   stuck(
     onNodes: readonly ClassOnNode[],
     ledger: Ledger,

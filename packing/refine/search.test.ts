@@ -151,7 +151,7 @@ describe('plans are searched as a whole where they are small', () => {
     expect(plan(packingInput({ pods }, { types })).pricePerHour).toBeCloseTo(0.2719, 5);
   });
 
-  test('company on one node begins where all of it fits', () => {
+  test('pods that select one another begin on a node that all of them fit on', () => {
     const together = {
       podAffinity: {
         requiredDuringSchedulingIgnoredDuringExecution: [

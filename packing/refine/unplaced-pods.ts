@@ -37,7 +37,7 @@ export class PlacingOrder {
     this.ranks = new Map(compiled.queue.map((podClass, i) => [podClass, i]));
   }
 
-  /** Largest first, those that want company after all that do not. */
+  /** Largest first, those with pod affinity after all others. */
   of(unplaced: readonly UnplacedPod[], { complaints, last, key = (rank) => rank }: OrderOptions = {}): UnplacedPod[] {
     const later = ({ podClass }: UnplacedPod): number => {
       if (last?.has(podClass) === true) return 2;

@@ -125,10 +125,10 @@ function filterKeys({ filter }: Group): Set<string> {
   return keys;
 }
 
-type Wishes = Pick<Rules, 'affinity' | 'hostAffinity' | 'spread' | 'hostSpread'>;
+type OwnRules = Pick<Rules, 'affinity' | 'hostAffinity' | 'spread' | 'hostSpread'>;
 
 /** Whether the affinity or the spread rule is among these rules. */
-export const wants = ({ affinity, hostAffinity, spread, hostSpread }: Wishes, group: Group): boolean =>
+export const wants = ({ affinity, hostAffinity, spread, hostSpread }: OwnRules, group: Group): boolean =>
   affinity.includes(group) || hostAffinity.includes(group) || spread.includes(group) || hostSpread.includes(group);
 
 /** Rules of the kind that select pods which do not have the rule themselves. */

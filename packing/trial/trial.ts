@@ -217,12 +217,12 @@ export class Trial {
       ([a, podsA], [b, podsB]) =>
         this.precedence(b, podsB.length) - this.precedence(a, podsA.length) || this.order.get(a)! - this.order.get(b)!,
     );
-    const company: [PodClass, readonly Pod[]][] = [];
+    const withAffinity: [PodClass, readonly Pod[]][] = [];
     for (const [podClass, pods] of ordered) {
-      if (this.affinities.forAnyone(podClass)) company.push([podClass, pods]);
+      if (this.affinities.forAnyone(podClass)) withAffinity.push([podClass, pods]);
       else if (!this.placeClass(podClass, pods, launching, parts)) return false;
     }
-    return company.every(([podClass, pods]) => this.placeClass(podClass, pods, launching, parts));
+    return withAffinity.every(([podClass, pods]) => this.placeClass(podClass, pods, launching, parts));
   }
 
   /** Puts pods of a class on this very node, if the rules let all of them be there. */

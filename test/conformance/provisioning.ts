@@ -6,7 +6,7 @@ import { plans, type Expected } from './plans.js';
 import { differs, notApplicable, same, type Check, type Told } from './told.js';
 import { antiAffinity, likesAffinity, likesAntiAffinity, spread } from './topology-terms.js';
 import {
-  ladder,
+  growingTypes,
   node,
   noneOf,
   oneOf,
@@ -450,7 +450,7 @@ const towards = (options: PodOptions): Check =>
         pod('c', { cpu: '1', ...options }),
       ],
       settings: ignoring,
-      catalogue: ladder(3),
+      catalogue: growingTypes(3),
     },
     // Three CPUs hold the first and the last, or one of the others.
     { nodes: 3, price: 3 * 0.9 },

@@ -75,7 +75,7 @@ export const usual: readonly CatalogueEntry[] = [
 ];
 
 /** The n-th has n CPUs, 2n GiB and room for 10n pods. */
-export const ladder = (count: number): readonly CatalogueEntry[] =>
+export const growingTypes = (count: number): readonly CatalogueEntry[] =>
   Array.from({ length: count }, (_, i) => type(`t${i}`, { cpu: i + 1, memory: 2 * (i + 1), pods: 10 * (i + 1) }));
 
 export interface PodOptions extends Omit<Partial<PodSpec>, 'containers'> {

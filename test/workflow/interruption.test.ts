@@ -149,7 +149,7 @@ describe('interruptions', () => {
     expect(activities.callsOf('setDeadline')).toEqual([]);
   });
 
-  // 103: Given system status failed 120s, then forced termination with a stamped timestamp.
+  // Given system status failed 120s, then forced termination with a stamped timestamp.
   test.each(['instance_status', 'system_status'])(
     '%s: what protects pods ends at once, no time is spent',
     async (kind) => {

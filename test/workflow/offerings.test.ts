@@ -24,7 +24,7 @@ const refused = (instanceType: string) => ({
   reason: 'InsufficientInstanceCapacity',
 });
 
-test('each offering has its timer: open again after three minutes, longer when it refuses again, forgotten in peace', async () => {
+test('each offering has its timer: open again after three minutes, longer when it refuses again, forgotten after a long time without refusal', async () => {
   const workflowId = workflowIds.offerings(cluster);
   const started = await rig.client.workflow.signalWithStart('offerings', {
     workflowId,

@@ -73,7 +73,7 @@ describe('repairNode', () => {
     expect(acts()).toEqual([]);
   });
 
-  // 104: Ready False for 30 minutes: repaired, ignoring what protects pods.
+  // Ready False for 30 minutes: repaired, ignoring what protects pods.
   test('after the toleration the node is forced, its termination stamped with now', async () => {
     const dueAt = now + 30 * minute;
     activities.health = [ill({ since: now, dueAt }), ill({ since: now, dueAt })];

@@ -142,7 +142,7 @@ class Termination {
     const since = this.input.carried?.drainingSince ?? workflowNow();
     this.progress.note({ node: nodeName });
     this.drains = nodeName;
-    await this.withLadder(start, nodeName, () => this.drainAndDetach(start, nodeName, since));
+    await this.withEscalation(start, nodeName, () => this.drainAndDetach(start, nodeName, since));
     this.drains = undefined;
     this.blockers = [];
     this.progress.attributes([{ key: searchAttributes.blockedBy, value: null }]);
@@ -164,13 +164,13 @@ class Termination {
   }
 
   /** Does `work`, beside it the steps of a stuck drain where the pool's policy has one. */
-  private async withLadder(start: Terminating, nodeName: string, work: () => Promise<void>): Promise<void> {
+  private async withEscalation(start: Terminating, nodeName: string, work: () => Promise<void>): Promise<void> {
     if (start.escalation === undefined) return work();
     const take = (step: EscalationStep, stuck: Stuck): Promise<void> => this.escalate(step, stuck, nodeName);
     const escalation = new Escalation(start.escalation, take, this.input.carried?.escalation);
     this.escalation = escalation;
     const scope = new CancellationScope();
-    const climbing = scope
+    const escalating = scope
       .run(() => escalation.run())
       .catch((error: unknown) => {
         if (!isCancellation(error)) throw error;
@@ -180,7 +180,7 @@ class Termination {
     } finally {
       this.escalation = undefined;
       scope.cancel();
-      await climbing;
+      await escalating;
     }
   }
 

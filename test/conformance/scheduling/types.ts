@@ -2,7 +2,20 @@ import { labels } from '../../../api/labels.js';
 import { offering } from '../../../cases/catalogues.js';
 import { plans, type Expected } from '../plans.js';
 import { differs, same, type Check, type Told } from '../told.js';
-import { ladder, oneOf, op, pod, pods, poolOf, size, special, type, zone1, zone2, type PodOptions } from '../world.js';
+import {
+  growingTypes,
+  oneOf,
+  op,
+  pod,
+  pods,
+  poolOf,
+  size,
+  special,
+  type,
+  zone1,
+  zone2,
+  type PodOptions,
+} from '../world.js';
 
 const amd = poolOf(oneOf(labels.arch, 'amd64'));
 const both = poolOf(oneOf(labels.arch, 'arm64', 'amd64'));
@@ -15,7 +28,7 @@ const apart = (label: string, a: string, b: string): Check =>
     { nodes: 2, by: { [label]: { [a]: 1, [b]: 1 } } },
   );
 const gpu = (name: string) => `example.com/${name}`;
-const twoGpus = ladder(5).map((each, i) =>
+const twoGpus = growingTypes(5).map((each, i) =>
   i < 2 ? { ...each, resources: { ...each.resources, [gpu(i === 0 ? 'first' : 'second')]: '25' } } : each,
 );
 const amd64 = { nodeSelector: { [labels.arch]: 'amd64' } };
@@ -53,7 +66,7 @@ export const typeCases: readonly Told[] = [
     'labels of the provider pick types',
     plans(
       {
-        catalogue: ladder(5),
+        catalogue: growingTypes(5),
         objects: [pod('a', { nodeSelector: { [size]: 'large' } }), pod('b', { nodeSelector: { [size]: 'small' } })],
       },
       { by: { [labels.instanceType]: { t4: 1, t0: 1 } } },
@@ -64,7 +77,7 @@ export const typeCases: readonly Told[] = [
     'labels of the provider against the type',
     plans(
       {
-        catalogue: ladder(5),
+        catalogue: growingTypes(5),
         objects: [
           pod('a', { nodeSelector: { [size]: 'large', [labels.instanceType]: 't0' } }),
           pod('b', { nodeSelector: { [size]: 'small', [labels.instanceType]: 't4' } }),
@@ -77,7 +90,7 @@ export const typeCases: readonly Told[] = [
     1495,
     'Exists on a label that few types have',
     plans(
-      { catalogue: ladder(5), objects: [pod('p', { needs: [op(special, 'Exists')] })] },
+      { catalogue: growingTypes(5), objects: [pod('p', { needs: [op(special, 'Exists')] })] },
       { by: { [labels.instanceType]: { t4: 1 } } },
     ),
   ),
@@ -85,7 +98,7 @@ export const typeCases: readonly Told[] = [
     1507,
     'DoesNotExist on it',
     plans(
-      { catalogue: ladder(5), objects: [pod('p', { needs: [op(special, 'DoesNotExist')] })] },
+      { catalogue: growingTypes(5), objects: [pod('p', { needs: [op(special, 'DoesNotExist')] })] },
       { nodes: 1, by: { [special]: { '': 1 } } },
     ),
   ),
@@ -134,7 +147,7 @@ export const packingCases: readonly Told[] = [
     1645,
     'a small pod that does not fit beside a large one gets a smaller node',
     plans(
-      { catalogue: ladder(5), objects: [pod('a', { cpu: '4.5' }), pod('b', { cpu: '1' })] },
+      { catalogue: growingTypes(5), objects: [pod('a', { cpu: '4.5' }), pod('b', { cpu: '1' })] },
       { nodes: 2, by: { [labels.instanceType]: { t4: 1, t0: 1 } } },
     ),
   ),

@@ -5,7 +5,7 @@ import { notApplicable, same, type Check, type Told } from '../told.js';
 import { antiAffinity } from '../topology-terms.js';
 import type { all } from '../world.js';
 import {
-  ladder,
+  growingTypes,
   node,
   oneOf,
   pod,
@@ -205,7 +205,7 @@ export const volumeCases: readonly Told[] = [
     'of the alternatives of two volumes one suits both',
     plans(
       {
-        catalogue: ladder(5),
+        catalogue: growingTypes(5),
         objects: [
           storage('a', { terms: [{ [special]: 'required' }, { [special]: 'optional' }] }),
           storage('b', {
