@@ -16,7 +16,7 @@ export interface Application<A extends Applicant = Applicant> {
   readonly id: string;
   readonly reason: DisruptionReason;
   readonly candidates: readonly A[];
-  /** Whether they may go only all together: then all get leave, or none. */
+  /** Whether they may go only all together: then all are admitted, or none. */
   readonly together?: boolean;
 }
 
@@ -34,13 +34,13 @@ export interface AdmissionContext extends LimitsContext {
   readonly paused: (reason: DisruptionReason, candidate: Applicant) => string | undefined;
 }
 
-/** A node that does not get leave now, and why, for a person. */
+/** A node that is not admitted now, and why, for a person. */
 export interface Refused {
   readonly node: string;
   readonly why: string;
   /** Whether a pause holds it, which no deadline of a policy beats. */
   readonly paused?: true;
-  /** Whether there is no such node any more, or not for long: it never gets leave. */
+  /** Whether there is no such node any more, or not for long: it is never admitted. */
   readonly gone?: true;
 }
 
