@@ -1,5 +1,6 @@
 import { annotations } from '../../api/labels.js';
 import type { NodeView } from '../../disruption/candidates.js';
+import { once } from '../../core/once.js';
 import { isPending } from '../../core/pods.js';
 import { nameOf } from '../../cluster/cluster.js';
 import type { DisruptionView } from '../contract.js';
@@ -37,9 +38,4 @@ export function nominatedNodes(
     if (end > now || launchedFor) names.add(nameOf(view));
   }
   return { names, ends };
-}
-
-function once(ask: () => boolean): () => boolean {
-  let known: boolean | undefined;
-  return () => (known ??= ask());
 }

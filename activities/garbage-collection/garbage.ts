@@ -9,6 +9,7 @@ import type { CollectedInstances, CollectedObjects, GarbageFailure, LostObjects 
 import type { ActivityDeps } from '../deps.js';
 import { countDisrupted } from '../disruption/disrupted-metrics.js';
 import { inBatches } from '../../core/in-batches.js';
+import { once } from '../../core/once.js';
 import { identityOf } from '../../cluster/labels-of.js';
 import { deleteClaimInTurn, getClaim, updateNode } from '../../cluster/writes.js';
 import { messageOf } from '../../core/error-message.js';
@@ -160,12 +161,6 @@ async function releaseNode(deps: ActivityDeps, { name, uid }: NodeRef, claims: r
   );
   deps.log.warn({ node: name }, 'let a Node go that has neither NodeClaim nor instance');
   return released !== undefined;
-}
-
-/** The same answer to everybody who asks. */
-function once<T>(ask: () => Promise<T>): () => Promise<T> {
-  let answer: Promise<T> | undefined;
-  return () => (answer ??= ask());
 }
 
 /** What goes wrong with one harms no other. */

@@ -1,5 +1,6 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { parseWorkflowId } from '../../core/ids.js';
+import { inBatches } from '../../core/in-batches.js';
 import { counted } from '../../core/plurals.js';
 import { quotedForQuery, searchAttributes } from '../../workflows/messages.js';
 import { temporalEngine } from '../history/engine.js';
@@ -100,18 +101,15 @@ async function readRuns(client: Client, refs: readonly RunRef[]): Promise<{ runs
   const engine = temporalEngine(client);
   const runs: Run[] = [];
   let unread = 0;
-  const waiting = refs[Symbol.iterator]();
-  const readOn = async (): Promise<void> => {
-    for (const { workflowId, runId } of waiting) {
-      const kind = parseWorkflowId(workflowId)?.kind;
-      if (kind === undefined) continue;
-      try {
-        runs.push({ workflowId, runId, kind, steps: await engine.steps({ workflowId, runId }) });
-      } catch {
-        unread += 1;
-      }
+  const read = async ({ workflowId, runId }: RunRef): Promise<void> => {
+    const kind = parseWorkflowId(workflowId)?.kind;
+    if (kind === undefined) return;
+    try {
+      runs.push({ workflowId, runId, kind, steps: await engine.steps({ workflowId, runId }) });
+    } catch {
+      unread += 1;
     }
   };
-  await Promise.all(Array.from({ length: readAtOnce }, readOn));
+  await inBatches(refs, read, { atOnce: readAtOnce });
   return { runs, unread };
 }

@@ -98,7 +98,7 @@ export class CommandBuilder {
     return undefined;
   }
 
-  /** The group without what later commands need in their group. */
+  /** The group without the on-demand nodes that later commands need. */
   private keepingOnDemand(group: readonly FleetNode[], waiting: readonly FleetNode[]): readonly FleetNode[] {
     return this.tools.requiresOnDemand ? keepingOnDemand(group, waiting, this.plan.fleetPlan.launches) : group;
   }
