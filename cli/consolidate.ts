@@ -1,12 +1,12 @@
 import { performance } from 'node:perf_hooks';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
-import { budgetProblems } from '../disruption/budget-problems.js';
+import { budgetProblems } from '../disruption/budgets/budget-problems.js';
 import { consolidate } from '../disruption/consolidation/search.js';
 import type { Consolidation, LeastSaving } from '../disruption/consolidation/types.js';
-import { rulingOf } from '../disruption/limits.js';
-import { policyProblems } from '../disruption/policy-problems.js';
-import { rulesOf } from '../disruption/pool-rules.js';
+import { rulingOf } from '../disruption/budgets/limits.js';
+import { policyProblems } from '../disruption/policies/policy-problems.js';
+import { rulesOf } from '../disruption/policies/pool-rules.js';
 import type { ClusterObjects } from '../packing/types.js';
 import { asAtRest } from './objects/complete.js';
 import { consolidationDocument } from './output/consolidation-json.js';

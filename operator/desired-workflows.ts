@@ -12,9 +12,9 @@ import { parseNillableDuration } from '../core/durations.js';
 import type { FeatureGates } from '../core/feature-gates.js';
 import { parseWorkflowId, workflowIds } from '../core/ids.js';
 import { isHint } from '../core/interruption-kinds.js';
-import { rulingOf } from '../disruption/limits.js';
-import { conditionToRepair } from '../disruption/repair.js';
-import { isStatic } from '../disruption/static-capacity.js';
+import { rulingOf } from '../disruption/budgets/limits.js';
+import { conditionToRepair } from '../disruption/repair/repair.js';
+import { isStatic } from '../disruption/static-capacity/static-capacity.js';
 import type {
   BatchWindow,
   CloudUpkeepInput,

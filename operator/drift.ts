@@ -8,7 +8,7 @@ import { updateClaim } from '../cluster/writes.js';
 import { conditionOf, isTrue, withCondition, withoutCondition } from '../core/conditions.js';
 import { canonicalJson } from '../core/hash.js';
 import { lookUp } from '../core/own.js';
-import { driftOf, hashAnnotations, mayDrift, migratedHashes } from '../disruption/drift.js';
+import { driftOf, hashAnnotations, mayDrift, migratedHashes } from '../disruption/drift/drift.js';
 import type { InstanceType } from '../core/instance-type.js';
 import type { OperatorContext } from './context.js';
 import { DisruptNews } from './disrupt-news.js';

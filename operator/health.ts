@@ -3,7 +3,7 @@ import { annotations } from '../api/labels.js';
 import { isManaged, nodeOf } from '../cluster/cluster.js';
 import { identityOf, labelsOf } from '../cluster/labels-of.js';
 import { isTrue } from '../core/conditions.js';
-import { conditionToRepair } from '../disruption/repair.js';
+import { conditionToRepair } from '../disruption/repair/repair.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 

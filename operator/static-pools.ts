@@ -3,7 +3,7 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import { isManaged } from '../cluster/cluster.js';
 import { identityOf, labelsOf } from '../cluster/labels-of.js';
 import { isTrue } from '../core/conditions.js';
-import { isStatic } from '../disruption/static-capacity.js';
+import { isStatic } from '../disruption/static-capacity/static-capacity.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 import { regarding } from '../core/regarding.js';

@@ -1,5 +1,5 @@
 import type { ConsolidationCommand, ConsolidationInput } from '../../disruption/consolidation/types.js';
-import type { NodeView } from '../../disruption/candidates.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { nameOf } from '../../cluster/cluster.js';
 import type { MootQuestion } from '../../workflows/messages.js';
 import { refusalOf, whyAnswered } from '../disruption/asked.js';

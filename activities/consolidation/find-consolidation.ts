@@ -1,14 +1,14 @@
 import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
-import type { NodeView } from '../../disruption/candidates.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
 import type {
   Consolidation,
   ConsolidationCommand,
   ConsolidationInput,
   LeastSaving,
 } from '../../disruption/consolidation/types.js';
-import { consolidatableAt } from '../../disruption/emptiness.js';
-import { limitOf } from '../../disruption/limits.js';
-import type { PoolRules } from '../../disruption/pool-rules.js';
+import { consolidatableAt } from '../../disruption/consolidation/emptiness.js';
+import { limitOf } from '../../disruption/budgets/limits.js';
+import type { PoolRules } from '../../disruption/policies/pool-rules.js';
 import { candidateOf, cataloguesOf, nameOf } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
 import { tellAside } from '../tell-aside.js';

@@ -1,5 +1,5 @@
-import { emptyNodes } from '../../disruption/emptiness.js';
-import type { NodeView } from '../../disruption/candidates.js';
+import { emptyNodes } from '../../disruption/consolidation/emptiness.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { candidateOf } from '../../cluster/cluster.js';
 import type { DisruptionContext } from '../disruption/disruption-context.js';
 import { isLookedAt, pausableOf, poolNameOf, rulesByPool, whyPaused } from '../disruption/disruption-context.js';

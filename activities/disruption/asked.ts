@@ -1,7 +1,7 @@
 import { isTrue } from '../../core/conditions.js';
-import type { NodeView } from '../../disruption/candidates.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
 import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
-import type { Allowance } from '../../disruption/budgets.js';
+import type { Allowance } from '../../disruption/budgets/budgets.js';
 import type { OpenQuestion, Refused } from '../../workflows/messages.js';
 import type { DisruptionContext } from './disruption-context.js';
 import { allowedFor, iso, pausableOf, poolNameOf, rulesByPool, whyPaused, whyRests } from './disruption-context.js';

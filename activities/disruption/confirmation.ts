@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/kubernetes.js';
 import { compareText } from '../../core/compare-text.js';
 import type { Candidate, DisruptionMethod } from '../../workflows/messages.js';
-import { disruptionCost } from '../../disruption/costs.js';
+import { disruptionCost } from '../../disruption/candidates/disruption-cost.js';
 import { doNotDisruptUntil, isTerminal, isTerminating, podKey } from '../../core/pods.js';
 import type { DisruptionActivities } from '../contract.js';
 import type { ActivityDeps } from '../deps.js';

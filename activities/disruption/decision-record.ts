@@ -1,6 +1,6 @@
 import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
-import { strictest } from '../../disruption/pool-rules.js';
-import type { PoolRules } from '../../disruption/pool-rules.js';
+import { strictest } from '../../disruption/policies/pool-rules.js';
+import type { PoolRules } from '../../disruption/policies/pool-rules.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import type { Candidate, Decision, DecisionSummary, DisruptionMethod, MootQuestion } from '../../workflows/messages.js';
 import { nameOf } from '../../cluster/cluster.js';

@@ -1,5 +1,5 @@
 import { annotations } from '../../api/labels.js';
-import type { NodeView } from '../../disruption/candidates.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { once } from '../../core/once.js';
 import { isPending } from '../../core/pods.js';
 import { nameOf } from '../../cluster/cluster.js';

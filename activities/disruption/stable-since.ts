@@ -1,5 +1,5 @@
-import { idleSince } from '../../disruption/emptiness.js';
-import type { NodeView } from '../../disruption/candidates.js';
+import { idleSince } from '../../disruption/consolidation/emptiness.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { nameOf } from '../../cluster/cluster.js';
 
 /** Rule `commands/validation-delay`: a decision has to prove stable for so long before it is carried out. */

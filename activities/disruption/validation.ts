@@ -1,9 +1,9 @@
 import type { Candidate, Decision } from '../../workflows/messages.js';
-import type { NodeView } from '../../disruption/candidates.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
 import type { ConsolidationCommand } from '../../disruption/consolidation/types.js';
 import type { PlannedClaim } from '../../packing/types.js';
-import { whyNotCandidate } from '../../disruption/candidates.js';
-import { consolidatableAt, isEmpty } from '../../disruption/emptiness.js';
+import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
+import { consolidatableAt, isEmpty } from '../../disruption/consolidation/emptiness.js';
 import { nodeViews, nameOf } from '../../cluster/cluster.js';
 import type { DisruptionActivities } from '../contract.js';
 import type { ActivityDeps } from '../deps.js';

@@ -1,6 +1,6 @@
 import { compareText } from '../../core/compare-text.js';
 import { transitionOf } from '../../core/conditions.js';
-import type { NodeView } from '../../disruption/candidates.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { isReschedulable } from '../../core/pods.js';
 import { nameOf } from '../../cluster/cluster.js';
 

@@ -1,5 +1,5 @@
-import type { NodeView } from '../../disruption/candidates.js';
-import { whyNotCandidate } from '../../disruption/candidates.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
+import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
 import { compareText } from '../../core/compare-text.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { isReschedulable, podKey } from '../../core/pods.js';

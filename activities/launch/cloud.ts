@@ -7,7 +7,7 @@ import { DomainError, failures, isDomainError } from '../../core/failures.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { launchToken } from '../../core/ids.js';
 import { graceOf, isDrainable, isReschedulable } from '../../core/pods.js';
-import { policyOf } from '../../disruption/policies.js';
+import { policyOf } from '../../disruption/policies/policies.js';
 import type { Kind } from '../../kube/port.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import { taintCandidates } from '../disruption/candidate-marks.js';

@@ -1,8 +1,8 @@
-import type { NodeView } from '../../disruption/candidates.js';
-import { whyNotCandidate } from '../../disruption/candidates.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
+import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
 import { cutText } from '../../core/cut-text.js';
 import { isTrue } from '../../core/conditions.js';
-import { consolidatableAt, isEmpty } from '../../disruption/emptiness.js';
+import { consolidatableAt, isEmpty } from '../../disruption/consolidation/emptiness.js';
 import type { NodeVerdict } from '../../workflows/messages.js';
 import type { DisruptionView } from '../contract.js';
 import type { ActivityDeps } from '../deps.js';

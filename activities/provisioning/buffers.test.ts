@@ -4,7 +4,7 @@ import { capacityBuffers } from '../../api/autoscaling/capacity-buffer.js';
 import { labels } from '../../api/labels.js';
 import { conditionOf } from '../../core/conditions.js';
 import { defaultFeatureGates } from '../../core/feature-gates.js';
-import { isEmpty } from '../../disruption/emptiness.js';
+import { isEmpty } from '../../disruption/consolidation/emptiness.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import { withBufferPods } from './buffers.js';

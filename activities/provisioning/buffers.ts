@@ -1,7 +1,7 @@
 import type { CapacityBuffer } from '../../api/autoscaling/capacity-buffer.js';
 import { withCondition } from '../../core/conditions.js';
 import type { ConditionChange } from '../../core/conditions.js';
-import type { NodeView } from '../../disruption/candidates.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { podKey } from '../../core/pods.js';
 import { bufferPods, bufferSize, isActive } from '../../packing/compile/buffers.js';
 import type { Plan } from '../../packing/types.js';

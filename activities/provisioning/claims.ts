@@ -5,7 +5,7 @@ import { DomainError } from '../../core/failures.js';
 import { hashText } from '../../core/hash.js';
 import { parseResources } from '../../core/resources.js';
 import { nodePoolHash, nodePoolHashVersion } from '../../core/drift-hash.js';
-import { isStatic, nodeLimit } from '../../disruption/static-capacity.js';
+import { isStatic, nodeLimit } from '../../disruption/static-capacity/static-capacity.js';
 import type { NewObject } from '../../kube/port.js';
 import type { RestingPool } from '../../workflows/messages.js';
 import type {

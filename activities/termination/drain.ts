@@ -10,7 +10,7 @@ import {
   isTerminating,
   podKey,
 } from '../../core/pods.js';
-import { bindingBudgets } from '../../disruption/pod-budgets.js';
+import { bindingBudgets } from '../../disruption/candidates/pod-budgets.js';
 import type { DrainActivities, DrainBlocker, DrainInput, DrainProgress } from '../contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { Blockers, evictionBlocker, protectionBlocker, refusalBlocker, terminatingBlocker } from './drain-blockers.js';

@@ -6,7 +6,7 @@ import { parseDuration, parseNillableDuration } from '../../core/durations.js';
 import { DomainError } from '../../core/failures.js';
 import { lookUp } from '../../core/own.js';
 import { graceOf, isDrainable } from '../../core/pods.js';
-import { policyOf } from '../../disruption/policies.js';
+import { policyOf } from '../../disruption/policies/policies.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import { nodeOf, poolOf } from '../../cluster/cluster.js';
 import type { TerminationActivities, TerminationStart } from '../contract.js';

@@ -1,8 +1,8 @@
 import type { BudgetReason, NodePool } from '../../api/karpenter/node-pool.js';
 import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
-import { limitNow } from '../budgets.js';
-import { limitOf } from '../limits.js';
-import { policyOf } from '../policies.js';
+import { limitNow } from '../budgets/budgets.js';
+import { limitOf } from '../budgets/limits.js';
+import { policyOf } from '../policies/policies.js';
 import { isEmptied, type CountedNode, type FleetNode } from './fleet.js';
 import type { ConsolidationInput } from './types.js';
 

@@ -4,12 +4,12 @@ import { annotations, labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { isTrue } from '../../core/conditions.js';
 import { coverageOf, viewNodes, type NodeView as PackedNode } from '../../packing/trial.js';
-import { blockingBudget, whyNotCandidate, type CandidateContext, type NodeView } from '../candidates.js';
-import { disruptionCost } from '../costs.js';
-import { consolidatableAt, settlesAt } from '../emptiness.js';
+import { blockingBudget, whyNotCandidate, type CandidateContext, type NodeView } from '../candidates/candidates.js';
+import { disruptionCost } from '../candidates/disruption-cost.js';
+import { consolidatableAt, settlesAt } from './emptiness.js';
 import { isEvictable, isMirror, isReschedulable, isTerminating, podKey } from '../../core/pods.js';
-import { bindingBudgets } from '../pod-budgets.js';
-import { NodePrices } from '../node-prices.js';
+import { bindingBudgets } from '../candidates/pod-budgets.js';
+import { NodePrices } from '../candidates/node-prices.js';
 import type { ConsolidationInput } from './types.js';
 
 /** A node that consolidation looks at, before the packing engine does. */

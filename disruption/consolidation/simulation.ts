@@ -14,7 +14,7 @@ import {
   type Worth,
 } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
-import { evictionCost } from '../costs.js';
+import { evictionCost } from '../candidates/disruption-cost.js';
 import { isTerminal } from '../../core/pods.js';
 import type { FleetPlan } from './fleet-plan.js';
 import { isBuffer, type ExaminedNode } from './eligibility.js';

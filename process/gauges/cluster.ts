@@ -1,8 +1,8 @@
 import { isTrue } from '../../core/conditions.js';
 import { parseResources } from '../../core/resources.js';
-import { whyNotCandidate } from '../../disruption/candidates.js';
-import type { NodeView } from '../../disruption/candidates.js';
-import { consolidatableAt, isEmpty } from '../../disruption/emptiness.js';
+import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
+import { consolidatableAt, isEmpty } from '../../disruption/consolidation/emptiness.js';
 import { isProvisionable } from '../../core/pods.js';
 import type { BuildInfo } from './build-info.js';
 import type { Family, Sample } from './family.js';

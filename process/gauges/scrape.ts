@@ -4,7 +4,7 @@ import { cataloguesOf, managedClaims, managedPools, nodePrices, viewsWith } from
 import type { ActivityDeps } from '../../activities/deps.js';
 import { overlaid } from '../../cluster/overlays.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import type { NodeView } from '../../disruption/candidates.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { isOwnedBy, isTerminal } from '../../core/pods.js';
 import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
 import { lookUp } from '../../core/own.js';

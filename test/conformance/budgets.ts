@@ -1,5 +1,5 @@
 import type { Budget } from '../../api/karpenter/node-pool.js';
-import { allowance } from '../../disruption/budgets.js';
+import { allowance } from '../../disruption/budgets/budgets.js';
 import { gives, notApplicable, same, type Check, type Told } from './told.js';
 
 type Reason = 'Empty' | 'Underutilized' | 'Drifted';

@@ -4,10 +4,10 @@ import type { Budget, NodePool } from '../../api/karpenter/node-pool.js';
 import { disruptionPolicySpec, disruptionReasons } from '../../api/stowage/disruption-policy.js';
 import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import { Random } from '../../cases/random.js';
-import { admit } from '../../disruption/admission.js';
-import { limitOf, memoryOf, rulingOf } from '../../disruption/limits.js';
-import { remember } from '../../disruption/limits/past-disruptions.js';
-import type { PastDisruption } from '../../disruption/limits/past-disruptions.js';
+import { admit } from '../../disruption/budgets/admission.js';
+import { limitOf, memoryOf, rulingOf } from '../../disruption/budgets/limits.js';
+import { remember } from '../../disruption/budgets/limits/past-disruptions.js';
+import type { PastDisruption } from '../../disruption/budgets/limits/past-disruptions.js';
 
 // The same cases in every run, so that a failure is a change; STOWAGE_SEED draws others.
 fc.configureGlobal({ seed: Number(process.env['STOWAGE_SEED'] ?? 20_260_101) });

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Random } from '../../cases/random.js';
-import type { NodeView } from '../../disruption/candidates.js';
-import { staticCounts, staticDriftRoom, staticPlan } from '../../disruption/static-capacity.js';
-import type { StaticCounts } from '../../disruption/static-capacity.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
+import { staticCounts, staticDriftRoom, staticPlan } from '../../disruption/static-capacity/static-capacity.js';
+import type { StaticCounts } from '../../disruption/static-capacity/static-capacity.js';
 import { nodeClaim, nodePool } from '../builders/activity-world.js';
 
 // The same cases in every run, so that a failure is a change; STOWAGE_SEED draws others.

@@ -1,4 +1,4 @@
-import { remember } from '../../disruption/limits/past-disruptions.js';
+import { remember } from '../../disruption/budgets/limits/past-disruptions.js';
 import type { PastDisruption, DisruptionReason, GoingNode } from '../messages.js';
 
 /** Rates and quotas look back no further: policies with longer ones are refused. */

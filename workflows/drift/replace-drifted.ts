@@ -9,7 +9,7 @@ import {
 } from '@temporalio/workflow';
 import type { RolloutRules, RolloutView } from '../../activities/drift/rollout-contract.js';
 import { workflowIds } from '../../core/ids.js';
-import { backOffMs, isStopped, lookAgainMs, waveSize } from '../../disruption/rollout.js';
+import { backOffMs, isStopped, lookAgainMs, waveSize } from '../../disruption/drift/rollout.js';
 import { workflowNow } from '../clock.js';
 import { isHistoryLong } from '../history-limit.js';
 import type {

@@ -1,10 +1,10 @@
 import type { Condition, Node, Pod, PodDisruptionBudget } from '../../../api/kubernetes.js';
 import type { NodePool } from '../../../api/karpenter/node-pool.js';
 import { annotations, labels } from '../../../api/labels.js';
-import { allowance } from '../../../disruption/budgets.js';
-import { whyNotCandidate, type NodeView } from '../../../disruption/candidates.js';
-import { evictionCost } from '../../../disruption/costs.js';
-import { countPools } from '../../../disruption/emptiness.js';
+import { allowance } from '../../../disruption/budgets/budgets.js';
+import { whyNotCandidate, type NodeView } from '../../../disruption/candidates/candidates.js';
+import { evictionCost } from '../../../disruption/candidates/disruption-cost.js';
+import { countPools } from '../../../disruption/consolidation/emptiness.js';
 import { nodeClaim, nodePool } from '../../builders/activity-world.js';
 import { gives, notApplicable, same, type Check, type Told } from '../told.js';
 
@@ -239,7 +239,7 @@ export const driftCases: readonly Told[] = [
   notApplicable(
     [404, 416],
     'the condition Drifted',
-    'workflows/drift asks what has drifted; disruption/drift.test.ts has what that is',
+    'workflows/drift asks what has drifted; disruption/drift/drift.test.ts has what that is',
   ),
   same(
     428,

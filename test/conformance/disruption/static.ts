@@ -1,7 +1,7 @@
 import type { Pod } from '../../../api/kubernetes.js';
 import { annotations } from '../../../api/labels.js';
-import { whyNotCandidate, type NodeView } from '../../../disruption/candidates.js';
-import { staticCounts, staticDriftRoom, staticPlan, type StaticContext } from '../../../disruption/static-capacity.js';
+import { whyNotCandidate, type NodeView } from '../../../disruption/candidates/candidates.js';
+import { staticCounts, staticDriftRoom, staticPlan, type StaticContext } from '../../../disruption/static-capacity/static-capacity.js';
 import { nodeClaim, nodePool } from '../../builders/activity-world.js';
 import { gives, notApplicable, same, type Check, type Told } from '../told.js';
 
@@ -142,7 +142,7 @@ export const staticDeprovisioningCases: readonly Told[] = [
 ];
 
 const budgets =
-  'budgets count for every reason alike; disruption/budgets.test.ts and apis/v1/nodepool_budgets_test.go have them';
+  'budgets count for every reason alike; disruption/budgets/budgets.test.ts and apis/v1/nodepool_budgets_test.go have them';
 const marked = member('n0', { marked: true });
 export const staticDriftCases: readonly Told[] = [
   notApplicable([84, 143, 203, 670], 'budgets of static pools', budgets),
@@ -155,7 +155,7 @@ export const staticDriftCases: readonly Told[] = [
   notApplicable(
     [876, 892],
     'nodes that have not drifted',
-    'workflows/drift asks what has drifted, not the condition; disruption/drift.test.ts has what that is',
+    'workflows/drift asks what has drifted, not the condition; disruption/drift/drift.test.ts has what that is',
   ),
   same(
     908,

@@ -1,0 +1,140 @@
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
+import type { PoolCount } from './budgets.js';
+import { limitOf } from './limits.js';
+import type { LimitsContext } from './limits.js';
+import type { PastDisruption } from './limits/past-disruptions.js';
+
+/** A node that somebody asks a disruption slot for. */
+export interface Applicant {
+  readonly uid: string;
+  readonly node: string;
+  readonly nodePool: string;
+}
+
+export interface Application<A extends Applicant = Applicant> {
+  readonly id: string;
+  readonly reason: DisruptionReason;
+  readonly candidates: readonly A[];
+  /** Whether they may go only all together: then all are admitted, or none. */
+  readonly together?: boolean;
+}
+
+export interface AdmissionContext extends LimitsContext {
+  readonly pools: ReadonlyMap<string, NodePool>;
+  /** What budgets are counted against (budgets/counted-nodes); claimed nodes count as disrupting. */
+  readonly counts: ReadonlyMap<string, PoolCount>;
+  /** Claims that are there and stay. */
+  readonly present: ReadonlySet<string>;
+  /** Claims that a running disruption is about to take; absent means none. */
+  readonly claimed?: ReadonlySet<string>;
+  /** Claims that count as disrupting already, for whatever cause. */
+  readonly disrupting: ReadonlySet<string>;
+  /** Why a disruption for this reason is paused, for a person. */
+  readonly paused: (reason: DisruptionReason, candidate: Applicant) => string | undefined;
+}
+
+/** A node that is not admitted now, and why, for a person. */
+export interface Refused {
+  readonly node: string;
+  readonly why: string;
+  /** Whether a pause holds it, which no deadline of a policy beats. */
+  readonly paused?: true;
+  /** Whether there is no such node any more, or not for long: it is never admitted. */
+  readonly gone?: true;
+}
+
+export interface Admission<A extends Applicant = Applicant> {
+  readonly id: string;
+  readonly granted: readonly A[];
+  readonly refused: readonly Refused[];
+  /** Milliseconds of the epoch. */
+  readonly nextCheckAt?: number;
+}
+
+/**
+ * Grants what the limits of each pool leave, first come first served. Limits for all reasons are one account: what an
+ * earlier application takes is not there for a later one of another reason. A node that disrupts already (NotReady, say)
+ * takes nothing more.
+ */
+export function admit<A extends Applicant>(
+  applications: readonly Application<A>[],
+  context: AdmissionContext,
+): readonly Admission<A>[] {
+  let account: Account = { taken: new Map(), given: new Set(), pastDisruptions: context.pastDisruptions ?? [] };
+  return applications.map((application) => {
+    const { admission, after } = judge(application, account, context);
+    const isPart = admission.granted.length > 0 && admission.refused.length > 0;
+    if (application.together !== true || !isPart) {
+      account = after;
+      return admission;
+    }
+    const why = `it goes only together with others: ${admission.refused[0]!.node}: ${admission.refused[0]!.why}`;
+    const others = admission.granted.map(({ node }) => ({ node, why }));
+    return { ...admission, granted: [], refused: [...admission.refused, ...others] };
+  });
+}
+
+/** What earlier applications took. */
+interface Account {
+  readonly taken: ReadonlyMap<string, number>;
+  readonly given: ReadonlySet<string>;
+  readonly pastDisruptions: readonly PastDisruption[];
+}
+
+function judge<A extends Applicant>(
+  { id, reason, candidates }: Application<A>,
+  before: Account,
+  context: AdmissionContext,
+): { readonly admission: Admission<A>; readonly after: Account } {
+  const taken = new Map(before.taken);
+  const given = new Set(before.given);
+  const pastDisruptions = [...before.pastDisruptions];
+  const running = { ...context, pastDisruptions };
+  const granted: A[] = [];
+  const refused: Refused[] = [];
+  const checks: number[] = [];
+  for (const candidate of candidates) {
+    const { uid, node, nodePool } = candidate;
+    const counted = context.disrupting.has(uid) || given.has(uid);
+    const why = whyRefused(candidate, reason, { counted, taken, checks, context: running });
+    if (why !== undefined) {
+      refused.push({ node, ...why });
+      continue;
+    }
+    granted.push(candidate);
+    given.add(uid);
+    pastDisruptions.push({ nodePool, reason, at: context.now, nodes: 1 } satisfies PastDisruption);
+    if (!counted) taken.set(nodePool, (taken.get(nodePool) ?? 0) + 1);
+  }
+  const admission = { id, granted, refused, ...(checks.length === 0 ? {} : { nextCheckAt: Math.min(...checks) }) };
+  return { admission, after: { taken, given, pastDisruptions } };
+}
+
+function whyRefused(
+  candidate: Applicant,
+  reason: DisruptionReason,
+  {
+    counted,
+    taken,
+    checks,
+    context,
+  }: { counted: boolean; taken: ReadonlyMap<string, number>; checks: number[]; context: AdmissionContext },
+): Omit<Refused, 'node'> | undefined {
+  if (!context.present.has(candidate.uid)) return { why: 'it is gone or going', gone: true };
+  const paused = context.paused(reason, candidate);
+  if (paused !== undefined) return { why: paused, paused: true };
+  // Each would take the other's taint off when it ends for nothing. A broken node is not left to what may be given up.
+  if (reason !== 'Unhealthy' && context.claimed?.has(candidate.uid) === true) {
+    return { why: 'another disruption of it is running' };
+  }
+  const { nodePool } = candidate;
+  const { total, disrupting } = context.counts.get(nodePool) ?? { total: 0, disrupting: 0 };
+  // Its own place in the count is no reason against it.
+  const others = disrupting + (taken.get(nodePool) ?? 0) - (counted ? 1 : 0);
+  const limit = limitOf(context.pools.get(nodePool), reason, { total, disrupting: others }, context);
+  if (limit.allowed > 0) return undefined;
+  if (limit.changesAt !== undefined) checks.push(limit.changesAt);
+  const rule = limit.ruledBy;
+  return { why: rule === undefined ? 'as many nodes of the pool are going as it has' : `${rule} allows no more` };
+}

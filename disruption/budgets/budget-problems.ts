@@ -1,0 +1,45 @@
+import type { Budget, NodePool } from '../../api/karpenter/node-pool.js';
+import { budgetReasons } from '../../api/karpenter/node-pool.js';
+import { formatPath } from '../../api/schema/issues.js';
+import { readSchedule } from './limits/schedule.js';
+
+/**
+ * Budgets of a NodePool that can have no effect, each as a sentence that names the field (budgets/without-effect: of all budgets that
+ * are open the least holds). That is a schedule whose dates never come, and a budget beside another one that is always
+ * open and lets fewer nodes go for the same reasons: what was meant to open a window opens none.
+ */
+export function budgetProblems({ spec }: Pick<NodePool, 'spec'>, now: number): readonly string[] {
+  const { budgets } = spec.disruption;
+  return budgets.flatMap((budget, index) => {
+    const at = (field: string): string => formatPath(['spec', 'disruption', 'budgets', index, field]);
+    const { schedule, nodes } = budget;
+    if (schedule !== undefined && readSchedule(schedule)?.next(now) === undefined) {
+      return [
+        `${at('schedule')}: the window never opens (found "${schedule}"), allowed: a schedule with dates that come`,
+      ];
+    }
+    const stricter = budgets.findIndex((other, i) => i !== index && isAlwaysStricter(other, budget));
+    if (stricter < 0) return [];
+    const other = formatPath(['spec', 'disruption', 'budgets', stricter]);
+    return [
+      `${at('nodes')}: it has no effect (found "${nodes}"): ${other} lets ${budgets[stricter]!.nodes} go at any time, ` +
+        'allowed: budgets of which the least is the one meant; give the stricter one a schedule',
+    ];
+  });
+}
+
+function isAlwaysStricter(other: Budget, budget: Budget): boolean {
+  return other.schedule === undefined && covers(other, budget) && isLess(other.nodes, budget.nodes);
+}
+
+function covers({ reasons }: Budget, budget: Budget): boolean {
+  const wanted: readonly string[] = budget.reasons ?? budgetReasons;
+  return reasons === undefined || wanted.every((reason) => reasons.some((one) => one === reason));
+}
+
+/** Only where that is so whatever the pool's size. */
+function isLess(one: string, other: string): boolean {
+  const [a, b] = [Number.parseInt(one), Number.parseInt(other)];
+  if (a === 0) return b > 0;
+  return one.endsWith('%') === other.endsWith('%') && a < b;
+}

@@ -1,0 +1,320 @@
+import { describe, expect, test } from '@jest/globals';
+import { disruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
+import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disruption-policy.js';
+import type { Budget, NodePool } from '../../api/karpenter/node-pool.js';
+import { admit } from './admission.js';
+import type { Allowance } from './budgets.js';
+import { limitOf, memoryOf, rulingOf } from './limits.js';
+import { disruptedSince, remember } from './limits/past-disruptions.js';
+import type { PastDisruption } from './limits/past-disruptions.js';
+import { closingOf, openingAt, readSchedule } from './limits/schedule.js';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const monday = Date.parse('2026-01-05T00:00:00Z');
+const iso = (at: number | undefined): string | undefined =>
+  at === undefined ? undefined : new Date(at).toISOString().replace(':00.000Z', 'Z');
+const policy = (spec: object, name = 'p'): DisruptionPolicy => ({
+  apiVersion: 'stowage.dev/v1alpha1',
+  kind: 'DisruptionPolicy',
+  metadata: { name },
+  spec: disruptionPolicySpec.parse(spec),
+});
+const pool = (budgets: readonly Budget[] = [{ nodes: '100%' }], name = 'default'): NodePool =>
+  ({ metadata: { name, labels: { team: 'a' } }, spec: { disruption: { budgets } } }) as unknown as NodePool;
+const gone = (at: number, nodes = 1, reason: DisruptionReason = 'Drifted', nodePool = 'default'): PastDisruption => ({
+  at,
+  nodePool,
+  reason,
+  nodes,
+});
+
+/** Of a pool of 20 nodes under one policy. */
+const limit = (
+  spec: object,
+  reason: DisruptionReason,
+  now: number,
+  {
+    pastDisruptions = [],
+    budgets,
+    disrupting = 0,
+  }: { pastDisruptions?: PastDisruption[]; budgets?: Budget[]; disrupting?: number } = {},
+): Allowance =>
+  limitOf(pool(budgets), reason, { total: 20, disrupting }, { now, policies: [policy(spec)], pastDisruptions });
+
+describe('schedules', () => {
+  test.each([
+    // Clocks go forward at 02:00 on 29 March 2026 and back at 03:00 on 25 October 2026.
+    ['30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00Z', ['2026-03-29T01:00Z', '2026-03-30T00:30Z']],
+    ['0,30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00Z', ['2026-03-29T01:00Z', '2026-03-30T00:00Z']],
+    ['30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00Z', ['2026-10-25T00:30Z', '2026-10-26T01:30Z']],
+    ['0 9 * * mon-fri', 'Europe/Berlin', '2026-03-27T12:00Z', ['2026-03-30T07:00Z', '2026-03-31T07:00Z']],
+    ['0 9 * * mon-fri', 'America/New_York', '2026-03-06T15:00Z', ['2026-03-09T13:00Z', '2026-03-10T13:00Z']],
+    ['0 22 * * *', 'Asia/Kolkata', '2026-01-05T00:00Z', ['2026-01-05T16:30Z', '2026-01-06T16:30Z']],
+    ['@daily', 'Pacific/Auckland', '2026-01-05T00:00Z', ['2026-01-05T11:00Z', '2026-01-06T11:00Z']],
+    ['? 4 ? * *', 'UTC', '2026-01-05T04:58Z', ['2026-01-05T04:59Z', '2026-01-06T04:00Z']],
+    ['5/15 4 * * *', 'UTC', '2026-01-05T04:30Z', ['2026-01-05T04:35Z', '2026-01-05T04:50Z']],
+  ])('%s in %s after %s', (expression, timeZone, from, expected) => {
+    const schedule = readSchedule(expression, timeZone)!;
+    const first = schedule.next(Date.parse(from))!;
+
+    expect([first, schedule.next(first)].map(iso)).toEqual(expected);
+    expect(schedule.last(first)).toBe(first);
+    expect(schedule.last(schedule.next(first)! - 1)).toBe(first);
+  });
+
+  test('what cannot be read is no schedule, and what never comes never hits', () => {
+    expect(readSchedule('0 25 * * *')).toBeUndefined();
+    expect(readSchedule('0 9 * * *', 'Europe/Atlantis')).toBeUndefined();
+    expect(readSchedule('0 0 30 2 *')!.next(monday)).toBeUndefined();
+  });
+
+  test('an opening is from its hit up to and without its end; those that touch close as one', () => {
+    const hourly = readSchedule('0 8-10 * * *')!;
+    const opening = openingAt(hourly, hour, monday + 9 * hour)!;
+
+    expect(opening).toEqual({ from: monday + 9 * hour, to: monday + 10 * hour });
+    expect(closingOf(hourly, opening)).toBe(monday + 11 * hour);
+    expect(openingAt(hourly, hour, monday + 11 * hour)).toBeUndefined();
+    expect(openingAt(hourly, hour, monday + 8 * hour - 1)).toBeUndefined();
+  });
+});
+
+describe('maintenance windows', () => {
+  const nights = { name: 'nights', schedule: '0 22 * * *', duration: '2h' };
+
+  test.each<[string, object, DisruptionReason, number, [allowed: number, changesAt: string | undefined]]>([
+    ['open', nights, 'Drifted', 22, [20, '2026-01-06T00:00Z']],
+    ['closed', nights, 'Drifted', 12, [0, '2026-01-05T22:00Z']],
+    ['over', nights, 'Drifted', 24, [0, '2026-01-06T22:00Z']],
+    ['of another reason', { ...nights, reasons: ['Empty'] }, 'Drifted', 12, [20, undefined]],
+    ['of this reason', { ...nights, reasons: ['Empty', 'Drifted'] }, 'Drifted', 12, [0, '2026-01-05T22:00Z']],
+    ['in a zone east of here', { ...nights, timeZone: 'Asia/Tokyo' }, 'Expired', 12, [0, '2026-01-05T13:00Z']],
+  ])('a window that is %s', (_name, window, reason, at, expected) => {
+    const { allowed, changesAt } = limit({ maintenanceWindows: [window] }, reason, monday + at * hour);
+
+    expect([allowed, iso(changesAt)]).toEqual(expected);
+  });
+
+  test('a quota counts from the opening on, for the reasons of the window', () => {
+    const windows = { maintenanceWindows: [{ ...nights, quota: '15%', reasons: ['Drifted', 'Empty'] }] };
+    const past = [gone(monday + 21 * hour, 9), gone(monday + 22 * hour, 9, 'Underutilized')];
+    const at = monday + 23 * hour;
+    const ask = (...pastDisruptions: PastDisruption[]) =>
+      limit(windows, 'Drifted', at, { pastDisruptions: [...past, ...pastDisruptions] });
+
+    expect(ask().allowed).toBe(3);
+    expect(ask(gone(monday + 22 * hour, 2)).allowed).toBe(1);
+    expect(ask(gone(monday + 22 * hour, 2), gone(at, 1, 'Empty'))).toEqual({
+      allowed: 0,
+      ruledBy: 'quota 15% of maintenance window nights (3 used)',
+      changesAt: monday + 46 * hour,
+    });
+  });
+
+  test('the quota of every open window holds', () => {
+    const tight = { ...nights, name: 'tight', quota: '1', reasons: ['Drifted'] };
+    const both = { maintenanceWindows: [{ ...nights, quota: '4' }, tight] };
+
+    expect(limit(both, 'Drifted', monday + 22 * hour).allowed).toBe(1);
+    expect(limit(both, 'Empty', monday + 22 * hour).allowed).toBe(4);
+  });
+});
+
+describe('rates', () => {
+  test('count the stretch that ends now', () => {
+    const pastDisruptions = [gone(monday, 1), gone(monday + 2 * minute, 1)];
+    const ask = (at: number) => limit({ rates: [{ nodes: '10%', per: '5m' }] }, 'Empty', at, { pastDisruptions });
+
+    expect(ask(monday + 3 * minute)).toMatchObject({ allowed: 0, changesAt: monday + 5 * minute });
+    expect(ask(monday + 5 * minute - 1).allowed).toBe(0);
+    expect(ask(monday + 5 * minute)).toMatchObject({ allowed: 1, changesAt: monday + 7 * minute });
+    expect(ask(monday + 7 * minute).allowed).toBe(2);
+  });
+
+  test('hold each, and the next time satisfies all of them', () => {
+    const both = {
+      rates: [
+        { nodes: '1', per: '10m' },
+        { nodes: '3', per: '1h', reasons: ['Drifted'] },
+      ],
+    };
+    const pastDisruptions = [0, 10, 20].map((at) => gone(monday + at * minute));
+
+    expect(limit(both, 'Drifted', monday + 25 * minute, { pastDisruptions }).changesAt).toBe(monday + 60 * minute);
+    expect(limit(both, 'Empty', monday + 25 * minute, { pastDisruptions }).changesAt).toBe(monday + 30 * minute);
+  });
+
+  test('of none have no next time', () => {
+    expect(limit({ rates: [{ nodes: '0', per: '5m' }] }, 'Empty', monday)).toEqual({
+      allowed: 0,
+      ruledBy: 'rate 0 in 5m (0 used)',
+    });
+  });
+
+  test('do not count other pools', () => {
+    const pastDisruptions = [gone(monday, 9, 'Drifted', 'other')];
+    expect(limit({ rates: [{ nodes: '2', per: '5m' }] }, 'Empty', monday, { pastDisruptions }).allowed).toBe(2);
+  });
+});
+
+describe('all limits together', () => {
+  test('the next time is when the last of them gives way', () => {
+    const window = { name: 'days', schedule: '0 9 * * *', duration: '8h' };
+    const budgets = [{ nodes: '50%' }, { nodes: '0', schedule: '0 9 * * *', duration: '1h' }];
+    const pastDisruptions = [gone(monday + 8 * hour)];
+    const spec = { maintenanceWindows: [window], rates: [{ nodes: '1', per: '3h' }] };
+
+    expect(iso(limit(spec, 'Empty', monday + 8 * hour, { pastDisruptions, budgets }).changesAt)).toBe(
+      '2026-01-05T11:00Z',
+    );
+  });
+
+  test('a pool that is full of disruptions waits for one to end, not for a time', () => {
+    expect(limit({}, 'Empty', monday, { budgets: [{ nodes: '2' }], disrupting: 2 })).toEqual({
+      allowed: 0,
+      ruledBy: 'budget 2',
+    });
+  });
+
+  test('reasons that budgets cannot name are bound by those that name none', () => {
+    const budgets: Budget[] = [{ nodes: '3' }, { nodes: '0', reasons: ['Drifted'] }];
+
+    expect(limit({}, 'Expired', monday, { budgets }).allowed).toBe(3);
+    expect(limit({}, 'Drifted', monday, { budgets }).allowed).toBe(0);
+  });
+
+  test('what is broken waits for no budget, and for windows and rates alone that name it (budgets/reasons, repair/forced)', () => {
+    const closed = { name: 'w', schedule: '0 3 * * *', duration: '1h', timeZone: 'UTC' };
+    const budgets: Budget[] = [{ nodes: '0' }];
+    expect(limit({}, 'Unhealthy', monday, { budgets }).allowed).toBe(Number.POSITIVE_INFINITY);
+    const all = { maintenanceWindows: [closed], rates: [{ nodes: '0', per: '1h' }] };
+    expect(limit(all, 'Unhealthy', monday + 9 * hour, { budgets }).allowed).toBe(Number.POSITIVE_INFINITY);
+    const named = { maintenanceWindows: [{ ...closed, reasons: ['Unhealthy'] }] } as const;
+    expect(limit(named as never, 'Unhealthy', monday + 9 * hour, { budgets })).toMatchObject({
+      allowed: 0,
+      ruledBy: 'maintenance window w (closed)',
+    });
+    const invalid = { maintenanceWindows: [{ ...closed, timeZone: 'Europe/Atlantis' }] };
+    expect(limit(invalid, 'Unhealthy', monday, { budgets }).allowed).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  test('a policy that is not valid lets nothing through and says why', () => {
+    const window = { name: 'w', schedule: '0 9 * * *', duration: '1h', timeZone: 'Europe/Atlantis' };
+
+    const { allowed, ruledBy } = limit({ maintenanceWindows: [window] }, 'Empty', monday);
+
+    expect(allowed).toBe(0);
+    expect(ruledBy).toContain('DisruptionPolicy p is not valid: spec.maintenanceWindows[0].timeZone');
+  });
+
+  // Rule `budgets/every-disruption-asks`.
+  test('what is admitted counts against the rates of what comes after, of any reason', () => {
+    const uids = ['a1', 'a2', 'a3'];
+    const ask = (id: string, reason: DisruptionReason) => ({
+      id,
+      reason,
+      candidates: uids.map((uid) => ({ uid: `${id}${uid}`, node: `${id}${uid}`, nodePool: 'default' })),
+    });
+    const present = new Set(['e', 'd'].flatMap((id) => uids.map((uid) => `${id}${uid}`)));
+
+    const [empty, drifted] = admit([ask('e', 'Empty'), ask('d', 'Drifted')], {
+      now: monday,
+      policies: [policy({ rates: [{ nodes: '4', per: '1h' }] })],
+      pastDisruptions: [],
+      pools: new Map([['default', pool()]]),
+      counts: new Map([['default', { total: 20, disrupting: 0 }]]),
+      present,
+      disrupting: new Set(),
+      paused: () => undefined,
+    });
+
+    expect(empty!.granted).toHaveLength(3);
+    expect(drifted!.granted).toHaveLength(1);
+    expect(drifted!.refused.map(({ why }) => why)).toEqual([
+      'rate 4 in 1h (4 used) allows no more',
+      'rate 4 in 1h (4 used) allows no more',
+    ]);
+    expect(drifted!.nextCheckAt).toBe(monday + hour);
+  });
+});
+
+test('who asks is told of a pause apart from what else refuses leave', () => {
+  const ask = (uid: string) => ({ uid, node: uid, nodePool: 'default' });
+  const [answer] = admit([{ id: 'e', reason: 'Expired', candidates: ['a', 'b', 'c'].map(ask) }], {
+    now: monday,
+    pools: new Map([['default', pool()]]),
+    counts: new Map([['default', { total: 1, disrupting: 1 }]]),
+    present: new Set(['a', 'b']),
+    disrupting: new Set(),
+    paused: (_, { node }) => (node === 'a' ? 'paused for the node a by ann: release' : undefined),
+  });
+
+  expect(answer!.granted).toEqual([]);
+  expect(answer!.refused).toEqual([
+    { node: 'a', why: 'paused for the node a by ann: release', paused: true },
+    { node: 'b', why: expect.any(String) },
+    { node: 'c', why: 'it is gone or going', gone: true },
+  ]);
+});
+
+test.each<[DisruptionReason, readonly string[]]>([
+  ['Expired', ['b']],
+  ['Drifted', ['b']],
+  ['Unhealthy', ['a', 'b']],
+])('a node that another disruption is about to take waits for what becomes of that (%s)', (reason, expected) => {
+  const candidates = ['a', 'b'].map((uid) => ({ uid, node: uid, nodePool: 'default' }));
+  const [answer] = admit([{ id: 'x', reason, candidates }], {
+    now: monday,
+    pools: new Map([['default', pool()]]),
+    counts: new Map([['default', { total: 20, disrupting: 1 }]]),
+    present: new Set(['a', 'b']),
+    claimed: new Set(['a']),
+    disrupting: new Set(['a']),
+    paused: () => undefined,
+  });
+
+  expect(answer!.granted.map(({ uid }) => uid)).toEqual(expected);
+});
+
+describe('policies', () => {
+  test('the heaviest that selects the pool rules, of equals the first by name', () => {
+    const teamB = policy({ nodePoolSelector: { matchLabels: { team: 'b' } }, weight: 100 }, 'b');
+    const ruling = (...policies: DisruptionPolicy[]) => rulingOf(pool(), policies).policy;
+
+    expect(ruling()).toBeUndefined();
+    expect(ruling(teamB)).toBeUndefined();
+    expect(ruling(policy({}, 'z'), policy({}, 'y'), teamB)).toBe('y');
+    expect(ruling(policy({ weight: 1 }, 'z'), policy({}, 'y'))).toBe('z');
+    const selecting = { nodePoolSelector: { matchExpressions: [{ key: 'team', operator: 'Exists' }] }, weight: 2 };
+    expect(ruling(policy({ weight: 1 }, 'z'), policy(selecting, 'a'))).toBe('a');
+  });
+});
+
+describe('the memory of pastDisruptions', () => {
+  test('is as long as the longest rate, or window with a quota', () => {
+    const window = { name: 'days', schedule: '0 9 * * *', duration: '8h' };
+    const { spec } = policy({
+      rates: [{ nodes: '1', per: '5m' }],
+      maintenanceWindows: [window, { ...window, name: 'short', duration: '2h', quota: '1' }],
+    });
+    expect(memoryOf({ spec })).toBe(2 * hour);
+    expect(memoryOf({ spec: policy({}).spec })).toBe(0);
+  });
+
+  test('forgets what no bound counts any more', () => {
+    expect(remember([gone(monday - hour), gone(monday - minute)], hour, monday)).toEqual([gone(monday - minute)]);
+  });
+
+  test('stays small, and never counts too little', () => {
+    const many = Array.from({ length: 20_000 }, (_, i) => gone(monday - i * 4000));
+    const kept = remember(many, 24 * hour, monday);
+
+    expect(kept.length).toBeLessThanOrEqual(256);
+    for (const ago of [minute, hour, 7 * hour, 22 * hour]) {
+      const real = disruptedSince(many, monday - ago);
+      expect(disruptedSince(kept, monday - ago)).toBeGreaterThanOrEqual(real);
+    }
+    expect(disruptedSince(kept, monday - minute)).toBeLessThanOrEqual(disruptedSince(many, monday - 2 * minute));
+  });
+});

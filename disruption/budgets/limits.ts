@@ -1,0 +1,148 @@
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import { disruptionPolicyIssues } from '../../api/stowage/disruption-policy-rules.js';
+import { defaultDisruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
+import type { DisruptionPolicy, DisruptionPolicySpec, DisruptionReason } from '../../api/stowage/disruption-policy.js';
+import { parseDuration } from '../../core/durations.js';
+import { budgetBounds } from './budgets.js';
+import type { Allowance, PoolCount } from './budgets.js';
+import type { Bound, PastDisruption } from './limits/past-disruptions.js';
+import { rateBound } from './limits/rates.js';
+import { windowBound } from './limits/windows.js';
+import { policyOf } from '../policies/policies.js';
+
+/** What else than the pool itself bounds its disruption. */
+export interface LimitsContext {
+  /** Milliseconds of the epoch. */
+  readonly now: number;
+  /** Every DisruptionPolicy; which one rules a pool is found here. */
+  readonly policies?: readonly DisruptionPolicy[] | undefined;
+  /** What went lately, of any pool: rates and quotas count it. */
+  readonly pastDisruptions?: readonly PastDisruption[] | undefined;
+}
+
+/** The policy that rules a NodePool. */
+export interface Ruling {
+  /** Absent where no policy selects the pool: what Karpenter does, with replace-first expiry. */
+  readonly policy?: string;
+  readonly spec: DisruptionPolicySpec;
+  /** Why it cannot be followed, naming policy and field: nothing of the pool is disrupted then. */
+  readonly broken?: string;
+}
+
+/** What rules a pool; a policy with errors is not followed, and says so. */
+export function rulingOf(
+  pool: Pick<NodePool, 'metadata'> | undefined,
+  policies: readonly DisruptionPolicy[] = [],
+): Ruling {
+  const policy = policyOf(pool, policies);
+  if (policy === undefined) return { spec: defaultDisruptionPolicySpec };
+  let ruling = judged.get(policy);
+  if (ruling === undefined) judged.set(policy, (ruling = judge(policy)));
+  return ruling;
+}
+
+const judged = new WeakMap<DisruptionPolicy, Ruling>();
+
+function judge(policy: DisruptionPolicy): Ruling {
+  const name = policy.metadata.name ?? '';
+  const errors = disruptionPolicyIssues(policy).filter(({ severity }) => severity === 'error');
+  if (errors.length === 0) return { policy: name, spec: policy.spec };
+  const broken = `DisruptionPolicy ${name} is not valid: ${errors.map(({ message }) => message).join('; ')}`;
+  return { policy: name, spec: policy.spec, broken };
+}
+
+const never = Number.POSITIVE_INFINITY;
+/** Rules that let nothing through are looked through for this long, and this many changes. */
+const lookAheadMs = 35 * 24 * 3_600_000;
+const changesLooked = 64;
+
+/**
+ * How many nodes of a pool may go now for a reason, everything that bounds it together: the pool's budgets (budgets/allowed-now),
+ * and the maintenance windows, quotas and rates of the DisruptionPolicy that rules it. `Expired`, which budgets cannot
+ * name, is bound by the budgets that name none. `Unhealthy` is bound by no budget (budgets/reasons, repair/forced), and by windows and
+ * rates only where they name it: a broken node does not wait for what was meant for sound ones. Where nothing may go, `changesAt` is when something
+ * may by the passing of time alone; it is absent when that waits for something to happen. Every way to disrupt a
+ * node by choice asks here. Time zone tables differ between releases of Node, so workflow code must not.
+ */
+export function limitOf(
+  pool: NodePool | undefined,
+  reason: DisruptionReason,
+  count: PoolCount,
+  { now, policies, pastDisruptions = [] }: LimitsContext,
+): Allowance {
+  const name = pool?.metadata.name ?? '';
+  const asked: Asked = {
+    pool,
+    reason,
+    count,
+    ruling: rulingOf(pool, policies),
+    pastDisruptions: pastDisruptions.filter(({ nodePool }) => nodePool === name),
+  };
+  const present = boundsOf(asked, now);
+  const allowed = Math.min(...present.map((bound) => bound.allowed));
+  const changesAt = allowed > 0 ? Math.min(...present.map((bound) => bound.changesAt)) : opensAt(asked, present, now);
+  const ruledBy = present.filter((bound) => bound.allowed === allowed && bound.what !== '').map(({ what }) => what);
+  return {
+    allowed,
+    ...(ruledBy.length === 0 ? {} : { ruledBy: ruledBy.join('; ') }),
+    ...(Number.isFinite(changesAt) ? { changesAt } : {}),
+  };
+}
+
+interface Asked {
+  readonly pool: NodePool | undefined;
+  readonly reason: DisruptionReason;
+  readonly count: PoolCount;
+  readonly ruling: Ruling;
+  readonly pastDisruptions: readonly PastDisruption[];
+}
+
+/** Goes from change to change of what holds it up until nothing does. */
+function opensAt(asked: Asked, present: readonly Bound[], now: number): number {
+  let closed = present.filter(({ allowed }) => allowed === 0);
+  for (let i = 0, at = now; i < changesLooked && at <= now + lookAheadMs; i++) {
+    at = Math.max(...closed.map(({ changesAt }) => changesAt));
+    if (at === never) return never;
+    closed = boundsOf(asked, at).filter(({ allowed }) => allowed === 0);
+    if (closed.length === 0) return at;
+  }
+  return never;
+}
+
+function boundsOf({ pool, reason, count, ruling, pastDisruptions }: Asked, now: number): readonly Bound[] {
+  if (reason === 'Unhealthy') return repairBounds(ruling, { pastDisruptions, total: count.total }, now);
+  if (ruling.broken !== undefined) return [{ allowed: 0, what: ruling.broken, changesAt: never }];
+  const counted = { pastDisruptions, total: count.total };
+  return [
+    windowBound(ruling.spec.maintenanceWindows, reason, counted, now),
+    rateBound(ruling.spec.rates, reason, counted, now),
+    ...budgetBounds(pool?.spec.disruption.budgets, reason, count, now),
+    { allowed: Math.max(0, count.total - count.disrupting), what: '', changesAt: never },
+  ];
+}
+
+function repairBounds(
+  { spec, broken }: Ruling,
+  counted: { readonly pastDisruptions: readonly PastDisruption[]; readonly total: number },
+  now: number,
+): readonly Bound[] {
+  const naming = <T extends { readonly reasons?: readonly DisruptionReason[] | undefined }>(
+    rules: readonly T[] | undefined,
+  ): readonly T[] =>
+    broken === undefined ? (rules ?? []).filter(({ reasons }) => reasons?.includes('Unhealthy')) : [];
+  return [
+    windowBound(naming(spec.maintenanceWindows), 'Unhealthy', counted, now),
+    rateBound(naming(spec.rates), 'Unhealthy', counted, now),
+  ];
+}
+
+/**
+ * For how long the past disruptions of a pool must be remembered, milliseconds: its longest rate, or window with a quota. Infinity
+ * where the policy is not valid: nobody knows what it will ask once it is mended.
+ */
+export function memoryOf({ spec, broken }: Pick<Ruling, 'spec' | 'broken'>): number {
+  if (broken !== undefined) return Number.POSITIVE_INFINITY;
+  const rates = (spec.rates ?? []).map(({ per }) => parseDuration(per, 'per'));
+  const quotas = (spec.maintenanceWindows ?? []).filter(({ quota }) => quota !== undefined);
+  return Math.max(0, ...rates, ...quotas.map(({ duration }) => parseDuration(duration, 'duration')));
+}

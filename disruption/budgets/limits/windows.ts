@@ -1,0 +1,63 @@
+import type { DisruptionReason, MaintenanceWindow } from '../../../api/stowage/disruption-policy.js';
+import { parseDuration } from '../../../core/durations.js';
+import { openingAt, readSchedule } from './schedule.js';
+import type { Opening, Schedule } from './schedule.js';
+import { names, nodesOf, disruptedSince } from './past-disruptions.js';
+import type { Bound, PastDisruption } from './past-disruptions.js';
+
+interface Looked {
+  readonly window: MaintenanceWindow;
+  readonly schedule: Schedule | undefined;
+  readonly opening: Opening | undefined;
+  /** The next hit: a new opening, whether or not one is open. */
+  readonly opensAt: number | undefined;
+}
+
+function look(window: MaintenanceWindow, now: number): Looked {
+  const schedule = readSchedule(window.schedule, window.timeZone);
+  if (schedule === undefined) return { window, schedule, opening: undefined, opensAt: undefined };
+  const opening = openingAt(schedule, parseDuration(window.duration, 'duration'), now);
+  return { window, schedule, opening, opensAt: schedule.next(now) };
+}
+
+function about(
+  windows: readonly MaintenanceWindow[] | undefined,
+  reason: DisruptionReason,
+): readonly MaintenanceWindow[] {
+  return (windows ?? []).filter(({ reasons }) => names(reasons, reason));
+}
+
+/**
+ * What maintenance windows allow of a pool with `total` nodes. A reason that no window names is not bound; any other
+ * waits until one is open. Each hit of the schedule is a new opening, and the quota of every window that is
+ * open holds: it counts what began since for the reasons that the window names.
+ */
+export function windowBound(
+  windows: readonly MaintenanceWindow[] | undefined,
+  reason: DisruptionReason,
+  { pastDisruptions, total }: { readonly pastDisruptions: readonly PastDisruption[]; readonly total: number },
+  now: number,
+): Bound {
+  const looked = about(windows, reason).map((window) => look(window, now));
+  if (looked.length === 0) return { allowed: Number.POSITIVE_INFINITY, what: '', changesAt: Number.POSITIVE_INFINITY };
+  const hopeless = looked.every(({ window: { quota } }) => quota !== undefined && nodesOf(quota, total) === 0);
+  const changesAt = hopeless
+    ? Number.POSITIVE_INFINITY
+    : Math.min(...looked.flatMap(({ opening, opensAt }) => [opening?.to, opensAt].filter((at) => at !== undefined)));
+  const open = looked.filter((one) => one.opening !== undefined);
+  if (open.length === 0) {
+    const all = looked.map(({ window }) => window.name).join(', ');
+    return { allowed: 0, what: `maintenance window ${all} (closed)`, changesAt };
+  }
+  let allowed = Number.POSITIVE_INFINITY;
+  let what = `maintenance window ${open.map(({ window }) => window.name).join(', ')}`;
+  for (const { window, opening } of open) {
+    if (window.quota === undefined) continue;
+    const used = disruptedSince(pastDisruptions, opening!.from, window.reasons);
+    const left = Math.max(0, nodesOf(window.quota, total) - used);
+    if (left >= allowed) continue;
+    allowed = left;
+    what = `quota ${window.quota} of maintenance window ${window.name} (${used} used)`;
+  }
+  return { allowed, what, changesAt };
+}

@@ -1,0 +1,94 @@
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import type { Node, Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
+import { annotations, labels } from '../../api/labels.js';
+import { isTrue } from '../../core/conditions.js';
+import { doNotDisruptUntil, isEvictable, isMirror, isTerminal, isTerminating, podKey } from '../../core/pods.js';
+import { bindingBudgets } from './pod-budgets.js';
+
+/** A managed node with all that a decision about it reads. */
+export interface NodeView {
+  readonly claim: NodeClaim;
+  readonly node?: Node | undefined;
+  readonly pool?: NodePool | undefined;
+  readonly pods: readonly Pod[];
+  /** Dollars per hour; 0 when unknown. */
+  readonly pricePerHour: number;
+}
+
+export interface CandidateContext {
+  /** Milliseconds of the epoch. */
+  readonly now: number;
+  /** Claim UIDs that a running disruption holds. */
+  readonly claimed: ReadonlySet<string>;
+  /** Nodes with pods on their way (provisioning/nominated-nodes). */
+  readonly nominated: ReadonlySet<string>;
+  readonly podDisruptionBudgets: readonly PodDisruptionBudget[];
+}
+
+/**
+ * Why a node is no candidate for a voluntary disruption now (candidates/who-may-go), in a person's words; undefined when it is
+ * one. `eventual` waives what its pods ask for, where a terminationGracePeriod bounds the drain (drift).
+ */
+export function whyNotCandidate(
+  view: NodeView,
+  context: CandidateContext,
+  method: 'graceful' | 'eventual' = 'graceful',
+): string | undefined {
+  const { claim, node, pool } = view;
+  const why = whyNotDisruptable(view, context);
+  if (why !== undefined) return why;
+  if (node?.metadata.annotations?.[annotations.doNotDisrupt] === 'true') return 'the node is marked do-not-disrupt';
+  if (method === 'graceful' && isKeptFromConsolidation(view)) return 'the node is marked do-not-consolidate';
+  if (claim.metadata.labels?.[labels.nodePool] === undefined) return 'it has no NodePool label';
+  if (pool === undefined) return 'its NodePool does not exist';
+  const waived = method === 'eventual' && claim.spec.terminationGracePeriod !== undefined;
+  return waived ? undefined : blockingPod(view.pods, context);
+}
+
+/**
+ * The older annotation on nodes forbids consolidation alone: drift goes on, and so does the removal of empty nodes
+ * where that is all that the pool does (the former ttlSecondsAfterEmpty).
+ */
+function isKeptFromConsolidation({ node, pool }: NodeView): boolean {
+  const marked = node?.metadata.annotations?.[annotations.doNotConsolidate] === 'true';
+  return marked && pool?.spec.disruption.consolidationPolicy !== 'WhenEmpty';
+}
+
+/** What the state of claim and node forbids. */
+function whyNotDisruptable({ claim, node }: NodeView, context: CandidateContext): string | undefined {
+  if (context.claimed.has(claim.metadata.uid ?? '')) return 'a disruption of it is running';
+  if (claim.metadata.deletionTimestamp !== undefined) return 'its NodeClaim is being deleted';
+  if (node === undefined) return 'it has no Node';
+  if (node.metadata.deletionTimestamp !== undefined) return 'it is being deleted';
+  if (!isTrue(claim.status?.conditions, 'Initialized')) return 'it is not initialized';
+  if (context.nominated.has(node.metadata.name ?? '')) return 'pods are on their way to it';
+  return undefined;
+}
+
+/** The pod or budget that forbids draining the node now. */
+function blockingPod(pods: readonly Pod[], { now, podDisruptionBudgets }: CandidateContext): string | undefined {
+  for (const pod of pods) {
+    if (isTerminal(pod) || isTerminating(pod)) continue;
+    if (doNotDisruptUntil(pod, now) !== undefined) return `pod ${podKey(pod)} is marked do-not-disrupt`;
+  }
+  for (const pod of pods) {
+    if (!isEvictable(pod) || isMirror(pod)) continue;
+    const binding = bindingBudgets(pod, podDisruptionBudgets);
+    const why = blockingBudget(binding);
+    if (why !== undefined) return `${why} forbids evicting pod ${podKey(pod)}`;
+  }
+  return undefined;
+}
+
+/** The eviction API refuses a pod under two budgets, and one whose budget has nothing left. */
+export function blockingBudget(binding: readonly PodDisruptionBudget[]): string | undefined {
+  if (binding.length > 1) return `more than one PodDisruptionBudget (${binding.map(nameOf).sort().join(', ')})`;
+  const [only] = binding;
+  if (only === undefined || (only.status?.disruptionsAllowed ?? 0) > 0) return undefined;
+  return `PodDisruptionBudget ${nameOf(only)}`;
+}
+
+function nameOf({ metadata }: PodDisruptionBudget): string {
+  return `${metadata.namespace ?? 'default'}/${metadata.name ?? ''}`;
+}

@@ -1,0 +1,78 @@
+import { labels } from '../../api/labels.js';
+import type { InstanceType } from '../../core/instance-type.js';
+import type { Coverage } from '../../packing/compile/coverage.js';
+import { overlaidCatalogues } from '../../packing/compile/stores.js';
+import type { PackingInput } from '../../packing/types.js';
+
+type Catalogues = PackingInput['catalogues'];
+/** What changes the cloud's prices. */
+type Pricing = Pick<PackingInput['objects'], 'nodePools' | 'nodeOverlays' | 'disruptionPolicies'>;
+
+/**
+ * What nodes cost, by the labels that name their offering (disruption-cost/price-of-a-node): as much as packing reckons for one like it
+ * that it launches, so that the two can be compared. Whoever needs the price of a node asks here.
+ */
+export class NodePrices {
+  private readonly types = new Map<readonly InstanceType[], Map<string, InstanceType>>();
+  private readonly known = new Map<string, number | undefined>();
+
+  private readonly overlaid: Catalogues;
+
+  /** `catalogues` are those of the cloud, by NodePool; `covered` are the nodes that commitments cover, by name. */
+  constructor(
+    private readonly catalogues: Catalogues,
+    { nodePools, nodeOverlays, disruptionPolicies }: Pricing,
+    private readonly covered: Coverage['nodes'] = new Map(),
+  ) {
+    this.overlaid = overlaidCatalogues(nodePools, catalogues, nodeOverlays, disruptionPolicies);
+  }
+
+  /**
+   * Dollars per hour of the cheapest offering that matches, less what commitments pay of the node of that name (instance-types/commitments);
+   * undefined when the catalogue of the pool has none.
+   */
+  of(nodeLabels: Readonly<Record<string, string>>, node: string): number | undefined {
+    const price = this.listed(nodeLabels);
+    return price === undefined ? undefined : Math.max(0, price - (this.covered.get(node)?.saving ?? 0));
+  }
+
+  private listed(nodeLabels: Readonly<Record<string, string>>): number | undefined {
+    const pool = nodeLabels[labels.nodePool] ?? '';
+    const type = nodeLabels[labels.instanceType] ?? '';
+    const key = [pool, type, nodeLabels[labels.zone], nodeLabels[labels.capacityType]].join('\0');
+    if (!this.known.has(key)) this.known.set(key, this.find(pool, type, nodeLabels));
+    return this.known.get(key);
+  }
+
+  private find(pool: string, name: string, nodeLabels: Readonly<Record<string, string>>): number | undefined {
+    const own = this.overlaid.get(pool);
+    // A node whose pool is gone may still be of a type that another pool buys: it costs what the cloud asks.
+    const type = own === undefined ? this.anywhere(name) : this.byName(own).get(name);
+    let least: number | undefined;
+    for (const { price, requirements } of type?.offerings ?? []) {
+      const matches = requirements.every(({ key, operator, values }) => {
+        if (operator !== 'In' || (key !== labels.zone && key !== labels.capacityType)) return true;
+        return values?.includes(nodeLabels[key] ?? '') === true;
+      });
+      if (matches && (least === undefined || price < least)) least = price;
+    }
+    return least;
+  }
+
+  private anywhere(name: string): InstanceType | undefined {
+    for (const catalogue of this.catalogues.values()) {
+      const type = this.byName(catalogue).get(name);
+      if (type !== undefined) return type;
+    }
+    return undefined;
+  }
+
+  private byName(catalogue: readonly InstanceType[]): Map<string, InstanceType> {
+    let byName = this.types.get(catalogue);
+    if (byName === undefined) {
+      byName = new Map(catalogue.map((type) => [type.name, type]));
+      this.types.set(catalogue, byName);
+    }
+    return byName;
+  }
+}

@@ -1,0 +1,76 @@
+import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
+import { selects } from '../../core/label-selector.js';
+import { isEvictable, podKey } from '../../core/pods.js';
+
+/** The budgets that bind an eviction of `pod` now (candidates/pod-disruption-budgets); with AlwaysAllow an unready pod is free. */
+export function bindingBudgets(pod: Pod, budgets: readonly PodDisruptionBudget[]): readonly PodDisruptionBudget[] {
+  const ready = pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+  return budgets.filter(
+    ({ metadata, spec }) =>
+      metadata.namespace === pod.metadata.namespace &&
+      selects(spec.selector, pod.metadata.labels) &&
+      (ready || spec.unhealthyPodEvictionPolicy !== 'AlwaysAllow'),
+  );
+}
+
+/** Why evicting a pod can never be allowed as things are: waiting does not help, somebody has to change something. */
+export interface NeverEvictable {
+  readonly kind: 'several' | 'never';
+  /** `namespace/name` of each budget. */
+  readonly budgets: readonly string[];
+  /** In a person's words, without the budget's name: what forbids it, and so what to change. */
+  readonly why: string;
+}
+
+/**
+ * Whether the budgets that bind `pod` (`bindingBudgets`) can ever allow its eviction. Two budgets on one pod never do, for
+ * the eviction API refuses them; one budget never does when it lets no pod of those it selects go, healthy or not.
+ */
+export function neverEvictable(binding: readonly PodDisruptionBudget[]): NeverEvictable | undefined {
+  const budgets = binding.map(budgetKey);
+  if (binding.length > 1) {
+    const why = `${binding.length} PodDisruptionBudgets select the pod, and the eviction API refuses more than one`;
+    return { kind: 'several', budgets, why };
+  }
+  const [only] = binding;
+  const why = only === undefined ? undefined : whyNever(only);
+  return why === undefined ? undefined : { kind: 'never', budgets, why };
+}
+
+/** Why the budget can allow nothing even when every pod that it selects is healthy; undefined when it can. */
+function whyNever({ metadata, spec, status }: PodDisruptionBudget): string | undefined {
+  const { minAvailable, maxUnavailable } = spec;
+  if (isNothing(maxUnavailable)) return `maxUnavailable is ${maxUnavailable}`;
+  if (minAvailable === '100%') return 'minAvailable is 100%';
+  const { expectedPods = 0, desiredHealthy = 0, observedGeneration } = status ?? {};
+  const stale = observedGeneration !== undefined && observedGeneration !== metadata.generation;
+  if (stale || expectedPods === 0 || desiredHealthy < expectedPods) return undefined;
+  const asked = minAvailable === undefined ? `maxUnavailable ${maxUnavailable ?? 0}` : `minAvailable ${minAvailable}`;
+  return `${asked} asks that ${desiredHealthy} of ${expectedPods} stay healthy`;
+}
+
+function isNothing(amount: number | string | undefined): boolean {
+  return amount === 0 || amount === '0' || amount === '0%';
+}
+
+/** A pod of a node that can never be evicted, and why. */
+export interface UndrainablePod extends NeverEvictable {
+  readonly pod: string;
+}
+
+/** The pods among `pods` that would block a drain for ever. `budgets` may be those of all namespaces. */
+export function undrainablePods(
+  pods: readonly Pod[],
+  budgets: readonly PodDisruptionBudget[],
+): readonly UndrainablePod[] {
+  if (budgets.length === 0) return [];
+  return pods.filter(isEvictable).flatMap((pod) => {
+    const never = neverEvictable(bindingBudgets(pod, budgets));
+    return never === undefined ? [] : [{ ...never, pod: podKey(pod) }];
+  });
+}
+
+/** `namespace/name`. */
+export function budgetKey({ metadata }: PodDisruptionBudget): string {
+  return `${metadata.namespace ?? 'default'}/${metadata.name ?? ''}`;
+}

@@ -1,0 +1,169 @@
+import { describe, expect, test } from '@jest/globals';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import type { Condition, Pod } from '../../api/kubernetes.js';
+import { annotations, labels } from '../../api/labels.js';
+import { nodeClaim, nodePool } from '../../test/builders/activity-world.js';
+import { allowance } from '../budgets/budgets.js';
+import type { CandidateContext, NodeView } from '../candidates/candidates.js';
+import { whyNotCandidate } from '../candidates/candidates.js';
+import { countPools, emptyNodes } from './emptiness.js';
+
+const now = Date.parse('2026-01-05T12:00:00Z');
+const ago = (seconds: number): string => new Date(now - seconds * 1000).toISOString();
+const pool = nodePool('default', { disruption: { consolidateAfter: '30s', budgets: [{ nodes: '100%' }] } });
+
+const context: CandidateContext = {
+  now,
+  claimed: new Set(),
+  nominated: new Set(),
+  podDisruptionBudgets: [],
+};
+
+function view(
+  name: string,
+  more: { pods?: Pod[]; pool?: NodePool; price?: number; idle?: number; node?: object; claim?: object } = {},
+): NodeView {
+  const initialized: Condition = { type: 'Initialized', status: 'True', lastTransitionTime: ago(600) };
+  const base = nodeClaim(name, {
+    status: { conditions: [initialized], lastPodEventTime: ago(more.idle ?? 60), providerID: name },
+  });
+  return {
+    claim: { ...base, metadata: { ...base.metadata, ...more.claim } },
+    node: {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: `node-${name}`, ...more.node },
+      status: { conditions: [{ type: 'Ready', status: 'True' }] },
+    },
+    pool: more.pool ?? pool,
+    pods: more.pods ?? [],
+    pricePerHour: more.price ?? 1,
+  };
+}
+
+function pod(name: string, more: { metadata?: object; spec?: object; status?: object } = {}): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default', ...more.metadata },
+    spec: { nodeName: 'n', containers: [], ...more.spec },
+    status: { phase: 'Running', ...more.status },
+  };
+}
+
+const owned = (kind: string): object => ({ ownerReferences: [{ apiVersion: 'apps/v1', kind, name: 'o', uid: 'o' }] });
+const terminating = { deletionTimestamp: ago(1) };
+const allowedIn = (views: NodeView[], over: Partial<CandidateContext>) => (name: string) => {
+  const budgets = views.find((view) => view.pool?.metadata.name === name)?.pool?.spec.disruption.budgets;
+  const count = countPools(views, over.claimed ?? new Set()).get(name) ?? { total: 0, disrupting: 0 };
+  return allowance(budgets, 'Empty', count, now);
+};
+const decide = (views: NodeView[], over: Partial<CandidateContext> = {}): ReturnType<typeof emptyNodes> =>
+  emptyNodes(views, allowedIn(views, over), { ...context, ...over });
+const removed = (views: NodeView[], over: Partial<CandidateContext> = {}): (string | undefined)[] =>
+  decide(views, over).remove.map(({ claim }) => claim.metadata.name);
+
+describe('emptyNodes', () => {
+  // Rule `consolidation/empty-nodes`.
+  test.each([
+    ['no pod', [], true],
+    ['a DaemonSet pod', [pod('d', { metadata: owned('DaemonSet') })], true],
+    ['a finished pod', [pod('j', { status: { phase: 'Succeeded' } })], true],
+    // Given a node with only priority −2^31 pods, then it counts as empty.
+    ['a pod of the lowest priority', [pod('low', { spec: { priority: -(2 ** 31) } })], true],
+    // Given terminating Deployment pods only, then empty; given a terminating StatefulSet pod, then not.
+    ['a terminating pod', [pod('t', { metadata: { ...owned('ReplicaSet'), ...terminating } })], true],
+    ['a terminating StatefulSet pod', [pod('s', { metadata: { ...owned('StatefulSet'), ...terminating } })], false],
+    ['a running pod', [pod('web')], false],
+    ['a buffer pod', [pod('b', { metadata: { annotations: { [annotations.capacityBufferFakePod]: 'true' } } })], false],
+  ])('a node with %s', (_name, pods, empty) => {
+    expect(removed([view('a', { pods })])).toEqual(empty ? ['a'] : []);
+  });
+
+  // Given a pod bound 5s ago and consolidateAfter 30s, then not consolidatable.
+  // Rules `consolidation/consolidate-after`, `consolidation/last-pod-event`.
+  test('waits for consolidateAfter since the last pod event, and says until when', () => {
+    const decision = decide([view('a', { idle: 5 })]);
+
+    expect(decision.remove).toEqual([]);
+    expect(decision.nextCheckAt).toBe(now + 25_000);
+  });
+
+  test('consolidateAfter Never and static pools keep their empty nodes', () => {
+    const never = nodePool('never', { disruption: { consolidateAfter: 'Never' } });
+    const fixed = nodePool('static', { replicas: 2 });
+
+    expect(removed([view('a', { pool: never }), view('b', { pool: fixed })])).toEqual([]);
+  });
+
+  // Rule `disruption-cost/order`.
+  test('best saving first, within the budget, and says which budget held the rest', () => {
+    const tight = nodePool('default', { disruption: { consolidateAfter: '0s', budgets: [{ nodes: '2' }] } });
+    const views = [1, 3, 2].map((price) => view(`p${price}`, { price, pool: tight }));
+
+    const decision = decide(views);
+
+    expect(decision.remove.map(({ claim }) => claim.metadata.name)).toEqual(['p3', 'p2']);
+    expect(decision.held).toEqual([{ nodePool: 'default', why: '3 empty, 2 more allowed by budget 2' }]);
+  });
+
+  // Rule `budgets/not-ready-nodes-count`.
+  test('nodes that run a disruption count against the budget', () => {
+    const tight = nodePool('default', { disruption: { consolidateAfter: '0s', budgets: [{ nodes: '1' }] } });
+    const views = [view('a', { pool: tight }), view('b', { pool: tight })];
+
+    expect(removed(views, { claimed: new Set(['uid-a']) })).toEqual([]);
+  });
+
+  // Rules `candidates/who-may-go`, `candidates/do-not-disrupt-nodes`.
+  test.each([
+    ['nominated', { nominated: new Set(['node-a']) }, {}],
+    ['do-not-disrupt', {}, { node: { annotations: { [annotations.doNotDisrupt]: 'true' } } }],
+    ['do-not-consolidate', {}, { node: { annotations: { [annotations.doNotConsolidate]: 'true' } } }],
+    ['being deleted', {}, { claim: { deletionTimestamp: ago(1) } }],
+    ['without a pool label', {}, { claim: { labels: {} } }],
+    ['claimed', { claimed: new Set(['uid-a']) }, {}],
+  ])('a node that is %s stays', (_name, over, more) => {
+    expect(removed([view('a', more)], over)).toEqual([]);
+  });
+
+  test('a DaemonSet pod that must not be disrupted keeps the node', () => {
+    const holy = pod('d', {
+      metadata: { ...owned('DaemonSet'), annotations: { [annotations.doNotDisrupt]: 'true' } },
+    });
+
+    expect(decide([view('a', { pods: [holy] })]).held).toEqual([
+      { nodePool: 'default', why: 'node-a: pod default/d is marked do-not-disrupt' },
+    ]);
+  });
+
+  test('do-not-consolidate keeps no empty node of a pool that only removes empty ones, and forbids no drift', () => {
+    const emptyOnly = nodePool('default', { disruption: { consolidationPolicy: 'WhenEmpty', consolidateAfter: '0s' } });
+    const marked = { node: { annotations: { [annotations.doNotConsolidate]: 'true' } } };
+    expect(removed([view('a', { ...marked, pool: emptyOnly })])).toEqual(['a']);
+    expect(whyNotCandidate(view('a', marked), context, 'eventual')).toBeUndefined();
+    expect(whyNotCandidate(view('a', marked), context)).toContain('do-not-consolidate');
+  });
+
+  // Rule `candidates/pod-disruption-budgets`.
+  test('a DaemonSet pod behind an exhausted PDB keeps the node', () => {
+    const guarded = pod('d', { metadata: { ...owned('DaemonSet'), labels: { app: 'd' } } });
+    const budget = {
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata: { name: 'b', namespace: 'default' },
+      spec: { selector: { matchLabels: { app: 'd' } } },
+      status: { disruptionsAllowed: 0 },
+    };
+
+    const { held } = decide([view('a', { pods: [guarded] })], { podDisruptionBudgets: [budget] });
+
+    expect(held[0]?.why).toContain('PodDisruptionBudget default/b');
+  });
+
+  test('the order of views changes nothing', () => {
+    const views = ['c', 'a', 'b'].map((name) => view(name, { claim: { labels: { [labels.nodePool]: 'default' } } }));
+
+    expect(removed([...views].reverse())).toEqual(removed(views));
+  });
+});

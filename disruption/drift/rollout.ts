@@ -1,0 +1,47 @@
+import type { DriftRollout } from '../../api/stowage/disruption-policy.js';
+import { nodesOf } from '../budgets/limits/past-disruptions.js';
+
+/** What became of the nodes of a rollout so far. */
+export interface RolloutTally {
+  readonly replaced: number;
+  readonly failed: number;
+}
+
+/**
+ * How many nodes the next wave takes: the canary first, then `growthFactor` times the last one, at most `maximumWave` of the
+ * pool's nodes, which are counted anew each time, and at least one.
+ */
+export function waveSize(
+  { canary, growthFactor, maximumWave }: Pick<DriftRollout, 'canary' | 'growthFactor' | 'maximumWave'>,
+  { last, total }: { readonly last: number | undefined; readonly total: number },
+): number {
+  const wanted = last === undefined ? nodesOf(canary, total) : last * growthFactor;
+  return Math.max(1, Math.min(wanted, nodesOf(maximumWave, total)));
+}
+
+/** Whether more of the rollout's nodes failed than the policy bears. */
+export function isStopped(
+  { maximumFailurePercent }: Pick<DriftRollout, 'maximumFailurePercent'>,
+  { replaced, failed }: RolloutTally,
+): boolean {
+  return failed * 100 > maximumFailurePercent * (replaced + failed);
+}
+
+const firstBackOffMs = 60_000;
+const longestBackOffMs = 3_600_000;
+
+/** How long a pool waits after `failures` attempts in a row that replaced nothing: doubling from a minute to an hour. */
+export function backOffMs(failures: number): number {
+  return failures <= 0 ? 0 : Math.min(longestBackOffMs, firstBackOffMs * 2 ** (failures - 1));
+}
+
+const firstLookMs = 10_000;
+const longestLookMs = 5 * 60_000;
+
+/**
+ * How long until it is looked again whether drifted nodes may go, after `looks` in a row at which none might: Karpenter's
+ * 10 s first, for most blocks pass with a pod that moves; doubling to five minutes, for some never pass.
+ */
+export function lookAgainMs(looks: number): number {
+  return Math.min(longestLookMs, firstLookMs * 2 ** Math.max(0, looks - 1));
+}

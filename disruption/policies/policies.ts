@@ -1,0 +1,18 @@
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
+import { compareText } from '../../core/compare-text.js';
+import { selects } from '../../core/label-selector.js';
+
+/** The policy that rules a pool: of those that select it the heaviest, of equals the first by name; often none. */
+export function policyOf(
+  pool: Pick<NodePool, 'metadata'> | undefined,
+  policies: readonly DisruptionPolicy[],
+): DisruptionPolicy | undefined {
+  if (pool === undefined) return undefined;
+  return policies
+    .filter(({ spec }) => spec.nodePoolSelector === undefined || selects(spec.nodePoolSelector, pool.metadata.labels))
+    .sort(
+      (a, b) =>
+        (b.spec.weight ?? 0) - (a.spec.weight ?? 0) || compareText(a.metadata.name ?? '', b.metadata.name ?? ''),
+    )[0];
+}

@@ -1,0 +1,64 @@
+import type { Budget, NodePool } from '../../api/karpenter/node-pool.js';
+import { formatPath } from '../../api/schema/issues.js';
+import { disruptionPolicyIssues } from '../../api/stowage/disruption-policy-rules.js';
+import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
+import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disruption-policy.js';
+import { limitOf } from '../budgets/limits.js';
+import { readSchedule } from '../budgets/limits/schedule.js';
+
+/** A pool large enough that every percentage above zero is a node. */
+const manyNodes = { total: 100, disrupting: 0 };
+
+/**
+ * Everything wrong with a DisruptionPolicy as the pools that it rules make it, each as a sentence that names the field: what
+ * cannot be read, windows that never open, a canary larger than any wave may be, and windows and NodePool budgets
+ * of which the one is always closed while the other is open. Looked through for some weeks from `now` on.
+ */
+export function policyProblems(policy: DisruptionPolicy, pools: readonly NodePool[], now: number): readonly string[] {
+  const errors = disruptionPolicyIssues(policy).filter(({ severity }) => severity === 'error');
+  if (errors.length > 0) return errors.map(({ message }) => message);
+  return [
+    ...neverOpen(policy, now),
+    ...canaryProblems(policy),
+    ...pools.flatMap((pool) => {
+      const contradicted = disruptionReasons.filter((reason) => contradict(policy, pool, reason, now));
+      return contradicted.length === 0 ? [] : [contradiction(pool, contradicted)];
+    }),
+  ];
+}
+
+function neverOpen({ spec: { maintenanceWindows = [] } }: DisruptionPolicy, now: number): string[] {
+  return maintenanceWindows.flatMap(({ schedule, timeZone }, index) => {
+    const at = formatPath(['spec', 'maintenanceWindows', index, 'schedule']);
+    if (readSchedule(schedule, timeZone)?.next(now) !== undefined) return [];
+    return [`${at}: the window never opens (found "${schedule}"), allowed: a schedule with dates that come`];
+  });
+}
+
+function canaryProblems({ spec: { driftRollout } }: DisruptionPolicy): string[] {
+  if (driftRollout === undefined) return [];
+  const { canary, maximumWave } = driftRollout;
+  const comparable = canary.endsWith('%') === maximumWave.endsWith('%');
+  if (!comparable || Number.parseInt(canary) <= Number.parseInt(maximumWave)) return [];
+  return [
+    `spec.driftRollout.canary: the first wave is larger than any may be (found "${canary}"), allowed: at most maximumWave, ${maximumWave}`,
+  ];
+}
+
+/** Whether budgets let some node go at some time and so does the policy, but never both at once. */
+function contradict(policy: DisruptionPolicy, pool: NodePool, reason: DisruptionReason, now: number): boolean {
+  const opens = (budgets: readonly Budget[], policies: readonly DisruptionPolicy[]): boolean => {
+    const bounded = { ...pool, spec: { ...pool.spec, disruption: { ...pool.spec.disruption, budgets: [...budgets] } } };
+    const { allowed, changesAt } = limitOf(bounded, reason, manyNodes, { now, policies });
+    return allowed > 0 || changesAt !== undefined;
+  };
+  const { budgets } = pool.spec.disruption;
+  return !opens(budgets, [policy]) && opens(budgets, []) && opens([], [policy]);
+}
+
+function contradiction({ metadata }: NodePool, reasons: readonly DisruptionReason[]): string {
+  return (
+    `spec.maintenanceWindows: no window is open while spec.disruption.budgets of NodePool ${metadata.name ?? ''} ` +
+    `let a node go for ${reasons.join(', ')}, allowed: windows and budgets that are open together`
+  );
+}

@@ -1,0 +1,76 @@
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import { defaultDisruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
+import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disruption-policy.js';
+import { parseDuration } from '../../core/durations.js';
+import { rulingOf } from '../budgets/limits.js';
+
+/** What the DisruptionPolicy of a NodePool asks of moves; without one, what Karpenter does. */
+export interface PoolRules {
+  /** Absent where no policy selects the pool. */
+  readonly policy?: string;
+  readonly mode: 'Act' | 'Recommend';
+  readonly leastShare: number;
+  readonly leastDollarsPerHour: number;
+  /** How long a node that was moved to is left alone, milliseconds. */
+  readonly coolDownMs: number;
+  /** Infinity where chains are not bounded. */
+  readonly maxMoveChain: number;
+  readonly approval: (reason: DisruptionReason) => Approval | undefined;
+}
+
+export interface Approval {
+  readonly timeoutMs: number;
+  readonly onTimeout: 'Approve' | 'Reject';
+}
+
+export function rulesOf(
+  pool: Pick<NodePool, 'metadata'> | undefined,
+  policies: readonly DisruptionPolicy[],
+): PoolRules {
+  const { policy, spec, broken } = rulingOf(pool, policies);
+  // Nothing of the pool goes while its policy is broken (`limitOf`): its fields are not to be relied on.
+  const { mode, savings, coolDown, maxMoveChain, approval } = broken === undefined ? spec : defaultDisruptionPolicySpec;
+  return {
+    ...(policy === undefined ? {} : { policy }),
+    mode,
+    leastShare: savings.minimumPercent / 100,
+    leastDollarsPerHour: Number(savings.minimumDollarsPerHour),
+    coolDownMs: parseDuration(coolDown, 'coolDown'),
+    maxMoveChain: maxMoveChain ?? Number.POSITIVE_INFINITY,
+    approval: (reason) => {
+      const entry = approval?.find(({ reasons }) => reasons === undefined || reasons.includes(reason));
+      if (entry === undefined) return undefined;
+      return { timeoutMs: parseDuration(entry.timeout, 'timeout'), onTimeout: entry.onTimeout };
+    },
+  };
+}
+
+/** What holds for a move that takes nodes of several pools: the strictest of each. */
+export function strictest(
+  rules: readonly PoolRules[],
+  reason: DisruptionReason,
+): {
+  readonly policy?: string;
+  readonly recommendOnly: boolean;
+  readonly approval?: Approval;
+} {
+  const asked = rules.flatMap((each) => {
+    const approval = each.approval(reason);
+    return approval === undefined ? [] : [approval];
+  });
+  const named = [...new Set(rules.flatMap(({ policy }) => (policy === undefined ? [] : [policy])))].sort().join(', ');
+  return {
+    ...(named === '' ? {} : { policy: named }),
+    recommendOnly: rules.some(({ mode }) => mode === 'Recommend'),
+    ...(asked.length === 0
+      ? {}
+      : {
+          approval: {
+            timeoutMs: Math.min(...asked.map(({ timeoutMs }) => timeoutMs)),
+            onTimeout: asked.some(({ onTimeout }) => onTimeout === 'Reject')
+              ? ('Reject' as const)
+              : ('Approve' as const),
+          },
+        }),
+  };
+}

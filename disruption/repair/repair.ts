@@ -1,0 +1,66 @@
+import type { Node } from '../../api/kubernetes.js';
+
+/** A node condition that means that the machine is broken, and how long that is borne, as a cloud provider says. */
+export interface RepairPolicy {
+  readonly conditionType: string;
+  readonly conditionStatus: 'True' | 'False' | 'Unknown';
+  /** Milliseconds. */
+  readonly tolerationMs: number;
+}
+
+/** Why a node is to be repaired. */
+export interface Unhealthy {
+  readonly type: string;
+  readonly status: string;
+  /** Since when, milliseconds of the epoch. */
+  readonly since: number;
+  /** When it has been borne for long enough, milliseconds of the epoch. */
+  readonly dueAt: number;
+}
+
+/** The condition whose toleration ends first (repair/earliest-rules); undefined when every policy is content with the node. */
+export function unhealthyCondition(
+  node: Pick<Node, 'status'> | undefined,
+  policies: readonly RepairPolicy[],
+): Unhealthy | undefined {
+  let first: Unhealthy | undefined;
+  for (const { conditionType, conditionStatus, tolerationMs } of policies) {
+    const found = node?.status?.conditions?.find(
+      ({ type, status }) => type === conditionType && status === conditionStatus,
+    );
+    if (found === undefined) continue;
+    const since = Date.parse(found.lastTransitionTime ?? '');
+    const dueAt = since + tolerationMs;
+    if (Number.isNaN(dueAt) || (first !== undefined && first.dueAt <= dueAt)) continue;
+    first = { type: conditionType, status: conditionStatus, since, dueAt };
+  }
+  return first;
+}
+
+/** What annotation stowage.dev/repair-declined says: `Ready=False: rejected by ann`. */
+export const declinedText = (condition: string, why: string): string => `${condition}: ${why}`;
+
+/** As `unhealthyCondition`, but for the condition that somebody declined to repair (repair/declined), whatever its status. */
+export function conditionToRepair(
+  node: Pick<Node, 'status'> | undefined,
+  policies: readonly RepairPolicy[],
+  declined: string | undefined,
+): Unhealthy | undefined {
+  const asked = policies.filter(({ conditionType }) => declined?.startsWith(`${conditionType}=`) !== true);
+  return unhealthyCondition(node, asked);
+}
+
+/**
+ * Why no node of `group` may be repaired (repair/at-most-a-fifth): more of them than the share, rounded up, match a policy,
+ * for however short a time. A cause that breaks many nodes at once is not mended by removing them.
+ */
+export function tooManyUnhealthy(
+  group: readonly Pick<Node, 'status'>[],
+  policies: readonly RepairPolicy[],
+  maximumPercent: number,
+): string | undefined {
+  const unhealthy = group.filter((node) => unhealthyCondition(node, policies) !== undefined).length;
+  const allowed = Math.ceil((maximumPercent * group.length) / 100);
+  if (unhealthy <= allowed) return undefined;
+  return `${unhealthy} of ${group.length} nodes are unhealthy, and at most ${allowed} (${maximumPercent}%) may be`;
+}

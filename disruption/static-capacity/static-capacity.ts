@@ -1,0 +1,151 @@
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import { annotations } from '../../api/labels.js';
+import { compareText } from '../../core/compare-text.js';
+import { isTrue } from '../../core/conditions.js';
+import { parseNillableDuration } from '../../core/durations.js';
+import { parseResources } from '../../core/resources.js';
+import type { NodeView } from '../candidates/candidates.js';
+import { evictionCost } from '../candidates/disruption-cost.js';
+import { doNotDisruptUntil, isMirror, isOwnedBy, isTerminal } from '../../core/pods.js';
+
+/** The claims of a static pool by what is to become of them (static-capacity/keeps-replicas). */
+export interface StaticCounts {
+  /** Claims that stay, whether their nodes are up yet or not. */
+  readonly running: readonly NodeView[];
+  /** Claims that a disruption is to take once their replacement is up, and whose replacement is still to be created. */
+  readonly unreplaced: readonly NodeView[];
+  /** As before, but the replacement is there; it counts as running itself. */
+  readonly replaced: readonly NodeView[];
+  readonly deleting: readonly NodeView[];
+  /** All of them: what `limits.nodes` bounds. */
+  readonly total: number;
+}
+
+export interface StaticContext {
+  /** UIDs of claims that are on their way out though nothing tells from outside yet. */
+  readonly deleting: ReadonlySet<string>;
+  /** UIDs of claims that a running disruption is about to replace. */
+  readonly claimed: ReadonlySet<string>;
+  /** Whether the replacement of a claim exists. */
+  readonly isReplaced: (uid: string) => boolean;
+}
+
+/** What a static pool is to become: `create` nodes more, or without these, the first of them first. */
+export interface StaticPlan {
+  readonly create: number;
+  readonly remove: readonly NodeView[];
+  /** Nodes that are missing and for which `limits.nodes` leaves no room now. */
+  readonly heldByLimit: number;
+}
+
+export function isStatic(pool: Pick<NodePool, 'spec'> | undefined): boolean {
+  return pool?.spec.replicas !== undefined;
+}
+
+/** How many nodes a static pool may have at all; infinity without `limits.nodes`. */
+export function nodeLimit({ spec }: Pick<NodePool, 'spec'>): number {
+  return parseResources(spec.limits).nodes ?? Number.POSITIVE_INFINITY;
+}
+
+export function staticCounts(members: readonly NodeView[], context: StaticContext): StaticCounts {
+  const running: NodeView[] = [];
+  const unreplaced: NodeView[] = [];
+  const replaced: NodeView[] = [];
+  const deleting: NodeView[] = [];
+  for (const view of members) {
+    const uid = view.claim.metadata.uid ?? '';
+    const isGoing = context.claimed.has(uid) || isTrue(view.claim.status?.conditions, 'DisruptionReason');
+    if (view.claim.metadata.deletionTimestamp !== undefined || context.deleting.has(uid)) deleting.push(view);
+    else if (!isGoing) running.push(view);
+    else if (context.isReplaced(uid)) replaced.push(view);
+    else unreplaced.push(view);
+  }
+  return { running, unreplaced, replaced, deleting, total: members.length };
+}
+
+/**
+ * Rules `static-capacity/keeps-replicas`, `static-capacity/node-limit`. What is missing is created as far as `limits.nodes` has room, with room kept for replacements that are still
+ * to come; what is too many goes at once, without budgets. Nodes that a disruption is replacing count once, they or
+ * their replacement.
+ */
+export function staticPlan(pool: Pick<NodePool, 'spec'>, counts: StaticCounts, now: number): StaticPlan {
+  const replicas = pool.spec.replicas ?? 0;
+  const { running } = counts;
+  const missing = missingOf(replicas, counts);
+  const create = Math.max(0, Math.min(missing, roomOf(pool, counts)));
+  const excess = Math.max(0, running.length - replicas);
+  return {
+    create,
+    remove: excess === 0 ? [] : inOrderOfScaleDown(running, now).slice(0, excess),
+    heldByLimit: missing - create,
+  };
+}
+
+/**
+ * How many drifted nodes of a static pool may be replaced now (static-capacity/drift-room): none while it has too many, and
+ * only as many as `limits.nodes` lets be there besides, missing ones included.
+ */
+export function staticDriftRoom(pool: Pick<NodePool, 'spec'>, counts: StaticCounts): number {
+  const replicas = pool.spec.replicas ?? 0;
+  if (counts.running.length + counts.unreplaced.length > replicas) return 0;
+  return Math.max(0, roomOf(pool, counts) - missingOf(replicas, counts));
+}
+
+const missingOf = (replicas: number, { running, unreplaced }: StaticCounts): number =>
+  Math.max(0, replicas - running.length - unreplaced.length);
+
+const roomOf = (pool: Pick<NodePool, 'spec'>, { total, unreplaced }: StaticCounts): number =>
+  nodeLimit(pool) - total - unreplaced.length;
+
+interface Ranked {
+  readonly view: NodeView;
+  readonly rank: readonly number[];
+  readonly name: string;
+}
+
+/**
+ * Rule `static-capacity/scale-down-order`: claims without an instance, then nodes with nothing but DaemonSet pods, then the others by the older cost
+ * (disruption-cost/over-lifetime); what is marked do-not-disrupt last. Among equals those that are not up or have drifted go first.
+ */
+function inOrderOfScaleDown(views: readonly NodeView[], now: number): NodeView[] {
+  return views
+    .map((view): Ranked => ({ view, rank: rankOf(view, now), name: view.claim.metadata.name ?? '' }))
+    .sort((a, b) => {
+      const at = a.rank.findIndex((value, i) => value !== b.rank[i]);
+      if (at >= 0) return a.rank[at]! - b.rank[at]!;
+      return compareText(a.name, b.name);
+    })
+    .map(({ view }) => view);
+}
+
+function rankOf(view: NodeView, now: number): number[] {
+  const { claim } = view;
+  const { conditions, providerID = '' } = claim.status ?? {};
+  const isKept = isProtected(view, now);
+  const tier = providerID === '' ? 0 : isKept ? 3 : isBare(view) ? 1 : 2;
+  return [
+    tier,
+    tier < 2 ? 0 : lifetimeCost(view, now),
+    isTrue(conditions, 'Initialized') ? 1 : 0,
+    isTrue(conditions, 'Drifted') ? 0 : 1,
+  ];
+}
+
+/** Nothing runs on it but what runs on every node. */
+function isBare({ pods }: NodeView): boolean {
+  return pods.every((pod) => isTerminal(pod) || isMirror(pod) || isOwnedBy(pod, 'DaemonSet'));
+}
+
+function isProtected({ node, pods }: NodeView, now: number): boolean {
+  if (node?.metadata.annotations?.[annotations.doNotDisrupt] === 'true') return true;
+  return pods.some((pod) => !isTerminal(pod) && doNotDisruptUntil(pod, now) !== undefined);
+}
+
+/** The older cost (disruption-cost/over-lifetime): of all pods, by how much of its life the node has before it. */
+function lifetimeCost({ claim, pods }: NodeView, now: number): number {
+  const life = parseNillableDuration(claim.spec.expireAfter, 'expireAfter');
+  const age = now - Date.parse(claim.metadata.creationTimestamp ?? '');
+  const left = Number.isFinite(life) && life > 0 && Number.isFinite(age) ? (life - age) / life : 1;
+  const cost = pods.reduce((sum, pod) => sum + evictionCost(pod), 0);
+  return cost * Math.min(1, Math.max(0, left));
+}
