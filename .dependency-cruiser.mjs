@@ -58,6 +58,16 @@ const pipeline = [
 ];
 /** Which other subjects a subject of a layer may import: a new arrow is a decision. */
 const subjects = {
+  disruption: {
+    candidates: [],
+    policies: [],
+    budgets: ['candidates', 'policies'],
+    consolidation: ['budgets', 'candidates', 'policies'],
+    drift: ['budgets'],
+    expiration: [],
+    repair: [],
+    'static-capacity': ['candidates'],
+  },
   workflows: {
     provisioning: ['launch', 'disruption', 'people'],
     launch: [],
@@ -93,7 +103,7 @@ const betweenSubjects = Object.entries(subjects).flatMap(([layer, own]) =>
     never(
       `${layer}-${subject}-meets-no-other`,
       `^${layer}/${subject}/`,
-      { path: `^${layer}/[^/]+/`, pathNot: `^${layer}/(${[subject, ...others].join('|')})/` },
+      { path: `^${layer}/[^/]+/`, pathNot: `^${layer}/((${[subject, ...others].join('|')})/|[a-z-]+/contract\\.ts$)` },
       `What two subjects need is in ${layer}/, cluster/, core/ or disruption/; see subjects in .dependency-cruiser.mjs.`,
     ),
   ),
@@ -224,7 +234,7 @@ export default {
       '^cli/',
       `cli/|process/|worker/offering-ledger\\.ts|operator/(desired-workflows\\.ts|stuck/)|kube/|cloud/kwok/|cluster/|workflows/(messages\\.ts|termination/)|disruption/|packing/|core/|api/|${npm('@temporalio/(client|common|proto)', 'commander', 'cli-table3', 'echarts', 'pino', 'yaml')}|${builtin}`,
       'A command reads and asks: what acts is in activities and operator.',
-      'activities/contract|cloud/port\\.ts',
+      'activities/[a-z-]+/contract\\.ts|cloud/port\\.ts',
     ),
     {
       name: 'charts-on-demand',

@@ -4,7 +4,7 @@ import type { Metrics } from '../core/telemetry.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput } from '../disruption/consolidation/types.js';
 import type { EventRecorder } from '../kube/port.js';
 import type { PackingInput, Plan } from '../packing/types.js';
-import type { Entity } from './contract.js';
+import type { Entity } from './entities-contract.js';
 
 /** What activities need of the world; the worker's composition root builds it, tests give fakes. */
 export interface ActivityDeps extends ClusterDeps {

@@ -1,4 +1,4 @@
-import type { EntityActivities } from './contract.js';
+import type { EntityActivities } from './entities-contract.js';
 import type { ActivityDeps } from './deps.js';
 import { withFailures } from './to-failure.js';
 

@@ -12,7 +12,7 @@ import { createPlanningActivities } from './provisioning/planning.js';
 import { createRepairActivities } from './repair/repair.js';
 import { createReplicasActivities } from './static-capacity/replicas.js';
 import { createRolloutActivities } from './drift/rollout.js';
-import { createRotationActivities } from './expiration/rotation.js';
+import { createExpirationActivities } from './expiration/expiration.js';
 import { createTerminationActivities } from './termination/termination.js';
 import { withHeartbeats } from './with-heartbeats.js';
 
@@ -29,7 +29,7 @@ export function createActivities(deps: ActivityDeps): Readonly<Record<TaskQueue,
     ...createRepairActivities(deps),
     ...createReplicasActivities(deps),
     ...createRolloutActivities(deps),
-    ...createRotationActivities(deps),
+    ...createExpirationActivities(deps),
   };
   const cloud = createCloudActivities(deps);
   // A node that ends needs all three: Kubernetes, the cloud, and evictions.

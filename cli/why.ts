@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { Option } from 'commander';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
-import type { PodExplanation } from '../activities/contract.js';
+import type { PodExplanation } from '../activities/people/contract.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { compareText } from '../core/compare-text.js';
 import { workflowIds } from '../core/ids.js';

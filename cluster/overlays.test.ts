@@ -4,7 +4,7 @@ import { nodeOverlays } from '../api/karpenter/node-overlay.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { createCloudActivities } from '../activities/launch/cloud.js';
-import type { LaunchInstanceResult } from '../activities/contract.js';
+import type { LaunchInstanceResult } from '../activities/launch/contract.js';
 import { nodeViews } from './cluster.js';
 
 const fuse = 'smarter-devices/fuse';

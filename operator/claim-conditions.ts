@@ -4,7 +4,7 @@ import { isManaged, nodeOf, poolOf } from '../cluster/cluster.js';
 import { identityOf } from '../cluster/labels-of.js';
 import { updateClaim } from '../cluster/writes.js';
 import { conditionOf, isTrue, timestamp, withCondition, withoutCondition } from '../core/conditions.js';
-import { consolidatableAt } from '../disruption/consolidation/emptiness.js';
+import { consolidatableAt } from '../disruption/consolidation/consolidatable.js';
 import { isOwnedBy, isTerminal, isTerminating } from '../core/pods.js';
 import type { OperatorContext } from './context.js';
 import { DisruptNews } from './disrupt-news.js';

@@ -17,7 +17,11 @@ export function watchClaims(context: OperatorContext): () => void {
   const queue = new WorkQueue('following a NodeClaim', (name) => reconcile(context, name), log);
   const news = new DisruptNews(context, 'a new node');
   const nodes = new WorkQueue('telling a launch of its node', (uid) => tellLaunch(context, uid), log);
-  const expiries = new WorkQueue('telling an expiry of its NodeClaim', (uid) => tellExpiry(context, uid), log);
+  const expirations = new WorkQueue(
+    'telling an expiration of its NodeClaim',
+    (uid) => signalExpiration(context, uid),
+    log,
+  );
   /** A node may be there before anybody watches it: before the operator starts, or the claim knows its instance. */
   const tellOfNode = (claim: NodeClaim): void => {
     const { providerID } = claim.status ?? {};
@@ -30,7 +34,7 @@ export function watchClaims(context: OperatorContext): () => void {
       if (type === 'deleted') return;
       const { name, uid } = identityOf(object);
       queue.add(name);
-      if (isDeleting(object) && (previous === undefined || !isDeleting(previous))) expiries.add(uid);
+      if (isDeleting(object) && (previous === undefined || !isDeleting(previous))) expirations.add(uid);
       if (previous?.status?.providerID !== object.status?.providerID) tellOfNode(object);
       if (previous !== undefined && becameInitialized(previous, object)) news.tell();
     }),
@@ -46,12 +50,12 @@ export function watchClaims(context: OperatorContext): () => void {
   ];
   for (const claim of cache.all('NodeClaim')) {
     queue.add(claim.metadata.name ?? '');
-    if (isDeleting(claim)) expiries.add(claim.metadata.uid ?? '');
+    if (isDeleting(claim)) expirations.add(claim.metadata.uid ?? '');
     tellOfNode(claim);
   }
   return () => {
     for (const stop of stops) stop();
-    for (const each of [queue, nodes, expiries, news]) each.stop();
+    for (const each of [queue, nodes, expirations, news]) each.stop();
   };
 }
 
@@ -67,7 +71,7 @@ async function tellLaunch({ starter }: OperatorContext, uid: string): Promise<un
 }
 
 /** The claim of an expiry timer is going: it need not wait on. */
-async function tellExpiry({ starter }: OperatorContext, uid: string): Promise<undefined> {
+async function signalExpiration({ starter }: OperatorContext, uid: string): Promise<undefined> {
   await starter.claimChanged(uid);
   return undefined;
 }

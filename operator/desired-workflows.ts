@@ -1,4 +1,4 @@
-import type { Entity } from '../activities/contract.js';
+import type { Entity } from '../activities/entities-contract.js';
 import { identityOf, labelsOf } from '../cluster/labels-of.js';
 import { rolloutHash } from '../cluster/rollout-hash.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
@@ -12,7 +12,7 @@ import { parseNillableDuration } from '../core/durations.js';
 import type { FeatureGates } from '../core/feature-gates.js';
 import { parseWorkflowId, workflowIds } from '../core/ids.js';
 import { isHint } from '../core/interruption-kinds.js';
-import { rulingOf } from '../disruption/budgets/limits.js';
+import { rulingOf } from '../disruption/policies/ruling.js';
 import { conditionToRepair } from '../disruption/repair/repair.js';
 import { isStatic } from '../disruption/static-capacity/static-capacity.js';
 import type {

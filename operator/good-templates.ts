@@ -8,7 +8,7 @@ import { isTrue } from '../core/conditions.js';
 import { nodePoolHash } from '../core/drift-hash.js';
 import { canonicalJson } from '../core/hash.js';
 import { poolStamp, templateDrift } from '../disruption/drift/drift.js';
-import { rulingOf } from '../disruption/budgets/limits.js';
+import { rulingOf } from '../disruption/policies/ruling.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 

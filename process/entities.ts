@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import type { Entity } from '../activities/contract.js';
+import type { Entity } from '../activities/entities-contract.js';
 import type { EntityStarter } from '../activities/deps.js';
 import { DomainError } from '../core/failures.js';
 import { entityStart } from '../operator/desired-workflows.js';

@@ -1,6 +1,6 @@
 import { getExternalWorkflowHandle, isCancellation, log, sleep } from '@temporalio/workflow';
 import type { SignalDefinition } from '@temporalio/common';
-import type { Entity } from '../activities/contract.js';
+import type { Entity } from '../activities/entities-contract.js';
 import { backOffMs } from '../core/back-off.js';
 import { workflowIds } from '../core/ids.js';
 import { activitiesOf } from './proxies.js';

@@ -1,21 +1,19 @@
 import { ActivityCancellationType, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { ActivityInterfaceFor } from '@temporalio/workflow';
+import type { ClaimActivities, PlanningActivities } from '../activities/provisioning/contract.js';
+import type { CloudActivities, LaunchActivities } from '../activities/launch/contract.js';
+import type { DisruptionActivities } from '../activities/disruption/contract.js';
 import type {
-  ClaimActivities,
-  CloudActivities,
-  DisruptionActivities,
   DrainActivities,
-  EntityActivities,
   EscalationActivities,
-  LaunchActivities,
-  PauseActivities,
-  PlanningActivities,
-  RepairActivities,
   TerminationActivities,
-} from '../activities/contract.js';
-import type { ReplicasActivities } from '../activities/static-capacity/replicas-contract.js';
-import type { RolloutActivities } from '../activities/drift/rollout-contract.js';
-import type { RotationActivities } from '../activities/expiration/rotation-contract.js';
+} from '../activities/termination/contract.js';
+import type { EntityActivities } from '../activities/entities-contract.js';
+import type { PauseActivities } from '../activities/people/contract.js';
+import type { RepairActivities } from '../activities/repair/contract.js';
+import type { ReplicasActivities } from '../activities/static-capacity/contract.js';
+import type { RolloutActivities } from '../activities/drift/contract.js';
+import type { ExpirationActivities } from '../activities/expiration/contract.js';
 import { taskQueues } from './messages.js';
 
 type KubernetesActivities = EntityActivities &
@@ -28,7 +26,7 @@ type KubernetesActivities = EntityActivities &
   RepairActivities &
   ReplicasActivities &
   RolloutActivities &
-  RotationActivities;
+  ExpirationActivities;
 
 export interface Activities {
   readonly kube: ActivityInterfaceFor<KubernetesActivities>;

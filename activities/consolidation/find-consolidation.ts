@@ -6,7 +6,7 @@ import type {
   ConsolidationInput,
   LeastSaving,
 } from '../../disruption/consolidation/types.js';
-import { consolidatableAt } from '../../disruption/consolidation/emptiness.js';
+import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
 import { limitOf } from '../../disruption/budgets/limits.js';
 import type { PoolRules } from '../../disruption/policies/pool-rules.js';
 import { candidateOf, cataloguesOf, nameOf } from '../../cluster/cluster.js';

@@ -5,7 +5,7 @@ import { DomainError } from '../../core/failures.js';
 import { createActivityWorld, nodeClaim } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import { ClusterChanges } from '../disruption/cluster-changes.js';
-import type { DisruptionActivities } from '../contract.js';
+import type { DisruptionActivities } from '../disruption/contract.js';
 import { createDisruptionActivities } from '../disruption/disruption.js';
 
 const dedicated: Taint = { key: 'dedicated', value: 'db', effect: 'NoSchedule' };

@@ -4,7 +4,7 @@ import { compareText } from '../../core/compare-text.js';
 import { hasTaint, withoutTaint } from '../../core/taints.js';
 import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
 import { isGoing, managedClaims, nodeOf } from '../../cluster/cluster.js';
-import type { DisruptionActivities } from '../contract.js';
+import type { DisruptionActivities } from '../disruption/contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { eachAtBest } from '../by-itself.js';
 import { updateNode } from '../../cluster/writes.js';

@@ -1,7 +1,8 @@
 import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import type { ConsolidationCommand } from '../../disruption/consolidation/types.js';
-import { consolidatableAt, isEmpty } from '../../disruption/consolidation/emptiness.js';
+import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
+import { isEmpty } from '../../disruption/consolidation/emptiness.js';
 import { nameOf } from '../../cluster/cluster.js';
 import type { DisruptionContext } from '../disruption/disruption-context.js';
 import { allowedFor, poolNameOf } from '../disruption/disruption-context.js';

@@ -6,7 +6,7 @@ import { hasTaint, withoutTaint } from '../../core/taints.js';
 import type { Candidate, ClaimRef, DisruptionReason, TaintOwner } from '../../workflows/messages.js';
 import { eachAtBest, eachByItself } from '../by-itself.js';
 import { managedClaims, nodeOf } from '../../cluster/cluster.js';
-import type { DisruptionActivities } from '../contract.js';
+import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { identityOf, labelsOf } from '../../cluster/labels-of.js';
 import { parseWorkflowId } from '../../core/ids.js';

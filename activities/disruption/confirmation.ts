@@ -3,7 +3,7 @@ import { compareText } from '../../core/compare-text.js';
 import type { Candidate, DisruptionMethod } from '../../workflows/messages.js';
 import { disruptionCost } from '../../disruption/candidates/disruption-cost.js';
 import { doNotDisruptUntil, isTerminal, isTerminating, podKey } from '../../core/pods.js';
-import type { DisruptionActivities } from '../contract.js';
+import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { eachByItself } from '../by-itself.js';
 import { activePauses } from '../people/pauses.js';

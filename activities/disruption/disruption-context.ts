@@ -3,7 +3,7 @@ import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disru
 import { labels } from '../../api/labels.js';
 import type { Allowance, PoolCount } from '../../disruption/budgets/budgets.js';
 import type { CandidateContext, NodeView } from '../../disruption/candidates/candidates.js';
-import { countPools } from '../../disruption/consolidation/emptiness.js';
+import { countPools } from '../../disruption/budgets/pool-counts.js';
 import { limitOf } from '../../disruption/budgets/limits.js';
 import type { LimitsContext } from '../../disruption/budgets/limits.js';
 import { policyOf } from '../../disruption/policies/policies.js';
@@ -12,7 +12,7 @@ import type { PoolRules } from '../../disruption/policies/pool-rules.js';
 import type { NodeMemory, OpenQuestion, Pause, Refused } from '../../workflows/messages.js';
 import { withBufferPods } from '../provisioning/buffers.js';
 import { managedPools, nameOf, nodeViews } from '../../cluster/cluster.js';
-import type { DisruptionRecords, DisruptionView } from '../contract.js';
+import type { DisruptionRecords, DisruptionView } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { recordsOf } from './disruption-records.js';
 import { readable, withAside } from './left-alone.js';

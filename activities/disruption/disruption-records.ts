@@ -4,10 +4,11 @@ import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
 import { inBatches } from '../../core/in-batches.js';
 import { listOf, number, object, oneOf, text, type Shape } from '../../core/shapes.js';
-import { memoryOf, rulingOf } from '../../disruption/budgets/limits.js';
+import { memoryOf } from '../../disruption/budgets/limits.js';
+import { rulingOf } from '../../disruption/policies/ruling.js';
 import { updateObject } from '../../cluster/writes.js';
 import type { PastDisruption, Refused } from '../../workflows/messages.js';
-import type { DisruptionRecords } from '../contract.js';
+import type { DisruptionRecords } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 
 /*

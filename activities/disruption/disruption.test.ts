@@ -5,7 +5,7 @@ import { DomainError } from '../../core/failures.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import type { Candidate } from '../../workflows/messages.js';
-import type { DisruptionActivities } from '../contract.js';
+import type { DisruptionActivities } from './contract.js';
 import { disruptionContext } from './disruption-context.js';
 import { createDisruptionActivities } from './disruption.js';
 

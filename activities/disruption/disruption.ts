@@ -1,6 +1,6 @@
 import { releaseStrays, taintCandidates, untaintCandidates } from './candidate-marks.js';
 import { confirmCandidates } from './confirmation.js';
-import type { DisruptionActivities } from '../contract.js';
+import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { publishDisruption } from './disruption-events.js';
 import { explainNode } from '../people/explain-node.js';

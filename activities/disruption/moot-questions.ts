@@ -1,7 +1,8 @@
 import { isTrue } from '../../core/conditions.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
-import { consolidatableAt, isEmpty } from '../../disruption/consolidation/emptiness.js';
+import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
+import { isEmpty } from '../../disruption/consolidation/emptiness.js';
 import type { MootQuestion, OpenQuestion } from '../../workflows/messages.js';
 import { nameOf } from '../../cluster/cluster.js';
 import type { DisruptionContext } from './disruption-context.js';

@@ -1,4 +1,4 @@
-import { idleSince } from '../../disruption/consolidation/emptiness.js';
+import { idleSince } from '../../disruption/consolidation/consolidatable.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { nameOf } from '../../cluster/cluster.js';
 

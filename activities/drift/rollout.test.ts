@@ -6,7 +6,7 @@ import { annotations, labels } from '../../api/labels.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import type { ClaimRef } from '../../workflows/messages.js';
-import type { RolloutActivities, RolloutTarget, RolloutView } from './rollout-contract.js';
+import type { RolloutActivities, RolloutTarget, RolloutView } from './contract.js';
 import { rolloutHash } from '../../cluster/rollout-hash.js';
 import { createRolloutActivities } from './rollout.js';
 

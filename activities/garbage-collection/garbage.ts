@@ -5,7 +5,7 @@ import { isTrue } from '../../core/conditions.js';
 import type { CloudInstance } from '../../cloud/port.js';
 import type { ClaimRef, NodeRef } from '../../workflows/messages.js';
 import { managedClaims, nodeOf } from '../../cluster/cluster.js';
-import type { CollectedInstances, CollectedObjects, GarbageFailure, LostObjects } from '../contract.js';
+import type { CollectedInstances, CollectedObjects, GarbageFailure, LostObjects } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { countDisrupted } from '../disruption/disrupted-metrics.js';
 import { inBatches } from '../../core/in-batches.js';

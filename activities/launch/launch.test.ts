@@ -8,7 +8,7 @@ import type { Kind } from '../../kube/port.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import { createCloudActivities } from './cloud.js';
-import type { CloudActivities, LaunchActivities, LaunchInstanceResult } from '../contract.js';
+import type { CloudActivities, LaunchActivities, LaunchInstanceResult } from './contract.js';
 import { createLaunchActivities } from './launch.js';
 import { registrationSubject } from '../../cluster/registration-subject.js';
 

@@ -7,7 +7,7 @@ import type { ConditionChange } from '../../core/conditions.js';
 import { formatResource } from '../../core/quantities.js';
 import type { Resources } from '../../core/resources.js';
 import type { ClaimRef } from '../../workflows/messages.js';
-import type { ClaimView, LaunchActivities, NodeSync } from '../contract.js';
+import type { ClaimView, LaunchActivities, NodeSync } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { countDisrupted } from '../disruption/disrupted-metrics.js';
 import { Gathering } from './gathering.js';

@@ -3,7 +3,7 @@ import { annotations } from '../../api/labels.js';
 import { isTrue } from '../../core/conditions.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import { managedClaims, nodeOf } from '../../cluster/cluster.js';
-import type { CloudActivities, TagInstanceResult } from '../contract.js';
+import type { CloudActivities, TagInstanceResult } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { identityOf } from '../../cluster/labels-of.js';
 import { getClaim, updateClaim } from '../../cluster/writes.js';

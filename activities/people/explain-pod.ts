@@ -5,7 +5,7 @@ import { pinnedValue } from '../../core/launch-options.js';
 import { podKey } from '../../core/pods.js';
 import { placesOf, whyNoPlace } from '../../packing/places.js';
 import type { Plan } from '../../packing/types.js';
-import type { PodExplanation } from '../contract.js';
+import type { PodExplanation } from './contract.js';
 import { managedPools } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
 import { preferencesHonoured } from '../provisioning/ignored-preferences.js';

@@ -3,7 +3,7 @@ import { DomainError } from '../../core/failures.js';
 import { createActivityWorld } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import type { Pause } from '../../workflows/messages.js';
-import type { PauseActivities } from '../contract.js';
+import type { PauseActivities } from './contract.js';
 import { createPauseActivities } from './pauses.js';
 
 describe('pauses in Kubernetes', () => {

@@ -3,7 +3,7 @@ import { isDomainError } from '../../core/failures.js';
 import { hashText } from '../../core/hash.js';
 import type { NewObject } from '../../kube/port.js';
 import type { Pause, PauseScope } from '../../workflows/messages.js';
-import type { PauseActivities } from '../contract.js';
+import type { PauseActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { eachAtBest } from '../by-itself.js';
 import { withFailures } from '../to-failure.js';

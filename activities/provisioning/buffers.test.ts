@@ -9,7 +9,7 @@ import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../.
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import { withBufferPods } from './buffers.js';
 import { nodeViews } from '../../cluster/cluster.js';
-import type { PlanNodesResult } from '../contract.js';
+import type { PlanNodesResult } from './contract.js';
 import { createPlanningActivities } from './planning.js';
 
 describe('CapacityBuffers (capacity-buffers/status)', () => {

@@ -1,5 +1,5 @@
 import type { PlannedClaim } from '../../packing/types.js';
-import type { ClaimPlan } from '../contract.js';
+import type { ClaimPlan } from '../../workflows/messages.js';
 
 /** Claims to create, compact: lists of types stand once, pods are named as long as there is room. */
 export interface ClaimPlans {

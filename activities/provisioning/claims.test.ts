@@ -5,7 +5,7 @@ import { DomainError } from '../../core/failures.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import { createClaimActivities } from './claims.js';
-import type { ClaimsCreated, PlanNodesResult } from '../contract.js';
+import type { ClaimsCreated, PlanNodesResult } from './contract.js';
 import { createPlanningActivities } from './planning.js';
 
 const pod = (name: string, cpu: string) => ({

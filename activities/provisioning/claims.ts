@@ -8,14 +8,8 @@ import { nodePoolHash, nodePoolHashVersion } from '../../core/drift-hash.js';
 import { isStatic, nodeLimit } from '../../disruption/static-capacity/static-capacity.js';
 import type { NewObject } from '../../kube/port.js';
 import type { RestingPool } from '../../workflows/messages.js';
-import type {
-  ClaimActivities,
-  ClaimPlan,
-  ClaimsCreated,
-  CreateClaimsInput,
-  CreatedClaim,
-  RefusedClaim,
-} from '../contract.js';
+import type { ClaimActivities, ClaimsCreated, CreateClaimsInput, CreatedClaim, RefusedClaim } from './contract.js';
+import type { ClaimPlan } from '../../workflows/messages.js';
 import type { ActivityDeps } from '../deps.js';
 import { inBatches } from '../../core/in-batches.js';
 import { written } from '../launch/launch.js';

@@ -3,7 +3,7 @@ import { isTrue } from '../../core/conditions.js';
 import { isReschedulable, podKey } from '../../core/pods.js';
 import type { Plan } from '../../packing/types.js';
 import type { ClaimRef } from '../../workflows/messages.js';
-import type { DeletingNodePlan } from '../contract.js';
+import type { DeletingNodePlan } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { identityOf } from '../../cluster/labels-of.js';
 

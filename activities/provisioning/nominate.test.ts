@@ -5,7 +5,7 @@ import { annotations, labels, taints } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
-import type { PlanNodesResult } from '../contract.js';
+import type { PlanNodesResult } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { createLaunchActivities } from '../launch/launch.js';
 import { createPlanningActivities } from './planning.js';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { PodSpec } from '../../api/kubernetes.js';
 import { createActivityWorld, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
-import type { PlanNodesInput, PlanNodesResult } from '../contract.js';
+import type { PlanNodesInput, PlanNodesResult } from './contract.js';
 import { createPlanningActivities } from './planning.js';
 
 let world: ActivityWorld;

@@ -6,7 +6,7 @@ import { writeBufferStatus } from './buffers.js';
 import { AwaitedInstances } from './awaited-instances.js';
 import { managedPools } from '../../cluster/cluster.js';
 import { claimPlans } from './claim-plans.js';
-import type { PlanningActivities, PlanNodesInput, PlanNodesResult } from '../contract.js';
+import type { PlanningActivities, PlanNodesInput, PlanNodesResult } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { explainPod } from '../people/explain-pod.js';
 import { deletingNodePlans } from './deleting-node-plans.js';

@@ -3,7 +3,7 @@ import type { Condition } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { createActivityWorld, nodeClaim, nodePool } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
-import type { RepairView } from '../contract.js';
+import type { RepairView } from './contract.js';
 import { createRepairActivities } from './repair.js';
 
 const minute = 60_000;

@@ -8,7 +8,7 @@ import type { Unhealthy } from '../../disruption/repair/repair.js';
 import { conditionToRepair, declinedText, tooManyUnhealthy } from '../../disruption/repair/repair.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import { candidateOf, managedClaims, nodeOf, poolOf } from '../../cluster/cluster.js';
-import type { RepairActivities, RepairView } from '../contract.js';
+import type { RepairActivities, RepairView } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { labelsOf } from '../../cluster/labels-of.js';
 import { withFailures } from '../to-failure.js';

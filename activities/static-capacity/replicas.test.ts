@@ -6,12 +6,12 @@ import { workflowIds } from '../../core/ids.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import { createClaimActivities } from '../provisioning/claims.js';
-import type { DisruptionsFound, DisruptionView } from '../contract.js';
+import type { DisruptionsFound, DisruptionView } from '../disruption/contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { createDisruptionActivities } from '../disruption/disruption.js';
 import { createReplicasActivities } from './replicas.js';
-import type { ReplicasView } from './replicas-contract.js';
-import { createRotationActivities } from '../expiration/rotation.js';
+import type { ReplicasView } from './contract.js';
+import { createExpirationActivities } from '../expiration/expiration.js';
 
 type Live = Extract<ReplicasView, { state: 'live' }>;
 
@@ -224,7 +224,7 @@ describe('static pools', () => {
     putPool(1, { limit: 2 });
     putNode('a');
     await world.synced();
-    const rotation = createRotationActivities(deps);
+    const rotation = createExpirationActivities(deps);
     const asked = { claim: { name: 'a', uid: 'uid-a' }, expiresAt: world.clock.now };
 
     const view = await rotation.viewExpiry(asked);

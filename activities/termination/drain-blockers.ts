@@ -2,7 +2,7 @@ import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { compareText } from '../../core/compare-text.js';
 import { budgetKey, neverEvictable } from '../../disruption/candidates/pod-budgets.js';
 import { podKey } from '../../core/pods.js';
-import type { DrainBlocker, DrainCause } from '../contract.js';
+import type { DrainBlocker, DrainCause } from './contract.js';
 
 /** A payload names so many; the others are counted. */
 const blockersTold = 5;

@@ -5,7 +5,7 @@ import { conditionOf, isTrue } from '../../core/conditions.js';
 import { DomainError } from '../../core/failures.js';
 import { createActivityWorld, nodeClaim, nodePool } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
-import type { DrainInput, DrainProgress } from '../contract.js';
+import type { DrainInput, DrainProgress } from './contract.js';
 import { createDrainActivities } from './drain.js';
 import { createTerminationActivities } from './termination.js';
 

@@ -11,7 +11,7 @@ import {
   podKey,
 } from '../../core/pods.js';
 import { bindingBudgets } from '../../disruption/candidates/pod-budgets.js';
-import type { DrainActivities, DrainBlocker, DrainInput, DrainProgress } from '../contract.js';
+import type { DrainActivities, DrainBlocker, DrainInput, DrainProgress } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { Blockers, evictionBlocker, protectionBlocker, refusalBlocker, terminatingBlocker } from './drain-blockers.js';
 import type { Reason } from './drain-blockers.js';

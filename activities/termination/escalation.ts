@@ -2,7 +2,7 @@ import type { OwnerReference, Pod, Workload } from '../../api/kubernetes.js';
 import { timestamp } from '../../core/conditions.js';
 import { doNotDisruptUntil, isTerminating, podKey } from '../../core/pods.js';
 import type { ClaimRef } from '../../workflows/messages.js';
-import type { DrainBlocker, EscalationActivities } from '../contract.js';
+import type { DrainBlocker, EscalationActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { withFailures } from '../to-failure.js';
 import { regarding } from '../../core/regarding.js';

@@ -9,7 +9,7 @@ import { graceOf, isDrainable } from '../../core/pods.js';
 import { policyOf } from '../../disruption/policies/policies.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import { nodeOf, poolOf } from '../../cluster/cluster.js';
-import type { TerminationActivities, TerminationStart } from '../contract.js';
+import type { TerminationActivities, TerminationStart } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { countDisrupted } from '../disruption/disrupted-metrics.js';
 import { identityOf } from '../../cluster/labels-of.js';

@@ -1,7 +1,7 @@
 import type { Condition, Pod } from '../../api/kubernetes.js';
 import type { ConditionChange } from '../../core/conditions.js';
 import { isDrainable } from '../../core/pods.js';
-import type { DrainInput, DrainProgress } from '../contract.js';
+import type { DrainInput, DrainProgress } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { volumeBlockers } from './drain-blockers.js';
 import { instanceIsGone } from './instance-watch.js';

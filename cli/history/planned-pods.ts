@@ -1,4 +1,4 @@
-import type { CreateClaimsInput, CreatedClaim } from '../../activities/contract.js';
+import type { CreateClaimsInput, CreatedClaim } from '../../activities/provisioning/contract.js';
 import type { Engine } from './engine.js';
 import { callOf } from './read-fields.js';
 import type { Run, RunRef, Step } from './records.js';

@@ -1,4 +1,5 @@
-import type { CreatedClaim, RepairView } from '../../activities/contract.js';
+import type { CreatedClaim } from '../../activities/provisioning/contract.js';
+import type { RepairView } from '../../activities/repair/contract.js';
 import { counted } from '../../core/plurals.js';
 import type {
   ConsolidateInput,

@@ -1,4 +1,4 @@
-import type { LaunchInstanceResult, NodeSync } from '../../activities/contract.js';
+import type { LaunchInstanceResult, NodeSync } from '../../activities/launch/contract.js';
 import { counted } from '../../core/plurals.js';
 import type { LaunchNodeInput, LaunchOutcome } from '../../workflows/messages.js';
 import { hourly } from '../output/table.js';

@@ -1,4 +1,4 @@
-import type { DrainProgress, TerminationStart } from '../../activities/contract.js';
+import type { DrainProgress, TerminationStart } from '../../activities/termination/contract.js';
 import { counted } from '../../core/plurals.js';
 import type { ExpediteOrder, TerminateNodeInput, TerminateNodeResult } from '../../workflows/messages.js';
 import { blockedText } from '../../workflows/termination/drain-text.js';

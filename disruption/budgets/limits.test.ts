@@ -4,7 +4,8 @@ import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disru
 import type { Budget, NodePool } from '../../api/karpenter/node-pool.js';
 import { admit } from './admission.js';
 import type { Allowance } from './budgets.js';
-import { limitOf, memoryOf, rulingOf } from './limits.js';
+import { limitOf, memoryOf } from './limits.js';
+import { rulingOf } from '../policies/ruling.js';
 import { disruptedSince, remember } from './limits/past-disruptions.js';
 import type { PastDisruption } from './limits/past-disruptions.js';
 import { closingOf, openingAt, readSchedule } from './limits/schedule.js';

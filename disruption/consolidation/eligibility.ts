@@ -6,7 +6,7 @@ import { isTrue } from '../../core/conditions.js';
 import { coverageOf, viewNodes, type NodeView as PackedNode } from '../../packing/trial.js';
 import { blockingBudget, whyNotCandidate, type CandidateContext, type NodeView } from '../candidates/candidates.js';
 import { disruptionCost } from '../candidates/disruption-cost.js';
-import { consolidatableAt, settlesAt } from './emptiness.js';
+import { consolidatableAt, settlesAt } from './consolidatable.js';
 import { isEvictable, isMirror, isReschedulable, isTerminating, podKey } from '../../core/pods.js';
 import { bindingBudgets } from '../candidates/pod-budgets.js';
 import { NodePrices } from '../candidates/node-prices.js';

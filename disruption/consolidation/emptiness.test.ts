@@ -6,7 +6,8 @@ import { nodeClaim, nodePool } from '../../test/builders/activity-world.js';
 import { allowance } from '../budgets/budgets.js';
 import type { CandidateContext, NodeView } from '../candidates/candidates.js';
 import { whyNotCandidate } from '../candidates/candidates.js';
-import { countPools, emptyNodes } from './emptiness.js';
+import { countPools } from '../budgets/pool-counts.js';
+import { emptyNodes } from './emptiness.js';
 
 const now = Date.parse('2026-01-05T12:00:00Z');
 const ago = (seconds: number): string => new Date(now - seconds * 1000).toISOString();

@@ -1,13 +1,11 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import { annotations, labels, taints } from '../../api/labels.js';
+import { annotations, labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
-import { isTrue, transitionOf } from '../../core/conditions.js';
-import { parseNillableDuration } from '../../core/durations.js';
-import { hasTaint } from '../../core/taints.js';
-import type { Allowance, PoolCount } from '../budgets/budgets.js';
+import type { Allowance } from '../budgets/budgets.js';
 import { whyNotCandidate } from '../candidates/candidates.js';
 import type { CandidateContext, NodeView } from '../candidates/candidates.js';
 import { disruptionCost } from '../candidates/disruption-cost.js';
+import { consolidatableAt } from './consolidatable.js';
 
 export interface EmptinessDecision {
   /** The nodes that may go now, best saving first. */
@@ -22,29 +20,6 @@ export interface EmptinessDecision {
 export function isEmpty({ pods }: NodeView): boolean {
   if (pods.some((pod) => pod.metadata.annotations?.[annotations.capacityBufferFakePod] !== undefined)) return false;
   return disruptionCost(pods) <= 1;
-}
-
-/** Since when consolidateAfter counts (consolidation/consolidate-after): the last pod event, or initialization. */
-export function idleSince({ claim }: Pick<NodeView, 'claim'>): number | undefined {
-  const { lastPodEventTime, conditions } = claim.status ?? {};
-  if (!isTrue(conditions, 'Initialized')) return undefined;
-  return lastPodEventTime === undefined ? transitionOf(conditions, 'Initialized') : Date.parse(lastPodEventTime);
-}
-
-/** Until when its NodePool's consolidateAfter lets no pods be moved to the node (consolidation/consolidate-after); nothing holds minus infinity. */
-export function settlesAt(view: Pick<NodeView, 'claim' | 'pool'>): number {
-  const after = view.pool?.spec.disruption.consolidateAfter ?? 'Never';
-  const since = idleSince(view);
-  if (after === 'Never' || since === undefined) return Number.NEGATIVE_INFINITY;
-  return since + parseNillableDuration(after, 'consolidateAfter');
-}
-
-/** From when on the node is Consolidatable (consolidation/consolidate-after); infinity for never. */
-export function consolidatableAt(view: NodeView): number {
-  const { pool } = view;
-  const since = idleSince(view);
-  if (pool === undefined || since === undefined || pool.spec.replicas !== undefined) return Number.POSITIVE_INFINITY;
-  return since + parseNillableDuration(pool.spec.disruption.consolidateAfter, 'consolidateAfter');
 }
 
 /** Rule `consolidation/empty-nodes`: the empty nodes of every dynamic pool that may go within what `allowedFor` says of each. */
@@ -90,38 +65,6 @@ function sift(
     else why = `${view.node?.metadata.name ?? view.claim.metadata.name ?? ''}: ${reason}`;
   }
   return { empty, why, later };
-}
-
-const none: ReadonlySet<string> = new Set();
-
-/** Rule `budgets/counted-nodes`: what budgets of each pool are counted against. */
-export function countPools(
-  views: readonly NodeView[],
-  claimed: ReadonlySet<string>,
-  judged: ReadonlySet<string> = none,
-): ReadonlyMap<string, PoolCount> {
-  const counts = new Map<string, PoolCount>();
-  for (const view of views) {
-    const { conditions } = view.claim.status ?? {};
-    if (!isTrue(conditions, 'Initialized') || isTrue(conditions, 'InstanceTerminating')) continue;
-    const name = poolOf(view);
-    const { total, disrupting } = counts.get(name) ?? { total: 0, disrupting: 0 };
-    counts.set(name, { total: total + 1, disrupting: disrupting + (isDisrupting(view, claimed, judged) ? 1 : 0) });
-  }
-  return counts;
-}
-
-/** Whether budgets count a node as going (budgets/not-ready-nodes-count). */
-export function isDisrupting(
-  { claim, node }: NodeView,
-  claimed: ReadonlySet<string>,
-  judged: ReadonlySet<string> = none,
-): boolean {
-  if (claimed.has(claim.metadata.uid ?? '') || claim.metadata.deletionTimestamp !== undefined) return true;
-  if (node === undefined || node.metadata.deletionTimestamp !== undefined) return true;
-  // Tainted by a disruption that is under way, whoever remembers it.
-  const isTainted = hasTaint(node, taints.disrupted) && !judged.has(claim.metadata.uid ?? '');
-  return isTainted || !isTrue(node.status?.conditions, 'Ready');
 }
 
 function byPool(views: readonly NodeView[]): [string, NodeView[]][] {

@@ -1,16 +1,20 @@
 import { describe, expect, test } from '@jest/globals';
 import { disruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
-import { rotationTimes } from './expiration-times.js';
-import type { RotationTimes } from './expiration-times.js';
+import { expirationTimes } from './expiration-times.js';
+import type { ExpirationTimes } from './expiration-times.js';
 
 const hour = 3_600_000;
 const createdAt = Date.parse('2026-01-01T00:00:00Z');
 const expiresAt = createdAt + 720 * hour;
-const times = (expiry: object, uid = 'uid-1', lives = 720): RotationTimes =>
-  rotationTimes(disruptionPolicySpec.parse({ expiry }).expiry, { uid, createdAt, expiresAt: createdAt + lives * hour });
+const times = (expiry: object, uid = 'uid-1', lives = 720): ExpirationTimes =>
+  expirationTimes(disruptionPolicySpec.parse({ expiry }).expiry, {
+    uid,
+    createdAt,
+    expiresAt: createdAt + lives * hour,
+  });
 
 // Rule `expiration/begins-early`.
-describe('rotationTimes', () => {
+describe('expirationTimes', () => {
   test.each([
     ['by default a quarter of an hour ahead', {}, { beginAt: expiresAt - hour / 4 }],
     ['with a lead', { lead: '2h' }, { beginAt: expiresAt - 2 * hour }],

@@ -3,7 +3,7 @@ import { parseDuration } from '../../core/durations.js';
 import { hashText } from '../../core/hash.js';
 
 /** When an expiring node goes; milliseconds of the epoch. */
-export interface RotationTimes {
+export interface ExpirationTimes {
   /** When replacing it begins; under `Forceful` when it is deleted. */
   readonly beginAt: number;
   /** When it goes whatever it waits for; absent where a policy sets no end to that. */
@@ -15,10 +15,10 @@ export interface RotationTimes {
  * over the nodes by up to `jitter` before that. The spread is a hash of the claim's UID, the same whoever asks. A lead longer than
  * half of the node's life counts as that: a node that begins to go as it comes up would be replaced for ever.
  */
-export function rotationTimes(
+export function expirationTimes(
   { mode, lead, jitter, hardDeadline }: DisruptionPolicySpec['expiry'],
   { uid, createdAt, expiresAt }: { readonly uid: string; readonly createdAt: number; readonly expiresAt: number },
-): RotationTimes {
+): ExpirationTimes {
   if (mode === 'Forceful') return { beginAt: expiresAt };
   // Hashed twice: UIDs that differ in their last digit alone would lie side by side.
   const share = Number.parseInt(hashText(hashText(uid)).slice(0, 8), 16) / 2 ** 32;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
-import { policyProblems } from '../../disruption/policies/policy-problems.js';
+import { policyProblems } from '../../disruption/budgets/policy-problems.js';
 import { examples, policyOf } from './examples.mjs';
 import { leavesOf, policyPage, type Schema } from './page.mjs';
 

@@ -1,4 +1,4 @@
-import type { DisruptionCommand, DisruptionView } from '../../activities/contract.js';
+import type { DisruptionCommand, DisruptionView } from '../../activities/disruption/contract.js';
 import { Finder } from '../../activities/disruption/find-disruptions.js';
 import { isTrue } from '../../core/conditions.js';
 import { workflowIds } from '../../core/ids.js';

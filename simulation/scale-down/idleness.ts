@@ -1,5 +1,5 @@
 import { timestamp } from '../../core/conditions.js';
-import { consolidatableAt } from '../../disruption/consolidation/emptiness.js';
+import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
 import type { Bell } from './clock.js';
 import type { World } from './world.js';
 

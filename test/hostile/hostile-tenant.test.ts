@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client } from '@temporalio/client';
-import type { PodExplanation } from '../../activities/contract.js';
+import type { PodExplanation } from '../../activities/people/contract.js';
 import type { KubernetesObject, Pod } from '../../api/kubernetes.js';
 import { hostileNamespace, hostileObjects } from '../../cases/hostile/index.js';
 import { annotations } from '../../api/labels.js';

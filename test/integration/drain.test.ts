@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ActivityDeps } from '../../activities/deps.js';
-import type { DrainProgress } from '../../activities/contract.js';
+import type { DrainProgress } from '../../activities/termination/contract.js';
 import { createDrainActivities } from '../../activities/termination/drain.js';
 import { createEscalationActivities } from '../../activities/termination/escalation.js';
 import { fakeDeps } from '../../simulation/deps.js';

@@ -5,7 +5,8 @@ import { disruptionPolicySpec, disruptionReasons } from '../../api/stowage/disru
 import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import { Random } from '../../cases/random.js';
 import { admit } from '../../disruption/budgets/admission.js';
-import { limitOf, memoryOf, rulingOf } from '../../disruption/budgets/limits.js';
+import { limitOf, memoryOf } from '../../disruption/budgets/limits.js';
+import { rulingOf } from '../../disruption/policies/ruling.js';
 import { remember } from '../../disruption/budgets/limits/past-disruptions.js';
 import type { PastDisruption } from '../../disruption/budgets/limits/past-disruptions.js';
 

@@ -1,5 +1,5 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import type { PlanNodesInput } from '../../activities/contract.js';
+import type { PlanNodesInput } from '../../activities/provisioning/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { podsPendingSignal } from '../../workflows/messages.js';
 import type { FakeActivities } from './fake-activities.js';

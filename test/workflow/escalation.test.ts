@@ -1,7 +1,7 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { DrainBlocker, DrainInput, DrainProgress, EscalationStep } from '../../activities/contract.js';
+import type { DrainBlocker, DrainInput, DrainProgress, EscalationStep } from '../../activities/termination/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import {
   expediteUpdate,

@@ -2,37 +2,39 @@ import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type {
   ClaimActivities,
-  ClaimPlan,
-  ClaimView,
-  CloudActivities,
-  CollectedInstances,
-  CollectedObjects,
   CreateClaimsInput,
-  DisruptionActivities,
-  DisruptionsFound,
-  DrainActivities,
-  DrainProgress,
-  Entity,
-  EntityActivities,
-  EscalationActivities,
-  InstanceView,
-  LaunchActivities,
-  LaunchInstanceResult,
-  LostObjects,
-  NodeSync,
-  PauseActivities,
   PlanNodesResult,
   PlanningActivities,
-  RepairActivities,
-  RepairView,
-  PodExplanation,
+} from '../../activities/provisioning/contract.js';
+import type { ClaimPlan } from '../../workflows/messages.js';
+import type {
+  ClaimView,
+  CloudActivities,
+  LaunchActivities,
+  LaunchInstanceResult,
+  NodeSync,
+  TagInstanceResult,
+} from '../../activities/launch/contract.js';
+import type {
+  CollectedInstances,
+  CollectedObjects,
+  LostObjects,
+} from '../../activities/garbage-collection/contract.js';
+import type { DisruptionActivities, DisruptionsFound } from '../../activities/disruption/contract.js';
+import type {
+  DrainActivities,
+  DrainProgress,
+  EscalationActivities,
   TerminationActivities,
   TerminationStart,
-  TagInstanceResult,
-} from '../../activities/contract.js';
-import type { ReplicasActivities, ReplicasView } from '../../activities/static-capacity/replicas-contract.js';
-import type { RolloutActivities, RolloutView } from '../../activities/drift/rollout-contract.js';
-import type { ExpiryView, RotationActivities } from '../../activities/expiration/rotation-contract.js';
+} from '../../activities/termination/contract.js';
+import type { Entity, EntityActivities } from '../../activities/entities-contract.js';
+import type { InstanceView } from '../../activities/interruption/contract.js';
+import type { PauseActivities, PodExplanation } from '../../activities/people/contract.js';
+import type { RepairActivities, RepairView } from '../../activities/repair/contract.js';
+import type { ReplicasActivities, ReplicasView } from '../../activities/static-capacity/contract.js';
+import type { RolloutActivities, RolloutView } from '../../activities/drift/contract.js';
+import type { ExpirationView, ExpirationActivities } from '../../activities/expiration/contract.js';
 import type { Candidate, ClaimRef, Pause, TaintOwner } from '../../workflows/messages.js';
 
 type NodeState = 'waiting' | 'registered' | 'initialized';
@@ -85,7 +87,7 @@ export class FakeActivities
     ReplicasActivities,
     EntityActivities,
     PauseActivities,
-    RotationActivities,
+    ExpirationActivities,
     RolloutActivities,
     DisruptionActivities
 {
@@ -131,7 +133,7 @@ export class FakeActivities
   slotsCheckAt: number | undefined;
   tainted = new Set<string>();
   /** One after the other; the last one stays. */
-  expiry: ExpiryView[] = [{ state: 'gone' }];
+  expiry: ExpirationView[] = [{ state: 'gone' }];
   rollout: (launched: readonly ClaimRef[]) => RolloutView = () => ({ state: 'superseded', by: 'nothing' });
   replicas: (deleting: readonly string[]) => ReplicasView = () => ({ state: 'gone', why: 'the NodePool is gone' });
   rolledBack: Awaited<ReturnType<RolloutActivities['rollBack']>> = { outcome: 'nothing', why: 'none is good' };
@@ -421,7 +423,7 @@ export class FakeActivities
   async declineRepair(): Promise<void> {
     return Promise.resolve();
   }
-  async viewExpiry(): Promise<ExpiryView> {
+  async viewExpiry(): Promise<ExpirationView> {
     return Promise.resolve(this.expiry.length > 1 ? this.expiry.shift()! : this.expiry[0]!);
   }
 

@@ -1,6 +1,6 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { expect } from '@jest/globals';
-import type { InstanceView } from '../../activities/contract.js';
+import type { InstanceView } from '../../activities/interruption/contract.js';
 import type { Candidate, ClaimRef } from '../../workflows/messages.js';
 
 /** A node of the claim that is to go. */

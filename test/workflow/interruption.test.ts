@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { DrainInput } from '../../activities/contract.js';
+import type { DrainInput } from '../../activities/termination/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { interruptionSignal, phaseQuery, searchAttributes } from '../../workflows/messages.js';
 import type { ClaimRef } from '../../workflows/messages.js';

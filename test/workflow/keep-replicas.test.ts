@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
-import type { CreateClaimsInput } from '../../activities/contract.js';
-import type { ReplicasView } from '../../activities/static-capacity/replicas-contract.js';
+import type { CreateClaimsInput } from '../../activities/provisioning/contract.js';
+import type { ReplicasView } from '../../activities/static-capacity/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { explainQuery, holdUpdate, phaseQuery, replicasChangedSignal } from '../../workflows/messages.js';
 import { activityNames, claimPlan, FakeActivities } from './fake-activities.js';

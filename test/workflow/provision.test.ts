@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { WorkflowHandle } from '@temporalio/client';
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import type { CreateClaimsInput, PlanNodesInput } from '../../activities/contract.js';
+import type { CreateClaimsInput, PlanNodesInput } from '../../activities/provisioning/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { deletingNodesSignal, planQuery, podsPendingSignal, replaceSignal } from '../../workflows/messages.js';
 import type { ProvisionInput } from '../../workflows/messages.js';

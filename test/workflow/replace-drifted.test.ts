@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { RolloutRules, RolloutView } from '../../activities/drift/rollout-contract.js';
+import type { RolloutRules, RolloutView } from '../../activities/drift/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import {
   abortUpdate,

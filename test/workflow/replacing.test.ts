@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { PlanNodesInput } from '../../activities/contract.js';
+import type { PlanNodesInput } from '../../activities/provisioning/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { interruptionSignal, phaseQuery, podsPendingSignal } from '../../workflows/messages.js';
 import type { ClaimRef, ReplaceNodeResult } from '../../workflows/messages.js';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { RolloutRules } from '../../activities/drift/rollout-contract.js';
+import type { RolloutRules } from '../../activities/drift/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { approveUpdate } from '../../workflows/messages.js';
 import { cluster } from './rig.js';

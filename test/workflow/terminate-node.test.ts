@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { DrainInput } from '../../activities/contract.js';
+import type { DrainInput } from '../../activities/termination/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { Starter } from '../../operator/starter.js';
 import { expediteSignal, explainQuery, searchAttributes } from '../../workflows/messages.js';

@@ -1,4 +1,4 @@
-import type { DisruptionActivities } from '../../activities/contract.js';
+import type { DisruptionActivities } from '../../activities/disruption/contract.js';
 import { workflowNow } from '../clock.js';
 import type { Candidate, ConsolidateInput, NodeUntil } from '../messages.js';
 import { activitiesOf } from '../proxies.js';

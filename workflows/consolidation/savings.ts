@@ -1,5 +1,5 @@
 import { ParentClosePolicy, startChild, workflowInfo } from '@temporalio/workflow';
-import type { CreatedClaim } from '../../activities/contract.js';
+import type { CreatedClaim } from '../../activities/provisioning/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
 import { dollars } from '../disruption/command-text.js';

@@ -5,7 +5,7 @@ import type {
   DisruptionRecords,
   DisruptionsFound,
   DisruptionView,
-} from '../../activities/contract.js';
+} from '../../activities/disruption/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
 import { recordDisruption } from '../disruption/past-disruptions.js';

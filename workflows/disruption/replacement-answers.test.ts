@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { CreatedClaim, DeletingNodePlan, PlanNodesResult } from '../../activities/contract.js';
+import type { CreatedClaim, DeletingNodePlan, PlanNodesResult } from '../../activities/provisioning/contract.js';
 import type { ReplacementRequest } from '../messages.js';
 import { answerTo, waitersOf } from './replacement-answers.js';
 

@@ -1,4 +1,4 @@
-import type { CreatedClaim, PlanNodesResult } from '../../activities/contract.js';
+import type { CreatedClaim, PlanNodesResult } from '../../activities/provisioning/contract.js';
 import { counted, verb } from '../../core/plurals.js';
 import type { ClaimRef, ReplacementRequest, ReplacementsPlanned } from '../messages.js';
 

@@ -1,4 +1,4 @@
-import type { DisruptionDetails, DisruptionsFound } from '../../activities/contract.js';
+import type { DisruptionDetails, DisruptionsFound } from '../../activities/disruption/contract.js';
 import { cutText } from '../../core/cut-text.js';
 import type { Undecided } from '../messages.js';
 

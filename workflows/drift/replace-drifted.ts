@@ -7,7 +7,7 @@ import {
   getExternalWorkflowHandle,
   ParentClosePolicy,
 } from '@temporalio/workflow';
-import type { RolloutRules, RolloutView } from '../../activities/drift/rollout-contract.js';
+import type { RolloutRules, RolloutView } from '../../activities/drift/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { backOffMs, isStopped, lookAgainMs, waveSize } from '../../disruption/drift/rollout.js';
 import { workflowNow } from '../clock.js';

@@ -1,5 +1,5 @@
 import { CancellationScope, continueAsNew } from '@temporalio/workflow';
-import type { ExpiryView } from '../../activities/expiration/rotation-contract.js';
+import type { ExpirationView } from '../../activities/expiration/contract.js';
 import { workflowNow } from '../clock.js';
 import type { Candidate, RotateExpiredInput, RotateExpiredResult } from '../messages.js';
 import { nodeChangedSignal, searchAttributes } from '../messages.js';
@@ -26,7 +26,7 @@ const attemptMs = hour;
 /** Nobody may be there to say whether a pause holds a node whose time is up. */
 const answerWithinMs = 60_000;
 
-type Live = Extract<ExpiryView, { state: 'live' }>;
+type Live = Extract<ExpirationView, { state: 'live' }>;
 
 /**
  * The end of a node's life (expiration/replaced-first) as its pool's policy says. `ReplaceFirst` waits for a disruption slot (budgets,
@@ -34,18 +34,18 @@ type Live = Extract<ExpiryView, { state: 'live' }>;
  * deadline the node goes without, unless a pause or a hold holds it. `Forceful` deletes at expireAfter and asks nobody, as Karpenter does.
  */
 export async function rotateExpired(input: RotateExpiredInput): Promise<RotateExpiredResult> {
-  const rotation = new Rotation(input);
+  const run = new Expiration(input);
   try {
-    return await rotation.run();
+    return await run.run();
   } catch (error) {
     if (!isAborted(error)) throw error;
-    return await rotation.decline('aborted', error.message);
+    return await run.decline('aborted', error.message);
   } finally {
-    await CancellationScope.nonCancellable(() => rotation.release());
+    await CancellationScope.nonCancellable(() => run.release());
   }
 }
 
-class Rotation {
+class Expiration {
   private readonly activities;
   private readonly progress: Progress;
   private readonly oversight: Oversight;

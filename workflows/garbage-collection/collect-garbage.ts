@@ -1,5 +1,5 @@
 import { sleep } from '@temporalio/workflow';
-import type { CollectedObjects } from '../../activities/contract.js';
+import type { CollectedObjects } from '../../activities/garbage-collection/contract.js';
 import type { CollectGarbageInput, CollectGarbageResult } from '../messages.js';
 import { searchAttributes } from '../messages.js';
 import { Progress } from '../progress.js';

@@ -1,5 +1,5 @@
 import { CancellationScope, condition, getExternalWorkflowHandle, sleep, workflowInfo } from '@temporalio/workflow';
-import type { InstanceView } from '../../activities/contract.js';
+import type { InstanceView } from '../../activities/interruption/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { isHint } from '../../core/interruption-kinds.js';
 import { workflowNow } from '../clock.js';

@@ -8,7 +8,7 @@ import {
   isCancellation,
   TimeoutFailure,
 } from '@temporalio/workflow';
-import type { ClaimView, LaunchInstanceResult, NodeSync } from '../../activities/contract.js';
+import type { ClaimView, LaunchInstanceResult, NodeSync } from '../../activities/launch/contract.js';
 import { backOffMs } from '../../core/back-off.js';
 import { failures } from '../../core/failures.js';
 import { workflowNow } from '../clock.js';

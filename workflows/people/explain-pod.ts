@@ -1,4 +1,4 @@
-import type { PodExplanation } from '../../activities/contract.js';
+import type { PodExplanation } from '../../activities/people/contract.js';
 import type { ExplainPodInput } from '../messages.js';
 import { searchAttributes } from '../messages.js';
 import { Progress } from '../progress.js';

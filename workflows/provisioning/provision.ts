@@ -6,13 +6,13 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
+import type { ClaimPlan } from '../messages.js';
 import type {
-  ClaimPlan,
   ClaimsCreated,
   CreatedClaim,
   PlanNodesInput,
   PlanNodesResult,
-} from '../../activities/contract.js';
+} from '../../activities/provisioning/contract.js';
 import { failures as failureTypes } from '../../core/failures.js';
 import { backOffMs } from '../../core/back-off.js';
 import { workflowIds } from '../../core/ids.js';

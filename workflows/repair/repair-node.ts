@@ -1,5 +1,5 @@
 import { CancellationScope, condition, continueAsNew, getExternalWorkflowHandle } from '@temporalio/workflow';
-import type { ResolvedRepairStep, RepairView } from '../../activities/contract.js';
+import type { ResolvedRepairStep, RepairView } from '../../activities/repair/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
 import type { RepairNodeInput, RepairNodeResult } from '../messages.js';

@@ -1,5 +1,5 @@
 import { getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
-import type { CreatedClaim } from '../../activities/contract.js';
+import type { CreatedClaim } from '../../activities/provisioning/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { counted } from '../../core/plurals.js';
 import { settleAll } from '../../core/settle-all.js';

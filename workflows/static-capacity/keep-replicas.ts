@@ -1,6 +1,6 @@
 import { allHandlersFinished, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
-import type { CreatedClaim } from '../../activities/contract.js';
-import type { ReplicasView } from '../../activities/static-capacity/replicas-contract.js';
+import type { CreatedClaim } from '../../activities/provisioning/contract.js';
+import type { ReplicasView } from '../../activities/static-capacity/contract.js';
 import { backOffMs } from '../../core/back-off.js';
 import { settleAll } from '../../core/settle-all.js';
 import { workflowNow } from '../clock.js';

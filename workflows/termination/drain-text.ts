@@ -1,4 +1,4 @@
-import type { DrainBlocker, DrainProgress } from '../../activities/contract.js';
+import type { DrainBlocker, DrainProgress } from '../../activities/termination/contract.js';
 
 /** What a rollout of the pod's owner gets around: it deletes pods itself, once new ones run. */
 export const heldByBudget: ReadonlySet<DrainBlocker['cause']> = new Set(['pdb-never', 'several-pdbs', 'pdb']);

@@ -1,5 +1,5 @@
 import { condition } from '@temporalio/workflow';
-import type { DrainBlocker, DrainProgress, EscalationStep } from '../../activities/contract.js';
+import type { DrainBlocker, DrainProgress, EscalationStep } from '../../activities/termination/contract.js';
 import { workflowNow } from '../clock.js';
 
 /** What a drain that has been stuck looks like to the step that is due. */

@@ -13,7 +13,7 @@ import type {
   DrainProgress,
   EscalationStep,
   TerminationStart,
-} from '../../activities/contract.js';
+} from '../../activities/termination/contract.js';
 import { rootCause } from '@temporalio/common';
 import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';

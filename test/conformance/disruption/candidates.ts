@@ -4,7 +4,7 @@ import { annotations, labels } from '../../../api/labels.js';
 import { allowance } from '../../../disruption/budgets/budgets.js';
 import { whyNotCandidate, type NodeView } from '../../../disruption/candidates/candidates.js';
 import { evictionCost } from '../../../disruption/candidates/disruption-cost.js';
-import { countPools } from '../../../disruption/consolidation/emptiness.js';
+import { countPools } from '../../../disruption/budgets/pool-counts.js';
 import { nodeClaim, nodePool } from '../../builders/activity-world.js';
 import { gives, notApplicable, same, type Check, type Told } from '../told.js';
 

@@ -3,8 +3,8 @@ import { formatPath } from '../../api/schema/issues.js';
 import { disruptionPolicyIssues } from '../../api/stowage/disruption-policy-rules.js';
 import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
 import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disruption-policy.js';
-import { limitOf } from '../budgets/limits.js';
-import { readSchedule } from '../budgets/limits/schedule.js';
+import { limitOf } from './limits.js';
+import { readSchedule } from './limits/schedule.js';
 
 /** A pool large enough that every percentage above zero is a node. */
 const manyNodes = { total: 100, disrupting: 0 };

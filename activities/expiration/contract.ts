@@ -1,7 +1,7 @@
 import type { ApprovalAsked, Candidate, ClaimPlan, ClaimRef } from '../../workflows/messages.js';
 
 /** How a node is to go when it has expired, as the policy of its pool says now (expiration/replaced-first). */
-export type ExpiryView =
+export type ExpirationView =
   | { readonly state: 'gone' }
   | {
       readonly state: 'live';
@@ -24,8 +24,8 @@ export type ExpiryView =
       readonly noRoom?: string;
     };
 
-export interface RotationActivities {
-  viewExpiry(input: { readonly claim: ClaimRef; readonly expiresAt: number }): Promise<ExpiryView>;
+export interface ExpirationActivities {
+  viewExpiry(input: { readonly claim: ClaimRef; readonly expiresAt: number }): Promise<ExpirationView>;
   /** Says on the claim that somebody declined its expiry, and why; taking annotation stowage.dev/expiry-declined off undoes it. */
   declineExpiry(input: { readonly claim: ClaimRef; readonly why: string }): Promise<void>;
 }

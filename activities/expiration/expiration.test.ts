@@ -3,8 +3,8 @@ import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import { labels } from '../../api/labels.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
-import type { ExpiryView } from './rotation-contract.js';
-import { createRotationActivities } from './rotation.js';
+import type { ExpirationView } from './contract.js';
+import { createExpirationActivities } from './expiration.js';
 
 const hour = 3_600_000;
 
@@ -39,9 +39,9 @@ describe('how a node is to go at the end of its life (expiration/replaced-first)
     const policy = { apiVersion: 'stowage.dev/v1alpha1', kind: 'DisruptionPolicy', metadata: { name: 'lives' }, spec };
     world.kube.put('DisruptionPolicy', disruptionPolicies.mustParse(policy));
   }
-  const view = async (): Promise<ExpiryView> => {
+  const view = async (): Promise<ExpirationView> => {
     await world.synced();
-    return createRotationActivities(world.deps).viewExpiry({ claim: { name: 'c1', uid: 'uid-c1' }, expiresAt });
+    return createExpirationActivities(world.deps).viewExpiry({ claim: { name: 'c1', uid: 'uid-c1' }, expiresAt });
   };
 
   test('replaced first where no policy says otherwise, with what leave is asked for', async () => {

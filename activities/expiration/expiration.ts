@@ -3,8 +3,8 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { annotations } from '../../api/labels.js';
 import { defaultDisruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
 import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
-import { rotationTimes } from '../../disruption/expiration/expiration-times.js';
-import { rulingOf } from '../../disruption/budgets/limits.js';
+import { expirationTimes } from '../../disruption/expiration/expiration-times.js';
+import { rulingOf } from '../../disruption/policies/ruling.js';
 import { rulesOf } from '../../disruption/policies/pool-rules.js';
 import { isStatic, nodeLimit } from '../../disruption/static-capacity/static-capacity.js';
 import type { ClaimRef } from '../../workflows/messages.js';
@@ -13,13 +13,13 @@ import { claimPlans } from '../provisioning/claim-plans.js';
 import { candidateOf, nameOf, nodeOf, nodePrices, poolOf } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
 import { countsOf } from '../static-capacity/replicas.js';
-import type { ExpiryView, RotationActivities } from './rotation-contract.js';
+import type { ExpirationView, ExpirationActivities } from './contract.js';
 import { withFailures } from '../to-failure.js';
 import { getClaim, updateClaim } from '../../cluster/writes.js';
 
 /** Activities of `rotateExpired` (expiration/replaced-first). */
-export function createRotationActivities(deps: ActivityDeps): RotationActivities {
-  return withFailures<RotationActivities>({
+export function createExpirationActivities(deps: ActivityDeps): ExpirationActivities {
+  return withFailures<ExpirationActivities>({
     viewExpiry: (input) => viewExpiry(deps, input),
     declineExpiry: async ({ claim, why }) => {
       await updateClaim(deps.kube, claim, () => ({ metadata: { annotations: { [annotations.expiryDeclined]: why } } }));
@@ -30,7 +30,7 @@ export function createRotationActivities(deps: ActivityDeps): RotationActivities
 async function viewExpiry(
   deps: ActivityDeps,
   { claim: ref, expiresAt }: { readonly claim: ClaimRef; readonly expiresAt: number },
-): Promise<ExpiryView> {
+): Promise<ExpirationView> {
   const claim = await getClaim(deps.kube, ref);
   if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return { state: 'gone' };
   const pool = poolOf(deps.cache, claim);
@@ -56,7 +56,7 @@ async function successorOf(
   deps: ActivityDeps,
   pool: NodePool | undefined,
   uid: string,
-): Promise<Pick<Extract<ExpiryView, { state: 'live' }>, 'successor' | 'noRoom'>> {
+): Promise<Pick<Extract<ExpirationView, { state: 'live' }>, 'successor' | 'noRoom'>> {
   if (pool === undefined || !isStatic(pool) || !deps.gates.StaticCapacity) return {};
   const counts = await countsOf(deps, pool, []);
   const others = counts.unreplaced.filter(({ claim }) => claim.metadata.uid !== uid).length;
@@ -69,7 +69,7 @@ async function successorOf(
   return { successor: { replacements: claims, typeLists } };
 }
 
-type Terms = Pick<Extract<ExpiryView, { state: 'live' }>, 'mode' | 'beginAt' | 'mustGoAt' | 'leftAlone'>;
+type Terms = Pick<Extract<ExpirationView, { state: 'live' }>, 'mode' | 'beginAt' | 'mustGoAt' | 'leftAlone'>;
 
 /** While a policy is not valid, or only recommends, the node stays, whatever deadline it sets. */
 function termsOf(
@@ -82,7 +82,7 @@ function termsOf(
   const { mode } = rulesOf(pool, policies);
   const leftAlone = mode === 'Recommend' ? `DisruptionPolicy ${policy ?? ''} has mode Recommend` : broken;
   const life = { uid: metadata.uid ?? '', createdAt: Date.parse(metadata.creationTimestamp ?? ''), expiresAt };
-  if (leftAlone === undefined) return { mode: spec.expiry.mode, ...rotationTimes(spec.expiry, life) };
-  const { beginAt } = rotationTimes(defaultDisruptionPolicySpec.expiry, life);
+  if (leftAlone === undefined) return { mode: spec.expiry.mode, ...expirationTimes(spec.expiry, life) };
+  const { beginAt } = expirationTimes(defaultDisruptionPolicySpec.expiry, life);
   return { mode: 'ReplaceFirst', beginAt, leftAlone };
 }

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { ExpiryView } from '../../activities/expiration/rotation-contract.js';
+import type { ExpirationView } from '../../activities/expiration/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import {
   abortUpdate,
@@ -48,7 +48,7 @@ describe('rotateExpired by policy', () => {
   afterEach(async () => rig.finish());
 
   const candidate = (): Candidate => candidateOf(claim, { node: 'node-old' });
-  const live = (more: Partial<Extract<ExpiryView, { state: 'live' }>> = {}): ExpiryView => ({
+  const live = (more: Partial<Extract<ExpirationView, { state: 'live' }>> = {}): ExpirationView => ({
     state: 'live',
     mode: 'ReplaceFirst',
     beginAt: now,

@@ -1,0 +1,7 @@
+/** Workflows of which a cluster has one each, for good. */
+export type Entity = 'provision' | 'disrupt';
+
+export interface EntityActivities {
+  /** Starts an entity workflow that does not run. */
+  ensureEntity(input: { readonly entity: Entity }): Promise<void>;
+}

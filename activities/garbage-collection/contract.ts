@@ -1,0 +1,25 @@
+import type { ClaimRef, NodeRef } from '../../workflows/messages.js';
+
+export interface LostObjects {
+  readonly claims: readonly ClaimRef[];
+  /** Nodes that are being deleted and have no claim. */
+  readonly nodes: readonly NodeRef[];
+}
+
+/** What could not be collected: the next collection tries again. */
+export interface GarbageFailure {
+  readonly object: string;
+  readonly error: string;
+}
+
+export interface CollectedInstances {
+  readonly terminated: readonly string[];
+  readonly failed: readonly GarbageFailure[];
+}
+
+export interface CollectedObjects {
+  /** Names of what was deleted or let go. */
+  readonly claims: readonly string[];
+  readonly nodes: readonly string[];
+  readonly failed: readonly GarbageFailure[];
+}

@@ -1,0 +1,94 @@
+import type { Resume } from '../../packing/types.js';
+import type { CacheMark, ClaimPlan, ClaimRef, RestingPool } from '../../workflows/messages.js';
+import type { PodExplanation } from '../people/contract.js';
+
+export interface PlanNodesInput {
+  readonly marks: readonly CacheMark[];
+  /** Nodes whose pods are to be placed elsewhere. */
+  readonly without: readonly string[];
+  /** Where the pass before ended that left pods for this one. */
+  readonly resume?: Resume;
+  /** NodePools that rest, of which the cache may not know yet. */
+  readonly resting?: readonly RestingPool[];
+}
+
+export type PlanNodesResult =
+  | {
+      /** State that packing needs is missing (claims without an instance, pools not evaluated): try again soon. */
+      readonly state: 'notReady';
+      readonly reason: string;
+    }
+  | {
+      readonly state: 'planned';
+      readonly claims: readonly ClaimPlan[];
+      readonly typeLists: readonly (readonly string[])[];
+      /** Nodes that pending pods were planned onto. */
+      readonly nominated: readonly string[];
+      readonly onExistingNodes: number;
+      readonly unschedulable: number;
+      readonly firstReason?: string;
+      /** Pods that this pass did not look at. */
+      readonly deferred: number;
+      /** Objects that planning cannot work with, and why, for a person; absent where there are none. */
+      readonly leftOut?: string;
+      /** Where the next pass is to go on, at once; absent where every pod has had its turn. */
+      readonly resume?: Resume;
+      /** Pods of deleting nodes that found no place. */
+      readonly unplacedOfDeletingNodes: number;
+      /** Where the pods of each node in `without` go, as far as they wait for something; absent: every claim counts for each. */
+      readonly deleting?: readonly DeletingNodePlan[];
+      readonly pricePerHour: number;
+      readonly lowerBoundPerHour: number;
+      /** The plan was larger than one pass creates: plan again at once. */
+      readonly more: boolean;
+      readonly nominationMs: number;
+    };
+
+/** What the pods of one deleting node wait for. */
+export interface DeletingNodePlan {
+  readonly node: string;
+  /** Indices of the plan's claims that they go to. */
+  readonly claims: readonly number[];
+  /** Claims of earlier passes that they go to and that are still coming up. */
+  readonly coming: readonly ClaimRef[];
+  /** How many found no place. */
+  readonly unplaced: number;
+  readonly firstReason?: string;
+}
+
+export interface CreatedClaim extends ClaimRef {
+  readonly nodePool: string;
+  readonly resourceVersion: string;
+  readonly index: number;
+}
+
+export interface RefusedClaim {
+  readonly index: number;
+  readonly reason: string;
+}
+
+export interface ClaimsCreated {
+  readonly created: readonly CreatedClaim[];
+  readonly refused: readonly RefusedClaim[];
+  /** NodePools of which the API server refused a claim: nothing is planned for them for a while. */
+  readonly resting: readonly RestingPool[];
+}
+
+export interface CreateClaimsInput {
+  /** Names derive from it, so that a second attempt finds the claims of the first. */
+  readonly planId: string;
+  readonly claims: readonly ClaimPlan[];
+  readonly typeLists: readonly (readonly string[])[];
+  readonly reason: string;
+}
+
+export interface PlanningActivities {
+  /** Plans anew and says what becomes of one pod; changes nothing. */
+  explainPod(input: { readonly namespace: string; readonly name: string }): Promise<PodExplanation>;
+  planNodes(input: PlanNodesInput): Promise<PlanNodesResult>;
+}
+
+export interface ClaimActivities {
+  /** Fails for outages alone: what the API server refuses is an outcome of that one claim. */
+  createClaims(input: CreateClaimsInput): Promise<ClaimsCreated>;
+}
