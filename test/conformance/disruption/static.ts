@@ -1,7 +1,12 @@
 import type { Pod } from '../../../api/kubernetes.js';
 import { annotations } from '../../../api/labels.js';
 import { whyNotCandidate, type NodeView } from '../../../disruption/candidates/candidates.js';
-import { staticCounts, staticDriftRoom, staticPlan, type StaticContext } from '../../../disruption/static-capacity/static-capacity.js';
+import {
+  staticCounts,
+  staticDriftRoom,
+  staticPlan,
+  type StaticContext,
+} from '../../../disruption/static-capacity/static-capacity.js';
 import { nodeClaim, nodePool } from '../../builders/activity-world.js';
 import { gives, notApplicable, same, type Check, type Told } from '../told.js';
 
