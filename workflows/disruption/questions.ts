@@ -34,6 +34,11 @@ export class Questions {
     return this.questions;
   }
 
+  /** Those that wait for consent, or for a slot after it. */
+  get waiting(): readonly OpenQuestion[] {
+    return this.questions.filter(({ isGranted }) => isGranted !== true);
+  }
+
   get refused(): readonly Refused[] {
     return this.turnedDown;
   }
