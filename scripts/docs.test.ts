@@ -92,3 +92,27 @@ test('the walk sees what it is about', () => {
   expect(all.flatMap((text) => callsOf(text, 'stowage')).length).toBeGreaterThan(60);
   expect(all.flatMap((text) => callsOf(text, 'helm')).flatMap(valuesSetBy).length).toBeGreaterThan(5);
 });
+
+describe('docs/adr', () => {
+  const decisions = pages.filter(({ path }) => /^docs\/adr\/\d{4}-/.test(path));
+  const index = readFileSync('docs/adr/README.md', 'utf8');
+
+  test('numbers decisions one after the other', () => {
+    expect(decisions.map(({ path }) => Number(path.slice('docs/adr/'.length, 'docs/adr/'.length + 4)))).toEqual(
+      decisions.map((_, i) => i + 1),
+    );
+  });
+
+  test.each(cases(decisions))('%s is one decision, and in the index', (path, { text }) => {
+    const number = Number(path.slice('docs/adr/'.length, 'docs/adr/'.length + 4));
+    const [, title] = /^# \d+\. (.+)$/m.exec(text) ?? [];
+    const [, date] = /^Date: (\d{4}-\d\d-\d\d)$/m.exec(text) ?? [];
+    expect(text.match(/^## .+$/gm)).toEqual(['## Context', '## Alternatives', '## Decision', '## Consequences']);
+    expect(text.startsWith(`# ${number}. `)).toBe(true);
+    expect(index.split('\n').filter((row) => row.includes(`(${path.slice('docs/adr/'.length)})`))).toEqual([
+      expect.stringMatching(/^\|/),
+    ]);
+    expect(index).toContain(`[${title}](${path.slice('docs/adr/'.length)})`);
+    expect(index).toMatch(new RegExp(`\\(${path.slice('docs/adr/'.length)}\\) *\\| ${date ?? 'no date'} *\\|`));
+  });
+});
