@@ -6,6 +6,12 @@ import { policyOf } from '../policies/policies.js';
 import { isEmptied, type CountedNode, type FleetNode } from './fleet.js';
 import type { ConsolidationInput } from './types.js';
 
+/** A command takes no more nodes than this, so that one failing launch holds up few. */
+export const mostCandidates = 100;
+
+/** Units of search for what stands in for a group of nodes. */
+export const groupUnits = 4_000;
+
 /** How many nodes of each NodePool one command may take (budgets/allowed-now; windows and rates of its DisruptionPolicy). */
 export class Budgets {
   private readonly limits = new Map<string, (total: number) => number>();

@@ -1,0 +1,124 @@
+import { compareText } from '../../core/compare-text.js';
+import { fullName } from '../../packing/names.js';
+import { Budgets } from './command-budgets.js';
+import { examineNodes, poolNameOf } from './eligibility.js';
+import { priceOf, type CountedNode, type FleetNode } from './fleet.js';
+import type { Decided } from './outcome.js';
+import { Simulation } from './simulation.js';
+import { isFixed } from './target.js';
+import type { Consolidation, ConsolidationCommand, ConsolidationInput, Method } from './types.js';
+
+/** The fleet as the commands so far leave it. */
+export class ChangingFleet {
+  readonly simulation: Simulation;
+  readonly budgets: Budgets;
+  readonly commands: ConsolidationCommand[] = [];
+  /** Nodes that commands before launched. */
+  readonly launched = new Set<FleetNode>();
+  /** Nodes that may not go, and why. */
+  readonly held: Consolidation['held'][number][];
+  /** Nodes that are on their way out already: they cost until they are gone, and budgets count them. */
+  private readonly removed: readonly CountedNode[];
+  private totalPrice: number;
+  private living: readonly FleetNode[] | undefined;
+  private cutShort = false;
+
+  constructor(
+    readonly input: ConsolidationInput,
+    private readonly isOver: () => boolean,
+  ) {
+    const examined = examineNodes(input);
+    this.held = examined.flatMap(({ name, why }) => (why === undefined ? [] : [{ node: name, why }]));
+    this.removed = examined.flatMap((each) =>
+      each.view.deleting && each.view.node !== undefined ? [{ ...each, nodePool: poolNameOf(each) }] : [],
+    );
+    this.simulation = new Simulation(input, examined);
+    this.budgets = new Budgets(input);
+    this.totalPrice = this.fleetPrice();
+  }
+
+  /** Of all nodes, dollars per hour. */
+  get price(): number {
+    return this.totalPrice;
+  }
+
+  /** Whether the search was ended before its end. */
+  get wasCutShort(): boolean {
+    return this.cutShort;
+  }
+
+  isEnough(): boolean {
+    return this.isCutShort() || this.commands.length >= (this.input.mostCommands ?? Infinity);
+  }
+
+  private isCutShort(): boolean {
+    return (this.cutShort ||= this.isOver());
+  }
+
+  alive(): readonly FleetNode[] {
+    return (this.living ??= this.simulation.nodes.filter(({ gone }) => !gone));
+  }
+
+  /** Those that budgets and policies count. */
+  counted(): readonly CountedNode[] {
+    return [...this.alive(), ...this.removed];
+  }
+
+  private fleetPrice(): number {
+    return priceOf(this.counted());
+  }
+
+  /** What a node of the fleet costs, dollars per hour. */
+  averagePrice(): number {
+    return this.price / Math.max(1, this.counted().length);
+  }
+
+  /** Whether spot is launched for spot beside nodes on demand alone. */
+  get requiresOnDemand(): boolean {
+    return this.input.spotToSpot !== true;
+  }
+
+  /** Everything that is open and stays takes pods in. */
+  aimBeside(going: readonly FleetNode[]): void {
+    const set = new Set(going);
+    this.simulation.aim(this.alive().filter((node) => node.open && !set.has(node)));
+  }
+
+  bySaving(): FleetNode[] {
+    const nodes = this.alive().filter((node) => !isFixed(node));
+    return nodes.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
+  }
+
+  carryOut(outcome: Decided, method?: Method): FleetNode[] {
+    const number = this.commands.length;
+    const { candidates, launches, planned, placements } = outcome;
+    const nameOf = (launch: number): string => `replacement-${number}-${launch}`;
+    const priceBefore = this.totalPrice;
+    const moves: { pod: string; to: string }[] = [];
+    for (const { node, pods } of placements) {
+      for (const pod of pods)
+        if (!this.simulation.isWaiting(pod)) moves.push({ pod: fullName(pod), to: node.view.name });
+    }
+    launches.forEach(({ claim }, i) => {
+      for (const { pods } of claim.members) {
+        for (const pod of pods) {
+          if (!this.simulation.isWaiting(pod)) moves.push({ pod: fullName(pod), to: nameOf(i) });
+        }
+      }
+    });
+    const launched = this.simulation.settle(outcome, nameOf);
+    for (const node of launched) this.launched.add(node);
+    this.living = undefined;
+    this.totalPrice = this.fleetPrice();
+    this.commands.push({
+      method: method ?? (candidates.length > 1 ? 'multi' : 'single'),
+      decision: launches.length === 0 ? 'delete' : 'replace',
+      candidates: candidates.map(({ name }) => name),
+      replacements: planned,
+      moves: moves.sort((a, b) => compareText(a.pod, b.pod)),
+      priceBefore,
+      priceAfter: this.totalPrice,
+    });
+    return launched;
+  }
+}

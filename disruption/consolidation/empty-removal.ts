@@ -1,0 +1,57 @@
+import { compareText } from '../../core/compare-text.js';
+import type { ChangingFleet } from './changing-fleet.js';
+import { mostCandidates } from './command-budgets.js';
+import { isEmptied, type FleetNode } from './fleet.js';
+import type { Outcome } from './outcome.js';
+
+/** Takes the nodes on which nothing runs that needs another home (consolidation/empty-nodes). */
+export class EmptyRemoval {
+  constructor(private readonly fleet: ChangingFleet) {}
+
+  /** Empty nodes that budgets let stay empty go for no other reason either: pods may come to them, and they cost what they cost. */
+  protect(): void {
+    const allowed = this.fleet.budgets.left(this.fleet.counted(), 'Empty');
+    for (const node of this.fleet.alive()) {
+      if (!node.removable || !isEmptied(node) || allowed(node) > 0) continue;
+      node.removable = false;
+      this.fleet.held.push({
+        node: node.name,
+        why: 'it is empty, and what bounds the disruption of empty nodes of its NodePool lets none go now',
+      });
+    }
+  }
+
+  remove(which: (node: FleetNode) => boolean): void {
+    const kept = new Set<FleetNode>();
+    const isMeant = (node: FleetNode): boolean => node.removable && node.cost <= 1 && which(node) && !kept.has(node);
+    while (!this.fleet.isEnough()) {
+      const empty = this.fleet.alive().filter(isMeant);
+      empty.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
+      const group = this.fleet.budgets.take(this.fleet.counted(), empty, 'Empty', mostCandidates);
+      if (group.length === 0) return;
+      this.fleet.simulation.aim(this.fleet.alive().filter(({ open }) => open));
+      let outcome = this.fleet.simulation.attempt(group);
+      if (outcome === undefined) {
+        // Pods that only wait are nobody's reason to keep a node: they go on waiting.
+        for (const node of group) this.fleet.simulation.turnAway(node);
+        outcome = this.fleet.simulation.attempt(group) ?? this.attemptEach(group, kept);
+      }
+      if (outcome !== undefined) this.fleet.carryOut({ ...outcome, planned: [] }, 'empty');
+    }
+  }
+
+  /**
+   * Those of the group that can go one by one, when not all can (consolidation/pods-without-weight): pods that weigh nothing and find no place are evicted
+   * all the same, while capacity that a buffer keeps free is `kept`.
+   */
+  private attemptEach(group: readonly FleetNode[], kept: Set<FleetNode>): Outcome | undefined {
+    const fine: FleetNode[] = [];
+    for (const node of group) {
+      if (this.fleet.simulation.attempt([...fine, node]) !== undefined) this.fleet.simulation.undo();
+      else if (node.waiting.size === 0) this.fleet.simulation.letGo(node);
+      else kept.add(node);
+      if (!kept.has(node)) fine.push(node);
+    }
+    return fine.length === 0 ? undefined : this.fleet.simulation.attempt(fine);
+  }
+}

@@ -1,0 +1,142 @@
+import { isBalanced } from './balanced.js';
+import type { ChangingFleet } from './changing-fleet.js';
+import { priceOf, type FleetNode } from './fleet.js';
+import { LaunchOptions, spotForSpot } from './launch-options.js';
+import { hasOnDemand } from './on-demand-nodes.js';
+import type { Decided, Outcome } from './outcome.js';
+import type { Pays } from './plan.js';
+import { Rejections } from './rejections.js';
+
+/** Savings below this are noise of the sums, dollars per hour. */
+export const noise = 1e-9;
+
+/**
+ * What replacements must save of what they replace: pods are not moved for pennies. Pods that are evicted come again under other
+ * names, and kube-scheduler spreads them as it likes: of several nodes that are to be filled to the brim some pods are left over,
+ * and what is launched for them eats a small saving up. More still for more nodes than before.
+ */
+function leastShare(launches: number, candidates: number): number {
+  if (launches > candidates) return 0.25;
+  return launches > 1 ? 0.1 : 0.01;
+}
+
+/** What it must save where pods would move a second time. */
+const secondShare = 0.05;
+
+/** Why a node stays of which nothing else is known. */
+export const nothingCheaper = 'its pods find no place that costs less';
+
+/** Whether what could be done is allowed, and saves what it has to. */
+export class Judge {
+  readonly rejections = new Rejections();
+  private readonly options: LaunchOptions;
+
+  constructor(private readonly fleet: ChangingFleet) {
+    this.options = new LaunchOptions(fleet.simulation.trial.launches, !fleet.requiresOnDemand);
+  }
+
+  /** Whether there is spot that could be launched. */
+  get offersSpot(): boolean {
+    return this.options.offersSpot;
+  }
+
+  readonly pays: Pays = (outcome, isAccompanied) =>
+    this.decide(outcome, isAccompanied === true && this.fleet.requiresOnDemand) !== undefined;
+
+  /**
+   * What comes of taking these nodes, when that is allowed and saves; it stays in place until it is undone or carried out.
+   * Where several replacements are not allowed (consolidation/several-nodes), or pay too little, one for all of them may be.
+   */
+  evaluate(candidates: readonly FleetNode[], units: number): Decided | undefined {
+    const most = priceOf(candidates);
+    const outcome = this.fleet.simulation.attempt(candidates, { search: { units, most }, most });
+    if (outcome === undefined) return undefined;
+    const decided = this.decide(outcome);
+    if (decided !== undefined) return decided;
+    this.fleet.simulation.undo();
+    if (outcome.launches.length < 2) return undefined;
+    const single = this.fleet.simulation.attempt(candidates, { search: 'one node', most });
+    const allowed = single && this.decide(single);
+    if (single !== undefined && allowed === undefined) this.fleet.simulation.undo();
+    return allowed;
+  }
+
+  /** The outcome as it would be carried out; `isAccompanied` where nodes on demand go with it, so that spot may be launched. */
+  decide(outcome: Outcome, isAccompanied = false): Decided | undefined {
+    const { candidates, launches } = outcome;
+    const gain = priceOf(candidates);
+    const least = this.leastFor(outcome);
+    if (launches.length === 0) {
+      const pays = this.isWorth(candidates, gain, gain) && !this.isTooLittle(candidates, gain, least);
+      return pays ? { ...outcome, planned: [] } : undefined;
+    }
+    const hoped = gain - priceOf(launches);
+    const isForbidden = !isAccompanied && this.isSpotForSpot(outcome);
+    if (this.isTooLittle(candidates, hoped, least)) return undefined;
+    if (isForbidden) {
+      this.rejections.note(candidates, hoped, () => spotForSpot);
+      return undefined;
+    }
+    const described = this.fleet.simulation.describe(outcome);
+    const planned = described && this.options.decide(described, candidates, isAccompanied);
+    if (planned === undefined) {
+      this.rejections.note(
+        candidates,
+        hoped,
+        () => (described && this.options.whyNone(described, candidates, isAccompanied)) ?? 'its pods find no place',
+      );
+      return undefined;
+    }
+    const saving = gain - planned.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
+    if (this.isTooLittle(candidates, saving, least) || !this.isWorth(candidates, gain, saving)) return undefined;
+    return { ...outcome, planned };
+  }
+
+  /** What the outcome must save for the pods that it moves and for what it launches, dollars per hour. */
+  leastFor({ candidates, launches }: Outcome): number {
+    const disruption = this.fleet.simulation.disruptionOf(candidates);
+    if (launches.length === 0) return disruption;
+    const isNew = candidates.some((node) => this.fleet.launched.has(node));
+    const share = priceOf(candidates) * (isNew ? secondShare : leastShare(launches.length, candidates.length));
+    const { leastSplitShare = 0, leastAgainShare = 0, movedTo } = this.fleet.input;
+    const splits = launches.length > candidates.length ? leastSplitShare : 0;
+    const again = candidates.some(({ name }) => movedTo?.has(name)) ? leastAgainShare : 0;
+    return Math.max(share, disruption, Math.max(splits, again) * this.fleet.averagePrice());
+  }
+
+  isTooLittle(candidates: readonly FleetNode[], saving: number, least: number): boolean {
+    if (saving > least) return false;
+    const of = (): string =>
+      saving <= noise ? nothingCheaper : `it would save ${dollars(saving)} of ${dollars(priceOf(candidates))} an hour`;
+    this.rejections.note(candidates, saving, of);
+    return true;
+  }
+
+  /** Whether the NodePools find what is saved worth what is disrupted. */
+  isWorth(candidates: readonly FleetNode[], gain: number, saving: number): boolean {
+    if (saving <= noise) return false;
+    for (const pool of new Set(candidates.map(({ nodePool }) => nodePool))) {
+      const least = this.fleet.input.leastSavings?.get(pool);
+      if (least === undefined || (saving >= gain * least.share - noise && saving >= least.dollarsPerHour)) continue;
+      const asked = `${Math.round(least.share * 100)}% and ${dollars(least.dollarsPerHour)}`;
+      this.rejections.note(
+        candidates,
+        saving,
+        () => `it would save ${dollars(saving)} of ${dollars(gain)} an hour; NodePool ${pool} asks for ${asked}`,
+      );
+      return false;
+    }
+    if (isBalanced(this.fleet.counted(), candidates, saving)) return true;
+    this.rejections.note(candidates, saving, () => 'consolidationPolicy: Balanced finds it not worth its disruption');
+    return false;
+  }
+
+  isSpotForSpot({ candidates, launches }: Outcome): boolean {
+    if (!this.fleet.requiresOnDemand || !launches.some(isSpot)) return false;
+    return !hasOnDemand(candidates);
+  }
+}
+
+const dollars = (amount: number): string => `${String(Math.round(amount * 1e4) / 1e4)} USD`;
+
+const isSpot = ({ capacityType }: { readonly capacityType: string }): boolean => capacityType === 'spot';

@@ -1,0 +1,82 @@
+import type { PlannedClaim } from '../../packing/types.js';
+import type { ChangingFleet } from './changing-fleet.js';
+import { groupUnits } from './command-budgets.js';
+import { isEmptied, priceOf, type FleetNode } from './fleet.js';
+import { nothingCheaper, type Judge } from './judge.js';
+import type { Decided, Outcome } from './outcome.js';
+import type { Plan } from './plan.js';
+import type { ConsolidationCommand } from './types.js';
+
+/** What comes of taking nodes that somebody names (commands/validation). */
+export class Reconsideration {
+  constructor(
+    private readonly fleet: ChangingFleet,
+    private readonly judge: Judge,
+    private readonly makePlan: () => Plan,
+  ) {}
+
+  take(candidates: readonly string[]): ConsolidationCommand | undefined {
+    const wanted = new Set(candidates);
+    const nodes = this.fleet.alive().filter(({ name, removable }) => removable && wanted.has(name));
+    const empty = nodes.filter(isEmptied);
+    const isProtected =
+      this.fleet.budgets.take(this.fleet.counted(), empty, 'Empty', empty.length).length < empty.length;
+    if (nodes.length < wanted.size || isProtected) return undefined;
+    this.fleet.aimBeside(nodes);
+    const { decided, mostReplacements = Infinity } = this.fleet.input;
+    const outcome = decided === undefined ? this.atBest(nodes, mostReplacements) : this.asDecided(nodes, decided);
+    if (outcome === undefined) return undefined;
+    this.fleet.carryOut(outcome);
+    return this.fleet.commands.at(-1);
+  }
+
+  whyStays(node: string): string | undefined {
+    const kept = this.fleet.held.find((one) => one.node === node);
+    if (kept !== undefined) return kept.why;
+    if (this.take([node]) !== undefined) return undefined;
+    return this.judge.rejections.of(node)?.why ?? nothingCheaper;
+  }
+
+  /** What is best for these nodes with at most so many launches, or with more where it cannot do with so few. */
+  private atBest(nodes: readonly FleetNode[], most: number): Decided | undefined {
+    const outcome = this.judge.evaluate(nodes, groupUnits);
+    if (outcome !== undefined && outcome.launches.length <= most) return outcome;
+    if (outcome !== undefined) this.fleet.simulation.undo();
+    return this.within(nodes, most) ?? (outcome && this.judge.evaluate(nodes, groupUnits));
+  }
+
+  /** Exactly these replacements, at the prices of now; undefined when that may not be any more, or saves too little. */
+  private asDecided(nodes: readonly FleetNode[], decided: readonly PlannedClaim[]): Decided | undefined {
+    const outcome = this.fleet.simulation.repeat(nodes, decided);
+    if (outcome === undefined) return undefined;
+    const gain = priceOf(nodes);
+    const saving = gain - priceOf(outcome.launches);
+    const isTooLittle =
+      this.judge.isTooLittle(nodes, saving, this.judge.leastFor(outcome)) || !this.judge.isWorth(nodes, gain, saving);
+    if (isTooLittle || this.judge.isSpotForSpot(outcome)) return undefined;
+    return { ...outcome, planned: decided };
+  }
+
+  /**
+   * The same with at most so many launches: what was decided may be part of a larger plan, in which one node stands for several
+   * commands, where these nodes by themselves would be replaced more cheaply by smaller ones.
+   */
+  private within(nodes: readonly FleetNode[], most: number): Decided | undefined {
+    const ways: (() => Outcome | undefined)[] = [() => this.fleet.simulation.attempt(nodes)];
+    if (most > 0) {
+      this.fleet.alive();
+      const { fleetPlan } = this.makePlan();
+      ways.push(() => this.fleet.simulation.follow(nodes, fleetPlan));
+      ways.push(() => this.fleet.simulation.attempt(nodes, { search: 'one node', most: priceOf(nodes) }));
+    }
+    for (const way of ways) {
+      this.fleet.aimBeside(nodes);
+      const outcome = way();
+      if (outcome === undefined) continue;
+      const decided = outcome.launches.length <= most ? this.judge.decide(outcome) : undefined;
+      if (decided !== undefined) return decided;
+      this.fleet.simulation.undo();
+    }
+    return undefined;
+  }
+}
