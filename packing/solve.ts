@@ -6,20 +6,15 @@ import type { Compiled } from './compile/compiled.js';
 import { type PodClass } from './compile/classes.js';
 import type { Level } from './compile/relaxation-levels.js';
 import { varietiesOf } from './compile/min-values.js';
-import { noProfiles, type Profile } from './compile/universe.js';
-import { blockersOf, sentence } from './output/blockers.js';
-import { Explaining, notExplained } from './output/explaining.js';
+import { type Profile } from './compile/universe.js';
 import { withSpotRatios } from './output/spot-ratios.js';
-import { TypeExplainer } from './output/type-groups.js';
 import { leftOutOf } from './output/left-out.js';
 import { Likenesses } from './output/likeness.js';
 import { describeClaim, varietyReserve, type ClaimContext } from './output/claims.js';
 import type { OpenClaim } from './place/open-claim.js';
 import { fullName } from './names.js';
 import { Assigner } from './place/assigner.js';
-import type { Cell } from './place/cells.js';
 import { limitUse, numberProblem, type PoolLimit } from './place/bin-problem.js';
-import { topologyBlocker } from './place/explain.js';
 import { packIntoFew } from './place/few-bins.js';
 import { exclusionsOf } from './place/exclusions.js';
 import { Feasibility } from './place/feasibility.js';
@@ -31,14 +26,14 @@ import { PodAffinities } from './place/pod-affinities.js';
 import { podsIn, someOf, type Member, type Part } from './place/part.js';
 import { Board } from './refine/board.js';
 import { Incumbent } from './refine/incumbent.js';
-import type { UnplacedPod } from './refine/unplaced-pods.js';
 import { searchWhole } from './refine/whole-search.js';
 import { Groups } from './topology/groups.js';
 import { Ledger } from './topology/ledger.js';
 import { RuleBook } from './topology/rules.js';
 import { bindRunning, countRunning } from './topology/running.js';
 import { Namespaces } from './topology/selectors.js';
-import type { Blocker, Explanation, Plan, PlannedClaim, Unschedulable } from './types.js';
+import { Unplaced } from './unplaced.js';
+import type { Plan, PlannedClaim } from './types.js';
 
 /** Plans of up to so many pods are searched as a whole. */
 const mostSearched = 400;
@@ -76,10 +71,6 @@ function buy(problem: BinProblem, pods: number): { solution: BinSolution; lowerB
 const fewPods = 600;
 const nearEnough = 1.005;
 
-/** Pods left over that are tried again one by one, in all and of one class. */
-const mostUnplaced = 2000;
-const mostUnplacedOfClass = 200;
-
 interface Waiting {
   readonly podClass: PodClass;
   pods: readonly Pod[];
@@ -87,27 +78,38 @@ interface Waiting {
 
 class Pass {
   private readonly feasibility: Feasibility;
+
   private readonly nodes: readonly NodeState[];
+
   private readonly limits: PoolLimit[];
+
   private readonly book: RuleBook;
+
   private readonly ledger: Ledger;
+
   private readonly assigner: Assigner;
+  private readonly unplaced: Unplaced;
+
   private readonly affinities: PodAffinities;
+
   private readonly levelFeasibility: LevelFeasibility;
+
   private claims: OpenClaim[] = [];
+
   /** Whether pods were left over once their domains were decided. */
   private short = false;
-  private readonly unplaced = new Map<PodClass, readonly Pod[]>();
+
   /** Profiles of pools whose limits left pods over. */
   private readonly exhausted = new Set<Profile>();
-  private readonly reasons = new Map<PodClass, Blocker>();
-  /** Classes whose topology rules leave a domain to them. */
-  private readonly admitted = new Set<PodClass>();
+
   private bound = 0;
+
   /** Whether pods were put into domains or onto nodes that they might have left to others: `bound` is of the rest then. */
   private chosen = false;
+
   /** How often nodes were bought: what each of several purchases costs at least is no bound of them together, for pods of both may share nodes. */
   private purchases = 0;
+
   private readonly free: readonly Float64Array[];
 
   constructor(
@@ -129,12 +131,14 @@ class Pass {
     this.affinities = new PodAffinities(compiled, this.book);
     this.levelFeasibility = new LevelFeasibility(compiled, this.feasibility, this.ledger, this.nodes);
     this.assigner = new Assigner(compiled, this.feasibility, this.nodes, this.book, this.ledger);
+    const { feasibility, limits, book, ledger, assigner, exhausted } = this;
+    this.unplaced = new Unplaced({ compiled, feasibility, limits, book, ledger, assigner, exhausted });
   }
 
   run(): void {
     let waiting: Waiting[] = [];
     for (const podClass of this.compiled.queue) {
-      if (this.compiled.invalid.has(podClass)) this.unplaced.set(podClass, podClass.pods);
+      if (this.compiled.invalid.has(podClass)) this.unplaced.add(podClass, podClass.pods);
       else waiting.push({ podClass, pods: podClass.pods });
     }
     while (waiting.length > 0) {
@@ -150,7 +154,7 @@ class Pass {
     const before = this.claims;
     const demandOf = (podClass: PodClass): Float64Array => this.feasibility.demand(podClass);
     this.claims = rebalance({ universe, space, book, ledger, nodes, demandOf }, before, (podClass, pods) =>
-      this.giveUp(podClass, pods),
+      this.unplaced.add(podClass, pods),
     );
     for (const { row } of before) this.charge(row, -1);
     for (const { row } of this.claims) this.charge(row, 1);
@@ -186,7 +190,7 @@ class Pass {
   /** Whether the plan is small and leaves out pods that some type holds, while others want to be with their like. */
   isWorthAnother(): boolean {
     const { compiled, unplaced, feasibility } = this;
-    const isHeld = [...unplaced.keys()].some(
+    const isHeld = unplaced.classes.some(
       (podClass) =>
         !compiled.invalid.has(podClass) &&
         feasibility.holding(podClass, compiled.levelsByShape[podClass.shape.index]!.at(-1)!).length > 0,
@@ -207,26 +211,8 @@ class Pass {
       if (each.pods.length === 0) return;
     }
     if (relax) {
-      this.giveUp(podClass, each.pods);
-      this.explain(podClass, levels.at(-1)!);
-    }
-  }
-
-  /** Notes why pods of the class found no place, while the counts are as they were then. */
-  private explain(podClass: PodClass, level: Level): void {
-    if (this.feasibility.holding(podClass, level).length === 0) return;
-    const rules = this.book.of(podClass.shape, level);
-    const cellsWithout = (without: ReadonlySet<Profile>): readonly Cell[] =>
-      this.assigner.cells.of({ podClass, level, rules, without });
-    // What some domain would admit is kept out by limits or minValues.
-    const isOpen = ({ profiles, domainOf }: Cell): boolean =>
-      profiles.length > 0 && this.assigner.allows(rules, domainOf);
-    if (rules.hostAffinity.length === 0 && cellsWithout(noProfiles).some(isOpen)) this.admitted.add(podClass);
-    const cells = cellsWithout(this.exhausted);
-    if (rules.hostAffinity.length === 0 && cells.some(isOpen)) return;
-    const blocker = topologyBlocker(rules, cells, this.ledger);
-    if (blocker !== undefined && this.feasibility.holding(podClass, level, this.exhausted).length > 0) {
-      this.reasons.set(podClass, blocker);
+      this.unplaced.add(podClass, each.pods);
+      this.unplaced.explain(podClass, levels.at(-1)!);
     }
   }
 
@@ -290,7 +276,7 @@ class Pass {
     for (const profile of full) this.exhausted.add(profile);
     const list = [...waiting].map(([podClass, pods]) => ({ podClass, pods }));
     if (this.exhausted.size > before) return list;
-    for (const { podClass, pods } of list) this.giveUp(podClass, pods);
+    for (const { podClass, pods } of list) this.unplaced.add(podClass, pods);
     return [];
   }
 
@@ -304,7 +290,7 @@ class Pass {
       existingNodes: this.nodes
         .filter(({ pods }) => pods.length > 0)
         .map(({ view, pods }) => ({ node: view.name, pods: pods.map(fullName).sort(compareText) })),
-      ...this.unschedulable(),
+      ...this.unplaced.described(),
       ...leftOutOf(this.compiled),
       pricePerHour,
       lowerBoundPerHour: Math.min(this.lowerBound(), pricePerHour),
@@ -354,7 +340,7 @@ class Pass {
     if (isWhole && this.nodes.every(({ pods }) => pods.length === 0)) return this.bound;
     const placed = new Map<PodClass, number>();
     for (const podClass of this.compiled.queue) {
-      const count = podClass.pods.length - (this.unplaced.get(podClass)?.length ?? 0);
+      const count = podClass.pods.length - this.unplaced.of(podClass).length;
       if (count > 0) placed.set(podClass, count);
     }
     const { compiled, feasibility, book, nodes, free } = this;
@@ -366,7 +352,7 @@ class Pass {
    * domains are decided, and decide nothing for limits and minValues. Whether there was anything to try.
    */
   private improve(): boolean {
-    const left = this.placeRest();
+    const left = this.unplaced.worthAnotherTry();
     const pods = left.length + this.claims.reduce((sum, { members }) => sum + podsIn(members), 0);
     const target = pods <= mostSearched ? this.lowerBound() * nearEnough : 0;
     const isSmall = pods <= mostSearched && left.length + this.claims.length > 1;
@@ -381,13 +367,8 @@ class Pass {
     searchWhole(best, { target: isSmall ? target : undefined, rulesOfPod: this.rulesOfPod() });
     this.claims = board.claims();
     board.release();
-    const tried = new Set(left.map(({ pod }) => pod));
-    for (const [podClass, list] of [...this.unplaced]) {
-      const rest = list.filter((pod) => !tried.has(pod));
-      if (rest.length > 0) this.unplaced.set(podClass, rest);
-      else this.unplaced.delete(podClass);
-    }
-    for (const { podClass, pod } of best.left) this.giveUp(podClass, [pod]);
+    this.unplaced.forget(new Set(left.map(({ pod }) => pod)));
+    for (const { podClass, pod } of best.left) this.unplaced.add(podClass, [pod]);
     return true;
   }
 
@@ -403,21 +384,6 @@ class Pass {
     return rules / Math.max(1, pods);
   }
 
-  /** Pods without a place that some node could hold; of many, some. */
-  private placeRest(): UnplacedPod[] {
-    const unplaced: UnplacedPod[] = [];
-    for (const podClass of this.compiled.queue) {
-      const pods = this.unplaced.get(podClass);
-      if (pods === undefined || this.compiled.invalid.has(podClass) || unplaced.length >= mostUnplaced) continue;
-      const lastLevel = this.compiled.levelsByShape[podClass.shape.index]!.length - 1;
-      const level = this.compiled.levelsByShape[podClass.shape.index]![lastLevel]!;
-      if (this.feasibility.holding(podClass, level).length === 0) continue;
-      const named = [...pods].sort((a, b) => compareText(fullName(a), fullName(b)));
-      for (const pod of named.slice(0, mostUnplacedOfClass)) unplaced.push({ podClass, pod, lastLevel });
-    }
-    return unplaced;
-  }
-
   /** Whether limits and minValues both have a say in what the claim lists. */
   private isVaried({ row }: OpenClaim): boolean {
     const { pool } = this.compiled.universe.rows[row]!.profile;
@@ -429,8 +395,8 @@ class Pass {
     this.charge(row, -1);
     const message = 'too few different instance types hold the pods for the minValues of the NodePool';
     for (const { podClass, level, pods } of members) {
-      this.giveUp(podClass, pods);
-      this.reasons.set(podClass, { nodePool: profile.pool.name, reason: 'MinValues', message });
+      this.unplaced.add(podClass, pods);
+      this.unplaced.because(podClass, { nodePool: profile.pool.name, reason: 'MinValues', message });
       this.uncount(profile, podClass, level, pods.length);
     }
   }
@@ -438,41 +404,6 @@ class Pass {
   /** Takes pods out of the counts again. Others with them may have pinned more keys than these were counted by. */
   private uncount(profile: Profile, podClass: PodClass, level: Level, pods: number): void {
     this.ledger.recordLaunch(this.book.of(podClass.shape, level), -pods, profile);
-  }
-
-  private giveUp(podClass: PodClass, pods: readonly Pod[]): void {
-    this.unplaced.set(podClass, [...(this.unplaced.get(podClass) ?? []), ...pods]);
-  }
-
-  private blockersOf(podClass: PodClass): readonly Blocker[] {
-    const { compiled, feasibility, limits } = this;
-    if (!this.reasons.has(podClass)) this.explain(podClass, compiled.levelsByShape[podClass.shape.index]!.at(-1)!);
-    const topology = { known: this.reasons.get(podClass), isAdmitted: this.admitted.has(podClass) };
-    return blockersOf({ compiled, feasibility, limits }, podClass, topology);
-  }
-
-  private unschedulable(): Pick<Plan, 'unschedulable' | 'explanations'> {
-    const { compiled, feasibility } = this;
-    const explaining = new Explaining(compiled);
-    const explainer =
-      compiled.input.settings.explainTypes === true ? new TypeExplainer(compiled, feasibility) : undefined;
-    const list: { readonly left: Unschedulable; readonly types: Explanation | undefined }[] = [];
-    for (const [podClass, pods] of this.unplaced) {
-      const isTold = explaining.takes(podClass);
-      const blockers = isTold ? this.blockersOf(podClass) : notExplained;
-      const reason = sentence(blockers);
-      const types = isTold && explaining.takesTypes(podClass) ? explainer?.explain(podClass, blockers) : undefined;
-      for (const pod of pods) list.push({ left: { pod: fullName(pod), reason, blockers }, types });
-    }
-    list.sort((a, b) => compareText(a.left.pod, b.left.pod));
-    if (explainer === undefined) return { unschedulable: list.map(({ left }) => left) };
-    const places = new Map<Explanation, number>();
-    const unschedulable = list.map(({ left, types }) => {
-      if (types === undefined) return left;
-      if (!places.has(types)) places.set(types, places.size);
-      return { ...left, explanation: places.get(types)! };
-    });
-    return { unschedulable, explanations: [...places.keys()] };
   }
 }
 

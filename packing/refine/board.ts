@@ -1,87 +1,20 @@
 import type { Pod } from '../../api/kubernetes.js';
-import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
-import type { Level } from '../compile/relaxation-levels.js';
-import { varietiesOf } from '../compile/min-values.js';
-import type { HostPort } from '../compile/pod-key.js';
-import type { Pool } from '../compile/pools.js';
 import type { Profile } from '../compile/universe.js';
 import type { OpenClaim } from '../place/open-claim.js';
-import { limitUse, type PoolLimit } from '../place/bin-problem.js';
+import type { PoolLimit } from '../place/bin-problem.js';
+import { isFree } from '../place/admission.js';
 import type { Feasibility } from '../place/feasibility.js';
-import { allows, meetsHostAffinity, isFree } from '../place/admission.js';
-import { hostRoom } from '../place/host-rules.js';
 import { removePorts, type PlacedPod, type NodeState } from '../place/node-states.js';
 import type { SpreadLookahead } from '../place/spread-lookahead.js';
-import type { Group } from '../topology/groups.js';
+import type { Compiled } from '../compile/compiled.js';
 import { siteOf, type Ledger } from '../topology/ledger.js';
-import type { RuleBook, Rules } from '../topology/rules.js';
+import type { RuleBook } from '../topology/rules.js';
 import { ExistingNodes } from './existing-nodes.js';
-import { ProfileLists, type Place } from './profile-lists.js';
-
-/** A node to launch while pods come and go: everything that a further pod has to fit in with. */
-export interface TentativeNode {
-  /** Stands for the name of the node to come in counts of the host name. */
-  readonly host: string;
-  readonly ports: HostPort[];
-  readonly attach: undefined;
-  readonly members: TentativeMember[];
-  readonly usage: Float64Array;
-  /** What it may be launched as; all of pools of one weight. */
-  profiles: readonly Profile[];
-  /** Topology keys that must not stay open. */
-  pins: ReadonlySet<string>;
-  /** The cheapest row that holds it. */
-  row: number;
-  /** By limit: what it needs beyond the row's use, for minValues. */
-  reserve: readonly number[];
-  count: number;
-}
-
-export interface TentativeMember {
-  readonly podClass: PodClass;
-  readonly level: Level;
-  readonly levelIndex: number;
-  readonly rules: Rules;
-  readonly pods: Pod[];
-}
-
-/** Pods of a class as they stand on one level. */
-export interface ClassAtLevel {
-  readonly podClass: PodClass;
-  readonly level: Level;
-  readonly levelIndex: number;
-  readonly rules: Rules;
-}
-
-/** A way to place one pod. */
-interface Move {
-  /** Undefined where a node is to be launched for it. */
-  readonly tentative: TentativeNode | undefined;
-  readonly profiles: readonly Profile[];
-  readonly row: number;
-  readonly reserve: readonly number[];
-  /** What it adds to the price, dollars per hour. */
-  readonly cost: number;
-  /** How many pods of its own rules are in its domains. */
-  readonly crowd: number;
-}
-
-/** How moves are chosen. */
-export interface PlacementChoice {
-  /** `fill` takes any node that holds the pod, the one with fewest pods first, as Karpenter does; `cheap` what costs least. */
-  readonly mode: 'fill' | 'cheap';
-  /** A domain that counts as dearer or cheaper than it is. */
-  readonly favour?: { readonly key: string; readonly domain: string; readonly factor: number };
-  /** Nodes of lighter pools are made larger as well: Karpenter fills them whatever their weight. */
-  readonly anyWeight?: boolean;
-  /** Pods whose spread counts others without it come after those: these do not heed it, and it holds around them. */
-  readonly countersLast?: boolean;
-  /** Where the next pod could be: a place that would shut it out of all of them is not taken. */
-  readonly places?: readonly DomainOf[];
-}
-
-type DomainOf = (key: string) => string | undefined;
+import { LimitUse } from './limit-use.js';
+import { Moves, type DomainOf, type Move, type PlacementChoice, type SpentEffort } from './moves.js';
+import { ProfileLists } from './profile-lists.js';
+import { claimOf, type ClassAtLevel, type TentativeMember, type TentativeNode } from './tentative-node.js';
 
 interface BoardContext {
   readonly compiled: Compiled;
@@ -100,10 +33,6 @@ interface BoardContext {
 
 const none: readonly number[] = [];
 const noKey = (): boolean => false;
-/** What it costs, in rows looked at, to work out which types a claim may list. */
-const listingWork = 100;
-/** So many domains are looked at with the rows in them; where rules tell more apart, each further one is work. */
-const fewPlaces = 32;
 
 /**
  * The nodes to launch, pod by pod, with every rule in force: a pod is put where it may be, and taken away again with all that
@@ -113,29 +42,34 @@ export class Board {
   readonly tentativeNodes: TentativeNode[] = [];
   /** Nodes that exist. */
   readonly existing: ExistingNodes;
-  /** Rows, nodes to launch and domains looked at so far. */
-  work = 0;
+  private readonly effort: SpentEffort = { spent: 0 };
   private readonly undoing: (() => void)[] = [];
   private readonly lists: ProfileLists;
-  private readonly varied: ReadonlySet<Pool>;
+  private readonly limitUse: LimitUse;
+  private readonly moves: Moves;
   private hosts = 0;
 
   constructor(readonly context: BoardContext) {
-    const { pools } = context.compiled;
     this.existing = new ExistingNodes(context, this.undoing);
     this.lists = new ProfileLists(context.compiled.space, context.feasibility);
-    this.varied = new Set(pools.filter(({ requirements }) => varietiesOf(requirements).length > 0));
+    this.limitUse = new LimitUse(context.compiled, context.limits);
+    this.moves = new Moves(context, this.lists, this.limitUse, this.tentativeNodes, this.effort);
+  }
+
+  /** Rows, nodes to launch and domains looked at so far. */
+  get work(): number {
+    return this.effort.spent;
+  }
+
+  set work(spent: number) {
+    this.effort.spent = spent;
   }
 
   /** Dollars per hour. */
   price(): number {
     let price = 0;
-    for (const { row } of this.tentativeNodes) price += this.priceOf(row);
+    for (const { row } of this.tentativeNodes) price += this.moves.priceOf(row);
     return price;
-  }
-
-  private priceOf(row: number): number {
-    return this.context.compiled.universe.rows[row]!.offering.price;
   }
 
   atLevel(podClass: PodClass, levelIndex: number): ClassAtLevel {
@@ -174,14 +108,14 @@ export class Board {
         ),
     );
     if (alike.includes(own)) tentative.profiles = feasibility.intern(alike);
-    if (this.varied.has(own.pool))
-      this.reserve((tentative.reserve = this.context.reserveOf(claimOf(tentative)) ?? none), 1);
+    if (this.moves.isVaried(own.pool))
+      this.limitUse.reserve((tentative.reserve = this.context.reserveOf(claimOf(tentative)) ?? none), 1);
     this.tentativeNodes.push(tentative);
   }
 
   /** Gives back what the tentative nodes hold of limits beyond their rows. */
   release(): void {
-    for (const { reserve } of this.tentativeNodes) this.reserve(reserve, -1);
+    for (const { reserve } of this.tentativeNodes) this.limitUse.reserve(reserve, -1);
   }
 
   /** The tentative nodes as claims. */
@@ -225,13 +159,13 @@ export class Board {
   }
 
   private insertOn(atLevel: ClassAtLevel, pod: Pod, choice: PlacementChoice): boolean {
-    const node = this.existing.find({ ...atLevel, pod }, (domainOf) => this.staysOpen(atLevel, domainOf, choice));
-    this.work += this.existing.lookedAt();
+    const node = this.existing.find({ ...atLevel, pod }, (domainOf) => this.moves.staysOpen(atLevel, domainOf, choice));
+    this.effort.spent += this.existing.lookedAt();
     if (node !== undefined) {
       this.existing.put(node, { ...atLevel, pod });
       return true;
     }
-    const move = this.choose(atLevel, pod, choice);
+    const move = this.moves.choose(atLevel, pod, choice);
     if (move === undefined) return false;
     this.put(move, atLevel, pod);
     return true;
@@ -242,13 +176,9 @@ export class Board {
     const launched = this.lists.placesOf(this.context.feasibility.holding(podClass, level), rules.keys).map(
       ({ values }): DomainOf =>
         (key) =>
-          this.valueAt(values, key),
+          this.moves.valueAt(values, key),
     );
     return [...launched, ...this.existing.places({ podClass, rules })];
-  }
-
-  private staysOpen({ rules }: ClassAtLevel, domainOf: DomainOf, { places }: PlacementChoice): boolean {
-    return places === undefined || this.context.lookahead.staysOpen(rules, domainOf, places);
   }
 
   /** Puts the pod on this node, which exists or is to be launched, on the first of the levels where it may be. */
@@ -260,7 +190,7 @@ export class Board {
         this.existing.put(host, { ...atLevel, pod });
         return true;
       }
-      const move = this.joining(host, atLevel, pod, { mode: 'cheap' });
+      const move = this.moves.joining(host, atLevel, pod, { mode: 'cheap' });
       if (move === undefined) continue;
       this.put(move, atLevel, pod);
       return true;
@@ -298,211 +228,14 @@ export class Board {
     return isFree(this.context.ledger, rules, host, members);
   }
 
-  private choose(atLevel: ClassAtLevel, pod: Pod, choice: PlacementChoice): Move | undefined {
-    let best: Move | undefined;
-    if (choice.mode === 'fill') {
-      for (const tentative of this.tentativeNodes) {
-        if (best?.tentative !== undefined && tentative.count >= best.tentative.count) continue;
-        best = this.joining(tentative, atLevel, pod, choice) ?? best;
-      }
-      return best ?? this.opening(atLevel, choice);
-    }
-    for (const tentative of this.tentativeNodes) best = better(best, this.joining(tentative, atLevel, pod, choice));
-    return best !== undefined && best.cost <= 0 ? best : better(best, this.opening(atLevel, choice));
-  }
-
-  /** How the pod can join the tentative node, if it can. */
-  private joining(
-    tentative: TentativeNode,
-    atLevel: ClassAtLevel,
-    pod: Pod,
-    choice: PlacementChoice,
-  ): Move | undefined {
-    const { feasibility, ledger, compiled } = this.context;
-    const { podClass, level, rules } = atLevel;
-    this.work++;
-    if (hostRoom(tentative, { podClass, rules, pod }, { ledger, volumes: compiled.volumes }, 1) === 0) return undefined;
-    if (!meetsHostAffinity(ledger, rules, tentative.host)) return undefined;
-    const profiles = this.lists.meet(tentative.profiles, feasibility.holding(podClass, level));
-    if (profiles.length === 0) return undefined;
-    const demand = feasibility.demand(podClass);
-    const usage = tentative.usage.map((amount, d) => amount + demand[d]!);
-    const move = this.best(atLevel, profiles, usage, choice, tentative);
-    // Room to spare is for all, but nothing is bought in a lighter pool than need be (scheduling/heaviest-pool-first).
-    const isHeavy = choice.anyWeight === true || tentative.profiles[0]!.pool.weight >= this.heaviest(atLevel);
-    return isHeavy || move === undefined || move.row === tentative.row ? move : undefined;
-  }
-
-  /** The weight of the pools that nodes are launched in for such pods while limits allow. */
-  private heaviest({ podClass, level }: ClassAtLevel): number {
-    const { feasibility, exhausted } = this.context;
-    const [profiles] = this.lists.byWeight(feasibility.holding(podClass, level, exhausted));
-    return profiles?.[0]?.pool.weight ?? 0;
-  }
-
-  /** How a node can be launched for the pod, in the heaviest pools that have room for it (scheduling/heaviest-pool-first). */
-  private opening(atLevel: ClassAtLevel, choice: PlacementChoice): Move | undefined {
-    const { feasibility, ledger } = this.context;
-    const { podClass, level, rules } = atLevel;
-    if (!meetsHostAffinity(ledger, rules, undefined)) return undefined;
-    const demand = feasibility.demand(podClass);
-    for (const profiles of this.lists.byWeight(feasibility.holding(podClass, level))) {
-      const move = this.best(atLevel, profiles, demand, choice, undefined);
-      if (move !== undefined) return move;
-    }
-    return undefined;
-  }
-
-  private best(
-    atLevel: ClassAtLevel,
-    profiles: readonly Profile[],
-    usage: Float64Array,
-    choice: PlacementChoice,
-    tentative: TentativeNode | undefined,
-  ): Move | undefined {
-    const { ledger } = this.context;
-    let best: Move | undefined;
-    const places = this.lists.placesOf(profiles, atLevel.rules.keys);
-    this.work += Math.max(0, places.length - fewPlaces) * (1 + atLevel.rules.keys.length);
-    for (const place of places) {
-      const domainOf: DomainOf = (key) => this.valueAt(place.values, key);
-      if (!allows(ledger, atLevel.rules, domainOf) || !this.staysOpen(atLevel, domainOf, choice)) continue;
-      best = this.bestAt(place, atLevel, usage, { choice, tentative, best });
-    }
-    return best;
-  }
-
-  /** The better of the best so far and of the cheapest row there; of pools that cannot list enough types, none is taken. */
-  private bestAt(
-    place: Place,
-    atLevel: ClassAtLevel,
-    usage: Float64Array,
-    {
-      choice,
-      tentative,
-      best,
-    }: { choice: PlacementChoice; tentative: TentativeNode | undefined; best: Move | undefined },
-  ): Move | undefined {
-    let { profiles } = place;
-    while (profiles.length > 0) {
-      const row = this.cheapest(profiles, usage, tentative);
-      if (row < 0) return best;
-      const cost = this.costOf(row, tentative, place, choice);
-      const crowd = this.crowd(atLevel.rules, place.values);
-      if (!isBetterPlace(cost, crowd, best)) return best;
-      const reserve = this.reserveFor(tentative, row, atLevel);
-      if (reserve !== undefined) return { tentative, profiles, row, reserve, cost, crowd };
-      const { compiled, feasibility } = this.context;
-      const { pool } = compiled.universe.rows[row]!.profile;
-      profiles = feasibility.intern(profiles.filter((profile) => profile.pool !== pool));
-    }
-    return best;
-  }
-
-  private costOf(
-    row: number,
-    tentative: TentativeNode | undefined,
-    { values }: Place,
-    { favour }: PlacementChoice,
-  ): number {
-    const cost = this.priceOf(row) - (tentative === undefined ? 0 : this.priceOf(tentative.row));
-    if (favour === undefined) return cost;
-    const key = this.context.compiled.space.find(favour.key);
-    return key !== undefined && values[key] === favour.domain ? cost * favour.factor : cost;
-  }
-
-  private domain(values: Profile['values'], { key }: Group): string | undefined {
-    return this.valueAt(values, key);
-  }
-
-  private valueAt(values: Profile['values'], key: string): string | undefined {
-    const index = this.context.compiled.space.find(key);
-    return index === undefined ? undefined : values[index];
-  }
-
-  private crowd(rules: Rules, values: Profile['values']): number {
-    const { ledger } = this.context;
-    let crowd = 0;
-    for (const group of rules.matched) {
-      const domain = group.hostname ? undefined : this.domain(values, group);
-      if (domain !== undefined) crowd += ledger.count(group, domain);
-    }
-    return crowd;
-  }
-
-  /** The cheapest row of the profiles that holds the usage within limits, given that the tentative node's own is no longer used; else -1. */
-  private cheapest(profiles: readonly Profile[], usage: Float64Array, tentative: TentativeNode | undefined): number {
-    const { offers, universe } = this.context.compiled;
-    const dims = usage.length;
-    let best = -1;
-    for (const profile of profiles) {
-      const { rows, capacity } = offers.of(profile);
-      for (let i = 0; i < rows.length; i++) {
-        const row = rows[i]!;
-        if (best >= 0 && universe.rank[row]! >= universe.rank[best]!) break;
-        this.work++;
-        let d = 0;
-        while (d < dims && usage[d]! <= capacity[i * dims + d]!) d++;
-        if (d < dims || !this.withinLimits(row, tentative)) continue;
-        best = row;
-        break;
-      }
-    }
-    return best;
-  }
-
-  private withinLimits(row: number, tentative: TentativeNode | undefined): boolean {
-    const { limits, compiled } = this.context;
-    for (let l = 0; l < limits.length; l++) {
-      const use = limitUse(compiled, row, limits[l]!);
-      if (use <= 0) continue;
-      const own =
-        tentative === undefined ? 0 : limitUse(compiled, tentative.row, limits[l]!) + (tentative.reserve[l] ?? 0);
-      if (use - own > limits[l]!.remaining) return false;
-    }
-    return true;
-  }
-
-  /** What the node needs of limits for the variety that its pool asks for; undefined where that cannot be (min-values/counted). */
-  private reserveFor(
-    tentative: TentativeNode | undefined,
-    row: number,
-    atLevel: ClassAtLevel,
-  ): readonly number[] | undefined {
-    const { compiled, reserveOf } = this.context;
-    if (!this.varied.has(compiled.universe.rows[row]!.profile.pool)) return none;
-    const claim: OpenClaim = {
-      row,
-      members: [...(tentative?.members ?? []), { ...atLevel, pods: [atLevel.podClass.pods[0]!] }],
-      pinnedKeys: new Set([...(tentative?.pins ?? []), ...atLevel.rules.keys]),
-    };
-    if (tentative !== undefined) this.charge(tentative.row, tentative.reserve, -1);
-    this.charge(row, none, 1);
-    const reserve = reserveOf(claim);
-    this.work += listingWork;
-    this.charge(row, none, -1);
-    if (tentative !== undefined) this.charge(tentative.row, tentative.reserve, 1);
-    return reserve;
-  }
-
-  private charge(row: number, reserve: readonly number[], times: number): void {
-    const { limits, compiled } = this.context;
-    for (const limit of limits) limit.remaining -= times * limitUse(compiled, row, limit);
-    this.reserve(reserve, times);
-  }
-
-  private reserve(reserve: readonly number[], times: number): void {
-    reserve.forEach((amount, l) => (this.context.limits[l]!.remaining -= times * amount));
-  }
-
   private put(move: Move, atLevel: ClassAtLevel, pod: Pod): void {
     const { podClass, level, rules } = atLevel;
     const tentative = move.tentative ?? this.newTentativeNode(move.row, move.profiles, new Set());
     const { profiles, pins, row, reserve } = tentative;
     const ports = tentative.ports.length;
     if (move.tentative === undefined) this.tentativeNodes.push(tentative);
-    else this.charge(row, reserve, -1);
-    this.charge(move.row, move.reserve, 1);
+    else this.limitUse.charge(row, reserve, -1);
+    this.limitUse.charge(move.row, move.reserve, 1);
     tentative.row = move.row;
     tentative.reserve = move.reserve;
     tentative.profiles = move.profiles;
@@ -519,9 +252,9 @@ export class Board {
       tentative.ports.length = ports;
       member.pods.pop();
       if (member.pods.length === 0) tentative.members.pop();
-      this.charge(tentative.row, tentative.reserve, -1);
+      this.limitUse.charge(tentative.row, tentative.reserve, -1);
       if (move.tentative === undefined) this.tentativeNodes.pop();
-      else this.charge(row, reserve, 1);
+      else this.limitUse.charge(row, reserve, 1);
       Object.assign(tentative, { profiles, pins, row, reserve });
     });
   }
@@ -531,9 +264,9 @@ export class Board {
     const at = this.tentativeNodes.indexOf(tentative);
     this.tentativeNodes.splice(at, 1);
     for (const member of tentative.members) this.record(tentative, member, -member.pods.length);
-    this.charge(tentative.row, tentative.reserve, -1);
+    this.limitUse.charge(tentative.row, tentative.reserve, -1);
     this.undoing.push(() => {
-      this.charge(tentative.row, tentative.reserve, 1);
+      this.limitUse.charge(tentative.row, tentative.reserve, 1);
       for (const member of tentative.members) this.record(tentative, member, member.pods.length);
       this.tentativeNodes.splice(at, 0, tentative);
     });
@@ -551,18 +284,4 @@ export class Board {
   private record(tentative: TentativeNode, { rules }: ClassAtLevel, pods: number): void {
     this.context.ledger.recordLaunch(rules, pods, tentative.profiles[0]!, tentative.host);
   }
-}
-
-function claimOf({ row, members, pins }: TentativeNode): OpenClaim {
-  return { row, members: members.map(({ podClass, level, pods }) => ({ podClass, level, pods })), pinnedKeys: pins };
-}
-
-function isBetterPlace(cost: number, crowd: number, best: Move | undefined): boolean {
-  return best === undefined || cost < best.cost - 1e-12 || (cost < best.cost + 1e-12 && crowd < best.crowd);
-}
-
-function better(a: Move | undefined, b: Move | undefined): Move | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  if (a.cost !== b.cost) return a.cost < b.cost ? a : b;
-  return b.crowd < a.crowd ? b : a;
 }

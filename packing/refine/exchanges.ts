@@ -1,5 +1,6 @@
 import type { NodeState, PlacedPod } from '../place/node-states.js';
-import type { Board, TentativeNode } from './board.js';
+import type { Board } from './board.js';
+import type { TentativeNode } from './tentative-node.js';
 import type { Incumbent } from './incumbent.js';
 import { insertAll, PlacingOrder, type UnplacedPod } from './unplaced-pods.js';
 

@@ -2,7 +2,9 @@ import type { PodClass } from '../compile/classes.js';
 import type { NodeState } from '../place/node-states.js';
 import { selectingOthers } from '../topology/rules.js';
 import { Xorshift } from '../xorshift.js';
-import type { Board, TentativeNode, ClassAtLevel, PlacementChoice } from './board.js';
+import type { Board } from './board.js';
+import type { PlacementChoice } from './moves.js';
+import type { ClassAtLevel, TentativeNode } from './tentative-node.js';
 import type { Incumbent } from './incumbent.js';
 import { insertAll, PlacingOrder, type UnplacedPod } from './unplaced-pods.js';
 

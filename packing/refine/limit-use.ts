@@ -1,0 +1,35 @@
+import type { Compiled } from '../compile/compiled.js';
+import { limitUse, type PoolLimit } from '../place/bin-problem.js';
+import type { TentativeNode } from './tentative-node.js';
+
+/** What nodes to launch take of the limits of NodePools. */
+export class LimitUse {
+  constructor(
+    private readonly compiled: Compiled,
+    private readonly limits: readonly PoolLimit[],
+  ) {}
+
+  /** Whether a node of this row is within them, given that the tentative node is no longer there as it is. */
+  allows(row: number, tentative: TentativeNode | undefined): boolean {
+    const { limits, compiled } = this;
+    for (let l = 0; l < limits.length; l++) {
+      const use = limitUse(compiled, row, limits[l]!);
+      if (use <= 0) continue;
+      const own =
+        tentative === undefined ? 0 : limitUse(compiled, tentative.row, limits[l]!) + (tentative.reserve[l] ?? 0);
+      if (use - own > limits[l]!.remaining) return false;
+    }
+    return true;
+  }
+
+  /** So many nodes of this row more, each with its reserve. */
+  charge(row: number, reserve: readonly number[], times: number): void {
+    const { limits, compiled } = this;
+    for (const limit of limits) limit.remaining -= times * limitUse(compiled, row, limit);
+    this.reserve(reserve, times);
+  }
+
+  reserve(reserve: readonly number[], times: number): void {
+    reserve.forEach((amount, l) => (this.limits[l]!.remaining -= times * amount));
+  }
+}
