@@ -78,38 +78,24 @@ interface Waiting {
 
 class Pass {
   private readonly feasibility: Feasibility;
-
   private readonly nodes: readonly NodeState[];
-
   private readonly limits: PoolLimit[];
-
   private readonly book: RuleBook;
-
   private readonly ledger: Ledger;
-
   private readonly assigner: Assigner;
   private readonly unplaced: Unplaced;
-
   private readonly affinities: PodAffinities;
-
   private readonly levelFeasibility: LevelFeasibility;
-
   private claims: OpenClaim[] = [];
-
   /** Whether pods were left over once their domains were decided. */
   private short = false;
-
   /** Profiles of pools whose limits left pods over. */
   private readonly exhausted = new Set<Profile>();
-
   private bound = 0;
-
   /** Whether pods were put into domains or onto nodes that they might have left to others: `bound` is of the rest then. */
   private chosen = false;
-
   /** How often nodes were bought: what each of several purchases costs at least is no bound of them together, for pods of both may share nodes. */
   private purchases = 0;
-
   private readonly free: readonly Float64Array[];
 
   constructor(

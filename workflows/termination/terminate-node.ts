@@ -1,42 +1,30 @@
-import {
-  CancellationScope,
-  condition,
-  continueAsNew,
-  getExternalWorkflowHandle,
-  isCancellation,
-  sleep,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { condition, continueAsNew, getExternalWorkflowHandle, sleep, workflowInfo } from '@temporalio/workflow';
 import type {
   DrainBlocker,
   DrainInput,
   DrainProgress,
-  EscalationStep,
   TerminationStart,
 } from '../../activities/termination/contract.js';
-import { rootCause } from '@temporalio/common';
 import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
 import { isHistoryLong } from '../history-limit.js';
 import { Deadline } from './deadline.js';
-import type { Stuck } from './escalation.js';
-import { Escalation } from './escalation.js';
-import { blockedText, endedBy, heldByBudget, podsText, protectedText, waitText } from './drain-text.js';
+import { blockedText, endedBy, podsText, protectedText, waitText } from './drain-text.js';
 import type { ExpediteOrder, TerminateNodeInput, TerminateNodeResult } from '../messages.js';
 import { launchSettledSignal, searchAttributes, stopLaunchSignal } from '../messages.js';
 import { Looks } from '../disruption/looks.js';
-import { consentText, ordersAnswered, Oversight, withReason } from '../people/oversight.js';
+import { ordersAnswered, Oversight, withReason } from '../people/oversight.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
 import type { Activities } from '../proxies.js';
 import { notify } from '../relations.js';
+import { Hurry } from './hurry.js';
+import { StuckDrain } from './stuck-drain.js';
 import { setSignalHandler } from '../handlers.js';
 
 /** A launch answers at once unless an attempt is under way; an attempt takes two minutes at most. */
 const launchSettlesWithinMs = 150_000;
 const drainLastsAtLeastMs = 5000;
-/** A question that no further step ends. */
-const longestQuestionMs = 30 * 24 * 3_600_000;
 
 /**
  * Takes a node out of service (termination/steps): taint and load-balancer label, drain by tiers through the eviction API,
@@ -57,9 +45,8 @@ class Termination {
   private readonly oversight: Oversight;
   private readonly startedAt: number;
   private readonly deadline: Deadline;
-  private hurry = new CancellationScope();
-  private isHurried = false;
-  private escalation: Escalation | undefined;
+  private readonly stuck: StuckDrain;
+  private readonly hurry = new Hurry();
   private longestGraceMs = 0;
   private evicted: number;
   private settled: { readonly providerId?: string } | undefined;
@@ -91,6 +78,13 @@ class Termination {
       onExpedite: (order) => this.expedite(order),
       breaks: (order) => this.breaks(order),
       onRetry: () => this.lookNow(),
+    });
+    const { progress, oversight } = this;
+    this.stuck = new StuckDrain({
+      ...{ claim: input.claim, progress, oversight, carried: input.carried?.escalation },
+      activities: () => this.activities,
+      blockers: () => this.blockers,
+      force: (by) => this.force(by),
     });
     // The claim is being deleted, and that cannot be taken back.
     this.oversight.passPointOfNoReturn();
@@ -142,7 +136,7 @@ class Termination {
     const since = this.input.carried?.drainingSince ?? workflowNow();
     this.progress.note({ node: nodeName });
     this.drains = nodeName;
-    await this.withEscalation(start, nodeName, () => this.drainAndDetach(start, nodeName, since));
+    await this.stuck.beside(nodeName, start.escalation, () => this.drainAndDetach(start, nodeName, since));
     this.drains = undefined;
     this.blockers = [];
     this.progress.attributes([{ key: searchAttributes.blockedBy, value: null }]);
@@ -163,89 +157,11 @@ class Termination {
     );
   }
 
-  /** Does `work`, beside it the steps of a stuck drain where the pool's policy has one. */
-  private async withEscalation(start: Terminating, nodeName: string, work: () => Promise<void>): Promise<void> {
-    if (start.escalation === undefined) return work();
-    const take = (step: EscalationStep, stuck: Stuck): Promise<void> => this.escalate(step, stuck, nodeName);
-    const escalation = new Escalation(start.escalation, take, this.input.carried?.escalation);
-    this.escalation = escalation;
-    const scope = new CancellationScope();
-    const escalating = scope
-      .run(() => escalation.run())
-      .catch((error: unknown) => {
-        if (!isCancellation(error)) throw error;
-      });
-    try {
-      await work();
-    } finally {
-      this.escalation = undefined;
-      scope.cancel();
-      await escalating;
-    }
-  }
-
-  private async escalate(step: EscalationStep, { since, blockers }: Stuck, nodeName: string): Promise<void> {
-    const { claim } = this.input;
-    const note = (what: string): void => this.progress.note({ [`escalation: ${step.action}`]: what });
-    const at = new Date(workflowNow()).toISOString();
-    this.showSteps();
-    try {
-      switch (step.action) {
-        case 'Notify': {
-          const stuckMs = workflowNow() - since;
-          await this.activities.kube.notifyStuckDrain({ claim, nodeName, stuckMs, blockers });
-          note(`event published at ${at}`);
-          break;
-        }
-        case 'RestartOwner': {
-          const pods = blockers.filter(({ cause }) => heldByBudget.has(cause)).flatMap((blocker) => blocker.pods);
-          const { restarted, refused } = await this.activities.kube.restartOwners({ pods, at: workflowNow() });
-          const left = refused.map(({ owner, why }) => `${owner} not: ${why}`);
-          note([`at ${at}`, ...restarted, ...left].join('; '));
-          break;
-        }
-        case 'AskApproval':
-          note(`asked at ${at}`);
-          note(await this.askWhetherToForce(since, nodeName));
-          break;
-        case 'Force':
-          note(`at ${at}`);
-          this.force('the drainEscalation of the DisruptionPolicy');
-      }
-    } catch (error) {
-      if (isCancellation(error)) throw error;
-      note(`failed at ${at}: ${rootCause(error) ?? 'for an unknown reason'}`);
-    } finally {
-      this.showSteps(false);
-    }
-  }
-
   /** A node that is not Ready and has no instance any more needs no drain. */
   private async instanceIsGone({ providerId }: Terminating): Promise<boolean> {
     if (providerId === undefined) return true;
     const { state } = await this.activities.cloud.findInstance({ providerId });
     return state === 'gone';
-  }
-
-  /** Asks until somebody answers, the next step is due, or the drain goes on by itself. Gives what came of it. */
-  private async askWhetherToForce(stuckSince: number, nodeName: string): Promise<string> {
-    const next = this.escalation?.next;
-    const breaks = `yes deletes the pods ${protectedText(this.blockers) ?? `that are left on ${nodeName}`}; each keeps its own grace`;
-    const end = iso(next?.at ?? workflowNow() + longestQuestionMs);
-    const then = next === undefined ? 'the drain goes on waiting' : `${next.action} follows`;
-    this.progress.note({
-      question: `force the drain of ${nodeName}? ${breaks}; no ends the escalation; without an answer until ${end} ${then}`,
-    });
-    const consent = await this.oversight.ask(next === undefined ? longestQuestionMs : next.at - workflowNow(), {
-      summary: 'whether to force the drain',
-      breaks,
-      until: () => this.escalation?.state.stuckSince !== stuckSince,
-    });
-    this.progress.drop('question');
-    if (consent === undefined) return 'nobody answered';
-    if (consent.answer === 'approved') this.force(withReason(consent.by, consent.reason));
-    else this.escalation?.refuse();
-    return consentText(consent);
   }
 
   /** Looks until nothing is left, ever more rarely while nothing changes, and at once when the deadline moves. */
@@ -266,8 +182,10 @@ class Termination {
         until: this.deadline.at,
         facts: { 'pods evicted': this.evicted },
       });
-      this.isHurried = false;
-      const progress = await this.unlessHurried(() => step(this.drainInput(nodeName, known, since, last.blockedSince)));
+      this.hurry.begin();
+      const progress = await this.hurry.unlessHurried(() =>
+        step(this.drainInput(nodeName, known, since, last.blockedSince)),
+      );
       if (progress === undefined) continue;
       this.evicted += progress.evicted;
       await this.tellForced(progress);
@@ -281,7 +199,7 @@ class Termination {
       last = progress;
       await this.continueWhenLong(since);
       const pause = looks.pauseMs(workflowNow(), progress.dueAt);
-      await condition(() => this.isHurried, pause, { summary: `${phase}: the next look` });
+      await condition(() => this.hurry.isDue, pause, { summary: `${phase}: the next look` });
     }
   }
 
@@ -308,7 +226,7 @@ class Termination {
   private showBlocked(progress: DrainProgress): void {
     this.longestGraceMs = progress.longestGraceMs ?? this.longestGraceMs;
     this.blockers = progress.blockers ?? [];
-    this.escalation?.report(progress);
+    this.stuck.report(progress);
     this.progress.attributes([{ key: searchAttributes.blockedBy, value: progress.blockedBy[0] ?? null }]);
     const ends = endedBy(this.blockers, this.drains ?? '');
     if (ends === undefined) this.progress.drop('can be ended by');
@@ -317,26 +235,14 @@ class Termination {
       ...(progress.blockers === undefined ? {} : { 'blocked by': blockedText(progress.blockers) }),
       ...(ends === undefined ? {} : { 'can be ended by': ends }),
     });
-    this.showSteps();
-  }
-
-  /** The step of the escalation that is being taken, and the one after it, as they are now. */
-  private showSteps(isTaking = true): void {
-    const { escalation } = this;
-    if (escalation === undefined) return;
-    const { current, next } = escalation;
-    const active = isTaking ? current : undefined;
-    this.progress.note({
-      'active step': active === undefined ? 'none' : active.action,
-      'next step': next === undefined ? 'none' : `${next.action} at ${iso(next.at)}`,
-    });
+    this.stuck.showSteps();
   }
 
   private async continueWhenLong(drainingSince: number): Promise<void> {
     if (!isHistoryLong()) return;
-    await this.stepIsTaken();
+    await this.stuck.stepIsTaken();
     const { startedAt, evicted } = this;
-    const escalation = this.escalation?.state;
+    const escalation = this.stuck.state;
     const { force, ...ends } = this.deadline.carried;
     await continueAsNew<typeof terminateNode>({
       ...this.input,
@@ -347,29 +253,6 @@ class Termination {
         ...(force === undefined ? {} : { force }),
       },
     });
-  }
-
-  /** A step is seen to its end, and an answer is heeded, before the next run takes over; a question goes on there. */
-  private async stepIsTaken(): Promise<void> {
-    const isOver = (): boolean => {
-      const step = this.escalation?.current;
-      return step === undefined || (step.action === 'AskApproval' && !this.oversight.isAnswerWaiting);
-    };
-    if (!isOver()) await condition(isOver);
-  }
-
-  /** Gives up waiting for `step` when somebody hurries: it is then taken anew. */
-  private async unlessHurried<T>(step: () => Promise<T>): Promise<T | undefined> {
-    this.hurry = new CancellationScope();
-    const scope = this.hurry;
-    try {
-      return await scope.run(step);
-    } catch (error) {
-      if (isCancellation(error) && scope.consideredCancelled && !CancellationScope.current().consideredCancelled) {
-        return undefined;
-      }
-      throw error;
-    }
   }
 
   /** What an order to hurry takes the protection of, in a person's words. */
@@ -407,8 +290,7 @@ class Termination {
   }
 
   private lookNow(): void {
-    this.isHurried = true;
-    this.hurry.cancel();
+    this.hurry.order();
   }
 
   private async announceDeadline(): Promise<void> {

@@ -1,0 +1,150 @@
+import { CancellationScope, condition, isCancellation } from '@temporalio/workflow';
+import { rootCause } from '@temporalio/common';
+import type { DrainBlocker, DrainProgress, EscalationStep } from '../../activities/termination/contract.js';
+import { workflowNow } from '../clock.js';
+import type { ClaimRef } from '../messages.js';
+import { consentText, withReason } from '../people/oversight.js';
+import type { Oversight } from '../people/oversight.js';
+import type { Progress } from '../progress.js';
+import type { Activities } from '../proxies.js';
+import { heldByBudget, protectedText } from './drain-text.js';
+import { Escalation } from './escalation.js';
+import type { EscalationState, Stuck } from './escalation.js';
+
+/** A question that no further step ends. */
+const longestQuestionMs = 30 * 24 * 3_600_000;
+
+interface Draining {
+  readonly claim: ClaimRef;
+  readonly progress: Progress;
+  readonly oversight: Oversight;
+  readonly activities: () => Activities;
+  /** What holds the drain up, as the last look had it. */
+  readonly blockers: () => readonly DrainBlocker[];
+  /** Ends the protection of pods, by order of whoever is named. */
+  readonly force: (by: string) => void;
+  /** Where the run before this one was. */
+  readonly carried?: EscalationState | undefined;
+}
+
+/** Takes the steps of a stuck drain beside it (DisruptionPolicy, `drainEscalation`): a notice, a restart, a question, the end of protection. */
+export class StuckDrain {
+  private escalation: Escalation | undefined;
+
+  constructor(private readonly of: Draining) {}
+
+  /** Does `work`, beside it the steps of a stuck drain where the pool's policy has one. */
+  async beside(
+    nodeName: string,
+    steps: readonly EscalationStep[] | undefined,
+    work: () => Promise<void>,
+  ): Promise<void> {
+    if (steps === undefined) return work();
+    const take = (step: EscalationStep, stuck: Stuck): Promise<void> => this.escalate(step, stuck, nodeName);
+    const escalation = new Escalation(steps, take, this.of.carried);
+    this.escalation = escalation;
+    const scope = new CancellationScope();
+    const escalating = scope
+      .run(() => escalation.run())
+      .catch((error: unknown) => {
+        if (!isCancellation(error)) throw error;
+      });
+    try {
+      await work();
+    } finally {
+      this.escalation = undefined;
+      scope.cancel();
+      await escalating;
+    }
+  }
+
+  /** Takes in what the drain says of itself. */
+  report(progress: DrainProgress): void {
+    this.escalation?.report(progress);
+  }
+
+  /** What the next run goes on from. */
+  get state(): EscalationState | undefined {
+    return this.escalation?.state;
+  }
+
+  /** The step of the escalation that is being taken, and the one after it, as they are now. */
+  showSteps(isTaking = true): void {
+    const { escalation } = this;
+    if (escalation === undefined) return;
+    const { current, next } = escalation;
+    const active = isTaking ? current : undefined;
+    this.of.progress.note({
+      'active step': active === undefined ? 'none' : active.action,
+      'next step': next === undefined ? 'none' : `${next.action} at ${iso(next.at)}`,
+    });
+  }
+
+  /** A step is seen to its end, and an answer is heeded, before the next run takes over; a question goes on there. */
+  async stepIsTaken(): Promise<void> {
+    const isOver = (): boolean => {
+      const step = this.escalation?.current;
+      return step === undefined || (step.action === 'AskApproval' && !this.of.oversight.isAnswerWaiting);
+    };
+    if (!isOver()) await condition(isOver);
+  }
+
+  private async escalate(step: EscalationStep, { since, blockers }: Stuck, nodeName: string): Promise<void> {
+    const { claim, progress, activities, force } = this.of;
+    const note = (what: string): void => progress.note({ [`escalation: ${step.action}`]: what });
+    const at = new Date(workflowNow()).toISOString();
+    this.showSteps();
+    try {
+      switch (step.action) {
+        case 'Notify': {
+          const stuckMs = workflowNow() - since;
+          await activities().kube.notifyStuckDrain({ claim, nodeName, stuckMs, blockers });
+          note(`event published at ${at}`);
+          break;
+        }
+        case 'RestartOwner': {
+          const pods = blockers.filter(({ cause }) => heldByBudget.has(cause)).flatMap((blocker) => blocker.pods);
+          const { restarted, refused } = await activities().kube.restartOwners({ pods, at: workflowNow() });
+          const left = refused.map(({ owner, why }) => `${owner} not: ${why}`);
+          note([`at ${at}`, ...restarted, ...left].join('; '));
+          break;
+        }
+        case 'AskApproval':
+          note(`asked at ${at}`);
+          note(await this.askWhetherToForce(since, nodeName));
+          break;
+        case 'Force':
+          note(`at ${at}`);
+          force('the drainEscalation of the DisruptionPolicy');
+      }
+    } catch (error) {
+      if (isCancellation(error)) throw error;
+      note(`failed at ${at}: ${rootCause(error) ?? 'for an unknown reason'}`);
+    } finally {
+      this.showSteps(false);
+    }
+  }
+
+  /** Asks until somebody answers, the next step is due, or the drain goes on by itself. Gives what came of it. */
+  private async askWhetherToForce(stuckSince: number, nodeName: string): Promise<string> {
+    const next = this.escalation?.next;
+    const breaks = `yes deletes the pods ${protectedText(this.of.blockers()) ?? `that are left on ${nodeName}`}; each keeps its own grace`;
+    const end = iso(next?.at ?? workflowNow() + longestQuestionMs);
+    const then = next === undefined ? 'the drain goes on waiting' : `${next.action} follows`;
+    this.of.progress.note({
+      question: `force the drain of ${nodeName}? ${breaks}; no ends the escalation; without an answer until ${end} ${then}`,
+    });
+    const consent = await this.of.oversight.ask(next === undefined ? longestQuestionMs : next.at - workflowNow(), {
+      summary: 'whether to force the drain',
+      breaks,
+      until: () => this.escalation?.state.stuckSince !== stuckSince,
+    });
+    this.of.progress.drop('question');
+    if (consent === undefined) return 'nobody answered';
+    if (consent.answer === 'approved') this.of.force(withReason(consent.by, consent.reason));
+    else this.escalation?.refuse();
+    return consentText(consent);
+  }
+}
+
+const iso = (ms: number): string => new Date(ms).toISOString();
