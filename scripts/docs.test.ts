@@ -116,3 +116,15 @@ describe('docs/adr', () => {
     expect(index).toMatch(new RegExp(`\\(${path.slice('docs/adr/'.length)}\\) *\\| ${date ?? 'no date'} *\\|`));
   });
 });
+
+test('docs/architecture.md says where a rule is', () => {
+  const rows = readFileSync('docs/architecture.md', 'utf8').matchAll(
+    /^\|[^|]+\| `([a-z-]+\/[a-z-]+)` *\| `([^`]+)\/` *\| `([^`]+)` *\|$/gm,
+  );
+  const found = [...rows].map(([, rule = '', folder = '', file = '']) => ({ rule, folder, file }));
+  expect(found).toHaveLength(12);
+  for (const { rule, folder, file } of found) {
+    expect(`${file} below ${folder}/`).toBe(`${file.startsWith(`${folder}/`) ? file : 'nothing'} below ${folder}/`);
+    expect(readFileSync(file, 'utf8')).toContain(rule);
+  }
+});

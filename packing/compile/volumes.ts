@@ -134,6 +134,7 @@ export class Volumes {
       if (wrong !== undefined) return refused(wrong);
       if (volumeName !== '') return this.boundNeeds(volumeName);
     }
+    // Rule `volumes/unusable-claims`.
     return storageClassName === '' ? refused('is unbound and has no storage class') : this.classNeeds(storageClassName);
   }
 

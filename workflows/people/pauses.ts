@@ -56,7 +56,7 @@ export class Pauses {
     return Math.min(...this.pauses.map(({ until }) => until ?? Number.POSITIVE_INFINITY));
   }
 
-  /** The pause that holds a disruption of these nodes for this reason. */
+  /** The pause that holds a disruption of these nodes for this reason (invariants/pauses-hold). */
   holding(reason: string, nodes: readonly Pick<GoingNode, 'node' | 'nodePool'>[]): Pause | undefined {
     return this.pauses.find(({ scope: { kind, name, reason: only } }) => {
       if (only !== undefined && only !== reason) return false;
