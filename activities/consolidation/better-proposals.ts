@@ -2,9 +2,9 @@ import type { ConsolidationCommand, ConsolidationInput } from '../../disruption/
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { nameOf } from '../../cluster/cluster.js';
 import type { MootQuestion } from '../../workflows/messages.js';
-import { refusalOf, whyAnswered } from '../disruption/asked.js';
-import { allowedFor } from '../disruption/disruption-context.js';
-import type { DisruptionContext } from '../disruption/disruption-context.js';
+import { refusalOf, whyAnswered } from '../look/asked.js';
+import { allowedFor } from '../look/disruption-context.js';
+import type { DisruptionContext } from '../look/disruption-context.js';
 
 /** How many times as much something has to save to take the place of a question that is open. */
 const betterThanAsked = 1.5;

@@ -12,8 +12,8 @@ import type { PoolRules } from '../../disruption/policies/pool-rules.js';
 import { candidateOf, cataloguesOf, nameOf } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
 import { tellAside } from '../tell-aside.js';
-import type { Finding, Found } from '../disruption/decision-record.js';
-import type { DisruptionContext } from '../disruption/disruption-context.js';
+import type { Finding, Found } from '../look/decision-record.js';
+import type { DisruptionContext } from '../look/disruption-context.js';
 import {
   allowedFor,
   isLookedAt,
@@ -23,14 +23,14 @@ import {
   rulesByPool,
   whyPaused,
   whyRested,
-} from '../disruption/disruption-context.js';
+} from '../look/disruption-context.js';
 import { counted } from '../../core/plurals.js';
-import { stampOf, withoutCatalogue } from '../disruption/look-stamp.js';
-import { allowedToPropose, whyAnswered } from '../disruption/asked.js';
+import { stampOf, withoutCatalogue } from '../look/look-stamp.js';
+import { allowedToPropose, whyAnswered } from '../look/asked.js';
 import { betterThanAnswered, withAnswered } from './better-proposals.js';
 import { waitsForEmptyNodes } from './waits-for-empty-nodes.js';
 import { packingInput } from '../../cluster/packing-input.js';
-import { StableSince } from '../disruption/stable-since.js';
+import { StableSince } from '../look/stable-since.js';
 
 /** Without any change the cluster is looked at again this often (consolidation/when-it-looks). */
 const lookEveryMs = 5 * 60_000;

@@ -1,10 +1,10 @@
 import { emptyNodes } from '../../disruption/consolidation/emptiness.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { candidateOf } from '../../cluster/cluster.js';
-import type { DisruptionContext } from '../disruption/disruption-context.js';
-import { isLookedAt, pausableOf, poolNameOf, rulesByPool, whyPaused } from '../disruption/disruption-context.js';
-import { allowedToPropose, whyAnswered } from '../disruption/asked.js';
-import type { Finding, Found } from '../disruption/decision-record.js';
+import type { DisruptionContext } from '../look/disruption-context.js';
+import { isLookedAt, pausableOf, poolNameOf, rulesByPool, whyPaused } from '../look/disruption-context.js';
+import { allowedToPropose, whyAnswered } from '../look/asked.js';
+import type { Finding, Found } from '../look/decision-record.js';
 
 /** One payload holds this many candidates at most; the others are found in the next look. */
 const candidatesPerCommand = 100;

@@ -3,8 +3,8 @@ import { labels } from '../../api/labels.js';
 import type { FinishedCommand, SavingsMeasured } from '../../workflows/messages.js';
 import { nodeViews, nameOf } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
-import { rounded } from '../disruption/decision-record.js';
-import { iso, poolNameOf } from '../disruption/disruption-context.js';
+import { rounded } from '../look/decision-record.js';
+import { iso, poolNameOf } from '../look/disruption-context.js';
 
 /**
  * What is left of a command's saving: what went, less what its replacements really cost where they still run. New nodes of the

@@ -4,8 +4,8 @@ import type { ConsolidationCommand } from '../../disruption/consolidation/types.
 import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
 import { isEmpty } from '../../disruption/consolidation/emptiness.js';
 import { nameOf } from '../../cluster/cluster.js';
-import type { DisruptionContext } from '../disruption/disruption-context.js';
-import { allowedFor, poolNameOf } from '../disruption/disruption-context.js';
+import type { DisruptionContext } from '../look/disruption-context.js';
+import { allowedFor, poolNameOf } from '../look/disruption-context.js';
 
 const nobody: ReadonlySet<string> = new Set();
 

@@ -9,17 +9,17 @@ import type { BudgetView, DecisionSummary, MootQuestion, Pause, PoolCapacity } f
 import { ClusterChanges } from './cluster-changes.js';
 import type { DisruptionCommand, DisruptionDetails, DisruptionsFound, DisruptionView } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { record, rounded } from './decision-record.js';
-import type { Finding, Found, Recorded } from './decision-record.js';
-import type { DisruptionContext } from './disruption-context.js';
-import { allowedFor, disruptionContext, iso, poolNameOf, restEnds, rulesByPool } from './disruption-context.js';
+import { record, rounded } from '../look/decision-record.js';
+import type { Finding, Found, Recorded } from '../look/decision-record.js';
+import type { DisruptionContext } from '../look/disruption-context.js';
+import { allowedFor, disruptionContext, iso, poolNameOf, restEnds, rulesByPool } from '../look/disruption-context.js';
 import { findConsolidation, noSearch } from '../consolidation/find-consolidation.js';
 import { findDrift } from '../drift/find-drift.js';
 import type { DriftAside } from '../drift/find-drift.js';
 import { findEmpty } from '../consolidation/find-empty.js';
 import { findStaticDrift } from '../drift/find-static-drift.js';
 import { regarding } from '../../core/regarding.js';
-import { writeRecords } from './disruption-records.js';
+import { writeRecords } from '../look/disruption-records.js';
 import { mootQuestions } from './moot-questions.js';
 
 const heldKept = 20;

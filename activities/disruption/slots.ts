@@ -2,7 +2,7 @@ import { admit } from '../../disruption/budgets/admission.js';
 import type { SlotDecision } from '../../workflows/messages.js';
 import type { DisruptionActivities, DisruptionView } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { disruptionContext, whyPaused } from './disruption-context.js';
+import { disruptionContext, whyPaused } from '../look/disruption-context.js';
 import { isDisrupting } from '../../disruption/budgets/pool-counts.js';
 
 type Input = Parameters<DisruptionActivities['decideSlots']>[0];

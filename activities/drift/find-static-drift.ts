@@ -7,11 +7,11 @@ import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
 import { isStatic, staticCounts, staticDriftRoom } from '../../disruption/static-capacity/static-capacity.js';
 import { blankClaim } from '../provisioning/blank-claim.js';
 import { candidateOf, nameOf } from '../../cluster/cluster.js';
-import type { Finding, Found } from '../disruption/decision-record.js';
+import type { Finding, Found } from '../look/decision-record.js';
 import type { ActivityDeps } from '../deps.js';
-import type { DisruptionContext } from '../disruption/disruption-context.js';
-import { isLookedAt, pausableOf, poolNameOf, whyPaused, whyRests } from '../disruption/disruption-context.js';
-import { allowedToPropose, whyAnswered } from '../disruption/asked.js';
+import type { DisruptionContext } from '../look/disruption-context.js';
+import { isLookedAt, pausableOf, poolNameOf, whyPaused, whyRests } from '../look/disruption-context.js';
+import { allowedToPropose, whyAnswered } from '../look/asked.js';
 import { emptyThenOldest } from './drift-order.js';
 import { replacementsIn } from '../static-capacity/replicas.js';
 

@@ -7,7 +7,7 @@ import type { ClaimRef, NodeRef } from '../../workflows/messages.js';
 import { managedClaims, nodeOf } from '../../cluster/cluster.js';
 import type { CollectedInstances, CollectedObjects, GarbageFailure, LostObjects } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { countDisrupted } from '../disruption/disrupted-metrics.js';
+import { countDisrupted } from '../disrupted-metrics.js';
 import { inBatches } from '../../core/in-batches.js';
 import { once } from '../../core/once.js';
 import { identityOf } from '../../cluster/labels-of.js';

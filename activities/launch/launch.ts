@@ -9,7 +9,7 @@ import type { Resources } from '../../core/resources.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import type { ClaimView, LaunchActivities, NodeSync } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { countDisrupted } from '../disruption/disrupted-metrics.js';
+import { countDisrupted } from '../disrupted-metrics.js';
 import { Gathering } from './gathering.js';
 import { labelsOf } from '../../cluster/labels-of.js';
 import { hasUnregisteredTaint, registration, whyNotInitialized } from './node-readiness.js';

@@ -7,9 +7,9 @@ import { isEmpty } from '../../disruption/consolidation/emptiness.js';
 import type { NodeVerdict } from '../../workflows/messages.js';
 import type { DisruptionView } from '../disruption/contract.js';
 import type { ActivityDeps } from '../deps.js';
-import type { DisruptionContext } from '../disruption/disruption-context.js';
+import type { DisruptionContext } from '../look/disruption-context.js';
 import { whyNotTaken } from '../consolidation/find-consolidation.js';
-import { whyAnswered } from '../disruption/asked.js';
+import { whyAnswered } from '../look/asked.js';
 import {
   allowedFor,
   disruptionContext,
@@ -21,7 +21,7 @@ import {
   whyPaused,
   whyRested,
   whyRests,
-} from '../disruption/disruption-context.js';
+} from '../look/disruption-context.js';
 import { counted } from '../../core/plurals.js';
 
 /**

@@ -11,7 +11,7 @@ import type { ClaimRef } from '../../workflows/messages.js';
 import { nodeOf, poolOf } from '../../cluster/cluster.js';
 import type { TerminationActivities, TerminationStart } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { countDisrupted } from '../disruption/disrupted-metrics.js';
+import { countDisrupted } from '../disrupted-metrics.js';
 import { identityOf } from '../../cluster/labels-of.js';
 import { setConditions } from '../launch/launch.js';
 import { withFailures } from '../to-failure.js';

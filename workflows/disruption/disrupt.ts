@@ -31,7 +31,7 @@ import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
 import { Outbox } from '../relations.js';
 import { SlotBook } from './slot-book.js';
-import { Steering } from '../consolidation/steering.js';
+import { Steering } from './steering.js';
 import { Watchdog } from '../watchdog.js';
 import { settleInTurn } from '../../core/settle-all.js';
 import { setQueryHandler, setSignalHandler, setUpdateHandler } from '../handlers.js';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { NodeClaim } from '../../api/karpenter/node-claim.js';
-import { createActivityWorld, nodeClaim, nodePool } from '../../test/builders/activity-world.js';
-import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import { createActivityWorld, nodeClaim, nodePool } from '../test/builders/activity-world.js';
+import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { countDisrupted } from './disrupted-metrics.js';
 
 describe('counting disruptions (metrics/disrupted)', () => {

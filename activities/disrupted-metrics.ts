@@ -1,9 +1,9 @@
-import type { NodeClaim } from '../../api/karpenter/node-claim.js';
-import { parseNillableDuration } from '../../core/durations.js';
-import { isReschedulable } from '../../core/pods.js';
-import { nodeOf, poolOf } from '../../cluster/cluster.js';
-import type { ActivityDeps } from '../deps.js';
-import { labelsOf } from '../../cluster/labels-of.js';
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import { parseNillableDuration } from '../core/durations.js';
+import { isReschedulable } from '../core/pods.js';
+import { nodeOf, poolOf } from '../cluster/cluster.js';
+import type { ActivityDeps } from './deps.js';
+import { labelsOf } from '../cluster/labels-of.js';
 
 /** Counts a claim whose end has begun, with the pods that need another place for it (metrics/disrupted). */
 export function countDisrupted(deps: Pick<ActivityDeps, 'cache' | 'metrics'>, claim: NodeClaim, reason: string): void {

@@ -5,7 +5,7 @@ import type { PlannedClaim } from '../../packing/types.js';
 import type { Candidate, Decision, DecisionSummary, DisruptionMethod, MootQuestion } from '../../workflows/messages.js';
 import { nameOf } from '../../cluster/cluster.js';
 import { claimPlans } from '../provisioning/claim-plans.js';
-import type { DisruptionCommand } from './contract.js';
+import type { DisruptionCommand } from '../disruption/contract.js';
 import type { DisruptionContext } from './disruption-context.js';
 import { poolNameOf } from './disruption-context.js';
 
