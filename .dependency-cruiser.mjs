@@ -71,6 +71,7 @@ const subjects = {
   workflows: {
     provisioning: ['launch', 'disruption', 'people'],
     launch: [],
+    // Of consolidation the type of the child that it starts.
     disruption: ['consolidation', 'people'],
     consolidation: ['disruption', 'people', 'replacement'],
     replacement: ['launch', 'people', 'termination'],
@@ -84,18 +85,19 @@ const subjects = {
     'garbage-collection': [],
   },
   activities: {
-    provisioning: ['launch', 'people'],
-    launch: ['disruption', 'garbage-collection', 'interruption', 'provisioning'],
-    disruption: ['consolidation', 'drift', 'people', 'provisioning', 'termination'],
-    consolidation: ['disruption'],
-    drift: ['disruption', 'provisioning', 'static-capacity'],
+    look: ['provisioning'],
+    provisioning: ['people'],
+    launch: ['disruption', 'provisioning', 'garbage-collection', 'interruption'],
+    disruption: ['look', 'consolidation', 'drift', 'people', 'provisioning', 'termination'],
+    consolidation: ['look'],
+    drift: ['look', 'provisioning', 'static-capacity'],
     expiration: ['provisioning', 'static-capacity'],
     interruption: [],
     repair: [],
-    termination: ['disruption', 'launch'],
+    termination: [],
     'static-capacity': ['provisioning'],
-    people: ['consolidation', 'disruption', 'provisioning'],
-    'garbage-collection': ['disruption'],
+    people: ['look', 'consolidation', 'provisioning'],
+    'garbage-collection': [],
   },
 };
 const betweenSubjects = Object.entries(subjects).flatMap(([layer, own]) =>

@@ -19,7 +19,7 @@ import type { ActivityDeps } from '../deps.js';
 import { overlaid, overlaysInEffect } from '../../cluster/overlays.js';
 import { collectInstances, collectLost, findLost } from '../garbage-collection/garbage.js';
 import { interruptionEvents } from '../interruption/interruption-events.js';
-import { setConditions } from './launch.js';
+import { setConditions } from '../claim-status.js';
 import { identityOf, labelsOf } from '../../cluster/labels-of.js';
 import { tagInstance, tagUntagged } from './tagging.js';
 import { withFailures } from '../to-failure.js';

@@ -1,13 +1,11 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
-import type { Condition, Node } from '../../api/kubernetes.js';
+import type { Node } from '../../api/kubernetes.js';
 import { finalizers, labels } from '../../api/labels.js';
 import type { LaunchedInstance } from '../../cloud/port.js';
-import { conditionOf, isTrue, transitionOf, withCondition, withReady } from '../../core/conditions.js';
-import type { ConditionChange } from '../../core/conditions.js';
-import { formatResource } from '../../core/quantities.js';
-import type { Resources } from '../../core/resources.js';
+import { conditionOf, isTrue, transitionOf } from '../../core/conditions.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import type { ClaimView, LaunchActivities, NodeSync } from './contract.js';
+import { conditionsWith, setConditions, written } from '../claim-status.js';
 import type { ActivityDeps } from '../deps.js';
 import { countDisrupted } from '../disrupted-metrics.js';
 import { Gathering } from './gathering.js';
@@ -22,7 +20,6 @@ import { lookUp } from '../../core/own.js';
 import { regarding } from '../../core/regarding.js';
 
 /** What Ready of a NodeClaim stands for (node-claims/ready). */
-const lifecycle = ['Launched', 'Registered', 'Initialized'] as const;
 
 /** Activities of `launchNode` on the API server (docs/behaviour/registration.md). Each reads the live claim and writes over that version. */
 export function createLaunchActivities(deps: ActivityDeps): LaunchActivities {
@@ -44,7 +41,7 @@ async function prepare(deps: ActivityDeps, ref: ClaimRef): Promise<ClaimView> {
     if (present.includes(finalizers.termination) && started) return undefined;
     return {
       metadata: { finalizers: [...new Set([...present, finalizers.termination])] },
-      status: { conditions: withReady(live.status?.conditions, lifecycle, at(deps, live)) },
+      status: { conditions: conditionsWith(deps, live) },
     };
   });
   return viewOf(claim);
@@ -81,12 +78,6 @@ async function record(deps: ActivityDeps, ref: ClaimRef, instance: LaunchedInsta
       conditions: conditionsWith(deps, claim, { type: 'Launched', status: 'True' }),
     },
   }));
-}
-
-/** Amounts in Kubernetes' notation, without the resources of which there is nothing. */
-export function written(resources: Resources): Record<string, string> {
-  const present = Object.entries(resources).filter(([, amount]) => amount !== 0);
-  return Object.fromEntries(present.map(([name, amount]) => [name, formatResource(name, amount)]));
 }
 
 /** What a node waits for that is there and is to take its pods. */
@@ -212,34 +203,3 @@ const failureEvents: Readonly<Record<string, string>> = {
   insufficient_capacity: 'InsufficientCapacityError',
   nodeclass_not_ready: 'NodeClassNotReady',
 };
-
-/** Sets lifecycle conditions, with Ready over them; writes nothing when all of it is so already. */
-export async function setConditions(
-  deps: Pick<ActivityDeps, 'kube' | 'now'>,
-  ref: ClaimRef,
-  changes: readonly ConditionChange[],
-  more: { readonly nodeName?: string } = {},
-): Promise<NodeClaim | undefined> {
-  return updateClaim(deps.kube, ref, (claim) => {
-    const before = claim.status?.conditions;
-    const after = conditionsWith(deps, claim, ...changes);
-    const same = JSON.stringify(before) === JSON.stringify(after);
-    return same && (more.nodeName ?? claim.status?.nodeName) === claim.status?.nodeName
-      ? undefined
-      : { status: { conditions: after, ...more } };
-  });
-}
-
-export function conditionsWith(
-  deps: Pick<ActivityDeps, 'now'>,
-  claim: NodeClaim,
-  ...changes: readonly ConditionChange[]
-): Condition[] {
-  let conditions = claim.status?.conditions ?? [];
-  for (const change of changes) conditions = withCondition(conditions, change, at(deps, claim));
-  return withReady(conditions, lifecycle, at(deps, claim));
-}
-
-function at(deps: Pick<ActivityDeps, 'now'>, { metadata }: NodeClaim): { now: number; generation?: number } {
-  return { now: deps.now(), ...(metadata.generation === undefined ? {} : { generation: metadata.generation }) };
-}

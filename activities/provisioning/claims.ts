@@ -12,7 +12,7 @@ import type { ClaimActivities, ClaimsCreated, CreateClaimsInput, CreatedClaim, R
 import type { ClaimPlan } from '../../workflows/messages.js';
 import type { ActivityDeps } from '../deps.js';
 import { inBatches } from '../../core/in-batches.js';
-import { written } from '../launch/launch.js';
+import { written } from '../claim-status.js';
 import { plannedPodsText } from '../../cluster/planned-pods.js';
 import { forgetRefusals, isRefusal, noteRefusal } from './refused-claims.js';
 import { withFailures } from '../to-failure.js';

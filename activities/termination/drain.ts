@@ -19,7 +19,7 @@ import { EvictionOrder } from './eviction-order.js';
 import { inBatches } from '../../core/in-batches.js';
 import { instanceIsGone } from './instance-watch.js';
 import { labelsOf } from '../../cluster/labels-of.js';
-import { setConditions } from '../launch/launch.js';
+import { setConditions } from '../claim-status.js';
 import { withFailures } from '../to-failure.js';
 import { awaitVolumes } from './volumes.js';
 import { regarding } from '../../core/regarding.js';

@@ -13,7 +13,7 @@ import type { TerminationActivities, TerminationStart } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { countDisrupted } from '../disrupted-metrics.js';
 import { identityOf } from '../../cluster/labels-of.js';
-import { setConditions } from '../launch/launch.js';
+import { setConditions } from '../claim-status.js';
 import { withFailures } from '../to-failure.js';
 import { deleteClaimInTurn, getClaim, updateClaim, updateNode } from '../../cluster/writes.js';
 import { regarding } from '../../core/regarding.js';

@@ -5,7 +5,7 @@ import type { DrainInput, DrainProgress } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { volumeBlockers } from './drain-blockers.js';
 import { instanceIsGone } from './instance-watch.js';
-import { setConditions } from '../launch/launch.js';
+import { setConditions } from '../claim-status.js';
 import { regarding } from '../../core/regarding.js';
 import { counted } from '../../core/plurals.js';
 

@@ -66,7 +66,8 @@ function look(path, text, found, byName) {
 function exportedBy(statement) {
   const modifiers = ts.canHaveModifiers(statement) ? (ts.getModifiers(statement) ?? []) : [];
   if (!modifiers.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) return [];
-  if (ts.isVariableStatement(statement)) return statement.declarationList.declarations.map(({ name }) => name.getText());
+  if (ts.isVariableStatement(statement))
+    return statement.declarationList.declarations.map(({ name }) => name.getText());
   return statement.name === undefined ? [] : [statement.name.text];
 }
 
@@ -86,6 +87,7 @@ function arrows(sources, depth) {
 function mutual(edges) {
   return [...edges].filter((edge) => {
     const [from, to] = edge.split(' ');
-    return from < to && edges.has(`${to} ${from}`);
+    // A folder and one within it are one room.
+    return from < to && !to.startsWith(`${from}/`) && edges.has(`${to} ${from}`);
   }).length;
 }

@@ -2,7 +2,7 @@ import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Condition, Node } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { EvictionOrder } from '../../activities/termination/eviction-order.js';
-import { written } from '../../activities/launch/launch.js';
+import { written } from '../../activities/claim-status.js';
 import { plannedPods } from '../../cluster/planned-pods.js';
 import { withCondition } from '../../core/conditions.js';
 import { isDrainable } from '../../core/pods.js';

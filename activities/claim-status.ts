@@ -1,0 +1,48 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { Condition } from '../api/kubernetes.js';
+import { updateClaim } from '../cluster/writes.js';
+import { withCondition, withReady } from '../core/conditions.js';
+import type { ConditionChange } from '../core/conditions.js';
+import { formatResource } from '../core/quantities.js';
+import type { Resources } from '../core/resources.js';
+import type { ClaimRef } from '../workflows/messages.js';
+import type { ActivityDeps } from './deps.js';
+
+const lifecycle = ['Launched', 'Registered', 'Initialized'] as const;
+
+/** Amounts in Kubernetes' notation, without the resources of which there is nothing. */
+export function written(resources: Resources): Record<string, string> {
+  const present = Object.entries(resources).filter(([, amount]) => amount !== 0);
+  return Object.fromEntries(present.map(([name, amount]) => [name, formatResource(name, amount)]));
+}
+
+/** Sets lifecycle conditions, with Ready over them; writes nothing when all of it is so already. */
+export async function setConditions(
+  deps: Pick<ActivityDeps, 'kube' | 'now'>,
+  ref: ClaimRef,
+  changes: readonly ConditionChange[],
+  more: { readonly nodeName?: string } = {},
+): Promise<NodeClaim | undefined> {
+  return updateClaim(deps.kube, ref, (claim) => {
+    const before = claim.status?.conditions;
+    const after = conditionsWith(deps, claim, ...changes);
+    const same = JSON.stringify(before) === JSON.stringify(after);
+    return same && (more.nodeName ?? claim.status?.nodeName) === claim.status?.nodeName
+      ? undefined
+      : { status: { conditions: after, ...more } };
+  });
+}
+
+export function conditionsWith(
+  deps: Pick<ActivityDeps, 'now'>,
+  claim: NodeClaim,
+  ...changes: readonly ConditionChange[]
+): Condition[] {
+  let conditions = claim.status?.conditions ?? [];
+  for (const change of changes) conditions = withCondition(conditions, change, at(deps, claim));
+  return withReady(conditions, lifecycle, at(deps, claim));
+}
+
+function at(deps: Pick<ActivityDeps, 'now'>, { metadata }: NodeClaim): { now: number; generation?: number } {
+  return { now: deps.now(), ...(metadata.generation === undefined ? {} : { generation: metadata.generation }) };
+}
