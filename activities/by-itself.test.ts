@@ -1,0 +1,42 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { describe, expect, test } from '@jest/globals';
+import { DomainError } from '../core/failures.js';
+import { silentLog } from '../simulation/silent.js';
+import type { ActivityDeps } from './deps.js';
+import { eachByItself } from './by-itself.js';
+
+const unanswered = new DomainError('Unavailable', 'failed calling webhook', { status: 503 });
+const nobody = new DomainError('Unavailable', 'connection refused');
+
+/** In attempt `number`, of items none of which is answered. */
+const inAttempt = async (number: number, items: readonly string[], asked: Error | undefined): Promise<unknown> => {
+  const get = (() => (asked === undefined ? Promise.resolve(undefined) : Promise.reject(asked))) as never;
+  const deps = { log: silentLog, kube: { get } as unknown as ActivityDeps['kube'] };
+  const work = (): Promise<void> => Promise.reject(unanswered);
+  const told = { what: 'a write', nameOf: (item: string) => item };
+  const run = async (): Promise<unknown> => eachByItself(deps, items, work, told);
+  return new MockActivityEnvironment({ attempt: number }).run(run);
+};
+
+// Rule `provisioning/refused-claims`.
+describe.each([1, 2])('where none of %d items is answered', (count) => {
+  const items = ['a', 'b'].slice(0, count);
+
+  test('it is an outage at first', async () => {
+    await expect(inAttempt(2, items, undefined)).rejects.toThrow('failed calling webhook');
+  });
+
+  test('it is their own failure from the third attempt on, where the API server answers what else it is asked', async () => {
+    await expect(inAttempt(3, items, undefined)).resolves.toEqual(
+      items.map((item) => ({ item, why: unanswered.message })),
+    );
+  });
+
+  test('a refusal of that is an answer, too', async () => {
+    await expect(inAttempt(3, items, new DomainError('Denied', 'no', { status: 403 }))).resolves.toHaveLength(count);
+  });
+
+  test('it stays an outage where nobody answers, whatever the attempt', async () => {
+    await expect(inAttempt(100, items, nobody)).rejects.toThrow('failed calling webhook');
+  });
+});
