@@ -3,11 +3,10 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Node } from '../api/kubernetes.js';
 import { labels, taints } from '../api/labels.js';
 import type { InstanceType } from '../core/instance-type.js';
-import { coverageOf, type Coverage } from '../packing/compile/coverage.js';
 import { hasTaint } from '../core/taints.js';
 import type { NodeClass } from '../cloud/port.js';
 import type { NodeView } from '../disruption/candidates/candidates.js';
-import { NodePrices } from '../disruption/candidates/node-prices.js';
+import { pricesIn, type NodePrices } from '../disruption/candidates/node-prices.js';
 import type { ClusterCache, Kind } from '../kube/port.js';
 import type { Candidate } from '../workflows/messages.js';
 import type { ClusterDeps } from './deps.js';
@@ -80,32 +79,26 @@ export async function cataloguesOf(
 
 /** Every managed node as decisions about it read it. */
 export async function nodeViews(deps: ClusterDeps): Promise<readonly NodeView[]> {
-  return viewsWith(deps, await nodePrices(deps));
+  return viewsWith(deps, (await nodePrices(deps)).prices);
 }
 
-/** What nodes cost (disruption-cost/price-of-a-node); `catalogues` are the cloud's, by NodePool. */
+/** What nodes cost (disruption-cost/price-of-a-node), and what is left out of that; `catalogues` are the cloud's, by NodePool. */
 export async function nodePrices(
   deps: Pick<ClusterDeps, 'cloud' | 'cache' | 'log' | 'gates' | 'packing' | 'now'>,
   catalogues?: ReadonlyMap<string, readonly InstanceType[]>,
-): Promise<NodePrices> {
+): Promise<ReturnType<typeof pricesIn>> {
+  const { cache, packing, now } = deps;
   const nodePools = managedPools(deps);
-  const known = catalogues ?? (await cataloguesOf(deps, nodePools));
-  const pricing = {
+  const objects = {
+    pods: cache.all('Pod'),
+    nodes: cache.all('Node'),
+    nodeClaims: managedClaims(deps),
     nodePools,
     nodeOverlays: overlaysInEffect(deps),
-    disruptionPolicies: deps.cache.all('DisruptionPolicy'),
+    disruptionPolicies: cache.all('DisruptionPolicy'),
   };
-  return new NodePrices(known, pricing, coveredNodes(deps, known));
-}
-
-/** By name, the nodes that Savings Plans and reserved instances cover (instance-types/commitments). */
-function coveredNodes(
-  deps: Pick<ClusterDeps, 'cloud' | 'cache' | 'packing' | 'now'>,
-  catalogues: ReadonlyMap<string, readonly InstanceType[]>,
-): Coverage['nodes'] {
-  const { cache, packing, now } = deps;
-  const objects = { pods: cache.all('Pod'), nodes: cache.all('Node'), nodeClaims: managedClaims(deps), nodePools: [] };
-  return coverageOf({ objects, catalogues, settings: packing, now: now() }).nodes;
+  const known = catalogues ?? (await cataloguesOf(deps, nodePools));
+  return pricesIn({ objects, catalogues: known, settings: packing, now: now() });
 }
 
 /** The same with prices that are at hand. */

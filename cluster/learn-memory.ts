@@ -31,5 +31,15 @@ function observe(
   const instanceType = claim.metadata.labels?.[labels.instanceType];
   const imageId = claim.status?.imageID;
   if (memory === undefined || instanceType === undefined || imageId === undefined) return undefined;
-  return { instanceType, imageId, memory: parseResource('memory', memory) };
+  const bytes = readable(memory);
+  return bytes === undefined ? undefined : { instanceType, imageId, memory: bytes };
+}
+
+/** Nothing is learned from a node that says what is no amount: whoever packs it says so. */
+function readable(memory: string): number | undefined {
+  try {
+    return parseResource('memory', memory);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,13 +1,12 @@
 import type { KubernetesObject, Pod } from '../api/kubernetes.js';
-import { compile } from './compile/compiled.js';
 import { nameOf } from './names.js';
 import type { ClusterObjects, PackingInput, SetAside } from './types.js';
 import { messageOf } from '../core/error-message.js';
 
 /** Objects that may be left out one by one. */
 interface Group<I> {
-  readonly kind: string;
   readonly names: readonly string[];
+  readonly kindOf: (index: number) => string;
   /** The input with the first `count` of them alone. */
   readonly keep: (count: number) => I;
   /** The input without the one at `index`. */
@@ -17,13 +16,18 @@ interface Group<I> {
 /** With more of them something else is wrong than objects. */
 const mostSetAside = 32;
 
+/** What objects may be left out of. */
+type Objects = Pick<PackingInput, 'objects' | 'catalogues'>;
+
 /**
  * Gives what `run` makes of the input. Where it throws, the object that makes it throw is found and left out, until it does not
- * throw any more; each costs about log2(objects) attempts. Throws what `run` throws where no single object is to blame.
+ * throw any more; each costs about log2(objects) attempts. Throws what `run` throws where no single object is to blame. `first` is a cheaper part
+ * of `run`: what fails there fails in `run`.
  */
-export function withoutCulprits<I extends PackingInput, R>(
+export function withoutCulprits<I extends Objects, R>(
   input: I,
   run: (input: I) => R,
+  first: (input: I) => unknown = run,
 ): { readonly result: R; readonly setAside: readonly SetAside[] } {
   const setAside: SetAside[] = [];
   let current = input;
@@ -31,7 +35,7 @@ export function withoutCulprits<I extends PackingInput, R>(
     try {
       return { result: run(current), setAside };
     } catch (error) {
-      const found = setAside.length < mostSetAside ? culpritOf(current, run) : undefined;
+      const found = setAside.length < mostSetAside ? culpritOf(current, run, first) : undefined;
       if (found === undefined) throw error;
       const { kind, name, without } = found;
       setAside.push({ kind, name, error: messageOf(error) });
@@ -44,15 +48,15 @@ export function withoutCulprits<I extends PackingInput, R>(
  * Groups are emptied one after the other until nothing throws any more: the last one emptied holds a culprit, found by halving
  * while those before it stay empty. So culprits of several kinds are found one by one.
  */
-function culpritOf<I extends PackingInput>(
+function culpritOf<I extends Objects>(
   input: I,
   run: (input: I) => unknown,
+  first: (input: I) => unknown,
 ): { readonly kind: string; readonly name: string; readonly without: I } | undefined {
-  // Compiling is the cheaper attempt, and what fails there fails there.
-  const probe = throws(compile, input) ? compile : run;
+  const probe = throws(first, input) ? first : run;
   const whole = groupsOf(input);
   let reduced = input;
-  for (const [at, { kind, names, drop }] of whole.entries()) {
+  for (const [at, { kindOf, names, drop }] of whole.entries()) {
     const { keep } = groupsOf(reduced)[at]!;
     const emptied = keep(0);
     if (throws(probe, emptied)) {
@@ -66,7 +70,7 @@ function culpritOf<I extends PackingInput>(
       if (throws(probe, keep(middle))) bad = middle;
       else good = middle;
     }
-    return { kind, name: names[good]!, without: drop(good) };
+    return { kind: kindOf(good), name: names[good]!, without: drop(good) };
   }
   return undefined;
 }
@@ -80,9 +84,20 @@ function throws<I>(run: (input: I) => unknown, input: I): boolean {
   }
 }
 
-/** The most likely first: what users write without anybody's review. Types before the pools that buy them. */
-function groupsOf<I extends PackingInput>(input: I): readonly Group<I>[] {
-  const { pods, nodes = [], nodeClaims = [], nodePools, ...lists } = input.objects;
+/**
+ * The most likely first: what users write without anybody's review. Types before the pools that buy them, and what is read for each pool
+ * alone before pools: without any it would harm nobody, and the pools would be blamed.
+ */
+function groupsOf<I extends Objects>(input: I): readonly Group<I>[] {
+  const {
+    pods,
+    nodes = [],
+    nodeClaims = [],
+    nodePools,
+    nodeOverlays = [],
+    disruptionPolicies = [],
+    ...lists
+  } = input.objects;
   const withObjects = (change: Partial<ClusterObjects>): I => ({ ...input, objects: { ...input.objects, ...change } });
   const bound = pods.filter(isBound);
   const pending = pods.filter((pod) => !isBound(pod));
@@ -90,6 +105,8 @@ function groupsOf<I extends PackingInput>(input: I): readonly Group<I>[] {
   return [
     listGroup('Pod', pending, (kept) => withObjects({ pods: [...bound, ...kept] })),
     typesGroup(input),
+    listGroup('NodeOverlay', nodeOverlays, (kept) => withObjects({ nodeOverlays: kept })),
+    listGroup('DisruptionPolicy', disruptionPolicies, (kept) => withObjects({ disruptionPolicies: kept })),
     listGroup('NodePool', nodePools, (kept) => withObjects({ nodePools: kept })),
     ...Object.entries(lists).map(([kind, list]) =>
       listGroup(kind, list as readonly KubernetesObject[], (kept) => withObjects({ [kind]: kept })),
@@ -112,7 +129,7 @@ function listGroup<I, T extends KubernetesObject>(
   withList: (kept: readonly T[]) => I,
 ): Group<I> {
   return {
-    kind,
+    kindOf: (index) => list[index]?.kind ?? kind,
     names: list.map(({ metadata }) =>
       metadata.namespace === undefined ? (metadata.name ?? '') : `${metadata.namespace}/${metadata.name ?? ''}`,
     ),
@@ -122,7 +139,7 @@ function listGroup<I, T extends KubernetesObject>(
 }
 
 /** Instance types by name, whichever pools may launch them. */
-function typesGroup<I extends PackingInput>(input: I): Group<I> {
+function typesGroup<I extends Objects>(input: I): Group<I> {
   const names = [...new Set([...input.catalogues.values()].flat().map(({ name }) => name))];
   const withTypes = (kept: ReadonlySet<string>): I => ({
     ...input,
@@ -131,7 +148,7 @@ function typesGroup<I extends PackingInput>(input: I): Group<I> {
     ),
   });
   return {
-    kind: 'instance type',
+    kindOf: () => 'instance type',
     names,
     keep: (count) => withTypes(new Set(names.slice(0, count))),
     drop: (index) => withTypes(new Set(names.filter((_, i) => i !== index))),

@@ -11,7 +11,7 @@ import { rulesOf } from '../../disruption/policies/pool-rules.js';
 import type { PoolRules } from '../../disruption/policies/pool-rules.js';
 import type { NodeMemory, OpenQuestion, Pause, Refused } from '../../workflows/messages.js';
 import { withBufferPods } from '../provisioning/buffers.js';
-import { managedPools, nameOf, nodeViews } from '../../cluster/cluster.js';
+import { managedPools, nameOf, nodePrices, viewsWith } from '../../cluster/cluster.js';
 import type { DisruptionRecords, DisruptionView } from '../disruption/contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { recordsOf } from './disruption-records.js';
@@ -57,7 +57,9 @@ export async function disruptionContext(
   judged?: ReadonlySet<string>,
 ): Promise<DisruptionContext> {
   const { pauses, running, memory = [], questions = [] } = view;
-  const all = await withBufferPods(deps, await nodeViews(deps));
+  const { prices, setAside } = await nodePrices(deps);
+  tellAside(deps, 'The price of nodes', setAside);
+  const all = await withBufferPods(deps, viewsWith(deps, prices));
   const claimed = new Set(running.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
   const policies = deps.cache.all('DisruptionPolicy');
   const recorded = view.isNew === true ? recordsOf(deps, managedPools(deps)) : undefined;

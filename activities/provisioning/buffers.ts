@@ -1,14 +1,17 @@
 import type { CapacityBuffer } from '../../api/autoscaling/capacity-buffer.js';
+import type { Pod } from '../../api/kubernetes.js';
 import { withCondition } from '../../core/conditions.js';
 import type { ConditionChange } from '../../core/conditions.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { podKey } from '../../core/pods.js';
 import { bufferPods, bufferSize, isActive } from '../../packing/compile/buffers.js';
-import type { Plan } from '../../packing/types.js';
+import type { Plan, SetAside } from '../../packing/types.js';
 import type { ActivityDeps } from '../deps.js';
 import { managedPools } from '../../cluster/cluster.js';
 import { buffersOf, packingInput } from '../../cluster/packing-input.js';
+import { messageOf } from '../../core/error-message.js';
 import { placementOf } from '../placement.js';
+import { tellAside } from '../tell-aside.js';
 
 /**
  * Says on each CapacityBuffer what became of it in a plan (capacity-buffers/status): how many pods stand for it, and whether they fit
@@ -17,11 +20,12 @@ import { placementOf } from '../placement.js';
 export async function writeBufferStatus(deps: ActivityDeps, plan: Plan): Promise<void> {
   if (!deps.gates.CapacityBuffer) return;
   const objects = buffersOf(deps);
-  for (const buffer of objects.capacityBuffers.filter(isActive)) {
-    // What becomes of it the next pass will tell.
-    if (plan.deferred?.some((pod) => pod.startsWith(prefixOf(buffer))) === true) continue;
-    const size = bufferSize(objects, buffer);
+  for (const buffer of objects.capacityBuffers) {
     try {
+      // What becomes of one that is left for the next pass that will tell.
+      const isDeferred = plan.deferred?.some((pod) => pod.startsWith(prefixOf(buffer))) === true;
+      if (!isActive(buffer) || isDeferred) continue;
+      const size = bufferSize(objects, buffer);
       await write(deps, buffer, size, changesFor(size, placesOf(plan, buffer)));
     } catch (error) {
       const { namespace, name } = buffer.metadata;
@@ -36,13 +40,30 @@ export async function writeBufferStatus(deps: ActivityDeps, plan: Plan): Promise
  */
 export async function withBufferPods(deps: ActivityDeps, views: readonly NodeView[]): Promise<readonly NodeView[]> {
   if (!deps.gates.CapacityBuffer || views.length === 0) return views;
-  const virtual = new Map(bufferPods(buffersOf(deps)).map((pod) => [podKey(pod), pod]));
+  const virtual = new Map(readablePods(deps).map((pod) => [podKey(pod), pod]));
   if (virtual.size === 0) return views;
   const hosted = await hostsOf(deps, new Set(virtual.keys()));
   return views.map((view) => {
     const hostedHere = (hosted.get(view.node?.metadata.name ?? '') ?? []).flatMap((key) => virtual.get(key) ?? []);
     return hostedHere.length === 0 ? view : { ...view, pods: [...view.pods, ...hostedHere] };
   });
+}
+
+/** The pods of every buffer that can be worked with; the others are left out by name (scheduling/objects-left-out). */
+function readablePods(deps: ActivityDeps): readonly Pod[] {
+  const objects = buffersOf(deps);
+  const aside: SetAside[] = [];
+  const pods = objects.capacityBuffers.flatMap((buffer) => {
+    try {
+      return bufferPods({ ...objects, capacityBuffers: [buffer] });
+    } catch (error) {
+      const { namespace = '', name = '' } = buffer.metadata;
+      aside.push({ kind: 'CapacityBuffer', name: `${namespace}/${name}`, error: messageOf(error) });
+      return [];
+    }
+  });
+  tellAside(deps, 'Disruption', aside);
+  return pods;
 }
 
 /**

@@ -1,12 +1,39 @@
 import { labels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import type { Coverage } from '../../packing/compile/coverage.js';
+import { coverageOf, type Coverage } from '../../packing/compile/coverage.js';
 import { overlaidCatalogues } from '../../packing/compile/stores.js';
-import type { PackingInput } from '../../packing/types.js';
+import { withoutCulprits } from '../../packing/set-aside.js';
+import type { PackingInput, SetAside } from '../../packing/types.js';
 
 type Catalogues = PackingInput['catalogues'];
 /** What changes the cloud's prices. */
 type Pricing = Pick<PackingInput['objects'], 'nodePools' | 'nodeOverlays' | 'disruptionPolicies'>;
+
+interface Aside {
+  /** What cannot be worked with, and is left out (scheduling/objects-left-out). */
+  readonly setAside: readonly SetAside[];
+}
+
+/** What the nodes of the cluster cost. One object that cannot be worked with leaves every other node its price. */
+export function pricesIn(
+  input: Pick<PackingInput, 'objects' | 'catalogues' | 'settings' | 'now'>,
+): Aside & { readonly prices: NodePrices } {
+  const { result, setAside } = withoutCulprits(
+    input,
+    (each) => new NodePrices(each.catalogues, each.objects, coverageOf(each).nodes),
+  );
+  return { prices: result, setAside };
+}
+
+/** Catalogues as packing sees them, but for what objects that cannot be worked with would change. */
+export function overlaidIn(
+  input: Pick<PackingInput, 'objects' | 'catalogues'>,
+): Aside & { readonly catalogues: Catalogues } {
+  const { result, setAside } = withoutCulprits(input, ({ objects, catalogues }) =>
+    overlaidCatalogues(objects.nodePools, catalogues, objects.nodeOverlays, objects.disruptionPolicies),
+  );
+  return { catalogues: result, setAside };
+}
 
 /**
  * What nodes cost, by the labels that name their offering (disruption-cost/price-of-a-node): as much as packing reckons for one like it

@@ -42,7 +42,7 @@ export class Scrape {
   }
 
   readonly views = once(async (): Promise<readonly NodeView[]> =>
-    viewsWith(this.deps, await nodePrices(this.deps, await this.cloudCatalogues())),
+    viewsWith(this.deps, (await nodePrices(this.deps, await this.cloudCatalogues())).prices),
   );
 
   private async askCatalogues(): Promise<Catalogues> {
