@@ -12,6 +12,8 @@ export const failures = {
   unavailable: { type: 'Unavailable', retryable: true },
   denied: { type: 'Denied', retryable: true },
   throttled: { type: 'Throttled', retryable: true },
+  /** Of a step whose result nobody can read. */
+  unreadable: { type: 'Unreadable', retryable: false },
   superseded: { type: 'Superseded', retryable: false },
 } as const;
 

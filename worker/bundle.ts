@@ -27,8 +27,16 @@ export async function workflowBundle(): Promise<{ code: string } | { codePath: s
 }
 
 /** What is bundled: the workflows, and how they read payloads. */
-export function workflowSources(): { readonly workflowsPath: string; readonly payloadConverterPath: string } {
+export function workflowSources(): {
+  readonly workflowsPath: string;
+  readonly payloadConverterPath: string;
+  readonly workflowInterceptorModules: string[];
+} {
   const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
   const path = (name: string): string => fileURLToPath(new URL(`../workflows/${name}${extension}`, import.meta.url));
-  return { workflowsPath: path('index'), payloadConverterPath: path('payload-converter') };
+  return {
+    workflowsPath: path('index'),
+    payloadConverterPath: path('payload-converter'),
+    workflowInterceptorModules: [path('interceptors')],
+  };
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client } from '@temporalio/client';
+import type { PayloadCodec } from '@temporalio/common';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { temporalEngine } from '../../cli/history/engine.js';
@@ -12,6 +13,7 @@ import { repositoryRoot } from '../../devstack/paths.js';
 import { clientConverter, workerConverter } from '../../process/encryption/converter.js';
 import { addSearchAttributes } from '../../process/search-attributes.js';
 import { readSettings } from '../../process/settings.js';
+import { workflowSources } from '../../worker/bundle.js';
 import { searchAttributes } from '../../workflows/messages.js';
 
 jest.setTimeout(120_000);
@@ -46,10 +48,7 @@ test('Temporal sees nothing of inputs, results and notes, but search attributes;
     taskQueue: 'echo',
     dataConverter: workerConverter(settings, fail),
     activities: { say: (text: string) => Promise.resolve(`said: ${text}`) },
-    workflowBundle: await bundleWorkflowCode({
-      workflowsPath: join(repositoryRoot(), 'test/workflow/echo.ts'),
-      logger: new DefaultLogger('ERROR'),
-    }),
+    workflowBundle: await bundled(),
   });
   const client = new Client({ connection: env.connection, dataConverter: clientConverter(settings, fail) });
   const execution = { workflowId: 'echo', runId: '' };
@@ -77,6 +76,46 @@ test('Temporal sees nothing of inputs, results and notes, but search attributes;
     { is: 'ended', result: 'said: shop/web-0' },
   ]);
 });
+
+test('a result that was not encrypted with its key fails the step that waits for it: it is nothing to go on with', async () => {
+  const keyring = (name: string): ReturnType<typeof readSettings> => {
+    const file = join(folder, `${name}.yaml`);
+    writeFileSync(file, JSON.stringify({ current: 'a', keys: { a: randomBytes(32).toString('base64') } }));
+    return readSettings({ CLUSTER_NAME: 'c', TEMPORAL_PAYLOAD_KEYS_FILE: file });
+  };
+  const ignore = (): void => undefined;
+  const [own, another] = [keyring('own'), keyring('another')].map((settings) => workerConverter(settings, ignore));
+  const [reads, writes] = [own!.payloadCodecs![0]!, another!.payloadCodecs![0]!];
+  const codec: PayloadCodec = { decode: reads.decode.bind(reads), encode: writes.encode.bind(writes) };
+  const queue = { connection: env.nativeConnection, taskQueue: 'changed' };
+  const workflows = await Worker.create({ ...queue, dataConverter: own!, workflowBundle: await bundled() });
+  const activities = await Worker.create({
+    ...queue,
+    dataConverter: { payloadCodecs: [codec] },
+    activities: { say: (text: string) => Promise.resolve(`said: ${text}`) },
+  });
+  const client = new Client({ connection: env.connection, dataConverter: own! });
+  const options = { taskQueue: 'changed', workflowId: 'changed', args: ['shop/web-0'] };
+
+  const failure: unknown = await activities.runUntil(
+    workflows.runUntil(client.workflow.execute('echo', options).catch((error: unknown) => error)),
+  );
+
+  expect((failure as { cause?: unknown }).cause).toMatchObject({
+    type: 'Unreadable',
+    message: expect.stringContaining('the result of activity say cannot be read'),
+  });
+});
+
+let bundle: ReturnType<typeof bundleWorkflowCode> | undefined;
+
+/** The workflow `echo`, with what reads the payloads of all others. */
+const bundled = (): ReturnType<typeof bundleWorkflowCode> =>
+  (bundle ??= bundleWorkflowCode({
+    ...workflowSources(),
+    workflowsPath: join(repositoryRoot(), 'test/workflow/echo.ts'),
+    logger: new DefaultLogger('ERROR'),
+  }));
 
 /** Every text and every run of bytes below `value`. */
 function textsIn(value: unknown): string[] {
