@@ -48,6 +48,8 @@ export const annotations = {
   claimsRefused: 'stowage.dev/claims-refused',
   /** The id of the workflow that tainted a NodeClaim's node: it alone takes the taint off, or `disrupt` once it is closed. */
   disruptionOwner: 'stowage.dev/disruption-owner',
+  /** Of a Node: the notice that its cloud takes the instance (JSON of cluster/interruption-note.ts), for as long as the node is tainted for it. */
+  interruption: 'stowage.dev/interruption',
   /** Who declined the expiry of a NodeClaim, and why: nothing ends its node for its age while this is there. */
   expiryDeclined: 'stowage.dev/expiry-declined',
   /** For which condition of its node somebody declined the repair of a NodeClaim, who and why: it is not repaired for that while this is there. */

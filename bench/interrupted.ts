@@ -12,19 +12,20 @@ import type { FakeKube } from '../simulation/kube/fake.js';
 import { createRateLimiter, systemClock } from '../kube/limiter.js';
 import type { Kind, KubeClient } from '../kube/port.js';
 import { bufferKinds, snapshotKinds } from '../kube/snapshot.js';
+import { interruptionHandler } from '../operator/interruptions.js';
 import { Starter } from '../operator/starter.js';
 import { catalogue, fill, nameOf } from './interrupted-cluster.js';
 import { TemporalEntities } from '../process/entities.js';
 import { PackingPool } from '../worker/packing-pool.js';
 import { registerSearchAttributes } from '../process/search-attributes.js';
-import { isUrgent } from '../worker/urgency.js';
+import { isUrgent } from '../kube/urgency.js';
 import { WorkerConnections } from '../worker/connections.js';
 import { runWorkers } from '../worker/workers.js';
 
 const cluster = 'interrupted';
 const window = { idleMs: 1000, maxMs: 10_000 };
 /** As many as the queue is read with at a time. */
-const noticesAtOnce = 50;
+const noticesAtOnce = 400;
 
 export interface InterruptedResult {
   readonly notices: number;
@@ -70,6 +71,7 @@ export async function interruptAll(
     identity: 'bench',
   };
   const starter = new Starter(client, cluster, window);
+  const handle = interruptionHandler({ ...world, starter, metrics: silentMetrics, log: silentLog });
   let isRunning = (): void => undefined;
   const running = new Promise<void>((resolve) => (isRunning = resolve));
   const waiting = new Set<string>(Object.keys(taskQueues(cluster)));
@@ -87,7 +89,7 @@ export async function interruptAll(
     const began = Date.now();
     await inTurns(notices, async (i) => {
       const instanceId = `i-${nameOf(ending + i)}`;
-      await starter.interruption({ kind: 'spot_interrupted', instanceId, at: began, messageId: instanceId });
+      await handle({ kind: 'spot_interrupted', instanceId, at: began, messageId: instanceId });
     });
     await until(() => Promise.resolve(taintedAt.size >= notices + ending), 120_000);
     const { user, system } = process.cpuUsage(cpu);

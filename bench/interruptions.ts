@@ -5,6 +5,7 @@ import { silentLog, silentMetrics } from '../simulation/silent.js';
 import { createAwsProvider } from '../cloud/aws/provider.js';
 import { nodeClaims } from '../api/karpenter/node-claim.js';
 import { interruptionHandler } from '../operator/interruptions.js';
+import { createFakeKube } from '../simulation/kube/fake.js';
 import { Starter } from '../operator/starter.js';
 import type { Mix } from '../cases/interruption-mixes.js';
 import { floodOf } from '../cases/interruption-mixes.js';
@@ -47,6 +48,7 @@ export async function flood(target: FloodTarget, count: number, mix: Mix): Promi
     });
     const handle = interruptionHandler({
       cache: cacheOf(own),
+      kube: createFakeKube(),
       starter,
       metrics: silentMetrics,
       log: silentLog,
@@ -97,7 +99,14 @@ function cacheOf(instanceIds: readonly string[]): Parameters<typeof interruption
       status: { providerID: `aws:///us-west-2a/${id}` },
     }),
   );
-  return { synced: true, connected: true, isFresh: () => Promise.resolve(true), all: () => claims };
+  return {
+    synced: true,
+    connected: true,
+    isFresh: () => Promise.resolve(true),
+    all: () => claims,
+    // None has a node that could be noted on.
+    nodeByProviderId: () => undefined,
+  };
 }
 
 /** A queue of the flood's own: nobody else's notices come in between. */

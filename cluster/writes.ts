@@ -82,13 +82,14 @@ async function write(
   return current;
 }
 
-/** As `updateClaim`, for metadata and spec of a Node. */
+/** As `updateClaim`, for metadata and spec of a Node. What a cache has of it (`seen`) saves the first read. */
 export async function updateNode(
   kube: KubeClient,
   name: string,
   decide: (node: Node) => { metadata?: Partial<Record<keyof ObjectMeta, unknown>>; spec?: Node['spec'] } | undefined,
+  seen?: Node,
 ): Promise<Node | undefined> {
-  return updateObject(kube, 'Node', name, decide);
+  return updateObject(kube, 'Node', name, decide, seen === undefined ? undefined : { seen });
 }
 
 /** Reads, decides, and writes over the version that was read, for any cluster-scoped kind. */
@@ -99,10 +100,11 @@ export async function updateObject<
   kind: K,
   name: string,
   decide: (object: Kinds[K]) => { metadata?: object; spec?: unknown; status?: unknown } | undefined,
-  options?: { subresource: 'status' },
+  { subresource, seen }: { subresource?: 'status'; seen?: Kinds[K] } = {},
 ): Promise<Kinds[K] | undefined> {
+  const options = subresource === undefined ? undefined : { subresource };
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const object = await kube.get(kind, { name });
+    const object = attempt === 0 && seen !== undefined ? seen : await kube.get(kind, { name });
     if (object === undefined) return undefined;
     const change = decide(object);
     if (change === undefined) return object;

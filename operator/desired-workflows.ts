@@ -1,5 +1,6 @@
 import type { Entity } from '../activities/entities-contract.js';
 import { identityOf, labelsOf } from '../cluster/labels-of.js';
+import { interruptionNoteOf } from '../cluster/interruption-note.js';
 import { rolloutHash } from '../cluster/rollout-hash.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
@@ -189,21 +190,18 @@ function terminationOf({ cluster }: ObservedCluster, claim: NodeClaim, deleted: 
 }
 
 /**
- * Rule `interruption/restarted`: the message of the queue is gone once its workflow has it, but the taint says whose it is, and the condition which
- * notice it was and when. The node stays no longer than that workflow would have let it.
+ * Rule `interruption/restarted`: the message of the queue is gone once its workflow has it, but the node says which notice it was and when, and so
+ * does the claim once the workflow has tainted it. The node stays no longer than that workflow would have let it.
  */
-function interruptionOf({ cluster }: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
-  const workflowId = claim.metadata.annotations?.[annotations.disruptionOwner] ?? '';
-  const owner = parseWorkflowId(workflowId);
-  const instanceId = owner?.subject[0];
-  if (owner?.kind !== 'interrupt' || owner.cluster !== cluster || instanceId === undefined) return [];
-  const notice = noticeOf(claim, instanceId);
+function interruptionOf(observed: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
+  const { cluster } = observed;
+  const notice = notedOf(observed, claim) ?? markedOf(observed, claim);
   if (notice === undefined) return [];
-  const { kind } = notice;
+  const { kind, instanceId } = notice;
   const input: HandleInterruptionInput = { cluster, instanceId, notices: [notice] };
   return [
     {
-      workflowId,
+      workflowId: workflowIds.interrupt(cluster, instanceId),
       type: 'handleInterruption',
       input,
       summary: `${instanceId}: ${kind}`,
@@ -212,8 +210,19 @@ function interruptionOf({ cluster }: ObservedCluster, claim: NodeClaim): readonl
   ];
 }
 
-/** The notice that its taint stands for; undefined where the node may stay. */
-function noticeOf(claim: NodeClaim, instanceId: string): InterruptionNotice | undefined {
+/** The notice that the node has had since it was taken in. */
+function notedOf({ nodeOf }: ObservedCluster, claim: NodeClaim): InterruptionNotice | undefined {
+  const note = interruptionNoteOf(nodeOf(claim));
+  const instanceId = claim.status?.providerID?.split('/').at(-1) ?? '';
+  if (note === undefined || instanceId === '') return undefined;
+  return { ...note, instanceId, messageId: `${identityOf(claim).uid} ${note.kind}` };
+}
+
+/** The notice that the claim's taint stands for; undefined where the node may stay. */
+function markedOf({ cluster }: ObservedCluster, claim: NodeClaim): InterruptionNotice | undefined {
+  const owner = parseWorkflowId(claim.metadata.annotations?.[annotations.disruptionOwner] ?? '');
+  const instanceId = owner?.subject[0];
+  if (owner?.kind !== 'interrupt' || owner.cluster !== cluster || instanceId === undefined) return undefined;
   const mark = conditionOf(claim.status?.conditions, 'DisruptionReason');
   const at = Date.parse(mark?.lastTransitionTime ?? '');
   if (mark?.status !== 'True' || mark.reason === undefined || isHint(mark.reason) || Number.isNaN(at)) return undefined;

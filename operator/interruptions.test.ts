@@ -2,6 +2,11 @@ import { describe, expect, test } from '@jest/globals';
 import { silentLog, silentMetrics } from '../simulation/silent.js';
 import { nodeClaims } from '../api/karpenter/node-claim.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { Node } from '../api/kubernetes.js';
+import { taints } from '../api/labels.js';
+import { interruptionNoteOf } from '../cluster/interruption-note.js';
+import { createFakeKube } from '../simulation/kube/fake.js';
+import type { FakeKube } from '../simulation/kube/fake.js';
 import { interruptionHandler, isNews } from './interruptions.js';
 
 const claim = (over: { deletionTimestamp?: string; providerID?: string } = {}): NodeClaim =>
@@ -19,11 +24,12 @@ const going = claim({ deletionTimestamp: '2026-01-01T00:00:00Z' });
 
 const cacheOf = (
   claims: readonly NodeClaim[],
-  over: { synced?: boolean; connected?: boolean; isFresh?: () => Promise<boolean> } = {},
+  over: { synced?: boolean; connected?: boolean; isFresh?: () => Promise<boolean>; node?: Node } = {},
 ): Parameters<typeof interruptionHandler>[0]['cache'] => ({
   synced: true,
   connected: true,
   isFresh: () => Promise.resolve(true),
+  nodeByProviderId: (id) => (id === '' ? undefined : over.node),
   ...over,
   all: () => claims,
 });
@@ -64,6 +70,7 @@ describe('a notice of an instance that no claim in the cache has', () => {
     const started: string[] = [];
     const handle = interruptionHandler({
       cache,
+      kube: createFakeKube(),
       starter: { interruption: ({ instanceId }) => Promise.resolve(void started.push(instanceId)) },
       metrics: silentMetrics,
       log: silentLog,
@@ -103,10 +110,76 @@ describe('a notice of an instance that no claim in the cache has', () => {
   });
 });
 
+// Rule `interruption/noted-first`.
+describe('a notice of a node', () => {
+  const at = 50_000;
+  const handled = async (kind: 'spot_interrupted' | 'rebalance_recommendation', kube: FakeKube, of = claim()) => {
+    const node = kube.put('Node', {
+      metadata: { name: 'node-1' },
+      spec: { providerID: 'aws:///us-west-2a/i-1', taints: [{ key: 'own', effect: 'NoSchedule' }] },
+    });
+    const started: string[] = [];
+    const handle = interruptionHandler({
+      cache: cacheOf([of], { node }),
+      kube,
+      starter: { interruption: (notice) => Promise.resolve(void started.push(notice.kind)) },
+      metrics: silentMetrics,
+      log: silentLog,
+      now: () => 60_000,
+    });
+    await handle({ kind, instanceId: 'i-1', at, messageId: 'm' });
+    expect(started).toEqual([kind]);
+    return kube.objects('Node')[0]!;
+  };
+
+  test('is on the node, with the taint, once its message may be deleted', async () => {
+    const noted = await handled('spot_interrupted', createFakeKube());
+
+    expect(interruptionNoteOf(noted)).toEqual({ kind: 'spot_interrupted', at });
+    expect(noted.spec?.taints).toEqual([{ key: 'own', effect: 'NoSchedule' }, taints.disrupted]);
+  });
+
+  test('of which the cache has an older version, is written on the one that is there', async () => {
+    const kube = createFakeKube();
+    const patch = kube.patch.bind(kube);
+    let first = true;
+    Object.assign(kube, {
+      patch: async (...args: Parameters<typeof patch>) => {
+        if (first) await patch('Node', { name: 'node-1' }, { metadata: { labels: { newer: 'yes' } } });
+        first = false;
+        return patch(...args);
+      },
+    });
+
+    const noted = await handled('spot_interrupted', kube);
+
+    expect(noted.metadata.labels).toEqual({ newer: 'yes' });
+    expect(interruptionNoteOf(noted)).toEqual({ kind: 'spot_interrupted', at });
+  });
+
+  test('that only recommends, or whose claim is going, leaves the node as it is', async () => {
+    const unnoted = [
+      await handled('rebalance_recommendation', createFakeKube()),
+      await handled('spot_interrupted', createFakeKube(), going),
+    ];
+
+    for (const { metadata, spec } of unnoted)
+      expect([metadata.annotations, spec?.taints?.length]).toEqual([undefined, 1]);
+  });
+
+  test('goes to its workflow all the same where the API server does not answer', async () => {
+    const kube = createFakeKube();
+    Object.assign(kube, { patch: () => Promise.reject(new Error('connection refused')) });
+
+    expect(interruptionNoteOf(await handled('spot_interrupted', kube))).toBeUndefined();
+  });
+});
+
 test('a failed status check counts as such, a notice of the queue does not', async () => {
   const counted: unknown[] = [];
   const handle = interruptionHandler({
     cache: cacheOf([]),
+    kube: createFakeKube(),
     starter: { interruption: () => Promise.resolve() },
     metrics: { ...silentMetrics, count: (...call) => void counted.push(call) },
     log: silentLog,

@@ -1,7 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Interruption } from '../cloud/port.js';
+import { noteInterruption } from '../cluster/interruption-note.js';
+import { messageOf } from '../core/error-message.js';
+import { isHint } from '../core/interruption-kinds.js';
 import type { ClusterCache } from '../kube/port.js';
+import { urgently } from '../kube/urgency.js';
 import type { OperatorContext } from './context.js';
 
 const retryMs = 5000;
@@ -31,17 +35,14 @@ export async function watchInterruptions(context: OperatorContext, signal: Abort
   }
 }
 
-/** Takes one notice in: it is durable, or needs no workflow, once the promise resolves. */
-export function interruptionHandler({
-  cache,
-  starter,
-  metrics,
-  log,
-  now,
-}: {
+interface HandlerContext extends Pick<OperatorContext, 'kube' | 'metrics' | 'log' | 'now'> {
   readonly cache: ClaimCache;
   readonly starter: Pick<OperatorContext['starter'], 'interruption'>;
-} & Pick<OperatorContext, 'metrics' | 'log' | 'now'>): (notice: Interruption) => Promise<void> {
+}
+
+/** Takes one notice in: it is durable, or needs no workflow, once the promise resolves. */
+export function interruptionHandler(context: HandlerContext): (notice: Interruption) => Promise<void> {
+  const { cache, starter, metrics, log, now } = context;
   return async (notice) => {
     const { kind, instanceId, at } = notice;
     metrics.count('interruption_received_messages_total', { message_type: kind });
@@ -49,13 +50,27 @@ export function interruptionHandler({
     if (unhealthy.has(kind)) metrics.count('interruption_instance_status_unhealthy_total', { category: kind });
     if (await needsWorkflow(notice, cache, now())) {
       log.info({ kind, instanceId }, 'an instance is to be interrupted');
+      const noted = urgently(() => note(context, notice));
       await starter.interruption(notice);
+      await noted;
     }
     metrics.count('interruption_deleted_messages_total', {});
   };
 }
 
-interface ClaimCache extends Pick<ClusterCache, 'synced' | 'connected'> {
+/** On the node, beside its workflow: what cannot be written there the workflow does itself. */
+async function note({ kube, cache, log }: HandlerContext, { kind, instanceId, at }: Interruption): Promise<void> {
+  const claim = claimsOf(cache.all('NodeClaim')).byInstance.get(instanceId);
+  const node = cache.nodeByProviderId(claim?.status?.providerID ?? '');
+  if (isHint(kind) || node === undefined || claim?.metadata.deletionTimestamp !== undefined) return;
+  try {
+    await noteInterruption(kube, node, { kind, at });
+  } catch (error) {
+    log.warn({ node: node.metadata.name, kind, error: messageOf(error) }, 'cannot note an interruption on its node');
+  }
+}
+
+interface ClaimCache extends Pick<ClusterCache, 'synced' | 'connected' | 'nodeByProviderId'> {
   all(kind: 'NodeClaim'): readonly NodeClaim[];
   isFresh(kind: 'NodeClaim', since: number): Promise<boolean>;
 }
@@ -78,7 +93,7 @@ async function needsWorkflow(notice: Interruption, cache: ClaimCache, now: numbe
  */
 export function isNews(
   { kind, instanceId }: Pick<Interruption, 'kind' | 'instanceId'>,
-  cache: Omit<ClaimCache, 'isFresh'>,
+  cache: Omit<ClaimCache, 'isFresh' | 'nodeByProviderId'>,
 ): boolean {
   const known = claimsOf(cache.all('NodeClaim'));
   const claim = known.byInstance.get(instanceId);

@@ -145,6 +145,24 @@ describe('which workflows have to run', () => {
     expect(typesFor([deleted])).toEqual(['test/terminate/uid-c']);
   });
 
+  // Rule `interruption/restarted`.
+  test('an interruption whose workflow was lost before it did anything is started again from the note on its node', () => {
+    const claim = claimAt('never expires', 'c');
+    const status = { ...claim.status, providerID: 'aws:///us-west-2a/i-1' };
+    const noted = (text: string): string[] => {
+      const metadata = { name: 'n', annotations: { [annotations.interruption]: text } };
+      const nodeOf = () => ({ apiVersion: 'v1', kind: 'Node', metadata });
+      const { starts } = desiredWorkflows(cluster({ claims: [{ ...claim, status }], nodeOf }));
+      return starts.slice(2).map(({ workflowId, input }) => `${workflowId} ${JSON.stringify(input)}`);
+    };
+
+    const notice = { kind: 'spot_interrupted', at: 5, instanceId: 'i-1', messageId: 'uid-c spot_interrupted' };
+    const input = { cluster: 'test', instanceId: 'i-1', notices: [notice] };
+    expect(noted('{"kind":"spot_interrupted","at":5}')).toEqual([`test/interrupt/i-1 ${JSON.stringify(input)}`]);
+    for (const text of ['no JSON', 'null', '{"kind":5,"at":5}', '{"kind":"rebalance_recommendation","at":5}'])
+      expect(noted(text)).toEqual([]);
+  });
+
   test('a broken node is repaired, and its timer runs on', () => {
     const claim = nodeClaim('c', {
       spec: { expireAfter: '720h' },

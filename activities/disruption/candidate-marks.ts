@@ -8,6 +8,7 @@ import { eachAtBest, eachByItself } from '../by-itself.js';
 import { managedClaims, nodeOf } from '../../cluster/cluster.js';
 import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
+import { interruptionNoteOf } from '../../cluster/interruption-note.js';
 import { identityOf, labelsOf } from '../../cluster/labels-of.js';
 import { parseWorkflowId } from '../../core/ids.js';
 import { isHint } from '../../core/interruption-kinds.js';
@@ -99,7 +100,13 @@ async function untaint(
   if (live === undefined || !ours.all) return undefined;
   await updateNode(deps.kube, node, (present) => {
     if (present.metadata.deletionTimestamp !== undefined || !hasTaint(present, taints.disrupted)) return undefined;
-    return { spec: { taints: withoutTaint(present, taints.disrupted) } };
+    const isNoted = interruptionNoteOf(present) !== undefined;
+    // A notice that came meanwhile: the taint is its own from now on (interruption/noted-first).
+    if (isNoted && !isOfInterrupt(owner)) return undefined;
+    return {
+      ...(isNoted ? { metadata: { annotations: { [annotations.interruption]: null } } } : {}),
+      spec: { taints: withoutTaint(present, taints.disrupted) },
+    };
   });
   return reason;
 }
@@ -156,8 +163,10 @@ interface Stray extends Marked {
 /** The claim's node where a disruption tainted it and it stays. */
 function strayOf(deps: ActivityDeps, claim: NodeClaim): Stray[] {
   if (claim.metadata.deletionTimestamp !== undefined) return [];
-  const node = nodeOf(deps.cache, claim)?.metadata.name;
-  if (node === undefined || !isTainted(deps, node)) return [];
+  const live = nodeOf(deps.cache, claim);
+  const node = live?.metadata.name;
+  // The cloud takes the instance, and its workflow is started where none runs (interruption/restarted).
+  if (node === undefined || !isTainted(deps, node) || interruptionNoteOf(live) !== undefined) return [];
   const reason = conditionOf(claim.status?.conditions, 'DisruptionReason')?.reason;
   const marked = { claim: identityOf(claim), node, nodePool: labelsOf(claim).nodePool, reason };
   const owner = claim.metadata.annotations?.[annotations.disruptionOwner];
@@ -165,9 +174,11 @@ function strayOf(deps: ActivityDeps, claim: NodeClaim): Stray[] {
   return isOfDisrupt(reason) ? [marked] : [];
 }
 
-function isOfInterruption({ owner = '', reason = '' }: Stray): boolean {
-  return parseWorkflowId(owner)?.kind === 'interrupt' && reason !== '' && !isHint(reason);
+function isOfInterruption({ owner, reason = '' }: Stray): boolean {
+  return isOfInterrupt(owner) && reason !== '' && !isHint(reason);
 }
+
+const isOfInterrupt = (owner = ''): boolean => parseWorkflowId(owner)?.kind === 'interrupt';
 
 function isDisruptionReason(reason: string | undefined): reason is DisruptionReason {
   return disruptionReasons.some((one) => one === reason);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { annotations, labels, taints } from '../../api/labels.js';
+import { interruptionNoteOf, noteInterruption } from '../../cluster/interruption-note.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { DomainError } from '../../core/failures.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
@@ -206,6 +207,25 @@ describe('disruption on the cluster', () => {
     await activities.releaseStrays({ running: [] });
 
     expect(await taintsOf('node-b')).toEqual(left);
+  });
+
+  // Rule `interruption/noted-first`.
+  test('the taint of a noted interruption stays, whoever else tainted the node, until that interruption itself frees it', async () => {
+    const [node] = await candidates();
+    await activities.taintCandidates({ reason: 'Empty', candidates: [node!], owner: 'test/consolidate/x' });
+    const seen = (await world.kube.get('Node', { name: 'node-a' }))!;
+    await noteInterruption(world.kube, seen, { kind: 'spot_interrupted', at: 5 });
+    await activities.untaintCandidates({ candidates: [node!], owner: 'test/consolidate/x' });
+    await world.synced();
+
+    await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ released: [] });
+    expect(await taintsOf('node-a')).toEqual([taints.disrupted]);
+
+    const owner = 'test/interrupt/i-a';
+    await activities.taintCandidates({ reason: 'spot_interrupted', candidates: [node!], owner });
+    await activities.untaintCandidates({ candidates: [node!], owner });
+    expect(await taintsOf('node-a')).toEqual([]);
+    expect(interruptionNoteOf(await world.kube.get('Node', { name: 'node-a' }))).toBeUndefined();
   });
 
   test('a node that may not be written holds up no other', async () => {
