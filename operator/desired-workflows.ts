@@ -211,8 +211,8 @@ function interruptionOf(observed: ObservedCluster, claim: NodeClaim): readonly W
 }
 
 /** The notice that the node has had since it was taken in. */
-function notedOf({ nodeOf }: ObservedCluster, claim: NodeClaim): InterruptionNotice | undefined {
-  const note = interruptionNoteOf(nodeOf(claim));
+function notedOf(observed: ObservedCluster, claim: NodeClaim): InterruptionNotice | undefined {
+  const note = interruptionNoteOf(observed.nodeOf(claim));
   const instanceId = claim.status?.providerID?.split('/').at(-1) ?? '';
   if (note === undefined || instanceId === '') return undefined;
   return { ...note, instanceId, messageId: `${identityOf(claim).uid} ${note.kind}` };
@@ -223,10 +223,18 @@ function markedOf({ cluster }: ObservedCluster, claim: NodeClaim): InterruptionN
   const owner = parseWorkflowId(claim.metadata.annotations?.[annotations.disruptionOwner] ?? '');
   const instanceId = owner?.subject[0];
   if (owner?.kind !== 'interrupt' || owner.cluster !== cluster || instanceId === undefined) return undefined;
-  const mark = conditionOf(claim.status?.conditions, 'DisruptionReason');
+  const { kind, at } = markOf(claim) ?? {};
+  if (kind === undefined || at === undefined || isHint(kind)) return undefined;
+  return { kind, instanceId, at, messageId: `${identityOf(claim).uid} ${kind}` };
+}
+
+/** Why its node was tainted, and when. */
+function markOf({ status }: NodeClaim): { readonly kind: string; readonly at: number } | undefined {
+  const mark = conditionOf(status?.conditions, 'DisruptionReason');
   const at = Date.parse(mark?.lastTransitionTime ?? '');
-  if (mark?.status !== 'True' || mark.reason === undefined || isHint(mark.reason) || Number.isNaN(at)) return undefined;
-  return { kind: mark.reason, instanceId, at, messageId: `${identityOf(claim).uid} ${mark.reason}` };
+  return mark?.status !== 'True' || mark.reason === undefined || Number.isNaN(at)
+    ? undefined
+    : { kind: mark.reason, at };
 }
 
 /** A claim whose expiry somebody declined says so itself: taking the annotation off starts the timer again. */
