@@ -2,7 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDisruptionActivities } from '../../activities/disruption/disruption.js';
 import { createPlanningActivities } from '../../activities/provisioning/planning.js';
-import type { PlanNodesResult } from '../../activities/contract.js';
+import type { PlanNodesResult } from '../../activities/provisioning/contract.js';
 import { labels } from '../../api/labels.js';
 import { overlaid } from '../../cluster/overlays.js';
 import { cataloguesOf, managedPools } from '../../cluster/cluster.js';
