@@ -18,7 +18,7 @@ import { catalogue, fill, nameOf } from './interrupted-cluster.js';
 import { TemporalEntities } from '../process/entities.js';
 import { PackingPool } from '../worker/packing-pool.js';
 import { registerSearchAttributes } from '../process/search-attributes.js';
-import { isUrgent } from '../kube/urgency.js';
+import { isUrgent, urgently } from '../worker/urgency.js';
 import { WorkerConnections } from '../worker/connections.js';
 import { runWorkers } from '../worker/workers.js';
 
@@ -71,7 +71,7 @@ export async function interruptAll(
     identity: 'bench',
   };
   const starter = new Starter(client, cluster, window);
-  const handle = interruptionHandler({ ...world, starter, metrics: silentMetrics, log: silentLog });
+  const handle = interruptionHandler({ ...world, starter, urgently, metrics: silentMetrics, log: silentLog });
   let isRunning = (): void => undefined;
   const running = new Promise<void>((resolve) => (isRunning = resolve));
   const waiting = new Set<string>(Object.keys(taskQueues(cluster)));

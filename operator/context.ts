@@ -13,6 +13,8 @@ export interface OperatorContext extends Pick<
   /** Starts the workflows that Kubernetes says have to run. */
   readonly workflows: Pick<WorkflowReconciler, 'claimChanged' | 'poolChanged'>;
   readonly window: BatchWindow;
+  /** Does something so that its requests to the API server go before others that wait. */
+  readonly urgently?: <T>(work: () => T) => T;
   /** Knows what keeps nodes from being planned, if anything does. */
   readonly stuck?: { readonly planning: Finding | undefined };
 }

@@ -5,7 +5,6 @@ import { noteInterruption } from '../cluster/interruption-note.js';
 import { messageOf } from '../core/error-message.js';
 import { isHint } from '../core/interruption-kinds.js';
 import type { ClusterCache } from '../kube/port.js';
-import { urgently } from '../kube/urgency.js';
 import type { OperatorContext } from './context.js';
 
 const retryMs = 5000;
@@ -35,14 +34,14 @@ export async function watchInterruptions(context: OperatorContext, signal: Abort
   }
 }
 
-interface HandlerContext extends Pick<OperatorContext, 'kube' | 'metrics' | 'log' | 'now'> {
+interface HandlerContext extends Pick<OperatorContext, 'kube' | 'metrics' | 'log' | 'now' | 'urgently'> {
   readonly cache: ClaimCache;
   readonly starter: Pick<OperatorContext['starter'], 'interruption'>;
 }
 
 /** Takes one notice in: it is durable, or needs no workflow, once the promise resolves. */
 export function interruptionHandler(context: HandlerContext): (notice: Interruption) => Promise<void> {
-  const { cache, starter, metrics, log, now } = context;
+  const { cache, starter, metrics, log, now, urgently = directly } = context;
   return async (notice) => {
     const { kind, instanceId, at } = notice;
     metrics.count('interruption_received_messages_total', { message_type: kind });
@@ -57,6 +56,8 @@ export function interruptionHandler(context: HandlerContext): (notice: Interrupt
     metrics.count('interruption_deleted_messages_total', {});
   };
 }
+
+const directly = <T>(work: () => T): T => work();
 
 /** On the node, beside its workflow: what cannot be written there the workflow does itself. */
 async function note({ kube, cache, log }: HandlerContext, { kind, instanceId, at }: Interruption): Promise<void> {

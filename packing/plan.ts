@@ -9,7 +9,7 @@ import type { PackingInput, Plan, SetAside, Unschedulable } from './types.js';
  * other object that packing cannot work with (`setAside`).
  */
 export function plan(input: PackingInput): Plan {
-  const { result, setAside } = withoutCulprits(input, (each) => solve(compile(each)), compile);
+  const { result, setAside } = withoutCulprits(input, (each) => solve(compile(each)));
   if (setAside.length === 0) return result;
   const pods = setAside.filter(({ kind }) => kind === 'Pod').map(unplannable);
   const unschedulable = [...result.unschedulable, ...pods];

@@ -1,4 +1,5 @@
 import type { KubernetesObject, Pod } from '../api/kubernetes.js';
+import { compile } from './compile/compiled.js';
 import { nameOf } from './names.js';
 import type { ClusterObjects, PackingInput, SetAside } from './types.js';
 import { messageOf } from '../core/error-message.js';
@@ -19,16 +20,26 @@ const mostSetAside = 32;
 /** What objects may be left out of. */
 type Objects = Pick<PackingInput, 'objects' | 'catalogues'>;
 
+interface Kept<R> {
+  readonly result: R;
+  readonly setAside: readonly SetAside[];
+}
+
+/** As `withoutAny`, for a run that begins by compiling: that is the cheaper attempt, and what fails there fails in the run. */
+export function withoutCulprits<I extends PackingInput, R>(input: I, run: (input: I) => R): Kept<R> {
+  return withoutAny(input, run, compile);
+}
+
 /**
  * Gives what `run` makes of the input. Where it throws, the object that makes it throw is found and left out, until it does not
  * throw any more; each costs about log2(objects) attempts. Throws what `run` throws where no single object is to blame. `first` is a cheaper part
- * of `run`: what fails there fails in `run`.
+ * of `run`.
  */
-export function withoutCulprits<I extends Objects, R>(
+export function withoutAny<I extends Objects, R>(
   input: I,
   run: (input: I) => R,
   first: (input: I) => unknown = run,
-): { readonly result: R; readonly setAside: readonly SetAside[] } {
+): Kept<R> {
   const setAside: SetAside[] = [];
   let current = input;
   for (;;) {

@@ -32,6 +32,7 @@ import type { ObservedCluster } from '../operator/desired-workflows.js';
 import { observedCluster, watchWorkflows } from '../operator/watch-workflows.js';
 import { WorkflowReconciler } from '../operator/workflow-reconciler.js';
 import { registeringWhereLacking, registerSearchAttributes } from './search-attributes.js';
+import { urgently } from '../worker/urgency.js';
 
 /**
  * Runs the operator until `signal` aborts: while it holds its lease and nobody Karpenter's, it turns what it sees into
@@ -79,7 +80,7 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
   const workflows = new WorkflowReconciler(registeringWhereLacking(starter, register), observe, log, world.metrics);
   const memory: LookMemory = { turn: 0, failing: [] };
   const stuck = new StuckWatch(world, () => observeEngine(client, world.cluster, memory));
-  const context: OperatorContext = { ...world, starter, workflows, stuck };
+  const context: OperatorContext = { ...world, starter, workflows, stuck, urgently };
   const temporal = { what: 'Temporal', where: settings.TEMPORAL_ADDRESS };
   await insist(() => starter.configure(), temporal, log, signal);
   await insist(() => starter.disrupt(), temporal, log, signal);

@@ -22,7 +22,7 @@ import { PackingPool } from '../worker/packing-pool.js';
 import { packingSettings } from './packing-settings.js';
 import { karpenterLease, nominationMsOf } from './settings.js';
 import type { Settings } from './settings.js';
-import { isUrgent } from '../kube/urgency.js';
+import { isUrgent } from '../worker/urgency.js';
 
 /** Everything outside that worker and operator share, composed once for a process. */
 export interface World extends ActivityDeps {

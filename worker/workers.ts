@@ -10,7 +10,7 @@ import { workflowBundle } from './bundle.js';
 import type { WorkerConnections } from './connections.js';
 import { measuring } from './activity-metrics.js';
 import { logInterceptor } from './log-context.js';
-import { withUrgency } from '../kube/urgency.js';
+import { withUrgency } from './urgency.js';
 import type { ActivityDeps } from '../activities/deps.js';
 import type { Settings } from '../process/settings.js';
 

@@ -2,7 +2,7 @@ import { labels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { coverageOf, type Coverage } from '../../packing/compile/coverage.js';
 import { overlaidCatalogues } from '../../packing/compile/stores.js';
-import { withoutCulprits } from '../../packing/set-aside.js';
+import { withoutAny } from '../../packing/set-aside.js';
 import type { PackingInput, SetAside } from '../../packing/types.js';
 
 type Catalogues = PackingInput['catalogues'];
@@ -18,7 +18,7 @@ interface Aside {
 export function pricesIn(
   input: Pick<PackingInput, 'objects' | 'catalogues' | 'settings' | 'now'>,
 ): Aside & { readonly prices: NodePrices } {
-  const { result, setAside } = withoutCulprits(
+  const { result, setAside } = withoutAny(
     input,
     (each) => new NodePrices(each.catalogues, each.objects, coverageOf(each).nodes),
   );
@@ -29,7 +29,7 @@ export function pricesIn(
 export function overlaidIn(
   input: Pick<PackingInput, 'objects' | 'catalogues'>,
 ): Aside & { readonly catalogues: Catalogues } {
-  const { result, setAside } = withoutCulprits(input, ({ objects, catalogues }) =>
+  const { result, setAside } = withoutAny(input, ({ objects, catalogues }) =>
     overlaidCatalogues(objects.nodePools, catalogues, objects.nodeOverlays, objects.disruptionPolicies),
   );
   return { catalogues: result, setAside };

@@ -1,4 +1,3 @@
-import { compile } from '../../packing/compile/compiled.js';
 import { withoutCulprits } from '../../packing/set-aside.js';
 import { ChangingFleet } from './changing-fleet.js';
 import { CommandBuilder, type CommandTools } from './command-builder.js';
@@ -24,7 +23,7 @@ const nearlyPlanned = 1.01;
  * false; once it is true the search ends with the commands that it has.
  */
 export function consolidate(input: ConsolidationInput, isOver: () => boolean = never): Consolidation {
-  const { result, setAside } = withoutCulprits(input, (each) => new Search(each, isOver).run(), compile);
+  const { result, setAside } = withoutCulprits(input, (each) => new Search(each, isOver).run());
   return setAside.length === 0 ? result : { ...result, setAside };
 }
 
@@ -33,12 +32,12 @@ export function consolidate(input: ConsolidationInput, isOver: () => boolean = n
  * saves nothing any more.
  */
 export function reconsider(input: ConsolidationInput, candidates: readonly string[]): ConsolidationCommand | undefined {
-  return withoutCulprits(input, (each) => new Search(each).reconsideration.take(candidates), compile).result;
+  return withoutCulprits(input, (each) => new Search(each).reconsideration.take(candidates)).result;
 }
 
 /** Why taking exactly this node comes to nothing now, in a person's words; undefined where it is taken. */
 export function whyStays(input: ConsolidationInput, node: string): string | undefined {
-  return withoutCulprits(input, (each) => new Search(each).reconsideration.whyStays(node), compile).result;
+  return withoutCulprits(input, (each) => new Search(each).reconsideration.whyStays(node)).result;
 }
 
 const never = (): boolean => false;
