@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { readFileSync } from 'node:fs';
 import { workflowBundle } from '../worker/bundle.js';
+import { perturbationsOf } from './cluster/perturbations.js';
 import { simulate } from './cluster/simulate.js';
 import type { SimulationResult } from './cluster/simulate.js';
 import { shrink } from './cluster/shrink.js';
@@ -8,7 +9,7 @@ import type { Play, Shrunk } from './cluster/shrink.js';
 import type { SimulationPlan } from './cluster/stage.js';
 
 const usage =
-  'npm run simulate -- [--seeds N] [--first-seed S] [--minutes M] [--replicas R] [--pace SECONDS] [--faults PERCENT] [--leave-out STEP,...] [--without-faults] [--shrink] [--verbose]';
+  'npm run simulate -- [--seeds N] [--first-seed S] [--minutes M] [--replicas R] [--pace SECONDS] [--faults PERCENT] [--leave-out STEP,...] [--without-faults] [--perturb EVERY] [--shrink] [--verbose]';
 const minuteMs = 60_000;
 
 const { values } = parseArgs({
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     faults: { type: 'string', default: '0.3' },
     'leave-out': { type: 'string', default: '' },
     'without-faults': { type: 'boolean', default: false },
+    perturb: { type: 'string', default: '0' },
     shrink: { type: 'boolean', default: false },
     verbose: { type: 'boolean', default: false },
   },
@@ -38,7 +40,10 @@ async function main(): Promise<number> {
     const began = process.hrtime.bigint();
     const result = await play(plan);
     report(result, Number(process.hrtime.bigint() - began) / 1e9);
-    if (result.problems.length === 0) continue;
+    if (result.problems.length === 0) {
+      if (number('perturb') > 0) failed += await perturb(plan, result, play);
+      continue;
+    }
     failed += 1;
     if (values.shrink) reportShrunk(await shrink(plan, play, (left) => console.error(`  ${left} happenings left`)));
   }
@@ -48,6 +53,24 @@ async function main(): Promise<number> {
       : `${failed} seeds failed: find what it takes with --first-seed SEED --seeds 1 --shrink`,
   );
   return failed === 0 ? 0 : 1;
+}
+
+/** Plays what is known to pass again, with one thing that goes wrong at one place each time. Gives how many of them fail. */
+async function perturb(plan: SimulationPlan, { traffic }: SimulationResult, play: Play): Promise<number> {
+  const perturbations = perturbationsOf(traffic, number('perturb'));
+  console.log(
+    `  ${traffic.writes} writes and ${traffic.events} events of watches: ${perturbations.length} perturbations`,
+  );
+  let failed = 0;
+  for (const perturbation of perturbations) {
+    const { problems } = await play({ ...plan, perturbation });
+    if (problems.length === 0) continue;
+    failed += 1;
+    console.log(`  FAILED with ${perturbation.kind} at ${perturbation.at}`);
+    for (const problem of problems) console.log(`    ${problem}`);
+  }
+  console.log(`  ${perturbations.length - failed} of ${perturbations.length} perturbations passed`);
+  return failed;
 }
 
 function planOf(seed: number): SimulationPlan {
@@ -71,7 +94,7 @@ function planOf(seed: number): SimulationPlan {
   };
 }
 
-function number(name: 'seeds' | 'first-seed' | 'minutes' | 'replicas' | 'pace' | 'faults'): number {
+function number(name: 'seeds' | 'first-seed' | 'minutes' | 'replicas' | 'pace' | 'faults' | 'perturb'): number {
   const value = Number(values[name]);
   if (value >= 0 && (Number.isInteger(value) || name === 'faults')) return value;
   throw new Error(`--${name} is "${values[name]}": a number that is not negative is needed`);

@@ -1,6 +1,7 @@
 import { DomainError } from '../../core/failures.js';
 import type { Random } from '../../cases/random.js';
 import type { KubeClient } from '../../kube/port.js';
+import type { PlacedPerturbation } from './perturbations.js';
 
 /** How calls of a process to the API server, the cloud and Temporal go. Chances are per call, 0 to 1. */
 export interface NetworkConditions {
@@ -75,6 +76,7 @@ export class Network {
     private readonly random: Random,
     private readonly outages: Outages,
     private readonly onCall: () => void,
+    private readonly placed: PlacedPerturbation | undefined,
   ) {}
 
   get isAlive(): boolean {
@@ -100,13 +102,17 @@ export class Network {
     return result;
   }
 
-  /** The same object, each of whose methods named is called over this network. */
-  over<T extends object>(peer: Peer, target: T, methods: readonly (keyof T)[]): T {
+  /** The same object, each of whose methods named is called over this network; `writes` change something there. */
+  over<T extends object>(peer: Peer, target: T, methods: readonly (keyof T)[], writes: ReadonlySet<keyof T>): T {
     const called = Object.fromEntries(
       methods.map((name) => [
         name,
         (...args: unknown[]) =>
-          this.call(peer, () => (target[name] as (...args: unknown[]) => Promise<unknown>).apply(target, args)),
+          this.call(peer, () => {
+            const effect = (): Promise<unknown> =>
+              (target[name] as (...args: unknown[]) => Promise<unknown>).apply(target, args);
+            return writes.has(name) ? this.write(effect) : effect();
+          }),
       ]),
     );
     return new Proxy(target, {
@@ -130,12 +136,21 @@ export class Network {
       };
       await this.carry('Kubernetes');
       const outcome = await watch(kind, options, (event) => {
+        this.placed?.onEvent();
         if (held.length === 0 && !this.outages.areWatchesHeld) onEvent(event);
         else if (held.push(event) === 1) void release();
       });
       isOver = true;
       return outcome;
     };
+  }
+
+  private async write(effect: () => Promise<unknown>): Promise<unknown> {
+    this.placed?.onWrite();
+    if (this.isCut) return new Promise<never>(() => undefined);
+    const result = await effect();
+    this.placed?.onWritten();
+    return result;
   }
 
   private failBefore(peer: Peer): void {

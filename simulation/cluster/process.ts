@@ -20,6 +20,7 @@ import { simulatedClient } from '../temporal/client.js';
 import type { SimulatedTemporal } from '../temporal/engine.js';
 import type { Schedules } from '../temporal/schedules.js';
 import { Network } from './network.js';
+import type { PlacedPerturbation } from './perturbations.js';
 import type { Outages } from './network.js';
 
 export const clusterName = 'simulated';
@@ -36,6 +37,8 @@ export interface Outside {
   readonly watchSilentMs: number;
   /** Something was called. */
   readonly onCall: () => void;
+  /** Hears of every write and of every event of a watch. */
+  readonly placed?: PlacedPerturbation;
 }
 
 type Activity = (input: unknown) => Promise<unknown>;
@@ -52,6 +55,8 @@ const cloudCalls: readonly (keyof CloudProvider)[] = [
   'cleanUpNodeClass',
   'drift',
 ];
+const kubeWrites: ReadonlySet<keyof KubeClient> = new Set(['create', 'patch', 'delete', 'evict']);
+const cloudWrites: ReadonlySet<keyof CloudProvider> = new Set(['launch', 'terminate', 'tag', 'cleanUpNodeClass']);
 /** Everything that Stowage can do is in play. */
 const gates = { ...defaultFeatureGates, NodeRepair: true, StaticCapacity: true, SpotToSpotConsolidation: true };
 const batchWindow = { idleMs: 1000, maxMs: 10_000 };
@@ -71,7 +76,7 @@ export class SimulatedProcess implements ActivityWorker {
     private readonly identity: string,
   ) {
     setMaxListeners(0, this.stopping.signal);
-    this.network = new Network(outside.random, outside.outages, outside.onCall);
+    this.network = new Network(outside.random, outside.outages, outside.onCall, outside.placed);
   }
 
   get isAlive(): boolean {
@@ -135,10 +140,10 @@ export class SimulatedProcess implements ActivityWorker {
     const { network, outside } = this;
     const now = (): number => Date.now();
     const kube = {
-      ...network.over('Kubernetes', outside.kube, kubeCalls),
+      ...network.over('Kubernetes', outside.kube, kubeCalls, kubeWrites),
       watch: network.watching(outside.kube.watch.bind(outside.kube)),
     };
-    const cloud = network.over('the cloud', outside.cloud, cloudCalls);
+    const cloud = network.over('the cloud', outside.cloud, cloudCalls, cloudWrites);
     const cache = createClusterCache({
       client: kube,
       kinds: [...snapshotKinds, 'VolumeAttachment', 'DisruptionPause', cloud.nodeClassKind.kind as Kind],

@@ -9,7 +9,7 @@ const playing =
     const steps = Array.from({ length: 10 }, (_, step) => step).filter((step) => plan.leftOut?.has(step) !== true);
     const isBroken = fails(new Set(steps), plan.withoutFaults !== true);
     return Promise.resolve({
-      ...{ seed: plan.seed, simulatedMs: 0, faults: 0, launches: 0, steps: 0 },
+      ...{ seed: plan.seed, simulatedMs: 0, faults: 0, launches: 0, steps: 0, traffic: { writes: 0, events: 0 } },
       problems: isBroken ? ['broken'] : [],
       happened: steps.map((step) => ({ step, atMs: step, name: `happening ${step}` })),
     });

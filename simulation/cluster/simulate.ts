@@ -10,6 +10,7 @@ import { happen, staticPool } from './happenings.js';
 import { budgetPercent, Invariants } from './invariants.js';
 import { Outages, quiet } from './network.js';
 import { overseen } from './overseer.js';
+import { PlacedPerturbation, type Traffic } from './perturbations.js';
 import { SimulatedProcess } from './process.js';
 import type { Outside } from './process.js';
 import { VirtualTime } from './virtual-time.js';
@@ -20,6 +21,10 @@ import type { SimulatedCluster } from './world.js';
 const startMs = Date.parse('2026-01-05T12:00:00Z');
 const minuteMs = 60_000;
 const usualFaultChance = 0.003;
+/** For how long a process is away that dies at a place of its own. */
+const crashedMs = 5000;
+/** For how long what it has cached is old, from such a place on. */
+const staleMs = 3 * 60_000;
 
 export interface SimulationResult {
   readonly seed: number;
@@ -29,6 +34,8 @@ export interface SimulationResult {
   readonly faults: number;
   readonly launches: number;
   readonly steps: number;
+  /** What the process wrote, and heard by its watches, while things happened. */
+  readonly traffic: Traffic;
   /** What happened, in order. */
   readonly happened: readonly Happened[];
 }
@@ -71,6 +78,9 @@ class Simulation {
   /** When the last of what has begun ends, milliseconds of the epoch. */
   private troubledUntil = 0;
   private readonly outages = new Outages();
+  private readonly placed: PlacedPerturbation;
+  /** Until nothing goes wrong any more. */
+  private traffic: Traffic = { writes: 0, events: 0 };
 
   constructor(
     private readonly plan: SimulationPlan,
@@ -80,6 +90,16 @@ class Simulation {
     private readonly say: (line: string) => void,
   ) {
     this.mayFail = plan.withoutFaults !== true;
+    this.placed = new PlacedPerturbation(plan.perturbation, {
+      crash: () => this.restart(crashedMs),
+      holdWatches: (last) => {
+        const release = this.outages.beginStale();
+        this.later(staleMs, () => {
+          last();
+          release();
+        });
+      },
+    });
   }
 
   async play(code: string): Promise<SimulationResult> {
@@ -105,6 +125,7 @@ class Simulation {
       random,
       outages,
       watchSilentMs: 10 * minuteMs,
+      placed: this.placed,
       onCall: this.onCall,
     };
     this.boot();
@@ -123,6 +144,7 @@ class Simulation {
     };
     for (const set of sets) void set.scaleUp(random.int(1, plan.replicas), random.int(1, 200));
     await this.unrest(stage, startMs + plan.unrestMs, isBroken);
+    this.traffic = this.placed.traffic;
     if (!invariants.isBroken) await this.rest(stage, invariants, isBroken);
     this.current?.kill();
     cluster.stop();
@@ -134,6 +156,7 @@ class Simulation {
       faults: this.faults,
       launches: [...cluster.cloud.launchesByClaimUid.values()].reduce((sum, count) => sum + count, 0),
       steps: this.steps,
+      traffic: this.traffic,
       happened: this.happened,
     };
   }

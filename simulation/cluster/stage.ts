@@ -2,6 +2,7 @@ import type { Random } from '../../cases/random.js';
 import type { ReplicaSet } from '../scale-down/workloads.js';
 import type { SimulatedTemporal } from '../temporal/engine.js';
 import type { Outages } from './network.js';
+import type { Perturbation } from './perturbations.js';
 import type { SimulatedProcess } from './process.js';
 import type { SimulatedCluster } from './world.js';
 
@@ -22,6 +23,8 @@ export interface SimulationPlan {
   readonly leftOut?: ReadonlySet<number>;
   /** Calls and activities do not fail; what happens to the cluster and the process still does. */
   readonly withoutFaults?: boolean;
+  /** What goes wrong at one place of the run. */
+  readonly perturbation?: Perturbation;
   /** Changes the cluster before anything happens. */
   readonly prepare?: (cluster: SimulatedCluster) => void;
   readonly say?: (line: string) => void;

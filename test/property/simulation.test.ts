@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { perturbationsOf } from '../../simulation/cluster/perturbations.js';
 import { simulate } from '../../simulation/cluster/simulate.js';
 import type { SimulationResult } from '../../simulation/cluster/simulate.js';
 import type { SimulationPlan } from '../../simulation/cluster/stage.js';
@@ -36,6 +37,22 @@ describe('a simulated cluster', () => {
     const { problems, faults } = await play(6, { paceMs: minute, faultChance: 0.02 });
     expect(problems).toEqual([]);
     expect(faults).toBeGreaterThan(0);
+  });
+
+  test('comes to rest whatever goes wrong at a write or an event of a known run (invariants/eventually-stable)', async () => {
+    const calm = { unrestMs: 5 * minute, paceMs: minute, replicas: 4, withoutFaults: true };
+    const { problems, traffic } = await play(7, calm);
+    expect(problems).toEqual([]);
+    // One of each kind; `npm run simulate -- --perturb 1` places them everywhere.
+    const all = perturbationsOf(traffic, Math.ceil(Math.min(traffic.writes, traffic.events) / 2));
+    const perturbations = [...new Map(all.map((each) => [each.kind, each])).values()];
+    expect(perturbations).toHaveLength(4);
+    for (const perturbation of perturbations) {
+      expect({ perturbation, problems: (await play(7, { ...calm, perturbation })).problems }).toEqual({
+        perturbation,
+        problems: [],
+      });
+    }
   });
 
   test('an instance launched twice for one NodeClaim is found (invariants/one-instance)', async () => {
