@@ -248,7 +248,7 @@ export default {
     ...only(
       'devstack',
       '^devstack/',
-      `devstack/|cases/|cli/output/|kube/client\\.ts|cluster/cluster\\.ts|workflows/messages\\.ts|core/|api/|${npm('@aws-sdk', '@temporalio/client', 'cli-table3', 'commander', 'esbuild', 'yaml')}|${builtin}`,
+      `devstack/|cases/|checker/audit/|cli/output/|kube/(client|cache)\\.ts|cluster/cluster\\.ts|workflows/messages\\.ts|core/|api/|${npm('@aws-sdk', '@temporalio/(client|proto)', 'cli-table3', 'commander', 'esbuild', 'yaml')}|${builtin}`,
       'The stack runs the product from outside.',
       'kube/port\\.ts',
     ),
@@ -269,8 +269,8 @@ export default {
     ...only(
       'checker',
       '^checker/',
-      'checker/|core/|node:',
-      'The judge shares nothing with packing or disruption but quantities and the shapes of objects.',
+      'checker/|core/|api/labels\\.ts|node:',
+      'The judge shares nothing with packing or disruption but quantities, names and the shapes of objects.',
       'api/',
     ),
     ...only(

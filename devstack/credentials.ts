@@ -2,7 +2,8 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const serviceAccount = 'system:serviceaccount:stowage:stowage';
+/** Who Stowage is to the API server. */
+export const serviceAccount = 'system:serviceaccount:stowage:stowage';
 
 /** The bearer tokens that a local API server knows. */
 export interface Tokens {

@@ -13,6 +13,8 @@ export function kubernetesPaths(context: StackContext): {
   server: string;
   adminKubeconfig: string;
   stowageKubeconfig: string;
+  auditPolicy: string;
+  auditLog: string;
 } {
   const data = join(context.folder, 'data');
   const certificates = join(data, 'certificates');
@@ -24,14 +26,39 @@ export function kubernetesPaths(context: StackContext): {
     server: `https://127.0.0.1:${context.ports.apiserver}`,
     adminKubeconfig: join(context.folder, 'admin.kubeconfig'),
     stowageKubeconfig: join(context.folder, 'stowage.kubeconfig'),
+    auditPolicy: join(data, 'audit-policy.json'),
+    auditLog: auditLogOf(context.folder),
   };
 }
 
+/** Where the API server of a stack writes down who ended what: `devstack/auditor` reads it. */
+export const auditLogOf = (folder: string): string => join(folder, 'logs', 'audit.log');
+
+/** Evictions, and deletions of pods, nodes and claims; nothing else is worth its line. */
+const auditPolicy = {
+  apiVersion: 'audit.k8s.io/v1',
+  kind: 'Policy',
+  omitStages: ['RequestReceived'],
+  rules: [
+    { level: 'Metadata', verbs: ['create'], resources: [{ group: '', resources: ['pods/eviction'] }] },
+    {
+      level: 'Metadata',
+      verbs: ['delete'],
+      resources: [
+        { group: '', resources: ['pods', 'nodes'] },
+        { group: 'karpenter.sh', resources: ['nodeclaims'] },
+      ],
+    },
+    { level: 'None' },
+  ],
+};
+
 /** Makes keys and tokens where there are none yet. */
 export function prepareKubernetes(context: StackContext): void {
-  const { data, certificates } = kubernetesPaths(context);
+  const { data, certificates, auditPolicy: policy } = kubernetesPaths(context);
   mkdirSync(certificates, { recursive: true });
   prepareCredentials(data);
+  writeFileSync(policy, JSON.stringify(auditPolicy));
 }
 
 /** Writes the two kubeconfigs; the API server has written its certificate by the time it serves. */
@@ -114,6 +141,8 @@ function apiserver(context: StackContext): Component {
       ...(context.containers === true
         ? ['--kubelet-preferred-address-types=InternalIP']
         : ['--disable-admission-plugins=ServiceAccount']),
+      `--audit-policy-file=${paths.auditPolicy}`,
+      `--audit-log-path=${paths.auditLog}`,
       '--service-cluster-ip-range=10.100.0.0/16',
       '--allow-privileged=true',
       '--profiling=false',
