@@ -1,7 +1,7 @@
 import { createKubeClient } from '../kube/client.js';
 import type { KubeClient } from '../kube/port.js';
 import { CloudProxyControl } from './cloud-proxy/control.js';
-import { stackParts } from './components.js';
+import { stackParts, type StackPart } from './components.js';
 import type { Narrator } from './demo/narrator.js';
 import { stackFolder } from './paths.js';
 import { isRunning, tailOf } from './processes.js';
@@ -23,11 +23,13 @@ export interface StageOptions {
   readonly keep: boolean;
   /** Of the stack. */
   readonly name: string;
+  /** Default all, Stowage included. */
+  readonly parts?: readonly StackPart[];
 }
 
 /** Raises a stack, has `play` play on it, and stops it whatever happens, an interrupt from the keyboard included. */
 export async function onStage(
-  { keep, name }: StageOptions,
+  { keep, name, parts = stackParts }: StageOptions,
   tell: Narrator,
   play: (stage: Stage) => Promise<void>,
 ): Promise<void> {
@@ -43,7 +45,7 @@ export async function onStage(
   }
   let played = false;
   try {
-    const stack = await raiseStack(name, tell);
+    const stack = await raiseStack(name, parts, tell);
     await play(setStage(stack, tell));
     played = true;
     if (keep) tell.plain(explore(stack));
@@ -55,9 +57,9 @@ export async function onStage(
   }
 }
 
-async function raiseStack(name: string, tell: Narrator): Promise<Stack> {
+async function raiseStack(name: string, parts: readonly StackPart[], tell: Narrator): Promise<Stack> {
   tell.chapter('A real control plane, a real Temporal server, an EC2 API, and Stowage');
-  const stack = await startStack({ name, parts: stackParts, progress: (line) => tell.act(line) });
+  const stack = await startStack({ name, parts, progress: (line) => tell.act(line) });
   tell.see(`everything serves; watch along in the Temporal UI: ${stack.temporalUiUrl ?? ''}`);
   return stack;
 }

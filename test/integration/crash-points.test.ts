@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
+import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
+import { CrashPoints, type CrashPoint } from '../../devstack/crash/crash-points.js';
+import { TemporalProxy } from '../../devstack/temporal-proxy/proxy.js';
+import { observe } from '../../devstack/demo/observe.js';
+import { useStack } from './shared-stack.js';
+
+// What `npm run test:crash` does to a worker, done to a small one: the points that it comes to, and what is lost there.
+const { stack } = useStack(['temporal']);
+const taskQueue = `crash-points-${randomUUID()}`;
+const deaths: CrashPoint[][] = [];
+let points: CrashPoints;
+let proxy: TemporalProxy;
+let said = 0;
+let stop: () => Promise<void>;
+
+beforeAll(async () => {
+  points = new CrashPoints({
+    scenarioOf: (_, input) => (input.includes('hello') ? 'greeting' : undefined),
+    most: { events: 60, activities: 3 },
+    gatherMs: 1,
+    kill: () => {
+      deaths.push([...points.reached]);
+      points.died();
+      proxy.cut();
+    },
+  });
+  const address = stack().temporalAddress ?? '';
+  proxy = await TemporalProxy.start(address, points);
+  const connection = await NativeConnection.connect({ address: proxy.address });
+  const workflowsPath = fileURLToPath(new URL('../workflow/echo.ts', import.meta.url));
+  const worker = await Worker.create({
+    connection,
+    taskQueue,
+    workflowBundle: await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') }),
+    activities: {
+      say: (text: string): string => {
+        said += 1;
+        return `${text} ${said}`;
+      },
+    },
+  });
+  const running = worker.run();
+  stop = async () => {
+    worker.shutdown();
+    await running;
+    await connection.close();
+    await proxy.stop();
+  };
+}, 300_000);
+
+afterAll(async () => {
+  await stop();
+}, 60_000);
+
+async function greet(text: string): Promise<string> {
+  const connection = await Connection.connect({ address: stack().temporalAddress ?? '' });
+  try {
+    const options = { taskQueue, workflowId: randomUUID(), args: [text] };
+    return await new Client({ connection }).workflow.execute('echo', options);
+  } finally {
+    await connection.close();
+  }
+}
+
+describe('points at which a worker dies', () => {
+  test('each is reached once, and the workflow goes on', async () => {
+    expect(await greet('hello')).toMatch(/^hello \d$/);
+    // The workflow has ended before the last answer is on its way.
+    await observe('three deaths', async () => Promise.resolve(deaths[2]), { withinMs: 60_000 });
+    expect(points.reached).toEqual([
+      { scenario: 'greeting', workflowType: 'echo', place: 'after event 3' },
+      { scenario: 'greeting', workflowType: 'echo', place: 'say 1' },
+      { scenario: 'greeting', workflowType: 'echo', place: 'after event 9' },
+    ]);
+    expect(await greet('hello')).toMatch(/^hello \d$/);
+    expect(points.reached).toHaveLength(3);
+  }, 120_000);
+
+  test('what belongs to no scenario is left alone', async () => {
+    expect(await greet('another')).toMatch(/^another \d$/);
+    expect(points.reached).toHaveLength(3);
+  }, 120_000);
+});
