@@ -1,7 +1,7 @@
 import Table from 'cli-table3';
 import { Command } from 'commander';
 import { resolve } from 'node:path';
-import { addChaosCommands } from './chaos.js';
+import { addChaosCommands } from './chaos-commands.js';
 import { stackParts, type StackPart } from './components.js';
 import { stackFolder } from './paths.js';
 import { isRunning, tailOf } from './processes.js';

@@ -1,9 +1,19 @@
 import type { Random } from '../../cases/random.js';
 import type { Stage } from '../stage.js';
+import {
+  changeWeather,
+  exhaust,
+  freezePart,
+  freezeReplica,
+  killPart,
+  killReplica,
+  replenish,
+  type ChaosStage,
+} from './troubles.js';
 import { apps, release, scale } from './workload.js';
 
 /** Does one thing to the cluster; resolves to what it was, or to undefined when there was nothing to do it to. */
-type Event = (stage: Stage, random: Random) => Promise<string | undefined>;
+type Event = (stage: ChaosStage, random: Random) => Promise<string | undefined>;
 
 const faultyActions = ['CreateFleet', 'TerminateInstances', 'DescribeInstances', 'CreateTags', 'CreateLaunchTemplate'];
 const faults = [
@@ -19,12 +29,6 @@ async function rescale({ kube }: Stage, random: Random): Promise<string> {
   const replicas = random.int(0, apps[name]?.most ?? 0);
   await scale(kube, name, replicas);
   return `${name} scaled to ${replicas}`;
-}
-
-async function kill({ stack }: Stage): Promise<string> {
-  await stack.stopComponent('stowage', true);
-  await stack.startComponent('stowage');
-  return 'Stowage killed with SIGKILL and started again';
 }
 
 async function interrupt({ cloud }: Stage, random: Random): Promise<string | undefined> {
@@ -74,22 +78,29 @@ async function drift({ kube }: Stage, random: Random): Promise<string> {
   return `the node class becomes release ${number}`;
 }
 
-/** What happens, as often as it stands here: mostly people scale; a process dies now and then. */
+/** What happens, as often as it stands here: mostly people scale. */
 const events: readonly Event[] = [
-  rescale,
-  rescale,
-  rescale,
-  rescale,
+  ...Array.from({ length: 8 }, () => rescale),
   deletePod,
   deleteNode,
+  interrupt,
   interrupt,
   lose,
   fail,
   fail,
+  fail,
   drift,
-  kill,
+  exhaust,
+  replenish,
+  killReplica,
+  killReplica,
+  freezeReplica,
+  killPart,
+  freezePart,
+  changeWeather,
+  changeWeather,
 ];
 
-export async function nextEvent(stage: Stage, random: Random): Promise<string | undefined> {
+export async function nextEvent(stage: ChaosStage, random: Random): Promise<string | undefined> {
   return random.pick(events)(stage, random);
 }

@@ -1,0 +1,120 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TcpProxy, type Weather } from '../network/tcp-proxy.js';
+import { Replica } from '../replica.js';
+import type { Stack } from '../stack.js';
+
+const peers = ['Kubernetes', 'Temporal', 'the cloud'] as const;
+export type Peer = (typeof peers)[number];
+
+/** Parts that can die and come up with all that they had: moto and the cloud proxy hold instances in memory. */
+export const mortal = ['temporal', 'kube-apiserver', 'etcd'] as const;
+
+const roles = ['operator', 'worker'] as const;
+
+/** Two operators and two workers on a stack, whose calls go through networks that can be cut. */
+export class Surroundings {
+  private readonly ending = new AbortController();
+  /** What has begun and will end by itself. */
+  private readonly pending = new Set<Promise<void>>();
+  private readonly down = new Set<Replica>();
+
+  private constructor(
+    private readonly stack: Stack,
+    readonly replicas: readonly Replica[],
+    private readonly networks: Readonly<Record<Peer, TcpProxy>>,
+  ) {}
+
+  static async start(stack: Stack, settings: Readonly<Record<string, string>>): Promise<Surroundings> {
+    const networks = {
+      Kubernetes: await TcpProxy.start(portOf(stack.apiserver)),
+      Temporal: await TcpProxy.start(portOf(`http://${stack.temporalAddress ?? ''}`)),
+      'the cloud': await TcpProxy.start(portOf(stack.awsEndpoint)),
+    };
+    const through = {
+      ...settings,
+      KUBECONFIG: redirected(stack, networks.Kubernetes.port),
+      TEMPORAL_ADDRESS: `127.0.0.1:${networks.Temporal.port}`,
+      AWS_ENDPOINT_URL: `http://127.0.0.1:${networks['the cloud'].port}`,
+    };
+    const replicas: Replica[] = [];
+    for (const number of [1, 2])
+      for (const role of [...roles].reverse())
+        replicas.push(await Replica.start(stack, { name: `${role}-${number}`, role, settings: through }));
+    return new Surroundings(stack, replicas, networks);
+  }
+
+  get peers(): readonly Peer[] {
+    return peers;
+  }
+
+  /** Why a replica that nobody killed is gone, if one is. */
+  failure(): Error | undefined {
+    const lost = this.replicas.find((replica) => !this.down.has(replica) && !replica.isRunning);
+    return lost === undefined ? undefined : new Error(`${lost.name} stopped by itself: ${lost.said}`);
+  }
+
+  /** Kills a replica, and starts it again after so long. */
+  async kill(replica: Replica, forMs: number): Promise<void> {
+    this.down.add(replica);
+    await replica.kill();
+    this.after(forMs, () => {
+      replica.launch();
+      this.down.delete(replica);
+    });
+  }
+
+  freeze(replica: Replica, forMs: number): void {
+    replica.freeze(true);
+    this.after(forMs, () => replica.freeze(false));
+  }
+
+  async killPart(part: string, forMs: number): Promise<void> {
+    await this.stack.stopComponent(part, true);
+    this.after(forMs, () => this.stack.startComponent(part));
+  }
+
+  freezePart(part: string, forMs: number): void {
+    this.stack.freeze(part, true);
+    this.after(forMs, () => this.stack.freeze(part, false));
+  }
+
+  weather(peer: Peer, weather: Weather, forMs: number): void {
+    this.networks[peer].become(weather);
+    this.after(forMs, () => this.networks[peer].become({ kind: 'fair' }));
+  }
+
+  /** Ends everything that has begun: all parts run, and every network is fair. */
+  async recover(): Promise<void> {
+    this.ending.abort();
+    while (this.pending.size > 0) await Promise.all(this.pending);
+  }
+
+  async stop(): Promise<void> {
+    this.ending.abort();
+    await Promise.allSettled(this.pending);
+    for (const replica of this.replicas) await replica.kill();
+    for (const peer of peers) await this.networks[peer].stop();
+  }
+
+  private after(ms: number, then: () => void | Promise<void>): void {
+    const over = sleep(ms, undefined, { signal: this.ending.signal })
+      .catch(() => undefined)
+      .then(then)
+      .finally(() => this.pending.delete(over));
+    // Who waits for it hears of its failure too.
+    over.catch(() => undefined);
+    this.pending.add(over);
+  }
+}
+
+const portOf = (url: string | undefined): number => Number(new URL(url ?? '').port);
+
+/** The kubeconfig of Stowage, to an API server that is reached through `port`. */
+function redirected(stack: Stack, port: number): string {
+  const path = join(stack.folder, 'network.kubeconfig');
+  const text = readFileSync(stack.stowageKubeconfig ?? '', 'utf8');
+  writeFileSync(path, text.replaceAll(stack.apiserver ?? '', `https://127.0.0.1:${port}`), { mode: 0o600 });
+  return path;
+}
