@@ -16,6 +16,8 @@ export interface CrashOptions {
   readonly kill: () => void;
   /** How many points there are of one workflow type in a scenario, at most: of events, and of each activity. */
   readonly most: { readonly events: number; readonly activities: number };
+  /** After a death nothing dies for so long, milliseconds: what is passed by meanwhile is for another time. */
+  readonly quietMs: number;
   /** What is reached within this after the first point dies with it, milliseconds. */
   readonly gatherMs: number;
 }
@@ -31,6 +33,8 @@ export class CrashPoints implements CallHooks {
   /** Ids by workflow and type: another attempt is the same activity. */
   private readonly activities = new Map<string, Set<string>>();
   private dying: NodeJS.Timeout | undefined;
+  /** Milliseconds of the epoch. */
+  private quietUntil = 0;
   private isOn = true;
 
   constructor(private readonly options: CrashOptions) {}
@@ -44,6 +48,7 @@ export class CrashPoints implements CallHooks {
   died(): void {
     clearTimeout(this.dying);
     this.dying = undefined;
+    this.quietUntil = Date.now() + this.options.quietMs;
   }
 
   request(method: string, message: Buffer): boolean {
@@ -64,6 +69,7 @@ export class CrashPoints implements CallHooks {
   private isLast(task: Task, place: string): boolean {
     const scenario = this.options.scenarioOf(task, this.tasks.inputOf(task.workflowId));
     if (!this.isOn || scenario === undefined) return false;
+    if (this.dying === undefined && Date.now() < this.quietUntil) return false;
     const key = `${scenario} ${task.workflowType} ${place}`;
     if (this.seen.has(key)) return false;
     this.seen.add(key);

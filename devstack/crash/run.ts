@@ -6,8 +6,10 @@ import type { MatrixOptions } from './options.js';
 import { laneOf, scenarios, type Scenario } from './scenarios.js';
 import type { Task } from './tasks.js';
 
-const most = { events: 60, activities: 3 };
+const most = { events: 60, activities: 2 };
 const gatherMs = 1500;
+/** Time to come up, and for what was in its hands to time out and go on. */
+const quietMs = 15_000;
 const watchMs = 1000;
 /** Of the whole cluster: no lane can be told by what they were started with. */
 const everybodys = 'the whole cluster';
@@ -27,7 +29,7 @@ export class MatrixRun {
 
   constructor(private readonly options: MatrixOptions) {
     this.deadline = Date.now() + options.withinMs;
-    this.points = new CrashPoints({ scenarioOf, most, gatherMs, kill: () => void this.die() });
+    this.points = new CrashPoints({ scenarioOf, most, gatherMs, quietMs, kill: () => void this.die() });
   }
 
   /** Resolves when every lane has come to the end of its last round. */
@@ -74,6 +76,7 @@ export class MatrixRun {
     try {
       await this.worker?.kill();
       this.deaths += 1;
+      this.options.tell(`death ${this.deaths} of the worker, at point ${this.points.reached.length}`);
       this.points.died();
       this.worker?.launch();
     } finally {

@@ -22,6 +22,7 @@ beforeAll(async () => {
     scenarioOf: (_, input) => (input.includes('hello') ? 'greeting' : undefined),
     most: { events: 60, activities: 3 },
     gatherMs: 1,
+    quietMs: 0,
     kill: () => {
       deaths.push([...points.reached]);
       points.died();
