@@ -1,0 +1,151 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { labels } from '../../api/labels.js';
+import type { Lease } from '../../api/kubernetes.js';
+import { Auditor } from '../../devstack/auditor/auditor.js';
+import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
+import { surroundings } from '../../devstack/components.js';
+import { observe } from '../../devstack/demo/observe.js';
+import { Replica } from '../../devstack/replica.js';
+import { startStack, type Stack } from '../../devstack/stack.js';
+import { createKubeClient } from '../../kube/client.js';
+import { createNodeClass, createNodePool, deploy, nodeOf, within } from './world.js';
+
+// Two operators and two workers, each a process of its own: whoever dies, freezes or is replaced, the others go on.
+const folder = mkdtempSync(join(tmpdir(), 'stowage-takeover-'));
+const operators: Replica[] = [];
+const workers: Replica[] = [];
+let stack: Stack;
+let kube: ReturnType<typeof createKubeClient>;
+let cloud: CloudProxyControl;
+let auditor: Auditor;
+
+beforeAll(async () => {
+  stack = await startStack({ name: 'takeover', folder, parts: surroundings });
+  kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: 'takeover-test' });
+  cloud = new CloudProxyControl(stack.awsEndpoint ?? '');
+  auditor = new Auditor({ stack, kube, cloud });
+  await auditor.start();
+  const world = { kube, stack };
+  await createNodeClass(world, 'default');
+  const requirements = [
+    { key: labels.capacityType, operator: 'In', values: ['spot'] },
+    { key: labels.instanceType, operator: 'In', values: ['c5.large', 'm5.large'] },
+  ];
+  const spec = { disruption: { consolidateAfter: 'Never' } };
+  await createNodePool(world, 'default', { template: { requirements, expireAfter: 'Never' }, spec });
+  for (const number of [1, 2]) {
+    workers.push(await Replica.start(stack, { name: `worker-${number}`, role: 'worker' }));
+    operators.push(await Replica.start(stack, { name: `operator-${number}`, role: 'operator' }));
+  }
+}, 600_000);
+
+afterAll(async () => {
+  await auditor.stop();
+  for (const replica of [...operators, ...workers]) await replica.kill();
+  kube.close();
+  await stack.stop();
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+const leaseRef = { name: 'stowage-leader-election', namespace: 'stowage' };
+
+async function lease(): Promise<Lease['spec']> {
+  return (await kube.get('Lease', leaseRef))?.spec;
+}
+
+/** Who leads, by what the operators say of themselves. */
+async function leader(): Promise<Replica> {
+  return observe(
+    'an operator that leads',
+    async () => {
+      const { holderIdentity = '' } = (await lease()) ?? {};
+      return operators.find((replica) => replica.isRunning && holderIdentity.endsWith(`_${replica.pid}`));
+    },
+    within(60),
+    async () => JSON.stringify(await lease()),
+  );
+}
+
+/** A pod runs that did not before; who does that works. */
+async function launches(app: string): Promise<string> {
+  await deploy({ kube }, app, { cpu: '1200m', memory: '256Mi' });
+  return observe(`the pod of ${app} on a node`, () => nodeOf({ kube }, app), within(120));
+}
+
+async function instanceOf(app: string): Promise<string> {
+  const node = await nodeOf({ kube }, app);
+  const claim = (await kube.list('NodeClaim')).find(({ status }) => status?.nodeName === node);
+  return claim?.status?.providerID?.split('/').at(-1) ?? '';
+}
+
+const microTime = (text: string | undefined): number => Date.parse(text ?? '');
+
+describe('two operators and two workers', () => {
+  test('an operator that is killed is followed within 15 s', async () => {
+    const first = await leader();
+    await launches('before');
+    const before = await lease();
+    await first.kill();
+    const after = await observe(
+      'another leader',
+      async () => {
+        const now = await lease();
+        return now?.holderIdentity !== before?.holderIdentity ? now : undefined;
+      },
+      within(60),
+    );
+    // By what the Lease says: when the first renewed it last, and when the second got it.
+    const renewed = microTime(before?.renewTime);
+    expect(microTime(after.acquireTime) - renewed).toBeLessThan(15_000 + 1500);
+    await launches('after');
+    await first.start();
+  }, 300_000);
+
+  test('a leader that was frozen does nothing twice when it wakes', async () => {
+    const frozen = await leader();
+    frozen.freeze(true);
+    await observe('another leader', async () => ((await leader()) === frozen ? undefined : true), within(60));
+    await launches('meanwhile');
+    frozen.freeze(false);
+    await launches('awake');
+    expect(await leader()).not.toBe(frozen);
+    expect(frozen.isRunning).toBe(true);
+    // One claim a pod: nobody launched for a pod that somebody else had launched for.
+    const apps = ['before', 'after', 'meanwhile', 'awake'];
+    expect(await kube.list('NodeClaim')).toHaveLength(apps.length);
+  }, 300_000);
+
+  test('a worker that is frozen holds nothing up for long', async () => {
+    const [frozen, other] = workers as [Replica, Replica];
+    frozen.freeze(true);
+    await launches('frozen-worker');
+    frozen.freeze(false);
+    expect(other.isRunning).toBe(true);
+  }, 300_000);
+
+  test('a rolling restart ends every process in an orderly way, and an interruption meanwhile drains its node', async () => {
+    const id = await instanceOf('before');
+    const node = await nodeOf({ kube }, 'before');
+    await cloud.interruptSpot(id, { delayMs: 120_000 });
+    for (const replica of [...workers, ...operators]) {
+      expect(await replica.terminate()).toBe(true);
+      await replica.start();
+    }
+    await observe(
+      'the pod on another node',
+      async () => {
+        const now = await nodeOf({ kube }, 'before');
+        return now !== undefined && now !== node ? true : undefined;
+      },
+      within(120),
+    );
+  }, 300_000);
+
+  test('and no invariant was broken', async () => {
+    await auditor.untilRest(180_000);
+    expect(await auditor.verdict()).toEqual([]);
+  }, 300_000);
+});
