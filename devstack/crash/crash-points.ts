@@ -14,6 +14,8 @@ export interface CrashOptions {
   readonly scenarioOf: (task: Task, input: string) => string | undefined;
   /** Ends the worker. */
   readonly kill: () => void;
+  /** What never begins a death, and dies with others: all lanes would stand still for it. */
+  readonly onlyJoins: (scenario: string) => boolean;
   /** How many points there are of one workflow type in a scenario, at most: of events, and of each activity. */
   readonly most: { readonly events: number; readonly activities: number };
   /** After a death nothing dies for so long, milliseconds: what is passed by meanwhile is for another time. */
@@ -69,7 +71,7 @@ export class CrashPoints implements CallHooks {
   private isLast(task: Task, place: string): boolean {
     const scenario = this.options.scenarioOf(task, this.tasks.inputOf(task.workflowId));
     if (!this.isOn || scenario === undefined) return false;
-    if (this.dying === undefined && Date.now() < this.quietUntil) return false;
+    if (this.dying === undefined && !this.mayDie(scenario)) return false;
     const key = `${scenario} ${task.workflowType} ${place}`;
     if (this.seen.has(key)) return false;
     this.seen.add(key);
@@ -84,5 +86,9 @@ export class CrashPoints implements CallHooks {
     const ids = this.activities.get(key) ?? new Set();
     this.activities.set(key, ids.add(id));
     return [...ids].indexOf(id) + 1;
+  }
+
+  private mayDie(scenario: string): boolean {
+    return Date.now() >= this.quietUntil && !this.options.onlyJoins(scenario);
   }
 }

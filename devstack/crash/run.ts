@@ -17,6 +17,8 @@ const entities = new Set(['provision', 'disrupt', 'offerings', 'launchBatch']);
 /** Started with the id of an instance or of a move alone. */
 const byType: Readonly<Record<string, string>> = { handleInterruption: 'interruption' };
 
+const onlyJoins = (scenario: string): boolean => scenario === everybodys;
+
 /** Plays lanes, and has the worker die and come up again. */
 export class MatrixRun {
   readonly points: CrashPoints;
@@ -29,7 +31,7 @@ export class MatrixRun {
 
   constructor(private readonly options: MatrixOptions) {
     this.deadline = Date.now() + options.withinMs;
-    this.points = new CrashPoints({ scenarioOf, most, gatherMs, quietMs, kill: () => void this.die() });
+    this.points = new CrashPoints({ scenarioOf, most, gatherMs, quietMs, onlyJoins, kill: () => void this.die() });
   }
 
   /** Resolves when every lane has come to the end of its last round. */

@@ -23,6 +23,7 @@ beforeAll(async () => {
     most: { events: 60, activities: 3 },
     gatherMs: 1,
     quietMs: 0,
+    onlyJoins: () => false,
     kill: () => {
       deaths.push([...points.reached]);
       points.died();
