@@ -63,10 +63,10 @@ async function rest({ kube, cloud, tell }: Stage, auditor: Auditor, failure: () 
   tell.chapter('Then nothing more happens');
   await cloud.clearFaults();
   await cloud.setPools([]);
+  await stopAging(kube);
   for (const [name, { last }] of Object.entries(apps)) await scale(kube, name, last);
   await auditor.untilRest(restMs, failure);
   tell.see('every pod runs, nothing is on its way out, each instance has its one NodeClaim and Node');
-  await stopAging(kube);
   for (const name of Object.keys(apps)) await scale(kube, name, 0);
   await observe(
     'An empty cluster',
