@@ -27,6 +27,8 @@ export class Replica {
     private readonly ports: { readonly health: number; readonly metrics: number },
   ) {
     this.log = join(stack.folder, 'logs', `${options.name}.log`);
+    // The stack does not know of it: whoever is interrupted leaves nothing behind.
+    process.once('exit', () => this.process !== undefined && signal(this.process, 'SIGKILL'));
   }
 
   /** Resolves when it is ready. */
