@@ -1,6 +1,6 @@
 // The import table of docs/architecture.md. Each rule says what to do instead.
 const folders =
-  'api|core|packing|disruption|cloud|kube|cluster|workflows|activities|worker|operator|process|cli|devstack|bench|cases|checker|simulation|test';
+  'api|core|packing|disruption|cloud|kube|cluster|workflows|activities|worker|operator|process|cli|devstack|bench|cases|checker|simulation|aws-conformance|test';
 const test = '\\.test\\.ts$';
 
 /** What `only` says, for docs/architecture.md (`npm run import-table`). */
@@ -157,7 +157,7 @@ export default {
     ...only(
       'cloud-aws',
       '^cloud/aws/',
-      `cloud/aws/|cloud/port\\.ts|core/|api/|${npm('@aws-sdk', '@smithy', 'yaml', 'smol-toml')}|crypto|node:|zlib|fs|path|url|https?$|net$|tls$`,
+      `cloud/aws/|cloud/port\\.ts|core/|api/|${npm('@aws-sdk', '@smithy', 'yaml', 'smol-toml')}|crypto|node:|zlib|fs|path|url|https?$|net$|tls$|stream$`,
       'cloud/aws meets the rest at cloud/port.ts.',
       'packing/',
     ),
@@ -267,6 +267,13 @@ export default {
       'packing/|cloud/port\\.ts',
     ),
     ...only(
+      'aws-conformance',
+      '^aws-conformance/',
+      `aws-conformance/|devstack/cloud-proxy/(called|recording)\\.ts|cloud/aws/(options|provider)\\.ts|kube/client\\.ts|core/|api/|${npm('@aws-sdk', 'cli-table3', 'commander')}|${builtin}`,
+      'The suite meets an account by the provider, as the product does.',
+      'cloud/|kube/port\\.ts',
+    ),
+    ...only(
       'checker',
       '^checker/',
       'checker/|core/|api/labels\\.ts|node:',
@@ -283,12 +290,12 @@ export default {
     never(
       'product-without-devstack',
       '^(api|core|packing|disruption|cloud|kube|cluster|workflows|activities|worker|operator|process|cli)/',
-      '^(devstack|test|bench|cases|checker|simulation)/',
+      '^(devstack|test|bench|cases|checker|simulation|aws-conformance)/',
       'The product knows nothing of its test bed.',
     ),
     never(
       'test-beds-apart',
-      '^(devstack|bench|checker|cases|simulation)/',
+      '^(devstack|bench|checker|cases|simulation|aws-conformance)/',
       '^test/',
       'Shared parts are in cases, checker, simulation or devstack.',
     ),

@@ -23,7 +23,7 @@ const suite = (displayName, testMatch, extra = {}) => ({
 });
 
 const source =
-  '(api|core|packing|disruption|cloud|kube|cluster|workflows|activities|worker|operator|process|cli|devstack|bench|cases|checker|simulation|scripts)';
+  '(api|core|packing|disruption|cloud|kube|cluster|workflows|activities|worker|operator|process|cli|devstack|bench|cases|checker|simulation|aws-conformance|scripts)';
 
 export default {
   projects: [

@@ -34,6 +34,7 @@ const folders = [
   'cases',
   'checker',
   'simulation',
+  'aws-conformance',
 ];
 const stamp = join(root, 'dist', '.built');
 

@@ -44,6 +44,8 @@ import type * as sqs from '@aws-sdk/client-sqs';
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import type { Clock } from './clock.js';
 import { toDomainError } from './errors.js';
+import { watchExchanges } from './exchanges.js';
+import type { Exchange } from './exchanges.js';
 import { createAgents, get } from './http-agents.js';
 import type { Agents, NetworkOptions } from './http-agents.js';
 import type { IamAction } from './iam-actions.js';
@@ -59,6 +61,8 @@ export interface CallsOptions extends NetworkOptions {
   readonly clock: Clock;
   /** Called after each call, for metrics and logs. `answered`: AWS has said something, be it no; too many requests is nothing. */
   readonly onCall?: (call: { action: IamAction; durationMs: number; code: string; answered: boolean }) => void;
+  /** Hears all that is sent and answered by the clients of the SDK, for recordings. */
+  readonly onExchange?: (exchange: Exchange) => void;
 }
 
 /**
@@ -100,6 +104,9 @@ export function createCalls(options: CallsOptions): AwsCalls {
     sqs: new SQSClient(config),
     ssm: new SSMClient(config),
   };
+  const { onExchange } = options;
+  if (onExchange !== undefined)
+    for (const [service, client] of Object.entries(clients)) watchExchanges(client, service, onExchange);
   const call = createCaller(options);
   return {
     ...discoveryCalls(clients, call),

@@ -44,4 +44,5 @@ export interface AwsOptions extends NetworkOptions {
   /** Called for what an operator should know but nothing failed on. */
   readonly onProblem?: (message: string) => void;
   readonly onCall?: CallsOptions['onCall'];
+  readonly onExchange?: CallsOptions['onExchange'];
 }

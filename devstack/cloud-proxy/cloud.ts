@@ -14,6 +14,8 @@ import { InstanceProfiles } from './profiles.js';
 import { onDemandPrice } from './prices.js';
 import { listOf } from './query.js';
 import { RateLimits } from './rate-limits.js';
+import { Replay } from './replay.js';
+import type { Recording } from './recording.js';
 import { RequestLog } from './request-log.js';
 import { defaultSettings, patched, type Settings, type SettingsPatch } from './settings.js';
 import { Sqs } from './sqs.js';
@@ -64,6 +66,8 @@ export class Cloud {
   readonly now: () => number;
   /** When the node joiner last reported, in milliseconds of the epoch. */
   joinerSeenAt: number | undefined;
+  /** What answers Stowage in place of this cloud. */
+  replay: Replay | undefined;
   readonly #groupNames = new Map<string, string>();
   #settings: Settings = defaultSettings();
   #walk: NodeJS.Timeout | undefined;
@@ -97,6 +101,11 @@ export class Cloud {
     return this.#settings;
   }
 
+  /** Answers Stowage as the recording has it from now on; undefined: as this cloud does. */
+  play(recording: Recording | undefined): void {
+    this.replay = recording && new Replay(recording);
+  }
+
   #walkPrices(): void {
     clearInterval(this.#walk);
     const walk = this.#settings.spotWalk;
@@ -116,6 +125,7 @@ export class Cloud {
     this.limits.clear();
     this.log.clear();
     this.authority.clear();
+    this.play(undefined);
     this.configure(defaultSettings());
   }
 

@@ -4,6 +4,7 @@ import type { Fault } from './faults.js';
 import type { Instance, InstanceHealth, InstanceState } from './instances.js';
 import { onDemandPrice } from './prices.js';
 import type { PoolRule } from './pools.js';
+import type { Recording } from './recording.js';
 import type { SettingsPatch } from './settings.js';
 import type { SpotOverride } from './spot-market.js';
 import { textOf } from './xml.js';
@@ -20,6 +21,7 @@ export interface InstanceView {
   imageId: string;
   privateDnsName: string;
   privateIp: string;
+  ipv6Address?: string;
   tags: Record<string, string>;
   clientToken?: string;
   securityGroupIds: string[];
@@ -31,6 +33,7 @@ export interface InstanceView {
 
 const view = (instance: Instance): InstanceView => {
   const { item, facts } = instance;
+  const ipv6Address = textOf(item, 'ipv6Address');
   return {
     id: instance.id,
     state: instance.state,
@@ -41,6 +44,7 @@ const view = (instance: Instance): InstanceView => {
     imageId: textOf(item, 'imageId') ?? '',
     privateDnsName: textOf(item, 'privateDnsName') ?? '',
     privateIp: textOf(item, 'privateIpAddress') ?? '',
+    ...(ipv6Address !== undefined && { ipv6Address }),
     tags: Object.fromEntries(instance.tags),
     ...(facts.clientToken !== undefined && { clientToken: facts.clientToken }),
     securityGroupIds: (facts.securityGroups ?? []).map(({ id }) => id),
@@ -151,6 +155,9 @@ const handlers: Readonly<Record<string, ControlHandler>> = {
   'POST queue': ({ cloud, input }) => {
     cloud.events.send((input as { body: string }).body);
   },
+  'PUT replay': ({ cloud, input }) => cloud.play(input as Recording),
+  'GET replay': ({ cloud }) => ({ left: cloud.replay?.left ?? {} }),
+  'DELETE replay': ({ cloud }) => cloud.play(undefined),
   'GET joiner': ({ cloud }) => {
     if (cloud.joinerSeenAt === undefined) throw new AwsError('NoJoiner', 'No node joiner has reported.', 404);
     return { seenAt: cloud.joinerSeenAt };

@@ -4,6 +4,7 @@ import type { Fault } from './faults.js';
 import type { InstanceHealth, InstanceState } from './instances.js';
 import type { Denial } from './permissions/authority.js';
 import type { PoolRule } from './pools.js';
+import type { Recording } from './recording.js';
 import type { LoggedRequest } from './request-log.js';
 import type { JoinerSettings, Settings, SettingsPatch } from './settings.js';
 import type { SpotOverride } from './spot-market.js';
@@ -162,6 +163,16 @@ export class CloudProxyControl {
   /** Puts any text on the interruption queue. */
   async sendToQueue(body: string): Promise<void> {
     await this.#call('POST', 'queue', { body });
+  }
+
+  /** Lets a recording of an account answer Stowage from now on; undefined ends that, as does `reset`. */
+  async replay(recording: Recording | undefined): Promise<void> {
+    await this.#call(recording === undefined ? 'DELETE' : 'PUT', 'replay', recording);
+  }
+
+  /** How many answers of the recording were not asked for yet, by action. */
+  async replayLeft(): Promise<Record<string, number>> {
+    return (await this.#call<{ left: Record<string, number> }>('GET', 'replay')).left;
   }
 
   /** The node joiner's sign of life. */

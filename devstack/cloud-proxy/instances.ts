@@ -32,6 +32,8 @@ export interface LaunchFacts {
   systemTags?: Record<string, string>;
   metadataOptions?: Record<string, string>;
   monitoring?: boolean;
+  /** Whether its first interface has an IPv6 address. */
+  ipv6?: boolean;
   capacityReservationId?: string | undefined;
   blockDevices?: { device: string; sizeGiB: number; type: string; encrypted: boolean }[];
 }
@@ -314,6 +316,12 @@ function overlays(facts: LaunchFacts, instance: Instance): XmlElement[] {
     found.push(element('iamInstanceProfile', [element('arn', instanceProfileArn), element('id', id)]));
   }
   if (clientToken !== undefined) found.push(element('clientToken', clientToken));
+  if (facts.ipv6 === true) {
+    const address = element('ipv6Address', ipv6Of(instance.id));
+    found.push(address);
+    const [first] = itemsOf(instance.item, 'networkInterfaceSet');
+    if (first !== undefined) setChild(first, element('ipv6AddressesSet', [element('item', [address])]));
+  }
   if (metadataOptions !== undefined) {
     const options = Object.entries(metadataOptions).map(([name, value]) => element(name, value));
     found.push(element('metadataOptions', [element('state', 'applied'), ...options]));
@@ -332,6 +340,11 @@ function overlays(facts: LaunchFacts, instance: Instance): XmlElement[] {
     );
   }
   return found;
+}
+
+/** One address for one instance: its id's last digits are its own. */
+function ipv6Of(id: string): string {
+  return `2600:1f14:0:${id.slice(-16).replace(/(.{4})(?=.)/g, '$1:')}`;
 }
 
 /** DescribeInstances filters by name. */

@@ -1,13 +1,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AwsError, errorReply, type Protocol, type Reply } from './aws-error.js';
+import { AwsError, errorReply, type Reply } from './aws-error.js';
+import { calledBy, type Called } from './called.js';
 import type { Cloud } from './cloud.js';
 import { controlReply } from './control-server.js';
 import { ec2Handlers } from './ec2.js';
 import type { Fault } from './faults.js';
 import { iamReply } from './iam.js';
 import { isUnimplemented, notImplemented } from './moto.js';
-import { parseQuery, type Params } from './query.js';
+import { stowageKey } from './permissions/authority.js';
+import type { Params } from './query.js';
 import type { LoggedRequest } from './request-log.js';
 import type { Settings } from './settings.js';
 import { describeCluster, jsonHandlers, managedResource } from './services.js';
@@ -15,11 +17,7 @@ import { formatXml } from './xml.js';
 import { messageOf } from '../../core/error-message.js';
 
 /** A request, taken apart. */
-interface Call {
-  service: string;
-  action: string;
-  protocol: Protocol;
-  params: Params | Record<string, unknown>;
+interface Call extends Called {
   method: string;
   path: string;
   headers: Record<string, string>;
@@ -28,13 +26,6 @@ interface Call {
   accessKey: string;
   region: string;
 }
-
-const servicesByTarget: Readonly<Record<string, string>> = {
-  AmazonSQS: 'sqs',
-  AmazonSSM: 'ssm',
-  AWSPriceListService: 'pricing',
-  AWSEvents: 'events',
-};
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
@@ -55,29 +46,17 @@ function callOf(request: IncomingMessage, body: Buffer): Call {
   const { url: path = '/', method = 'GET' } = request;
   const signed = /Credential=([^/]+)\/\d+\/([^/]+)\/([^/]+)\//.exec(headers['authorization'] ?? '');
   const [, accessKey = '', region = '', service = 'unknown'] = signed ?? [];
-  const base = { method, path, headers, body, service, accessKey, region };
-  const target = headers['x-amz-target'];
-  if (target !== undefined) return { ...base, ...jsonCall(target, body, base.service) };
-  if (headers['content-type']?.includes('x-www-form-urlencoded') === true) {
-    const params = parseQuery(body.toString());
-    const action = typeof params['Action'] === 'string' ? params['Action'] : '';
-    return { ...base, action, protocol: base.service === 'ec2' ? 'ec2' : 'query', params };
-  }
-  return { ...base, action: `${method} ${path.split('?')[0]!}`, protocol: 'rest', params: {} };
+  const called = calledBy({ method, path, headers, body: body.toString() }, service);
+  return { ...called, method, path, headers, body, accessKey, region };
 }
 
-function jsonCall(
-  target: string,
-  body: Buffer,
-  scope: string,
-): Pick<Call, 'service' | 'action' | 'protocol' | 'params'> {
-  const [prefix = '', action = ''] = target.split('.');
-  const service = servicesByTarget[prefix.split('_')[0]!] ?? scope;
-  const params = JSON.parse(body.length > 0 ? body.toString() : '{}') as Record<string, unknown>;
-  return { service, action, protocol: 'json', params };
+/** As a recording has it where one is played to Stowage, else as this cloud has it. */
+function answer(cloud: Cloud, call: Call, signal: AbortSignal): Promise<Reply> {
+  const recorded = call.accessKey === stowageKey ? cloud.replay?.answer(call) : undefined;
+  return recorded === undefined ? ownAnswer(cloud, call, signal) : Promise.resolve(recorded);
 }
 
-async function answer(cloud: Cloud, call: Call, signal: AbortSignal): Promise<Reply> {
+async function ownAnswer(cloud: Cloud, call: Call, signal: AbortSignal): Promise<Reply> {
   const { service, action, protocol, params, path, accessKey, region } = call;
   const refused = await cloud.authority.admit({ service, action, params, region }, accessKey, protocol);
   if (protocol === 'ec2') {

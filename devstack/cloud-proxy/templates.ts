@@ -105,6 +105,7 @@ export function factsOf(data: Params): Omit<LaunchFacts, 'securityGroups'> {
     userData: param(data, 'UserData'),
     ...(Object.keys(metadataOptions).length > 0 && { metadataOptions }),
     monitoring: param(data, 'Monitoring', 'Enabled') === 'true',
+    ipv6: structs(data, 'NetworkInterface').some((each) => Number(param(each, 'Ipv6AddressCount') ?? 0) > 0),
     capacityReservationId: param(
       data,
       'CapacityReservationSpecification',

@@ -72,7 +72,8 @@ export function nodeOf(machine: Machine, ready: boolean): Node {
       capacity,
       allocatable,
       addresses: [
-        { type: 'InternalIP', address: instance.privateIp },
+        // A kubelet of an IPv6 cluster knows its machine by that address alone.
+        { type: 'InternalIP', address: instance.ipv6Address ?? instance.privateIp },
         { type: 'Hostname', address: name },
         { type: 'InternalDNS', address: name },
       ],

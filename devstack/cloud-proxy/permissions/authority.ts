@@ -91,12 +91,15 @@ function codeOf(protocol: Protocol): string {
   return protocol === 'query' ? 'AccessDenied' : 'AccessDeniedException';
 }
 
+/** The access key that Stowage signs with. */
+export const stowageKey = 'stowage';
+
 /** The local cloud's credentials: Stowage runs under the policy that an installation has, people and tests may all. */
 export function principalsOf(account: string, controller: Policy): Map<string, Principal> {
   const role = (name: string): string => `arn:aws:sts::${account}:assumed-role/${name}/session`;
   const administrator = { arn: role('Administrator'), policies: [everything] };
   return new Map([
-    ['stowage', { arn: role('StowageController'), policies: [controller] }],
+    [stowageKey, { arn: role('StowageController'), policies: [controller] }],
     ['joiner', { arn: role('NodeJoiner'), policies: [everything] }],
     ['local', administrator],
     ['test', administrator],

@@ -1,0 +1,68 @@
+import { Readable } from 'node:stream';
+
+/** A request as it was sent, its signature left out, and what AWS answered, word by word. */
+export interface Exchange {
+  /** As in the names of its permissions, such as `ec2`. */
+  readonly service: string;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly answer: {
+    readonly status: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string;
+  };
+}
+
+interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+interface Answered {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string>>;
+  body: Readable;
+}
+
+type Handler = (args: { request: unknown }) => Promise<{ response: unknown }>;
+
+/** What every client of the SDK has. */
+interface Client {
+  readonly middlewareStack: {
+    add(middleware: (next: Handler) => Handler, options: { step: 'deserialize'; priority: 'low'; name: string }): void;
+  };
+}
+
+/** Lets `hear` have everything that a client sends and is answered; what has no answer is not heard of. */
+export function watchExchanges(client: unknown, service: string, hear: (exchange: Exchange) => void): void {
+  // Nearer to the wire than what reads the answer: refusals are heard as well.
+  (client as Client).middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next(args);
+      const { method, path, headers, body } = args.request as Sent;
+      const response = result.response as Answered;
+      const text = await textOf(response.body);
+      response.body = Readable.from([text]);
+      hear({
+        service,
+        method,
+        path,
+        headers: { ...headers, authorization: '' },
+        body: typeof body === 'string' ? body : '',
+        answer: { status: response.statusCode, headers: response.headers, body: text.toString('utf8') },
+      });
+      return result;
+    },
+    { step: 'deserialize', priority: 'low', name: 'watchExchanges' },
+  );
+}
+
+async function textOf(stream: Readable): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of stream) parts.push(part as Buffer);
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,43 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Called } from './called.js';
+import type { RecordedCall } from './recording.js';
+import { Replay } from './replay.js';
+
+const recorded = (action: string, params: object, body: string, status = 200): RecordedCall => {
+  return { step: 's', service: 'ec2', action, params, status, contentType: 'text/xml', body };
+};
+const called = (action: string, params: Record<string, unknown>): Called => {
+  return { service: 'ec2', action, protocol: 'ec2', params };
+};
+const replayOf = (...calls: RecordedCall[]): Replay =>
+  new Replay({ version: 1, recordedAt: '2026-11-25T00:00:00Z', region: 'us-west-2', calls });
+
+describe('a recording that is replayed', () => {
+  test('gives each call the answer to the request most like it, and equal ones in their order', () => {
+    const replay = replayOf(
+      recorded('DescribeImages', { ImageId: { '1': 'ami-1' } }, 'one'),
+      recorded('DescribeImages', { ImageId: { '1': 'ami-2' } }, 'two, first'),
+      recorded('DescribeImages', { ImageId: { '1': 'ami-2' } }, 'two, second'),
+    );
+    const ask = (id: string): unknown => replay.answer(called('DescribeImages', { ImageId: { '1': id } }))?.body;
+    expect([ask('ami-2'), ask('ami-1'), ask('ami-2')]).toEqual(['two, first', 'one', 'two, second']);
+    expect(replay.left).toEqual({});
+  });
+
+  test('repeats the last answer to whoever asks on', () => {
+    const replay = replayOf(recorded('DescribeInstances', {}, 'pending'), recorded('DescribeInstances', {}, 'running'));
+    const ask = (): unknown => replay.answer(called('DescribeInstances', {}))?.body;
+    expect([ask(), ask(), ask()]).toEqual(['pending', 'running', 'running']);
+  });
+
+  test('refuses in the words that it was refused in', () => {
+    const replay = replayOf(recorded('CreateFleet', {}, 'no', 403));
+    expect(replay.answer(called('CreateFleet', {}))).toMatchObject({ status: 403, body: 'no' });
+  });
+
+  test('has no catalogue, and says so of anything else that it lacks', () => {
+    const replay = replayOf();
+    expect(replay.answer(called('DescribeInstanceTypes', {}))).toBeUndefined();
+    expect(() => replay.answer(called('CreateFleet', {}))).toThrow('has no ec2 CreateFleet');
+  });
+});
