@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { failures } from '../../core/failures.js';
 import { refusal } from '../../test/builders/aws-world.js';
 import { knownErrors } from './error-table.js';
-import { isDomainError } from '../../core/failures.js';
+import { isDomainError, type DomainError } from '../../core/failures.js';
 
 /** [code, words, type, reason on the NodeClaim] */
 const launches: readonly (readonly [string, string, string, string])[] = [
@@ -60,10 +61,55 @@ describe('the table of AWS errors', () => {
     },
   );
 
+  const codes = new Set(knownErrors.flatMap(({ code }) => code ?? []));
+
+  test('it has every error that the clients of the SDK declare for the calls that are made', () => {
+    const calls = readFileSync('cloud/aws/calls.ts', 'utf8');
+    const declared = [...calls.matchAll(/import \{([^}]*)\} from '@aws-sdk\/client-([a-z0-9]+)'/g)].flatMap(
+      ([, names = '', client = '']) =>
+        [...names.matchAll(/(\w+)Command\b/g)].flatMap(([, command]) => {
+          const path = `node_modules/@aws-sdk/client-${client}/dist-types/commands/${command!}Command.d.ts`;
+          return [...readFileSync(path, 'utf8').matchAll(/@throws \{@link (\w+)\} \((?:client|server) fault\)/g)];
+        }),
+    );
+    const names = new Set(declared.map((match) => match[1]!));
+    expect(names.size).toBeGreaterThan(40);
+    expect([...names].filter((name) => !codes.has(name))).toEqual([]);
+  });
+
+  test('it has every error that Karpenter knows', () => {
+    const theirs =
+      'InvalidLaunchTemplateName.NotFoundException InvalidParameterValue UnauthorizedOperation RequestLimitExceeded ' +
+      'AuthFailure.ServiceLinkedRoleCreationNotPermitted InsufficientFreeAddressesInSubnet MaxFleetCountExceeded ' +
+      'InvalidUserData.Malformed InvalidCapacityReservationId.NotFound InvalidInstanceID.NotFound ' +
+      'InvalidLaunchTemplateId.NotFound QueueDoesNotExist NoSuchEntity ParameterNotFound EntityAlreadyExists ' +
+      'ReservationCapacityExceeded InsufficientInstanceCapacity MaxSpotInstanceCountExceeded VcpuLimitExceeded ' +
+      'UnfulfillableCapacity Unsupported';
+    expect(theirs.split(' ').filter((code) => !codes.has(code))).toEqual([]);
+  });
+
+  test('no code has two meanings, and each is told to somebody', () => {
+    const all = knownErrors.flatMap(({ code }) => code ?? []);
+    expect(all.filter((code, at) => all.indexOf(code) !== at)).toEqual([]);
+    expect(knownErrors.filter(({ told }) => told === '')).toEqual([]);
+    const retried = Object.fromEntries(
+      ['KmsThrottled', 'OverLimit', 'ServiceFailureException', 'InvalidTagKey.Malformed'].map((code) => [
+        code,
+        (refusal(code) as DomainError).type,
+      ]),
+    );
+    expect(retried).toEqual({
+      KmsThrottled: 'Throttled',
+      OverLimit: 'Throttled',
+      ServiceFailureException: 'Unavailable',
+      'InvalidTagKey.Malformed': 'Invalid',
+    });
+  });
+
   test('what it does not know is told by its form, and as LaunchFailed', () => {
-    expect(refusal('InvalidSubnetID.NotFound')).toMatchObject({ type: 'NotFound' });
+    expect(refusal('InvalidSomething.NotFound')).toMatchObject({ type: 'NotFound' });
     expect(refusal('SomethingNew', 'x', 'ec2:CreateFleet', 500)).toMatchObject({ type: 'Unavailable' });
-    const failure = refusal('InvalidParameterValue', 'x');
+    const failure = refusal('SomethingElse', 'x');
     expect(failure).toMatchObject({ type: 'Invalid' });
     expect((failure as { details?: object }).details).not.toHaveProperty('reason');
   });

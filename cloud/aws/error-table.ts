@@ -3,6 +3,8 @@ import type { FailureType } from '../../core/failures.js';
 /** What an AWS error means; whether it is retried follows from its type (core/failures.ts). */
 export interface ErrorRow {
   readonly type: FailureType;
+  /** Where it is met; absent: anywhere. */
+  readonly met?: keyof typeof toldBy;
   /**
    * What the owner of a NodeClaim is told when a launch meets it: reason of the condition `Launched` and of the event, as
    * Karpenter names it. Absent: `LaunchFailed`.
@@ -10,11 +12,20 @@ export interface ErrorRow {
   readonly reason?: string;
 }
 
+/** Who is told of an error, and how, by what it is met at. The log tells all of them. */
+const toldBy = {
+  launch: 'NodeClaim: condition `Launched`, event',
+  nodeClass: 'EC2NodeClass: its condition',
+  queue: '`stowage doctor`',
+  prices: 'the log: the last known prices stay',
+  instance: '`stowage doctor`, metric `stowage_stuck`',
+  anywhere: 'as what it is met at',
+} as const;
+
 type Rows = readonly (readonly [row: ErrorRow, ...codes: readonly string[]])[];
 
-/** Every error code that the provider treats otherwise than by its form (`errors.ts` has the rest). */
-const byCode: Rows = [
-  // Permissions and accounts: retried, since somebody may grant what lacks.
+/** Permissions, accounts and credentials: retried, since somebody may grant what lacks, or renews them. */
+const denied: Rows = [
   [
     { type: 'Denied', reason: 'Unauthorized' },
     'AccessDenied',
@@ -24,26 +35,47 @@ const byCode: Rows = [
     'OptInRequired',
     'UnauthorizedOperation',
   ],
-  [{ type: 'Denied', reason: 'SpotSLRCreationFailed' }, 'AuthFailure.ServiceLinkedRoleCreationNotPermitted'],
-  [{ type: 'Denied', reason: 'AccountPendingVerification' }, 'PendingVerification'],
-  // Credentials: renewed by whoever gives them.
+  [
+    { type: 'Denied', met: 'launch', reason: 'SpotSLRCreationFailed' },
+    'AuthFailure.ServiceLinkedRoleCreationNotPermitted',
+  ],
+  [{ type: 'Denied', met: 'launch', reason: 'AccountPendingVerification' }, 'PendingVerification'],
   [
     { type: 'Denied', reason: 'Unauthorized' },
     'CredentialsProviderError',
     'ExpiredToken',
     'ExpiredTokenException',
+    'IncompleteSignature',
     'InvalidAccessKeyId',
     'InvalidClientTokenId',
+    'MissingAuthenticationToken',
     'RequestExpired',
     'SignatureDoesNotMatch',
     'UnrecognizedClientException',
   ],
-  // Too many requests: retried under the budget, which shrinks.
+  [{ type: 'Denied', met: 'launch' }, 'InvalidKMSKey.InvalidState'],
+  // A profile of a service, and what an EKS cluster does not show to everybody.
+  [{ type: 'Denied', met: 'nodeClass' }, 'ClientException', 'UnmodifiableEntity', 'UnmodifiableEntityException'],
+  [
+    { type: 'Denied', met: 'queue' },
+    'InvalidSecurity',
+    'KmsAccessDenied',
+    'KmsDisabled',
+    'KmsInvalidKeyUsage',
+    'KmsInvalidState',
+    'KmsOptInRequired',
+  ],
+  [{ type: 'Denied', met: 'nodeClass' }, 'InvalidKeyId'],
+];
+
+/** Too many requests: retried under the budget, which shrinks. */
+const throttled: Rows = [
   [
     { type: 'Throttled', reason: 'RequestLimitExceeded' },
     'BandwidthLimitExceeded',
     'EC2ThrottledException',
     'PriorRequestNotComplete',
+    'ProvisionedThroughputExceededException',
     'RequestLimitExceeded',
     'RequestThrottled',
     'RequestThrottledException',
@@ -52,61 +84,202 @@ const byCode: Rows = [
     'ThrottlingException',
     'TooManyRequestsException',
   ],
-  // No capacity: the offering is left alone for a while, and pods are planned anew.
+  [{ type: 'Throttled', met: 'queue' }, 'KmsThrottled', 'OverLimit'],
+];
+
+/** No capacity: the offering is left alone for a while, and pods are planned anew. */
+const noCapacity: Rows = [
   [
-    { type: 'InsufficientCapacity', reason: 'InsufficientCapacityError' },
+    { type: 'InsufficientCapacity', met: 'launch', reason: 'InsufficientCapacityError' },
+    'InsufficientCapacity',
+    'InsufficientHostCapacity',
     'InsufficientInstanceCapacity',
+    'InsufficientReservedInstanceCapacity',
     'ReservationCapacityExceeded',
     'UnfulfillableCapacity',
     'Unsupported',
   ],
-  [{ type: 'InsufficientCapacity', reason: 'FleetQuotaExceeded' }, 'MaxFleetCountExceeded'],
-  [{ type: 'InsufficientCapacity', reason: 'SpotQuotaExceeded' }, 'MaxSpotInstanceCountExceeded'],
-  [{ type: 'InsufficientCapacity', reason: 'VCPULimitExceeded' }, 'VcpuLimitExceeded'],
-  [{ type: 'InsufficientCapacity', reason: 'InsufficientFreeAddressesInSubnet' }, 'InsufficientFreeAddressesInSubnet'],
-  // Somebody else's doing that may be over at the next attempt.
+  [{ type: 'InsufficientCapacity', met: 'launch', reason: 'FleetQuotaExceeded' }, 'MaxFleetCountExceeded'],
+  [{ type: 'InsufficientCapacity', met: 'launch', reason: 'SpotQuotaExceeded' }, 'MaxSpotInstanceCountExceeded'],
   [
-    { type: 'Conflict' },
+    { type: 'InsufficientCapacity', met: 'launch', reason: 'VCPULimitExceeded' },
+    'InstanceLimitExceeded',
+    'VcpuLimitExceeded',
+  ],
+  [
+    { type: 'InsufficientCapacity', met: 'launch', reason: 'InsufficientFreeAddressesInSubnet' },
+    'InsufficientFreeAddressesInSubnet',
+  ],
+];
+
+/** Somebody else's doing, or a quota, that may be over at the next attempt. */
+const conflicts: Rows = [
+  [
+    { type: 'Conflict', met: 'nodeClass' },
     'ConcurrentModification',
     'ConcurrentModificationException',
     'DeleteConflict',
     'DeleteConflictException',
     'EntityAlreadyExists',
     'EntityAlreadyExistsException',
-    'InvalidLaunchTemplateName.AlreadyExistsException',
+    'EntityTemporarilyUnmodifiable',
+    'EntityTemporarilyUnmodifiableException',
     'LimitExceeded',
     'LimitExceededException',
-    // Termination or stop protection: somebody may take it off.
-    'OperationNotPermitted',
   ],
-  // What is named and not there.
-  [{ type: 'NotFound', reason: 'AMINotFound' }, 'InvalidAMIID.NotFound', 'InvalidAMIID.Unavailable'],
   [
-    { type: 'NotFound', reason: 'LaunchTemplateNotFound' },
+    { type: 'Conflict', met: 'launch' },
+    'InvalidLaunchTemplateName.AlreadyExistsException',
+    'MaxIOPSLimitExceeded',
+    'NetworkInterfaceLimitExceeded',
+    'ResourceLimitExceeded',
+    'VolumeLimitExceeded',
+  ],
+  // Termination or stop protection: somebody may take it off.
+  [{ type: 'Conflict', met: 'instance' }, 'OperationNotPermitted'],
+];
+
+/** What is named and not there. */
+const absent: Rows = [
+  [{ type: 'NotFound', met: 'launch', reason: 'AMINotFound' }, 'InvalidAMIID.NotFound', 'InvalidAMIID.Unavailable'],
+  [
+    { type: 'NotFound', met: 'launch', reason: 'LaunchTemplateNotFound' },
     'InvalidLaunchTemplateId.NotFound',
     'InvalidLaunchTemplateName.NotFoundException',
   ],
-  [{ type: 'NotFound' }, 'ParameterNotFound', 'QueueDoesNotExist', 'AWS.SimpleQueueService.NonExistentQueue'],
-  [{ type: 'Invalid', reason: 'InvalidAMIID' }, 'InvalidAMIID.Malformed'],
   [
-    { type: 'Unavailable', reason: 'InternalError' },
-    'InternalError',
-    'InternalFailure',
-    'ServiceUnavailable',
-    'Unavailable',
+    { type: 'NotFound', met: 'launch' },
+    'InvalidCapacityReservationId.NotFound',
+    'InvalidGroup.NotFound',
+    'InvalidKeyPair.NotFound',
+    'InvalidLaunchTemplateId.VersionNotFound',
+    'InvalidPlacementGroup.Unknown',
+    'InvalidSecurityGroupID.NotFound',
+    'InvalidSnapshot.NotFound',
+    'InvalidSubnetID.NotFound',
+  ],
+  [{ type: 'NotFound', met: 'instance' }, 'InvalidInstanceID.NotFound'],
+  [
+    { type: 'NotFound', met: 'nodeClass' },
+    'NoSuchEntity',
+    'NoSuchEntityException',
+    'ParameterNotFound',
+    'ParameterVersionNotFound',
+    'ResourceNotFoundException',
+  ],
+  [{ type: 'NotFound', met: 'prices' }, 'NotFoundException'],
+  [
+    { type: 'NotFound', met: 'queue' },
+    'AWS.SimpleQueueService.NonExistentQueue',
+    'InvalidAddress',
+    'KmsNotFound',
+    'QueueDoesNotExist',
   ],
 ];
 
+/** What will be refused again: not repeated as it is. */
+const invalid: Rows = [
+  [{ type: 'Invalid', met: 'launch', reason: 'InvalidAMIID' }, 'InvalidAMIID.Malformed'],
+  [
+    { type: 'Invalid', met: 'launch' },
+    'EncryptedVolumesNotSupported',
+    'IdempotentParameterMismatch',
+    'InvalidBlockDeviceMapping',
+    'InvalidFleetConfiguration',
+    'InvalidFleetConfig',
+    'InvalidInstanceType',
+    'InvalidLaunchTemplateId.Malformed',
+    'InvalidLaunchTemplateName.MalformedException',
+    'InvalidTagKey.Malformed',
+    'InvalidUserData.Malformed',
+    'SpotMaxPriceTooLow',
+    'TagLimitExceeded',
+  ],
+  [{ type: 'Invalid', met: 'instance' }, 'IncorrectInstanceState', 'IncorrectState', 'InvalidInstanceID.Malformed'],
+  [
+    { type: 'Invalid', met: 'nodeClass' },
+    'FilterLimitExceeded',
+    'InvalidFilter',
+    'InvalidGroupId.Malformed',
+    'InvalidInput',
+    'InvalidInputException',
+    'InvalidSubnetID.Malformed',
+    'ValidationError',
+    'ValidationException',
+  ],
+  [
+    { type: 'Invalid', met: 'prices' },
+    'ExpiredNextTokenException',
+    'InvalidNextTokenException',
+    'InvalidParameterException',
+  ],
+  [
+    { type: 'Invalid', met: 'queue' },
+    'BatchEntryIdsNotDistinct',
+    'EmptyBatchRequest',
+    'InvalidAttributeName',
+    'InvalidBatchEntryId',
+    'ReceiptHandleIsInvalid',
+    'TooManyEntriesInBatchRequest',
+    'UnsupportedOperation',
+  ],
+  [
+    { type: 'Invalid' },
+    'InvalidAction',
+    'InvalidNextToken',
+    'InvalidPaginationToken',
+    'InvalidParameter',
+    'InvalidParameterCombination',
+    'InvalidParameterValue',
+    'MissingParameter',
+    'UnknownParameter',
+  ],
+];
+
+/** AWS is away, or the way to it. */
+const unavailable: Rows = [
+  [
+    { type: 'Unavailable', reason: 'InternalError' },
+    'InternalError',
+    'InternalErrorException',
+    'InternalFailure',
+    'InternalServerError',
+    'ServerException',
+    'ServiceFailure',
+    'ServiceFailureException',
+    'ServiceUnavailable',
+    'ServiceUnavailableException',
+    'Unavailable',
+  ],
+  [
+    { type: 'Unavailable' },
+    'EAI_AGAIN',
+    'ECONNREFUSED',
+    'ECONNRESET',
+    'EHOSTUNREACH',
+    'ENETUNREACH',
+    'ENOTFOUND',
+    'EPIPE',
+    'ETIMEDOUT',
+    'RequestTimeout',
+    'RequestTimeoutException',
+    'TimeoutError',
+  ],
+];
+
+/** Every error code that the provider can meet; what is new to it is told by its form (`errors.ts`). */
+const byCode: Rows = [...denied, ...throttled, ...noCapacity, ...conflicts, ...absent, ...invalid, ...unavailable];
+
 /** Errors that AWS tells apart by words alone; they win over the code's row. */
 const byWords: readonly (readonly [words: RegExp, row: ErrorRow])[] = [
-  [/not authorized for images/i, { type: 'Denied', reason: 'AMIAuthorizationFailure' }],
-  [/belong to different networks/i, { type: 'Invalid', reason: 'SecurityGroupSubnetVPCMismatch' }],
+  [/not authorized for images/i, { type: 'Denied', met: 'launch', reason: 'AMIAuthorizationFailure' }],
+  [/belong to different networks/i, { type: 'Invalid', met: 'launch', reason: 'SecurityGroupSubnetVPCMismatch' }],
   [
     /invalid IAM instance profile name|iamInstanceProfile\.name is invalid/i,
-    { type: 'NotFound', reason: 'InstanceProfileNameInvalid' },
+    { type: 'NotFound', met: 'launch', reason: 'InstanceProfileNameInvalid' },
   ],
-  [/user data is limited to/i, { type: 'Invalid', reason: 'UserDataSizeLimitExceeded' }],
-  [/not eligible for free tier/i, { type: 'Invalid', reason: 'FreeTierIneligible' }],
+  [/user data is limited to/i, { type: 'Invalid', met: 'launch', reason: 'UserDataSizeLimitExceeded' }],
+  [/not eligible for free tier/i, { type: 'Invalid', met: 'launch', reason: 'FreeTierIneligible' }],
 ];
 
 const rows: ReadonlyMap<string, ErrorRow> = new Map(
@@ -114,10 +287,19 @@ const rows: ReadonlyMap<string, ErrorRow> = new Map(
 );
 
 /** The table for its tests and for documents: codes, then what is told apart by words. */
-export const knownErrors: readonly { readonly code?: string; readonly words?: string; readonly row: ErrorRow }[] = [
-  ...[...rows].map(([code, row]) => ({ code, row })),
-  ...byWords.map(([words, row]) => ({ words: words.source, row })),
+export const knownErrors: readonly {
+  readonly code?: string;
+  readonly words?: string;
+  readonly row: ErrorRow;
+  readonly told: string;
+}[] = [
+  ...[...rows].map(([code, row]) => ({ code, row, told: toldOf(row) })),
+  ...byWords.map(([words, row]) => ({ words: words.source, row, told: toldOf(row) })),
 ];
+
+function toldOf({ met = 'anywhere' }: ErrorRow): string {
+  return toldBy[met];
+}
 
 /** What an error of this code and these words means; undefined where the table does not know it. */
 export function errorRow(code: string, message: string): ErrorRow | undefined {

@@ -20,6 +20,7 @@ export function instanceLabels(info: InstanceTypeInfo): Record<string, string | 
     [awsLabels.instanceNetworkBandwidth]: text(networkBandwidth(info)),
     [awsLabels.instanceHypervisor]: info.Hypervisor ?? '',
     [awsLabels.instanceEncryptionInTransitSupported]: String(info.NetworkInfo?.EncryptionInTransitSupported === true),
+    [awsLabels.nitroSandbox]: String(info.NitroEnclavesSupport === 'supported'),
     [awsLabels.instanceLocalNvme]: localNvme(info),
     ...gpuLabels(info),
     ...acceleratorLabels(info),

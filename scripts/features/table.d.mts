@@ -15,6 +15,8 @@ export interface KnownError {
   readonly kind: string;
   readonly retried: boolean;
   readonly reason?: string | undefined;
+  /** Who is told, and how. */
+  readonly told: string;
 }
 export interface TheirFeatures {
   readonly version: string;
@@ -35,6 +37,7 @@ export function errorsOf(
     readonly code?: string;
     readonly words?: string;
     readonly row: { readonly type: string; readonly reason?: string };
+    readonly told: string;
   }[],
   failures: Readonly<Record<string, { readonly type: string; readonly retryable: boolean }>>,
 ): readonly KnownError[];

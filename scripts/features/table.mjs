@@ -38,18 +38,19 @@ function settingRows(theirs, ours) {
 }
 
 const errorRows = (errors) =>
-  errors.map(({ code: own, words, kind, retried, reason }) => [
+  errors.map(({ code: own, words, kind, retried, reason, told }) => [
     own === undefined ? `words: ${code(words)}` : code(own),
     kind,
     retried ? 'yes' : 'no',
     code(reason ?? 'LaunchFailed'),
+    told,
   ]);
 
 /** What is made of errors: `known` of cloud/aws/error-table.ts, `failures` of core/failures.ts. */
 export function errorsOf(known, failures) {
   const retried = new Map(Object.values(failures).map(({ type, retryable }) => [type, retryable]));
-  const rows = known.map(({ code: own, words, row: { type, reason } }) => {
-    return { code: own, words, kind: type, retried: retried.get(type) === true, reason };
+  const rows = known.map(({ code: own, words, row: { type, reason }, told }) => {
+    return { code: own, words, kind: type, retried: retried.get(type) === true, reason, told };
   });
   const text = ({ kind, code: own, words }) => `${kind} ${own ?? `~${words}`}`;
   return rows.sort((a, b) => (text(a) < text(b) ? -1 : 1));
@@ -87,11 +88,11 @@ export function featurePage(theirs, ours) {
     '',
     '## Errors of AWS',
     '',
-    'What the provider makes of an error (`cloud/aws/error-table.ts`). At a launch the reason is that of the condition `Launched` and of the event on the',
-    'NodeClaim; other calls tell theirs in a condition of the EC2NodeClass that they are for, `stowage doctor` and the log tell all. What is retried is so',
-    'with growing pauses. Codes that are not listed: `*NotFound*` is NotFound, status 429 Throttled, no status or 500 and more Unavailable, others Invalid.',
+    'What the provider makes of an error (`cloud/aws/error-table.ts`), and who is told besides the log. The reason is that of the condition `Launched` and of',
+    'the event on the NodeClaim, where a launch meets it. What is retried is so with growing pauses; a launch tries what is Invalid again too, for somebody',
+    'may mend the node class. Codes that are not listed: `*NotFound*` is NotFound, status 429 Throttled, no status or 500 and more Unavailable, others Invalid.',
     '',
-    table(['error', 'kind', 'retried', 'reason at a launch'], errorRows(ours.errors)),
+    table(['error', 'kind', 'retried', 'reason at a launch', 'told'], errorRows(ours.errors)),
     '',
   ].join('\n');
 }
