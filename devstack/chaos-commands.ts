@@ -143,6 +143,24 @@ function addAccountCommands(add: Adder, on: (options: Located) => CloudProxyCont
       await on(options).configure({ pricing: false });
       print('the Pricing API cannot be reached');
     });
+  add('isolate')
+    .description('take away what has no VPC endpoint, as in an isolated VPC: IAM and the Pricing API')
+    .option('--end', 'give it back')
+    .action(async (options: Located & { end?: boolean }) => {
+      await on(options).configure({ isolatedVpc: options.end !== true });
+      print(
+        options.end === true ? 'IAM and the Pricing API can be reached' : 'IAM and the Pricing API cannot be reached',
+      );
+    });
+  add('require-proxy')
+    .description(
+      'take the direct way to AWS away: what Stowage does not send through the HTTP proxy of `up --proxy` is cut',
+    )
+    .option('--end', 'give it back')
+    .action(async (options: Located & { end?: boolean }) => {
+      await on(options).configure({ proxyRequired: options.end !== true });
+      print(options.end === true ? 'AWS can be reached directly' : 'AWS can be reached through the HTTP proxy alone');
+    });
   add('terminations')
     .argument('<seconds>')
     .description('how long instances take to end')

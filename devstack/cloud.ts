@@ -37,6 +37,13 @@ function moto(context: StackContext): Component {
   };
 }
 
+/** Where the certificates of the HTTP proxy are. */
+export function egressFolder({ folder }: Pick<StackContext, 'folder'>): string {
+  const path = join(folder, 'data/egress');
+  mkdirSync(path, { recursive: true });
+  return path;
+}
+
 async function proxy(context: StackContext): Promise<Component> {
   const { ports, cluster, region, folder } = context;
   const url = `http://127.0.0.1:${ports.proxy}`;
@@ -57,6 +64,7 @@ async function proxy(context: StackContext): Promise<Component> {
       `--answers=${tool(context, 'motoAnswers')}`,
       `--policy=${join(repositoryRoot(), 'deploy/iam-policy.json')}`,
       `--node-role=${nodeRole(cluster)}`,
+      ...(context.proxy === true ? [`--egress=${egressFolder(context)}`] : []),
     ],
     ready: () => answers(`${url}/_stowage/health`),
     graceMs: 3000,

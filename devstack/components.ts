@@ -46,6 +46,8 @@ export interface StackContext {
   tools: Partial<Toolchain>;
   /** Pods run in containers, and get tokens of their ServiceAccounts; what is installed in the cluster brings its own manifests. */
   containers?: boolean;
+  /** The cloud is reached at AWS' own endpoints, by an HTTP proxy. */
+  proxy?: boolean;
 }
 
 /** One process of the stack. */

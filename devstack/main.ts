@@ -20,7 +20,9 @@ const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
-async function up(options: Located & { only?: string; cluster: string; region: string }): Promise<void> {
+async function up(
+  options: Located & { only?: string; cluster: string; region: string; proxy?: boolean },
+): Promise<void> {
   const parts = options.only?.split(',').map((part): StackPart => {
     if ((stackParts as readonly string[]).includes(part)) return part as StackPart;
     throw new Error(`There is no part "${part}"; the parts are ${stackParts.join(', ')}.`);
@@ -32,6 +34,7 @@ async function up(options: Located & { only?: string; cluster: string; region: s
     cluster: options.cluster,
     region: options.region,
     parts: parts ?? stackParts,
+    proxy: options.proxy === true,
     progress: (line) => print(`  ${line}`),
   });
   print(`The stack "${stack.name}" is up (${((Date.now() - started) / 1000).toFixed(1)}s).\n`);
@@ -102,7 +105,8 @@ const located = (command: Command): Command =>
 located(program.command('up').description('start what does not run, and wait until it serves'))
   .option('--only <parts>', `some parts alone: ${stackParts.join(', ')}`)
   .option('--cluster <name>', 'the cluster’s name', 'stowage-local')
-  .option('--region <region>', 'the AWS region it plays', 'us-west-2')
+  .option('--region <region>', 'the AWS region it plays; GovCloud’s and China’s too', 'us-west-2')
+  .option('--proxy', 'AWS’ own endpoints, and an HTTP proxy as the only way to them')
   .action(up);
 located(program.command('down').description('stop everything')).action(down);
 located(program.command('status').description('show each process, and why one died')).action(status);

@@ -22,6 +22,9 @@ export interface StackEndpoints {
   temporalUiUrl?: string;
   /** The cloud proxy: every AWS service and the control API under /_stowage/. */
   awsEndpoint?: string;
+  /** The HTTP proxy that is the way to AWS' own endpoints, and the certificate that it is trusted by; absent where there is none. */
+  httpsProxy?: string;
+  caBundle?: string;
   /** moto itself, behind the proxy: for looking only. */
   motoEndpoint?: string;
   /** URL of the interruption queue. */
@@ -37,6 +40,8 @@ export interface StackState {
   region: string;
   /** As StackContext says. */
   containers?: boolean;
+  /** As StackContext says. */
+  proxy?: boolean;
   ports: Ports;
   parts: StackPart[];
   components: StartedComponent[];

@@ -1,7 +1,8 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { applyManifests } from './apply.js';
-import { cloudComponents, seedCloud } from './cloud.js';
+import { cloudComponents, egressFolder, seedCloud } from './cloud.js';
+import { authorityFile } from './cloud-proxy/egress.js';
 import {
   portNames,
   surroundings,
@@ -42,6 +43,8 @@ export interface StackOptions {
   region?: string;
   /** Whether pods will run in containers, of kubelets that somebody else starts. Nothing is applied to the cluster then. */
   containers?: boolean;
+  /** Whether AWS can be reached at its own endpoints through an HTTP proxy alone. */
+  proxy?: boolean;
   /** Hears one line per step. */
   progress?: (line: string) => void;
 }
@@ -85,8 +88,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
         ? await resumedState(previous, alive, options)
         : await freshState(name, folder, options);
     const tools = await ensureToolchain(toolchainFor(state.parts));
-    const { cluster, region, ports, containers = false } = state;
-    const context: StackContext = { name: state.name, folder, cluster, region, ports, tools, containers };
+    const { cluster, region, ports, containers = false, proxy = false } = state;
+    const context: StackContext = { name: state.name, folder, cluster, region, ports, tools, containers, proxy };
     writeState(state);
     await bringUp(context, state, progress);
     return handle(context, state);
@@ -117,6 +120,7 @@ async function freshState(name: string, folder: string, options: StackOptions): 
     cluster,
     region,
     containers: options.containers ?? false,
+    proxy: options.proxy ?? false,
     ports: await choosePorts(),
     parts: withDependencies(parts),
     components: [],
@@ -213,6 +217,10 @@ function publish(context: StackContext, state: StackState): void {
   }
   if (state.parts.includes('cloud')) {
     endpoints.awsEndpoint = `http://127.0.0.1:${ports.proxy}`;
+    if (context.proxy === true) {
+      endpoints.httpsProxy = endpoints.awsEndpoint;
+      endpoints.caBundle = authorityFile(egressFolder(context));
+    }
     endpoints.motoEndpoint = `http://127.0.0.1:${ports.moto}`;
   }
   writeState(state);
@@ -224,7 +232,9 @@ export function environmentOf(state: Pick<StackState, 'cluster' | 'region' | 'en
   return {
     ...(endpoints.awsEndpoint !== undefined && {
       AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
-      AWS_ENDPOINT_URL: endpoints.awsEndpoint,
+      ...(endpoints.httpsProxy === undefined || endpoints.caBundle === undefined
+        ? { AWS_ENDPOINT_URL: endpoints.awsEndpoint }
+        : { HTTPS_PROXY: endpoints.httpsProxy, AWS_CA_BUNDLE: endpoints.caBundle }),
       AWS_ACCESS_KEY_ID: 'stowage',
       AWS_SECRET_ACCESS_KEY: 'local',
       AWS_REGION: state.region,

@@ -1,6 +1,7 @@
 import { accountId } from './events.js';
 import type { Instances } from './instances.js';
 import type { Account } from './permissions/account.js';
+import { partitionOf } from './partition.js';
 import type { InstanceProfiles } from './profiles.js';
 import type { LaunchTemplates } from './templates.js';
 
@@ -13,7 +14,7 @@ interface Contents {
 /** The local cloud as IAM looks at it. */
 export function accountOf(cloud: Contents, region: string): Account {
   const arn: Account['arn'] = (service, resource, owner = accountId) =>
-    `arn:aws:${service}:${service === 'iam' ? '' : region}:${owner}:${resource}`;
+    `arn:${partitionOf(region).name}:${service}:${service === 'iam' ? '' : region}:${owner}:${resource}`;
   return {
     id: accountId,
     in: (other) => accountOf(cloud, other),

@@ -3,8 +3,9 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AwsError } from './aws-error.js';
 import type { Moto } from './moto.js';
+import { partitionOf } from './partition.js';
 import { formatQuery, without, type Params } from './query.js';
-import { formatXml, itemsOf, parseXml, textOf, type XmlElement } from './xml.js';
+import { element, formatXml, itemsOf, parseXml, setChild, textOf, type XmlElement } from './xml.js';
 
 /** What prices and launches need to know of an instance type. */
 export interface MachineType {
@@ -17,6 +18,9 @@ export interface MachineType {
   gpuMemoryMiB: number;
   acceleratorCount: number;
 }
+
+/** The region whose offerings regions of other partitions have. */
+const model = 'us-west-2';
 
 const number = (text: string | undefined): number => Number(text ?? 0);
 const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
@@ -77,12 +81,22 @@ export class Catalogue {
         // Not asked before.
       }
     }
-    const answer = await this.moto.ec2(action, params);
+    const answer = await this.#ask(action, params);
     if (file !== undefined && this.folder !== undefined) {
       mkdirSync(this.folder, { recursive: true });
       writeFileSync(`${file}.${process.pid}`, formatXml(answer));
       renameSync(`${file}.${process.pid}`, file);
     }
+    return answer;
+  }
+
+  /** moto knows offerings of the usual partition alone: those of another are taken from there. */
+  async #ask(action: string, params: Params): Promise<XmlElement> {
+    if (action !== 'DescribeInstanceTypeOfferings' || partitionOf(this.region).name === 'aws')
+      return this.moto.ec2(action, params);
+    const answer = await this.moto.elsewhere(model).ec2(action, params);
+    for (const item of itemsOf(answer, 'instanceTypeOfferingSet'))
+      setChild(item, element('location', (textOf(item, 'location') ?? '').replace(model, this.region)));
     return answer;
   }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Catalogue, type MachineType } from './catalogue.js';
 import { accountOf } from './account-view.js';
+import { Egress } from './egress.js';
 import { accountId, EventBus } from './events.js';
 import { Faults } from './faults.js';
 import { ClientTokens } from './idempotency.js';
@@ -9,6 +10,7 @@ import { Instances } from './instances.js';
 import { Moto } from './moto.js';
 import { Authority, everything, filledIn, principalsOf } from './permissions/authority.js';
 import type { Policy } from './permissions/policy.js';
+import { partitionOf } from './partition.js';
 import { CapacityPools, type CapacityKind, type Pool } from './pools.js';
 import { InstanceProfiles } from './profiles.js';
 import { onDemandPrice } from './prices.js';
@@ -37,6 +39,8 @@ export interface CloudOptions {
   nodeRole?: string | undefined;
   /** A folder that keeps moto's unchanging answers between runs. */
   answersFolder?: string | undefined;
+  /** A folder for certificates: with it an HTTP proxy serves as the way to AWS' own endpoints. */
+  egressFolder?: string | undefined;
   now?: () => number;
 }
 
@@ -66,15 +70,19 @@ export class Cloud {
   readonly now: () => number;
   /** When the node joiner last reported, in milliseconds of the epoch. */
   joinerSeenAt: number | undefined;
+  /** The HTTP proxy to AWS' own endpoints; undefined where there is none. */
+  readonly egress: Egress | undefined;
   /** What answers Stowage in place of this cloud. */
   replay: Replay | undefined;
   readonly #groupNames = new Map<string, string>();
-  #settings: Settings = defaultSettings();
+  #settings: Settings;
   #walk: NodeJS.Timeout | undefined;
 
   constructor(readonly options: CloudOptions) {
     this.now = options.now ?? Date.now;
     const { region } = options;
+    this.#settings = this.#usual();
+    this.egress = options.egressFolder === undefined ? undefined : new Egress(region, options.egressFolder);
     this.moto = new Moto(options.motoEndpoint, region);
     this.catalogue = new Catalogue(this.moto, region, options.answersFolder);
     this.market = new SpotMarket(region, this.now);
@@ -83,7 +91,10 @@ export class Cloud {
     this.instances = new Instances(this.moto, this.events, () => this.#settings, this.now, region);
     this.limits = new RateLimits(this.now);
     this.profiles = new InstanceProfiles(this.moto, this.now, () => this.#settings.profileUnknownMs);
-    this.authority = new Authority(principalsOf(accountId, controllerPolicy(options)), accountOf(this, region));
+    this.authority = new Authority(
+      principalsOf(accountId, controllerPolicy(options), partitionOf(region).name),
+      accountOf(this, region),
+    );
   }
 
   get region(): string {
@@ -106,6 +117,11 @@ export class Cloud {
     this.replay = recording && new Replay(recording);
   }
 
+  /** Where there is an HTTP proxy it is the only way. */
+  #usual(): Settings {
+    return { ...defaultSettings(), proxyRequired: this.options.egressFolder !== undefined };
+  }
+
   #walkPrices(): void {
     clearInterval(this.#walk);
     const walk = this.#settings.spotWalk;
@@ -126,7 +142,7 @@ export class Cloud {
     this.log.clear();
     this.authority.clear();
     this.play(undefined);
-    this.configure(defaultSettings());
+    this.configure(this.#usual());
   }
 
   priceOf(machine: MachineType, zone: string, capacityType: CapacityKind): number {
@@ -190,7 +206,7 @@ export class Cloud {
 function controllerPolicy({ policyFile, region, cluster, nodeRole = '' }: CloudOptions): Policy {
   if (policyFile === undefined) return everything;
   return filledIn(readFileSync(policyFile, 'utf8'), {
-    AWS_PARTITION: 'aws',
+    AWS_PARTITION: partitionOf(region).name,
     AWS_REGION: region,
     AWS_ACCOUNT_ID: accountId,
     CLUSTER_NAME: cluster,

@@ -155,6 +155,7 @@ const handlers: Readonly<Record<string, ControlHandler>> = {
   'POST queue': ({ cloud, input }) => {
     cloud.events.send((input as { body: string }).body);
   },
+  'GET egress': ({ cloud }) => ({ asked: Object.fromEntries(cloud.egress?.asked ?? []) }),
   'PUT replay': ({ cloud, input }) => cloud.play(input as Recording),
   'GET replay': ({ cloud }) => ({ left: cloud.replay?.left ?? {} }),
   'DELETE replay': ({ cloud }) => cloud.play(undefined),

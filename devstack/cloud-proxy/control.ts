@@ -170,6 +170,11 @@ export class CloudProxyControl {
     await this.#call(recording === undefined ? 'DELETE' : 'PUT', 'replay', recording);
   }
 
+  /** How often the HTTP proxy was asked for a tunnel to each host. */
+  async tunnels(): Promise<Record<string, number>> {
+    return (await this.#call<{ asked: Record<string, number> }>('GET', 'egress')).asked;
+  }
+
   /** How many answers of the recording were not asked for yet, by action. */
   async replayLeft(): Promise<Record<string, number>> {
     return (await this.#call<{ left: Record<string, number> }>('GET', 'replay')).left;

@@ -107,7 +107,7 @@ const runInstances: Ec2Handler = async (cloud, params) => {
     const spot = param(params, 'InstanceMarketOptions', 'MarketType') === 'spot';
     const groups = securityGroupIds(data);
     await cloud.instances.adopt(ids, {
-      ...factsOf(data),
+      ...factsOf(data, cloud.region),
       lifecycle: spot ? 'spot' : undefined,
       securityGroups: groups.length > 0 ? await cloud.securityGroups(groups) : undefined,
       clientToken: param(params, 'ClientToken'),

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { MessageQueue } from './message-queue.js';
+import { partitionOf } from './partition.js';
 
 export const accountId = '123456789012';
 
@@ -72,7 +73,7 @@ export class EventBus {
       detailType: 'AWS Health Event',
       resources: instanceIds.map((id) => this.#arn(id)),
       detail: {
-        eventArn: `arn:aws:health:${this.region}::event/EC2/AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED/${randomUUID()}`,
+        eventArn: `arn:${partitionOf(this.region).name}:health:${this.region}::event/EC2/AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED/${randomUUID()}`,
         service: 'EC2',
         eventTypeCode: 'AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED',
         eventTypeCategory: 'scheduledChange',
@@ -91,6 +92,6 @@ export class EventBus {
   }
 
   #arn(instanceId: string): string {
-    return `arn:aws:ec2:${this.region}:${accountId}:instance/${instanceId}`;
+    return `arn:${partitionOf(this.region).name}:ec2:${this.region}:${accountId}:instance/${instanceId}`;
   }
 }

@@ -103,7 +103,7 @@ function grant(
   asked: number,
 ): { granted: number; error?: { code: string; message: string } } {
   if (option.refusal !== undefined) return { granted: 0, error: option.refusal };
-  const reservationId = factsOf(option.data).capacityReservationId;
+  const reservationId = factsOf(option.data, cloud.region).capacityReservationId;
   if (reservationId !== undefined) return cloud.takeReservation(reservationId, option, asked);
   if (option.subnetId !== undefined) {
     if (option.freeAddresses < asked) {
@@ -146,7 +146,7 @@ async function launchInstances(
     throw new AwsError('InternalError', `moto launched nothing: ${textOf(answer, 'fleetId') ?? 'no fleet'}`);
   }
   await cloud.instances.adopt(ids, {
-    ...factsOf(data),
+    ...factsOf(data, cloud.region),
     lifecycle: spot ? 'spot' : undefined,
     securityGroups: await cloud.securityGroups(securityGroupIds(data)),
     clientToken: param(params, 'ClientToken'),

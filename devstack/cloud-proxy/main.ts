@@ -14,6 +14,7 @@ const { values } = parseArgs({
     answers: { type: 'string' },
     policy: { type: 'string' },
     'node-role': { type: 'string' },
+    egress: { type: 'string' },
   },
 });
 if (values.port === undefined || values.moto === undefined) throw new Error('--port and --moto are needed.');
@@ -27,6 +28,7 @@ const cloud = new Cloud({
   answersFolder: values.answers,
   policyFile: values.policy,
   nodeRole: values['node-role'],
+  egressFolder: values.egress,
 });
 const server = createProxy(cloud);
 server.listen(Number(values.port), values.host, () => {

@@ -83,7 +83,7 @@ describe('a queue', () => {
 describe('the SQS actions', () => {
   test('a batch answers for each entry', async () => {
     const sqs = new Sqs('us-west-2', () => 0);
-    const call = (input: object) => ({ input: { ...input }, host: 'h:1', signal: open });
+    const call = (input: object) => ({ input: { ...input }, host: 'http://h:1', signal: open });
     const created = await sqs.answer('CreateQueue', call({ QueueName: 'q' }));
     expect(created).toEqual({ QueueUrl: 'http://h:1/123456789012/q' });
     await sqs.answer('SendMessage', call({ ...created, MessageBody: 'a' }));

@@ -19,6 +19,11 @@ export class Moto {
     private readonly region: string,
   ) {}
 
+  /** The same server, as another region. */
+  elsewhere(region: string): Moto {
+    return new Moto(this.endpoint, region);
+  }
+
   /** Sends a request as it is. Rejects on connection errors. `signal` gives the call up. */
   send(message: MotoRequest, signal?: AbortSignal): Promise<Reply> {
     return new Promise((resolve, reject) => {
@@ -26,7 +31,12 @@ export class Moto {
         new URL(message.path, this.endpoint),
         {
           method: message.method,
-          headers: { ...message.headers, 'content-length': String(Buffer.byteLength(message.body)) },
+          headers: {
+            ...message.headers,
+            // By the name of a host moto would guess the region.
+            host: new URL(this.endpoint).host,
+            'content-length': String(Buffer.byteLength(message.body)),
+          },
           agent,
           ...(signal && { signal }),
         },
@@ -51,7 +61,6 @@ export class Moto {
 
   #headers(service: string): Record<string, string> {
     return {
-      host: new URL(this.endpoint).host,
       authorization: `AWS4-HMAC-SHA256 Credential=local/20260101/${this.region}/${service}/aws4_request, SignedHeaders=host, Signature=0`,
     };
   }

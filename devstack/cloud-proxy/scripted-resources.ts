@@ -3,6 +3,7 @@ import type { Cloud } from './cloud.js';
 import { answer, paged } from './ec2-answers.js';
 import { accountId } from './events.js';
 import { passes, tagValues } from './filters.js';
+import { partitionOf } from './partition.js';
 import { filtersOf, strings, type Params } from './query.js';
 import type { CapacityReservation, PlacementGroup } from './settings.js';
 import { element, type XmlElement } from './xml.js';
@@ -18,7 +19,10 @@ function reservationItem(each: CapacityReservation, region: string): XmlElement 
   return element('item', [
     element('capacityReservationId', each.id),
     element('ownerId', owner),
-    element('capacityReservationArn', `arn:aws:ec2:${region}:${owner}:capacity-reservation/${each.id}`),
+    element(
+      'capacityReservationArn',
+      `arn:${partitionOf(region).name}:ec2:${region}:${owner}:capacity-reservation/${each.id}`,
+    ),
     element('instanceType', each.instanceType),
     element('instancePlatform', 'Linux/UNIX'),
     element('availabilityZone', each.zone),

@@ -25,6 +25,8 @@ interface Call extends Called {
   /** Of the credentials that it was signed with. */
   accessKey: string;
   region: string;
+  /** Whether it came through the HTTP proxy. */
+  tunnelled: boolean;
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer> {
@@ -41,13 +43,13 @@ function headersOf(request: IncomingMessage): Record<string, string> {
   return headers;
 }
 
-function callOf(request: IncomingMessage, body: Buffer): Call {
+function callOf(request: IncomingMessage, body: Buffer, tunnelled: boolean): Call {
   const headers = headersOf(request);
   const { url: path = '/', method = 'GET' } = request;
   const signed = /Credential=([^/]+)\/\d+\/([^/]+)\/([^/]+)\//.exec(headers['authorization'] ?? '');
   const [, accessKey = '', region = '', service = 'unknown'] = signed ?? [];
   const called = calledBy({ method, path, headers, body: body.toString() }, service);
-  return { ...called, method, path, headers, body, accessKey, region };
+  return { ...called, method, path, headers, body, accessKey, region, tunnelled };
 }
 
 /** As a recording has it where one is played to Stowage, else as this cloud has it. */
@@ -67,7 +69,7 @@ async function ownAnswer(cloud: Cloud, call: Call, signal: AbortSignal): Promise
     }
   }
   if (service === 'sqs' && protocol === 'json') {
-    const host = call.headers['host'] ?? '';
+    const host = `${call.tunnelled ? 'https' : 'http'}://${call.headers['host'] ?? ''}`;
     const found = await cloud.sqs.answer(action, { input: params, host, signal });
     return { status: 200, headers: { 'content-type': 'application/x-amz-json-1.0' }, body: JSON.stringify(found) };
   }
@@ -125,10 +127,19 @@ function latencyOf(range: Settings['latencyMs'], sequence: number): number {
   return range === null ? 0 : range.from + ((sequence * 7_919) % 1_000) * ((range.to - range.from) / 1_000);
 }
 
+/** Whether the network has a way from the caller to the service. */
+function isReachable({ settings }: Cloud, { service, accessKey, tunnelled }: Call): boolean {
+  const { pricing, isolatedVpc, proxyRequired } = settings;
+  if (service === 'pricing' && !pricing) return false;
+  if (accessKey !== stowageKey) return true;
+  if (isolatedVpc && (service === 'iam' || service === 'pricing')) return false;
+  return tunnelled || !proxyRequired;
+}
+
 async function serve(cloud: Cloud, call: Call, entry: LoggedRequest, signal: AbortSignal): Promise<Reply> {
   const { service, action, protocol, params } = call;
   const fault = cloud.faults.next(service, action, params);
-  if (service === 'pricing' && !cloud.settings.pricing) throw new Cut();
+  if (!isReachable(cloud, call)) throw new Cut();
   try {
     const latency = latencyOf(cloud.settings.latencyMs, entry.sequence);
     if (latency > 0) await sleep(latency, undefined, { signal });
@@ -161,7 +172,7 @@ async function handle(cloud: Cloud, request: IncomingMessage, response: ServerRe
     send(response, await controlReply(cloud, request.method ?? 'GET', request.url, body.toString(), gone.signal));
     return;
   }
-  const call = callOf(request, body);
+  const call = callOf(request, body, cloud.egress?.carried(request) === true);
   const at = cloud.now();
   const attempt = /attempt=(\d+)/.exec(call.headers['amz-sdk-request'] ?? '')?.[1];
   const entry = cloud.log.add({
@@ -196,5 +207,6 @@ export function createProxy(cloud: Cloud): Server {
     });
   });
   server.keepAliveTimeout = 60_000;
+  cloud.egress?.attach(server);
   return server;
 }

@@ -4,6 +4,7 @@ import type { MachineType } from './catalogue.js';
 import type { Cloud } from './cloud.js';
 import { accountId } from './events.js';
 import { page } from './paging.js';
+import { partitionOf } from './partition.js';
 import { onDemandPrice } from './prices.js';
 
 /** Answers a JSON-protocol action; undefined sends it to moto. */
@@ -19,7 +20,7 @@ function parameter(cloud: Cloud, name: string): object | undefined {
     Type: 'String',
     Value: value,
     Version: 1,
-    ARN: `arn:aws:ssm:${cloud.region}::parameter${name}`,
+    ARN: `arn:${partitionOf(cloud.region).name}:ssm:${cloud.region}::parameter${name}`,
     DataType: 'aws:ec2:image',
     LastModifiedDate: 1_762_300_800,
   };
@@ -96,7 +97,7 @@ function product(machine: MachineType, region: string): { attributes: Record<str
     description: `${machine.name} Linux on demand`,
     appliesTo: [],
     rateCode: `${sku}.JRTCKXETXF.6YS6EN2CT7`,
-    pricePerUnit: { USD: onDemandPrice(machine, region).toFixed(10) },
+    pricePerUnit: { [partitionOf(region).currency]: onDemandPrice(machine, region).toFixed(10) },
   };
   const term = {
     priceDimensions: { [dimension.rateCode]: dimension },
@@ -173,7 +174,7 @@ export function describeCluster(cloud: Cloud, name: string): Reply {
   return restReply({
     cluster: {
       name,
-      arn: `arn:aws:eks:${cloud.region}:${accountId}:cluster/${name}`,
+      arn: `arn:${partitionOf(cloud.region).name}:eks:${cloud.region}:${accountId}:cluster/${name}`,
       version: cloud.settings.kubernetesVersion,
       endpoint: clusterEndpoint,
       status: 'ACTIVE',

@@ -77,6 +77,10 @@ export interface Settings {
   latencyMs: { from: number; to: number } | null;
   /** Whether the Pricing API can be reached. */
   pricing: boolean;
+  /** Whether the network is one without a way out: what has no VPC endpoint (IAM, the Pricing API) cannot be reached. */
+  isolatedVpc: boolean;
+  /** Whether AWS can be reached through the HTTP proxy alone. */
+  proxyRequired: boolean;
   /** Free addresses to pretend, by subnet id. */
   freeAddresses: Record<string, number>;
   /** Zones under an ARC zonal shift. */
@@ -104,6 +108,8 @@ export const defaultSettings = (): Settings => ({
   protectedInstances: {},
   latencyMs: null,
   pricing: true,
+  isolatedVpc: false,
+  proxyRequired: false,
   freeAddresses: {},
   shiftedZones: [],
   kubernetesVersion: '1.36',

@@ -1,12 +1,14 @@
 import { AwsError } from './aws-error.js';
 import { accountId } from './events.js';
 import { MessageQueue } from './message-queue.js';
+import { partitionOf } from './partition.js';
 
 type Input = Readonly<Record<string, unknown>>;
 
 interface SqsCall {
   input: Input;
   /** Host and port that the caller used: queue URLs carry it, and the SDK follows them. */
+  /** With its scheme. */
   host: string;
   signal: AbortSignal;
 }
@@ -96,7 +98,7 @@ export class Sqs {
   }
 
   #url(host: string, name: string): string {
-    return `http://${host}/${accountId}/${name}`;
+    return `${host}/${accountId}/${name}`;
   }
 
   #create(input: Input): string {
@@ -129,7 +131,7 @@ export class Sqs {
       ApproximateNumberOfMessages: String(queue.visible),
       ApproximateNumberOfMessagesNotVisible: String(queue.inFlight),
       CreatedTimestamp: String(Math.floor(createdAt / 1000)),
-      QueueArn: `arn:aws:sqs:${this.region}:${accountId}:${queue.name}`,
+      QueueArn: `arn:${partitionOf(this.region).name}:sqs:${this.region}:${accountId}:${queue.name}`,
     };
     const names = (input['AttributeNames'] as string[] | undefined) ?? [];
     if (names.includes('All')) return all;

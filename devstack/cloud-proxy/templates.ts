@@ -1,6 +1,7 @@
 import { AwsError } from './aws-error.js';
 import { accountId } from './events.js';
 import type { LaunchFacts } from './instances.js';
+import { partitionOf } from './partition.js';
 import { param, strings, struct, structs, type Params } from './query.js';
 
 export interface LaunchTemplate {
@@ -91,7 +92,7 @@ export function securityGroupIds(data: Params): string[] {
 }
 
 /** What moto drops of a template's data. */
-export function factsOf(data: Params): Omit<LaunchFacts, 'securityGroups'> {
+export function factsOf(data: Params, region: string): Omit<LaunchFacts, 'securityGroups'> {
   const profileName = param(data, 'IamInstanceProfile', 'Name');
   const profileArn = param(data, 'IamInstanceProfile', 'Arn');
   const options = struct(data, 'MetadataOptions');
@@ -101,7 +102,9 @@ export function factsOf(data: Params): Omit<LaunchFacts, 'securityGroups'> {
     ),
   );
   return {
-    instanceProfileArn: profileArn ?? (profileName && `arn:aws:iam::${accountId}:instance-profile/${profileName}`),
+    instanceProfileArn:
+      profileArn ??
+      (profileName && `arn:${partitionOf(region).name}:iam::${accountId}:instance-profile/${profileName}`),
     userData: param(data, 'UserData'),
     ...(Object.keys(metadataOptions).length > 0 && { metadataOptions }),
     monitoring: param(data, 'Monitoring', 'Enabled') === 'true',

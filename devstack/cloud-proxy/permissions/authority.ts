@@ -95,8 +95,8 @@ function codeOf(protocol: Protocol): string {
 export const stowageKey = 'stowage';
 
 /** The local cloud's credentials: Stowage runs under the policy that an installation has, people and tests may all. */
-export function principalsOf(account: string, controller: Policy): Map<string, Principal> {
-  const role = (name: string): string => `arn:aws:sts::${account}:assumed-role/${name}/session`;
+export function principalsOf(account: string, controller: Policy, partition = 'aws'): Map<string, Principal> {
+  const role = (name: string): string => `arn:${partition}:sts::${account}:assumed-role/${name}/session`;
   const administrator = { arn: role('Administrator'), policies: [everything] };
   return new Map([
     [stowageKey, { arn: role('StowageController'), policies: [controller] }],

@@ -1,0 +1,124 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import type { CloudProvider } from '../../cloud/port.js';
+import { isTrue } from '../../core/conditions.js';
+import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
+import { startStack, type Stack } from '../../devstack/stack.js';
+import { awsProvider, briefLags, claim, need, nodeClass, pool, requestFor, resolved, settled } from './aws-subject.js';
+
+jest.setTimeout(180_000);
+
+const m5 = need('node.kubernetes.io/instance-type', 'm5.large');
+
+/** Regions of every partition, each in a network whose only way out is an HTTP proxy, which knows AWS' endpoints there and no others. */
+describe.each([
+  { region: 'us-west-2', partition: 'aws', prices: 'api', pricingHost: 'api.pricing.us-east-1.amazonaws.com' },
+  { region: 'us-gov-west-1', partition: 'aws-us-gov', prices: 'built-in', pricingHost: undefined },
+  {
+    region: 'cn-north-1',
+    partition: 'aws-cn',
+    prices: 'api',
+    pricingHost: 'api.pricing.cn-northwest-1.amazonaws.com.cn',
+  },
+])('$region, through the proxy that must be used', ({ region, partition, prices, pricingHost }) => {
+  let folder: string;
+  let stack: Stack;
+  let cloud: CloudProxyControl;
+  let provider: CloudProvider;
+  let problems: string[];
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), `stowage-${region}-`));
+    stack = await startStack({ folder, name: region, region, parts: ['cloud'], proxy: true });
+    cloud = new CloudProxyControl(stack.awsEndpoint!);
+    await cloud.configure(briefLags);
+    ({ provider, problems } = awsProvider(stack, {
+      endpoint: undefined,
+      httpsProxy: stack.environment['HTTPS_PROXY'],
+      trustedCa: readFileSync(stack.environment['AWS_CA_BUNDLE']!, 'utf8'),
+      clusterEndpoint: undefined,
+      caBundle: 'Q0E=',
+      interruptionQueue: stack.cluster,
+    }));
+  });
+  afterAll(async () => {
+    await stack.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('a node class from nothing, a priced launch, the queue and the end of it: all under the policy of the partition', async () => {
+    expect(stack.environment['AWS_ENDPOINT_URL']).toBeUndefined();
+    const ready = await resolved(provider, nodeClass(stack, {}, 'partition'));
+    expect(ready.status?.conditions).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'True' }));
+    const type = (await provider.instanceTypes(pool, ready)).find(({ name }) => name === 'm5.large')!;
+    expect(type.offerings.some(({ available, price }) => available && price > 0)).toBe(true);
+    expect(provider.priceList?.source).toBe(prices);
+    const result = await provider.launch(requestFor(claim([m5]), ready));
+    if (!result.ok) throw new Error(result.error.message);
+    const { providerId, zone } = result.value;
+    expect(zone.startsWith(region)).toBe(true);
+    const shown = await settled(
+      () => provider.get(providerId),
+      (found) => found !== undefined,
+    );
+    expect(shown?.instanceType).toBe('m5.large');
+    expect((await provider.account!.queue!.look()).waiting).toBeGreaterThanOrEqual(0);
+    expect(await settled(() => provider.terminate(providerId))).toBe('terminating');
+    await provider.cleanUpNodeClass(ready);
+    expect((await cloud.permissions()).denials).toEqual([]);
+    expect(Object.keys((await cloud.permissions()).used)).toContain(
+      `arn:${partition}:sts::123456789012:assumed-role/StowageController/session`,
+    );
+  });
+
+  test('only endpoints of the partition were asked for', async () => {
+    const suffix = partition === 'aws-cn' ? '.amazonaws.com.cn' : '.amazonaws.com';
+    const iam = { aws: 'iam', 'aws-us-gov': 'iam.us-gov', 'aws-cn': 'iam.cn-north-1' }[partition]!;
+    const own = ['ec2', 'eks', 'sqs', 'ssm'].map((service) => `${service}.${region}${suffix}`);
+    const hosts = [...own, `${iam}${suffix}`, ...(pricingHost === undefined ? [] : [pricingHost])];
+    expect(Object.keys(await cloud.tunnels()).sort()).toEqual(hosts.sort());
+    expect(problems.filter((problem) => problem.includes('tunnel'))).toEqual([]);
+  });
+
+  test('there is no other way', async () => {
+    const { provider: direct } = awsProvider(stack);
+    await expect(direct.account!.authenticate()).rejects.toMatchObject({ type: 'Unavailable' });
+  });
+});
+
+// Rules `node-classes/instance-profiles`, `instance-types/built-in-prices`.
+describe('an isolated VPC', () => {
+  let folder: string;
+  let stack: Stack;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'stowage-isolated-'));
+    stack = await startStack({ folder, name: 'isolated', parts: ['cloud'] });
+  });
+  afterAll(async () => {
+    await stack.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('with a profile that is given, a node class is Ready and launches by list prices; neither IAM nor prices are asked', async () => {
+    const cloud = new CloudProxyControl(stack.awsEndpoint!);
+    await cloud.configure(briefLags);
+    const outside = awsProvider(stack);
+    const { status } = await resolved(outside.provider, nodeClass(stack, {}, 'made-outside'));
+    const instanceProfile = status?.instanceProfile;
+    await cloud.configure({ isolatedVpc: true });
+    await cloud.clearRequests();
+    const { provider } = awsProvider(stack, { isolatedVpc: true });
+    const given = nodeClass(stack, {}, 'isolated');
+    const { role: _role, ...spec } = given.spec;
+    const ready = await resolved(provider, { ...given, spec: { ...spec, instanceProfile } } as typeof given);
+    expect(isTrue(ready.status?.conditions, 'Ready')).toBe(true);
+    const result = await provider.launch(requestFor(claim([m5]), ready));
+    expect(result.ok).toBe(true);
+    expect(provider.priceList?.source).toBe('estimate');
+    await provider.cleanUpNodeClass(ready);
+    expect(await cloud.requests({ service: 'iam' })).toEqual([]);
+    expect(await cloud.requests({ service: 'pricing' })).toEqual([]);
+  });
+});
