@@ -50,7 +50,7 @@ export class Egress {
         return;
       }
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-      const end = new tls.TLSSocket(socket as never, { isServer: true, secureContext: this.certificates });
+      const end = new tls.TLSSocket(socket, { isServer: true, secureContext: this.certificates });
       end.on('error', () => end.destroy());
       this.#tunnels.add(end);
       server.emit('connection', end);

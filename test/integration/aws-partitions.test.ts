@@ -110,9 +110,8 @@ describe('an isolated VPC', () => {
     await cloud.configure({ isolatedVpc: true });
     await cloud.clearRequests();
     const { provider } = awsProvider(stack, { isolatedVpc: true });
-    const given = nodeClass(stack, {}, 'isolated');
-    const { role: _role, ...spec } = given.spec;
-    const ready = await resolved(provider, { ...given, spec: { ...spec, instanceProfile } } as typeof given);
+    const given = nodeClass(stack, { role: undefined, instanceProfile }, 'isolated');
+    const ready = await resolved(provider, given);
     expect(isTrue(ready.status?.conditions, 'Ready')).toBe(true);
     const result = await provider.launch(requestFor(claim([m5]), ready));
     expect(result.ok).toBe(true);
