@@ -49,8 +49,7 @@ export class Machines {
     for (;;) {
       const { status, annotations, requeueAfterMs } = await this.provider.resolveNodeClass(given);
       const { conditions = [] } = status as EC2NodeClassStatus;
-      if (isTrue(conditions, 'Ready'))
-        return { ...given, metadata: { ...given.metadata, annotations }, status };
+      if (isTrue(conditions, 'Ready')) return { ...given, metadata: { ...given.metadata, annotations }, status };
       const refused = conditions.filter(({ type, status: is }) => type !== 'Ready' && is === 'False');
       if (refused.length > 0)
         throw new Error(

@@ -53,8 +53,14 @@ describe('what is recorded of an account', () => {
       '<path>/karpenter/us-west-2/recorded/uid/</path><p>recorded_12345</p>',
     ],
     ['<n>prod-eu</n><n>nonprod</n>', '<n>prod-eu</n><n>nonprod</n>'],
-    ['<t>aws-conformance-mf3k2-7</t>', '<t>aws-conformance-mf3k2-7</t>'],
+    ['<t>aws-conformance-mf3k2-7</t>', '<t>aws-conformance-run-7</t>'],
     ['<role>ProdNodes</role>', '<role>NodeRole</role>'],
+    ['<member><Key>owner</Key><Value>Jane</Value></member>', '<member><Key>owner</Key><Value>-</Value></member>'],
+    ['<createdBy>arn:aws:sts::998877665544:assumed-role/Jane/x</createdBy>', '<createdBy>-</createdBy>'],
+    [
+      '<m>User: arn:aws:sts::998877665544:assumed-role/Jane/x is not authorized. Encoded authorization failure message: abc123</m>',
+      '<m>User: arn:aws:sts::123456789012:assumed-role/Controller/session is not authorized. Encoded authorization failure message: -</m>',
+    ],
     ['<time>2026-11-25T03:09:10.000Z</time><v>1.36.10</v>', '<time>2026-11-25T03:09:10.000Z</time><v>1.36.10</v>'],
   ])('%s is kept as %s', (text, kept) => {
     expect(bodyOf(text)).toBe(kept);

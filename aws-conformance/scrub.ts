@@ -21,8 +21,12 @@ const hardware = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/;
 const ipv6 = /\b[0-9a-f]{1,4}(?::[0-9a-f]{0,4}){3,7}/g;
 const ipv4 = /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?!\.?\d)|(?<=\b(?:ip|ec2)-)\d{1,3}(?:-\d{1,3}){3}(?!\d)/g;
 /** The texts in an answer that people write as they like. */
-const freeText = /<(groupName|groupDescription|description|keyName|userData|reason|imageLocation)>[^<]*</g;
-const tagItem = /<item><key>([^<]*)<\/key><value>[^<]*<\/value><\/item>/g;
+const freeText =
+  /<(groupName|groupDescription|description|keyName|userData|reason|imageLocation|createdBy|AssumeRolePolicyDocument)>[^<]*</g;
+const tagItem = /<(item|member)><(key|Key)>([^<]*)<\/\2><(value|Value)>[^<]*<\/\4><\/\1>/g;
+/** Who signed the call, as refusals name them, and what refusals have in code. */
+const caller = /(?<=:(?:assumed-role|user)\/)[^\s<"&]+/g;
+const encoded = /(?<=Encoded authorization failure message: )[^\s<"]+/g;
 const ownTag = /^(karpenter\.(sh|k8s\.aws)\/|kubernetes\.io\/cluster\/|eks:eks-cluster-name$|aws:ec2|topology\.)/;
 const pageToken = /(?<=<nextToken>|"NextToken":"|"nextToken":")[^<"]+/g;
 /** What of eks:DescribeCluster the provider reads. */
@@ -105,8 +109,10 @@ function withoutFreeText({ service, body }: RecordedCall): string {
   if (service !== 'eks')
     return body
       .replace(freeText, '<$1>-<')
-      .replace(tagItem, (item, key: string) =>
-        ownTag.test(key) ? item : `<item><key>${key}</key><value>-</value></item>`,
+      .replace(caller, 'Controller/session')
+      .replace(encoded, '-')
+      .replace(tagItem, (item, list: string, keyName: string, key: string, valueName: string) =>
+        ownTag.test(key) ? item : `<${list}><${keyName}>${key}</${keyName}><${valueName}>-</${valueName}></${list}>`,
       );
   const cluster = clusterIn(body) as Record<string, unknown>;
   if (Object.keys(cluster).length === 0) return body;
@@ -155,7 +161,7 @@ function scrubText(text: string, names: AccountNames, standIns: StandIns): strin
       const address = standIns.of('ipv4', found.replaceAll('-', '.'), (count) => `198.18.${count >> 8}.${count & 255}`);
       return found.includes('-') ? address.replaceAll('.', '-') : address;
     })
-    .replace(word(names.run), recordedNames.run)
+    .replaceAll(names.run, recordedNames.run)
     .replace(word(names.identity), recordedNames.role)
     .replace(word(names.cluster), recordedNames.cluster);
 }

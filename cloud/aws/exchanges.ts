@@ -52,7 +52,7 @@ export function watchExchanges(client: unknown, service: string, hear: (exchange
         method,
         path,
         headers: { ...headers, authorization: '' },
-        body: typeof body === 'string' ? body : '',
+        body: typeof body === 'string' ? body : Buffer.from((body ?? []) as Uint8Array).toString('utf8'),
         answer: { status: response.statusCode, headers: response.headers, body: text.toString('utf8') },
       });
       return result;
