@@ -1,3 +1,9 @@
+const ignored = ['/node_modules/', '<rootDir>/dist/', '<rootDir>/.stryker-tmp/'];
+const bundledOnce = {
+  globalSetup: '<rootDir>/test/workflow/bundle-once.mjs',
+  globalTeardown: '<rootDir>/test/workflow/remove-bundle.mjs',
+};
+
 // One configuration, the suites told apart by folder; `scripts/test.mjs` runs them in order.
 const suite = (displayName, testMatch, extra = {}) => ({
   displayName,
@@ -8,7 +14,7 @@ const suite = (displayName, testMatch, extra = {}) => ({
   moduleFileExtensions: ['ts', 'js', 'mjs', 'cjs', 'json', 'node'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.stryker-tmp/'],
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/dist/', '<rootDir>/.stryker-tmp/'],
+  testPathIgnorePatterns: ignored,
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',
@@ -31,7 +37,18 @@ export default {
     // Karpenter's own tests, told anew: docs/conformance.md.
     suite('conformance', ['<rootDir>/test/conformance/**/*.test.ts']),
     suite('property', ['<rootDir>/test/property/**/*.test.ts']),
-    suite('workflow', ['<rootDir>/test/workflow/**/*.test.ts']),
+    // In simulated time; and the same on Temporal's own server that skips time, where some can be told of nothing else.
+    suite('workflow', ['<rootDir>/test/workflow/**/*.test.ts'], {
+      ...bundledOnce,
+      testPathIgnorePatterns: [
+        ...ignored,
+        '<rootDir>/test/workflow/(clock|encrypted-payloads|renewed-connections).test.ts',
+      ],
+    }),
+    suite('workflow-server', ['<rootDir>/test/workflow/**/*.test.ts'], {
+      ...bundledOnce,
+      globals: { temporalServer: true },
+    }),
     suite('replay', ['<rootDir>/test/replay/**/*.test.ts']),
     suite('integration', ['<rootDir>/test/integration/**/*.test.ts'], {
       globalSetup: '<rootDir>/test/integration/global-setup.mjs',

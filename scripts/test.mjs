@@ -24,6 +24,14 @@ const jest = (project, ...more) => [
     ...more,
   ],
 ];
+const onServer = [
+  'clock',
+  'encrypted-payloads',
+  'renewed-connections',
+  'launch-node',
+  'provision',
+  'takeover-drift',
+].map((file) => `test/workflow/${file}.test.ts`);
 const npm = (...args) => ['npm', args];
 
 const steps = [
@@ -43,6 +51,9 @@ const steps = [
   { name: 'conformance', run: jest('conformance') },
   { name: 'property', run: jest('property', '--maxWorkers=2') },
   { name: 'workflow', run: jest('workflow', '--maxWorkers=2') },
+  // Some of them on Temporal's server that skips time too: what the simulated one says is true. `--only workflow-server-all`: all.
+  { name: 'workflow-server', run: jest('workflow-server', '--maxWorkers=2', ...onServer) },
+  { name: 'workflow-server-all', run: jest('workflow-server', '--maxWorkers=2'), onRequest: true },
   { name: 'replay', run: jest('replay') },
   // One at a time: they script the faults of one cloud.
   { name: 'integration', run: jest('integration', '--runInBand') },
@@ -62,7 +73,9 @@ async function main() {
   const started = Date.now();
   const failed = [];
   for (const each of steps) {
-    const group = [each].flat().filter(({ name, skip }) => (only?.includes(name) ?? true) && !skip?.());
+    const group = [each]
+      .flat()
+      .filter(({ name, skip, onRequest = false }) => (only?.includes(name) ?? !onRequest) && !skip?.());
     const lost =
       group.length > 1 ? await runTogether(group, started) : group.filter((step) => !runShown(step, started));
     failed.push(...lost.map(({ name }) => name));

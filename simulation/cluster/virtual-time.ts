@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { syncBuiltinESMExports } from 'node:module';
 import FakeTimers from '@sinonjs/fake-timers';
 
@@ -5,6 +6,15 @@ import FakeTimers from '@sinonjs/fake-timers';
 const turn = setImmediate;
 /** Turns of the event loop without any sign of life after which everything waits for time. */
 const quietTurns = 4;
+
+/** What a timer does belongs to whoever set it, as with real ones: an activity's heartbeat finds its activity. */
+function keepAsyncContext(): void {
+  for (const name of ['setTimeout', 'setInterval'] as const) {
+    const faked = globalThis[name] as (then: () => void, ...rest: unknown[]) => NodeJS.Timeout;
+    const bound = (then: () => void, ...rest: unknown[]): NodeJS.Timeout => faked(AsyncResource.bind(then), ...rest);
+    globalThis[name] = Object.assign(bound, faked) as unknown as typeof setTimeout;
+  }
+}
 
 /**
  * Time of its own for everything in the process: timers fire when `advance` says so, one after the other, each once everything
@@ -22,6 +32,7 @@ export class VirtualTime {
       now: startMs,
       toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'],
     });
+    keepAsyncContext();
     // Those of node:timers/promises too.
     syncBuiltinESMExports();
   }
@@ -50,6 +61,14 @@ export class VirtualTime {
       await this.settle();
     }
     clearTimeout(due);
+  }
+
+  /** Fires the next timer, whenever it is due; false where there is none. */
+  async next(): Promise<boolean> {
+    const isThere = this.clock.countTimers() > 0;
+    if (isThere) this.clock.next();
+    await this.settle();
+    return isThere;
   }
 
   restore(): void {

@@ -22,6 +22,8 @@ export type AttemptFate = 'runs' | 'lost before its effect' | 'lost after its ef
 export interface ActivityWorker {
   /** False once the process has died. */
   readonly isAlive: boolean;
+  /** Whether it takes tasks of a queue at present; every queue's where this is missing. */
+  polls?(taskQueue: string): boolean;
   activity(taskQueue: string, type: string): ((input: unknown) => Promise<unknown>) | undefined;
 }
 
@@ -29,8 +31,8 @@ export interface ActivityWorker {
 export interface ActivityHost {
   /** The process that polls now; undefined while none does. */
   worker(): ActivityWorker | undefined;
-  /** Runs `then` once a process polls. */
-  whenPolled(then: () => void): void;
+  /** Runs `then` once a process polls the queue. */
+  whenPolled(taskQueue: string, then: () => void): void;
   /** Milliseconds that a message takes now. */
   latencyMs(): number;
   fateOf(type: string, workflowId: string): AttemptFate;
@@ -81,7 +83,7 @@ export class ActivityTask {
   }
 
   private tryAfter(milliseconds: number): void {
-    this.next = setTimeout(() => this.host.whenPolled(() => this.start()), milliseconds);
+    this.next = setTimeout(() => this.host.whenPolled(this.schedule.taskQueue ?? '', () => this.start()), milliseconds);
   }
 
   private start(): void {

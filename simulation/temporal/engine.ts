@@ -1,3 +1,4 @@
+import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import type { Random } from '../../cases/random.js';
 import { ActivityTask } from './activity-task.js';
@@ -24,12 +25,23 @@ export interface EngineOptions {
   readonly faults: EngineFaults;
   /** Hears of what happens, for reports. */
   readonly onEvent?: (line: string) => void;
+  /** Closed runs are kept with all that they did, to be queried and replayed. */
+  readonly keepsClosed?: boolean;
+  /** Workers cache no run: each workflow task is taken by one that knows the history alone. */
+  readonly cachesNothing?: boolean;
 }
 
 export interface StartOptions {
   readonly workflowId: string;
   readonly taskQueue: string;
   readonly args: readonly unknown[];
+}
+
+/** An update that a run has not answered yet. */
+interface Asked {
+  readonly run: Run;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: Error) => void;
 }
 
 /** After this long a workflow task that failed is tried again. */
@@ -46,20 +58,26 @@ export class SimulatedTemporal implements CommandHost {
   /** The latest run of each workflow id. */
   private readonly latest = new Map<string, Run>();
   private readonly activities = new Map<Run, Map<number, ActivityTask>>();
-  private waiting: (() => void)[] = [];
+  /** All runs, where closed ones are kept. */
+  private readonly kept: Run[] = [];
+  private waiting: { readonly taskQueue: string; readonly then: () => void }[] = [];
   private current: ActivityWorker | undefined;
   private runs = 0;
   private updates = 0;
-  private readonly asked = new Map<
-    string,
-    { readonly resolve: (answer: unknown) => void; readonly reject: (error: Error) => void }
-  >();
+  private readonly asked = new Map<string, Asked>();
   /** Replays that came to other commands, and workflow tasks that failed. */
   readonly problems: string[] = [];
-  /** How much has happened: it changes for as long as anything goes on. */
-  activity = 0;
+  private happened = 0;
+  /** Workflow tasks and queries that code is at. */
+  private atWork = 0;
 
   constructor(readonly options: EngineOptions) {}
+
+  /** How much has happened: it changes for as long as anything goes on. */
+  get activity(): number {
+    if (this.atWork > 0) this.happened += 1;
+    return this.happened;
+  }
 
   latencyMs(): number {
     return this.options.faults.latencyMs();
@@ -72,7 +90,7 @@ export class SimulatedTemporal implements CommandHost {
   /** A process polls from now on. */
   connect(worker: ActivityWorker): void {
     this.current = worker;
-    for (const then of this.waiting.splice(0)) then();
+    for (const { taskQueue, then } of this.waiting.splice(0)) this.whenPolled(taskQueue, then);
   }
 
   /** The process has died, with all that it had cached. */
@@ -84,18 +102,24 @@ export class SimulatedTemporal implements CommandHost {
     for (const tasks of this.activities.values()) for (const task of tasks.values()) task.workerDied(died);
   }
 
-  whenPolled(then: () => void): void {
-    if (this.current === undefined) this.waiting.push(then);
-    else then();
+  whenPolled(taskQueue: string, then: () => void): void {
+    if (this.current?.polls?.(taskQueue) ?? this.current !== undefined) then();
+    else this.waiting.push({ taskQueue, then });
   }
 
   find(workflowId: string, runId?: string): Run | undefined {
     const run = this.latest.get(workflowId);
-    return run !== undefined && (runId === undefined || runId === '' || run.start.runId === runId) ? run : undefined;
+    if (run === undefined || !runId || run.start.runId === runId) return run;
+    return this.kept.find(({ id, start }) => id === workflowId && start.runId === runId);
   }
 
   get all(): Iterable<Run> {
     return this.latest.values();
+  }
+
+  /** Every run that there was, where closed ones are kept. */
+  get history(): readonly Run[] {
+    return this.kept;
   }
 
   /** A first run. The caller has seen to it that none is open. */
@@ -117,6 +141,7 @@ export class SimulatedTemporal implements CommandHost {
       seed: this.options.random.int(0, 2 ** 31),
     });
     this.latest.set(run.id, run);
+    if (this.options.keepsClosed === true) this.kept.push(run);
     this.note(run, 'started');
     this.add(run, {
       initializeWorkflow: {
@@ -160,12 +185,12 @@ export class SimulatedTemporal implements CommandHost {
     const task = new ActivityTask(
       {
         worker: () => this.current,
-        whenPolled: (then) => this.whenPolled(then),
+        whenPolled: (taskQueue, then) => this.whenPolled(taskQueue, then),
         latencyMs: () => faults.latencyMs(),
         fateOf: (type, workflowId) => faults.fateOf(type, workflowId),
         resolve: (result) => {
           tasks.delete(seq);
-          this.activity += 1;
+          this.happened += 1;
           run.historyLength += 1;
           this.add(run, { resolveActivity: { seq, result } });
         },
@@ -185,7 +210,7 @@ export class SimulatedTemporal implements CommandHost {
   update(run: Run, name: string, args: readonly unknown[]): Promise<unknown> {
     const id = `update-${String(++this.updates)}`;
     return new Promise((resolve, reject) => {
-      this.asked.set(id, { resolve, reject });
+      this.asked.set(id, { run, resolve, reject });
       const input = toPayloads(args);
       this.add(run, {
         doUpdate: { id, protocolInstanceId: id, name, input, runValidator: true, meta: { updateId: id } },
@@ -195,7 +220,7 @@ export class SimulatedTemporal implements CommandHost {
 
   answered({ protocolInstanceId, rejected, completed }: NonNullable<Command['updateResponse']>): void {
     const asked = this.asked.get(protocolInstanceId ?? '');
-    if (rejected) asked?.reject(toError(rejected));
+    if (rejected) asked?.reject(new WorkflowUpdateFailedError('Workflow Update failed', toError(rejected)));
     else if (completed) asked?.resolve(fromPayload(completed));
     else return;
     this.asked.delete(protocolInstanceId ?? '');
@@ -203,7 +228,7 @@ export class SimulatedTemporal implements CommandHost {
 
   /** Asks a run that a worker has, or can replay, by a query job; its answer is what the command says. */
   async ask(run: Run, job: Job): Promise<readonly Command[]> {
-    return run.alone(async () => {
+    return this.working(run, async () => {
       const sandbox = await this.sandboxOf(run);
       const activation = { at: Date.now(), jobs: [job], historyLength: run.historyLength, flags: run.flags };
       const answer = await sandbox.activate(activation, false);
@@ -220,15 +245,25 @@ export class SimulatedTemporal implements CommandHost {
     for (const task of this.activities.get(run)?.values() ?? []) task.abandon();
     this.activities.delete(run);
     void this.forget(run);
-    run.turns.length = 0;
+    if (this.options.keepsClosed !== true) run.turns.length = 0;
     run.jobs.length = 0;
+    this.refuseUpdates(run);
     this.note(run, status.toLowerCase());
     if (status !== 'CONTINUED_AS_NEW') this.closeChildren(run);
   }
 
   note(run: Run, what: string): void {
-    this.activity += 1;
+    this.happened += 1;
     this.options.onEvent?.(`${run.id} (${run.start.runId}) ${what}`);
+  }
+
+  /** Nobody answers what a closed run was asked. */
+  private refuseUpdates(run: Run): void {
+    for (const [id, asked] of this.asked) {
+      if (asked.run !== run) continue;
+      this.asked.delete(id);
+      asked.reject(new WorkflowNotFoundError('workflow execution already completed', run.id, run.start.runId));
+    }
   }
 
   private closeChildren(run: Run): void {
@@ -246,7 +281,13 @@ export class SimulatedTemporal implements CommandHost {
   }
 
   private taskAfter(run: Run, milliseconds: number): void {
-    setTimeout(() => this.whenPolled(() => void run.alone(() => this.task(run))), milliseconds);
+    const take = (): void => void this.working(run, () => this.task(run));
+    setTimeout(() => this.whenPolled(run.start.taskQueue, take), milliseconds);
+  }
+
+  private async working<T>(run: Run, work: () => Promise<T>): Promise<T> {
+    this.atWork += 1;
+    return run.alone(work).finally(() => (this.atWork -= 1));
   }
 
   /** One workflow task: what has happened since the last, to the code, and its commands back. */
@@ -257,13 +298,12 @@ export class SimulatedTemporal implements CommandHost {
       if (run.isOpen) this.wake(run);
       return;
     }
-    this.activity += 1;
+    this.happened += 1;
     const jobs = inOrder(run.jobs.splice(0));
     run.historyLength += 2;
     const activation: Activation = { at: Date.now(), jobs, historyLength: run.historyLength, flags: run.flags };
     const sandbox = await this.sandboxOf(run);
     const answer = await sandbox.activate(activation, false);
-    this.activity += 1;
     if (isClosed(run)) return;
     if (!worker.isAlive) {
       this.again(run, jobs, stickyMs);
@@ -283,8 +323,15 @@ export class SimulatedTemporal implements CommandHost {
     run.turns.push({ activation: { ...activation, flags: run.flags }, digest: digestOf(answer.commands) });
     run.hasTask = false;
     run.historyLength += 1;
+    if (this.options.keepsClosed === true) run.commands.push(...answer.commands);
     for (const command of answer.commands) carryOut(this, run, command);
+    if (this.options.cachesNothing === true) await this.forget(run);
     if (run.jobs.length > 0) this.wake(run);
+  }
+
+  /** Replays a run from its start; what differs is among the `problems`. */
+  async replay(run: Run): Promise<void> {
+    await (await this.replayed(run)).dispose();
   }
 
   /** The task is not answered: the same again, from a replay. */

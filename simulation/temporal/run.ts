@@ -1,5 +1,5 @@
 import type { temporal } from '@temporalio/proto';
-import type { Activation, Job, RunIdentity, Sandbox } from './sandbox.js';
+import type { Activation, Command, Job, RunIdentity, Sandbox } from './sandbox.js';
 
 export type Payload = temporal.api.common.v1.IPayload;
 export type Failure = temporal.api.failure.v1.IFailure;
@@ -34,6 +34,8 @@ export class Run {
   /** A workflow task waits for a worker or is with one. */
   hasTask = false;
   readonly turns: Turn[] = [];
+  /** All that its code has asked for, where runs are kept. */
+  readonly commands: Command[] = [];
   /** What a worker has cached. */
   sandbox: Sandbox | undefined;
   readonly timers = new Map<number, NodeJS.Timeout>();

@@ -76,7 +76,7 @@ export class SandboxFactory {
           isReplaying,
           historyLength,
           availableInternalFlags: flags,
-          jobs: [...jobs],
+          jobs: jobs.map(named),
         } as unknown as coresdk.workflow_activation.WorkflowActivation);
         // What the workflow logged.
         await workflow.getAndResetSinkCalls();
@@ -88,6 +88,14 @@ export class SandboxFactory {
     };
   }
 }
+
+type WireJob = coresdk.workflow_activation.WorkflowActivationJob;
+
+/** As the SDK reads it off the wire: by the name of the one thing that it says. */
+const named = (job: Job): Job & Pick<WireJob, 'variant'> => ({
+  ...job,
+  variant: Object.keys(job)[0] as WireJob['variant'],
+});
 
 function infoOf(run: RunIdentity): WorkflowInfo {
   const { workflowId, runId, workflowType, taskQueue, firstRunId, continuedFrom, parent } = run;

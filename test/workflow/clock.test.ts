@@ -1,12 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { workflowIds } from '../../core/ids.js';
 import { activityNames, FakeActivities } from './fake-activities.js';
-import { cluster, WorkflowRig } from './rig.js';
+import { cluster } from './rig.js';
+import { ServerRig } from './server-rig.js';
 
 describe("the server's clock", () => {
-  let rig: WorkflowRig;
+  let rig: ServerRig;
   beforeAll(async () => {
-    rig = await WorkflowRig.start(activityNames);
+    rig = await ServerRig.start(activityNames);
   });
   afterAll(async () => rig.close());
   afterEach(async () => rig.finish());
@@ -31,7 +32,7 @@ describe("the server's clock", () => {
   test('is let go where it stands while somebody sleeps, and stands again afterwards', async () => {
     await loseCount();
     const before = await rig.now();
-    await rig.env.sleep('1 hour');
+    await rig.sleep('1 hour');
     const after = await rig.now();
     expect(after - before).toBeGreaterThanOrEqual(3_600_000);
     await launch();

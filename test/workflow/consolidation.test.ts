@@ -19,7 +19,8 @@ import type { Candidate, ConsolidateInput, Decision } from '../../workflows/mess
 import { startDisrupt } from './entities.js';
 import { activityNames, claimPlan, FakeActivities } from './fake-activities.js';
 import { candidateOf, refusalOf } from './fixtures.js';
-import { cluster, WorkflowRig } from './rig.js';
+import { cluster, durationOf, startRig } from './rig.js';
+import type { WorkflowRig } from './rig.js';
 
 const ann = { actor: 'ann', reason: 'release day' };
 const hour = 3_600_000;
@@ -52,7 +53,7 @@ describe('consolidation with replacements', () => {
   let input: ConsolidateInput;
 
   beforeAll(async () => {
-    rig = await WorkflowRig.start(activityNames);
+    rig = await startRig(activityNames);
   });
   afterAll(async () => rig.close());
   beforeEach(() => {
@@ -198,7 +199,7 @@ describe('consolidation with replacements', () => {
     const handle = await start();
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'failed', terminated: [] });
-    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(600_000);
+    expect(await durationOf(handle)).toBeGreaterThanOrEqual(600_000);
     untainted();
     expect(activities.callsOf()).not.toContain('failClaim');
   });
@@ -315,7 +316,7 @@ describe('consolidation with replacements', () => {
     const asked = async (more: Partial<Decision> = {}): Promise<WorkflowHandle> => {
       await startDisrupt(rig);
       const handle = await start({ decision: { ...approved, ...more } });
-      await rig.env.sleep('20 seconds');
+      await rig.sleep('20 seconds');
       await inPhase(handle, 'awaiting approval');
       return handle;
     };
@@ -323,7 +324,7 @@ describe('consolidation with replacements', () => {
     test('an hour later it is approved, looked at once more, and carried out', async () => {
       const handle = await asked();
       untainted();
-      await rig.env.sleep('1 hour');
+      await rig.sleep('1 hour');
 
       const { facts } = await handle.executeUpdate(approveUpdate, { args: [ann] });
 
@@ -356,7 +357,7 @@ describe('consolidation with replacements', () => {
     ] as const)('nobody answers: onTimeout %s makes it %s', async (onTimeout, outcome) => {
       const handle = await asked({ approval: { timeoutMs: hour, onTimeout } });
       await expect(handle.result()).resolves.toMatchObject({ outcome });
-      expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(hour);
+      expect(await durationOf(handle)).toBeGreaterThanOrEqual(hour);
     });
 
     test('orders that make no sense are refused with a reason', async () => {
@@ -374,7 +375,7 @@ describe('consolidation with replacements', () => {
     const launching = async (): Promise<WorkflowHandle> => {
       activities.nodeStates = ['registered'];
       const handle = await start();
-      await rig.env.sleep('20 seconds');
+      await rig.sleep('20 seconds');
       await inPhase(handle, 'launching');
       await rig.until(() => activities.callsOf('syncNode').length > 0);
       return handle;
@@ -403,7 +404,7 @@ describe('consolidation with replacements', () => {
       await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });
       expect(await refusalOf(handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] }))).toBe('HeldAlready');
       comesUp();
-      await rig.env.sleep('2 minutes');
+      await rig.sleep('2 minutes');
       await inPhase(handle, 'paused');
       await rig.until(() => activities.tainted.size === 0);
       expect(activities.callsOf()).not.toContain('beginTermination');
@@ -420,7 +421,7 @@ describe('consolidation with replacements', () => {
       const handle = await launching();
       await handle.signal(holdSignal, true);
       comesUp();
-      await rig.env.sleep('2 minutes');
+      await rig.sleep('2 minutes');
       await inPhase(handle, 'paused');
       activities.valid = () => [];
 
@@ -441,7 +442,7 @@ describe('consolidation with replacements', () => {
       let drained = (): void => undefined;
       activities.drainGate = new Promise((resolve) => (drained = resolve));
       const handle = await start();
-      await rig.env.sleep('20 seconds');
+      await rig.sleep('20 seconds');
       await rig.until(() => activities.callsOf('drainNode').length === 2);
 
       expect(await refusalOf(handle.executeUpdate(abortUpdate, { args: [ann] }))).toBe('TooLate');

@@ -7,7 +7,8 @@ import { described } from '../../workflows/people/descriptions.js';
 import { workflowIds } from '../../core/ids.js';
 import { activityNames, FakeActivities } from './fake-activities.js';
 import { candidateOf } from './fixtures.js';
-import { cluster, WorkflowRig } from './rig.js';
+import { cluster, startRig } from './rig.js';
+import type { WorkflowRig } from './rig.js';
 
 const hour = 3_600_000;
 
@@ -50,7 +51,7 @@ describe('each example of the Temporal UI works when it is pasted', () => {
   let now: number;
 
   beforeAll(async () => {
-    rig = await WorkflowRig.start(activityNames);
+    rig = await startRig(activityNames);
   });
   afterAll(async () => rig.close());
   beforeEach(async () => {

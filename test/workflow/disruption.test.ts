@@ -19,7 +19,8 @@ import type { Candidate, ConsolidateInput, PastDisruption, Refused } from '../..
 import { startDisrupt } from './entities.js';
 import { activityNames, FakeActivities } from './fake-activities.js';
 import { candidateOf } from './fixtures.js';
-import { cluster, WorkflowRig } from './rig.js';
+import { cluster, durationOf, startRig } from './rig.js';
+import type { WorkflowRig } from './rig.js';
 
 const candidate = (name: string, serial: number): Candidate => candidateOf({ name, uid: `uid-${name}-${serial}` });
 const everything = { kind: 'cluster' } as const;
@@ -33,7 +34,7 @@ describe('consolidate and disrupt', () => {
   let input: ConsolidateInput;
 
   beforeAll(async () => {
-    rig = await WorkflowRig.start(activityNames);
+    rig = await startRig(activityNames);
   });
   afterAll(async () => rig.close());
   beforeEach(() => {
@@ -54,7 +55,7 @@ describe('consolidate and disrupt', () => {
       terminated: ['node-a', 'node-b'],
       savedPerHour: 0.2,
     });
-    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(15_000);
+    expect(await durationOf(handle)).toBeGreaterThanOrEqual(15_000);
     expect(activities.callsOf().slice(0, 2)).toEqual(['validateCandidates', 'taintCandidates']);
     expect(activities.inputsOf<{ deleteClaim: boolean }>('beginTermination')).toHaveLength(2);
   });
@@ -80,7 +81,7 @@ describe('consolidate and disrupt', () => {
 
   test('a cancelled one leaves no taint', async () => {
     const handle = await rig.start('consolidate', consolidateId, { ...input, paused: true });
-    await rig.env.sleep('20 seconds');
+    await rig.sleep('20 seconds');
     await rig.until(async () => (await handle.query(phaseQuery)) === 'paused');
 
     await handle.cancel();
@@ -94,7 +95,7 @@ describe('consolidate and disrupt', () => {
 
     const handle = await startDisrupt(rig);
     await rig.until(async () => (await handle.query(runningQuery)).length === 1);
-    await rig.env.sleep('60 seconds');
+    await rig.sleep('60 seconds');
     await rig.until(async () => (await handle.query(runningQuery)).length === 0);
 
     const child = rig.client.workflow.getHandle(consolidateId);
@@ -138,7 +139,7 @@ describe('consolidate and disrupt', () => {
     await handle.signal(nominatedSignal, [{ node: 'node-a', until }]);
     await handle.signal(clusterChangedSignal);
     await rig.until(() => activities.callsOf('findDisruptions').length === 2);
-    await rig.env.sleep('30 seconds');
+    await rig.sleep('30 seconds');
     await handle.signal(clusterChangedSignal);
     await rig.until(() => activities.callsOf('findDisruptions').length === 3);
 
@@ -158,12 +159,12 @@ describe('consolidate and disrupt', () => {
     expect(phase).toBe('watching');
     expect(facts['busy with']).toMatch(/^deciding what may go, since \d{4}-/);
 
-    await rig.env.sleep('3 minutes');
+    await rig.sleep('3 minutes');
     await rig.until(async () => (await handle.query(phaseQuery)) === 'stalled');
     expect((await handle.query(explainQuery)).waitingFor).toMatch(/^deciding what may go, since \d{4}-/);
 
     isStuck = false;
-    await rig.env.sleep('1 minute');
+    await rig.sleep('1 minute');
     await rig.until(async () => (await handle.query(phaseQuery)) === 'watching');
     expect((await handle.query(explainQuery)).facts['busy with']).toBe('nothing');
   });
@@ -175,7 +176,7 @@ describe('consolidate and disrupt', () => {
     await rig.until(() => activities.callsOf('findDisruptions').length === 1);
 
     // Sooner than the slow poll would look.
-    await rig.env.sleep('3 minutes');
+    await rig.sleep('3 minutes');
 
     expect(activities.callsOf('findDisruptions').length).toBeGreaterThan(1);
   });
@@ -187,7 +188,7 @@ describe('consolidate and disrupt', () => {
     await rig.until(async () => (await handle.query(runningQuery)).length === 1);
 
     await handle.signal(pauseSignal, { scope: everything, reason: 'release', actor: 'me' });
-    await rig.env.sleep('10 minutes');
+    await rig.sleep('10 minutes');
     const child = rig.client.workflow.getHandle(consolidateId);
     await rig.until(async () => (await child.query(phaseQuery)) === 'paused');
     expect([...activities.tainted]).toEqual([]);
@@ -203,10 +204,10 @@ describe('consolidate and disrupt', () => {
     await rig.until(async () => (await handle.query(runningQuery)).length === 1);
     await handle.signal(pauseSignal, { scope: everything, reason: 'release', actor: 'me' });
     const child = rig.client.workflow.getHandle(consolidateId);
-    await rig.env.sleep('20 seconds');
+    await rig.sleep('20 seconds');
     await rig.until(async () => (await child.query(phaseQuery)) === 'paused');
     await child.terminate('by hand');
-    await rig.env.sleep('70 minutes');
+    await rig.sleep('70 minutes');
 
     await rig.until(async () => (await handle.query(runningQuery)).length === 0);
     await rig.until(() => activities.inputsOf('releaseStrays').length > 1);
@@ -259,7 +260,7 @@ describe('consolidate and disrupt', () => {
 
       await handle.signal(steerSignal, move);
       await rig.until(() => steps().length === 1);
-      await rig.env.sleep('6 minutes');
+      await rig.sleep('6 minutes');
       await rig.until(() => steps().length === 2);
 
       expect(steps()).toEqual([first, last]);
@@ -272,7 +273,7 @@ describe('consolidate and disrupt', () => {
       await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster, carried });
       await rig.until(() => steps().length === 1 && activities.callsOf('releaseStrays').length > 0);
       expect(activities.inputsOf('releaseStrays')).toEqual([{ running: [], isSteering: true }]);
-      await rig.env.sleep('3 minutes');
+      await rig.sleep('3 minutes');
       await rig.until(() => steps().length === 2);
 
       expect(steps()).toEqual([{ ...first, steered: ['node-beside'] }, last]);
@@ -285,7 +286,7 @@ describe('consolidate and disrupt', () => {
     const until = (await rig.now()) + 3_600_000;
 
     await handle.signal(pauseSignal, { scope: everything, reason: 'lunch', actor: 'me', until });
-    await rig.env.sleep('62 minutes');
+    await rig.sleep('62 minutes');
 
     await rig.until(async () => (await handle.query(pausesQuery)).length === 0);
   });

@@ -3,7 +3,8 @@ import type { PlanNodesInput } from '../../activities/provisioning/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { podsPendingSignal } from '../../workflows/messages.js';
 import type { FakeActivities } from './fake-activities.js';
-import { cluster, type WorkflowRig } from './rig.js';
+import { cluster } from './rig.js';
+import type { WorkflowRig } from './rig.js';
 
 /** The entity that launches nodes for pods and in place of others, with Karpenter's batch window. */
 export const startProvision = (rig: WorkflowRig): Promise<WorkflowHandle> =>
@@ -18,7 +19,7 @@ export async function plannedWithout(rig: WorkflowRig, activities: FakeActivitie
   const batches = () => activities.inputsOf<PlanNodesInput>('planNodes');
   const before = batches().length;
   await rig.client.workflow.getHandle(workflowIds.provision(cluster)).signal(podsPendingSignal);
-  await rig.env.sleep('2 seconds');
+  await rig.sleep('2 seconds');
   await rig.until(() => batches().length > before);
   return batches()[before]!.without;
 }

@@ -17,7 +17,8 @@ import {
 import type { ClaimRef, Explanation, TerminateNodeInput } from '../../workflows/messages.js';
 import { activityNames, FakeActivities } from './fake-activities.js';
 import { refusalOf } from './fixtures.js';
-import { cluster, WorkflowRig } from './rig.js';
+import { cluster, startRig } from './rig.js';
+import type { WorkflowRig } from './rig.js';
 
 const minute = 60_000;
 const budget: DrainBlocker = {
@@ -51,7 +52,7 @@ describe('the steps of a stuck drain', () => {
   let workflowId: string;
 
   beforeAll(async () => {
-    rig = await WorkflowRig.start(activityNames);
+    rig = await startRig(activityNames);
   });
   afterAll(async () => rig.close());
   beforeEach(() => {
@@ -96,12 +97,12 @@ describe('the steps of a stuck drain', () => {
     const since = await stuckAt();
     const steps = (): string[] => activities.callsOf().filter((name) => /notify|restart|setDeadline/.test(name));
 
-    await rig.env.sleep('6 minutes');
+    await rig.sleep('6 minutes');
     await rig.until(() => steps().length === 1);
     const explained: Explanation = await handle.query(explainQuery);
-    await rig.env.sleep('26 minutes');
+    await rig.sleep('26 minutes');
     await rig.until(() => steps().length === 2);
-    await rig.env.sleep('95 minutes');
+    await rig.sleep('95 minutes');
     await rig.until(() => steps().length === 3);
     activities.stuck = false;
     await handle.result();
@@ -136,12 +137,12 @@ describe('the steps of a stuck drain', () => {
     const handle = await start();
     await stuckAt();
 
-    await rig.env.sleep('8 minutes');
+    await rig.sleep('8 minutes');
     activities.drains = [blocked([budget], 1)];
-    await rig.env.sleep('4 minutes');
+    await rig.sleep('4 minutes');
     expect(activities.callsOf('notifyStuckDrain')).toEqual([]);
     activities.drains = [{ ...blocked([]), blockedBy: [] }];
-    await rig.env.sleep('30 minutes');
+    await rig.sleep('30 minutes');
     expect(activities.callsOf('notifyStuckDrain')).toEqual([]);
     activities.stuck = false;
 
@@ -154,7 +155,7 @@ describe('the steps of a stuck drain', () => {
     const handle = await start();
     await stuckAt();
 
-    await rig.env.sleep('3 minutes');
+    await rig.sleep('3 minutes');
     await rig.until(() => activities.callsOf('notifyStuckDrain').length === 1);
 
     const { facts }: Explanation = await handle.query(explainQuery);
@@ -175,7 +176,7 @@ describe('the steps of a stuck drain', () => {
     const handle = await rig.start('terminateNode', workflowId, { ...input, carried });
     await stuckAt();
 
-    await rig.env.sleep('3 minutes');
+    await rig.sleep('3 minutes');
     await rig.until(() => activities.callsOf('restartOwners').length === 1);
     activities.stuck = false;
 
@@ -189,7 +190,7 @@ describe('the steps of a stuck drain', () => {
     const handle = await start();
     await stuckAt();
 
-    await rig.env.sleep('30 hours');
+    await rig.sleep('30 hours');
 
     expect(new Set(activities.callsOf())).toEqual(new Set(['beginTermination', 'drainNode']));
     activities.stuck = false;
@@ -276,7 +277,8 @@ describe('the steps of a stuck drain', () => {
       configure({ afterMs: 10 * minute, action: 'AskApproval' }, ...more);
       const handle = await start();
       await stuckAt();
-      await rig.env.sleep('11 minutes');
+      // Between two attempts to drain.
+      await rig.sleep('11.5 minutes');
       await rig.until(() => awaiting(handle));
       return handle;
     };
@@ -313,7 +315,7 @@ describe('the steps of a stuck drain', () => {
 
       await handle.signal(rejectSignal, { actor: 'ann' });
       await rig.until(async () => (await awaiting(handle)) === false);
-      await rig.env.sleep('3 hours');
+      await rig.sleep('3 hours');
 
       expect(activities.callsOf('setDeadline')).toEqual([]);
       activities.stuck = false;
@@ -338,7 +340,7 @@ describe('the steps of a stuck drain', () => {
       await handle.signal(rejectSignal, { actor: 'ann' });
       await rig.until(async () => (await awaiting(handle)) === false);
       await goOn();
-      await rig.env.sleep('3 hours');
+      await rig.sleep('3 hours');
 
       expect(activities.callsOf('setDeadline')).toEqual([]);
       activities.stuck = false;
@@ -348,7 +350,7 @@ describe('the steps of a stuck drain', () => {
     test('where nobody answers, the next step is taken', async () => {
       const handle = await asked(force);
 
-      await rig.env.sleep('55 minutes');
+      await rig.sleep('55 minutes');
       await rig.until(() => activities.callsOf('setDeadline').length === 1);
 
       await rig.until(async () => (await awaiting(handle)) === false);

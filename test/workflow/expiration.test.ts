@@ -20,7 +20,8 @@ import type { Candidate, ClaimRef } from '../../workflows/messages.js';
 import { plannedWithout, startDisrupt, startProvision } from './entities.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
 import { candidateOf, refusalOf } from './fixtures.js';
-import { cluster, WorkflowRig } from './rig.js';
+import { cluster, durationOf, lengthen, startRig } from './rig.js';
+import type { WorkflowRig } from './rig.js';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -33,7 +34,7 @@ describe('rotateExpired by policy', () => {
   let now: number;
 
   beforeAll(async () => {
-    rig = await WorkflowRig.start(activityNames);
+    rig = await startRig(activityNames);
   });
   afterAll(async () => rig.close());
   beforeEach(async () => {
@@ -75,7 +76,7 @@ describe('rotateExpired by policy', () => {
 
     await expect(handle.result()).resolves.toEqual({ outcome: 'rotated', replacements: ['default-1-0-0'] });
 
-    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(3 * hour - minute);
+    expect(await durationOf(handle)).toBeGreaterThanOrEqual(3 * hour - minute);
     expect(acts().slice(0, 4)).toEqual(['taintCandidates', 'planNodes', 'launchInstance', 'beginTermination']);
     await rig.until(async () => (await running()) === 0 || undefined);
   });
@@ -100,7 +101,7 @@ describe('rotateExpired by policy', () => {
 
     await expect(handle.result()).resolves.toEqual({ outcome: 'forced', replacements: [] });
 
-    const took = await rig.durationOf(handle);
+    const took = await durationOf(handle);
     expect(took).toBeGreaterThanOrEqual(2 * hour - minute);
     expect(took).toBeLessThan(2 * hour + minute);
   });
@@ -112,7 +113,7 @@ describe('rotateExpired by policy', () => {
     const disrupt = rig.client.workflow.getHandle(workflowIds.disrupt(cluster));
     await disrupt.signal(pauseSignal, { scope, ...ann });
     const handle = await start();
-    await rig.env.sleep('5 hours');
+    await rig.sleep('5 hours');
     await inPhase(handle, 'waiting for a disruption slot');
     expect(acts()).toEqual([]);
 
@@ -127,7 +128,7 @@ describe('rotateExpired by policy', () => {
     const handle = await start();
     await inPhase(handle, 'waiting for a disruption slot');
 
-    await rig.lengthen(handle, nodeChangedSignal, 4000);
+    await lengthen(rig, handle, nodeChangedSignal, 4000);
 
     activities.admits = () => true;
     await rig.client.workflow.getHandle(workflowIds.disrupt(cluster)).signal(clusterChangedSignal);
@@ -144,7 +145,7 @@ describe('rotateExpired by policy', () => {
     await rig.until(async () => (await running()) === 0 || undefined);
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
-    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(10 * minute);
+    expect(await durationOf(handle)).toBeGreaterThanOrEqual(10 * minute);
   });
 
   test('after an attempt that failed pods are planned onto the node again (commands/given-back)', async () => {
@@ -170,7 +171,7 @@ describe('rotateExpired by policy', () => {
 
     expect(activities.callsOf('decideSlots')).toEqual([]);
     expect(activities.callsOf('taintCandidates')).toEqual([]);
-    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(hour);
+    expect(await durationOf(handle)).toBeGreaterThanOrEqual(hour);
   });
 
   test('a policy that changes meanwhile counts', async () => {
@@ -179,7 +180,7 @@ describe('rotateExpired by policy', () => {
     await inPhase(handle, 'not due');
     await handle.signal(nodeChangedSignal);
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
-    expect(await rig.durationOf(handle)).toBeLessThan(3 * hour);
+    expect(await durationOf(handle)).toBeLessThan(3 * hour);
   });
 
   test('expedite begins at once', async () => {
@@ -190,7 +191,7 @@ describe('rotateExpired by policy', () => {
     await handle.signal(expediteSignal, { deadline: now, reason: 'a CVE', actor: 'ann' });
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
-    expect(await rig.durationOf(handle)).toBeLessThan(hour);
+    expect(await durationOf(handle)).toBeLessThan(hour);
   });
 
   test('ends with its claim', async () => {
@@ -284,7 +285,7 @@ describe('rotateExpired by policy', () => {
     activities.expiry = [live({ approval, mustGoAt: now + 4 * hour })];
     const forced = await start();
     await expect(forced.result()).resolves.toMatchObject({ outcome: 'forced' });
-    expect(await rig.durationOf(forced)).toBeGreaterThanOrEqual(4 * hour - minute);
+    expect(await durationOf(forced)).toBeGreaterThanOrEqual(4 * hour - minute);
   });
 
   test('aborted once, it takes no further order, and names who aborted it (people/one-abort)', async () => {
@@ -320,7 +321,7 @@ describe('rotateExpired by policy', () => {
 
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
 
-      expect(await rig.durationOf(handle)).toBeLessThan(hour);
+      expect(await durationOf(handle)).toBeLessThan(hour);
       expect(activities.callsOf()).not.toContain('declineExpiry');
       const { typedSearchAttributes } = await handle.describe();
       expect(typedSearchAttributes.get(searchAttributes.awaitingApproval)).toBe(false);
@@ -332,7 +333,7 @@ describe('rotateExpired by policy', () => {
 
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
 
-      expect(await rig.durationOf(handle)).toBeLessThan(5 * minute);
+      expect(await durationOf(handle)).toBeLessThan(5 * minute);
     });
   });
 
@@ -342,7 +343,7 @@ describe('rotateExpired by policy', () => {
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'rejected' });
 
-    const took = await rig.durationOf(handle);
+    const took = await durationOf(handle);
     expect(took).toBeGreaterThanOrEqual(2 * hour);
     expect(took).toBeLessThan(2 * hour + 10 * minute);
     expect(activities.callsOf('viewExpiry').length).toBeGreaterThan(5);
@@ -424,6 +425,6 @@ describe('rotateExpired by policy', () => {
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
 
-    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(hour);
+    expect(await durationOf(handle)).toBeGreaterThanOrEqual(hour);
   });
 });

@@ -6,7 +6,8 @@ import type { ClaimRef } from '../../workflows/messages.js';
 import { plannedWithout, startProvision } from './entities.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
 import { knownInstance } from './fixtures.js';
-import { cluster, WorkflowRig } from './rig.js';
+import { cluster, durationOf, startRig } from './rig.js';
+import type { WorkflowRig } from './rig.js';
 
 describe('interruptions', () => {
   let activities: FakeActivities;
@@ -15,7 +16,7 @@ describe('interruptions', () => {
   let instanceId: string;
 
   beforeAll(async () => {
-    rig = await WorkflowRig.start(activityNames);
+    rig = await startRig(activityNames);
   });
   afterAll(async () => rig.close());
   beforeEach(async () => {
@@ -78,7 +79,7 @@ describe('interruptions', () => {
     const handle = await interrupt('spot_interrupted');
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'unknown-instance' });
-    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(115_000);
+    expect(await durationOf(handle)).toBeGreaterThanOrEqual(115_000);
     expect(activities.callsOf('inspectInstance').length).toBeLessThan(10);
   });
 

@@ -5,7 +5,8 @@ import type { ReplicasView } from '../../activities/static-capacity/contract.js'
 import { workflowIds } from '../../core/ids.js';
 import { explainQuery, holdUpdate, phaseQuery, replicasChangedSignal } from '../../workflows/messages.js';
 import { activityNames, claimPlan, FakeActivities } from './fake-activities.js';
-import { cluster, WorkflowRig } from './rig.js';
+import { cluster, lengthen, startRig } from './rig.js';
+import type { WorkflowRig } from './rig.js';
 
 const ann = { actor: 'ann', reason: 'release day' };
 
@@ -54,7 +55,7 @@ describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas, %j', (
   let poolUid: string;
 
   beforeAll(async () => {
-    rig = await WorkflowRig.start(activityNames, { forgetful });
+    rig = await startRig(activityNames, { forgetful });
   });
   afterAll(async () => rig.close());
   beforeEach(() => {
@@ -78,7 +79,7 @@ describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas, %j', (
     await handle.signal(replicasChangedSignal);
   };
   const settledAt = async (count: number): Promise<void> => {
-    await rig.env.sleep('5 seconds');
+    await rig.sleep('5 seconds');
     await rig.until(() => pool.claims.size === count);
   };
   const goneWith = async (handle: WorkflowHandle): Promise<unknown> => {
@@ -115,14 +116,14 @@ describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas, %j', (
     activities.stuck = true;
 
     await scale(handle, 1);
-    await rig.env.sleep('30 seconds');
+    await rig.sleep('30 seconds');
     await scale(handle, 2);
-    await rig.env.sleep('30 seconds');
+    await rig.sleep('30 seconds');
 
     await rig.until(() => pool.claims.size === 3);
     expect(activities.callsOf('beginTermination')).toHaveLength(1);
     activities.stuck = false;
-    await rig.env.sleep('2 minutes');
+    await rig.sleep('2 minutes');
     await rig.until(() => pool.claims.size === 2);
     await goneWith(handle);
   });
@@ -155,13 +156,13 @@ describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas, %j', (
     const handle = await start();
     await scale(handle, 1);
 
-    await rig.env.sleep('10 minutes');
+    await rig.sleep('10 minutes');
 
     const attempts = activities.callsOf('createClaims').length;
     expect(attempts).toBeGreaterThan(4);
     expect(attempts).toBeLessThan(12);
     activities.refusal = undefined;
-    await rig.env.sleep('10 minutes');
+    await rig.sleep('10 minutes');
     await rig.until(() => pool.claims.size === 1);
     await goneWith(handle);
   });
@@ -171,7 +172,7 @@ describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas, %j', (
     await rig.until(async () => (await handle.query(phaseQuery)) === 'keeping');
     await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });
     await scale(handle, 2);
-    await rig.env.sleep('1 hour');
+    await rig.sleep('1 hour');
     expect(await handle.query(explainQuery)).toMatchObject({ phase: 'paused' });
     expect(pool.claims.size).toBe(0);
 
@@ -187,7 +188,7 @@ describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas, %j', (
     await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });
     pool.replicas = 1;
 
-    await rig.lengthen(handle, replicasChangedSignal, 6000);
+    await lengthen(rig, handle, replicasChangedSignal, 6000);
     await rig.until(async () => (await handle.query(phaseQuery)) === 'paused');
     expect(pool.claims.size).toBe(0);
 

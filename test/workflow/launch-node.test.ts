@@ -4,7 +4,8 @@ import { workflowIds } from '../../core/ids.js';
 import type { ClaimRef, LaunchNodeInput } from '../../workflows/messages.js';
 import { explainQuery, nodeChangedSignal, phaseQuery, stopLaunchSignal } from '../../workflows/messages.js';
 import { activityNames, FakeActivities } from './fake-activities.js';
-import { cluster, WorkflowRig } from './rig.js';
+import { cluster, durationOf, startRig } from './rig.js';
+import type { WorkflowRig } from './rig.js';
 
 describe('launchNode', () => {
   let activities: FakeActivities;
@@ -14,7 +15,7 @@ describe('launchNode', () => {
   let workflowId: string;
 
   beforeAll(async () => {
-    rig = await WorkflowRig.start(activityNames);
+    rig = await startRig(activityNames);
   });
   afterAll(async () => rig.close());
   beforeEach(() => {
@@ -73,7 +74,7 @@ describe('launchNode', () => {
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'deleted', reason: 'launch_timeout' });
     expect(activities.failed[0]?.message).toContain('cloud is on fire');
-    const minutes = (await rig.durationOf(handle)) / 60_000;
+    const minutes = (await durationOf(handle)) / 60_000;
     expect(minutes).toBeGreaterThanOrEqual(4);
     expect(minutes).toBeLessThan(6);
   });
@@ -116,7 +117,7 @@ describe('launchNode', () => {
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'initialized' });
     // By the poll that is behind signals it would have taken longer.
-    expect(await rig.durationOf(handle)).toBeLessThan(20 * 60_000);
+    expect(await durationOf(handle)).toBeLessThan(20 * 60_000);
     expect(activities.failed).toEqual([]);
   });
 
@@ -131,7 +132,7 @@ describe('launchNode', () => {
     const handle = await rig.start('launchNode', workflowId, input);
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'initialized' });
-    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(60 * 60_000);
+    expect(await durationOf(handle)).toBeGreaterThanOrEqual(60 * 60_000);
     expect(activities.failed).toEqual([]);
   });
 
@@ -145,7 +146,7 @@ describe('launchNode', () => {
     const handle = await rig.start('launchNode', workflowId, input);
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'initialized' });
-    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(5 * 60_000);
+    expect(await durationOf(handle)).toBeGreaterThanOrEqual(5 * 60_000);
   });
 
   test('a node whose instance cannot be tagged is initialized all the same', async () => {
@@ -165,7 +166,7 @@ describe('launchNode', () => {
     const handle = await rig.start('launchNode', workflowId, input);
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'deleted', reason: 'registration_timeout' });
-    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(15 * 60_000);
+    expect(await durationOf(handle)).toBeGreaterThanOrEqual(15 * 60_000);
   });
 
   test('an outage of the API server is no time in which the node could register', async () => {
@@ -181,7 +182,7 @@ describe('launchNode', () => {
     const handle = await rig.start('launchNode', workflowId, input);
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'initialized' });
-    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(15 * 60_000);
+    expect(await durationOf(handle)).toBeGreaterThanOrEqual(15 * 60_000);
     expect(activities.failed).toEqual([]);
   });
 
@@ -201,7 +202,7 @@ describe('launchNode', () => {
     activities.nodeStates = ['registered'];
     const handle = await rig.start('launchNode', workflowId, input);
     await rig.until(async () => (await handle.query(phaseQuery)) === 'initializing');
-    await rig.env.sleep('20 minutes');
+    await rig.sleep('20 minutes');
     const before = activities.callsOf('syncNode').length;
 
     activities.nodeStates = ['initialized'];

@@ -7,12 +7,13 @@ import {
   taskQueues,
   unavailableOfferingsQuery,
 } from '../../workflows/messages.js';
-import { cluster, WorkflowRig } from './rig.js';
+import { cluster, startRig } from './rig.js';
+import type { WorkflowRig } from './rig.js';
 
 let rig: WorkflowRig;
 
 beforeAll(async () => {
-  rig = await WorkflowRig.start(['sweepCloud']);
+  rig = await startRig(['sweepCloud']);
 }, 120_000);
 afterEach(() => rig.finish());
 afterAll(() => rig.close());
@@ -43,7 +44,7 @@ test('each offering has its timer: open again after three minutes, longer when i
   for (const { until } of first) expect(until - begin).toBeLessThanOrEqual(unavailableMs + 5000);
 
   await handle.signal(offeringSucceededSignal, { instanceType: 'c5.large', zone: 'a', capacityType: 'spot' });
-  await rig.env.sleep(unavailableMs + 1000);
+  await rig.sleep(unavailableMs + 1000);
   const open = await handle.query(unavailableOfferingsQuery);
   expect(open.map(({ instanceType }) => instanceType)).toEqual(['m5.large']);
   expect(open[0]!.until).toBeLessThanOrEqual(await rig.now());

@@ -7,7 +7,8 @@ import { workflowIds } from '../../core/ids.js';
 import { deletingNodesSignal, planQuery, podsPendingSignal, replaceSignal } from '../../workflows/messages.js';
 import type { ProvisionInput } from '../../workflows/messages.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
-import { cluster, WorkflowRig } from './rig.js';
+import { cluster, lengthen, startRig } from './rig.js';
+import type { WorkflowRig } from './rig.js';
 
 const input: ProvisionInput = { cluster, window: { idleMs: 1000, maxMs: 10_000 } };
 const workflowId = workflowIds.provision(cluster);
@@ -18,7 +19,7 @@ describe('provision', () => {
   let handle: WorkflowHandle;
 
   beforeAll(async () => {
-    rig = await WorkflowRig.start(activityNames);
+    rig = await startRig(activityNames);
   });
   afterAll(async () => rig.close());
   beforeEach(async () => {
@@ -35,7 +36,7 @@ describe('provision', () => {
   /** Tells of pending pods, then lets `ms` pass by the server's clock. */
   const pendThenWait = async (ms: number, again = false): Promise<void> => {
     await handle.signal(podsPendingSignal, { again });
-    await rig.env.sleep(ms);
+    await rig.sleep(ms);
   };
 
   // Rule `provisioning/batch-window`.
@@ -44,7 +45,7 @@ describe('provision', () => {
     await pendThenWait(500);
     expect(activities.callsOf('planNodes')).toHaveLength(0);
 
-    await rig.env.sleep(1000);
+    await rig.sleep(1000);
 
     await planned(1);
     expect(activities.callsOf('planNodes')).toHaveLength(1);
@@ -112,7 +113,7 @@ describe('provision', () => {
     await pendThenWait(1500);
 
     await planned(2);
-    await rig.env.sleep('1 minute');
+    await rig.sleep('1 minute');
 
     const inputs = activities.inputsOf<PlanNodesInput>('planNodes');
     expect(inputs.map((each) => each.resume)).toEqual([undefined, resume]);
@@ -127,7 +128,7 @@ describe('provision', () => {
     activities.plans = [notReady, notReady, notReady, emptyPlan];
     await pendThenWait(1500);
 
-    await rig.env.sleep(3000);
+    await rig.sleep(3000);
 
     await planned(4);
     // It is one batch, which has not failed.
@@ -187,7 +188,7 @@ describe('provision', () => {
     await rig.until(() => activities.callsOf('launchInstance').length === 1);
     await pendThenWait(1500);
     await planned(2);
-    await rig.env.sleep('2 minutes');
+    await rig.sleep('2 minutes');
     await pendThenWait(1500);
     await planned(3);
 
@@ -213,7 +214,7 @@ describe('provision', () => {
     await giveBack('r1');
     ready = true;
     const without = () => activities.inputsOf<PlanNodesInput>('planNodes').at(-1)?.without;
-    await rig.env.sleep('2 minutes');
+    await rig.sleep('2 minutes');
     await rig.until(() => without()?.length === 1);
 
     await giveBack('r2');
@@ -225,8 +226,8 @@ describe('provision', () => {
   // Rules `invariants/failures-are-contained`, `commands/given-back`.
   test('a batch that is stuck is given up before its signals fill the history: it begins again, and no request is lost', async () => {
     const planNodes = activities.planNodes.bind(activities);
-    let isStuck = true;
     activities.planNodes = async () => {
+      const isStuck = activities.callsOf('planNodes').length === 1;
       // A heartbeat learns that the attempt is over.
       const beats = setInterval(() => Context.current().heartbeat(), 200);
       try {
@@ -241,11 +242,9 @@ describe('provision', () => {
     });
     await planned(1);
 
-    await rig.lengthen(handle, podsPendingSignal, 6000);
-    isStuck = false;
-    const before = activities.callsOf('planNodes').length;
+    await lengthen(rig, handle, podsPendingSignal, 6000);
 
-    await planned(before + 1);
+    await planned(2);
     expect(activities.inputsOf<PlanNodesInput>('planNodes').at(-1)!.without).toEqual(['node-a']);
     expect((await handle.describe()).historyLength).toBeLessThan(1000);
   });

@@ -19,7 +19,8 @@ import type { Candidate, Decision } from '../../workflows/messages.js';
 import { startDisrupt } from './entities.js';
 import { activityNames, claimPlan, FakeActivities } from './fake-activities.js';
 import { candidateOf, refusalOf } from './fixtures.js';
-import { cluster, WorkflowRig } from './rig.js';
+import { cluster, startRig } from './rig.js';
+import type { WorkflowRig } from './rig.js';
 
 const ann = { actor: 'ann', reason: 'release day' };
 const hour = 3_600_000;
@@ -34,7 +35,7 @@ describe('a disruption that waits for a person', () => {
   let disrupt: WorkflowHandle;
 
   beforeAll(async () => {
-    rig = await WorkflowRig.start(activityNames);
+    rig = await startRig(activityNames);
   });
   afterAll(async () => rig.close());
   beforeEach(() => {
@@ -73,7 +74,7 @@ describe('a disruption that waits for a person', () => {
     disrupt = await startDisrupt(rig);
     await rig.until(async () => (await disrupt.query(questionsQuery)).length === 1);
     const handle = rig.client.workflow.getHandle(id);
-    await rig.env.sleep('20 seconds');
+    await rig.sleep('20 seconds');
     await rig.until(async () => (await handle.query(phaseQuery)) === 'awaiting approval');
     return handle;
   };
@@ -177,14 +178,14 @@ describe('a disruption that waits for a person', () => {
     const handle = await asked();
     activities.valid = () => [];
 
-    await rig.env.sleep('62 minutes');
+    await rig.sleep('62 minutes');
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'abandoned', reason: 'churn' });
   });
 
   test('an answer counts while it is looked at again', async () => {
     const handle = await asked();
-    await rig.env.sleep('3 hours');
+    await rig.sleep('3 hours');
     await rig.until(async () => (await handle.query(phaseQuery)) === 'awaiting approval');
 
     await handle.executeUpdate(approveUpdate, { args: [ann] });

@@ -22,7 +22,8 @@ import type { ClaimRef, Explanation } from '../../workflows/messages.js';
 import { plannedWithout, startDisrupt, startProvision } from './entities.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
 import { refusalOf } from './fixtures.js';
-import { cluster, WorkflowRig } from './rig.js';
+import { cluster, durationOf, lengthen, startRig } from './rig.js';
+import type { WorkflowRig } from './rig.js';
 
 const minute = 60_000;
 const force: ResolvedRepairStep = { action: 'Force', waitMs: 10 * minute };
@@ -36,7 +37,7 @@ describe('repairNode', () => {
   let now: number;
 
   beforeAll(async () => {
-    rig = await WorkflowRig.start(activityNames);
+    rig = await startRig(activityNames);
   });
   afterAll(async () => rig.close());
   beforeEach(async () => {
@@ -95,7 +96,7 @@ describe('repairNode', () => {
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
     expect(explained.waitingFor).toContain(blocked);
-    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(15 * minute);
+    expect(await durationOf(handle)).toBeGreaterThanOrEqual(15 * minute);
   });
 
   test('a reboot that helps ends it', async () => {
@@ -117,9 +118,9 @@ describe('repairNode', () => {
     const handle = await start();
     await rig.until(() => activities.callsOf('rebootInstance').length === 1);
 
-    await rig.env.sleep('11 minutes');
+    await rig.sleep('11 minutes');
     await rig.until(() => activities.callsOf('drainNode').length > 0);
-    await rig.env.sleep('11 minutes');
+    await rig.sleep('11 minutes');
     await rig.until(() => activities.callsOf('setDeadline').length === 1);
     activities.stuck = false;
 
@@ -137,7 +138,7 @@ describe('repairNode', () => {
     const handle = await start();
 
     await expect(handle.result()).resolves.toEqual({ outcome: 'replaced', steps: ['Reboot', 'Force'] });
-    expect(await rig.durationOf(handle)).toBeLessThan(minute);
+    expect(await durationOf(handle)).toBeLessThan(minute);
   });
 
   test('a steps without an end leaves the node, and says so', async () => {
@@ -155,7 +156,7 @@ describe('repairNode', () => {
     const result = await handle.result();
 
     expect(result).toEqual({ outcome: 'rejected', steps: [], reason: 'rejected: nobody answered in time' });
-    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(60 * minute);
+    expect(await durationOf(handle)).toBeGreaterThanOrEqual(60 * minute);
     expect(acts()).toEqual([]);
     // (repair/declined)
     const why = 'rejected: nobody answered in time';
@@ -197,7 +198,7 @@ describe('repairNode', () => {
     activities.health = [ill()];
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
-    expect(await rig.durationOf(handle)).toBeLessThan(60 * minute);
+    expect(await durationOf(handle)).toBeLessThan(60 * minute);
   });
 
   test('a person holds it before the next step to look at the machine, and lets it go on', async () => {
@@ -206,7 +207,7 @@ describe('repairNode', () => {
     await rig.until(async () => (await handle.query(phaseQuery)) === 'tolerating');
 
     await handle.executeUpdate(holdUpdate, { args: [{ actor: 'ann', reason: 'forensics', on: true }] });
-    await rig.env.sleep('5 hours');
+    await rig.sleep('5 hours');
     await rig.until(async () => (await handle.query(phaseQuery)) === 'paused');
     expect(acts()).toEqual([]);
     await handle.executeUpdate(holdUpdate, { args: [{ actor: 'ann', on: false }] });
@@ -235,7 +236,7 @@ describe('repairNode', () => {
       const handle = await start();
       await rig.until(async () => (await running())[0]?.reason === 'Unhealthy');
       activities.nodeStates = ['initialized'];
-      await rig.env.sleep('2 minutes');
+      await rig.sleep('2 minutes');
 
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
       await rig.until(async () => (await running()).length === 0);
@@ -276,7 +277,7 @@ describe('repairNode', () => {
       await handle.executeUpdate(approveUpdate, { args: [{ actor: 'ann' }] });
       await rig.until(() => activities.callsOf('decideSlots').length > 0);
 
-      await rig.lengthen(handle, nodeChangedSignal, 4000);
+      await lengthen(rig, handle, nodeChangedSignal, 4000);
 
       activities.admits = () => true;
       await disrupt.signal(clusterChangedSignal);

@@ -18,7 +18,8 @@ import type { Candidate, ClaimRef } from '../../workflows/messages.js';
 import { startDisrupt, startProvision } from './entities.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
 import { candidateOf } from './fixtures.js';
-import { cluster, WorkflowRig } from './rig.js';
+import { cluster, durationOf, startRig } from './rig.js';
+import type { WorkflowRig } from './rig.js';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -40,7 +41,7 @@ describe('replaceDrifted', () => {
   let more: Partial<Extract<RolloutView, { state: 'live' }>>;
 
   beforeAll(async () => {
-    rig = await WorkflowRig.start(activityNames);
+    rig = await startRig(activityNames);
   });
   afterAll(async () => rig.close());
   beforeEach(async () => {
@@ -90,7 +91,7 @@ describe('replaceDrifted', () => {
     await expect(handle.result()).resolves.toEqual({ outcome: 'done', waves: 3, replaced: 4, failed: 0 });
 
     expect(terminated()).toHaveLength(4);
-    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(30 * minute);
+    expect(await durationOf(handle)).toBeGreaterThanOrEqual(30 * minute);
     expect(activities.callsOf('markGood')).toHaveLength(1);
     expect([...activities.tainted].sort()).toEqual(nodes.map(({ claim }) => claim.uid).sort());
     await slotsGone();
@@ -223,7 +224,7 @@ describe('replaceDrifted', () => {
     await handle.signal(rolloutChangedSignal);
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'superseded' });
-    expect(await rig.durationOf(handle)).toBeLessThan(hour);
+    expect(await durationOf(handle)).toBeLessThan(hour);
     expect(activities.callsOf('noteStopped')).toEqual([]);
   });
 
@@ -288,7 +289,7 @@ describe('replaceDrifted', () => {
     const handle = await start();
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'handedBack' });
     // Blocked at five looks: 10, 20, 40, 80 and 160 seconds.
-    const duration = await rig.durationOf(handle);
+    const duration = await durationOf(handle);
     expect(duration).toBeGreaterThanOrEqual(310_000);
     expect(duration).toBeLessThan(10 * minute);
   });
@@ -311,7 +312,7 @@ describe('replaceDrifted', () => {
     more = {};
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'done', replaced: 4 });
-    expect(await rig.durationOf(handle)).toBeLessThan(3 * hour);
+    expect(await durationOf(handle)).toBeLessThan(3 * hour);
   });
 
   test('stopped for its failures it asks no longer once no policy asks for waves', async () => {
@@ -323,7 +324,7 @@ describe('replaceDrifted', () => {
     activities.rollout = () => ({ state: 'live', total: 8, drifted: nodes, blocked: 0, unwell: [] });
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'handedBack', failed: 1 });
-    expect(await rig.durationOf(handle)).toBeLessThan(3 * hour);
+    expect(await durationOf(handle)).toBeLessThan(3 * hour);
   });
 
   test('a soak is cut short by order; an abort ends the rollout after what is under way', async () => {

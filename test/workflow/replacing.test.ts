@@ -6,7 +6,8 @@ import type { ClaimRef, ReplaceNodeResult } from '../../workflows/messages.js';
 import { startProvision } from './entities.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
 import { knownInstance } from './fixtures.js';
-import { cluster, WorkflowRig } from './rig.js';
+import { cluster, durationOf, startRig } from './rig.js';
+import type { WorkflowRig } from './rig.js';
 
 describe('replacing nodes', () => {
   let activities: FakeActivities;
@@ -14,7 +15,7 @@ describe('replacing nodes', () => {
   let claim: ClaimRef;
 
   beforeAll(async () => {
-    rig = await WorkflowRig.start(activityNames);
+    rig = await startRig(activityNames);
   });
   afterAll(async () => rig.close());
   beforeEach(async () => {
@@ -86,7 +87,7 @@ describe('replacing nodes', () => {
       return Promise.resolve({ ...emptyPlan, claims, deleting: [of('node-a', [0, 1]), of('node-b', [1])] });
     };
     await rig.client.workflow.getHandle(workflowIds.provision(cluster)).signal(podsPendingSignal);
-    await rig.env.sleep(1500);
+    await rig.sleep(1500);
     await rig.until(() => activities.callsOf('planNodes').length > 0);
 
     const handles = [];
@@ -142,7 +143,7 @@ describe('replacing nodes', () => {
       failed: [],
     });
     expect(activities.callsOf()).toEqual(['collectInstances', 'findLost', 'collectLost', 'tagUntagged']);
-    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(30_000);
+    expect(await durationOf(handle)).toBeGreaterThanOrEqual(30_000);
     expect(await handle.query(phaseQuery)).toBe('done');
   });
 });

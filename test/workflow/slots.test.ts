@@ -26,7 +26,8 @@ import type { Candidate, GoingNode, PauseOrder, SlotRequest } from '../../workfl
 import { startDisrupt, startProvision } from './entities.js';
 import { activityNames, FakeActivities } from './fake-activities.js';
 import { candidateOf, refusalOf } from './fixtures.js';
-import { cluster, WorkflowRig } from './rig.js';
+import { cluster, startRig } from './rig.js';
+import type { WorkflowRig } from './rig.js';
 
 const ann = { actor: 'ann', reason: 'release day' };
 
@@ -37,7 +38,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
   let nodes: GoingNode[];
 
   beforeAll(async () => {
-    rig = await WorkflowRig.start(activityNames);
+    rig = await startRig(activityNames);
   });
   afterAll(async () => rig.close());
   beforeEach(async () => {
@@ -118,7 +119,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
 
     activities.admits = () => true;
     // Sooner than the slow poll would look.
-    await rig.env.sleep('3 minutes');
+    await rig.sleep('3 minutes');
 
     await rig.until(async () => (await running(handle)).length === 2);
   });
@@ -155,6 +156,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
 
   test('the same orders as signals are noted, and `disrupt` goes on', async () => {
     const handle = await start();
+    await rig.until(async () => (await handle.query(runningQuery)).length === 0);
     const send = async (name: string, ...args: unknown[]): Promise<void> => handle.signal(name, ...args);
     await send('pause');
     await send('pause', { scope: { kind: 'region' }, ...ann });
@@ -211,7 +213,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     const left = await handle.executeUpdate(resumeUpdate, { args: [{ scope: pool, ...ann }] });
     expect(left.map(({ scope }) => scope.kind)).toEqual(['cluster']);
     expect(left[0]?.until).toBeDefined();
-    await rig.env.sleep('121 minutes');
+    await rig.sleep('121 minutes');
 
     await rig.until(async () => (await handle.query(pausesQuery)).length === 0);
   });
@@ -245,7 +247,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     activities.found = [{ commands: [{ reason: 'Underutilized', candidates: [candidate], decision: deletion }] }];
     const handle = await start();
     await rig.until(async () => (await running(handle)).length === 1);
-    await rig.env.sleep('30 seconds');
+    await rig.sleep('30 seconds');
     const memory = async (): Promise<DisruptionView['memory']> =>
       rig.until(() => activities.inputsOf<DisruptionView>('findDisruptions').at(-1)?.memory);
 
@@ -349,7 +351,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     await rig.until(async () => (await consolidate.query(phaseQuery)) === 'paused');
 
     activities.owners = [];
-    await rig.env.sleep('2 minutes');
+    await rig.sleep('2 minutes');
     await handle.signal(clusterChangedSignal);
     await rig.until(async () => (await running(handle)).length === 0);
   });

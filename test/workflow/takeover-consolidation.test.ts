@@ -36,11 +36,11 @@ test.each(['validating', 'awaiting approval', 'launching', 'draining'])(
       candidates.map(({ claim }) => claim.uid),
     );
     const handle = rig.client.workflow.getHandle(id);
-    await rig.env.sleep('5 seconds');
+    await rig.sleep('5 seconds');
     await world.inPhase(handle, 'validating');
 
     if (phase === 'validating') await world.pausedAWhile(handle);
-    await rig.env.sleep('20 seconds');
+    await rig.sleep('20 seconds');
     await world.inPhase(handle, 'awaiting approval');
     if (phase === 'awaiting approval') await world.pausedAWhile(handle, phase);
     await handle.executeUpdate(approveUpdate, { args: [ann] });

@@ -38,7 +38,7 @@ test.each(['awaiting approval', 'replacing', 'soaking', 'draining'])(
     await world.inPhase(handle, 'awaiting approval');
     if (phase === 'awaiting approval') await world.pausedAWhile(handle, phase);
     await handle.executeUpdate(approveUpdate, { args: [ann] });
-    await rig.env.sleep('5 seconds');
+    await rig.sleep('5 seconds');
     const child = rig.client.workflow.getHandle(workflowIds.replace(cluster, nodes[0]!.claim.uid));
     await world.inPhase(child, 'replacing');
     await rig.until(() => activities.callsOf('syncNode').length > 0 || undefined);
@@ -49,7 +49,7 @@ test.each(['awaiting approval', 'replacing', 'soaking', 'draining'])(
     world.comesUp();
     if (phase === 'draining') await world.takenOverDraining();
     if (phase === 'soaking') {
-      await rig.env.sleep('2 minutes');
+      await rig.sleep('2 minutes');
       await world.inPhase(handle, 'soaking');
       await rig.replaceWorkers();
     }

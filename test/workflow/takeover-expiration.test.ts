@@ -26,7 +26,7 @@ test.each(['not due', 'awaiting approval', 'waiting for a disruption slot', 'rep
     });
     await world.inPhase(handle, 'not due');
     if (phase === 'not due') await world.pausedAWhile(handle, phase);
-    await rig.env.sleep('10 minutes');
+    await rig.sleep('10 minutes');
     await world.inPhase(handle, 'awaiting approval');
     if (phase === 'awaiting approval') await world.pausedAWhile(handle, phase);
     await handle.executeUpdate(approveUpdate, { args: [ann] });
@@ -36,7 +36,7 @@ test.each(['not due', 'awaiting approval', 'waiting for a disruption slot', 'rep
       activities.admits = () => true;
       await disrupt.signal(clusterChangedSignal);
     }
-    await rig.env.sleep('10 seconds');
+    await rig.sleep('10 seconds');
     await world.inPhase(handle, 'replacing');
     await rig.until(() => activities.callsOf('syncNode').length > 0 || undefined);
     if (phase === 'replacing') await world.pausedAWhile(handle);

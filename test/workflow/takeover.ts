@@ -5,7 +5,8 @@ import type { Candidate, ClaimRef } from '../../workflows/messages.js';
 import { startDisrupt, startProvision } from './entities.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
 import { candidateOf } from './fixtures.js';
-import { WorkflowRig } from './rig.js';
+import { startRig } from './rig.js';
+import type { WorkflowRig } from './rig.js';
 
 const hour = 3_600_000;
 export const ann = { actor: 'ann', reason: 'release day' };
@@ -25,7 +26,7 @@ export class Takeover {
   /** Call it at the top of a file: it sets up each of its tests. */
   constructor() {
     beforeAll(async () => {
-      this.rig = await WorkflowRig.start(activityNames, { forgetful: true });
+      this.rig = await startRig(activityNames, { forgetful: true });
     });
     afterAll(async () => this.rig.close());
     beforeEach(async () => {
@@ -60,7 +61,7 @@ export class Takeover {
     const before = activities.callsOf('taintCandidates').length;
     await rig.replaceWorkers();
     // What comes up is polled each minute: an hour where nothing does.
-    await rig.env.sleep(phase === 'awaiting approval' ? '1 hour' : '5 minutes');
+    await rig.sleep(phase === 'awaiting approval' ? '1 hour' : '5 minutes');
     await this.inPhase(handle, phase);
     expect([...activities.tainted]).toEqual([]);
     expect(activities.callsOf('taintCandidates')).toHaveLength(before);
@@ -90,7 +91,7 @@ export class Takeover {
   /** A drain that is `stuck` from the start; another worker goes on with it. */
   async takenOverDraining(): Promise<void> {
     const { activities, rig } = this;
-    await rig.env.sleep('2 minutes');
+    await rig.sleep('2 minutes');
     await rig.until(() => activities.callsOf('drainNode').length > 0 || undefined);
     await rig.replaceWorkers({ settled: false });
     activities.stuck = false;

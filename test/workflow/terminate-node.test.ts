@@ -6,7 +6,8 @@ import { expediteSignal, explainQuery, searchAttributes } from '../../workflows/
 import type { ClaimRef, TerminateNodeInput } from '../../workflows/messages.js';
 import { isThere } from './due.js';
 import { activityNames, FakeActivities } from './fake-activities.js';
-import { cluster, WorkflowRig } from './rig.js';
+import { cluster, durationOf, startRig } from './rig.js';
+import type { WorkflowRig } from './rig.js';
 
 describe('terminateNode', () => {
   let activities: FakeActivities;
@@ -17,7 +18,7 @@ describe('terminateNode', () => {
 
   // A server for each test: where a drain that runs is stopped, the test server may stop skipping time for good.
   beforeEach(async () => {
-    rig = await WorkflowRig.start(activityNames);
+    rig = await startRig(activityNames);
     activities = new FakeActivities();
     rig.use(activities.noting());
     claim = { name: 'default-abc', uid: `uid-${activities.serial}` };
@@ -43,7 +44,7 @@ describe('terminateNode', () => {
       'findInstance',
       'finishTermination',
     ]);
-    expect(await rig.durationOf(handle)).toBeGreaterThanOrEqual(5000);
+    expect(await durationOf(handle)).toBeGreaterThanOrEqual(5000);
   });
 
   test('a drain that somebody cancelled goes on when the operator asks for it again', async () => {
