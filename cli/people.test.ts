@@ -85,6 +85,8 @@ const state = (workflows: WorkflowRow[], more: Partial<StatusReport> = {}): Stat
   claims: [],
   workflows,
   moreUnderWay: 0,
+  stays: [],
+  moreStay: 0,
   unread: [],
   pauses: [],
   stuck: [],
@@ -103,6 +105,24 @@ describe('the status', () => {
     expect(statusText(state([], { karpenter }))).toMatch(
       /^Karpenter is running\n {2}karpenter-7c9_1 holds the lease kube-system\/karpenter-leader-election: Stowage does nothing/,
     );
+  });
+
+  test('nodes that could go and stay are grouped by what keeps them, those of most nodes first (surfaces/one-verdict)', () => {
+    const stays = [
+      { why: 'PodDisruptionBudget shop/web forbids evicting pod shop/web-0', nodes: ['n1'] },
+      { why: 'budget 0 allows no more for Underutilized', nodes: ['n2', 'n3', 'n4', 'n5'] },
+    ];
+    expect(statusText(state([], { stays, moreStay: 7 }))).toContain(
+      [
+        'Nodes that could go and stay',
+        '  n2, n3, n4 and 1 more: budget 0 allows no more for Underutilized',
+        '  n1: PodDisruptionBudget shop/web forbids evicting pod shop/web-0',
+        '  and 7 more nodes: stowage why node/NAME',
+      ].join('\n'),
+    );
+    const many = Array.from({ length: 17 }, (_, n) => ({ why: `reason ${n}`, nodes: [`n${n}`] }));
+    expect(statusText(state([], { stays: many }))).toContain('  n14: reason 14\n  and 2 more nodes: stowage why');
+    expect(statusText(state([]))).not.toContain('stay');
   });
 
   test('what is stuck is wrong: what, since when, why, and what to do', () => {

@@ -8,7 +8,7 @@ import type { Finding } from '../operator/stuck/findings.js';
 import { observeEngine } from '../operator/stuck/observe-engine.js';
 import { unavailableOfferings } from '../worker/offering-ledger.js';
 import type { PoolCapacity } from '../workflows/messages.js';
-import { capacityQuery, nextWindowQuery, pausesQuery, refusedQuery } from '../workflows/messages.js';
+import { capacityQuery, nextWindowQuery, pausesQuery, refusedQuery, staysQuery } from '../workflows/messages.js';
 import { clusterRows } from './status-objects.js';
 import type { OfferingRow, PoolRow, StatusReport } from './status-rows.js';
 import type { StatusKube } from './status-reading.js';
@@ -77,11 +77,11 @@ async function stuckFindings(
   return findStuck({ now, ...engine, pods, pools });
 }
 
-type DisruptState = Pick<StatusReport, 'pauses' | 'nextWindow' | 'refused'> & {
+type DisruptState = Pick<StatusReport, 'pauses' | 'nextWindow' | 'refused' | 'stays' | 'moreStay'> & {
   readonly capacity: readonly PoolCapacity[];
 };
 
-const nothingKnown: DisruptState = { pauses: [], refused: [], capacity: [] };
+const nothingKnown: DisruptState = { pauses: [], refused: [], capacity: [], stays: [], moreStay: 0 };
 
 function priceOf(capacity: readonly PoolCapacity[], nodePool: string): Pick<PoolRow, 'pricePerHour'> {
   const known = capacity.find((one) => one.nodePool === nodePool);
@@ -96,9 +96,10 @@ async function disruptState({ client, cluster, reading }: StatusDeps): Promise<D
     const pauses = await handle.query(pausesQuery);
     const refused = await handle.query(refusedQuery);
     const capacity = await handle.query(capacityQuery);
-    return { pauses, refused, capacity, nextWindow: await handle.query(nextWindowQuery) };
+    const { stays, more: moreStay } = await handle.query(staysQuery);
+    return { pauses, refused, capacity, stays, moreStay, nextWindow: await handle.query(nextWindowQuery) };
   });
-  return reading.or('pauses, refusals and prices (the workflow disrupt)', asked, nothingKnown);
+  return reading.or('pauses, refusals, prices and nodes that stay (the workflow disrupt)', asked, nothingKnown);
 }
 
 async function offeringRows({ client, cluster, now, reading }: StatusDeps): Promise<OfferingRow[]> {

@@ -1,5 +1,5 @@
 import type { Finding } from '../operator/stuck/findings.js';
-import type { Explanation, NextWindow, Pause, Refused } from '../workflows/messages.js';
+import type { Explanation, NextWindow, NodesThatStay, Pause, Refused } from '../workflows/messages.js';
 
 /** One NodeClaim with its node, as `stowage status` shows it. */
 export interface ClaimRow {
@@ -95,6 +95,10 @@ export interface StatusReport {
   readonly problems: readonly ProblemRow[];
   readonly unplaced: readonly UnplacedRow[];
   readonly drift: readonly DriftRow[];
+  /** Nodes that could go and stay, by why. */
+  readonly stays: NodesThatStay['stays'];
+  /** So many more could go of which the last look did not tell. */
+  readonly moreStay: number;
   /** What opens next for whom; absent when nothing waits for anything. */
   readonly nextWindow?: NextWindow;
 }

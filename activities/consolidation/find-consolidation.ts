@@ -109,7 +109,7 @@ export async function findConsolidation(
   const tookMs = deps.now() - began;
   last.at = context.now;
   last.restUntil = context.now + tookMs * restFactor;
-  last.stays = [...first.held, ...full].filter(({ why }) => why !== otherMode);
+  last.stays = [...first.held, ...first.notTaken, ...full].filter(({ why }) => why !== otherMode);
   const found = proposed.filter((command) => !waitsForEmptyNodes(command, context));
   const named = new Set(found.flatMap(({ candidates }) => candidates));
   last.stableSince.note(context.views, { named, unasked: closed, now: context.now });

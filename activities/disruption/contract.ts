@@ -10,6 +10,7 @@ import type {
   MootQuestion,
   NodeMemory,
   NodeUntil,
+  NodesThatStay,
   NodeVerdict,
   OpenQuestion,
   PastDisruption,
@@ -85,8 +86,10 @@ export interface DisruptionDetails {
   readonly budgetsCut?: boolean;
   /** Everything decided in this look, what is only recommended included. */
   readonly decisions: readonly DecisionSummary[];
-  /** Why nodes stay, by reason, as far as there is room. */
-  readonly stays: readonly { readonly why: string; readonly nodes: readonly string[] }[];
+  /** Why nodes stay that could go, by reason, as far as there is room. */
+  readonly stays: NodesThatStay['stays'];
+  /** So many more could go that `stays` does not tell of; absent for none. */
+  readonly staysMore?: number;
 }
 
 export interface DisruptionActivities {

@@ -839,10 +839,8 @@ describe('findDisruptions', () => {
       await world.kube.patch('Node', { name: 'node-a' }, asSpot);
       await world.kube.patch('NodeClaim', { name: 'a' }, asSpot);
       const { verdict, why } = await whyNot();
-      expect(verdict).toBe('may go');
-      expect(why).toMatch(
-        /^nothing forbids it, and it stays: (a spot node is replaced by spot only with|its pods find no place that costs less)/,
-      );
+      expect(verdict).toBe('stays');
+      expect(why).toMatch(/^(a spot node is replaced by spot only with|its pods find no place that costs less)/);
     });
 
     test('all that keeps it is told, with when that ends', async () => {
@@ -877,7 +875,7 @@ describe('findDisruptions', () => {
       ];
       const { why } = await whyNot({ running });
       const holder = `(held by test/repair/1 since ${new Date(world.clock.now).toISOString()})`;
-      expect(why).toContain(`it has drifted, and waits: budget 1 allows no more ${holder}`);
+      expect(why).toContain(`it has drifted, and waits: budget 1 allows no more for Drifted ${holder}`);
     });
 
     test('a person who said no is remembered for an empty node too; what is running is named', async () => {
@@ -892,6 +890,65 @@ describe('findDisruptions', () => {
       );
       const running = [{ workflowId: 'w', reason: 'Empty' as const, candidates, since: world.clock.now }];
       expect(await whyNot({ running })).toMatchObject({ verdict: 'going', why: 'Empty: w' });
+    });
+  });
+
+  // Rules `surfaces/one-verdict`, `events/of-nodes-that-stay`: `status` asks for `stays`, `why` for `explainNode`.
+  describe('nodes that could go and stay', () => {
+    const told = (name: string): string[] =>
+      world.events
+        .filter(({ regarding }) => regarding.name === name)
+        .map(({ regarding: { kind }, reason, message }) => `${kind} ${reason}: ${message}`);
+    const whyNode = async (node: string): Promise<string> =>
+      (await activities.explainNode({ node, view: nothing })).why;
+
+    test('what forbids it is the same everywhere, and an event of node and NodeClaim', async () => {
+      putNode('a', [3]);
+      putNode('b', [3]);
+      putPool({ budgets: [{ nodes: '0' }] });
+      const { details } = await find();
+      const why = 'budget 0 allows no more for Underutilized';
+      expect(details?.stays).toEqual([{ why, nodes: ['node-a', 'node-b'] }]);
+      expect(await whyNode('node-a')).toBe(why);
+      expect(told('node-a')).toEqual([`Node DisruptionBlocked: It stays: ${why}`]);
+      expect(told('a')).toEqual([`NodeClaim DisruptionBlocked: It stays: ${why}`]);
+    });
+
+    test('so is what taking it would come to', async () => {
+      putNode('a', [3]);
+      const asSpot = { metadata: { labels: { [labels.capacityType]: 'spot' } } };
+      await world.kube.patch('Node', { name: 'node-a' }, asSpot);
+      await world.kube.patch('NodeClaim', { name: 'a' }, asSpot);
+      const { details } = await find();
+      const why = await whyNode('node-a');
+      expect(details?.stays).toEqual([{ why, nodes: ['node-a'] }]);
+      expect(told('node-a')).toEqual([`Node Unconsolidatable: It stays: ${why}`]);
+    });
+
+    test('one that goes, one whose time has not come and one that drift takes in its turn are none of them', async () => {
+      putNode('a', [1]);
+      expect(await find()).toMatchObject({ commands: [{}], details: { stays: [] } });
+      putPool({ consolidateAfter: '1h' });
+      expect((await find()).details?.stays).toEqual([]);
+      putPool({ consolidateAfter: 'Never' });
+      putNode('b', [1], [{ type: 'Drifted', status: 'True', lastTransitionTime: at(60) }]);
+      putNode('c', [1], [{ type: 'Drifted', status: 'True', lastTransitionTime: at(30) }]);
+      const found = await find();
+      expect(goingNodes(found)).toEqual(['node-b']);
+      expect(found.details?.stays).toEqual([]);
+      expect(await activities.explainNode({ node: 'node-c', view: nothing })).toMatchObject({
+        verdict: 'may go',
+        why: 'it has drifted: it is replaced in its turn',
+      });
+      expect(told('node-c')).toEqual([]);
+    });
+
+    test('of many as many as one payload carries, and the rest counted', async () => {
+      putPool({ budgets: [{ nodes: '0' }] });
+      for (let n = 0; n < 260; n += 1) putNode(`n${n}`, [1]);
+      const { details } = await find();
+      expect(details?.stays.flatMap(({ nodes }) => nodes)).toHaveLength(250);
+      expect(details?.staysMore).toBe(10);
     });
   });
 

@@ -1,10 +1,6 @@
 import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
-import { isTrue } from '../../core/conditions.js';
-import { cutText } from '../../core/cut-text.js';
 import { hashText } from '../../core/hash.js';
-import type { NodeView } from '../../disruption/candidates/candidates.js';
-import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
 import type { BudgetView, DecisionSummary, MootQuestion, Pause, PoolCapacity } from '../../workflows/messages.js';
 import { ClusterChanges } from './cluster-changes.js';
 import type { DisruptionCommand, DisruptionDetails, DisruptionsFound, DisruptionView } from './contract.js';
@@ -21,15 +17,13 @@ import { findStaticDrift } from '../drift/find-static-drift.js';
 import { regarding } from '../../core/regarding.js';
 import { writeRecords } from '../look/disruption-records.js';
 import { mootQuestions } from './moot-questions.js';
+import { couldGo, groupedStays, stayingNodes, tellStaying } from './staying-nodes.js';
+import type { StayingNodes } from './staying-nodes.js';
 
 const heldKept = 20;
 const asideTold = 5;
 const poolsTold = 20;
 const capacityTold = 200;
-const staysKept = 250;
-const staysBytes = 48 * 1024;
-/** Of why a node stays. */
-const mostOfWhy = 500;
 /** The commands of one look go into one payload. */
 const commandBytes = 40_000;
 const notSyncedAgainMs = 1000;
@@ -141,10 +135,12 @@ export class Finder {
     const dead = mootQuestions(context);
     const isDead = ({ workflowId }: MootQuestion): boolean => dead.some((one) => one.workflowId === workflowId);
     const moot = [...dead, ...all.flatMap((found) => found.moot ?? []).filter((one) => !isDead(one))];
+    const staying = this.staying(context, started);
+    tellStaying(this.deps, staying);
     const details = detailsOf(
       context,
       decided.map(({ summary }) => summary),
-      [...this.last.Act.stays, ...(context.recommending.size === 0 ? [] : this.last.Recommend.stays)],
+      staying,
     );
     return {
       commands: started.map(({ command }) => command),
@@ -158,6 +154,13 @@ export class Finder {
       ...(context.recorded === undefined ? {} : { recorded: context.recorded }),
     };
   }
+
+  private staying(context: DisruptionContext, started: readonly Recorded[]): StayingNodes {
+    const { Act, Recommend } = this.last;
+    const searched = [...Act.stays, ...(context.recommending.size === 0 ? [] : Recommend.stays)];
+    const going = started.flatMap(({ command }) => command.candidates.map(({ node }) => node));
+    return stayingNodes(context, searched, new Set(going));
+  }
 }
 
 /** Each command knows of those before it that their nodes go, too. */
@@ -169,12 +172,6 @@ function recordAll(findings: readonly Finding[], context: DisruptionContext): re
     if (!recorded.recommendOnly) alongside.push(...finding.candidates.map(({ node }) => node));
     return recorded;
   });
-}
-
-/** By its pool's consolidateAfter, or because it has drifted: whether it saves anything is another matter. */
-function couldGo(view: NodeView, now: number): boolean {
-  if (view.node === undefined || view.claim.metadata.deletionTimestamp !== undefined) return false;
-  return consolidatableAt(view) <= now || isTrue(view.claim.status?.conditions, 'Drifted');
 }
 
 /** As many commands as one payload may carry, one at least. */
@@ -228,7 +225,7 @@ function pausesHeld(pauses: readonly Pause[]): { nodePool: string; why: string }
 function detailsOf(
   context: DisruptionContext,
   decisions: readonly DecisionSummary[],
-  stays: readonly { readonly node: string; readonly why: string }[],
+  staying: StayingNodes,
 ): DisruptionDetails {
   const names = [...context.pools.keys()].sort();
   const told = names.slice(0, poolsTold);
@@ -239,23 +236,9 @@ function detailsOf(
     ...cut,
     capacity: capacityOf(context),
     decisions,
-    stays: staysOf(stays),
+    ...groupedStays(staying),
   };
   return { hash: hashText(JSON.stringify(parts)), ...parts };
-}
-
-/** Why nodes stay, as much as `disrupt` can carry: a reason may name pods and annotations of any length. */
-function staysOf(stays: readonly { readonly node: string; readonly why: string }[]): DisruptionDetails['stays'] {
-  const byWhy = new Map<string, string[]>();
-  let room = staysBytes;
-  for (const { node, why: whole } of stays.slice(0, staysKept)) {
-    const why = cutText(whole, mostOfWhy);
-    const nodes = byWhy.get(why);
-    room -= node.length + (nodes === undefined ? why.length : 0);
-    if (room < 0) break;
-    byWhy.set(why, [...(nodes ?? []), node]);
-  }
-  return [...byWhy].map(([why, nodes]) => ({ why, nodes }));
 }
 
 /** What runs in each NodePool, and what it costs. */

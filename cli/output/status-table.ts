@@ -31,6 +31,7 @@ export function statusText(report: StatusReport): string {
     section('Wrong', wrong(report)),
     section('Under way', underWay(report)),
     section('NodePools', [pools.length === 0 ? '  none' : poolTable(pools)]),
+    section('Nodes that could go and stay', staying(report)),
     section('Paused', pauses.length === 0 ? [] : [pauseTable(pauses)]),
     section('Turned down (stowage reconsider undoes it)', [
       ...(refused.length === 0 ? [] : [refusedTable(refused)]),
@@ -169,6 +170,22 @@ function blockedLine(row: WorkflowRow): string {
 
 const left = (pods: WorkflowRow['facts'][string] | undefined): string =>
   typeof pods === 'number' ? `${counted(pods, 'pod')} left` : 'pods left';
+
+const reasonsShown = 15;
+const nodesShown = 3;
+
+/** By reason, those of most nodes first: one node a line would be thousands. */
+function staying({ stays, moreStay }: StatusReport): string[] {
+  const sorted = [...stays].sort((a, b) => b.nodes.length - a.nodes.length);
+  const hidden = sorted.slice(reasonsShown).reduce((sum, { nodes }) => sum + nodes.length, moreStay);
+  return [
+    ...sorted.slice(0, reasonsShown).map(({ why, nodes }) => {
+      const more = nodes.length > nodesShown ? ` and ${nodes.length - nodesShown} more` : '';
+      return `  ${nodes.slice(0, nodesShown).join(', ')}${more}: ${why}`;
+    }),
+    ...(hidden === 0 ? [] : [`  and ${counted(hidden, 'more node')}: stowage why node/NAME`]),
+  ];
+}
 
 function nextText({ at, why, nodePool, reason }: NextWindow): string {
   const whom = [nodePool, reason].filter((text) => text !== undefined).join(', ');

@@ -24,7 +24,7 @@ function leastShare(launches: number, candidates: number): number {
 const secondShare = 0.05;
 
 /** Why a node stays of which nothing else is known. */
-export const nothingCheaper = 'its pods find no place that costs less';
+const nothingCheaper = 'its pods find no place that costs less';
 
 /** Whether what could be done is allowed, and saves what it has to. */
 export class Judge {
@@ -33,6 +33,11 @@ export class Judge {
 
   constructor(private readonly fleet: ChangingFleet) {
     this.options = new LaunchOptions(fleet.simulation.trial.launches, !fleet.requiresOnDemand);
+  }
+
+  /** Why taking this node by itself comes to nothing, in a person's words. */
+  whyNotTaken(node: string): string {
+    return this.rejections.of(node)?.why ?? nothingCheaper;
   }
 
   /** Whether there is spot that could be launched. */

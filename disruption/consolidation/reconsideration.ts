@@ -2,7 +2,7 @@ import type { PlannedClaim } from '../../packing/types.js';
 import type { ChangingFleet } from './changing-fleet.js';
 import { groupUnits } from './command-budgets.js';
 import { isEmptied, priceOf, type FleetNode } from './fleet.js';
-import { nothingCheaper, type Judge } from './judge.js';
+import type { Judge } from './judge.js';
 import type { Decided, Outcome } from './outcome.js';
 import type { Plan } from './plan.js';
 import type { ConsolidationCommand } from './types.js';
@@ -34,7 +34,7 @@ export class Reconsideration {
     const kept = this.fleet.held.find((one) => one.node === node);
     if (kept !== undefined) return kept.why;
     if (this.take([node]) !== undefined) return undefined;
-    return this.judge.rejections.of(node)?.why ?? nothingCheaper;
+    return this.judge.whyNotTaken(node);
   }
 
   /** What is best for these nodes with at most so many launches, or with more where it cannot do with so few. */

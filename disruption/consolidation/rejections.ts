@@ -9,9 +9,15 @@ const most = 5;
 export class Rejections {
   private readonly best = new Map<string, Rejection>();
   private least = -Infinity;
+  /** The best of each node by itself. */
+  private readonly alone = new Map<string, Rejection>();
 
-  /** Notes a command; `why` is asked only where the command is among the best. */
+  /** Notes a command; `why` is asked only where it is the best of its node, or among the best of all. */
   note(candidates: readonly FleetNode[], saving: number, why: () => string): void {
+    const [only] = candidates;
+    if (candidates.length === 1 && only !== undefined && saving > (this.alone.get(only.name)?.saving ?? -Infinity)) {
+      this.alone.set(only.name, { candidates: [only.name], why: why(), saving });
+    }
     if (saving <= this.least) return;
     const names = candidates.map(({ name }) => name);
     const key = [...names].sort().join();
@@ -32,7 +38,7 @@ export class Rejections {
 
   /** What was noted of this node alone. */
   of(node: string): Rejection | undefined {
-    return this.best.get(node);
+    return this.alone.get(node);
   }
 
   private sorted(): Rejection[] {

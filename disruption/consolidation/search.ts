@@ -3,7 +3,7 @@ import { ChangingFleet } from './changing-fleet.js';
 import { CommandBuilder, type CommandTools } from './command-builder.js';
 import { groupUnits, mostCandidates } from './command-budgets.js';
 import { EmptyRemoval } from './empty-removal.js';
-import { priceOf } from './fleet.js';
+import { priceOf, type FleetNode } from './fleet.js';
 import { Judge } from './judge.js';
 import { NodeByNode } from './node-by-node.js';
 import { makePlan, type Plan } from './plan.js';
@@ -64,6 +64,7 @@ class Search {
   run(): Consolidation {
     const nodesBefore = this.fleet.counted().length;
     const priceBefore = this.fleet.price;
+    const examined = this.fleet.alive();
     for (let isOpen = true; isOpen && !this.fleet.isEnough();) {
       const before = this.fleet.commands.length;
       this.empties.remove(({ onlyEmpty }) => onlyEmpty);
@@ -80,13 +81,15 @@ class Search {
       // A fleet that is as it was planned would be planned like this again.
       isOpen = isReached ? this.fleet.commands.length > after : this.fleet.commands.length > before;
     }
+    const held = [...this.fleet.held, ...this.notLetGo()];
     return {
       nodesBefore,
       nodesAfter: this.fleet.counted().length,
       priceBefore,
       priceAfter: this.fleet.price,
       commands: this.fleet.commands,
-      held: [...this.fleet.held, ...this.notLetGo()],
+      held,
+      notTaken: this.fleet.wasCutShort ? [] : this.notTaken(examined, held),
       rejected: this.judge.rejections.among(this.fleet.alive()),
       ...(this.fleet.wasCutShort ? { cutShort: true } : {}),
     };
@@ -103,6 +106,14 @@ class Search {
       .alive()
       .filter((node) => node.removable && empty(node) === 0 && underutilized(node) === 0)
       .map(({ name }) => ({ node: name, why: 'what bounds the disruption of its NodePool lets none go now' }));
+  }
+
+  /** Of the nodes that were there at the beginning. */
+  private notTaken(examined: readonly FleetNode[], held: Consolidation['held']): Consolidation['notTaken'] {
+    const names = new Set(held.map(({ node }) => node));
+    return examined
+      .filter(({ name, gone, removable }) => !gone && removable && !names.has(name))
+      .map(({ name }) => ({ node: name, why: this.judge.whyNotTaken(name) }));
   }
 
   private plan(): Plan {

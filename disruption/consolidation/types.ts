@@ -82,6 +82,8 @@ export interface Consolidation {
   readonly commands: readonly ConsolidationCommand[];
   /** Why nodes may not go, by name, in a person's words. */
   readonly held: readonly { readonly node: string; readonly why: string }[];
+  /** Why nodes that may go are not taken, by name, in a person's words: what that would come to. Empty where the search was cut short. */
+  readonly notTaken: readonly { readonly node: string; readonly why: string }[];
   /** The best of what was not taken, the largest saving first. */
   readonly rejected: readonly Rejection[];
   /** The search was ended before its end: there may be more to gain; absent where it was not. */

@@ -17,6 +17,7 @@ import {
   runningQuery,
   searchAttributes,
   slotRequestSignal,
+  staysQuery,
   slotReturnedSignal,
   taskQueues,
   whyNotQuery,
@@ -273,11 +274,12 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     const changesAt = '2026-01-06T09:00:00.000Z';
     const shut = { nodePool: 'default', reason: 'Empty', total: 3, disrupting: 0, allowed: 0, changesAt } as const;
     const stays = [{ why: 'pod default/db is marked do-not-disrupt', nodes: ['node-x'] }];
-    activities.found = [{ commands: [], details: { hash: 'h', budgets: [shut], decisions: [], stays } }];
+    activities.found = [{ commands: [], details: { hash: 'h', budgets: [shut], decisions: [], stays, staysMore: 2 } }];
     const handle = await start();
     await rig.until(async () => (await handle.query(whyNotQuery, 'node-x')).verdict === 'stays');
 
     expect((await handle.query(whyNotQuery, 'node-x')).why).toBe('pod default/db is marked do-not-disrupt');
+    expect(await handle.query(staysQuery)).toEqual({ stays, more: 2 });
     expect((await handle.query(whyNotQuery, 'node-y')).verdict).toBe('unknown');
     expect((await handle.executeUpdate(whyNotUpdate, { args: ['node-y'] })).why).toBe('it is not empty');
     expect(await handle.query(nextWindowQuery)).toMatchObject({ at: changesAt, nodePool: 'default', reason: 'Empty' });

@@ -16,7 +16,14 @@ import type {
 import { budgetsQuery, capacityQuery, clusterChangedSignal, disruptionFinishedSignal } from '../messages.js';
 import { disruptionPlanQuery, nextWindowQuery, nominatedSignal } from '../messages.js';
 import { pausesChangedSignal, pausesQuery, pauseSignal, pauseUpdate, questionsQuery } from '../messages.js';
-import { reconsiderSignal, reconsiderUpdate, refusedQuery, resumeSignal, resumeUpdate } from '../messages.js';
+import {
+  reconsiderSignal,
+  reconsiderUpdate,
+  refusedQuery,
+  resumeSignal,
+  resumeUpdate,
+  staysQuery,
+} from '../messages.js';
 import { runningQuery, searchAttributes, slotRequestSignal, slotReturnedSignal, steerSignal } from '../messages.js';
 import { whyNotQuery, whyNotUpdate } from '../messages.js';
 import { HistoryFull, orGiveUp, roundsUntilLong } from '../history-limit.js';
@@ -306,6 +313,7 @@ class DisruptRun {
     setQueryHandler(refusedQuery, () => this.questions.refused);
     setQueryHandler(budgetsQuery, () => this.lastLook.budgets);
     setQueryHandler(capacityQuery, () => this.lastLook.capacity);
+    setQueryHandler(staysQuery, () => this.lastLook.stays);
     setQueryHandler(nextWindowQuery, () => this.lastLook.nextWindow);
     setQueryHandler(disruptionPlanQuery, () => this.lastLook.plan);
   }

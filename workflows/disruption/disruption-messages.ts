@@ -208,6 +208,13 @@ export interface NodeVerdict {
   readonly at: string;
 }
 
+/** Nodes that could go and stay. */
+export interface NodesThatStay {
+  readonly stays: readonly { readonly why: string; readonly nodes: readonly string[] }[];
+  /** So many more of which the last look did not tell. */
+  readonly more: number;
+}
+
 /** What opens next for whom. */
 export interface NextWindow {
   /** ISO 8601; absent when nothing is known to open. */
@@ -280,6 +287,7 @@ export const budgetsQuery = defineQuery<readonly BudgetView[]>('budgets');
 /** From the last look, of which it keeps a bounded part; the update of the same name looks anew. */
 export const whyNotQuery = defineQuery<NodeVerdict, [string]>('whyNot');
 export const whyNotUpdate = defineUpdate<NodeVerdict, [string]>('whyNot');
+export const staysQuery = defineQuery<NodesThatStay>('stays');
 export const nextWindowQuery = defineQuery<NextWindow>('nextWindow');
 export const disruptionPlanQuery = defineQuery<DisruptionPlan | undefined>('plan');
 

@@ -1,6 +1,13 @@
 import type { DisruptionDetails, DisruptionsFound } from '../../activities/disruption/contract.js';
 import { workflowNow } from '../clock.js';
-import type { DecisionSummary, DisruptionPlan, NextWindow, NodeVerdict, RunningDisruption } from '../messages.js';
+import type {
+  DecisionSummary,
+  DisruptionPlan,
+  NextWindow,
+  NodesThatStay,
+  NodeVerdict,
+  RunningDisruption,
+} from '../messages.js';
 import { nextWindowOf, planOf, poolsOf, verdictOf } from './disrupt-answers.js';
 import { UndecidedWatch } from './undecided.js';
 
@@ -47,6 +54,10 @@ export class LastLook {
 
   get capacity(): NonNullable<DisruptionDetails['capacity']> {
     return this.details?.capacity ?? [];
+  }
+
+  get stays(): NodesThatStay {
+    return { stays: this.details?.stays ?? [], more: this.details?.staysMore ?? 0 };
   }
 
   get nextWindow(): NextWindow {

@@ -63,6 +63,7 @@ const questions = {
   refused: { what: 'What people turned down, for which reason and until when.' },
   budgets: { what: 'How many nodes of each NodePool may go now, and what rules that.' },
   capacity: { what: 'How many nodes each NodePool has, and what they cost, dollars per hour.' },
+  stays: { what: 'Nodes that could go and stay, and why: what the last look found.' },
   nextWindow: { what: 'When what is closed opens next.' },
   plan: { what: 'What the last look decided.' },
   savings: { what: 'What the command has really saved, at each measurement.' },

@@ -1,0 +1,81 @@
+import { cutText } from '../../core/cut-text.js';
+import { isTrue } from '../../core/conditions.js';
+import { regarding } from '../../core/regarding.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
+import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
+import { nameOf } from '../../cluster/cluster.js';
+import type { DisruptionDetails } from './contract.js';
+import type { ActivityDeps } from '../deps.js';
+import type { DisruptionContext } from '../look/disruption-context.js';
+import { hindrancesOf, inItsTurn } from '../look/node-verdicts.js';
+
+const mostTold = 250;
+const mostBytes = 48 * 1024;
+/** Of why a node stays. */
+const mostOfWhy = 500;
+const dedupeMs = 15 * 60_000;
+
+/** A node whose time has come and that stays. */
+export interface StayingNode {
+  readonly view: NodeView;
+  readonly why: string;
+  /** Whether something forbids that it goes; otherwise it would save too little. */
+  readonly isForbidden: boolean;
+}
+
+export interface StayingNodes {
+  readonly told: readonly StayingNode[];
+  /** So many more could go that were not looked at. */
+  readonly more: number;
+}
+
+/** By its pool's consolidateAfter, or because it has drifted: whether it saves anything is another matter. */
+export function couldGo(view: NodeView, now: number): boolean {
+  if (view.node === undefined || view.claim.metadata.deletionTimestamp !== undefined) return false;
+  return consolidatableAt(view) <= now || isTrue(view.claim.status?.conditions, 'Drifted');
+}
+
+/** Nodes that could go and stay, with why (surfaces/one-verdict). `searched`: what the last search says of those that nothing forbids. */
+export function stayingNodes(
+  context: DisruptionContext,
+  searched: readonly { readonly node: string; readonly why: string }[],
+  decided: ReadonlySet<string>,
+): StayingNodes {
+  const costs = new Map(searched.map(({ node, why }) => [node, why]));
+  const uidOf = ({ claim }: NodeView): string => claim.metadata.uid ?? '';
+  const open = context.views.filter(
+    (view) => couldGo(view, context.now) && !context.claimed.has(uidOf(view)) && !decided.has(nameOf(view)),
+  );
+  const told = open.slice(0, mostTold).flatMap((view): StayingNode[] => {
+    const hindrances = hindrancesOf(view, context);
+    if (hindrances.includes(inItsTurn)) return [];
+    const why = hindrances.length > 0 ? hindrances.join('; ') : costs.get(nameOf(view));
+    return why === undefined ? [] : [{ view, why: cutText(why, mostOfWhy), isForbidden: hindrances.length > 0 }];
+  });
+  return { told, more: open.length - Math.min(open.length, mostTold) };
+}
+
+/** Rule `events/of-nodes-that-stay`: on node and NodeClaim, as Karpenter names them. */
+export function tellStaying({ events }: Pick<ActivityDeps, 'events'>, { told }: StayingNodes): void {
+  for (const { view, why, isForbidden } of told) {
+    const reason = isForbidden ? 'DisruptionBlocked' : 'Unconsolidatable';
+    for (const subject of [regarding('Node', { name: nameOf(view) }), regarding('NodeClaim', view.claim.metadata)])
+      events.publish({ regarding: subject, type: 'Normal', reason, message: `It stays: ${why}`, dedupeMs });
+  }
+}
+
+/** Those that stay for the same reason together, as much as `disrupt` can carry: a reason may name pods and annotations of any length. */
+export function groupedStays({ told, more }: StayingNodes): Pick<DisruptionDetails, 'stays' | 'staysMore'> {
+  const byWhy = new Map<string, string[]>();
+  let room = mostBytes;
+  let left = more;
+  for (const { view, why } of told) {
+    const node = nameOf(view);
+    const nodes = byWhy.get(why);
+    room -= node.length + (nodes === undefined ? why.length : 0);
+    if (room < 0) left += 1;
+    else byWhy.set(why, [...(nodes ?? []), node]);
+  }
+  const stays = [...byWhy].map(([why, nodes]) => ({ why, nodes }));
+  return { stays, ...(left === 0 ? {} : { staysMore: left }) };
+}

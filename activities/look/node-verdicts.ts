@@ -1,0 +1,124 @@
+import { isTrue } from '../../core/conditions.js';
+import { counted } from '../../core/plurals.js';
+import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
+import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
+import { isEmpty } from '../../disruption/consolidation/emptiness.js';
+import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
+import type { DisruptionView } from '../disruption/contract.js';
+import { whyAnswered } from './asked.js';
+import type { DisruptionContext } from './disruption-context.js';
+import {
+  allowedFor,
+  iso,
+  memoryOf,
+  pausableOf,
+  poolNameOf,
+  rulesByPool,
+  whyPaused,
+  whyRested,
+  whyRests,
+} from './disruption-context.js';
+
+/** Of a drifted node that nothing keeps. */
+export const inItsTurn = 'it has drifted: it is replaced in its turn';
+
+/** Of the disruptions that take a pool's budget. */
+const holdersTold = 3;
+
+/**
+ * All that keeps a node which its pool would let go otherwise, not the first thing alone. The one place for it: `why`, `status` and events say
+ * the same (surfaces/one-verdict). With `running` the holders of budgets are named, which change all the time.
+ */
+export function hindrancesOf(
+  view: NodeView,
+  context: DisruptionContext,
+  running: DisruptionView['running'] = [],
+): readonly string[] {
+  return [
+    ...byDrift(view, context, running),
+    ...byPeople(view, context, running),
+    ...byState(view, context),
+    ...byMemory(view, context),
+  ];
+}
+
+/** Pauses, policies and budgets. */
+function byPeople(view: NodeView, context: DisruptionContext, running: DisruptionView['running']): string[] {
+  const nodePool = poolNameOf(view);
+  const reason = isEmpty(view) ? 'Empty' : 'Underutilized';
+  const paused = whyPaused(context.pauses, reason, pausableOf(view));
+  const { policy, mode } = rulesByPool(context)(nodePool);
+  const closed = whyClosed(context, nodePool, reason);
+  return [
+    ...(paused === undefined ? [] : [paused]),
+    ...(mode === 'Recommend' ? [`DisruptionPolicy ${policy ?? ''} has mode Recommend`] : []),
+    ...(closed === undefined ? [] : [`${closed}${heldBy(running, nodePool)}`]),
+  ];
+}
+
+/** What bounds the disruption of the pool for this reason, where it lets nothing go now. */
+function whyClosed(context: DisruptionContext, nodePool: string, reason: DisruptionReason): string | undefined {
+  const { allowed, ruledBy = 'what is disrupting already', changesAt } = allowedFor(context, nodePool, reason);
+  if (allowed > 0) return undefined;
+  return `${ruledBy} allows no more for ${reason}${changesAt === undefined ? '' : ` until ${iso(changesAt)}`}`;
+}
+
+/** Which disruptions take the pool's budget, and since when. */
+function heldBy(running: DisruptionView['running'], nodePool: string): string {
+  const holders = running.filter(({ candidates }) => candidates.some((one) => one.nodePool === nodePool));
+  if (holders.length === 0) return '';
+  const told = holders.slice(0, holdersTold).map(({ workflowId, since }) => `${workflowId} since ${iso(since)}`);
+  const more = holders.length > holdersTold ? ` and ${holders.length - holdersTold} more` : '';
+  return ` (held by ${told.join(', ')}${more})`;
+}
+
+/** What keeps a drifted node from being replaced. */
+function byDrift(view: NodeView, context: DisruptionContext, running: DisruptionView['running']): string[] {
+  if (!isTrue(view.claim.status?.conditions, 'Drifted')) return [];
+  const why =
+    whyPaused(context.pauses, 'Drifted', pausableOf(view)) ??
+    whyAnswered(context, view, 'Drifted') ??
+    whyRests(context, view, 'Drifted') ??
+    whyNotCandidate(view, context, 'eventual');
+  if (why !== undefined) return [`it has drifted, and stays: ${why}`];
+  const closed = whyClosed(context, poolNameOf(view), 'Drifted');
+  if (closed === undefined) return [inItsTurn];
+  return [`it has drifted, and waits: ${closed}${heldBy(running, poolNameOf(view))}`];
+}
+
+/** What the node, its pods and the pool's own rules say. */
+function byState(view: NodeView, context: DisruptionContext): string[] {
+  const why = whyNotCandidate(view, context);
+  const notYet = whyNotYet(view, context.now);
+  const onlyEmpty = view.pool?.spec.disruption.consolidationPolicy === 'WhenEmpty' && !isEmpty(view);
+  return [
+    ...(why === undefined ? [] : [why]),
+    ...(notYet === undefined ? [] : [notYet]),
+    ...(onlyEmpty ? ['it is not empty, and consolidationPolicy: WhenEmpty holds for its NodePool'] : []),
+  ];
+}
+
+/** What happened to it lately: an empty node goes all the same, unless a person said no. */
+function byMemory(view: NodeView, context: DisruptionContext): string[] {
+  const answered = whyAnswered(context, view, isEmpty(view) ? 'Empty' : 'Underutilized');
+  if (isEmpty(view) || answered !== undefined) return answered === undefined ? [] : [answered];
+  const rules = rulesByPool(context)(poolNameOf(view));
+  const rested = whyRested(context, view, rules);
+  const depth = memoryOf(context, view)?.depth ?? 0;
+  const chain = `its pods were moved ${counted(depth, 'time')} in a row within a day, and maxMoveChain is ${rules.maxMoveChain}`;
+  return [...(rested === undefined ? [] : [rested]), ...(depth < rules.maxMoveChain ? [] : [chain])];
+}
+
+function whyNotYet(view: NodeView, now: number): string | undefined {
+  const at = consolidatableAt(view);
+  if (at <= now) return undefined;
+  return Number.isFinite(at) ? `consolidateAfter holds until ${iso(at)}` : whyNever(view);
+}
+
+function whyNever({ pool }: NodeView): string {
+  if (pool?.spec.replicas !== undefined) return 'its NodePool is static';
+  return pool?.spec.disruption.consolidateAfter === 'Never'
+    ? 'consolidateAfter: Never holds for its NodePool'
+    : 'it is not initialized';
+}
