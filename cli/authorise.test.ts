@@ -70,6 +70,12 @@ describe('an order', () => {
     expect(allowed.flat()).toEqual(may);
   });
 
+  test.each(['', '  '])('on behalf of nobody (%j) is refused before anybody is asked', async (nobody) => {
+    const refused = '--as is empty: give the name of whom the order is for, or leave it out';
+    await expect(authorise({}, rights.order, nobody, unavailable)).rejects.toThrow(new UsageError(refused));
+    await expect(actorOf(unavailable(), rights.order, nobody)).rejects.toThrow(new UsageError(refused));
+  });
+
   test('without the right is refused, and says which one is missing (authorization/orders)', async () => {
     await expect(authorise({}, rights.force, undefined, () => apiServer([]))).rejects.toThrow(
       'ann may not create approvals/force of group stowage.dev: nothing was ordered',

@@ -24,12 +24,19 @@ type Reviewer = Pick<KubeClient, 'create'>;
  * who has not the right (authorization/orders), and what the client throws where the API server does not answer.
  */
 export async function actorOf(kube: Reviewer, right: Right, onBehalf?: string): Promise<string> {
+  checkOnBehalf(onBehalf);
   const { object } = await kube.create('SelfSubjectReview', { metadata: {} });
   const user = object.status?.userInfo?.username ?? 'unknown';
   const resourceAttributes = { group, ...right };
   const review = await kube.create('SelfSubjectAccessReview', { metadata: {}, spec: { resourceAttributes } });
   if (review.object.status?.allowed !== true) throw new UsageError(denied(user, right, review.object.status?.reason));
   return onBehalf === undefined ? user : `${user} for ${onBehalf}`;
+}
+
+/** Nobody orders anything. */
+function checkOnBehalf(onBehalf: string | undefined): void {
+  if (onBehalf?.trim() === '')
+    throw new UsageError('--as is empty: give the name of whom the order is for, or leave it out');
 }
 
 function denied(user: string, { verb, resource, subresource }: Right, reason = ''): string {
@@ -50,6 +57,7 @@ export async function authorise(
   onBehalf: string | undefined,
   connect: (settings: Pick<Settings, 'KUBECONFIG'>) => Reviewer & { close(): void } = connected,
 ): Promise<string> {
+  checkOnBehalf(onBehalf);
   let kube: ReturnType<typeof connect> | undefined;
   try {
     kube = connect(settings);

@@ -1,5 +1,7 @@
-// Takes the README's pictures from a stack on which the demo has been played: npm run demo -- --keep, then
+// Takes the pictures of README and docs/ from a stack that runs. For those of the demo: npm run demo -- --keep, then
 //   node scripts/pictures.mjs [--name demo] [--chromium /usr/bin/chromium]
+// For status.png and question.png, of a stack on which somebody is asked something:
+//   node scripts/pictures.mjs --name NAME --people
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -12,11 +14,14 @@ const { values } = parseArgs({
     name: { type: 'string', default: 'demo' },
     chromium: { type: 'string', default: '/usr/bin/chromium' },
     out: { type: 'string', default: 'docs/pictures' },
+    people: { type: 'boolean', default: false },
+    folder: { type: 'string' },
   },
 });
 
 const state = process.env.XDG_STATE_HOME || join(homedir(), '.local/state');
-const { endpoints } = JSON.parse(readFileSync(join(state, 'stowage', values.name, 'stack.json'), 'utf8'));
+const folder = values.folder ?? join(state, 'stowage', values.name);
+const { endpoints } = JSON.parse(readFileSync(join(folder, 'stack.json'), 'utf8'));
 const steering = ['--cluster-name', 'stowage-local', '--temporal-address', endpoints.temporalAddress];
 
 async function main() {
@@ -28,23 +33,50 @@ async function main() {
     const page = await browser.newPage({ viewport: { width: 1440, height: 1000 } });
     const open = (path) => page.goto(`${endpoints.temporalUiUrl}${path}`, { waitUntil: 'networkidle' });
     const shoot = (file) => page.screenshot({ path: join(values.out, file) });
-    await page.setContent(
-      execFileSync(process.execPath, ['bin/stowage', 'report', '-o', 'html', ...steering], { encoding: 'utf8' }),
-    );
-    await shoot('report.png');
-    await open('/namespaces/default/workflows');
-    await shoot('workflows.png');
-    for (const kind of ['launch', 'interrupt', 'consolidate', 'terminate']) {
-      await open('/namespaces/default/workflows');
-      // The list shows the latest first.
-      await page.locator(`a[href*="${kind}"]`).first().click();
-      await page.getByText('Event History').first().waitFor();
-      await page.waitForLoadState('networkidle');
-      await shoot(`${kind}.png`);
-    }
+    await (values.people ? people : demo)({ page, open, shoot });
   } finally {
     await browser.close();
   }
+}
+
+async function demo({ page, open, shoot }) {
+  await page.setContent(
+    execFileSync(process.execPath, ['bin/stowage', 'report', '-o', 'html', ...steering], { encoding: 'utf8' }),
+  );
+  await shoot('report.png');
+  await open('/namespaces/default/workflows');
+  await shoot('workflows.png');
+  for (const kind of ['launch', 'interrupt', 'consolidate', 'terminate']) {
+    await open('/namespaces/default/workflows');
+    // The list shows the latest first.
+    await page.locator(`a[href*="${kind}"]`).first().click();
+    await page.getByText('Event History').first().waitFor();
+    await page.waitForLoadState('networkidle');
+    await shoot(`${kind}.png`);
+  }
+}
+
+/** What `stowage status` says, as a terminal has it, and a question as the Temporal UI has it. */
+async function people({ page, open, shoot }) {
+  const text = execFileSync(
+    process.execPath,
+    ['bin/stowage', 'status', ...steering, '--kubeconfig', endpoints.adminKubeconfig],
+    {
+      encoding: 'utf8',
+    },
+  );
+  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+  const style =
+    'display: inline-block; margin: 0; padding: 20px; font: 13px/1.45 monospace; background: #16191d; color: #e6e6e6';
+  await page.setViewportSize({ width: 1900, height: 1000 });
+  await page.setContent(`<body style="margin: 0"><pre style="${style}">$ stowage status\n${escaped}</pre></body>`);
+  await page.locator('pre').screenshot({ path: join(values.out, 'status.png') });
+  await page.setViewportSize({ width: 1440, height: 1000 });
+  await open(`/namespaces/default/workflows?query=${encodeURIComponent('StowageAwaitingApproval = true')}`);
+  await page.locator('a[href*="consolidate"]').first().click();
+  await page.getByText('Event History').first().waitFor();
+  await page.waitForLoadState('networkidle');
+  await shoot('question.png');
 }
 
 await main();
