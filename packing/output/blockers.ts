@@ -9,7 +9,8 @@ import type { Pool } from '../compile/pools.js';
 import { untolerated } from '../../core/tolerations.js';
 import type { Profile, Universe } from '../compile/universe.js';
 import { contradiction, limitShortfall, varietyShortfall } from './shortfalls.js';
-import { unavailableBlocker } from './unavailable.js';
+import { keyKeepingOut } from './pool-types.js';
+import { offeringTest, unavailableBlocker } from './unavailable.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { PoolLimit } from '../compile/pool-limit.js';
 import { probableKey } from '../requirements/typo.js';
@@ -217,10 +218,26 @@ function resourceBlocker(
         ? `${amount} exceeds what the largest type allowed leaves for pods, ${type}`
         : isThere()
           ? `DaemonSets leave no room for ${amount} on the instance types that the pod may use`
-          : `no instance type that the pod may use has ${resource}`;
+          : `no instance type that the pod may use has ${resource}${whoseHaveIt(compiled, profiles[0]!.pool, d)}`;
     return { nodePool: name, reason: 'Resources', subject: resource, message };
   }
   return { nodePool: name, reason: 'Resources', message: 'no single instance type has enough of every resource' };
+}
+
+/** Which requirements of the pool leave out the types that have the resource. */
+function whoseHaveIt({ offers, wellKnown }: Compiled, { types, requirements }: Pool, d: number): string {
+  const keptOut = new Map<string, number>();
+  for (const type of types) {
+    if (!(offers.allocatable(type)[d]! > 0)) continue;
+    const tests = type.offerings.map((offering) => offeringTest(type, offering, requirements, wellKnown));
+    const key = keyKeepingOut(requirements, tests);
+    if (key !== undefined) keptOut.set(key, (keptOut.get(key) ?? 0) + 1);
+  }
+  const told = [...keptOut].map(
+    ([key, count]) =>
+      `${key} ${describe(requirements.get(key)!)} leaves ${count} out ${count === 1 ? 'that has' : 'that have'} it`,
+  );
+  return told.length === 0 ? '' : ` (${told.join(', ')})`;
 }
 
 function allocatableOf({ universe, offers }: Compiled, row: number): Float64Array {

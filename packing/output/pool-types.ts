@@ -41,7 +41,8 @@ export function whyNoInstanceType(
   return `${some} ${asked}${valuesText(types, key, requirements.get(key)!)}`;
 }
 
-function keyKeepingOut(requirements: Requirements, tests: readonly OfferingTest[]): string | undefined {
+/** The first requirement that none of the offerings meets. */
+export function keyKeepingOut(requirements: Requirements, tests: readonly OfferingTest[]): string | undefined {
   for (const [key, requirement] of requirements) if (!tests.some((allows) => allows(key, requirement))) return key;
   return undefined;
 }

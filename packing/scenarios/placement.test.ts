@@ -427,6 +427,16 @@ describe('types and prices', () => {
     ]);
   });
 
+  test('types that have an extended resource are kept out by a requirement, which is told (surfaces/one-verdict)', () => {
+    const gpu = instanceType('g4', { cpu: 4, price: 3, resources: { 'nvidia.com/gpu': '1' } });
+    const requirements = [{ key: 'node.kubernetes.io/instance-type', operator: 'NotIn' as const, values: ['g4'] }];
+    const nodePools = [pool('default', { requirements })];
+    const asks = pod('gpu', { requests: { 'nvidia.com/gpu': '1' } });
+    expect(reasons(plan(packingInput({ pods: [asks], nodePools }, { types: [...sizes, gpu] })))).toEqual([
+      'default: no instance type that the pod may use has nvidia.com/gpu (node.kubernetes.io/instance-type NotIn [g4] leaves 1 out that has it)',
+    ]);
+  });
+
   test('a bad quantity is reported by pod and field and stops no other pod', () => {
     const result = plan(packingInput({ pods: [pod('bad', { cpu: 'one' }), pod('good')] }));
     expect(placed(result)).toBe(1);
