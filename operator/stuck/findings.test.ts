@@ -120,7 +120,7 @@ describe('what is stuck', () => {
       ['missing', 'c/disrupt', '', 'it does not run'],
     ]);
     expect(brief(found({ engine: undefined, unreachable: 'connection refused' }))).toEqual([
-      ['temporal', 'Temporal', '', 'connection refused'],
+      ['temporal', 'Temporal', '', 'it cannot be reached: connection refused'],
     ]);
   });
 

@@ -93,7 +93,7 @@ function unreachable({ unreachable: why = 'no answer' }: Observed): Finding {
   return {
     kind: 'temporal',
     subject: 'Temporal',
-    why,
+    why: `it cannot be reached: ${why}`,
     then: 'nothing is begun until it answers: see TEMPORAL_ADDRESS',
   };
 }

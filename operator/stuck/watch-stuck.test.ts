@@ -80,7 +80,7 @@ describe('what is stuck is told', () => {
       {
         regarding: { kind: 'Pod', namespace: 'shop', name: 'web', uid: 'u' },
         reason: 'FailedScheduling',
-        message: 'Stowage cannot plan a node for the pod now: no instance types',
+        message: 'Stowage cannot plan a node for the pod now: test/provision: no instance types',
       },
     ]);
 

@@ -97,7 +97,7 @@ export class StuckWatch {
         regarding: regarding('Pod', pod.metadata),
         type: 'Warning',
         reason: 'FailedScheduling',
-        message: `Stowage cannot plan a node for the pod now: ${planning.why}`,
+        message: `Stowage cannot plan a node for the pod now: ${planning.subject}: ${planning.why}`,
         dedupeBy: [podKey(pod), 'stuck'],
         dedupeMs: podDedupeMs,
       });
