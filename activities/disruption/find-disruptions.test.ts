@@ -925,6 +925,77 @@ describe('findDisruptions', () => {
       expect(told('node-a')).toEqual([`Node Unconsolidatable: It stays: ${why}`]);
     });
 
+    const nodeA = { claim: { name: 'a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
+    const mark = async (more: object): Promise<void> => {
+      const pod = (await world.kube.get('Pod', { namespace: 'default', name: 'a-0' }))!;
+      world.kube.put('Pod', { ...pod, metadata: { ...pod.metadata, ...more } });
+    };
+    type Arranged = Partial<DisruptionView>;
+    test.each<[string, () => Arranged | Promise<Arranged>, RegExp]>([
+      [
+        'a PodDisruptionBudget',
+        async () => {
+          await mark({ labels: { app: 'web' } });
+          world.kube.put('PodDisruptionBudget', {
+            metadata: { name: 'web', namespace: 'default' },
+            spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
+            status: { disruptionsAllowed: 0 },
+          });
+          return {};
+        },
+        /^PodDisruptionBudget default\/web forbids evicting pod default\/a-0$/,
+      ],
+      [
+        'do-not-disrupt',
+        async () => {
+          await mark({ annotations: { [annotations.doNotDisrupt]: 'true' } });
+          return {};
+        },
+        /^pod default\/a-0 is marked do-not-disrupt$/,
+      ],
+      [
+        'a pause',
+        () => ({
+          pauses: [{ scope: { kind: 'nodePool', name: 'default' }, reason: 'release day', actor: 'ann' }],
+        }),
+        /^paused for the nodePool default by ann: release day$/,
+      ],
+      [
+        'a move of late',
+        () => {
+          putPolicy({ coolDown: '1h' });
+          return { memory: [{ node: 'node-a', nodePool: 'default', at: world.clock.now, depth: 1 }] };
+        },
+        /^it was moved to a while ago and cools down until \S+Z$/,
+      ],
+      [
+        'a question',
+        () => {
+          putPolicy({ approval: [{ timeout: '2h' }] });
+          return {
+            questions: [
+              {
+                ...{ workflowId: 'test/consolidate/1', reason: 'Underutilized', candidates: [nodeA], saves: 1 },
+                since: world.clock.now,
+              },
+            ],
+          };
+        },
+        /^test\/consolidate\/1 has waited for approval of its disruption \(Underutilized\) since \S+Z$/,
+      ],
+    ])('so is what keeps it: %s', async (_what, arrange, says) => {
+      putNode('a', [1]);
+      await world.synced();
+      const view = await arrange();
+      await world.synced();
+      const { details } = await find(view);
+      const { verdict, why } = await activities.explainNode({ node: 'node-a', view: { ...nothing, ...view } });
+      expect(why).toMatch(says);
+      expect(verdict).toBe('stays');
+      expect(details?.stays).toEqual([{ why, nodes: ['node-a'] }]);
+      expect(told('node-a')).toEqual([`Node DisruptionBlocked: It stays: ${why}`]);
+    });
+
     test('one that goes, one whose time has not come and one that drift takes in its turn are none of them', async () => {
       putNode('a', [1]);
       expect(await find()).toMatchObject({ commands: [{}], details: { stays: [] } });
