@@ -5,6 +5,7 @@
 //   workflow-worker-thread.js   what Temporal's workflow threads run
 //   workflow-bundle.js          the workflows, bundled as Temporal's SDK does it: nothing is bundled at start
 //   releases/, mappings.wasm    the SDK's native library, for this architecture alone, and its reader of source maps
+//   *.json                      what sources read beside themselves, such as list prices
 //   sbom.cdx.json, licenses.txt what of which package is in it
 //
 // The same sources and packages give the same bytes.
@@ -12,6 +13,7 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writ
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { assetsOf } from './image/assets.mjs';
 import { packagesIn } from './image/packages.mjs';
 import { licenceTexts, sbom } from './image/sbom.mjs';
 
@@ -109,6 +111,7 @@ async function image(folder, version) {
   mkdirSync(folder, { recursive: true });
   const inputs = [...(await bundlePrograms(folder)), ...(await bundleWorkflows(folder))];
   copyNative(folder);
+  for (const { name, path } of assetsOf(root, inputs)) copyFileSync(join(root, path), join(folder, name));
   const packages = packagesIn(root, inputs);
   writeFileSync(join(folder, 'sbom.cdx.json'), sbom({ name: 'stowage', version }, packages));
   writeFileSync(join(folder, 'licenses.txt'), licenceTexts(packages));

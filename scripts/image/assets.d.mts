@@ -1,0 +1,1 @@
+export function assetsOf(root: string, inputs: readonly string[]): { name: string; path: string }[];
