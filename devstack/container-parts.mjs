@@ -69,11 +69,7 @@ export function containerParts({ run, stamp, platform, go, kubernetes }) {
       async install(folder, { step }) {
         const root = join(folder, 'root');
         await step(`debootstrapping ${debian}`, async () => {
-          const site = (await run('apt-get', ['indextargets', '--format', '$(SITE) $(RELEASE)'], {}))
-            .split('\n')
-            .find((line) => line.endsWith(` ${debian}`))
-            ?.split(' ')[0];
-          if (site === undefined) throw new Error(`apt-get knows no site of ${debian}.`);
+          const site = await debianSite(run, debian);
           await run('debootstrap', ['--variant=minbase', '--include=ca-certificates', debian, root, site], {});
         });
         await step(`adding Node ${nodeVersion} and npm`, () => addNode(root, run));
@@ -87,6 +83,17 @@ export function containerParts({ run, stamp, platform, go, kubernetes }) {
       paths: (folder) => ({ nodeImage: join(folder, 'node-image.tar') }),
     },
   };
+}
+
+/** Where apt-get has a release of Debian from. */
+export async function debianSite(run, release) {
+  const targets = await run('apt-get', ['indextargets', '--format', '$(SITE) $(RELEASE)'], {});
+  const site = targets
+    .split('\n')
+    .find((line) => line.endsWith(` ${release}`))
+    ?.split(' ')[0];
+  if (site === undefined) throw new Error(`apt-get knows no site of ${release}.`);
+  return site;
 }
 
 /** Node of npm's package `node-linux-*`, npm as it is here, and the certificates that this machine trusts. */

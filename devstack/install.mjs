@@ -1,7 +1,8 @@
-// Installs the parts of the local stack once into the user's cache folder, from Go, PyPI and Maven packages.
+// Installs the parts of the local stack once into the user's cache folder, from the projects' own releases where their checksums are pinned
+// (prebuilt.json) and they can be downloaded, and from Go, PyPI and Maven packages otherwise.
 // Plain JavaScript on Node's built-ins alone: it runs on a fresh clone before `npm ci`.
 //
-//   node devstack/install.mjs [--tests] [--json] [kubernetes|temporal|moto|temporal-test-server|kubelet|helm|node-image ...]
+//   node devstack/install.mjs [--tests] [--json] [kubernetes|temporal|moto|temporal-test-server|kubelet|helm|node-image|compose|temporal-server|services-image ...]
 //
 // Progress goes to stderr; with --json the paths go to stdout. Each component is built beside its final folder
 // and renamed into place, so a half-finished install is never taken for whole.
@@ -23,7 +24,9 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { composeParts } from './compose-parts.mjs';
 import { containerParts } from './container-parts.mjs';
+import { downloadOrCompile } from './prebuilt.mjs';
 import { archiveClasses, testServerScript } from './temporal/test-server.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -175,6 +178,22 @@ function kubernetesFlags() {
   return `-s -w ${flags.join(' ')}`;
 }
 
+/** Programs that can be downloaded for this platform, by component. */
+const pinned = Object.fromEntries(
+  Object.entries(JSON.parse(source('prebuilt.json'))).map(([name, platforms]) => [name, platforms[platform]]),
+);
+
+async function compileTemporal(folder, step) {
+  checkPrerequisites(['go']);
+  await step(`downloading and compiling the Temporal CLI ${temporalCliVersion} with its dev server and UI`, () =>
+    run('go', ['install', '-ldflags', '-s -w', `github.com/temporalio/cli/cmd/temporal@${temporalCliVersion}`], {
+      cwd: tmpdir(),
+      env: { ...goEnv, GOBIN: join(folder, 'bin') },
+      hint: goHint,
+    }),
+  );
+}
+
 const components = {
   kubernetes: {
     needs: ['go'],
@@ -230,17 +249,14 @@ const components = {
   },
 
   temporal: {
-    needs: ['go'],
+    // Go is asked for where it has to be compiled.
+    needs: pinned.temporal === undefined ? ['go'] : [],
     version: () => `${temporalCliVersion}-${stamp('1', platform, temporalCliVersion)}`,
-    async install(folder, { step }) {
-      await step(`downloading and compiling the Temporal CLI ${temporalCliVersion} with its dev server and UI`, () =>
-        run('go', ['install', '-ldflags', '-s -w', `github.com/temporalio/cli/cmd/temporal@${temporalCliVersion}`], {
-          cwd: tmpdir(),
-          env: { ...goEnv, GOBIN: join(folder, 'bin') },
-          hint: goHint,
-        }),
-      );
-    },
+    install: (folder, { step, say }) =>
+      downloadOrCompile({
+        ...{ pins: pinned.temporal, bin: join(folder, 'bin'), step, say },
+        compile: () => compileTemporal(folder, step),
+      }),
     paths: (folder) => ({ temporal: join(folder, 'bin/temporal') }),
   },
 
@@ -303,6 +319,14 @@ const components = {
     platform,
     go: { env: goEnv, hint: goHint },
     kubernetes: { version: kubernetesVersion, ldflags: kubernetesFlags(), module: join(here, 'kubernetes') },
+  }),
+
+  ...composeParts({
+    run,
+    stamp,
+    platform,
+    go: { env: goEnv, hint: goHint },
+    sources: join(here, 'docker-compose'),
   }),
 };
 

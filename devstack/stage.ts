@@ -1,21 +1,31 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { createKubeClient } from '../kube/client.js';
 import type { KubeClient } from '../kube/port.js';
 import { CloudProxyControl } from './cloud-proxy/control.js';
 import { stackParts, type StackPart } from './components.js';
 import type { Narrator } from './demo/narrator.js';
-import { stackFolder } from './paths.js';
+import { repositoryRoot, stackFolder } from './paths.js';
 import { isRunning, tailOf } from './processes.js';
 import { readState } from './stack-state.js';
 import { startStack, stopStack, type Stack } from './stack.js';
 
-/** The whole local stack with Stowage, and what somebody who looks on needs of it. */
-export interface Stage {
-  readonly stack: Stack;
+/** Stowage and all that it works on, however that runs, and what somebody who looks on needs of it. */
+export interface Setting {
+  readonly stack: Pick<Stack, 'cluster' | 'temporalAddress'>;
   readonly kube: KubeClient;
   readonly cloud: CloudProxyControl;
   readonly tell: Narrator;
   /** Why Stowage no longer runs, if so. */
   readonly failure: () => Error | undefined;
+  /** `kubectl apply` of a file of the repository. */
+  apply(file: string): Promise<void>;
+}
+
+/** The whole local stack as processes. */
+export interface Stage extends Setting {
+  readonly stack: Stack;
 }
 
 export interface StageOptions {
@@ -65,14 +75,23 @@ async function raiseStack(name: string, parts: readonly StackPart[], tell: Narra
 }
 
 function setStage(stack: Stack, tell: Narrator): Stage {
-  const { adminKubeconfig, awsEndpoint, folder } = stack;
-  if (adminKubeconfig === undefined || awsEndpoint === undefined)
+  const { adminKubeconfig, awsEndpoint, kubectl, folder } = stack;
+  if (adminKubeconfig === undefined || awsEndpoint === undefined || kubectl === undefined)
     throw new Error('The stack came up without its parts.');
   return {
     stack,
     tell,
     kube: createKubeClient({ kubeconfig: adminKubeconfig, userAgent: 'stowage-demo' }),
     cloud: new CloudProxyControl(awsEndpoint),
+    apply: async (file) => {
+      await promisify(execFile)(kubectl, [
+        '--kubeconfig',
+        adminKubeconfig,
+        'apply',
+        '-f',
+        join(repositoryRoot(), file),
+      ]);
+    },
     failure: () => {
       const stowage = readState(folder)?.components.find((component) => component.name === 'stowage');
       if (stowage === undefined || isRunning(stowage)) return undefined;

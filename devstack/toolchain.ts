@@ -23,10 +23,25 @@ export interface Toolchain {
   helm: string;
   /** An archive for `docker import`: Debian with Node and npm. */
   nodeImage: string;
+  /** Docker's compose plugin. */
+  compose: string;
+  /** A folder: bin/ with temporal-server, temporal-sql-tool and temporal-ui, and schema/ of PostgreSQL. */
+  temporalServer: string;
+  /** An archive for `docker import`: Debian with PostgreSQL and Python. */
+  servicesImage: string;
 }
 
 export type ToolchainComponent =
-  'kubernetes' | 'temporal' | 'moto' | 'temporal-test-server' | 'kubelet' | 'helm' | 'node-image';
+  | 'kubernetes'
+  | 'temporal'
+  | 'moto'
+  | 'temporal-test-server'
+  | 'kubelet'
+  | 'helm'
+  | 'node-image'
+  | 'compose'
+  | 'temporal-server'
+  | 'services-image';
 
 /**
  * Makes sure that the components are installed (`install.mjs`, which narrates on stderr) and returns their paths.

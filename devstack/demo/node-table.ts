@@ -3,10 +3,10 @@ import { searchAttributes } from '../../workflows/messages.js';
 import { hourly, renderTable } from '../../cli/output/table.js';
 import { counted } from '../../core/plurals.js';
 import type { CloudProxyControl, InstanceView } from '../cloud-proxy/control.js';
-import type { Stage } from '../stage.js';
+import type { Setting } from '../stage.js';
 
 /** Every instance of the story with its price and the workflows that made and ended it. */
-export async function nodeTable({ stack, cloud }: Stage): Promise<string> {
+export async function nodeTable({ stack, cloud }: Setting): Promise<string> {
   const workflows = await workflowsByInstance(stack.temporalAddress ?? '', stack.cluster);
   const instances = await cloud.instances();
   const rows = await Promise.all(

@@ -1,20 +1,15 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { Node } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { KubeClient } from '../../kube/port.js';
-import { repositoryRoot } from '../paths.js';
-import type { Stack } from '../stack.js';
-import type { Stage } from '../stage.js';
+import type { Setting } from '../stage.js';
 import { observe, type ObserveOptions } from './observe.js';
 import { describePods, placement, scale, type Colour } from './workloads.js';
 
 const minutes = (count: number): number => count * 60_000;
 
 /** Plays the whole story; rejects at the first thing that is not observed. */
-export async function playStory(stage: Stage): Promise<void> {
+export async function playStory(stage: Setting): Promise<void> {
   await applyPool(stage);
   const first = await firstNode(stage);
   const second = await largerNode(stage, first);
@@ -22,15 +17,15 @@ export async function playStory(stage: Stage): Promise<void> {
   await interruption(stage, first);
 }
 
-function within(stage: Stage, count: number): ObserveOptions {
+function within(stage: Setting, count: number): ObserveOptions {
   return { withinMs: minutes(count), failure: stage.failure };
 }
 
-async function applyPool(stage: Stage): Promise<void> {
-  const { stack, kube, tell } = stage;
+async function applyPool(stage: Setting): Promise<void> {
+  const { kube, tell } = stage;
   tell.chapter('1. A NodePool and its node class');
   tell.act('kubectl apply -f examples/nodepool.yaml');
-  await kubectlApply(stack, 'examples/nodepool.yaml');
+  await stage.apply('examples/nodepool.yaml');
   const pool = await observe(
     'The NodePool becoming Ready',
     async () => {
@@ -45,18 +40,7 @@ async function applyPool(stage: Stage): Promise<void> {
   tell.see(`NodePool ${pool.metadata.name ?? ''} is Ready`);
 }
 
-async function kubectlApply(stack: Stack, file: string): Promise<void> {
-  if (stack.kubectl === undefined || stack.adminKubeconfig === undefined) throw new Error('The stack has no kubectl.');
-  await promisify(execFile)(stack.kubectl, [
-    '--kubeconfig',
-    stack.adminKubeconfig,
-    'apply',
-    '-f',
-    join(repositoryRoot(), file),
-  ]);
-}
-
-async function firstNode(stage: Stage): Promise<string> {
+async function firstNode(stage: Setting): Promise<string> {
   const { tell, kube } = stage;
   tell.chapter('2. Two yellow pods (1 CPU, 1 GB) and one red pod (1 CPU, 6 GB) pend');
   tell.act('creating the deployments yellow (2 replicas) and red (1 replica)');
@@ -70,7 +54,7 @@ async function firstNode(stage: Stage): Promise<string> {
   return node;
 }
 
-async function largerNode(stage: Stage, first: string): Promise<string> {
+async function largerNode(stage: Setting, first: string): Promise<string> {
   const { tell, kube } = stage;
   tell.chapter('3. Two more red pods need more memory than is left');
   tell.act('scaling red to 3 replicas');
@@ -83,7 +67,7 @@ async function largerNode(stage: Stage, first: string): Promise<string> {
   return node;
 }
 
-async function emptyNodeGoes(stage: Stage, node: string): Promise<void> {
+async function emptyNodeGoes(stage: Setting, node: string): Promise<void> {
   const { tell, kube } = stage;
   const claim = await claimOf(kube, node);
   tell.chapter('4. The deployment shrinks, and the empty node goes');
@@ -94,7 +78,7 @@ async function emptyNodeGoes(stage: Stage, node: string): Promise<void> {
   tell.see(`${node} is gone: no node, no NodeClaim, no instance`);
 }
 
-async function interruption(stage: Stage, node: string): Promise<void> {
+async function interruption(stage: Setting, node: string): Promise<void> {
   const { tell, kube, cloud } = stage;
   const claim = await claimOf(kube, node);
   const instanceId = instanceOf(claim);
@@ -120,7 +104,7 @@ async function interruption(stage: Stage, node: string): Promise<void> {
   tell.see(`${node} was replaced and drained with ${spare.toFixed(0)} s to spare`);
 }
 
-async function running(stage: Stage, what: string): Promise<Map<string, { colour: Colour; node: string }>> {
+async function running(stage: Setting, what: string): Promise<Map<string, { colour: Colour; node: string }>> {
   const { kube } = stage;
   return observe(
     what,
@@ -130,7 +114,7 @@ async function running(stage: Stage, what: string): Promise<Map<string, { colour
   );
 }
 
-async function gone(stage: Stage, node: string, claim: NodeClaim, count: number): Promise<void> {
+async function gone(stage: Setting, node: string, claim: NodeClaim, count: number): Promise<void> {
   const { kube, cloud } = stage;
   const leftovers = async (): Promise<string[]> => {
     const left: string[] = [];
