@@ -1,9 +1,9 @@
-// npm run test:install: Stowage as a user installs it, in containers of a real kubelet, from the project's own Dockerfile and chart.
-// Where this machine lacks what that needs, it says so, and the tests count as skipped.
+// npm run test:install: Stowage as a user installs it, in containers of a real kubelet, from the project's own Dockerfile and chart; and
+// docker-compose.yml on a Docker engine. Where this machine lacks what that needs, it says so, and the tests count as skipped.
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { lacks } from '../test/install/machine.mjs';
+import { lacks, lacksForCompose } from '../test/install/machine.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const say = (line) => process.stderr.write(`test:install: ${line}\n`);
@@ -11,13 +11,17 @@ const run = (command, args, env = {}) =>
   spawnSync(command, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } }).status ?? 1;
 
 const parts = ['kubernetes', 'temporal', 'moto', 'kubelet', 'helm', 'node-image'];
+const composeParts = ['compose', 'temporal-server', 'services-image'];
 const lack = lacks(say);
 if (lack !== undefined) say(`skipped: ${lack}`);
+const composeLack = lack ?? lacksForCompose();
+if (lack === undefined && composeLack !== undefined) say(`skipped, of docker-compose.yml: ${composeLack}`);
+const needed = lack === undefined ? [...parts, ...(composeLack === undefined ? composeParts : [])] : ['helm'];
 const jest = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
 const steps = [
-  [process.execPath, ['devstack/install.mjs', ...(lack === undefined ? parts : ['helm'])]],
+  [process.execPath, ['devstack/install.mjs', ...needed]],
   ['npm', ['run', '-s', 'build']],
   [process.execPath, [...jest, '--selectProjects', 'install', '--runInBand', ...process.argv.slice(2)]],
 ];
-const environment = { STOWAGE_INSTALL_LACKS: lack ?? '' };
+const environment = { STOWAGE_INSTALL_LACKS: lack ?? '', STOWAGE_COMPOSE_LACKS: composeLack ?? '' };
 process.exitCode = steps.reduce((failed, [command, args]) => failed || run(command, args, environment), 0);

@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs';
 
 const packages = [
   'docker.io',
+  // Names of a network of containers are resolved by rules within each of them.
+  'iptables',
   'iproute2',
   'containernetworking-plugins',
   'conntrack',
@@ -15,6 +17,18 @@ const packages = [
 const capabilities = { CAP_NET_ADMIN: 12, CAP_SYS_ADMIN: 21, CAP_SYS_CHROOT: 18, CAP_MKNOD: 27 };
 
 const isInstalled = (name) => spawnSync('dpkg-query', ['-W', name], { stdio: 'ignore' }).status === 0;
+
+/**
+ * What this machine lacks for the test of docker-compose.yml besides, for a person; undefined for nothing. moto is installed by the
+ * machine's Python, and runs in Debian's.
+ */
+export function lacksForCompose() {
+  const { stdout = '' } = spawnSync(process.env.PYTHON || 'python3', ['--version'], { encoding: 'utf8' });
+  const version = /Python (\d+\.\d+)/.exec(stdout ?? '')?.[1];
+  return version === '3.11'
+    ? undefined
+    : `Python is ${version ?? 'absent'}; moto's packages have to be those of Python 3.11`;
+}
 
 /** What this machine lacks, for a person; undefined for nothing. Installs Debian packages that are missing. */
 export function lacks(say) {

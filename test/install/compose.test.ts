@@ -1,0 +1,130 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parse, stringify } from 'yaml';
+import { observe } from '../../devstack/demo/observe.js';
+import { deploymentOf } from '../../devstack/deployment.js';
+import { repositoryRoot } from '../../devstack/paths.js';
+import { ensureToolchain, type Toolchain } from '../../devstack/toolchain.js';
+import { createKubeClient } from '../../kube/client.js';
+import { isRunning, within } from '../live/world.js';
+import { buildComposeImages } from './compose-images.js';
+import { importNodeImages, startDocker, type Docker } from './docker.js';
+import { run } from './run.js';
+
+// docker-compose.yml as it is, on a daemon of this test's own. Public images have stand-ins of the same names, of this machine's parts.
+const lacks = process.env.STOWAGE_COMPOSE_LACKS ?? 'it is started by npm run test:install';
+const suite = lacks === '' ? describe : describe.skip;
+const minutes = (count: number): number => count * 60_000;
+const say = (line: string): void => void process.stderr.write(`  ${line}\n`);
+
+interface Service {
+  readonly image: string;
+  readonly build?: unknown;
+}
+const file = join(repositoryRoot(), 'docker-compose.yml');
+const { services } = parse(readFileSync(file, 'utf8'), { merge: true }) as { services: Record<string, Service> };
+
+suite(`docker compose up --build --wait${lacks === '' ? '' : ` (skipped: ${lacks})`}`, () => {
+  let folder = '';
+  let docker: Docker | undefined;
+  let tools: Toolchain;
+  let made: string[] = [];
+  const compose = (...args: string[]): Promise<string> =>
+    run(tools.compose, ['--file', file, '--file', join(folder, 'host-network.yml'), ...args], {
+      env: { ...docker?.env },
+      cwd: repositoryRoot(),
+    });
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'stowage-compose-'));
+    const parts = [
+      'kubernetes',
+      'temporal',
+      'moto',
+      'node-image',
+      'compose',
+      'temporal-server',
+      'services-image',
+    ] as const;
+    tools = (await ensureToolchain(parts)) as Toolchain;
+    docker = await startDocker(folder);
+    say('building stand-ins of the public images');
+    await importNodeImages(docker, tools.nodeImage);
+    made = await buildComposeImages(docker, folder, tools);
+    // This machine's package registries may be reached from the host alone.
+    const built = Object.entries(services).filter(([, { build }]) => build !== undefined);
+    const overrides = { services: Object.fromEntries(built.map(([name]) => [name, { build: { network: 'host' } }])) };
+    writeFileSync(join(folder, 'host-network.yml'), stringify(overrides));
+    // Services that share an image would each build it: the first of them does, the others find it made.
+    say('building the images of the project');
+    for (const name of ['keys', 'stowage']) await compose('build', name);
+  }, minutes(20));
+
+  afterAll(async () => {
+    if (docker !== undefined) {
+      await compose('down', '--volumes', '--timeout', '5').catch(() => '');
+      await docker.stop();
+    }
+    rmSync(folder, { recursive: true, force: true });
+  }, minutes(3));
+
+  test('every image that it names and does not build has a stand-in, and none is pulled', () => {
+    const named = Object.values(services).filter(({ build }) => build === undefined);
+
+    expect([...new Set(named.map(({ image }) => image))].sort()).toEqual([...made].sort());
+  });
+
+  test(
+    'everything comes up, and a pending pod gets a node',
+    async () => {
+      const began = Date.now();
+      try {
+        await compose('up', '--build', '--wait', '--wait-timeout', '300');
+      } catch (error) {
+        throw new Error(`${String(error)}\n${await compose('logs', '--tail', '15')}`, { cause: error });
+      }
+      say(`up ${Math.round((Date.now() - began) / 1000)} s after docker compose up began`);
+      say(await compose('ps', '--all', '--format', 'table {{.Service}}\t{{.Image}}\t{{.Status}}'));
+
+      const kubeconfig = join(folder, 'stowage.kubeconfig');
+      await compose('cp', 'stowage:/shared/host.kubeconfig', kubeconfig);
+      const kube = createKubeClient({ kubeconfig, userAgent: 'compose-test' });
+      await run(tools.kubectl, [
+        '--kubeconfig',
+        kubeconfig,
+        'apply',
+        '-f',
+        join(repositoryRoot(), 'examples/nodepool.yaml'),
+      ]);
+      await kube.create('Deployment', deploymentOf('web', 3, { cpu: '1', memory: '1Gi' }));
+      const node = await observe(
+        'pods of web on a node',
+        async () => {
+          const pods = await kube.list('Pod', { namespace: 'default', labelSelector: 'app=web' });
+          return pods.length === 3 && pods.every(isRunning) ? pods[0]?.spec.nodeName : undefined;
+        },
+        within(120),
+        () => compose('logs', '--tail', '10', 'stowage', 'node-joiner', 'kwok', 'cloud-proxy'),
+      );
+      kube.close();
+
+      expect(node).toMatch(/compute\.internal$/);
+      say(`pods run ${Math.round((Date.now() - began) / 1000)} s after docker compose up began`);
+    },
+    minutes(9),
+  );
+
+  test(
+    'SIGTERM ends Stowage in order, within its grace period',
+    async () => {
+      await compose('stop', '--timeout', '10', 'stowage');
+      const said = await compose('ps', '--all', '--format', 'json', 'stowage');
+
+      expect(JSON.parse(said)).toMatchObject({ State: 'exited', ExitCode: 0 });
+      expect(await compose('logs', '--tail', '1', 'stowage')).toContain('"msg":"stopped"');
+    },
+    minutes(2),
+  );
+});

@@ -1,0 +1,69 @@
+import { copyFileSync, cpSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { launch, stopProcess, waitUntilReady } from '../../devstack/processes.js';
+import { run } from './run.js';
+
+/** npm and Node trust what this machine trusts; node-image has its certificates. */
+const trust = 'NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt';
+
+/** A daemon of a test's own. */
+export interface Docker {
+  /** How others reach it. */
+  readonly env: { readonly DOCKER_HOST: string; readonly DOCKER_BUILDKIT: string };
+  run(args: readonly string[]): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts one that keeps everything in `folder`, and leaves the machine's network and firewall alone: builds use the host's network,
+ * containers that talk to each other a network that compose makes.
+ */
+export async function startDocker(folder: string): Promise<Docker> {
+  const socket = `unix://${join(folder, 'docker.sock')}`;
+  const log = join(folder, 'dockerd.log');
+  const record = launch(
+    'dockerd',
+    [
+      `--data-root=${join(folder, 'docker')}`,
+      `--exec-root=${join(folder, 'docker-run')}`,
+      `--host=${socket}`,
+      `--pidfile=${join(folder, 'docker.pid')}`,
+      '--bridge=none',
+      '--iptables=false',
+      '--default-address-pool=base=10.214.0.0/16,size=24',
+    ],
+    { log, cwd: folder },
+  );
+  // The builder that comes with the engine; the other one is a plugin.
+  const env = { DOCKER_HOST: socket, DOCKER_BUILDKIT: '0' };
+  const docker = (args: readonly string[]): Promise<string> => run('docker', args, { env });
+  await waitUntilReady('dockerd', record, log, () => docker(['info']).then(() => true));
+  return { env, run: docker, stop: () => stopProcess(record, 15_000) };
+}
+
+/** What `npm ci` and Node of the project's Dockerfiles build on, under the names that these ask for. */
+export async function importNodeImages(docker: Docker, nodeImage: string): Promise<void> {
+  await docker.run(['import', '--change', `ENV ${trust}`, nodeImage, 'node:24-bookworm-slim']);
+  await docker.run(['tag', 'node:24-bookworm-slim', 'node:24-bookworm']);
+}
+
+export interface StandIn {
+  readonly tag: string;
+  /** Files and folders beside its Dockerfile, by their names there. */
+  readonly files: Readonly<Record<string, string | { readonly text: string }>>;
+  readonly dockerfile: string;
+}
+
+/** An image of what this machine has, under the name of a public one. */
+export async function buildStandIn(docker: Docker, folder: string, { tag, files, dockerfile }: StandIn): Promise<void> {
+  const context = join(folder, 'contexts', tag.replaceAll(/[/:]/g, '-'));
+  mkdirSync(context, { recursive: true });
+  writeFileSync(join(context, 'Dockerfile'), dockerfile);
+  for (const [name, from] of Object.entries(files)) {
+    const to = join(context, name);
+    if (typeof from !== 'string') writeFileSync(to, from.text, { mode: 0o755 });
+    else if (statSync(from).isDirectory()) cpSync(from, to, { recursive: true });
+    else copyFileSync(from, to);
+  }
+  await docker.run(['build', '--network', 'none', '--tag', tag, context]);
+}
