@@ -200,14 +200,14 @@ export default {
     ...only(
       'operator',
       '^operator/',
-      `operator/|cluster/|core/|disruption/|packing/compile/|packing/output/pool-types\\.ts|api/|kube/|workflows/messages\\.ts|${npm('@temporalio/(client|common|proto)')}|crypto|timers|node:`,
+      `operator/|cluster/|core/|disruption/|packing/compile/|packing/output/pool-types\\.ts|api/|kube/|workflows/messages\\.ts|${npm('@temporalio/(client|common|proto)', '@opentelemetry/api')}|crypto|timers|node:`,
       'The operator decides nothing: it takes messages and types from workflows, and the cluster from cluster/.',
       'activities/|cloud/port\\.ts|packing/|workflows/',
     ),
     ...only(
       'worker',
       '^worker/',
-      `worker/|activities/|core/|packing/|disruption/|api/|workflows/messages\\.ts|${npm('@temporalio/[a-z]+')}|crypto|worker_threads|async_hooks|timers|vm|url|path|fs|os|v8|node:`,
+      `worker/|activities/|core/|packing/|disruption/|api/|workflows/messages\\.ts|${npm('@temporalio/[a-z-]+')}|crypto|worker_threads|async_hooks|timers|vm|url|path|fs|os|v8|node:`,
       'The worker runs workflows and activities: what they are made of is wired in process/.',
       `cluster/|cloud/port\\.ts|kube/|process/settings\\.ts|${npm('pino')}`,
     ),
@@ -227,7 +227,7 @@ export default {
     ...only(
       'process',
       '^process/',
-      `process/|worker/|operator/|kube/|cloud/|cluster/|workflows/messages\\.ts|disruption/|packing/compile/|core/|api/|${npm('@temporalio/[a-z]+', 'pino', 'prom-client', 'zod')}|${builtin}`,
+      `process/|worker/|operator/|kube/|cloud/|cluster/|workflows/messages\\.ts|disruption/|packing/compile/|core/|api/|${npm('@temporalio/[a-z-]+', '@opentelemetry/[a-z-]+', 'pino', 'prom-client', 'zod')}|${builtin}`,
       'The composition wires what others made: what it would need of activities, workflows or packing belongs to them.',
       'activities/|packing/',
     ),

@@ -16,6 +16,7 @@ import { budgetProblems } from '../disruption/budgets/budget-problems.js';
 import { nodePoolHash, nodePoolHashVersion } from '../core/drift-hash.js';
 import type { InstanceType } from '../core/instance-type.js';
 import { whyNoInstanceType } from '../packing/output/pool-types.js';
+import { inSpan } from './in-span.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 import { lookUp } from '../core/own.js';
@@ -77,8 +78,10 @@ async function reconcile(context: OperatorContext, name: string): Promise<undefi
 }
 
 /** Pods that pended for want of this pool are planned at once. */
-async function tellPending({ cache, starter }: OperatorContext): Promise<void> {
-  if (cache.all('Pod').some(({ spec }) => (spec.nodeName ?? '') === '')) await starter.podsPending();
+async function tellPending({ cache, starter, now }: OperatorContext): Promise<void> {
+  if (cache.all('Pod').some(({ spec }) => (spec.nodeName ?? '') === '')) {
+    await inSpan('a NodePool changed', now(), () => starter.podsPending());
+  }
 }
 
 type Status = Pick<

@@ -1,4 +1,5 @@
 import { lacksNode } from '../cluster/awaited-nodes.js';
+import { inSpan } from './in-span.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
@@ -12,19 +13,36 @@ const stillPending = 'still';
 
 /** Tells `provision` of pods that pend for lack of a node (provisioning/pending-pods). */
 export function watchPendingPods(context: OperatorContext): () => void {
-  const queue = new WorkQueue('telling provision of pending pods', (key) => tell(context, key), context.log, 1);
+  const { now } = context;
+  /** When what `newPods` stands for was first seen. */
+  let firstSeen: number | undefined;
+  const noteNew = (): void => {
+    firstSeen ??= now();
+    queue.addAfter(newPods, collectMs);
+  };
+  const takeSeen = (key: string): number => {
+    const seen = key === newPods ? firstSeen : undefined;
+    if (key === newPods) firstSeen = undefined;
+    return seen ?? now();
+  };
+  const queue = new WorkQueue(
+    'telling provision of pending pods',
+    (key) => tell(context, key, takeSeen(key)),
+    context.log,
+    1,
+  );
   const noteAll = (): void => {
     if (context.cache.all('Pod').some((pod) => lacksNode(context, pod))) queue.add(stillPending);
   };
   const stopWatching = context.cache.on('Pod', ({ type, object, previous }) => {
     if (type === 'deleted' || !lacksNode(context, object)) return;
-    if (previous === undefined || !lacksNode(context, previous)) queue.addAfter(newPods, collectMs);
+    if (previous === undefined || !lacksNode(context, previous)) noteNew();
   });
   // The pods of a node that goes need a place before they are evicted (provisioning/pods-of-deleting-nodes).
   const stopNodes = context.cache.on('Node', ({ type, object, previous }) => {
     if (type === 'deleted' || object.metadata.deletionTimestamp === undefined) return;
     if (previous?.metadata.deletionTimestamp !== undefined) return;
-    queue.addAfter(newPods, collectMs);
+    noteNew();
   });
   const timer = setInterval(noteAll, againMs);
   noteAll();
@@ -37,7 +55,8 @@ export function watchPendingPods(context: OperatorContext): () => void {
 }
 
 /** Which pods they are is read when they are planned for. */
-async function tell({ starter }: OperatorContext, key: string): Promise<undefined> {
-  await starter.podsPending({ again: key === stillPending });
+async function tell({ starter }: OperatorContext, key: string, sinceMs: number): Promise<undefined> {
+  const again = key === stillPending;
+  await inSpan(again ? 'pods still pend' : 'pods pend', sinceMs, () => starter.podsPending({ again }));
   return undefined;
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import { priceFile } from '../cloud/aws/price-file.js';
 import { createAwsProvider } from '../cloud/aws/provider.js';
@@ -53,6 +54,7 @@ function aws(settings: Settings, kube: KubeClient, log: Logger): CloudProvider {
     ...(settings.PRICE_FILE === undefined ? {} : { priceStore: priceFile(settings.PRICE_FILE) }),
     disableDryRun: settings.DISABLE_DRY_RUN,
     onProblem: (message) => log.warn({}, message),
+    onCall: traceCall,
     noProxy: settings.NO_PROXY,
     ...(settings.HTTPS_PROXY === undefined ? {} : { httpsProxy: settings.HTTPS_PROXY }),
     ...(settings.AWS_CA_BUNDLE === undefined ? {} : { trustedCa: readCertificates(settings.AWS_CA_BUNDLE) }),
@@ -62,6 +64,13 @@ function aws(settings: Settings, kube: KubeClient, log: Logger): CloudProvider {
     ...(settings.CLUSTER_SERVICE_CIDR === undefined ? {} : { serviceCidr: settings.CLUSTER_SERVICE_CIDR }),
     ...(settings.INTERRUPTION_QUEUE === '' ? {} : { interruptionQueue: settings.INTERRUPTION_QUEUE }),
   });
+}
+
+/** A span for each call that was made, in the trace of who made it. */
+function traceCall({ action, durationMs, code }: { action: string; durationMs: number; code: string }): void {
+  const span = trace.getTracer('stowage').startSpan(action, { startTime: Date.now() - durationMs });
+  if (code !== '') span.setStatus({ code: SpanStatusCode.ERROR, message: code });
+  span.end();
 }
 
 function readCertificates(path: string): string {

@@ -19,6 +19,8 @@ import { readSettingsWithProfile } from './temporal-profile.js';
 import type { WorkerConnections } from '../worker/connections.js';
 import { installRuntime, runWorkers } from '../worker/workers.js';
 import { createWorld } from './world.js';
+import { startTracing } from './tracing/tracing.js';
+import type { Tracing } from './tracing/tracing.js';
 import type { World } from './world.js';
 import { messageOf } from '../core/error-message.js';
 
@@ -56,7 +58,8 @@ export async function runAll(options: RunOptions = {}): Promise<number> {
     registerGauges(world.metrics.registry, world, { objects: !world.settings.DISABLE_CLUSTER_STATE_OBSERVABILITY });
   }
   const progress = new Progress(systemClock);
-  const { cache, identity } = world;
+  const { cache, identity, log } = world;
+  const tracing = await startTracing(world.settings, { role, identity, log });
   registerProcessGauges(world.metrics.registry, { role, identity, progress, cache, now: () => systemClock.now() });
   const queues = Object.keys(taskQueues(world.cluster)).length;
   const stopHttp = await serveHttp({
@@ -70,7 +73,7 @@ export async function runAll(options: RunOptions = {}): Promise<number> {
   });
   world.log.info({ role, cluster: world.cluster }, 'starting');
   try {
-    await run(world, role, progress, ending.signal);
+    await run(world, { role, progress, tracing }, ending.signal);
     return 0;
   } catch (error) {
     if (ending.signal.aborted) return 0;
@@ -80,6 +83,7 @@ export async function runAll(options: RunOptions = {}): Promise<number> {
     ending.abort();
     await stopHttp();
     await world.close();
+    await tracing?.close();
     world.log.info({}, 'stopped');
   }
 }
@@ -92,11 +96,17 @@ async function composed({ flags, role }: RunOptions): Promise<World> {
   return createWorld(settings, { packs: role !== 'operator' });
 }
 
-async function run(world: World, role: Role, progress: Progress, signal: AbortSignal): Promise<void> {
+interface Running {
+  readonly role: Role;
+  readonly progress: Progress;
+  readonly tracing: Tracing | undefined;
+}
+
+async function run(world: World, { role, progress, tracing }: Running, signal: AbortSignal): Promise<void> {
   const { settings, log, karpenter, name } = world;
   const watching = karpenter.watch(signal);
   const syncing = world.cache.start(signal);
-  const connections = await connectTemporal(settings, log, signal);
+  const connections = await connectTemporal(settings, log, signal, tracing?.client);
   const { client } = connections;
   await insist(
     () => registerSearchAttributes(client.connection, settings.TEMPORAL_NAMESPACE, log),
@@ -114,7 +124,8 @@ async function run(world: World, role: Role, progress: Progress, signal: AbortSi
     watching,
     watchTemporal(client, { log, address, onState, onLook: () => progress.beat() }, signal),
   ];
-  const workers = role === 'operator' ? undefined : workersOn(world, await connections.forWorkers(), progress);
+  const workers =
+    role === 'operator' ? undefined : workersOn(world, await connections.forWorkers(), { progress, tracing });
   parts.push(renewConnections(settings, connections, log, signal));
   const act = async (own: AbortSignal): Promise<void> => {
     await Promise.all([
@@ -134,13 +145,13 @@ async function run(world: World, role: Role, progress: Progress, signal: AbortSi
 function workersOn(
   world: World,
   connections: WorkerConnections,
-  progress: Progress,
+  { progress, tracing }: Pick<Running, 'progress' | 'tracing'>,
 ): (free: AbortSignal) => Promise<void> {
   const dataConverter = workerConverter(world.settings, (problem) =>
     world.log.warn({ problem }, 'the keys of payloads stay as they were'),
   );
   return async (free) => {
-    await runWorkers(world, connections, free, progress, dataConverter);
+    await runWorkers(world, connections, free, progress, { dataConverter, tracing: tracing?.worker });
     progress.rests();
   };
 }

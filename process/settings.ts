@@ -123,6 +123,12 @@ const fields = {
       'webhook that hears of questions, blocked drains, force, failures, pauses, launches and disruptions as CloudEvents',
     ),
   NOTIFY_SECRET_FILE: z.string().optional().describe('file with the secret that signs notifications (HMAC-SHA256)'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe(
+      'collector that takes traces by OTLP over HTTP, such as http://otel-collector:4318; none are made when absent',
+    ),
   TEMPORAL_ADDRESS: z.string().min(1).default('127.0.0.1:7233').describe('host and port of the Temporal frontend'),
   TEMPORAL_NAMESPACE: z.string().min(1).default('default').describe('Temporal namespace'),
   TEMPORAL_CONFIG_FILE: z

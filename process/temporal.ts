@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
+import type { ClientInterceptors } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { backOffMs } from '../core/back-off.js';
 import type { Log } from '../core/telemetry.js';
@@ -27,6 +28,7 @@ export async function connectTemporal(
   settings: TemporalSettings,
   log: Log,
   signal: AbortSignal,
+  interceptors: ClientInterceptors = {},
 ): Promise<TemporalConnections> {
   const name = { what: 'Temporal', where: settings.TEMPORAL_ADDRESS };
   const connection = new RenewableConnection(await insist(() => connect(connectOptions(settings)), name, log, signal));
@@ -35,6 +37,7 @@ export async function connectTemporal(
     client: new Client({
       connection,
       namespace: settings.TEMPORAL_NAMESPACE,
+      interceptors,
       dataConverter: clientConverter(settings, (problem) =>
         log.warn({ problem }, 'the keys of payloads stay as they were'),
       ),

@@ -83,7 +83,7 @@ async function bundleWorkflows(folder) {
   const { code } = await bundleWorkflowCode({
     workflowsPath: join(root, 'workflows/index.ts'),
     payloadConverterPath: join(root, 'workflows/payload-converter.ts'),
-    workflowInterceptorModules: [join(root, 'workflows/interceptors.ts')],
+    workflowInterceptorModules: ['interceptors', 'tracing'].map((name) => join(root, `workflows/${name}.ts`)),
     logger: new DefaultLogger('ERROR'),
   });
   const at = code.lastIndexOf(mapComment);

@@ -26,17 +26,19 @@ export async function workflowBundle(): Promise<{ code: string } | { codePath: s
   return { code };
 }
 
-/** What is bundled: the workflows, and how they read payloads. */
-export function workflowSources(): {
+interface WorkflowSources {
   readonly workflowsPath: string;
   readonly payloadConverterPath: string;
   readonly workflowInterceptorModules: string[];
-} {
+}
+
+/** What is bundled: the workflows, how they read payloads, and how they trace. */
+export function workflowSources(): WorkflowSources {
   const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
   const path = (name: string): string => fileURLToPath(new URL(`../workflows/${name}${extension}`, import.meta.url));
   return {
     workflowsPath: path('index'),
     payloadConverterPath: path('payload-converter'),
-    workflowInterceptorModules: [path('interceptors')],
+    workflowInterceptorModules: [path('interceptors'), path('tracing')],
   };
 }

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DefaultLogger, makeTelemetryFilterString, Runtime, Worker } from '@temporalio/worker';
 import type { DataConverter } from '@temporalio/common';
-import type { WorkerOptions } from '@temporalio/worker';
+import type { ActivityInterceptorsFactory, InjectedSinks, WorkerOptions } from '@temporalio/worker';
+import type { OpenTelemetrySinks } from '@temporalio/interceptors-opentelemetry';
 import type { Logger } from 'pino';
 import { createActivities } from '../activities/index.js';
 import { taskQueues } from '../workflows/messages.js';
@@ -15,6 +16,8 @@ import type { ActivityDeps } from '../activities/deps.js';
 import type { Settings } from '../process/settings.js';
 
 const restartMs = 5000;
+/** Workflows that were told of a trace go on telling: also a process that exports none. */
+const unheard: InjectedSinks<OpenTelemetrySinks> = { exporter: { export: { fn: () => undefined } } };
 
 /** What each queue may do at once. No activity waits for the world, so that a slot is free again within seconds. */
 const limits: Readonly<Record<TaskQueue, Partial<WorkerOptions>>> = {
@@ -74,6 +77,19 @@ export interface WorkerWorld extends ActivityDeps {
   readonly identity: string;
 }
 
+/** What traces of activities and workflows take. */
+export interface WorkerTracing {
+  readonly activity: ActivityInterceptorsFactory;
+  /** Where workflows hand over their spans. */
+  readonly sinks: InjectedSinks<OpenTelemetrySinks>;
+}
+
+/** How workers of this process read and write payloads, and whether they trace. */
+export interface WorkerExtras {
+  readonly dataConverter?: DataConverter;
+  readonly tracing?: WorkerTracing | undefined;
+}
+
 /** Hears of the workers of this process by their queues. */
 export interface WorkerWatch {
   runs(queue: string): void;
@@ -86,7 +102,7 @@ export async function runWorkers(
   connections: WorkerConnections,
   signal: AbortSignal,
   watch: WorkerWatch,
-  dataConverter: DataConverter = {},
+  { dataConverter = {}, tracing }: WorkerExtras = {},
 ): Promise<void> {
   const activities = createActivities(world);
   const queues = taskQueues(world.cluster);
@@ -99,7 +115,8 @@ export async function runWorkers(
         identity: `${world.identity}@${name}`,
         dataConverter,
         activities: pressing.has(name) ? withUrgency(activities[name]) : activities[name],
-        interceptors: { activity: [logInterceptor, measuring(world.metrics)] },
+        interceptors: { activity: [...(tracing ? [tracing.activity] : []), logInterceptor, measuring(world.metrics)] },
+        sinks: tracing?.sinks ?? unheard,
         shutdownGraceTime: '2 seconds',
         shutdownForceTime: '5 seconds',
         ...(withWorkflows.has(name) ? { workflowBundle: bundle } : {}),

@@ -156,6 +156,20 @@ describe('the chart', () => {
     });
   });
 
+  test.each([
+    ['http://collector.observability:4318', 4318],
+    ['https://collector.example.com', 443],
+  ])('sends traces to %s, and lets port %d out', async (endpoint, port) => {
+    const rendered = await render({ 'tracing.endpoint': endpoint });
+
+    expect(environmentOf(named(rendered, 'Deployment', 'stowage-worker'))).toMatchObject({
+      OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+    });
+    const { egress } = named(rendered, 'NetworkPolicy', 'stowage').spec as unknown as { egress: { ports: object[] }[] };
+    expect(egress[0]?.ports).toContainEqual({ protocol: 'TCP', port });
+    expect(JSON.stringify(await render())).not.toContain('OTEL_');
+  });
+
   describe('the Temporal for trials', () => {
     const trial = { 'temporal.trial.enabled': 'true', 'temporal.address': '' };
 

@@ -56,6 +56,9 @@
 - { name: COMMITMENTS_FILE, value: /etc/stowage/commitments/commitments.yaml }
 {{- end }}
 {{- end }}
+{{- with .Values.tracing.endpoint }}
+- { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }} }
+{{- end }}
 - { name: NODE_OPTIONS, value: {{ index (dict "small" "--max-semi-space-size=2" "medium" "--max-semi-space-size=8" "large" "--max-semi-space-size=16") .Values.size | quote }} }
 {{- range $name, $value := .Values.settings }}
 - { name: {{ $name }}, value: {{ $value | quote }} }

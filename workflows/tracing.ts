@@ -1,0 +1,155 @@
+import type { Headers, Sinks, WorkflowInterceptors } from '@temporalio/workflow';
+import { defaultPayloadConverter } from '@temporalio/common';
+import { proxySinks, workflowInfo } from '@temporalio/workflow';
+import { messageOf } from '../core/error-message.js';
+import { hashText } from '../core/hash.js';
+import { workflowNow } from './clock.js';
+
+// What the SDK's interceptors for workflows do, under the same names and headers, but without a promise of its own around any call: theirs
+// change the order in which a workflow goes on, so that histories of a process that traces would not replay in one that does not. Without
+// a trace in the headers nothing happens.
+
+/** These never end: what they do belongs to whatever told them last, not to whoever started them weeks ago. */
+const entities: ReadonlySet<string> = new Set(['provision', 'disrupt', 'keepReplicas']);
+const header = '_tracer-data';
+const sampledFlag = 1;
+/** Of OpenTelemetry's SpanKind. */
+const internal = 0;
+/** Of OpenTelemetry's SpanStatusCode. */
+const status = { ok: 1, failed: 2 } as const;
+
+/** As the SDK's exporter takes spans of workflows. */
+interface ExportedSpan {
+  readonly name: string;
+  readonly kind: number;
+  readonly spanContext: { readonly traceId: string; readonly spanId: string; readonly traceFlags: number };
+  readonly parentSpanId: string;
+  readonly startTime: Time;
+  readonly endTime: Time;
+  readonly duration: Time;
+  readonly ended: true;
+  readonly status: { readonly code: number; readonly message?: string };
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly links: [];
+  readonly events: [];
+  readonly droppedAttributesCount: number;
+  readonly droppedEventsCount: number;
+  readonly droppedLinksCount: number;
+  readonly instrumentationLibrary: { readonly name: string };
+}
+/** Seconds and nanoseconds. */
+type Time = readonly [number, number];
+interface TraceSinks extends Sinks {
+  readonly exporter: { export(spans: readonly ExportedSpan[]): void };
+}
+
+/** A span of the trace that a call belongs to, as W3C's `traceparent` tells it. */
+interface Place {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly flags: number;
+}
+
+interface Call {
+  readonly headers: Headers;
+}
+
+export function interceptors(): WorkflowInterceptors {
+  const { workflowType } = workflowInfo();
+  const spans = new Spans();
+  /** What calls of this workflow belong to. */
+  let current: Place | undefined;
+  const traced = <Input extends Call, T>(
+    name: string,
+    input: Input,
+    next: (input: Input) => Promise<T>,
+  ): Promise<T> => {
+    if (current === undefined) return next(input);
+    const span = spans.begin(name, current);
+    const result = next({ ...input, headers: { ...input.headers, [header]: carrierOf(span.place) } });
+    result.then(
+      () => span.end(),
+      (error: unknown) => span.end(error),
+    );
+    return result;
+  };
+  return {
+    inbound: [
+      {
+        execute: (input, next) => {
+          const parent = placeIn(input.headers);
+          if (parent === undefined) return next(input);
+          const span = spans.begin(`RunWorkflow:${workflowType}`, parent);
+          // A signal that started it has come before.
+          current ??= span.place;
+          const result = next(input);
+          result.then(
+            () => span.end(),
+            (error: unknown) => span.end(error),
+          );
+          return result;
+        },
+        handleSignal: (input, next) => {
+          if (entities.has(workflowType) && !isReminder(input.args)) current = placeIn(input.headers) ?? current;
+          return next(input);
+        },
+      },
+    ],
+    outbound: [
+      {
+        scheduleActivity: (input, next) => traced(`StartActivity:${input.activityType}`, input, next),
+        startChildWorkflowExecution: (input, next) => traced(`StartChildWorkflow:${input.workflowType}`, input, next),
+        signalWorkflow: (input, next) => traced(`SignalWorkflow:${input.signalName}`, input, next),
+      },
+    ],
+  };
+}
+
+/** Such as pods that still pend: no news. */
+const isReminder = ([told]: readonly unknown[]): boolean => (told as { again?: boolean } | undefined)?.again === true;
+
+class Spans {
+  private begun = 0;
+
+  /** `end` hands it over to the process, which exports it. */
+  begin(name: string, { traceId, spanId: parentSpanId, flags }: Place): { place: Place; end(error?: unknown): void } {
+    const spanId = hashText(`${workflowInfo().runId}/${++this.begun}`);
+    const startMs = workflowNow();
+    const end = (error?: unknown): void => {
+      if ((flags & sampledFlag) === 0) return;
+      const endMs = workflowNow();
+      const span: ExportedSpan = {
+        ...{ name, kind: internal, spanContext: { traceId, spanId, traceFlags: flags }, parentSpanId, ended: true },
+        ...{ startTime: timeOf(startMs), endTime: timeOf(endMs), duration: timeOf(endMs - startMs) },
+        ...{ links: [], events: [], droppedAttributesCount: 0, droppedEventsCount: 0, droppedLinksCount: 0 },
+        status: statusOf(error),
+        attributes: {},
+        instrumentationLibrary: { name: 'stowage-workflows' },
+      };
+      proxySinks<TraceSinks>().exporter.export([span]);
+    };
+    return { place: { traceId, spanId, flags }, end };
+  }
+}
+
+/** A workflow that goes on in another run has not failed. */
+function statusOf(error: unknown): ExportedSpan['status'] {
+  if (error === undefined || (error instanceof Error && error.name === 'ContinueAsNew')) return { code: status.ok };
+  return { code: status.failed, message: messageOf(error) };
+}
+
+const timeOf = (ms: number): Time => [Math.floor(ms / 1000), Math.round((ms % 1000) * 1_000_000)];
+
+const shape = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+
+function placeIn(headers: Headers): Place | undefined {
+  const carrier = headers[header];
+  if (carrier === undefined) return undefined;
+  const { traceparent = '' } = defaultPayloadConverter.fromPayload<{ traceparent?: string }>(carrier);
+  const [, traceId, spanId, flags = ''] = shape.exec(traceparent) ?? [];
+  if (traceId === undefined || spanId === undefined) return undefined;
+  return { traceId, spanId, flags: Number.parseInt(flags, 16) };
+}
+
+const carrierOf = ({ traceId, spanId, flags }: Place): Headers[string] =>
+  defaultPayloadConverter.toPayload({ traceparent: `00-${traceId}-${spanId}-${flags.toString(16).padStart(2, '0')}` });
