@@ -19,8 +19,8 @@ import { readSettingsWithProfile } from './temporal-profile.js';
 import type { WorkerConnections } from '../worker/connections.js';
 import { installRuntime, runWorkers } from '../worker/workers.js';
 import { createWorld } from './world.js';
+import type { Tracing } from './tracing/export.js';
 import { startTracing } from './tracing/tracing.js';
-import type { Tracing } from './tracing/tracing.js';
 import type { World } from './world.js';
 import { messageOf } from '../core/error-message.js';
 

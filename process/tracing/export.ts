@@ -11,7 +11,16 @@ import {
   OpenTelemetryWorkflowClientInterceptor,
 } from '@temporalio/interceptors-opentelemetry';
 import type { Log } from '../../core/telemetry.js';
-import type { Tracing } from './tracing.js';
+import type { ClientInterceptors } from '@temporalio/client';
+import type { WorkerTracing } from '../../worker/workers.js';
+
+/** How this process traces: what its client and its workers put around their calls. */
+export interface Tracing {
+  readonly client: ClientInterceptors;
+  readonly worker: WorkerTracing;
+  /** Sends what is still to be sent, for two seconds at most. */
+  close(): Promise<void>;
+}
 
 export interface Exported {
   /** Of a collector that takes OTLP over HTTP. */

@@ -170,6 +170,17 @@ describe('the chart', () => {
     expect(JSON.stringify(await render())).not.toContain('OTEL_');
   });
 
+  test.each([
+    ['small', { memory: '384Mi', cpu: '100m' }],
+    ['medium', { memory: '1Gi', cpu: '500m' }],
+    ['large', { memory: '3Gi', cpu: 2 }],
+  ])('a worker of a cluster of size %s asks for %o', async (size, requests) => {
+    const [container] = named(await render({ size }), 'Deployment', 'stowage-worker').spec.template.spec
+      .containers as unknown as { resources: { requests: object } }[];
+
+    expect(container?.resources.requests).toEqual(requests);
+  });
+
   describe('the Temporal for trials', () => {
     const trial = { 'temporal.trial.enabled': 'true', 'temporal.address': '' };
 

@@ -166,6 +166,12 @@ suite(`installed by its chart${lacks === '' ? '' : ` (skipped: ${lacks})`}`, () 
     'uninstalling leaves no Schedule, workflow, finalizer or taint, and says that the nodes stay',
     async () => {
       const { kube, client } = world;
+      // What the drain evicted has a node again: none is launched meanwhile.
+      await observe(
+        'every pod running',
+        async () => ((await kube.list('Pod', { namespace: 'default' })).every(isRunning) ? true : undefined),
+        within(120),
+      );
       const managed = await kube.list('Node', { labelSelector: 'karpenter.sh/nodepool' });
       expect(managed.length).toBeGreaterThan(0);
       const disrupted = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' } as const;
