@@ -42,7 +42,7 @@ export default {
       ...bundledOnce,
       testPathIgnorePatterns: [
         ...ignored,
-        '<rootDir>/test/workflow/(clock|encrypted-payloads|renewed-connections).test.ts',
+        '<rootDir>/test/workflow/(clock|encrypted-payloads|renewed-connections|traces).test.ts',
       ],
     }),
     suite('workflow-server', ['<rootDir>/test/workflow/**/*.test.ts'], {
