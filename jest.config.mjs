@@ -1,7 +1,7 @@
 const ignored = ['/node_modules/', '<rootDir>/dist/', '<rootDir>/.stryker-tmp/'];
-const bundledOnce = {
-  globalSetup: '<rootDir>/test/workflow/bundle-once.mjs',
-  globalTeardown: '<rootDir>/test/workflow/remove-bundle.mjs',
+const sharedFolder = {
+  globalSetup: '<rootDir>/test/workflow/shared-folder.mjs',
+  globalTeardown: '<rootDir>/test/workflow/remove-shared-folder.mjs',
 };
 
 // One configuration, the suites told apart by folder; `scripts/test.mjs` runs them in order.
@@ -39,14 +39,14 @@ export default {
     suite('property', ['<rootDir>/test/property/**/*.test.ts']),
     // In simulated time; and the same on Temporal's own server that skips time, where some can be told of nothing else.
     suite('workflow', ['<rootDir>/test/workflow/**/*.test.ts'], {
-      ...bundledOnce,
+      ...sharedFolder,
       testPathIgnorePatterns: [
         ...ignored,
         '<rootDir>/test/workflow/(clock|encrypted-payloads|renewed-connections|traces).test.ts',
       ],
     }),
     suite('workflow-server', ['<rootDir>/test/workflow/**/*.test.ts'], {
-      ...bundledOnce,
+      ...sharedFolder,
       globals: { temporalServer: true },
     }),
     suite('replay', ['<rootDir>/test/replay/**/*.test.ts']),

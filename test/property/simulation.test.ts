@@ -1,10 +1,9 @@
 import { beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { perturbationsOf } from '../../simulation/cluster/perturbations.js';
 import { simulate } from '../../simulation/cluster/simulate.js';
 import type { SimulationResult } from '../../simulation/cluster/simulate.js';
 import type { SimulationPlan } from '../../simulation/cluster/stage.js';
-import { workflowSources } from '../../worker/bundle.js';
+import { testBundle } from '../workflow/bundle.js';
 
 jest.setTimeout(180_000);
 const minute = 60_000;
@@ -12,7 +11,7 @@ const minute = 60_000;
 describe('a simulated cluster', () => {
   let code = '';
   beforeAll(async () => {
-    ({ code } = await bundleWorkflowCode({ ...workflowSources(), logger: new DefaultLogger('ERROR') }));
+    ({ code } = await testBundle());
   });
 
   const play = (seed: number, more: Partial<SimulationPlan> = {}): Promise<SimulationResult> =>

@@ -1,10 +1,17 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { workflowSources } from '../../worker/bundle.js';
 
-/** The workflows as one script: the one that was bundled for all test files (bundle-once.mjs), or one for this file alone. */
+/** The workflows as one script: bundled by the first test file that needs it, in the folder of shared-folder.mjs, for all. */
 export async function testBundle(): Promise<{ readonly code: string }> {
-  const path = process.env.STOWAGE_TEST_WORKFLOWS;
-  if (path !== undefined) return { code: readFileSync(path, 'utf8') };
-  return bundleWorkflowCode({ ...workflowSources(), logger: new DefaultLogger('ERROR') });
+  const folder = process.env.STOWAGE_TEST_FOLDER;
+  const path = folder === undefined ? undefined : join(folder, 'workflows.js');
+  if (path !== undefined && existsSync(path)) return { code: readFileSync(path, 'utf8') };
+  const { code } = await bundleWorkflowCode({ ...workflowSources(), logger: new DefaultLogger('ERROR') });
+  if (path !== undefined) {
+    writeFileSync(`${path}.${process.pid}`, code);
+    renameSync(`${path}.${process.pid}`, path);
+  }
+  return { code };
 }
