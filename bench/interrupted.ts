@@ -25,7 +25,7 @@ import { runWorkers } from '../worker/workers.js';
 const cluster = 'interrupted';
 const window = { idleMs: 1000, maxMs: 10_000 };
 /** As many as the queue is read with at a time. */
-const noticesAtOnce = 400;
+const noticesAtOnce = 1000;
 
 export interface InterruptedResult {
   readonly notices: number;

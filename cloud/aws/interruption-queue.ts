@@ -20,12 +20,12 @@ const visibilitySeconds = 20;
 const batchSize = 10;
 const backOff = { firstMs: 1_000, longestMs: 60_000 };
 /** Each has ten notices under way: so many are handed to Temporal at a time, whose answers take their time when thousands come. */
-const mostPollers = 40;
+const mostPollers = 100;
 /** EventBridge and SQS deliver at least once: what was handled lately is not handled again. */
 const rememberedNotices = 20_000;
 
 /**
- * Receives from the interruption queue (interruption/reading-the-queue): one long poll while it is quiet, up to forty while answers come
+ * Receives from the interruption queue (interruption/reading-the-queue): one long poll while it is quiet, up to a hundred while answers come
  * back full. A message is deleted once every notice in it was handled; one whose handling failed comes back by itself.
  */
 export class InterruptionQueue {
