@@ -3,7 +3,7 @@ import { defineQuery, defineSignal } from '@temporalio/workflow';
 import type { RefusedOffering, RememberedRefusal } from '../core/unavailable-offerings.js';
 import type { Resume } from '../packing/types.js';
 import type { ExpediteOrder } from './people/oversight-messages.js';
-import type { ClaimRef, NodeUntil } from './refs.js';
+import type { ClaimRef, NodeUntil } from '../core/refs.js';
 import type { WatchedTimeState } from './launch/watched-time.js';
 
 export * from './disruption/disruption-messages.js';
@@ -12,7 +12,7 @@ export * from './people/oversight-messages.js';
 export * from './static-capacity/replicas-messages.js';
 export * from './drift/rollout-messages.js';
 export type * from './repair/repair-messages.js';
-export type { ClaimPlan, ClaimRef, NodeUntil, NodeRef } from './refs.js';
+export type { ClaimPlan, ClaimRef, NodeUntil, NodeRef } from '../core/refs.js';
 
 /*
  * Everything that crosses a workflow's boundary: inputs, results, signals, queries and search attributes. Inputs grow

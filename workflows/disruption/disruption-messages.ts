@@ -1,6 +1,6 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { ApprovalAsked, Order } from '../people/oversight-messages.js';
-import type { ClaimPlan, ClaimRef, NodeUntil } from '../refs.js';
+import type { ClaimPlan, ClaimRef, NodeUntil } from '../../core/refs.js';
 
 /*
  * What `disrupt` and the disruptions that it starts or admits say to each other. workflows/messages.ts gives all of it

@@ -1,4 +1,4 @@
-import type { ClaimRef } from '../refs.js';
+import type { ClaimRef } from '../../core/refs.js';
 
 export interface RepairNodeInput {
   readonly cluster: string;
