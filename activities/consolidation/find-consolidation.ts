@@ -12,7 +12,7 @@ import type { PoolRules } from '../../disruption/policies/pool-rules.js';
 import { candidateOf, cataloguesOf, nameOf } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
 import { tellAside } from '../tell-aside.js';
-import type { Finding, Found } from '../look/decision-record.js';
+import type { Proposal, Proposals } from '../look/decision-record.js';
 import type { DisruptionContext } from '../look/disruption-context.js';
 import {
   allowedFor,
@@ -86,16 +86,16 @@ export async function findConsolidation(
   deps: ActivityDeps,
   context: DisruptionContext,
   { last, seen }: { last: LastSearch; seen: number },
-): Promise<Found> {
+): Promise<Proposals> {
   const catalogues = await cataloguesOf(deps, [...context.pools.values()]);
   const missing = withoutCatalogue(context, catalogues);
   const checks = [...waking(context), ...missing.map(() => context.now + missingTypesMs)];
   const soon = context.now + lookAheadMs;
-  if (!context.views.some((view) => isRipe(view, context, soon))) return { findings: [], held: [], checks };
+  if (!context.views.some((view) => isRipe(view, context, soon))) return { proposals: [], held: [], checks };
   const ripe = [context.now, soon].map((by) => context.views.filter((view) => isRipe(view, context, by)).length);
   const stamp = stampOf(context, { seen, ripe, catalogues });
   const due = Math.max(last.stamp === stamp ? last.at + lookEveryMs : 0, last.restUntil);
-  if (context.now < due) return { findings: [], held: [], checks: [...checks, due] };
+  if (context.now < due) return { proposals: [], held: [], checks: [...checks, due] };
   // Where nodes are busy some are always to become ripe in a moment: the others do not wait for them for ever.
   const isPatient = last.waitingSince === undefined || context.now < last.waitingSince + patienceMs;
   const { input, allowed, held, chains, limited, closed, full, opens } = await searchInput(
@@ -127,8 +127,8 @@ export async function findConsolidation(
     tookMs / 1000,
   );
   return {
-    findings: commands.map((command) => ({
-      ...findingOf(command, result, context),
+    proposals: commands.map((command) => ({
+      ...proposalOf(command, result, context),
       steers: deps.steerPods,
       validationMs: last.stableSince.restOf(command.candidates, context.now),
     })),
@@ -160,7 +160,7 @@ async function search(
   /** Of which the commands are that may start. */
   readonly result: Consolidation;
   readonly proposed: readonly ConsolidationCommand[];
-  readonly moot: NonNullable<Found['moot']>;
+  readonly moot: NonNullable<Proposals['moot']>;
 }> {
   const first = await deps.packer.consolidate(input, { onBegin });
   const again = first.commands.length > 0 ? undefined : withAnswered(input, context);
@@ -379,11 +379,11 @@ function foreign(to: string, commands: readonly ConsolidationCommand[], candidat
   return commands[Number(number)]?.candidates !== candidates;
 }
 
-function findingOf(
+function proposalOf(
   command: ConsolidationCommand,
   { commands, rejected }: Consolidation,
   context: DisruptionContext,
-): Finding {
+): Proposal {
   const byName = new Map(context.views.map((view) => [nameOf(view), view]));
   const number = commands.indexOf(command);
   return {
@@ -397,7 +397,7 @@ function findingOf(
 }
 
 /** What else was looked at, nodes that were turned down for the same reason together. */
-function alternativesOf(rejected: Consolidation['rejected']): Finding['alternatives'] {
+function alternativesOf(rejected: Consolidation['rejected']): Proposal['alternatives'] {
   const byWhy = new Map<string, string[]>();
   for (const { candidates, why } of rejected) {
     // Nodes that only an earlier command of the same search would launch.

@@ -4,13 +4,13 @@ import { candidateOf } from '../../cluster/cluster.js';
 import type { DisruptionContext } from '../look/disruption-context.js';
 import { isLookedAt, pausableOf, poolNameOf, rulesByPool, whyPaused } from '../look/disruption-context.js';
 import { allowedToPropose, whyAnswered } from '../look/asked.js';
-import type { Finding, Found } from '../look/decision-record.js';
+import type { Proposal, Proposals } from '../look/decision-record.js';
 
 /** One payload holds this many candidates at most; the others are found in the next look. */
 const candidatesPerCommand = 100;
 
 /** Rule `consolidation/empty-nodes`: every empty node that budgets let go, in one command for all pools that one policy rules. */
-export function findEmpty(context: DisruptionContext): Found {
+export function findEmpty(context: DisruptionContext): Proposals {
   const isFree = (view: NodeView): boolean =>
     isLookedAt(context, poolNameOf(view)) &&
     whyPaused(context.pauses, 'Empty', pausableOf(view)) === undefined &&
@@ -20,7 +20,7 @@ export function findEmpty(context: DisruptionContext): Found {
     allowedToPropose(context, nodePool, 'Empty');
   const decision = emptyNodes(free, allowed, context);
   return {
-    findings: byPolicy(decision.remove.slice(0, candidatesPerCommand), context).map(findingOf),
+    proposals: byPolicy(decision.remove.slice(0, candidatesPerCommand), context).map(proposalOf),
     held: decision.held,
     checks: decision.nextCheckAt === undefined ? [] : [decision.nextCheckAt],
   };
@@ -37,7 +37,7 @@ function byPolicy(views: readonly NodeView[], context: DisruptionContext): reado
   return [...groups.values()];
 }
 
-function findingOf(views: readonly NodeView[]): Finding {
+function proposalOf(views: readonly NodeView[]): Proposal {
   const candidates = views.map(candidateOf);
   return { reason: 'Empty', method: 'empty', candidates, replacements: [], moves: [], alternatives: [] };
 }

@@ -1,3 +1,4 @@
+import type { DisruptionCommand } from '../../disruption/command.js';
 import type {
   BudgetView,
   Candidate,
@@ -23,14 +24,6 @@ import type {
   SlotRequest,
   TaintOwner,
 } from '../../workflows/messages.js';
-
-export interface DisruptionCommand {
-  readonly reason: DisruptionReason;
-  readonly candidates: readonly Candidate[];
-  readonly decision?: Decision;
-  /** How long the decision has still to prove stable, milliseconds; otherwise as long as its method asks (commands/validation-delay). */
-  readonly validationMs?: number;
-}
 
 /** What `disrupt` knows that the cluster does not. */
 export interface DisruptionView {

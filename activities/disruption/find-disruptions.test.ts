@@ -6,7 +6,8 @@ import { annotations, labels } from '../../api/labels.js';
 import type { Candidate, OpenQuestion, Refused } from '../../workflows/messages.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
-import type { DisruptionActivities, DisruptionCommand, DisruptionsFound, DisruptionView } from './contract.js';
+import type { DisruptionActivities, DisruptionsFound, DisruptionView } from './contract.js';
+import type { DisruptionCommand } from '../../disruption/command.js';
 import { createDisruptionActivities } from './disruption.js';
 import { sideBySide } from '../consolidation/find-consolidation.js';
 

@@ -3,10 +3,11 @@ import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
 import { hashText } from '../../core/hash.js';
 import type { BudgetView, DecisionSummary, MootQuestion, Pause, PoolCapacity } from '../../workflows/messages.js';
 import { ClusterChanges } from './cluster-changes.js';
-import type { DisruptionCommand, DisruptionDetails, DisruptionsFound, DisruptionView } from './contract.js';
+import type { DisruptionCommand } from '../../disruption/command.js';
+import type { DisruptionDetails, DisruptionsFound, DisruptionView } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { record, rounded } from '../look/decision-record.js';
-import type { Finding, Found, Recorded } from '../look/decision-record.js';
+import type { Proposal, Proposals, RecordedCommand } from '../look/decision-record.js';
 import type { DisruptionContext } from '../look/disruption-context.js';
 import { allowedFor, disruptionContext, iso, poolNameOf, restEnds, rulesByPool } from '../look/disruption-context.js';
 import { findConsolidation, noSearch } from '../consolidation/find-consolidation.js';
@@ -34,17 +35,17 @@ const budgetReasons: readonly DisruptionReason[] = disruptionReasons.filter(
   (reason) => reason === 'Empty' || reason === 'Underutilized' || reason === 'Drifted',
 );
 
-const full: Found = {
-  findings: [],
+const full: Proposals = {
+  proposals: [],
   held: [{ nodePool: 'all', why: `${mostGoing} nodes are on their way out already; more go once they have` }],
   checks: [],
 };
 
 /** What a look came to. */
 interface Looked {
-  readonly all: readonly Found[];
-  readonly started: readonly Recorded[];
-  readonly decided: readonly Recorded[];
+  readonly all: readonly Proposals[];
+  readonly started: readonly RecordedCommand[];
+  readonly decided: readonly RecordedCommand[];
   readonly isFresh: boolean;
 }
 
@@ -79,13 +80,13 @@ export class Finder {
     }
     if (context.going.length >= mostGoing)
       return this.answer(view, context, { all: [full], started: [], decided: [], isFresh });
-    const all: Found[] = [];
-    let started: readonly Recorded[] = [];
-    let decided: readonly Recorded[] = [];
+    const all: Proposals[] = [];
+    let started: readonly RecordedCommand[] = [];
+    let decided: readonly RecordedCommand[] = [];
     for (const look of this.looks(context, seen)) {
       const found = await look();
       all.push(found);
-      const recorded = recordAll(found.findings, context);
+      const recorded = recordAll(found.proposals, context);
       decided = [...decided, ...recorded];
       started = fitting(recorded.filter(({ recommendOnly }) => !recommendOnly));
       if (started.length > 0) break;
@@ -103,10 +104,10 @@ export class Finder {
   }
 
   /** Each method on what acts, then on what only recommends. */
-  private looks(context: DisruptionContext, seen: number): readonly (() => Found | Promise<Found>)[] {
+  private looks(context: DisruptionContext, seen: number): readonly (() => Proposals | Promise<Proposals>)[] {
     const { deps, aside } = this;
     const modes = context.recommending.size === 0 ? (['Act'] as const) : (['Act', 'Recommend'] as const);
-    const methods: readonly ((context: DisruptionContext) => Found | Promise<Found>)[] = [
+    const methods: readonly ((context: DisruptionContext) => Proposals | Promise<Proposals>)[] = [
       findEmpty,
       (own) => findStaticDrift(deps, own),
       (own) => findDrift(deps, own, aside),
@@ -164,18 +165,18 @@ export class Finder {
 }
 
 /** Each command knows of those before it that their nodes go, too. */
-function recordAll(findings: readonly Finding[], context: DisruptionContext): readonly Recorded[] {
+function recordAll(proposals: readonly Proposal[], context: DisruptionContext): readonly RecordedCommand[] {
   const rules = rulesByPool(context);
   const alongside = [...context.going];
-  return findings.map((finding) => {
-    const recorded = record(finding, context, rules, alongside);
-    if (!recorded.recommendOnly) alongside.push(...finding.candidates.map(({ node }) => node));
+  return proposals.map((proposal) => {
+    const recorded = record(proposal, context, rules, alongside);
+    if (!recorded.recommendOnly) alongside.push(...proposal.candidates.map(({ node }) => node));
     return recorded;
   });
 }
 
 /** As many commands as one payload may carry, one at least. */
-function fitting(recorded: readonly Recorded[]): readonly Recorded[] {
+function fitting(recorded: readonly RecordedCommand[]): readonly RecordedCommand[] {
   let room = commandBytes;
   return recorded.filter(({ command }, i) => {
     room -= JSON.stringify(command).length;
@@ -183,7 +184,7 @@ function fitting(recorded: readonly Recorded[]): readonly Recorded[] {
   });
 }
 
-function announce(deps: ActivityDeps, decided: readonly Recorded[]): void {
+function announce(deps: ActivityDeps, decided: readonly RecordedCommand[]): void {
   for (const { command, summary, recommendOnly } of decided) {
     count(deps, command);
     deps.log.info({ ...summary }, recommendOnly ? 'nodes could go' : 'nodes may go');

@@ -9,7 +9,7 @@ import type { PlannedClaim } from '../../packing/types.js';
 import { candidateOf, nameOf } from '../../cluster/cluster.js';
 import { regarding } from '../../core/regarding.js';
 import type { ActivityDeps } from '../deps.js';
-import type { Finding, Found } from '../look/decision-record.js';
+import type { Proposal, Proposals } from '../look/decision-record.js';
 import type { DisruptionContext } from '../look/disruption-context.js';
 import { isLookedAt, pausableOf, poolNameOf, whyPaused, whyRests } from '../look/disruption-context.js';
 import { allowedToPropose, whyAnswered } from '../look/asked.js';
@@ -31,21 +31,21 @@ export type DriftAside = Map<string, number>;
  * Rule `drift/oldest-first`: one command, for the node that drifted first, nodes without pods to move before others. Works whatever the
  * consolidation policy; the price counts for nothing. A node whose replacement failed rests, so that it keeps no other waiting. Pools with a rollout of their own (`driftRollout`) are not its business.
  */
-export async function findDrift(deps: ActivityDeps, context: DisruptionContext, aside: DriftAside): Promise<Found> {
+export async function findDrift(deps: ActivityDeps, context: DisruptionContext, aside: DriftAside): Promise<Proposals> {
   const held: { nodePool: string; why: string }[] = [];
   const checks: number[] = [];
   const wanted = driftedNodes(context, aside).filter((view) => isAllowed(view, context, { held, checks }));
   for (const view of wanted.slice(0, mostTried)) {
-    const finding = await simulate(deps, context, view);
-    if (!('why' in finding)) return { findings: [finding], held, checks };
-    const until = context.now + (finding.soon ? unreadyAsideMs : asideMs);
+    const proposal = await simulate(deps, context, view);
+    if (!('why' in proposal)) return { proposals: [proposal], held, checks };
+    const until = context.now + (proposal.soon ? unreadyAsideMs : asideMs);
     aside.set(view.claim.metadata.uid ?? '', until);
     checks.push(until);
-    if (!finding.soon) tellBlocked(deps, view, finding.why);
-    held.push({ nodePool: poolNameOf(view), why: `${nameOf(view)} has drifted: ${finding.why}` });
+    if (!proposal.soon) tellBlocked(deps, view, proposal.why);
+    held.push({ nodePool: poolNameOf(view), why: `${nameOf(view)} has drifted: ${proposal.why}` });
   }
   if (wanted.length > mostTried) checks.push(context.now + 1000);
-  return { findings: [], held, checks };
+  return { proposals: [], held, checks };
 }
 
 function driftedNodes(context: DisruptionContext, aside: DriftAside): NodeView[] {
@@ -99,7 +99,7 @@ interface Stuck {
 }
 
 /** The command for one node, or why there is none. */
-async function simulate(deps: ActivityDeps, context: DisruptionContext, view: NodeView): Promise<Finding | Stuck> {
+async function simulate(deps: ActivityDeps, context: DisruptionContext, view: NodeView): Promise<Proposal | Stuck> {
   const name = nameOf(view);
   const own = new Set(movable(view).map(podKey));
   const base = { reason: 'Drifted', method: 'drift', candidates: [candidateOf(view)] } as const;

@@ -7,7 +7,7 @@ import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
 import { isStatic, staticCounts, staticDriftRoom } from '../../disruption/static-capacity/static-capacity.js';
 import { blankClaim } from '../provisioning/blank-claim.js';
 import { candidateOf, nameOf } from '../../cluster/cluster.js';
-import type { Finding, Found } from '../look/decision-record.js';
+import type { Proposal, Proposals } from '../look/decision-record.js';
 import type { ActivityDeps } from '../deps.js';
 import type { DisruptionContext } from '../look/disruption-context.js';
 import { isLookedAt, pausableOf, poolNameOf, whyPaused, whyRests } from '../look/disruption-context.js';
@@ -21,11 +21,11 @@ type Held = { nodePool: string; why: string }[];
  * Rule `drift/static-pools`: as many drifted nodes of each static pool as its budgets and `limits.nodes` let go, each a
  * command of its own with one new node of the pool's template. What runs on them counts for nothing.
  */
-export async function findStaticDrift(deps: ActivityDeps, context: DisruptionContext): Promise<Found> {
+export async function findStaticDrift(deps: ActivityDeps, context: DisruptionContext): Promise<Proposals> {
   const held: Held = [];
   const checks: number[] = [];
-  const findings: Finding[] = [];
-  if (!deps.gates.StaticCapacity) return { findings, held, checks };
+  const proposals: Proposal[] = [];
+  if (!deps.gates.StaticCapacity) return { proposals, held, checks };
   for (const [name, pool] of [...context.pools].sort(([a], [b]) => compareText(a, b))) {
     if (!isStatic(pool) || !isLookedAt(context, name)) continue;
     const going = candidatesOf(deps, context, { name, pool }, { held, checks });
@@ -35,8 +35,8 @@ export async function findStaticDrift(deps: ActivityDeps, context: DisruptionCon
       held.push({ nodePool: name, why: `${nameOf(going[0]!)} has drifted: no new node can be had: ${blank.reason}` });
       continue;
     }
-    findings.push(
-      ...going.map((view): Finding => {
+    proposals.push(
+      ...going.map((view): Proposal => {
         const reason = conditionOf(view.claim.status?.conditions, 'Drifted')?.reason ?? 'Drifted';
         return {
           reason: 'Drifted',
@@ -49,7 +49,7 @@ export async function findStaticDrift(deps: ActivityDeps, context: DisruptionCon
       }),
     );
   }
-  return { findings, held, checks };
+  return { proposals, held, checks };
 }
 
 /** The drifted nodes of a pool that may be replaced now, in Karpenter's order. */

@@ -1,11 +1,10 @@
-import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import { strictest } from '../../disruption/policies/pool-rules.js';
 import type { PoolRules } from '../../disruption/policies/pool-rules.js';
 import type { PlannedClaim } from '../../packing/types.js';
-import type { Candidate, Decision, DecisionSummary, DisruptionMethod, MootQuestion } from '../../workflows/messages.js';
+import type { Decision, DecisionSummary, MootQuestion } from '../../workflows/messages.js';
 import { nameOf } from '../../cluster/cluster.js';
 import { claimPlans } from '../provisioning/claim-plans.js';
-import type { DisruptionCommand } from '../disruption/contract.js';
+import type { DisruptionCommand } from '../../disruption/command.js';
 import type { DisruptionContext } from './disruption-context.js';
 import { poolNameOf } from './disruption-context.js';
 
@@ -17,22 +16,16 @@ const targetsKept = 100;
 const alternativesKept = 5;
 
 /** What a method found, before it is made compact. */
-export interface Finding {
-  readonly reason: DisruptionReason;
-  readonly method: DisruptionMethod;
-  readonly candidates: readonly Candidate[];
+export interface Proposal
+  extends
+    Pick<DisruptionCommand, 'reason' | 'candidates' | 'validationMs'>,
+    Pick<Decision, 'method' | 'moves' | 'alternatives' | 'steers'> {
   readonly replacements: readonly PlannedClaim[];
-  readonly moves: readonly { readonly pod: string; readonly to: string }[];
-  readonly alternatives: readonly { readonly nodes: string; readonly why: string }[];
-  /** Whether evicted pods are to be steered to where they are meant to go. */
-  readonly steers?: boolean;
-  /** How long the decision has still to prove stable, milliseconds; otherwise as long as its method asks. */
-  readonly validationMs?: number;
 }
 
 /** What one method found, why pools keep nodes, and when to look again (milliseconds of the epoch). */
-export interface Found {
-  readonly findings: readonly Finding[];
+export interface Proposals {
+  readonly proposals: readonly Proposal[];
   readonly held: readonly { readonly nodePool: string; readonly why: string }[];
   readonly checks: readonly number[];
   /** NodePools whose consolidation is to pause by itself. */
@@ -41,7 +34,7 @@ export interface Found {
   readonly moot?: readonly MootQuestion[];
 }
 
-export interface Recorded {
+export interface RecordedCommand {
   readonly command: DisruptionCommand;
   readonly summary: DecisionSummary;
   readonly recommendOnly: boolean;
@@ -49,16 +42,16 @@ export interface Recorded {
 
 /** The decision as it goes into histories, with what the pools' policies ask of it. */
 export function record(
-  finding: Finding,
+  proposal: Proposal,
   context: Pick<DisruptionContext, 'views'>,
   rules: (nodePool: string) => PoolRules,
   alongside: readonly string[],
-): Recorded {
-  const { reason, method, candidates, replacements, moves, validationMs } = finding;
+): RecordedCommand {
+  const { reason, method, candidates, replacements, moves, validationMs } = proposal;
   const pools = [...new Set(candidates.map(({ nodePool }) => nodePool))];
   const asked = strictest(pools.map(rules), reason);
   // Of more targets than the record names the others would be taken for nodes to stay away from.
-  const steers = finding.steers === true && moves.length > 0 && targetCount(moves) <= targetsKept;
+  const steers = proposal.steers === true && moves.length > 0 && targetCount(moves) <= targetsKept;
   const { claims, typeLists } = claimPlans(replacements, podNamesKept);
   const priceBefore = candidates.reduce((sum, { pricePerHour }) => sum + pricePerHour, 0);
   const priceAfter = replacements.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
@@ -71,7 +64,7 @@ export function record(
     podCount: moves.length,
     priceBefore: rounded(priceBefore),
     priceAfter: rounded(priceAfter),
-    alternatives: finding.alternatives.slice(0, alternativesKept),
+    alternatives: proposal.alternatives.slice(0, alternativesKept),
     alongside: alongside.slice(-alongsideKept),
     targets: targetsOf(moves, context.views),
     ...(asked.policy === undefined ? {} : { policy: asked.policy }),
@@ -100,10 +93,10 @@ export function record(
   };
 }
 
-const targetCount = (moves: Finding['moves']): number => new Set(moves.map(({ to }) => to)).size;
+const targetCount = (moves: Proposal['moves']): number => new Set(moves.map(({ to }) => to)).size;
 
 /** Nodes that are there already and take pods in. */
-function targetsOf(moves: Finding['moves'], views: DisruptionContext['views']): Decision['targets'] {
+function targetsOf(moves: Proposal['moves'], views: DisruptionContext['views']): Decision['targets'] {
   const wanted = new Set(moves.map(({ to }) => to));
   return views
     .filter((view) => wanted.has(nameOf(view)))

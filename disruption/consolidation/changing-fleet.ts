@@ -1,12 +1,13 @@
 import { compareText } from '../../core/compare-text.js';
 import { fullName } from '../../packing/names.js';
 import { Budgets } from './command-budgets.js';
+import type { PodMove } from '../command.js';
 import { examineNodes, poolNameOf } from './eligibility.js';
 import { priceOf, type CountedNode, type FleetNode } from './fleet.js';
 import type { Decided } from './outcome.js';
 import { Simulation } from './simulation.js';
 import { isFixed } from './target.js';
-import type { Consolidation, ConsolidationCommand, ConsolidationInput, Method } from './types.js';
+import type { Consolidation, ConsolidationCommand, ConsolidationInput, ConsolidationMethod } from './types.js';
 
 /** The fleet as the commands so far leave it. */
 export class ChangingFleet {
@@ -89,12 +90,12 @@ export class ChangingFleet {
     return nodes.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
   }
 
-  carryOut(outcome: Decided, method?: Method): FleetNode[] {
+  carryOut(outcome: Decided, method?: ConsolidationMethod): FleetNode[] {
     const number = this.commands.length;
     const { candidates, launches, planned, placements } = outcome;
     const nameOf = (launch: number): string => `replacement-${number}-${launch}`;
     const priceBefore = this.totalPrice;
-    const moves: { pod: string; to: string }[] = [];
+    const moves: PodMove[] = [];
     for (const { node, pods } of placements) {
       for (const pod of pods)
         if (!this.simulation.isWaiting(pod)) moves.push({ pod: fullName(pod), to: node.view.name });

@@ -1,3 +1,4 @@
+import type { Decision, DisruptionMethod, PodMove } from '../command.js';
 import type { SetAside } from '../../packing/types.js';
 import type { BudgetReason } from '../../api/karpenter/node-pool.js';
 import type { PackingInput, PlannedClaim } from '../../packing/types.js';
@@ -56,17 +57,17 @@ export interface Rejection {
   readonly saving: number;
 }
 
-export type Method = 'empty' | 'multi' | 'single';
+export type ConsolidationMethod = Exclude<DisruptionMethod, 'drift'>;
 
 /** One disruption: nodes to go, what to launch for them first, and where their pods will run. */
 export interface ConsolidationCommand {
-  readonly method: Method;
-  readonly decision: 'delete' | 'replace';
+  readonly method: ConsolidationMethod;
+  readonly decision: Decision['decision'];
   /** Names of the nodes to go, the best saving for its disruption first. */
   readonly candidates: readonly string[];
   readonly replacements: readonly PlannedClaim[];
   /** Every pod to be evicted (`namespace/name`) with its next node; `replacement-<n>-<i>` is the i-th of the n-th command. */
-  readonly moves: readonly { readonly pod: string; readonly to: string }[];
+  readonly moves: readonly PodMove[];
   /** Of the whole fleet, dollars per hour. */
   readonly priceBefore: number;
   readonly priceAfter: number;

@@ -1,5 +1,5 @@
 import { createClaimActivities } from '../../activities/provisioning/claims.js';
-import type { DisruptionCommand } from '../../activities/disruption/contract.js';
+import type { DisruptionCommand } from '../../disruption/command.js';
 import { taintNode } from '../../activities/termination/termination.js';
 import { validateCandidates } from '../../activities/disruption/validation.js';
 import type { Candidate, DisruptionFinished, GoingNode } from '../../workflows/messages.js';

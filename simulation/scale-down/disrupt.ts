@@ -1,4 +1,5 @@
-import type { DisruptionCommand, DisruptionView } from '../../activities/disruption/contract.js';
+import type { DisruptionCommand } from '../../disruption/command.js';
+import type { DisruptionView } from '../../activities/disruption/contract.js';
 import { Finder } from '../../activities/disruption/find-disruptions.js';
 import { isTrue } from '../../core/conditions.js';
 import { workflowIds } from '../../core/ids.js';

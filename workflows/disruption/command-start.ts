@@ -1,5 +1,5 @@
 import { ParentClosePolicy, startChild } from '@temporalio/workflow';
-import type { DisruptionCommand } from '../../activities/disruption/contract.js';
+import type { DisruptionCommand } from '../../disruption/command.js';
 import type { consolidate } from '../consolidation/consolidate.js';
 import { summaryOf } from './command-text.js';
 import { memoOf } from './disrupt-answers.js';

@@ -1,5 +1,5 @@
 import { getExternalWorkflowHandle } from '@temporalio/workflow';
-import type { DisruptionCommand } from '../../activities/disruption/contract.js';
+import type { DisruptionCommand } from '../../disruption/command.js';
 import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
 import type { GoingNode, RunningDisruption } from '../messages.js';

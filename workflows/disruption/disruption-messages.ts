@@ -1,13 +1,26 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { ApprovalAsked, Order } from '../people/oversight-messages.js';
-import type { ClaimPlan, ClaimRef, NodeUntil } from '../../core/refs.js';
+import type { Order } from '../people/oversight-messages.js';
+import type { ClaimRef, NodeUntil } from '../../core/refs.js';
+import type {
+  DecisionSummary,
+  DisruptionCommand,
+  DisruptionReason,
+  GoingNode,
+} from '../../disruption/command.js';
+
+export type {
+  Candidate,
+  Decision,
+  DecisionSummary,
+  DisruptionMethod,
+  DisruptionReason,
+  GoingNode,
+} from '../../disruption/command.js';
 
 /*
  * What `disrupt` and the disruptions that it starts or admits say to each other. workflows/messages.ts gives all of it
  * out.
  */
-
-export type DisruptionReason = 'Empty' | 'Underutilized' | 'Drifted' | 'Expired' | 'Unhealthy';
 
 // --- disrupt ---
 
@@ -98,21 +111,6 @@ export interface PauseOrder extends Pause {
 export interface ResumeOrder extends Order {
   readonly scope: PauseScope;
 }
-
-/** A node that is to go, as compact as a decision record can be. */
-export interface Candidate {
-  readonly claim: ClaimRef;
-  readonly node: string;
-  readonly nodePool: string;
-  readonly instanceType: string;
-  readonly zone: string;
-  readonly capacityType: string;
-  /** Dollars per hour; 0 when unknown. */
-  readonly pricePerHour: number;
-}
-
-/** What budgets need to know of a node that is going. */
-export type GoingNode = Pick<Candidate, 'claim' | 'node' | 'nodePool'>;
 
 export interface RunningDisruption {
   readonly workflowId: string;
@@ -224,19 +222,6 @@ export interface NextWindow {
   readonly reason?: DisruptionReason;
 }
 
-/** A decision for a person: what goes, what comes, what is saved. */
-export interface DecisionSummary {
-  readonly reason: DisruptionReason;
-  readonly method: string;
-  readonly nodes: readonly string[];
-  readonly replacements: readonly string[];
-  readonly pods: number;
-  /** Dollars per hour. */
-  readonly saves: number;
-  /** Whether it is carried out, and if not why. */
-  readonly then: string;
-}
-
 /** The last look of `disrupt` at the cluster. */
 export interface DisruptionPlan {
   /** ISO 8601. */
@@ -334,43 +319,9 @@ export const slotReturnedSignal =
 
 // --- consolidate ---
 
-export type DisruptionMethod = 'empty' | 'drift' | 'multi' | 'single';
-
-/** What was decided about some nodes and why, as compact as a record can be. */
-export interface Decision {
-  readonly method: DisruptionMethod;
-  readonly decision: 'delete' | 'replace';
-  /** What is launched before anything goes. */
-  readonly replacements: readonly ClaimPlan[];
-  readonly typeLists: readonly (readonly string[])[];
-  /** Where pods go, as far as there is room for the list. */
-  readonly moves: readonly { readonly pod: string; readonly to: string }[];
-  readonly podCount: number;
-  /** Of the nodes that go, and of what replaces them, dollars per hour. */
-  readonly priceBefore: number;
-  readonly priceAfter: number;
-  /** What else was looked at, and why it was not taken. */
-  readonly alternatives: readonly { readonly nodes: string; readonly why: string }[];
-  /** Nodes of other disruptions that were decided before and may still be there. */
-  readonly alongside: readonly string[];
-  /** Nodes that are there and that pods go to. */
-  readonly targets: readonly { readonly node: string; readonly nodePool: string }[];
-  /** The DisruptionPolicy that rules, and what of it makes this wait for a person. */
-  readonly policy?: string;
-  readonly approval?: ApprovalAsked;
-  /** Whether other nodes are softly tainted while these are drained (STEER_PODS). */
-  readonly steers?: boolean;
-}
-
-export interface ConsolidateInput {
+export interface ConsolidateInput extends DisruptionCommand {
   readonly cluster: string;
-  readonly reason: DisruptionReason;
-  readonly candidates: readonly Candidate[];
-  /** Milliseconds between decision and action (commands/validation-delay); default 15 seconds. */
-  readonly validationMs?: number;
   readonly paused?: boolean;
-  /** Absent: the nodes are deleted, and nothing takes their place. */
-  readonly decision?: Decision;
 }
 
 export interface ConsolidateResult {

@@ -91,8 +91,4 @@ export const expediteUpdate = defineUpdate<Explanation, [ExpediteOrder]>('expedi
 export const explainQuery = defineQuery<Explanation>('explain');
 export const phaseQuery = defineQuery<string>('phase');
 
-/** Where a policy asks for a person's consent: how long to wait, and what counts as the answer when nobody gave one. */
-export interface ApprovalAsked {
-  readonly timeoutMs: number;
-  readonly onTimeout: 'Approve' | 'Reject';
-}
+export type { ApprovalAsked } from '../../disruption/command.js';
