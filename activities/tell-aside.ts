@@ -27,7 +27,7 @@ export function tellAside(deps: Pick<ActivityDeps, 'events' | 'log'>, of: string
 const told = 5;
 
 /** The objects with what they lead to, for a person; the first few of many. */
-export function leftOutText(all: readonly SetAside[]): string {
+export function asideText(all: readonly SetAside[]): string {
   const texts = all.slice(0, told).map(({ kind, name, error }) => `${kind} ${name} (${error.slice(0, 200)})`);
   return all.length > told ? `${texts.join(', ')} and ${all.length - told} more` : texts.join(', ');
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { silentLog, silentMetrics } from '../simulation/silent.js';
-import { packingInput } from '../cli/plan.js';
+import { packingInputOfFiles } from '../cli/plan.js';
 import { PackingPool } from '../worker/packing-pool.js';
 import { writeCase } from './case-files.js';
 import { generate } from '../cases/index.js';
@@ -13,7 +13,7 @@ import { generate } from '../cases/index.js';
 const size = Number(process.argv[2] ?? 100_000);
 const folder = mkdtempSync(join(tmpdir(), 'stowage-bench-'));
 const files = writeCase(folder, generate('realistic', size, 1));
-const input = packingInput({
+const input = packingInputOfFiles({
   objects: [files.objects],
   catalogue: files.catalogue,
   preferencePolicy: 'Respect',

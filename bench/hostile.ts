@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KubernetesObject, Pod } from '../api/kubernetes.js';
-import { packingInput } from '../cli/plan.js';
+import { packingInputOfFiles } from '../cli/plan.js';
 import { plan } from '../packing/plan.js';
 import type { PackingInput, Plan, Resume } from '../packing/types.js';
 import { writeCase } from './case-files.js';
@@ -111,7 +111,12 @@ function inputOf(made: Case): PackingInput {
   const folder = mkdtempSync(join(tmpdir(), 'stowage-hostile-'));
   try {
     const { objects, catalogue } = writeCase(folder, made);
-    return packingInput({ objects: [objects], catalogue, preferencePolicy: 'Respect', minValuesPolicy: 'Strict' });
+    return packingInputOfFiles({
+      objects: [objects],
+      catalogue,
+      preferencePolicy: 'Respect',
+      minValuesPolicy: 'Strict',
+    });
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -9,7 +9,7 @@ import { FakeCloud } from '../simulation/cloud/fake.js';
 import { createClusterCache } from '../kube/cache.js';
 import { createFakeKube } from '../simulation/kube/fake.js';
 import type { FakeKube } from '../simulation/kube/fake.js';
-import { createRateLimiter, systemClock } from '../kube/limiter.js';
+import { createRateLimiter, limiterClock } from '../kube/limiter.js';
 import type { Kind, KubeClient } from '../kube/port.js';
 import { bufferKinds, snapshotKinds } from '../kube/snapshot.js';
 import { interruptionHandler } from '../operator/interruptions.js';
@@ -106,7 +106,7 @@ export async function interruptAll(
 
 /** Requests wait as a client of a real API server has them wait; notes when a node is tainted. */
 function limited(kube: FakeKube, taintedAt: Map<string, number>): KubeClient {
-  const limiter = createRateLimiter(200, 300, systemClock, isUrgent);
+  const limiter = createRateLimiter(200, 300, limiterClock, isUrgent);
   const calls = new Set<PropertyKey>(['get', 'list', 'create', 'patch', 'delete', 'evict']);
   return new Proxy<KubeClient>(kube, {
     get: (target, property) => {

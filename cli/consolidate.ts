@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
 import { budgetProblems } from '../disruption/budgets/budget-problems.js';
-import { consolidate } from '../disruption/consolidation/search.js';
+import { consolidateFleet } from '../disruption/consolidation/search.js';
 import type { Consolidation, LeastSaving } from '../disruption/consolidation/types.js';
 import { rulingOf } from '../disruption/policies/ruling.js';
 import { policyProblems } from '../disruption/budgets/policy-problems.js';
@@ -11,7 +11,7 @@ import type { ClusterObjects } from '../packing/types.js';
 import { asAtRest } from './objects/complete.js';
 import { consolidationDocument } from './output/consolidation-json.js';
 import { consolidationText } from './output/consolidation-table.js';
-import { packingInput, type PlanOptions } from './plan.js';
+import { packingInputOfFiles, type PlanOptions } from './plan.js';
 
 export interface ConsolidateOptions extends Omit<PlanOptions, 'repeat'> {
   /** Whether spot nodes alone may be replaced by spot. */
@@ -23,10 +23,10 @@ export interface ConsolidateOptions extends Omit<PlanOptions, 'repeat'> {
  * objects is hardly meant as it stands is told by `warn`.
  */
 export function consolidateOffline(options: ConsolidateOptions, warn: (line: string) => void = toStderr): string {
-  const input = packingInput(options);
+  const input = packingInputOfFiles(options);
   const objects = asAtRest(input.objects);
   const started = performance.now();
-  const result = consolidate({
+  const result = consolidateFleet({
     ...input,
     objects,
     spotToSpot: options.spotToSpot,

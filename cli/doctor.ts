@@ -3,7 +3,7 @@ import { Option, type Command } from 'commander';
 import { pino } from 'pino';
 import type { CloudAccount } from '../cloud/port.js';
 import { createKubeClient } from '../kube/client.js';
-import { systemClock } from '../kube/limiter.js';
+import { limiterClock } from '../kube/limiter.js';
 import type { KubeClient } from '../kube/port.js';
 import { createCloud } from '../process/cloud.js';
 import { withRegion } from '../process/region.js';
@@ -56,9 +56,9 @@ export async function doctor(args: readonly string[]): Promise<Answer> {
       kube,
       engine: createEngineReader(client, settings.CLUSTER_NAME, () => connection.ensureConnected()),
       accountOf: accountOf(settings, kube),
-      clock: systemClock,
+      clock: limiterClock,
     });
-    const results = await runChecks(checks, systemClock);
+    const results = await runChecks(checks, limiterClock);
     return {
       text: output === 'json' ? `${JSON.stringify({ checks: results }, null, 1)}\n` : doctorText(results),
       status: results.some(({ state }) => state === 'failed') ? exitStatus.failed : exitStatus.ok,

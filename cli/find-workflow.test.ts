@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { findWorkflow } from './find-workflow.js';
-import type { Target } from './temporal.js';
+import type { TemporalTarget } from './temporal.js';
 
 const nowhere = `apiVersion: v1
 kind: Config
@@ -23,7 +23,7 @@ describe('the workflow that a name stands for', () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   /** A rollout of NodePool `gpu` that asks, and nothing else. */
-  const target = (): Target => {
+  const target = (): TemporalTarget => {
     const rollout = {
       workflowId: 'prod/drift/1/a',
       typedSearchAttributes: {
@@ -39,7 +39,7 @@ describe('the workflow that a name stands for', () => {
       },
     };
     const settings = { KUBECONFIG: join(folder, 'kubeconfig') };
-    return { client, settings, cluster: 'prod' } as unknown as Target;
+    return { client, settings, cluster: 'prod' } as unknown as TemporalTarget;
   };
 
   test('a NodePool stands for its rollout, to every order (surfaces/orders-by-nodepool)', async () => {

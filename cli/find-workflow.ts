@@ -11,10 +11,10 @@ import {
 import type { Found, NodeOrder } from './choose-workflow.js';
 import { chooseWorkflow } from './choose-workflow.js';
 import { UsageError } from './exit.js';
-import type { Target } from './temporal.js';
+import type { TemporalTarget } from './temporal.js';
 
 /** The rollout of a NodePool that runs. Throws `UsageError` when none does. */
-async function rolloutOf(target: Target, nodePool: string): Promise<string> {
+async function rolloutOf(target: TemporalTarget, nodePool: string): Promise<string> {
   const found = await rolloutsOf(target, nodePool);
   const [only, ...others] = found;
   if (only === undefined) {
@@ -30,7 +30,7 @@ async function rolloutOf(target: Target, nodePool: string): Promise<string> {
 }
 
 async function rolloutsOf(
-  { client, cluster }: Pick<Target, 'client' | 'cluster'>,
+  { client, cluster }: Pick<TemporalTarget, 'client' | 'cluster'>,
   nodePool: string,
 ): Promise<readonly Found[]> {
   const query = `${openWorkflowsQuery(cluster)} AND StowageNodePool = ${quotedForQuery(nodePool)} AND WorkflowType = 'replaceDrifted'`;
@@ -46,7 +46,11 @@ function severalFor(subject: string, ids: readonly string[]): UsageError {
 }
 
 /** The running workflow that a workflow id, node, NodeClaim or NodePool (its rollout) stands for: of several the one that can obey the order. Throws `UsageError` when there is none, or several could. */
-export async function findWorkflow(target: Target, subject: string, order: NodeOrder | 'rollback'): Promise<string> {
+export async function findWorkflow(
+  target: TemporalTarget,
+  subject: string,
+  order: NodeOrder | 'rollback',
+): Promise<string> {
   const { cluster } = target;
   for (const id of [subject, `${cluster}/${subject}`]) if (parseWorkflowId(id)?.cluster === cluster) return id;
   if (order === 'rollback') return rolloutOf(target, subject);
@@ -65,7 +69,7 @@ const steerable: ReadonlySet<WorkflowKind | undefined> = new Set([
   'drift',
 ]);
 
-async function runningFor({ client, cluster }: Target, names: readonly string[]): Promise<readonly Found[]> {
+async function runningFor({ client, cluster }: TemporalTarget, names: readonly string[]): Promise<readonly Found[]> {
   const found = new Map<string, Found>();
   for (const name of names) {
     const query = `${openWorkflowsQuery(cluster)} AND StowageNodeClaim = ${quotedForQuery(name)}`;
@@ -97,7 +101,7 @@ function foundOf(workflowId: string, attributes: TypedSearchAttributes): Found {
 }
 
 /** Names of the NodeClaims behind a node, where the API server can be asked. */
-async function claimsOf({ settings }: Target, node: string): Promise<readonly string[]> {
+async function claimsOf({ settings }: TemporalTarget, node: string): Promise<readonly string[]> {
   const kube = createKubeClient({
     userAgent: 'stowage-cli',
     ...(settings.KUBECONFIG !== undefined && { kubeconfig: settings.KUBECONFIG }),

@@ -38,7 +38,7 @@ export async function pause(args: readonly string[]): Promise<string> {
   const command = pauseCommand();
   command.parse(args, { from: 'user' });
   const options = command.opts<ScopeOptions>();
-  const scope = scopeOf(options);
+  const scope = pauseScopeOf(options);
   const ttl = durationOf(options.for);
   return withTemporal(command, async (target) => {
     const actor = await authorise(target.settings, rights.pause, options.as);
@@ -59,7 +59,7 @@ export async function resume(args: readonly string[]): Promise<string> {
   const command = resumeCommand();
   command.parse(args, { from: 'user' });
   const options = command.opts<ScopeOptions>();
-  const scope = scopeOf(options);
+  const scope = pauseScopeOf(options);
   const reason = options.because;
   return withTemporal(command, async (target) => {
     const actor = await authorise(target.settings, rights.resume, options.as);
@@ -87,7 +87,7 @@ function scoped(command: Command): Command {
 }
 
 /** Exactly one scope; of a pool a reason may be meant alone. Throws `UsageError`. */
-export function scopeOf({ cluster, nodepool, node, reason }: Omit<ScopeOptions, 'as' | 'wait'>): PauseScope {
+export function pauseScopeOf({ cluster, nodepool, node, reason }: Omit<ScopeOptions, 'as' | 'wait'>): PauseScope {
   const given: PauseScope[] = [
     ...(cluster === true ? [{ kind: 'cluster' } as const] : []),
     ...(nodepool === undefined

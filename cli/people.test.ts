@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { StatusReport, WorkflowRow } from './status-rows.js';
 import { statusText } from './output/status-table.js';
 import { pauseTable } from './output/people-table.js';
-import { pause, scopeOf } from './pause.js';
+import { pause, pauseScopeOf } from './pause.js';
 import { order } from './order.js';
 import { history } from './history.js';
 import { report } from './report.js';
@@ -10,15 +10,15 @@ import { watch } from './status.js';
 
 describe('the scope of a pause', () => {
   test('is one thing, and of a NodePool a reason may be meant alone', () => {
-    expect(scopeOf({ cluster: true })).toEqual({ kind: 'cluster' });
-    expect(scopeOf({ nodepool: 'gpu' })).toEqual({ kind: 'nodePool', name: 'gpu' });
-    expect(scopeOf({ nodepool: 'gpu', reason: 'Drifted' })).toEqual({
+    expect(pauseScopeOf({ cluster: true })).toEqual({ kind: 'cluster' });
+    expect(pauseScopeOf({ nodepool: 'gpu' })).toEqual({ kind: 'nodePool', name: 'gpu' });
+    expect(pauseScopeOf({ nodepool: 'gpu', reason: 'Drifted' })).toEqual({
       kind: 'nodePool',
       name: 'gpu',
       reason: 'Drifted',
     });
-    expect(scopeOf({ reason: 'Empty' })).toEqual({ kind: 'reason', name: 'Empty' });
-    expect(scopeOf({ node: 'n1' })).toEqual({ kind: 'node', name: 'n1' });
+    expect(pauseScopeOf({ reason: 'Empty' })).toEqual({ kind: 'reason', name: 'Empty' });
+    expect(pauseScopeOf({ node: 'n1' })).toEqual({ kind: 'node', name: 'n1' });
   });
 
   test.each([
@@ -26,7 +26,7 @@ describe('the scope of a pause', () => {
     ['two things', { cluster: true, node: 'n1' }, /^give one of/],
     ['a node and a reason', { node: 'n1', reason: 'Empty' as const }, /^give one of/],
   ])('%s is refused', (_name, options, message) => {
-    expect(() => scopeOf(options)).toThrow(message);
+    expect(() => pauseScopeOf(options)).toThrow(message);
   });
 });
 

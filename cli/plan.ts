@@ -25,7 +25,7 @@ export interface PlanOptions {
 
 /** `stowage plan` on files: what would be launched for the pending pods, as text to print. */
 export function planOffline(options: PlanOptions): string {
-  const { settings, ...rest } = packingInput(options);
+  const { settings, ...rest } = packingInputOfFiles(options);
   const input = { ...rest, settings: { ...settings, explainTypes: options.output === 'json' } };
   const { result, solveMs } = timed(() => plan(input), options.repeat);
   return options.output === 'json'
@@ -34,7 +34,7 @@ export function planOffline(options: PlanOptions): string {
 }
 
 /** What packing is given for files: every pool buys from the one catalogue. */
-export function packingInput(options: Omit<PlanOptions, 'output' | 'repeat'>): PackingInput {
+export function packingInputOfFiles(options: Omit<PlanOptions, 'output' | 'repeat'>): PackingInput {
   const catalogue = readCatalogue(options.catalogue);
   const objects = loadObjects(options.objects);
   // Nodes have their price without any pool too.

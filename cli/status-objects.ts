@@ -112,7 +112,7 @@ async function unplacedRows(kube: StatusKube, pods: readonly Pod[]): Promise<Unp
 }
 
 /** The first few of many pods. */
-export function podsText(pods: readonly string[]): string {
+export function statusPodsText(pods: readonly string[]): string {
   const more = pods.length > podsTold ? ` and ${pods.length - podsTold} more` : '';
   return `${pods.slice(0, podsTold).join(', ')}${more}`;
 }

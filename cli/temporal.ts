@@ -11,14 +11,14 @@ import { givenFlags } from './settings-command.js';
 const answerTimeoutMs = 15_000;
 
 /** What the commands for people know of the process they steer. */
-export interface Target {
+export interface TemporalTarget {
   readonly settings: Settings;
   readonly client: Client;
   readonly cluster: string;
 }
 
 /** Connects by the settings of `command`, and disconnects when `work` is done. */
-export async function withTemporal<T>(command: Command, work: (target: Target) => Promise<T>): Promise<T> {
+export async function withTemporal<T>(command: Command, work: (target: TemporalTarget) => Promise<T>): Promise<T> {
   const settings = liveSettings(givenFlags(command));
   return withClient(settings, (client) => work({ settings, client, cluster: settings.CLUSTER_NAME }));
 }
@@ -40,7 +40,7 @@ export class RefusedError extends UsageError {
 
 /** Runs one request to a workflow; what refuses it becomes a message for a person. */
 export async function ordered<T>(
-  { client, cluster }: Pick<Target, 'client' | 'cluster'>,
+  { client, cluster }: Pick<TemporalTarget, 'client' | 'cluster'>,
   workflowId: string,
   request: () => Promise<T>,
 ): Promise<T> {

@@ -111,18 +111,18 @@ export function viewsWith(deps: Pick<ClusterDeps, 'cloud' | 'cache'>, prices: No
       node,
       pool,
       pods: node === undefined ? [] : deps.cache.podsOnNode(node.metadata.name ?? ''),
-      pricePerHour: prices.of(claim.metadata.labels ?? {}, nameOf({ claim, node })) ?? 0,
+      pricePerHour: prices.of(claim.metadata.labels ?? {}, nodeNameOf({ claim, node })) ?? 0,
     };
   });
 }
 
 /** The Node's name, and before there is one its claim's. */
-export function nameOf({ claim, node }: Pick<NodeView, 'claim' | 'node'>): string {
+export function nodeNameOf({ claim, node }: Pick<NodeView, 'claim' | 'node'>): string {
   return node?.metadata.name ?? claim.metadata.name ?? '';
 }
 
 /** The node as decisions and their records name it. */
 export function candidateOf(view: Pick<NodeView, 'claim' | 'node' | 'pricePerHour'>): Candidate {
   const { claim, pricePerHour } = view;
-  return { claim: identityOf(claim), node: nameOf(view), ...labelsOf(claim), pricePerHour };
+  return { claim: identityOf(claim), node: nodeNameOf(view), ...labelsOf(claim), pricePerHour };
 }

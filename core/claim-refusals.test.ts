@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { nextRefusal, refusalOf, restOf } from './claim-refusals.js';
+import { nextRefusal, claimRefusalOf, restOf } from './claim-refusals.js';
 
 const at = Date.parse('2026-01-05T12:00:00Z');
 const textOf = (refusal: unknown): string => JSON.stringify(refusal);
@@ -32,20 +32,20 @@ describe('refused NodeClaims of a NodePool', () => {
 
   test('say nothing of a pool that changed, nor ten minutes later', () => {
     const refusal = nextRefusal(undefined, { generation: 1, now: at, message: 'no' });
-    expect(refusalOf(textOf(refusal), 1, at)).toEqual(refusal);
-    expect(refusalOf(textOf(refusal), 2, at)).toBeUndefined();
-    expect(refusalOf(textOf(refusal), 1, refusal.until + 600_000)).toBeUndefined();
+    expect(claimRefusalOf(textOf(refusal), 1, at)).toEqual(refusal);
+    expect(claimRefusalOf(textOf(refusal), 2, at)).toBeUndefined();
+    expect(claimRefusalOf(textOf(refusal), 1, refusal.until + 600_000)).toBeUndefined();
   });
 
   test('cannot keep a pool away for longer than two minutes, whoever wrote them', () => {
     const forged = { generation: 1, times: 1, until: at + 1e12, message: 'x' };
-    expect(refusalOf(textOf(forged), 1, at)?.until).toBe(at + 120_000);
+    expect(claimRefusalOf(textOf(forged), 1, at)?.until).toBe(at + 120_000);
   });
 
   test.each(['', 'null', '[]', '{"generation":1}', '{"generation":"1","times":1,"until":1,"message":"x"}', '{'])(
     'text that is none (%s) says nothing',
     (text) => {
-      expect(refusalOf(text, 1, at)).toBeUndefined();
+      expect(claimRefusalOf(text, 1, at)).toBeUndefined();
     },
   );
 });

@@ -23,7 +23,7 @@ export interface ClaimRefusal {
 }
 
 /** The pool's refusal, as its annotation `text` tells; undefined without one, for another generation, and for text that is none. */
-export function refusalOf(
+export function claimRefusalOf(
   text: string | undefined,
   generation: number | undefined,
   now: number,

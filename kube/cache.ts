@@ -4,8 +4,8 @@ import { isDomainError } from '../core/failures.js';
 import { Indices } from './indices.js';
 import { createInterner } from './intern.js';
 import { compareVersions } from './kinds.js';
-import { backoff, reasonOf, systemClock } from './limiter.js';
-import type { Clock } from './limiter.js';
+import { backoff, reasonOf, limiterClock } from './limiter.js';
+import type { LimiterClock } from './limiter.js';
 import type { ClusterCache, Kind, Kinds, KubeClient, ListOptions, ObjectRef } from './port.js';
 import { slim } from './slim.js';
 import { Store } from './store.js';
@@ -31,7 +31,7 @@ export interface ClusterCacheOptions {
   readonly probe?: Partial<WatchProbeOptions>;
   /** 0 to 1, spreads retries. Default Math.random. */
   readonly random?: () => number;
-  readonly clock?: Clock;
+  readonly clock?: LimiterClock;
   /** Default 800 ms doubling up to 30 s. */
   readonly retry?: { readonly base: number; readonly max: number };
   /** How often to look whether a missing optional kind has come; default a minute. */
@@ -62,12 +62,12 @@ class WatchedCluster implements ClusterCache {
   /** By kind: everything until then is here, milliseconds of the epoch. */
   private readonly fresh = new Map<Kind, number>();
   private readonly checks = new Map<Kind, Promise<boolean>>();
-  private readonly clock: Clock;
+  private readonly clock: LimiterClock;
   private readonly random: () => number;
 
   constructor(private readonly options: ClusterCacheOptions) {
     this.pending = new Set(options.kinds);
-    this.clock = options.clock ?? systemClock;
+    this.clock = options.clock ?? limiterClock;
     this.random = options.random ?? Math.random;
     for (const kind of options.kinds) this.stores.set(kind, new Store());
   }

@@ -6,7 +6,7 @@ import { createApi } from './client-api.js';
 import { createTransport } from './client-transport.js';
 import type { Transport } from './client-transport.js';
 import { createRateLimiter } from './limiter.js';
-import type { Clock } from './limiter.js';
+import type { LimiterClock } from './limiter.js';
 import type { KubeClient, WatchEvent } from './port.js';
 
 type Handler = (request: http.IncomingMessage & { body: string }, response: http.ServerResponse) => void;
@@ -21,7 +21,7 @@ describe('the client, when the API server', () => {
   let asked: string[];
   let renewals: boolean[];
 
-  const clock: Clock = {
+  const clock: LimiterClock = {
     now: () => 0,
     sleep: (milliseconds) => {
       slept.push(milliseconds);

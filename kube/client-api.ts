@@ -3,13 +3,13 @@ import { isBlockedByBudget, refusal, statusOf } from './client-errors.js';
 import type { Status } from './client-errors.js';
 import type { Answer, Call, Transport } from './client-transport.js';
 import { objectKey, resources } from './kinds.js';
-import type { Clock, RateLimiter } from './limiter.js';
+import type { LimiterClock, RateLimiter } from './limiter.js';
 import type { Kind, Kinds, KubeClient, ListOptions, ObjectRef, WatchEvent } from './port.js';
 
 export interface ApiDeps {
   readonly transport: Transport;
   readonly limiter: RateLimiter;
-  readonly clock: Clock;
+  readonly clock: LimiterClock;
   /** 0 to 1; spreads the ends of watches. */
   readonly random: () => number;
   readonly pageSize: number;

@@ -4,7 +4,7 @@ import type https from 'node:https';
 import { createApi } from './client-api.js';
 import { createTransport } from './client-transport.js';
 import type { Connection, Credentials } from './client-transport.js';
-import { createRateLimiter, systemClock } from './limiter.js';
+import { createRateLimiter, limiterClock } from './limiter.js';
 import type { KubeClient } from './port.js';
 
 export interface KubeClientOptions {
@@ -47,8 +47,8 @@ export function createKubeClient(options: KubeClientOptions = {}): KubeClient & 
   });
   const api = createApi({
     transport,
-    limiter: createRateLimiter(options.qps ?? 200, options.burst ?? 300, systemClock, options.isUrgent),
-    clock: systemClock,
+    limiter: createRateLimiter(options.qps ?? 200, options.burst ?? 300, limiterClock, options.isUrgent),
+    clock: limiterClock,
     random: Math.random,
     pageSize: options.pageSize ?? 500,
   });

@@ -1,7 +1,7 @@
 import { DomainError } from '../core/failures.js';
 import { hashText } from '../core/hash.js';
-import { systemClock } from './limiter.js';
-import type { Clock } from './limiter.js';
+import { limiterClock } from './limiter.js';
+import type { LimiterClock } from './limiter.js';
 import type { EventRecorder, EventToPublish, KubeClient, KubernetesEvent } from './port.js';
 import { lookUp } from '../core/own.js';
 
@@ -11,7 +11,7 @@ export interface EventRecorderOptions {
   readonly component?: string;
   /** `reportingInstance`: the pod's name. */
   readonly instance?: string;
-  readonly clock?: Clock;
+  readonly clock?: LimiterClock;
   /** Events a second by reason; default Karpenter's (events/nominations-limited). Those above are dropped. */
   readonly rates?: Readonly<Record<string, { readonly qps: number; readonly burst: number }>>;
   /** Hears of events that could not be published; default nobody. */
@@ -38,7 +38,7 @@ interface Series {
  * throws and never waits; `idle` resolves when nothing waits to be sent, for an orderly end.
  */
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder & { idle(): Promise<void> } {
-  const clock = options.clock ?? systemClock;
+  const clock = options.clock ?? limiterClock;
   const admitted = createDedupe(clock);
   const allowed = createBuckets(options.rates ?? defaultRates, clock);
   const send = createSender(options, clock);
@@ -59,7 +59,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 }
 
 /** Whether the like of an event was let through lately; if not, remembers it. */
-function createDedupe(clock: Clock): (event: EventToPublish) => boolean {
+function createDedupe(clock: LimiterClock): (event: EventToPublish) => boolean {
   const until = new Map<string, number>();
   return ({ reason, message, regarding, dedupeBy, dedupeMs = defaultDedupeMs }) => {
     const now = clock.now();
@@ -75,7 +75,7 @@ function createDedupe(clock: Clock): (event: EventToPublish) => boolean {
 
 function createBuckets(
   rates: Readonly<Record<string, { readonly qps: number; readonly burst: number }>>,
-  clock: Clock,
+  clock: LimiterClock,
 ): (reason: string) => boolean {
   const buckets = new Map<string, { tokens: number; at: number }>();
   return (reason) => {
@@ -91,7 +91,7 @@ function createBuckets(
 
 function createSender(
   { client, component = 'karpenter', instance = '' }: EventRecorderOptions,
-  clock: Clock,
+  clock: LimiterClock,
 ): (event: EventToPublish, at: number) => Promise<void> {
   const known = new Map<string, Series>();
   const remember = (key: string, series: Series): void => {

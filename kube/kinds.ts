@@ -1,7 +1,7 @@
 import type { Kind } from './port.js';
 
 /** Where the API server serves a kind. */
-export interface Resource {
+export interface ApiResource {
   readonly apiVersion: string;
   readonly plural: string;
   readonly namespaced: boolean;
@@ -9,13 +9,13 @@ export interface Resource {
   readonly status: boolean;
 }
 
-const clusterScoped = (apiVersion: string, plural: string, status = false): Resource => ({
+const clusterScoped = (apiVersion: string, plural: string, status = false): ApiResource => ({
   apiVersion,
   plural,
   namespaced: false,
   status,
 });
-const namespaced = (apiVersion: string, plural: string, status = false): Resource => ({
+const namespaced = (apiVersion: string, plural: string, status = false): ApiResource => ({
   apiVersion,
   plural,
   namespaced: true,
@@ -23,7 +23,7 @@ const namespaced = (apiVersion: string, plural: string, status = false): Resourc
 });
 
 /** Every kind of the port with its group, version and scope. */
-export const resources: Readonly<Record<Kind, Resource>> = {
+export const resources: Readonly<Record<Kind, ApiResource>> = {
   Pod: namespaced('v1', 'pods', true),
   Node: clusterScoped('v1', 'nodes', true),
   Namespace: clusterScoped('v1', 'namespaces', true),

@@ -1,8 +1,8 @@
 import type { Lease } from '../api/kubernetes.js';
 import { looked, unseen } from './lease-sight.js';
 import type { LeaseSight } from './lease-sight.js';
-import { systemClock } from './limiter.js';
-import type { Clock } from './limiter.js';
+import { limiterClock } from './limiter.js';
+import type { LimiterClock } from './limiter.js';
 import type { KubeClient } from './port.js';
 
 type LeaseClient = Pick<KubeClient, 'get' | 'create' | 'patch'>;
@@ -19,7 +19,7 @@ export interface LeaderElectionOptions {
   readonly renewDeadlineMs?: number;
   /** Between tries; default 1.5 s. */
   readonly retryPeriodMs?: number;
-  readonly clock?: Clock;
+  readonly clock?: LimiterClock;
   /** 0 to 1; spreads tries to acquire. */
   readonly random?: () => number;
   /** Told whenever another holder is seen, undefined for none. */
@@ -32,7 +32,7 @@ interface Settings extends LeaderElectionOptions {
   readonly leaseDurationMs: number;
   readonly renewDeadlineMs: number;
   readonly retryPeriodMs: number;
-  readonly clock: Clock;
+  readonly clock: LimiterClock;
 }
 
 /**
@@ -58,7 +58,7 @@ export async function runAsLeader(
     leaseDurationMs: options.leaseDurationMs ?? 12_000,
     renewDeadlineMs: options.renewDeadlineMs ?? 8_000,
     retryPeriodMs: options.retryPeriodMs ?? 1_500,
-    clock: options.clock ?? systemClock,
+    clock: options.clock ?? limiterClock,
   };
   const elector = new Elector(settings);
   if (!(await elector.acquire(signal))) return 'stopped';
@@ -212,7 +212,7 @@ export interface LeaseQuery {
   readonly name: string;
   /** How long a lease that seems dead is watched for a renewal, milliseconds; default 5 s. */
   readonly observeMs?: number;
-  readonly clock?: Clock;
+  readonly clock?: LimiterClock;
 }
 
 /**
@@ -220,7 +220,7 @@ export interface LeaseQuery {
  * must not act beside the holder goes on looking. Rejects when the API server is away or refuses.
  */
 export async function leaseHolder(query: LeaseQuery): Promise<string | undefined> {
-  const { client, namespace, name, observeMs = 5000, clock = systemClock } = query;
+  const { client, namespace, name, observeMs = 5000, clock = limiterClock } = query;
   const look = async (before: LeaseSight): Promise<LeaseSight> =>
     looked(before, await client.get('Lease', { namespace, name }), clock.now());
   let sight = await look(unseen);

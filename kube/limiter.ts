@@ -3,7 +3,7 @@ export interface RateLimiter {
   take(): Promise<void>;
 }
 
-export interface Clock {
+export interface LimiterClock {
   /** Milliseconds of the epoch. */
   now(): number;
   /** Rejects with the signal's reason when it aborts. `inBackground`: the process need not stay for it. */
@@ -11,7 +11,7 @@ export interface Clock {
 }
 
 /** The machine's clock. */
-export const systemClock: Clock = {
+export const limiterClock: LimiterClock = {
   now: () => Date.now(),
   sleep: (milliseconds, signal, { inBackground = false } = {}) =>
     new Promise((resolve, reject) => {
@@ -47,7 +47,7 @@ const urgentInARow = 3;
 export function createRateLimiter(
   qps: number,
   burst: number,
-  clock: Clock,
+  clock: LimiterClock,
   isUrgent: () => boolean = () => false,
 ): RateLimiter {
   const bucket = new Bucket(qps, burst, clock);
@@ -79,7 +79,7 @@ class Bucket {
   constructor(
     private readonly qps: number,
     private readonly burst: number,
-    private readonly clock: Clock,
+    private readonly clock: LimiterClock,
   ) {
     this.tokens = burst;
     this.filledAt = clock.now();

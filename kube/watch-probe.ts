@@ -1,6 +1,6 @@
 import { DomainError } from '../core/failures.js';
 import { compareVersions } from './kinds.js';
-import type { Clock } from './limiter.js';
+import type { LimiterClock } from './limiter.js';
 import type { Kind, KubeClient, ListOptions } from './port.js';
 
 export interface WatchProbeOptions {
@@ -35,7 +35,7 @@ export interface ProbedWatch {
  */
 export async function isLeftBehind(
   client: Pick<KubeClient, 'watch'>,
-  clock: Clock,
+  clock: LimiterClock,
   watched: ProbedWatch,
   { silentMs, answerMs, graceMs }: WatchProbeOptions,
   signal: AbortSignal,
@@ -71,7 +71,7 @@ export function isNewer(newest: string | undefined, version: string): boolean {
 /** The newest version that the API server has of what is watched; undefined when nothing has happened since. */
 export async function newestSince(
   client: Pick<KubeClient, 'watch'>,
-  clock: Clock,
+  clock: LimiterClock,
   { kind, selectors, version }: Pick<ProbedWatch, 'kind' | 'selectors' | 'version'>,
   answerMs: number,
   signal: AbortSignal,

@@ -6,7 +6,7 @@ import { isManaged, managedClaims, nodeClassOf } from '../cluster/cluster.js';
 import { labelsOf } from '../cluster/labels-of.js';
 import { registrationSubject } from '../cluster/registration-subject.js';
 import { updateObject } from '../cluster/writes.js';
-import { refusalOf } from '../core/claim-refusals.js';
+import { claimRefusalOf } from '../core/claim-refusals.js';
 import { conditionOf, withCondition, withoutCondition, withReady } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';
 import { formatResource } from '../core/quantities.js';
@@ -157,7 +157,7 @@ function withRefusal(
   { metadata }: NodePool,
   at: { readonly now: number; readonly generation: number | undefined },
 ): Condition[] {
-  const refusal = refusalOf(metadata.annotations?.[annotations.claimsRefused], metadata.generation, at.now);
+  const refusal = claimRefusalOf(metadata.annotations?.[annotations.claimsRefused], metadata.generation, at.now);
   if (refusal === undefined) return withoutCondition(conditions, claimsAccepted);
   const { message, until } = refusal;
   return withCondition(

@@ -44,4 +44,4 @@ const emptied: never[] = [{} as never];
 emptied.length = 0;
 
 /** An empty list for all who have nothing to list, of the kind that lists of objects are of. */
-export const nothing: readonly never[] = emptied;
+export const emptyList: readonly never[] = emptied;

@@ -23,7 +23,7 @@ import { LevelFeasibility } from './place/level-feasibility.js';
 import { rebalance } from './place/rebalance.js';
 import { boundOfAll } from './place/whole-bound.js';
 import { PodAffinities } from './place/pod-affinities.js';
-import { podsIn, someOf, type Member, type Part } from './place/part.js';
+import { podsIn, someOfMember, type Member, type Part } from './place/part.js';
 import { Board } from './refine/board.js';
 import { Incumbent } from './refine/incumbent.js';
 import { searchWhole } from './refine/whole-search.js';
@@ -227,7 +227,8 @@ class Pass {
         const from = given[item]!;
         given[item] = from + pods[k]!;
         for (const key of part.pinnedKeys) pinnedKeys.add(key);
-        for (const member of part.members) members.push(part.together ? member : someOf(member, from, given[item]));
+        for (const member of part.members)
+          members.push(part.together ? member : someOfMember(member, from, given[item]));
       });
       const row = rowOfOffer[offer]!;
       this.charge(row, 1);

@@ -2,7 +2,7 @@
  * What-if for callers that change a cluster step by step: which pods go where when nodes are taken away, and what would be
  * launched for the others. The one way from disruption/consolidation into packing.
  */
-export { viewNodes, type NodeView } from './compile/nodes.js';
+export { viewNodes, type CompiledNode } from './compile/nodes.js';
 export { coverageOf } from './compile/coverage.js';
 export type { PodClass } from './compile/classes.js';
 export type { Level } from './compile/relaxation-levels.js';
@@ -11,7 +11,7 @@ export type { Member, Part } from './place/part.js';
 export type { Filling } from './trial/filling.js';
 export type { NodePlacement } from './trial/journal.js';
 export type { Launches, Way } from './trial/launches.js';
-export type { Search } from './trial/purchases.js';
+export type { PurchaseSearch } from './trial/purchases.js';
 export { Trial, type Launch, type Loads } from './trial/trial.js';
 export type { Worth } from './trial/worth.js';
 export { nearlyCheapest } from './bins/fewer.js';

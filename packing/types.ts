@@ -181,7 +181,7 @@ export interface TypeGroup extends Cause {
 }
 
 /** What stops the instance types of each NodePool that may launch nodes: every type of its catalogue is in one group. */
-export interface Explanation {
+export interface TypesExplanation {
   readonly nodePools: readonly { readonly nodePool: string; readonly typeGroups: readonly TypeGroup[] }[];
 }
 
@@ -221,7 +221,7 @@ export interface Plan {
   /** Pods with more preferences than are honoured, by name. Absent: there are none. */
   readonly ignoredPreferences?: readonly IgnoredPreferences[];
   /** One for pods of `unschedulable` that are alike; there with `explainTypes` alone. */
-  readonly explanations?: readonly Explanation[];
+  readonly explanations?: readonly TypesExplanation[];
   /** Sum of the cheapest offerings of the new claims, dollars per hour. */
   readonly pricePerHour: number;
   /** No plan for the same pods can cost less, dollars per hour. */

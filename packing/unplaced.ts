@@ -16,7 +16,7 @@ import type { Feasibility } from './place/feasibility.js';
 import type { UnplacedPod } from './refine/unplaced-pods.js';
 import type { Ledger } from './topology/ledger.js';
 import type { RuleBook } from './topology/rules.js';
-import type { Blocker, Explanation, Plan, Unschedulable } from './types.js';
+import type { Blocker, TypesExplanation, Plan, Unschedulable } from './types.js';
 
 /** Pods left over that are tried again one by one, in all and of one class. */
 const mostUnplaced = 2000;
@@ -113,7 +113,7 @@ export class Unplaced {
     const explaining = new Explaining(compiled);
     const explainer =
       compiled.input.settings.explainTypes === true ? new TypeExplainer(compiled, feasibility) : undefined;
-    const list: { readonly left: Unschedulable; readonly types: Explanation | undefined }[] = [];
+    const list: { readonly left: Unschedulable; readonly types: TypesExplanation | undefined }[] = [];
     for (const [podClass, pods] of this.unplaced) {
       const isTold = explaining.takes(podClass);
       const blockers = isTold ? this.blockersOf(podClass) : notExplained;
@@ -123,7 +123,7 @@ export class Unplaced {
     }
     list.sort((a, b) => compareText(a.left.pod, b.left.pod));
     if (explainer === undefined) return { unschedulable: list.map(({ left }) => left) };
-    const places = new Map<Explanation, number>();
+    const places = new Map<TypesExplanation, number>();
     const unschedulable = list.map(({ left, types }) => {
       if (types === undefined) return left;
       if (!places.has(types)) places.set(types, places.size);

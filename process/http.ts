@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import type { Registry } from 'prom-client';
 import { lookUp } from '../core/own.js';
 import { lists, problemOf } from './probes.js';
-import type { Check } from './probes.js';
+import type { ProbeCheck } from './probes.js';
 
 export interface HttpOptions {
   readonly metricsPort: number;
@@ -14,9 +14,9 @@ export interface HttpOptions {
   /** What else `/metrics` has, in Prometheus' text format. */
   readonly sdkMetrics?: () => Promise<string>;
   /** What `/healthz` goes by. A process that fails it is started anew. */
-  readonly alive: () => readonly Check[];
+  readonly alive: () => readonly ProbeCheck[];
   /** What `/readyz` goes by. */
-  readonly ready: () => readonly Check[];
+  readonly ready: () => readonly ProbeCheck[];
 }
 
 /** One exporter that does not answer keeps nobody from the metrics of the other. */
@@ -40,7 +40,7 @@ export async function serveHttp(options: HttpOptions): Promise<() => Promise<voi
       () => response.writeHead(500).end(),
     );
   });
-  const probes: Readonly<Record<string, () => readonly Check[]>> = {
+  const probes: Readonly<Record<string, () => readonly ProbeCheck[]>> = {
     '/healthz': options.alive,
     '/readyz': options.ready,
   };

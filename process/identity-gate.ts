@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Log } from '../core/telemetry.js';
-import { systemClock } from '../kube/limiter.js';
-import type { Clock } from '../kube/limiter.js';
+import { limiterClock } from '../kube/limiter.js';
+import type { LimiterClock } from '../kube/limiter.js';
 import type { KubeClient } from '../kube/port.js';
 import type { ClusterRegister } from './cluster-register.js';
 
@@ -15,7 +15,7 @@ export interface IdentityGateOptions {
   /** UID of `kube-system` of the cluster that had the name before, if this one is to have it now. */
   readonly takesOverFrom: string | undefined;
   readonly log: Log;
-  readonly clock?: Clock;
+  readonly clock?: LimiterClock;
 }
 
 /**
@@ -24,12 +24,12 @@ export interface IdentityGateOptions {
  * rather than ends: `/readyz` then says why, and it acts as soon as it may, where a process that ends would be started again and again.
  */
 export class IdentityGate {
-  private readonly clock: Clock;
+  private readonly clock: LimiterClock;
   private problem: string | undefined = 'it is not known yet whether another cluster has the same CLUSTER_NAME';
   private own: string | undefined;
 
   constructor(private readonly options: IdentityGateOptions) {
-    this.clock = options.clock ?? systemClock;
+    this.clock = options.clock ?? limiterClock;
   }
 
   /** What keeps this process from acting, for a person; undefined for nothing. */

@@ -2,8 +2,8 @@ import { setMaxListeners } from 'node:events';
 import type { Log, Metrics } from '../core/telemetry.js';
 import { looked, missed, unseen } from '../kube/lease-sight.js';
 import type { LeaseSight } from '../kube/lease-sight.js';
-import { systemClock } from '../kube/limiter.js';
-import type { Clock } from '../kube/limiter.js';
+import { limiterClock } from '../kube/limiter.js';
+import type { LimiterClock } from '../kube/limiter.js';
 import type { KubeClient } from '../kube/port.js';
 
 /** Karpenter renews every two seconds: two looks find a renewal between them. */
@@ -15,7 +15,7 @@ export interface KarpenterGateOptions {
   readonly lease: { readonly namespace: string; readonly name: string };
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'set'>;
-  readonly clock?: Clock;
+  readonly clock?: LimiterClock;
 }
 
 /**
@@ -24,14 +24,14 @@ export interface KarpenterGateOptions {
  */
 export class KarpenterGate {
   private readonly name: string;
-  private readonly clock: Clock;
+  private readonly clock: LimiterClock;
   private sight: LeaseSight = unseen;
   private failure = '';
   private period = nextPeriod();
 
   constructor(private readonly options: KarpenterGateOptions) {
     this.name = `${options.lease.namespace}/${options.lease.name}`;
-    this.clock = options.clock ?? systemClock;
+    this.clock = options.clock ?? limiterClock;
     this.measure();
   }
 

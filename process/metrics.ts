@@ -92,7 +92,7 @@ const quantiles = {
 };
 
 /** What Karpenter has no family for goes by our own name; its generic families have no prefix. */
-export const fullName = (name: string): string =>
+export const metricName = (name: string): string =>
   /^(stowage|operator|controller_runtime)_/.test(name) ? name : `karpenter_${name}`;
 
 /** Metrics under Karpenter's names, in a registry of their own. */
@@ -100,7 +100,7 @@ export function createMetrics(): Metrics & { readonly registry: Registry } {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const common = (name: string, labelNames: readonly string[]) => ({
-    name: fullName(name),
+    name: metricName(name),
     help: 'See the Karpenter metrics reference.',
     labelNames,
     registers: [registry],

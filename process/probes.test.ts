@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { createManualClock } from '../test/builders/manual-clock.js';
-import { lists, problemOf, Progress, readyChecks } from './probes.js';
+import { lists, problemOf, ProcessProgress, readyChecks } from './probes.js';
 
 type Looked = Parameters<typeof readyChecks>[0];
 
@@ -11,8 +11,8 @@ const synced = {
   identity: 'pod-1',
 } as unknown as Looked;
 
-function running(): Progress {
-  const progress = new Progress(createManualClock());
+function running(): ProcessProgress {
+  const progress = new ProcessProgress(createManualClock());
   progress.temporal = true;
   progress.leader = 'pod-2';
   progress.runs('control');
@@ -20,8 +20,11 @@ function running(): Progress {
   return progress;
 }
 
-const problem = (world: object, progress: Progress, role: 'all' | 'operator' | 'worker' = 'all'): string | undefined =>
-  problemOf(readyChecks({ ...synced, ...world }, role, progress, 2));
+const problem = (
+  world: object,
+  progress: ProcessProgress,
+  role: 'all' | 'operator' | 'worker' = 'all',
+): string | undefined => problemOf(readyChecks({ ...synced, ...world }, role, progress, 2));
 
 // Rule `settings/probes`.
 describe('readiness', () => {
@@ -76,9 +79,9 @@ describe('readiness', () => {
 });
 
 describe('liveness', () => {
-  const started = (): { clock: ReturnType<typeof createManualClock>; progress: Progress } => {
+  const started = (): { clock: ReturnType<typeof createManualClock>; progress: ProcessProgress } => {
     const clock = createManualClock();
-    const progress = new Progress(clock);
+    const progress = new ProcessProgress(clock);
     progress.temporal = true;
     return { clock, progress };
   };

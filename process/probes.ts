@@ -1,9 +1,9 @@
-import type { Clock } from '../kube/limiter.js';
+import type { LimiterClock } from '../kube/limiter.js';
 import type { World } from './world.js';
 import { counted } from '../core/plurals.js';
 
 /** One thing that a probe goes by; `problem` says in a person's words what is not as it should be. */
-export interface Check {
+export interface ProbeCheck {
   readonly name: string;
   readonly problem?: string | undefined;
   /** What there is to say when there is no problem. */
@@ -19,7 +19,7 @@ const silentMs = 60_000;
 const failingMs = 5 * 60_000;
 
 /** What a process knows of its own parts, for its probes (settings/probes). */
-export class Progress {
+export class ProcessProgress {
   temporal = false;
   /** Who leads, as this process saw it last. */
   leader: string | undefined;
@@ -28,7 +28,7 @@ export class Progress {
   /** Queues whose worker fails, by since when. */
   private readonly failing = new Map<string, number>();
 
-  constructor(private readonly clock: Pick<Clock, 'now'>) {}
+  constructor(private readonly clock: Pick<LimiterClock, 'now'>) {}
 
   /** The loop that looks after Temporal came by. */
   beat(): void {
@@ -57,7 +57,7 @@ export class Progress {
   }
 
   /** Only what starting the process anew can mend: what is away outside comes back by itself. */
-  alive(): readonly Check[] {
+  alive(): readonly ProbeCheck[] {
     const now = this.clock.now();
     const silent = now - (this.looked ?? now);
     const longest = [...this.failing].find(([, since]) => now - since > failingMs);
@@ -84,9 +84,9 @@ export class Progress {
 export function readyChecks(
   world: Pick<World, 'cache' | 'karpenter' | 'name' | 'identity'>,
   role: Role,
-  progress: Progress,
+  progress: ProcessProgress,
   queues: number,
-): readonly Check[] {
+): readonly ProbeCheck[] {
   const { cache, karpenter, name, identity } = world;
   const { leader } = progress;
   return [
@@ -102,18 +102,18 @@ export function readyChecks(
   ];
 }
 
-function leadership(leader: string | undefined, identity: string): Check {
+function leadership(leader: string | undefined, identity: string): ProbeCheck {
   if (leader === undefined) return { name: 'leadership', problem: 'it is not known yet who leads' };
   return { name: 'leadership', detail: leader === identity ? 'this process leads' : `${leader} leads` };
 }
 
 /** The first problem. */
-export function problemOf(checks: readonly Check[]): string | undefined {
+export function problemOf(checks: readonly ProbeCheck[]): string | undefined {
   return checks.find(({ problem }) => problem !== undefined)?.problem;
 }
 
 /** One line a check, as the API server's own probes write them. */
-export function lists(checks: readonly Check[]): string {
+export function lists(checks: readonly ProbeCheck[]): string {
   return checks
     .map(({ name, problem, detail }) =>
       problem === undefined ? `[+]${name} ${detail ?? 'ok'}` : `[-]${name} failed: ${problem}`,

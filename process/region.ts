@@ -3,14 +3,14 @@ import type { Settings } from './settings.js';
 const imds = 'http://169.254.169.254';
 const imdsMs = 2_000;
 
-export interface MetadataOptions {
+export interface InstanceMetadataOptions {
   /** Address of the instance metadata service. */
   readonly endpoint?: string;
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
 /** Settings with a region: as set, else AWS_DEFAULT_REGION, else the one of the instance that this runs on, if any. */
-export async function withRegion(settings: Settings, options: MetadataOptions = {}): Promise<Settings> {
+export async function withRegion(settings: Settings, options: InstanceMetadataOptions = {}): Promise<Settings> {
   const { environment = process.env } = options;
   if (settings.CLOUD_PROVIDER !== 'aws' || settings.AWS_REGION !== undefined) return settings;
   const named = environment.AWS_DEFAULT_REGION;

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { systemClock } from '../kube/limiter.js';
+import { limiterClock } from '../kube/limiter.js';
 import { runOperator } from './operator.js';
 import { taskQueues } from '../workflows/messages.js';
 import { TemporalClusterRegister } from './cluster-register.js';
@@ -7,7 +7,7 @@ import { registerProcessGauges } from './gauges/process.js';
 import { registerGauges } from './gauges/register.js';
 import { clientConverter, workerConverter } from './encryption/converter.js';
 import { serveHttp } from './http.js';
-import { Progress, readyChecks } from './probes.js';
+import { ProcessProgress, readyChecks } from './probes.js';
 import type { Role } from './probes.js';
 import { registerSearchAttributes } from './search-attributes.js';
 import { withRegion } from './region.js';
@@ -57,10 +57,10 @@ export async function runAll(options: RunOptions = {}): Promise<number> {
   if (role !== 'worker') {
     registerGauges(world.metrics.registry, world, { objects: !world.settings.DISABLE_CLUSTER_STATE_OBSERVABILITY });
   }
-  const progress = new Progress(systemClock);
+  const progress = new ProcessProgress(limiterClock);
   const { cache, identity, log } = world;
   const tracing = await startTracing(world.settings, { role, identity, log });
-  registerProcessGauges(world.metrics.registry, { role, identity, progress, cache, now: () => systemClock.now() });
+  registerProcessGauges(world.metrics.registry, { role, identity, progress, cache, now: () => limiterClock.now() });
   const queues = Object.keys(taskQueues(world.cluster)).length;
   const stopHttp = await serveHttp({
     metricsPort: world.settings.METRICS_PORT,
@@ -98,7 +98,7 @@ async function composed({ flags, role }: RunOptions): Promise<World> {
 
 interface Running {
   readonly role: Role;
-  readonly progress: Progress;
+  readonly progress: ProcessProgress;
   readonly tracing: Tracing | undefined;
 }
 

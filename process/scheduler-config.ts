@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { PackingSettings } from '../packing/types.js';
-import { parseDocument, readDocument } from './settings-files.js';
+import { parseSettings, readDocument } from './settings-files.js';
 import { SettingsError } from './settings.js';
 import { messageOf } from '../core/error-message.js';
 
@@ -58,7 +58,7 @@ export function defaultSpreadOf(value: string): Constraints {
 
 function textOf(value: string): unknown {
   try {
-    return parseDocument(value);
+    return parseSettings(value);
   } catch (error) {
     throw new SettingsError(`${setting}: is not YAML: ${messageOf(error)}`);
   }

@@ -6,12 +6,12 @@ import { messageOf } from '../core/error-message.js';
 /** The document of YAML or JSON in the file that a setting names. Throws `SettingsError` naming setting and file. */
 export function readDocument(setting: string, file: string): unknown {
   try {
-    return parseDocument(readFileSync(file, 'utf8'));
+    return parseSettings(readFileSync(file, 'utf8'));
   } catch (error) {
     throw new SettingsError(`${setting} "${file}": cannot be read: ${messageOf(error)}`);
   }
 }
 
-export function parseDocument(text: string): unknown {
+export function parseSettings(text: string): unknown {
   return parse(text) as unknown;
 }

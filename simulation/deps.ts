@@ -1,5 +1,5 @@
 import { defaultFeatureGates } from '../core/feature-gates.js';
-import { consolidate, reconsider, whyStays } from '../disruption/consolidation/search.js';
+import { consolidateFleet, reconsiderNodes, whyStays } from '../disruption/consolidation/search.js';
 import { plan } from '../packing/plan.js';
 import type { ActivityDeps } from '../activities/deps.js';
 import { silentLog, silentMetrics } from './silent.js';
@@ -20,8 +20,8 @@ export function fakeDeps(
     entities: { ensure: nothing, isOpen: () => Promise.resolve(false) },
     packer: {
       plan: (input) => Promise.resolve(plan(input)),
-      consolidate: (input) => Promise.resolve(consolidate(input)),
-      reconsider: (input, candidates) => Promise.resolve(reconsider(input, candidates)),
+      consolidate: (input) => Promise.resolve(consolidateFleet(input)),
+      reconsider: (input, candidates) => Promise.resolve(reconsiderNodes(input, candidates)),
       whyStays: (input, node) => Promise.resolve(whyStays(input, node)),
     },
     packing: {

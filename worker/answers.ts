@@ -10,7 +10,7 @@ const claimsPerPart = 100;
 const nodesPerPart = 500;
 const podsPerPart = 2000;
 
-export type Part =
+export type AnswerPart =
   | { readonly kind: 'claims'; readonly claims: readonly PlannedClaim[] }
   | { readonly kind: 'nodes'; readonly nodes: Plan['existingNodes'] }
   /** Pods that are unschedulable for one reason. */
@@ -18,7 +18,7 @@ export type Part =
   | { readonly kind: 'result'; readonly result: unknown };
 
 /** The parts of a result; the last is what is left of it. */
-export function* partsOf<J extends Job>(job: J, result: JobResult<J>): Generator<Part> {
+export function* answerPartsOf<J extends Job>(job: J, result: JobResult<J>): Generator<AnswerPart> {
   if (job !== 'plan') {
     yield { kind: 'result', result };
     return;
@@ -36,7 +36,7 @@ export function* partsOf<J extends Job>(job: J, result: JobResult<J>): Generator
 }
 
 /** Neighbours that share their blockers share the reason too. */
-function* unschedulableParts(list: readonly Unschedulable[]): Generator<Part> {
+function* unschedulableParts(list: readonly Unschedulable[]): Generator<AnswerPart> {
   for (let from = 0; from < list.length;) {
     const shared = sharedOf(list[from]!);
     const pods: string[] = [];
@@ -59,7 +59,7 @@ export class Assembly {
   private readonly unschedulable: Unschedulable[] = [];
 
   /** The result, once the last part is there. */
-  take(job: Job, part: Part): { readonly result: unknown } | undefined {
+  take(job: Job, part: AnswerPart): { readonly result: unknown } | undefined {
     switch (part.kind) {
       case 'claims':
         this.claims.push(...part.claims);

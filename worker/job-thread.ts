@@ -1,13 +1,13 @@
 import type { Worker } from 'node:worker_threads';
 import type { Log, Metrics } from '../core/telemetry.js';
-import { Assembly, type Part } from './answers.js';
+import { Assembly, type AnswerPart } from './answers.js';
 import type { Job, JobInput, JobResult } from './packing-jobs.js';
 import { PackingQueue, type Queued } from './packing-queue.js';
 import { SnapshotSender } from './snapshots.js';
 import type { Duty } from './warm-up.js';
 import { counted } from '../core/plurals.js';
 
-type Answer = { readonly id: number; readonly part: Part } | { readonly id: number; readonly error: string };
+type Answer = { readonly id: number; readonly part: AnswerPart } | { readonly id: number; readonly error: string };
 export type FromThread = Answer | { readonly kind: 'warm' };
 
 /** What is needed of a `worker_threads` worker. */

@@ -1,4 +1,4 @@
-import { consolidate, reconsider, whyStays } from '../disruption/consolidation/search.js';
+import { consolidateFleet, reconsiderNodes, whyStays } from '../disruption/consolidation/search.js';
 import type { ConsolidationInput } from '../disruption/consolidation/types.js';
 import { plan } from '../packing/plan.js';
 import type { PackingInput } from '../packing/types.js';
@@ -9,9 +9,9 @@ import type { PackingInput } from '../packing/types.js';
  */
 export const jobs = {
   plan: (input: PackingInput) => plan(input),
-  consolidate: (input: ConsolidationInput, isOver?: () => boolean) => consolidate(input, isOver),
+  consolidate: (input: ConsolidationInput, isOver?: () => boolean) => consolidateFleet(input, isOver),
   reconsider: ({ candidates, ...input }: ConsolidationInput & { readonly candidates: readonly string[] }) =>
-    reconsider(input, candidates),
+    reconsiderNodes(input, candidates),
   whyStays: ({ node, ...input }: ConsolidationInput & { readonly node: string }) => whyStays(input, node),
 } as const;
 

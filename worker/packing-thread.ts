@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { parentPort, workerData } from 'node:worker_threads';
-import { partsOf, type Part } from './answers.js';
+import { answerPartsOf, type AnswerPart } from './answers.js';
 import { jobs } from './packing-jobs.js';
 import type { Job, JobResult } from './packing-jobs.js';
 import { SnapshotKeeper } from './snapshots.js';
@@ -20,7 +20,7 @@ const keeper = new SnapshotKeeper();
 /** Jobs of a lower number than this are to end. */
 const { over } = workerData as { readonly over: Int32Array };
 /** By job, the parts of its result that are still to be asked for. */
-const answers = new Map<number, Iterator<Part>>();
+const answers = new Map<number, Iterator<AnswerPart>>();
 
 parentPort?.on('message', (message: Message) => {
   switch (message.kind) {
@@ -29,7 +29,7 @@ parentPort?.on('message', (message: Message) => {
         const { id, job, snapshot } = message;
         const isOver = (): boolean => Atomics.load(over, 0) > id;
         const work = jobs[job] as (input: never, isOver: () => boolean) => JobResult<Job>;
-        answers.set(id, partsOf(job, work(keeper.restore(snapshot) as never, isOver)));
+        answers.set(id, answerPartsOf(job, work(keeper.restore(snapshot) as never, isOver)));
       });
       break;
     case 'next':
@@ -46,7 +46,7 @@ parentPort?.on('message', (message: Message) => {
 function answer(id: number, work: () => void): void {
   try {
     work();
-    const part: Part = answers.get(id)!.next().value as Part;
+    const part: AnswerPart = answers.get(id)!.next().value as AnswerPart;
     if (part.kind === 'result') answers.delete(id);
     parentPort?.postMessage({ id, part });
   } catch (error) {

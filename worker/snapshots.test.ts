@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { plan } from '../packing/plan.js';
 import type { PackingInput, Plan } from '../packing/types.js';
 import { instanceType, packingInput, pod, podsOf } from '../test/builders/packing-fixtures.js';
-import { Assembly, partsOf } from './answers.js';
+import { Assembly, answerPartsOf } from './answers.js';
 import { SnapshotKeeper, SnapshotSender, type SnapshotMessage } from './snapshots.js';
 
 const types = Array.from({ length: 60 }, (_, n) => instanceType(`m${n}`, { cpu: 1 + n, price: (1 + n) / 10 }));
@@ -80,7 +80,7 @@ describe('answers', () => {
   const assembled = (result: Plan): unknown => {
     const assembly = new Assembly();
     let whole: { readonly result: unknown } | undefined;
-    for (const part of partsOf('plan', result)) whole = assembly.take('plan', structuredClone(part));
+    for (const part of answerPartsOf('plan', result)) whole = assembly.take('plan', structuredClone(part));
     return whole?.result;
   };
 
@@ -96,7 +96,7 @@ describe('answers', () => {
 
   test('pods that are unschedulable for one reason travel with it once', () => {
     const result = plan(packingInput({ pods: podsOf(3000, 'large', { cpu: '999' }) }, { types }));
-    const parts = [...partsOf('plan', result)];
+    const parts = [...answerPartsOf('plan', result)];
     expect(parts.map(({ kind }) => kind)).toEqual(['unschedulable', 'unschedulable', 'result']);
     expect(assembled(result)).toEqual(result);
   });

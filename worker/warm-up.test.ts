@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { consolidate } from '../disruption/consolidation/search.js';
+import { consolidateFleet } from '../disruption/consolidation/search.js';
 import { plan } from '../packing/plan.js';
 import { mixedCluster, crowd, leftovers } from './made-up-clusters.js';
 import { warmUp } from './warm-up.js';
@@ -19,7 +19,7 @@ describe('what a packing thread warms up on', () => {
   });
 
   test('nodes that go for nothing and nodes that others replace', () => {
-    const { commands, nodesAfter, nodesBefore } = consolidate(leftovers());
+    const { commands, nodesAfter, nodesBefore } = consolidateFleet(leftovers());
     expect(new Set(commands.map(({ decision }) => decision))).toEqual(new Set(['delete', 'replace']));
     expect(nodesAfter).toBeLessThan(nodesBefore);
   });

@@ -1,6 +1,6 @@
 import type { ConsolidationCommand, ConsolidationInput } from '../../disruption/consolidation/types.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
-import { nameOf } from '../../cluster/cluster.js';
+import { nodeNameOf } from '../../cluster/cluster.js';
 import type { MootQuestion } from '../../workflows/messages.js';
 import { refusalOf, whyAnswered } from '../look/asked.js';
 import { allowedFor } from '../look/disruption-context.js';
@@ -25,7 +25,7 @@ export function withAnswered(input: ConsolidationInput, context: DisruptionConte
   const kept = new Map(input.kept ?? []);
   for (const view of context.views) {
     const why = whyAnswered(context, view, 'Underutilized');
-    if (why !== undefined && kept.get(nameOf(view)) === why) kept.delete(nameOf(view));
+    if (why !== undefined && kept.get(nodeNameOf(view)) === why) kept.delete(nodeNameOf(view));
   }
   if (kept.size === (input.kept?.size ?? 0)) return undefined;
   const limits = new Map(input.limits ?? []);
@@ -42,7 +42,7 @@ export function withAnswered(input: ConsolidationInput, context: DisruptionConte
  * question ends that first: it is asked about when its workflow is over.
  */
 export function betterThanAnswered(commands: readonly ConsolidationCommand[], context: DisruptionContext): Better {
-  const byName = new Map(context.views.map((view) => [nameOf(view), view]));
+  const byName = new Map(context.views.map((view) => [nodeNameOf(view), view]));
   const moot: MootQuestion[] = [];
   const free = commands.filter((command) => {
     const views = command.candidates.flatMap((name) => byName.get(name) ?? []);

@@ -9,7 +9,7 @@ import type {
 import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
 import { limitOf } from '../../disruption/budgets/limits.js';
 import type { PoolRules } from '../../disruption/policies/pool-rules.js';
-import { candidateOf, cataloguesOf, nameOf } from '../../cluster/cluster.js';
+import { candidateOf, cataloguesOf, nodeNameOf } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
 import { tellAside } from '../tell-aside.js';
 import type { Proposal, Proposals } from '../look/decision-record.js';
@@ -182,7 +182,7 @@ function isRipe(view: NodeView, context: DisruptionContext, by = context.now): b
 }
 
 function unripeOf({ views, now }: DisruptionContext): ReadonlySet<string> {
-  return new Set(views.filter((view) => !(consolidatableAt(view) <= now)).map(nameOf));
+  return new Set(views.filter((view) => !(consolidatableAt(view) <= now)).map(nodeNameOf));
 }
 
 /** When nodes become consolidatable, and when they begin to be planned with. */
@@ -224,9 +224,9 @@ async function searchInput(
     const why = own ?? whyClosed(pool, allowances, context);
     if (why === undefined) continue;
     const isNext = own === undefined && !isClosed(limits.get(pool));
-    if (isNext) full.push({ node: nameOf(view), why });
-    else kept.set(nameOf(view), why);
-    if (own === undefined) closed.add(nameOf(view));
+    if (isNext) full.push({ node: nodeNameOf(view), why });
+    else kept.set(nodeNameOf(view), why);
+    if (own === undefined) closed.add(nodeNameOf(view));
   }
   const opens: number[] = [];
   for (const [nodePool, { Underutilized }] of allowances) {
@@ -243,7 +243,7 @@ async function searchInput(
     leastSplitShare,
     disruptionWeight,
     leastAgainShare,
-    movedTo: new Set(context.views.filter((view) => (memoryOf(context, view)?.depth ?? 0) > 0).map(nameOf)),
+    movedTo: new Set(context.views.filter((view) => (memoryOf(context, view)?.depth ?? 0) > 0).map(nodeNameOf)),
     ripeBy,
     mostCommands,
     kept,
@@ -313,7 +313,7 @@ function whyKept(
   if (why !== undefined) return why;
   const depth = memoryOf(context, view)?.depth ?? 0;
   if (depth < rules.maxMoveChain || !isRipe(view, context, ripeBy)) return undefined;
-  const chain = `pods of ${nameOf(view)} were moved ${counted(depth, 'time')} in a row within a day, and maxMoveChain is ${rules.maxMoveChain}`;
+  const chain = `pods of ${nodeNameOf(view)} were moved ${counted(depth, 'time')} in a row within a day, and maxMoveChain is ${rules.maxMoveChain}`;
   if (isRipe(view, context)) chains.set(poolNameOf(view), chain);
   return chain;
 }
@@ -337,7 +337,7 @@ export function sideBySide(
   { limits }: Pick<ConsolidationInput, 'limits'>,
   { views, unripe = nobody }: Pick<DisruptionContext, 'views'> & { readonly unripe?: ReadonlySet<string> },
 ): { readonly commands: readonly ConsolidationCommand[]; readonly blocked: boolean; readonly waiting: boolean } {
-  const poolOf = new Map(views.map((view) => [nameOf(view), poolNameOf(view)]));
+  const poolOf = new Map(views.map((view) => [nodeNameOf(view), poolNameOf(view)]));
   const touched = new Set<string>();
   const going = new Set<string>();
   const left = new Map([...(limits ?? [])].map(([pool, { Underutilized = 0 }]) => [pool, Underutilized]));
@@ -384,7 +384,7 @@ function proposalOf(
   { commands, rejected }: Consolidation,
   context: DisruptionContext,
 ): Proposal {
-  const byName = new Map(context.views.map((view) => [nameOf(view), view]));
+  const byName = new Map(context.views.map((view) => [nodeNameOf(view), view]));
   const number = commands.indexOf(command);
   return {
     reason: 'Underutilized',

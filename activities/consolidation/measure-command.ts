@@ -1,7 +1,7 @@
 import { regarding } from '../../core/regarding.js';
 import { labels } from '../../api/labels.js';
 import type { FinishedCommand, SavingsMeasured } from '../../workflows/messages.js';
-import { nodeViews, nameOf } from '../../cluster/cluster.js';
+import { nodeViews, nodeNameOf } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
 import { rounded } from '../look/decision-record.js';
 import { iso, poolNameOf } from '../look/disruption-context.js';
@@ -38,7 +38,7 @@ export async function measureCommand(
   tell(deps, command, measured);
   for (const view of running) {
     deps.events.publish({
-      regarding: regarding('Node', { name: nameOf(view) }),
+      regarding: regarding('Node', { name: nodeNameOf(view) }),
       type: 'Normal',
       reason: 'SavingsMeasured',
       message: `Launched by ${command.id}: ${measured.realised} USD an hour saved of ${measured.predicted} predicted, ${Math.round(afterMs / 3_600_000)}h after`,

@@ -3,7 +3,7 @@ import type { NodeView } from '../../disruption/candidates/candidates.js';
 import type { ConsolidationCommand } from '../../disruption/consolidation/types.js';
 import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
 import { isEmpty } from '../../disruption/consolidation/emptiness.js';
-import { nameOf } from '../../cluster/cluster.js';
+import { nodeNameOf } from '../../cluster/cluster.js';
 import type { DisruptionContext } from '../look/disruption-context.js';
 import { allowedFor, poolNameOf } from '../look/disruption-context.js';
 
@@ -20,7 +20,7 @@ export function waitsForEmptyNodes(
 ): boolean {
   const targets = new Set(moves.map(({ to }) => to));
   const saved = context.views
-    .filter((view) => targets.has(nameOf(view)) && goesSoon(view, context))
+    .filter((view) => targets.has(nodeNameOf(view)) && goesSoon(view, context))
     .reduce((sum, { pricePerHour }) => sum + pricePerHour, 0);
   return saved > 0 && saved >= priceBefore - priceAfter;
 }
@@ -28,7 +28,7 @@ export function waitsForEmptyNodes(
 function goesSoon(view: NodeView, context: DisruptionContext): boolean {
   const at = consolidatableAt(view);
   if (!isEmpty(view) || !Number.isFinite(at)) return false;
-  if (at <= context.now && !context.nominated.has(nameOf(view))) return false;
+  if (at <= context.now && !context.nominated.has(nodeNameOf(view))) return false;
   if (whyNotCandidate(view, { ...context, nominated: nobody }) !== undefined) return false;
   return allowedFor(context, poolNameOf(view), 'Empty').allowed > 0;
 }

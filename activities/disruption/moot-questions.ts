@@ -4,7 +4,7 @@ import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
 import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
 import { isEmpty } from '../../disruption/consolidation/emptiness.js';
 import type { MootQuestion, OpenQuestion } from '../../workflows/messages.js';
-import { nameOf } from '../../cluster/cluster.js';
+import { nodeNameOf } from '../../cluster/cluster.js';
 import type { DisruptionContext } from '../look/disruption-context.js';
 import { poolNameOf, rulesByPool } from '../look/disruption-context.js';
 
@@ -37,7 +37,7 @@ export function mootQuestions(context: DisruptionContext): readonly MootQuestion
 
 function causeOf(question: OpenQuestion, view: NodeView, context: DisruptionContext): Cause | undefined {
   const { reason, saves = 0 } = question;
-  const node = nameOf(view);
+  const node = nodeNameOf(view);
   const nodePool = poolNameOf(view);
   const rules = rulesByPool(context)(nodePool);
   const policy = `DisruptionPolicy ${rules.policy ?? ''}`;
@@ -56,14 +56,14 @@ function causeOf(question: OpenQuestion, view: NodeView, context: DisruptionCont
 }
 
 function driftCause(view: NodeView, context: DisruptionContext): Cause | undefined {
-  if (!isTrue(view.claim.status?.conditions, 'Drifted')) return { why: `${nameOf(view)} is not drifted any more` };
+  if (!isTrue(view.claim.status?.conditions, 'Drifted')) return { why: `${nodeNameOf(view)} is not drifted any more` };
   const why = whyNotCandidate(view, context, 'eventual');
-  return why === undefined ? undefined : { why: `${nameOf(view)}: ${why}` };
+  return why === undefined ? undefined : { why: `${nodeNameOf(view)}: ${why}` };
 }
 
 /** What the pool and the pods say of consolidation. */
 function ownCause(reason: OpenQuestion['reason'], view: NodeView): Cause | undefined {
-  const node = nameOf(view);
+  const node = nodeNameOf(view);
   const { consolidateAfter, consolidationPolicy } = view.pool?.spec.disruption ?? {};
   if (consolidateAfter === 'Never') return { why: `consolidateAfter is Never for NodePool ${poolNameOf(view)} by now` };
   if (reason === 'Empty') return isEmpty(view) ? undefined : { why: `pods have come to ${node}` };

@@ -1,4 +1,4 @@
-import { admit } from '../../disruption/budgets/admission.js';
+import { decideAdmission } from '../../disruption/budgets/admission.js';
 import type { SlotDecision } from '../../workflows/messages.js';
 import type { DisruptionActivities, DisruptionView } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
@@ -51,7 +51,7 @@ export async function decideSlots(
       candidate,
     })),
   }));
-  const admissions = admit(applications, {
+  const admissions = decideAdmission(applications, {
     now: context.now,
     policies: context.policies,
     pastDisruptions: context.pastDisruptions,

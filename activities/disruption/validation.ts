@@ -5,7 +5,7 @@ import type { PlannedClaim } from '../../packing/types.js';
 import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
 import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
 import { isEmpty } from '../../disruption/consolidation/emptiness.js';
-import { nodeViews, nameOf } from '../../cluster/cluster.js';
+import { nodeViews, nodeNameOf } from '../../cluster/cluster.js';
 import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import type { DisruptionContext } from '../look/disruption-context.js';
@@ -61,8 +61,8 @@ async function contextBeside(
   const others = new Set(alongside);
   const views = others.size === 0 ? [] : await nodeViews(deps);
   const going = views
-    .filter((view) => others.has(nameOf(view)))
-    .map((view) => ({ claim: identityOf(view.claim), node: nameOf(view), nodePool: '' }));
+    .filter((view) => others.has(nodeNameOf(view)))
+    .map((view) => ({ claim: identityOf(view.claim), node: nodeNameOf(view), nodePool: '' }));
   const running = going.length === 0 ? [] : [{ workflowId: '', reason: 'Empty' as const, candidates: going, since: 0 }];
   // After a hold they may be tainted again, by the decision itself.
   const judged = new Set(candidates.map(({ claim }) => claim.uid));

@@ -2,11 +2,11 @@ import { compareText } from '../../core/compare-text.js';
 import { transitionOf } from '../../core/conditions.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { isReschedulable } from '../../core/pods.js';
-import { nameOf } from '../../cluster/cluster.js';
+import { nodeNameOf } from '../../cluster/cluster.js';
 
 /** Drifted nodes in Karpenter's order: those without pods to move first, then who drifted first (drift/oldest-first). */
 export function emptyThenOldest(a: NodeView, b: NodeView): number {
   const full = ({ pods }: NodeView): number => Number(pods.some(isReschedulable));
   const since = ({ claim }: NodeView): number => transitionOf(claim.status?.conditions, 'Drifted') ?? 0;
-  return full(a) - full(b) || since(a) - since(b) || compareText(nameOf(a), nameOf(b));
+  return full(a) - full(b) || since(a) - since(b) || compareText(nodeNameOf(a), nodeNameOf(b));
 }

@@ -6,7 +6,7 @@ import { isReschedulable, podKey } from '../../core/pods.js';
 import { whyNoPlace } from '../../packing/places.js';
 import type { Place } from '../../packing/places.js';
 import type { PlannedClaim } from '../../packing/types.js';
-import { candidateOf, nameOf } from '../../cluster/cluster.js';
+import { candidateOf, nodeNameOf } from '../../cluster/cluster.js';
 import { regarding } from '../../core/regarding.js';
 import type { ActivityDeps } from '../deps.js';
 import type { Proposal, Proposals } from '../look/decision-record.js';
@@ -42,7 +42,7 @@ export async function findDrift(deps: ActivityDeps, context: DisruptionContext, 
     aside.set(view.claim.metadata.uid ?? '', until);
     checks.push(until);
     if (!proposal.soon) tellBlocked(deps, view, proposal.why);
-    held.push({ nodePool: poolNameOf(view), why: `${nameOf(view)} has drifted: ${proposal.why}` });
+    held.push({ nodePool: poolNameOf(view), why: `${nodeNameOf(view)} has drifted: ${proposal.why}` });
   }
   if (wanted.length > mostTried) checks.push(context.now + 1000);
   return { proposals: [], held, checks };
@@ -79,14 +79,14 @@ function isAllowed(
     whyRests(context, view, 'Drifted') ??
     whyNotCandidate(view, context, 'eventual');
   if (why !== undefined) {
-    held.push({ nodePool, why: `${nameOf(view)} has drifted: ${why}` });
+    held.push({ nodePool, why: `${nodeNameOf(view)} has drifted: ${why}` });
     return false;
   }
   const { allowed, ruledBy, changesAt } = allowedToPropose(context, nodePool, 'Drifted');
   if (allowed > 0) return true;
   held.push({
     nodePool,
-    why: `${nameOf(view)} has drifted: ${ruledBy ?? 'what is disrupting already'} allows no more`,
+    why: `${nodeNameOf(view)} has drifted: ${ruledBy ?? 'what is disrupting already'} allows no more`,
   });
   if (changesAt !== undefined) checks.push(changesAt);
   return false;
@@ -100,7 +100,7 @@ interface Stuck {
 
 /** The command for one node, or why there is none. */
 async function simulate(deps: ActivityDeps, context: DisruptionContext, view: NodeView): Promise<Proposal | Stuck> {
-  const name = nameOf(view);
+  const name = nodeNameOf(view);
   const own = new Set(movable(view).map(podKey));
   const base = { reason: 'Drifted', method: 'drift', candidates: [candidateOf(view)] } as const;
   const condition = conditionOf(view.claim.status?.conditions, 'Drifted');
@@ -137,7 +137,7 @@ function stuckBy(places: ReadonlyMap<string, Place>, context: DisruptionContext)
 /** Rule `consolidation/room-on-starting-nodes`: a node that is still coming up is no place to count on. */
 function onUnreadyNode(places: ReadonlyMap<string, Place>, { views }: DisruptionContext): string | undefined {
   const unready = new Set(
-    views.filter(({ claim }) => !isTrue(claim.status?.conditions, 'Initialized')).map((view) => nameOf(view)),
+    views.filter(({ claim }) => !isTrue(claim.status?.conditions, 'Initialized')).map((view) => nodeNameOf(view)),
   );
   for (const place of places.values()) {
     if (place.state === 'existing' && unready.has(place.node))
@@ -148,7 +148,7 @@ function onUnreadyNode(places: ReadonlyMap<string, Place>, { views }: Disruption
 
 function tellBlocked({ events }: ActivityDeps, view: NodeView, why: string): void {
   for (const subject of [
-    regarding('Node', { name: nameOf(view) }),
+    regarding('Node', { name: nodeNameOf(view) }),
     regarding('NodeClaim', { name: view.claim.metadata.name }),
   ]) {
     events.publish({

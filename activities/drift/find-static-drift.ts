@@ -6,7 +6,7 @@ import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
 import { isStatic, staticCounts, staticDriftRoom } from '../../disruption/static-capacity/static-capacity.js';
 import { blankClaim } from '../provisioning/blank-claim.js';
-import { candidateOf, nameOf } from '../../cluster/cluster.js';
+import { candidateOf, nodeNameOf } from '../../cluster/cluster.js';
 import type { Proposal, Proposals } from '../look/decision-record.js';
 import type { ActivityDeps } from '../deps.js';
 import type { DisruptionContext } from '../look/disruption-context.js';
@@ -32,7 +32,10 @@ export async function findStaticDrift(deps: ActivityDeps, context: DisruptionCon
     if (going.length === 0) continue;
     const blank = await blankClaim(deps, pool);
     if ('reason' in blank) {
-      held.push({ nodePool: name, why: `${nameOf(going[0]!)} has drifted: no new node can be had: ${blank.reason}` });
+      held.push({
+        nodePool: name,
+        why: `${nodeNameOf(going[0]!)} has drifted: no new node can be had: ${blank.reason}`,
+      });
       continue;
     }
     proposals.push(
@@ -44,7 +47,7 @@ export async function findStaticDrift(deps: ActivityDeps, context: DisruptionCon
           candidates: [candidateOf(view)],
           replacements: [blank],
           moves: [],
-          alternatives: [{ nodes: nameOf(view), why: `it has drifted: ${reason}` }],
+          alternatives: [{ nodes: nodeNameOf(view), why: `it has drifted: ${reason}` }],
         };
       }),
     );
@@ -68,7 +71,7 @@ function candidatesOf(
         whyAnswered(context, view, 'Drifted') ??
         whyRests(context, view, 'Drifted') ??
         whyNotCandidate(view, context, 'eventual');
-      if (why !== undefined) held.push({ nodePool: name, why: `${nameOf(view)} has drifted: ${why}` });
+      if (why !== undefined) held.push({ nodePool: name, why: `${nodeNameOf(view)} has drifted: ${why}` });
       return why === undefined;
     })
     .sort(emptyThenOldest);

@@ -8,7 +8,7 @@ import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { rulingOf } from '../../disruption/policies/ruling.js';
 import { rulesOf } from '../../disruption/policies/pool-rules.js';
 import type { ClaimRef } from '../../workflows/messages.js';
-import { candidateOf, nameOf, nodeClassOf, nodeViews } from '../../cluster/cluster.js';
+import { candidateOf, nodeNameOf, nodeClassOf, nodeViews } from '../../cluster/cluster.js';
 import { rolloutHash } from '../../cluster/rollout-hash.js';
 import type { ActivityDeps } from '../deps.js';
 import { emptyThenOldest } from './drift-order.js';
@@ -57,7 +57,7 @@ async function view(
     total: views.length,
     drifted: free.sort(emptyThenOldest).slice(0, mostCandidates).map(candidateOf),
     blocked: judged.length - free.length,
-    ...(blockedBy === undefined ? {} : { blockedBy: `${nameOf(blockedBy.one)}: ${blockedBy.why ?? ''}` }),
+    ...(blockedBy === undefined ? {} : { blockedBy: `${nodeNameOf(blockedBy.one)}: ${blockedBy.why ?? ''}` }),
     ...(asked === undefined ? {} : { approval: asked }),
     ...(leftAlone === undefined ? {} : { leftAlone }),
     unwell: launched.filter(({ uid }) => !isWell(views, uid)).map(({ name }) => name),

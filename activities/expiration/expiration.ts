@@ -10,7 +10,7 @@ import { isStatic, nodeLimit } from '../../disruption/static-capacity/static-cap
 import type { ClaimRef } from '../../workflows/messages.js';
 import { blankClaim } from '../provisioning/blank-claim.js';
 import { claimPlans } from '../provisioning/claim-plans.js';
-import { candidateOf, nameOf, nodeOf, nodePrices, poolOf } from '../../cluster/cluster.js';
+import { candidateOf, nodeNameOf, nodeOf, nodePrices, poolOf } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
 import { countsOf } from '../static-capacity/replicas.js';
 import type { ExpirationView, ExpirationActivities } from './contract.js';
@@ -37,7 +37,7 @@ async function viewExpiry(
   const policies = deps.cache.all('DisruptionPolicy');
   const asked = rulesOf(pool, policies).approval('Expired');
   const node = nodeOf(deps.cache, claim);
-  const pricePerHour = (await nodePrices(deps)).prices.of(claim.metadata.labels ?? {}, nameOf({ claim, node })) ?? 0;
+  const pricePerHour = (await nodePrices(deps)).prices.of(claim.metadata.labels ?? {}, nodeNameOf({ claim, node })) ?? 0;
   const terms = termsOf(pool, policies, claim, expiresAt);
   return {
     state: 'live',

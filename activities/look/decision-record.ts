@@ -2,7 +2,7 @@ import { strictest } from '../../disruption/policies/pool-rules.js';
 import type { PoolRules } from '../../disruption/policies/pool-rules.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import type { Decision, DecisionSummary, MootQuestion } from '../../workflows/messages.js';
-import { nameOf } from '../../cluster/cluster.js';
+import { nodeNameOf } from '../../cluster/cluster.js';
 import { claimPlans } from '../provisioning/claim-plans.js';
 import type { DisruptionCommand } from '../../disruption/command.js';
 import type { DisruptionContext } from './disruption-context.js';
@@ -99,9 +99,9 @@ const targetCount = (moves: Proposal['moves']): number => new Set(moves.map(({ t
 function targetsOf(moves: Proposal['moves'], views: DisruptionContext['views']): Decision['targets'] {
   const wanted = new Set(moves.map(({ to }) => to));
   return views
-    .filter((view) => wanted.has(nameOf(view)))
+    .filter((view) => wanted.has(nodeNameOf(view)))
     .slice(0, targetsKept)
-    .map((view) => ({ node: nameOf(view), nodePool: poolNameOf(view) }));
+    .map((view) => ({ node: nodeNameOf(view), nodePool: poolNameOf(view) }));
 }
 
 export function rounded(dollars: number): number {

@@ -11,7 +11,7 @@ import { rulesOf } from '../../disruption/policies/pool-rules.js';
 import type { PoolRules } from '../../disruption/policies/pool-rules.js';
 import type { NodeMemory, OpenQuestion, Pause, Refused } from '../../workflows/messages.js';
 import { withBufferPods } from '../provisioning/buffers.js';
-import { managedPools, nameOf, nodePrices, viewsWith } from '../../cluster/cluster.js';
+import { managedPools, nodeNameOf, nodePrices, viewsWith } from '../../cluster/cluster.js';
 import type { DisruptionRecords, DisruptionView } from '../disruption/contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { recordsOf } from './disruption-records.js';
@@ -134,7 +134,7 @@ export interface Pausable {
 }
 
 export function pausableOf(view: NodeView): Pausable {
-  return { node: nameOf(view), nodePool: poolNameOf(view) };
+  return { node: nodeNameOf(view), nodePool: poolNameOf(view) };
 }
 
 /** Why a disruption of the node for this reason is paused, for a person. */
@@ -152,7 +152,7 @@ export function whyPaused(pauses: readonly Pause[], reason: string, { node, node
 
 /** A node that a move launched is remembered by its claim's name: the node had none yet. */
 export function memoryOf({ memory }: DisruptionContext, view: NodeView): NodeMemory | undefined {
-  return memory.get(nameOf(view)) ?? memory.get(view.claim.metadata.name ?? '');
+  return memory.get(nodeNameOf(view)) ?? memory.get(view.claim.metadata.name ?? '');
 }
 
 /** Why what happened to a node lately keeps it from being moved again (cool-down, decisions that came to nothing). */

@@ -4,7 +4,7 @@ import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
 import { inBatches } from '../../core/in-batches.js';
 import { listOf, number, object, oneOf, text, type Shape } from '../../core/shapes.js';
-import { memoryOf } from '../../disruption/budgets/limits.js';
+import { rememberedForMs } from '../../disruption/budgets/limits.js';
 import { rulingOf } from '../../disruption/policies/ruling.js';
 import { updateObject } from '../../cluster/writes.js';
 import type { PastDisruption, Refused } from '../../workflows/messages.js';
@@ -57,7 +57,7 @@ export async function writeRecords(
 ): Promise<void> {
   const changed = of.pools.flatMap((pool) => {
     const { name = '', annotations: present } = pool.metadata;
-    const wanted = textOf(name, records, of.now - memoryOf(rulingOf(pool, of.policies)));
+    const wanted = textOf(name, records, of.now - rememberedForMs(rulingOf(pool, of.policies)));
     return present?.[annotations.disruptionRecords] === wanted ? [] : [{ name, wanted }];
   });
   await inBatches(changed, async ({ name, wanted }) => {

@@ -12,7 +12,7 @@ import type { LimitsContext } from '../../disruption/budgets/limits.js';
 import { limitOf } from '../../disruption/budgets/limits.js';
 import { rulesOf } from '../../disruption/policies/pool-rules.js';
 import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
-import { candidateOf, nameOf } from '../../cluster/cluster.js';
+import { candidateOf, nodeNameOf } from '../../cluster/cluster.js';
 import type { SetAside } from '../../packing/types.js';
 
 /** The objects that decisions may read, and what they cannot work with. */
@@ -47,7 +47,7 @@ export function readable(
   );
   const bad = new Set(pools.filter((pool) => !goodPools.includes(pool)).map(({ metadata }) => metadata.name));
   const ofGoodPools = views.filter(({ pool }) => pool === undefined || !bad.has(pool.metadata.name));
-  const kept = ofGoodPools.filter((view) => isGood('Node', nameOf(view), () => askOfNode(view, context)));
+  const kept = ofGoodPools.filter((view) => isGood('Node', nodeNameOf(view), () => askOfNode(view, context)));
   const known = new Set(kept);
   return { views: kept, pools: goodPools, aside, without: views.filter((view) => !known.has(view)) };
 }

@@ -2,7 +2,7 @@ import { annotations } from '../../api/labels.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { once } from '../../core/once.js';
 import { isPending } from '../../core/pods.js';
-import { nameOf } from '../../cluster/cluster.js';
+import { nodeNameOf } from '../../cluster/cluster.js';
 import type { DisruptionView } from '../disruption/contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { initializedAt, awaitedNode } from '../../cluster/awaited-nodes.js';
@@ -28,14 +28,14 @@ export function nominatedNodes(
     const initialized = initializedAt(claim);
     const fresh = initialized === undefined ? 0 : initialized + deps.nominationMs;
     const end = Math.max(
-      until.get(nameOf(view)) ?? 0,
+      until.get(nodeNameOf(view)) ?? 0,
       until.get(claim.metadata.name ?? '') ?? 0,
       fresh > now && someoneWaits() ? fresh : 0,
     );
     if (end > now) ends.push(end);
     const plan = claim.metadata.annotations?.[annotations.plan];
     const launchedFor = plan !== undefined && plans.some((prefix) => plan.startsWith(prefix));
-    if (end > now || launchedFor) names.add(nameOf(view));
+    if (end > now || launchedFor) names.add(nodeNameOf(view));
   }
   return { names, ends };
 }

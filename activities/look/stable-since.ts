@@ -1,6 +1,6 @@
 import { idleSince } from '../../disruption/consolidation/consolidatable.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
-import { nameOf } from '../../cluster/cluster.js';
+import { nodeNameOf } from '../../cluster/cluster.js';
 
 /** Rule `commands/validation-delay`: a decision has to prove stable for so long before it is carried out. */
 const validationMs = 15_000;
@@ -22,7 +22,7 @@ export class StableSince {
   ): void {
     const since = new Map<string, number>();
     for (const view of views) {
-      const node = nameOf(view);
+      const node = nodeNameOf(view);
       const known = this.since.get(node);
       if (!named.has(node) && (known === undefined || !unasked.has(node))) continue;
       // Pods that came or went since then make it another node.

@@ -15,7 +15,7 @@ import { packingInput } from '../../cluster/packing-input.js';
 import { preferencesHonoured } from './ignored-preferences.js';
 import { notePlannedPods } from '../../cluster/planned-pods.js';
 import { withRest } from './refused-claims.js';
-import { leftOutText, tellAside } from '../tell-aside.js';
+import { asideText, tellAside } from '../tell-aside.js';
 import { withFailures } from '../to-failure.js';
 import { regarding } from '../../core/regarding.js';
 
@@ -138,7 +138,7 @@ function compact(deps: ActivityDeps, plan: Plan, without: readonly string[]): Pl
     unschedulable: plan.unschedulable.length,
     ...(first === undefined ? {} : { firstReason: `${first.pod}: ${first.reason}` }),
     deferred: plan.deferred?.length ?? 0,
-    ...(plan.setAside === undefined ? {} : { leftOut: leftOutText(plan.setAside) }),
+    ...(plan.setAside === undefined ? {} : { leftOut: asideText(plan.setAside) }),
     ...(plan.resume === undefined ? {} : { resume: plan.resume }),
     unplacedOfDeletingNodes: deleting.reduce((sum, { unplaced }) => sum + unplaced, 0),
     ...(without.length === 0 ? {} : { deleting }),

@@ -1,6 +1,6 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { annotations } from '../../api/labels.js';
-import { nextRefusal, refusalOf } from '../../core/claim-refusals.js';
+import { nextRefusal, claimRefusalOf } from '../../core/claim-refusals.js';
 import type { ClaimRefusal } from '../../core/claim-refusals.js';
 import { isDomainError } from '../../core/failures.js';
 import type { RestingPool } from '../../workflows/messages.js';
@@ -66,7 +66,7 @@ export function withRest(pool: NodePool, resting: readonly RestingPool[]): NodeP
 }
 
 const recorded = ({ metadata }: NodePool, now: number): ClaimRefusal | undefined =>
-  refusalOf(metadata.annotations?.[annotations.claimsRefused], metadata.generation, now);
+  claimRefusalOf(metadata.annotations?.[annotations.claimsRefused], metadata.generation, now);
 
 const annotating = (text: string | null): { metadata: object } => ({
   metadata: { annotations: { [annotations.claimsRefused]: text } },

@@ -7,7 +7,7 @@ const plain = /^[1-9][0-9]{0,4}(Gi|G|Ti|T)$/;
 const gibi = 2 ** 30;
 
 /** Block devices are written as before; sizes come to whole Gi where their unit is none that v1 takes. */
-export function blockDeviceMappings(owner: Fields): object[] | undefined {
+export function convertBlockDeviceMappings(owner: Fields): object[] | undefined {
   return owner.objects('blockDeviceMappings')?.map((mapping) => {
     const ebs = mapping.object('ebs');
     const converted = present({

@@ -1,8 +1,8 @@
 import { FieldError } from '../objects/check.js';
-import { blockDeviceMappings } from './block-devices.js';
+import { convertBlockDeviceMappings } from './block-devices.js';
 import { metadataOf, present } from './fields.js';
 import type { Fields, OldMetadata } from './fields.js';
-import { amiSelectorTerms, tagSelectorTerms } from './selectors.js';
+import { convertAmiSelectorTerms, tagSelectorTerms } from './selectors.js';
 import { lookUp } from '../../core/own.js';
 
 /** What old objects leave to settings of the controller, which are no part of them. */
@@ -36,12 +36,12 @@ export function convertNodeClass(root: Fields, version: OldVersion, defaults: Id
   root.skip('apiVersion', 'kind', 'status');
   const spec = root.object('spec');
   if (spec === undefined) throw new FieldError('spec', 'an object', undefined);
-  const converted = nodeClassOf(metadata, nodeClassSpec(spec, version, defaults));
+  const converted = nodeClassFrom(metadata, nodeClassSpec(spec, version, defaults));
   root.finish();
   return converted;
 }
 
-export function nodeClassOf(metadata: OldMetadata, spec: object): object {
+export function nodeClassFrom(metadata: OldMetadata, spec: object): object {
   return { apiVersion: 'karpenter.k8s.aws/v1', kind: 'EC2NodeClass', metadata, spec };
 }
 
@@ -51,7 +51,7 @@ export function nodeClassSpec(spec: Fields, version: OldVersion, defaults: Ident
   const images = imagesOf(spec);
   const subnets = subnetTerms(spec);
   const groups = groupTerms(spec, subnets);
-  const disks = blockDeviceMappings(spec) ?? images.blockDeviceMappings;
+  const disks = convertBlockDeviceMappings(spec) ?? images.blockDeviceMappings;
   const converted = present({
     ...identity(spec, defaults, clusterOf([...subnets, ...groups])),
     amiFamily: images.amiFamily,
@@ -109,7 +109,7 @@ function imagesOf(spec: Fields): Images {
     throw new FieldError(spec.at('amiFamily'), `one of ${families.join(', ')}`, family);
   }
   const listed = listedTerms(spec, 'amiSelectorTerms');
-  const terms = amiSelectorTerms(spec) ?? listed;
+  const terms = convertAmiSelectorTerms(spec) ?? listed;
   if (family === 'Ubuntu') return ubuntu(spec, terms);
   const aliased = terms?.some((term) => (term as { alias?: unknown }).alias !== undefined) === true;
   if (terms !== undefined && (family !== undefined || aliased)) {

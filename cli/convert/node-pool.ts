@@ -4,9 +4,15 @@ import { convertDisruption } from './disruption.js';
 import type { OldDisruption } from './disruption.js';
 import { metadataOf, present } from './fields.js';
 import type { Fields, OldMetadata } from './fields.js';
-import { nodeClassOf, nodeClassSpec } from './node-class.js';
+import { nodeClassFrom, nodeClassSpec } from './node-class.js';
 import type { IdentityDefaults } from './node-class.js';
-import { kubeletOf, requirements, templateAnnotations, templateLabels, withProvisionerDefaults } from './template.js';
+import {
+  kubeletOf,
+  requirements,
+  templateAnnotations,
+  convertTemplateLabels,
+  withProvisionerDefaults,
+} from './template.js';
 
 /** A NodePool of v1 as conversion makes it; the node class's name may still change. */
 export interface ConvertedPool {
@@ -63,7 +69,7 @@ export function convertNodePool(root: Fields, version: 'v1beta1' | 'v1'): Conver
     metadata,
     spec,
     templateMetadata: present({
-      labels: templateLabels(labels?.texts('labels'), 'spec.template.metadata.labels', spec.notes),
+      labels: convertTemplateLabels(labels?.texts('labels'), 'spec.template.metadata.labels', spec.notes),
       annotations: templateAnnotations(labels?.texts('annotations'), 'spec.template.metadata.annotations', spec.notes),
     }),
     templateSpec: { requirements: requirements(inner), nodeClassRef: nodeClassRef(inner), ...templateSpec },
@@ -85,7 +91,7 @@ export function convertProvisioner(root: Fields, defaults: IdentityDefaults): Co
   const spec = root.object('spec');
   if (spec === undefined) throw new FieldError('spec', 'an object', undefined);
   spec.notes.changed('', 'becomes a NodePool of karpenter.sh/v1');
-  const labels = templateLabels(spec.texts('labels'), 'spec.labels', spec.notes);
+  const labels = convertTemplateLabels(spec.texts('labels'), 'spec.labels', spec.notes);
   const kubelet = kubeletOf(spec, 'kubeletConfiguration');
   const disruption = convertDisruption(spec, 'v1alpha5');
   const { name, nodeClass } = provisionerClass(spec, metadata, defaults);
@@ -204,6 +210,6 @@ function provisionerClass(
   spec.notes.changed('spec.provider', `becomes EC2NodeClass ${metadata.name}`);
   return {
     name: metadata.name,
-    nodeClass: nodeClassOf({ name: metadata.name }, nodeClassSpec(provider, 'v1alpha1', defaults)),
+    nodeClass: nodeClassFrom({ name: metadata.name }, nodeClassSpec(provider, 'v1alpha1', defaults)),
   };
 }

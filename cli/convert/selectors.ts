@@ -46,7 +46,7 @@ export function tagSelectorTerms(owner: Fields, name: string): { id?: string; ta
 }
 
 /** `amiSelector`, a map, as selector terms of v1; undefined where it selects by nothing. */
-export function amiSelectorTerms(
+export function convertAmiSelectorTerms(
   owner: Fields,
   name = 'amiSelector',
 ): { id?: string; name?: string; owner?: string; tags?: Tags }[] | undefined {

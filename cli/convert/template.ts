@@ -20,7 +20,7 @@ function whyBanned(key: string): string | undefined {
 }
 
 /** Labels for the nodes, less those that v1 keeps for itself. */
-export function templateLabels(
+export function convertTemplateLabels(
   given: Record<string, string> | undefined,
   field: string,
   notes: Notes,

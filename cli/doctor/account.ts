@@ -5,7 +5,7 @@ import type { ConditionChange } from '../../core/conditions.js';
 import { isDomainError } from '../../core/failures.js';
 import { counted } from '../../core/plurals.js';
 import type { KubeClient } from '../../kube/port.js';
-import { failed, ok, skipped, someOf, warning } from './check.js';
+import { failed, okCheck, skipped, someOf, warning } from './check.js';
 import type { Check, Verdict } from './check.js';
 
 /** Undefined where the provider has no account. Throws where its settings do not work. */
@@ -25,7 +25,9 @@ export function cloudCheck(accountOf: AccountOf): Check {
     unanswered: 'correct the setting that it names (stowage run --help has all)',
     run: () => {
       const account = accountOf();
-      return Promise.resolve(account === undefined ? skipped('this CLOUD_PROVIDER has no account') : ok(account.place));
+      return Promise.resolve(
+        account === undefined ? skipped('this CLOUD_PROVIDER has no account') : okCheck(account.place),
+      );
     },
   };
 }
@@ -39,7 +41,7 @@ export function credentialsCheck(accountOf: AccountOf): Check {
     unanswered: mend,
     run: async () => {
       await accountOf()?.authenticate();
-      return ok('accepted');
+      return okCheck('accepted');
     },
   };
 }
@@ -64,7 +66,7 @@ export function cloudPermissionsCheck(accountOf: AccountOf): Check {
         );
       const [other] = refused;
       if (other !== undefined) return warning(`cannot be told: ${other.error.message}`, 'try again');
-      return ok(`${counted(found.length, 'permission')} to read`);
+      return okCheck(`${counted(found.length, 'permission')} to read`);
     },
   };
 }
@@ -106,7 +108,7 @@ function launchVerdict(
   if (refused.length > 0) return failed(someOf(refused, 3), `${policy}, or mend what EC2 names in the node class`);
   const untold = told('Unknown');
   if (untold.length > 0) return warning(someOf(untold, 3), 'try again in a minute');
-  return ok(`EC2 would launch from ${counted(tried.length, 'node class', 'node classes')}`);
+  return okCheck(`EC2 would launch from ${counted(tried.length, 'node class', 'node classes')}`);
 }
 
 /** Whether the interruption queue is there, may be used, and is being read. */
@@ -131,7 +133,7 @@ export function queueCheck(accountOf: AccountOf): Check {
           'add sqs:GetQueueAttributes to the role',
         );
       }
-      if (waiting <= mostWaiting) return ok(`${queue.name}, ${counted(waiting, 'message')} waiting`);
+      if (waiting <= mostWaiting) return okCheck(`${queue.name}, ${counted(waiting, 'message')} waiting`);
       return warning(
         `${queue.name} has ${counted(waiting, 'message')} that nobody has received`,
         'the operator that leads receives them: see its log, and operator',

@@ -1,9 +1,9 @@
 import type { Workload } from '../../api/kubernetes.js';
 import { isDomainError } from '../../core/failures.js';
 import { leaseHolder } from '../../kube/leases.js';
-import type { Clock } from '../../kube/limiter.js';
+import type { LimiterClock } from '../../kube/limiter.js';
 import type { KubeClient } from '../../kube/port.js';
-import { failed, ok, warning } from './check.js';
+import { failed, okCheck, warning } from './check.js';
 import type { Check } from './check.js';
 
 type Kube = Pick<KubeClient, 'get' | 'list'>;
@@ -17,14 +17,14 @@ const observeMs = 3000;
 const unread = 'see permissions: Leases and Deployments are read';
 
 /** Whether an operator of Stowage leads. */
-export function operatorCheck(kube: Kube, lease: LeaseRef, clock: Clock): Check {
+export function operatorCheck(kube: Kube, lease: LeaseRef, clock: LimiterClock): Check {
   return {
     name: 'operator',
     needs: ['kubernetes'],
     unanswered: unread,
     run: async () => {
       const holder = await leaseHolder({ client: kube, ...lease, observeMs, clock });
-      if (holder !== undefined) return ok(`${holder} leads`);
+      if (holder !== undefined) return okCheck(`${holder} leads`);
       return failed(
         `nobody holds the lease ${lease.namespace}/${lease.name}`,
         'start an operator (stowage run --role operator), or see /readyz?verbose of those that run',
@@ -34,7 +34,7 @@ export function operatorCheck(kube: Kube, lease: LeaseRef, clock: Clock): Check 
 }
 
 /** Whether Karpenter runs: by its lease, or by a Deployment whose lease nobody watches. */
-export function karpenterCheck(kube: Kube, lease: LeaseRef, clock: Clock): Check {
+export function karpenterCheck(kube: Kube, lease: LeaseRef, clock: LimiterClock): Check {
   return {
     name: 'karpenter',
     needs: ['kubernetes'],
@@ -48,7 +48,7 @@ export function karpenterCheck(kube: Kube, lease: LeaseRef, clock: Clock): Check
         );
       }
       const [deployment] = await deploymentsOf(kube, /karpenter/);
-      if (deployment === undefined) return ok('does not run');
+      if (deployment === undefined) return okCheck('does not run');
       const { namespace = '', name = '' } = deployment.metadata;
       const found = `Deployment ${namespace}/${name} runs`;
       if (namespace === lease.namespace) {
@@ -65,7 +65,7 @@ export function karpenterCheck(kube: Kube, lease: LeaseRef, clock: Clock): Check
 const clusterAutoscaler: LeaseRef = { namespace: 'kube-system', name: 'cluster-autoscaler' };
 
 /** Whether Cluster Autoscaler runs: it may beside Stowage, on node groups of its own. */
-export function clusterAutoscalerCheck(kube: Kube, clock: Clock): Check {
+export function clusterAutoscalerCheck(kube: Kube, clock: LimiterClock): Check {
   return {
     name: 'cluster-autoscaler',
     needs: ['kubernetes'],
@@ -79,15 +79,15 @@ export function clusterAutoscalerCheck(kube: Kube, clock: Clock): Check {
         return warning(`Deployment ${namespace}/${name} runs`, mend);
       }
       const seen = await holderIfAllowed(kube, clock);
-      if (seen === 'denied') return ok('no Deployment runs it; its lease may not be read');
+      if (seen === 'denied') return okCheck('no Deployment runs it; its lease may not be read');
       if (seen !== undefined) return warning(`${seen} holds the lease kube-system/cluster-autoscaler`, mend);
-      return ok('does not run');
+      return okCheck('does not run');
     },
   };
 }
 
 /** Stowage's own ServiceAccount may read no other lease than Karpenter's: Deployments tell then. */
-async function holderIfAllowed(kube: Kube, clock: Clock): Promise<string | undefined> {
+async function holderIfAllowed(kube: Kube, clock: LimiterClock): Promise<string | undefined> {
   try {
     return await leaseHolder({ client: kube, ...clusterAutoscaler, observeMs, clock });
   } catch (error) {

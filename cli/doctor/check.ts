@@ -24,7 +24,7 @@ export interface Check {
   run(): Promise<Verdict>;
 }
 
-export const ok = (found: string): Verdict => ({ state: 'ok', found, mend: '' });
+export const okCheck = (found: string): Verdict => ({ state: 'ok', found, mend: '' });
 export const warning = (found: string, mend: string): Verdict => ({ state: 'warning', found, mend });
 export const failed = (found: string, mend: string): Verdict => ({ state: 'failed', found, mend });
 export const skipped = (found: string): Verdict => ({ state: 'skipped', found, mend: '' });

@@ -1,6 +1,6 @@
-import type { Clock } from '../../kube/limiter.js';
+import type { LimiterClock } from '../../kube/limiter.js';
 import { counted } from '../../core/plurals.js';
-import { failed, ok, skipped, warning } from './check.js';
+import { failed, okCheck, skipped, warning } from './check.js';
 import type { Check, Verdict } from './check.js';
 
 /** Karpenter's lease is taken for live up to so far in the future. */
@@ -19,7 +19,7 @@ export interface OtherClock {
 }
 
 /** Whether the clock of this machine goes as that of a server. */
-export function clockCheck({ of, needs, time }: OtherClock, clock: Pick<Clock, 'now'>): Check {
+export function clockCheck({ of, needs, time }: OtherClock, clock: Pick<LimiterClock, 'now'>): Check {
   return {
     name: `clock-${of}`,
     needs: [needs],
@@ -37,7 +37,7 @@ function clockVerdict(of: string, asked: number, other: number, answered: number
   const ahead = asked - (other + resolutionMs);
   const behind = other - answered;
   const off = Math.max(ahead, behind, 0);
-  if (off <= oddMs) return ok(`goes as that of ${of}`);
+  if (off <= oddMs) return okCheck(`goes as that of ${of}`);
   const found = `this clock is ${counted(Math.round(off / 1000), 'second')} ${ahead > 0 ? 'ahead of' : 'behind'} that of ${of}`;
   const mend = 'synchronise the clocks of the nodes (chrony, the Amazon Time Sync Service)';
   return off <= wrongMs ? warning(found, mend) : failed(found, mend);

@@ -1,6 +1,6 @@
 import type { KubeClient } from '../../kube/port.js';
 import { foreignName, kubeSystemUid } from '../../process/identity-gate.js';
-import { failed, ok, warning } from './check.js';
+import { failed, okCheck, warning } from './check.js';
 import type { Check } from './check.js';
 import type { EngineReader } from './ports.js';
 
@@ -16,7 +16,7 @@ export function clusterNameCheck(
     unanswered: 'see permissions (namespaces) and temporal',
     run: async () => {
       const [own, recorded] = await Promise.all([kubeSystemUid(kube), engine.recordedUid()]);
-      if (recorded === own) return ok(`${cluster} is this cluster`);
+      if (recorded === own) return okCheck(`${cluster} is this cluster`);
       if (recorded === undefined) {
         const mend = 'the first process that starts records it: see its /readyz?verbose';
         return warning(`no process has recorded yet which cluster ${cluster} is`, mend);

@@ -2,7 +2,7 @@ import { crdManifests } from '../../api/crds.js';
 import { isTrue } from '../../core/conditions.js';
 import { lookUp } from '../../core/own.js';
 import type { Kinds, KubeClient } from '../../kube/port.js';
-import { failed, ok, someOf } from './check.js';
+import { failed, okCheck, someOf } from './check.js';
 import type { Check, Verdict } from './check.js';
 import { counted } from '../../core/plurals.js';
 
@@ -30,7 +30,7 @@ function definitionsVerdict(present: readonly Definition[]): Verdict {
     return path === undefined ? [] : [`${name} is not that of this version: ${path} differs`];
   });
   if (problems.length > 0) return failed(someOf(problems, 3), apply);
-  return ok(`${counted(crdManifests().length, 'CustomResourceDefinition')} of this version`);
+  return okCheck(`${counted(crdManifests().length, 'CustomResourceDefinition')} of this version`);
 }
 
 /**

@@ -1,8 +1,8 @@
 import { counted } from '../../core/plurals.js';
-import type { Clock } from '../../kube/limiter.js';
+import type { LimiterClock } from '../../kube/limiter.js';
 import { desiredSchedules } from '../../operator/desired-workflows.js';
 import { inQueue } from '../../operator/stuck/findings.js';
-import { failed, ok, someOf, warning } from './check.js';
+import { failed, okCheck, someOf, warning } from './check.js';
 import type { Check, Verdict } from './check.js';
 import type { EngineReader } from './ports.js';
 import { isOlder, versionIn } from './versions.js';
@@ -23,7 +23,7 @@ export function temporalCheck(engine: Pick<EngineReader, 'serverVersion'>, addre
       const version = await engine.serverVersion();
       const found = versionIn(version);
       if (found === undefined) return warning(`version "${version}", which is none that can be compared`, unanswered);
-      if (!isOlder(found, oldestTemporal)) return ok(`version ${version} at ${address}`);
+      if (!isOlder(found, oldestTemporal)) return okCheck(`version ${version} at ${address}`);
       return failed(
         `version ${version}, older than ${oldestTemporal}`,
         `upgrade Temporal to ${oldestTemporal} or newer`,
@@ -53,7 +53,7 @@ function namespaceVerdict(name: string, found: Awaited<ReturnType<EngineReader['
   if (!isOpen)
     return failed(`namespace ${name} is deprecated or deleted`, 'set TEMPORAL_NAMESPACE to one that is in use');
   const hours = counted(retentionMs / hourMs, 'hour');
-  if (retentionMs >= dayMs) return ok(`namespace ${name}, which keeps what has ended for ${hours}`);
+  if (retentionMs >= dayMs) return okCheck(`namespace ${name}, which keeps what has ended for ${hours}`);
   return warning(
     `namespace ${name} keeps what has ended for ${hours}: stowage report and the history of a node that is gone reach no further`,
     `temporal operator namespace update --namespace ${name} --retention 7d`,
@@ -76,7 +76,7 @@ export function searchAttributesCheck(engine: Pick<EngineReader, 'searchAttribut
         const rename = `temporal operator search-attribute remove --namespace ${namespace} --name ${wrong.name}`;
         return failed(someOf(texts), `${rename}, then start a process of Stowage, which registers it`);
       }
-      if (missing.length === 0) return ok('registered with their types');
+      if (missing.length === 0) return okCheck('registered with their types');
       return failed(
         `not registered: ${someOf(missing, 20)}`,
         `a process of Stowage registers them when it starts; where it may not: ${create('NAME', 'TYPE')}`,
@@ -86,7 +86,7 @@ export function searchAttributesCheck(engine: Pick<EngineReader, 'searchAttribut
 }
 
 /** Whether a worker polls each task queue. */
-export function taskQueuesCheck(engine: Pick<EngineReader, 'queues'>, clock: Pick<Clock, 'now'>): Check {
+export function taskQueuesCheck(engine: Pick<EngineReader, 'queues'>, clock: Pick<LimiterClock, 'now'>): Check {
   return {
     name: 'task-queues',
     needs: ['temporal-namespace'],
@@ -99,7 +99,7 @@ export function taskQueuesCheck(engine: Pick<EngineReader, 'queues'>, clock: Pic
       if (unpolled !== undefined) return failed(someOf(texts, 10), unpolled.then);
       const [late] = findings;
       if (late !== undefined) return warning(someOf(texts, 10), late.then);
-      return ok(`workers poll all ${counted(new Set(queues.map(({ name }) => name)).size, 'queue')}`);
+      return okCheck(`workers poll all ${counted(new Set(queues.map(({ name }) => name)).size, 'queue')}`);
     },
   };
 }
@@ -121,7 +121,7 @@ export function schedulesCheck(engine: Pick<EngineReader, 'schedule'>, cluster: 
         );
       }
       const [paused] = ids.filter((_, i) => found[i]?.isPaused === true);
-      if (paused === undefined) return ok(counted(ids.length, 'Schedule'));
+      if (paused === undefined) return okCheck(counted(ids.length, 'Schedule'));
       return warning(
         `${paused} is paused`,
         `temporal schedule toggle --unpause --schedule-id ${paused} --reason REASON`,

@@ -1,4 +1,4 @@
-import type { Clock } from '../../kube/limiter.js';
+import type { LimiterClock } from '../../kube/limiter.js';
 import type { KubeClient } from '../../kube/port.js';
 import { karpenterLease } from '../../process/settings.js';
 import type { Settings } from '../../process/settings.js';
@@ -20,7 +20,7 @@ export interface Installation {
   readonly kube: Pick<KubeClient, 'get' | 'list' | 'create' | 'serverVersion' | 'serverTime'>;
   readonly engine: EngineReader;
   readonly accountOf: AccountOf;
-  readonly clock: Clock;
+  readonly clock: LimiterClock;
 }
 
 /** Everything that an installation needs, what others need first. */

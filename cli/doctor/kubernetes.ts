@@ -1,5 +1,5 @@
 import type { KubeClient } from '../../kube/port.js';
-import { failed, ok, warning } from './check.js';
+import { failed, okCheck, warning } from './check.js';
 import type { Check, Verdict } from './check.js';
 import { isOlder, versionIn } from './versions.js';
 
@@ -25,5 +25,5 @@ function kubernetesVerdict(version: string): Verdict {
       `upgrade the cluster to ${oldestKubernetes} or newer`,
     );
   }
-  return ok(`version ${version}`);
+  return okCheck(`version ${version}`);
 }

@@ -1,7 +1,7 @@
 import { inBatches } from '../../core/in-batches.js';
 import { counted } from '../../core/plurals.js';
 import type { KubeClient, ResourceAttributes } from '../../kube/port.js';
-import { failed, ok, someOf, warning } from './check.js';
+import { failed, okCheck, someOf, warning } from './check.js';
 import type { Check, Verdict } from './check.js';
 import { roles, usualKarpenterLease } from './rights.js';
 
@@ -70,7 +70,7 @@ function permissionsVerdict(user: string, asked: number, denied: readonly Resour
       'apply deploy/rbac.yaml (helm upgrade does it), or bind its roles to this ServiceAccount',
     );
   }
-  if (user.startsWith(serviceAccount)) return ok(`${user} has all ${counted(asked, 'right')} of deploy/rbac.yaml`);
+  if (user.startsWith(serviceAccount)) return okCheck(`${user} has all ${counted(asked, 'right')} of deploy/rbac.yaml`);
   return warning(
     `${user} has all ${counted(asked, 'right')} of deploy/rbac.yaml, which says nothing of Stowage's ServiceAccount`,
     'ask as Stowage: kubectl exec deploy/stowage-operator -- stowage doctor',

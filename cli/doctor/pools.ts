@@ -3,7 +3,7 @@ import type { Condition, KubernetesObject } from '../../api/kubernetes.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { counted } from '../../core/plurals.js';
 import type { KubeClient } from '../../kube/port.js';
-import { failed, ok, skipped, someOf, warning } from './check.js';
+import { failed, okCheck, skipped, someOf, warning } from './check.js';
 import type { Check, Verdict } from './check.js';
 
 /** The kinds of node class, by the CLOUD_PROVIDER that serves them. */
@@ -77,13 +77,13 @@ function imagesVerdict(classes: readonly EC2NodeClass[]): Verdict {
     });
     return failed(someOf(texts, 3), 'see spec.amiSelectorTerms, and whether the account may use these images');
   }
-  return ok(`${counted(classes.length, 'node class', 'node classes')} with images`);
+  return okCheck(`${counted(classes.length, 'node class', 'node classes')} with images`);
 }
 
 function readyVerdict(kind: string, objects: readonly WithConditions[], none: string): Verdict {
   if (objects.length === 0) return warning(`there is no ${kind}: nothing is launched`, none);
   const unready = objects.filter(({ status }) => !isTrue(status?.conditions, 'Ready'));
-  if (unready.length === 0) return ok(`${objects.length} ready`);
+  if (unready.length === 0) return okCheck(`${objects.length} ready`);
   const texts = unready.map((object) => `${kind} ${object.metadata.name ?? ''} is not ready${whyOf(object)}`);
   return failed(someOf(texts, 3), kubectl(kind));
 }

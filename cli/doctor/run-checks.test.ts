@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { createManualClock } from '../../test/builders/manual-clock.js';
-import { failed, ok, skipped, someOf, warning } from './check.js';
+import { failed, okCheck, skipped, someOf, warning } from './check.js';
 import type { Check } from './check.js';
 import { runChecks } from './run-checks.js';
 
@@ -11,7 +11,8 @@ const check = (name: string, run: Check['run'], more: Partial<Check> = {}): Chec
   run,
   ...more,
 });
-const fine = (name: string, more: Partial<Check> = {}): Check => check(name, () => Promise.resolve(ok('good')), more);
+const fine = (name: string, more: Partial<Check> = {}): Check =>
+  check(name, () => Promise.resolve(okCheck('good')), more);
 
 describe('checks', () => {
   test('that throw hide no others', async () => {
@@ -25,7 +26,7 @@ describe('checks', () => {
 
   test('that need what failed or was skipped are skipped, and not run', async () => {
     let ran = false;
-    const after = check('c', () => Promise.resolve((ran = true)).then(() => ok('')), { needs: ['b'] });
+    const after = check('c', () => Promise.resolve((ran = true)).then(() => okCheck('')), { needs: ['b'] });
     const results = await runChecks(
       [check('a', () => Promise.resolve(failed('bad', 'mend it'))), fine('b', { needs: ['a'] }), after],
       clock,

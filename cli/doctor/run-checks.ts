@@ -1,4 +1,4 @@
-import type { Clock } from '../../kube/limiter.js';
+import type { LimiterClock } from '../../kube/limiter.js';
 import { counted } from '../../core/plurals.js';
 import { failed, skipped } from './check.js';
 import type { Check, CheckResult, Verdict } from './check.js';
@@ -12,7 +12,7 @@ const usualDeadlineMs = 15_000;
  */
 export async function runChecks(
   checks: readonly Check[],
-  clock: Pick<Clock, 'sleep'>,
+  clock: Pick<LimiterClock, 'sleep'>,
 ): Promise<readonly CheckResult[]> {
   const results = new Map<string, Promise<CheckResult>>();
   for (const check of checks) {
@@ -32,7 +32,7 @@ export async function runChecks(
 async function verdictOf(
   check: Check,
   needed: readonly Promise<CheckResult>[],
-  clock: Pick<Clock, 'sleep'>,
+  clock: Pick<LimiterClock, 'sleep'>,
 ): Promise<Verdict> {
   const inTheWay = (await Promise.all(needed)).find(({ state }) => state === 'failed' || state === 'skipped');
   if (inTheWay !== undefined) return skipped(`see ${inTheWay.name}`);

@@ -1,7 +1,7 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
-import type { Ending, Started, Step } from './records.js';
+import type { WorkflowEnding, Started, Step } from './records.js';
 
 export type HistoryEvent = NonNullable<Awaited<ReturnType<WorkflowHandle['fetchHistory']>>['events']>[number];
 type Payload = Parameters<typeof defaultPayloadConverter.fromPayload>[0];
@@ -76,7 +76,7 @@ function endedOf(event: HistoryEvent, at: number): Step | undefined {
   return how === undefined ? undefined : { is: 'ended', at, how };
 }
 
-function silentEndOf(event: HistoryEvent): Ending | undefined {
+function silentEndOf(event: HistoryEvent): WorkflowEnding | undefined {
   if (event.workflowExecutionCanceledEventAttributes) return 'canceled';
   if (event.workflowExecutionTimedOutEventAttributes) return 'timed out';
   return event.workflowExecutionContinuedAsNewEventAttributes ? 'continued as new' : undefined;

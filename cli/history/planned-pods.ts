@@ -9,7 +9,11 @@ type Created = Readonly<{ created: readonly CreatedClaim[] }>;
 const generations = 2;
 
 /** Pods that a claim was planned for, from the history of whoever had it created; empty when that is gone. */
-export async function plannedPods(engine: Engine, runs: readonly Run[], claimName: string): Promise<readonly string[]> {
+export async function readPlannedPods(
+  engine: Engine,
+  runs: readonly Run[],
+  claimName: string,
+): Promise<readonly string[]> {
   const launch = runs.find(({ kind }) => kind === 'launch');
   let parent = launch === undefined ? undefined : parentOf(launch.steps);
   for (let i = 0; i < generations && parent !== undefined; i++) {

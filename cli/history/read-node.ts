@@ -8,7 +8,7 @@ import type { KubeClient } from '../../kube/port.js';
 import { quotedForQuery, searchAttributes } from '../../workflows/messages.js';
 import type { Engine, Listed } from './engine.js';
 import { fieldsOf, resultOf } from './read-fields.js';
-import { plannedPods } from './planned-pods.js';
+import { readPlannedPods } from './planned-pods.js';
 import type { NodeRecords, Run, RunRef } from './records.js';
 import { isTold } from './tell.js';
 import { messageOf } from '../../core/error-message.js';
@@ -36,7 +36,7 @@ export async function readNode(sources: Sources, name: string): Promise<NodeReco
   const retentionMs = await sources.engine.retentionMs().catch(() => undefined);
   return {
     ...{ name, claimName, runs, now: sources.now },
-    pods: await plannedPods(sources.engine, runs, claimName),
+    pods: await readPlannedPods(sources.engine, runs, claimName),
     ...(objects.claim === undefined ? {} : { claim: objects.claim }),
     ...(objects.node === undefined ? {} : { node: objects.node }),
     ...(retentionMs === undefined ? {} : { retentionMs }),

@@ -19,7 +19,7 @@ export type Step =
   | {
       readonly is: 'ended';
       readonly at: number;
-      readonly how: Ending;
+      readonly how: WorkflowEnding;
       readonly result?: unknown;
       readonly why?: string;
     };
@@ -36,7 +36,7 @@ export interface Started {
   readonly isContinued: boolean;
 }
 
-export type Ending = 'completed' | 'failed' | 'canceled' | 'terminated' | 'timed out' | 'continued as new';
+export type WorkflowEnding = 'completed' | 'failed' | 'canceled' | 'terminated' | 'timed out' | 'continued as new';
 
 export interface RunRef {
   readonly workflowId: string;

@@ -1,5 +1,5 @@
 import { parseQuantity } from '../../core/quantities.js';
-import { describe, isRecord } from './read-documents.js';
+import { describeDocument, isRecord } from './read-documents.js';
 import { lookUp } from '../../core/own.js';
 
 /** A field that breaks a rule; the loader adds file and object. */
@@ -10,13 +10,13 @@ export class FieldError extends Error {
     readonly expected: string,
     readonly found: unknown,
   ) {
-    super(`${field}: expected ${expected}, found ${describe(found)}`);
+    super(`${field}: expected ${expected}, found ${describeDocument(found)}`);
   }
 }
 
 type Check = (value: unknown, field: string) => void;
 
-export const text: Check = (value, field) => {
+export const textCheck: Check = (value, field) => {
   if (typeof value !== 'string') throw new FieldError(field, 'a string', value);
 };
 
@@ -24,11 +24,11 @@ export const nonEmptyText: Check = (value, field) => {
   if (typeof value !== 'string' || value === '') throw new FieldError(field, 'a non-empty string', value);
 };
 
-export const integer: Check = (value, field) => {
+export const integerCheck: Check = (value, field) => {
   if (!Number.isInteger(value)) throw new FieldError(field, 'a whole number', value);
 };
 
-export const flag: Check = (value, field) => {
+export const flagCheck: Check = (value, field) => {
   if (typeof value !== 'boolean') throw new FieldError(field, 'true or false', value);
 };
 
@@ -37,7 +37,7 @@ export const time: Check = (value, field) => {
     throw new FieldError(field, 'a time such as 2026-01-31T12:00:00Z', value);
 };
 
-export const oneOf =
+export const oneOfCheck =
   (...allowed: readonly string[]): Check =>
   (value, field) => {
     if (typeof value !== 'string' || !allowed.includes(value))
@@ -49,7 +49,7 @@ export const anything: Check = () => undefined;
 // Clusters repeat few distinct quantities, so each text is parsed once.
 const goodQuantities = new Set<string>();
 
-export const quantity: Check = (value, field) => {
+export const quantityCheck: Check = (value, field) => {
   if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return;
   if (typeof value !== 'string') throw new FieldError(field, 'a quantity such as 500m or 2Gi', value);
   if (goodQuantities.has(value)) return;
@@ -63,7 +63,7 @@ export const quantity: Check = (value, field) => {
   goodQuantities.add(value);
 };
 
-export const listOf =
+export const listCheck =
   (check: Check): Check =>
   (value, field) => {
     if (!Array.isArray(value)) throw new FieldError(field, 'a list', value);
@@ -71,14 +71,14 @@ export const listOf =
   };
 
 /** A list with at least one entry. */
-export const someOf =
+export const someCheck =
   (check: Check): Check =>
   (value, field) => {
-    listOf(check)(value, field);
+    listCheck(check)(value, field);
     if ((value as unknown[]).length === 0) throw new FieldError(field, 'at least one entry', value);
   };
 
-export const mapOf =
+export const mapCheck =
   (check: Check): Check =>
   (value, field) => {
     if (!isRecord(value)) throw new FieldError(field, 'a map', value);

@@ -70,7 +70,7 @@ function unpack(document: unknown, file: string, place: string): FoundObject[] {
   if (Array.isArray(document)) return document.map((value, i) => ({ file, place: `[${i}]`, value: value as unknown }));
   if (!isRecord(document))
     throw new UsageError(
-      `${file}${place === '' ? '' : ` ${place}`}: expected a Kubernetes object or List, found ${describe(document)}`,
+      `${file}${place === '' ? '' : ` ${place}`}: expected a Kubernetes object or List, found ${describeDocument(document)}`,
     );
   const kind = document['kind'];
   if (typeof kind === 'string' && kind.endsWith('List')) return unpackList(document, kind, file, place);
@@ -80,7 +80,7 @@ function unpack(document: unknown, file: string, place: string): FoundObject[] {
 function unpackList(list: Record<string, unknown>, kind: string, file: string, place: string): FoundObject[] {
   const items = list['items'];
   if (!Array.isArray(items))
-    throw new UsageError(`${file}: ${kind}: items: expected an array, found ${describe(items)}`);
+    throw new UsageError(`${file}: ${kind}: items: expected an array, found ${describeDocument(items)}`);
   const itemKind = kind === 'List' ? undefined : kind.slice(0, -'List'.length);
   const prefix = place === '' ? '' : `${place} `;
   return items.map((item: unknown, i) => ({
@@ -98,7 +98,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /** A value as an error message shows it. */
-export function describe(value: unknown): string {
+export function describeDocument(value: unknown): string {
   if (value === undefined) return 'nothing';
   const text = JSON.stringify(value);
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;

@@ -2,16 +2,16 @@ import {
   anything,
   both,
   FieldError,
-  flag,
-  integer,
-  listOf,
-  mapOf,
+  flagCheck,
+  integerCheck,
+  listCheck,
+  mapCheck,
   nonEmptyText,
-  oneOf,
-  quantity,
+  oneOfCheck,
+  quantityCheck,
   shape,
-  someOf,
-  text,
+  someCheck,
+  textCheck,
   time,
   type Check,
 } from './check.js';
@@ -23,13 +23,15 @@ import {
 const metadata = shape(
   {
     name: nonEmptyText,
-    namespace: text,
-    uid: text,
-    labels: mapOf(text),
-    annotations: mapOf(text),
+    namespace: textCheck,
+    uid: textCheck,
+    labels: mapCheck(textCheck),
+    annotations: mapCheck(textCheck),
     creationTimestamp: time,
     deletionTimestamp: time,
-    ownerReferences: listOf(shape({ kind: text, name: text, uid: text, controller: flag }, ['kind', 'name'])),
+    ownerReferences: listCheck(
+      shape({ kind: textCheck, name: textCheck, uid: textCheck, controller: flagCheck }, ['kind', 'name']),
+    ),
   },
   ['name'],
 );
@@ -57,24 +59,28 @@ const nodeRequirement = both(
   shape(
     {
       key: nonEmptyText,
-      operator: oneOf('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt', 'Gte', 'Lte'),
-      values: listOf(text),
+      operator: oneOfCheck('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt', 'Gte', 'Lte'),
+      values: listCheck(textCheck),
     },
     ['key', 'operator'],
   ),
   needsValues(['In', 'NotIn'], ['Gt', 'Lt', 'Gte', 'Lte']),
 );
-const nodeTerm = shape({ matchExpressions: listOf(nodeRequirement), matchFields: listOf(anything) });
-const nodeSelector = shape({ nodeSelectorTerms: someOf(nodeTerm) }, ['nodeSelectorTerms']);
+const nodeTerm = shape({ matchExpressions: listCheck(nodeRequirement), matchFields: listCheck(anything) });
+const nodeSelector = shape({ nodeSelectorTerms: someCheck(nodeTerm) }, ['nodeSelectorTerms']);
 
 const labelSelector = shape({
-  matchLabels: mapOf(text),
-  matchExpressions: listOf(
+  matchLabels: mapCheck(textCheck),
+  matchExpressions: listCheck(
     both(
-      shape({ key: nonEmptyText, operator: oneOf('In', 'NotIn', 'Exists', 'DoesNotExist'), values: listOf(text) }, [
-        'key',
-        'operator',
-      ]),
+      shape(
+        {
+          key: nonEmptyText,
+          operator: oneOfCheck('In', 'NotIn', 'Exists', 'DoesNotExist'),
+          values: listCheck(textCheck),
+        },
+        ['key', 'operator'],
+      ),
       needsValues(['In', 'NotIn'], []),
     ),
   ),
@@ -83,11 +89,11 @@ const labelSelector = shape({
 const affinityTerm = shape(
   {
     labelSelector,
-    namespaces: listOf(text),
+    namespaces: listCheck(textCheck),
     namespaceSelector: labelSelector,
     topologyKey: nonEmptyText,
-    matchLabelKeys: listOf(text),
-    mismatchLabelKeys: listOf(text),
+    matchLabelKeys: listCheck(textCheck),
+    mismatchLabelKeys: listCheck(textCheck),
   },
   ['topologyKey'],
 );
@@ -97,8 +103,8 @@ const weight: Check = (value, field) => {
 };
 
 const podAffinity = shape({
-  requiredDuringSchedulingIgnoredDuringExecution: listOf(affinityTerm),
-  preferredDuringSchedulingIgnoredDuringExecution: listOf(
+  requiredDuringSchedulingIgnoredDuringExecution: listCheck(affinityTerm),
+  preferredDuringSchedulingIgnoredDuringExecution: listCheck(
     shape({ weight, podAffinityTerm: affinityTerm }, ['weight', 'podAffinityTerm']),
   ),
 });
@@ -113,20 +119,22 @@ const port: Check = (value, field) => {
     throw new FieldError(field, 'a port from 0 to 65535', value);
 };
 
-const resources = shape({ requests: mapOf(quantity), limits: mapOf(quantity) });
+const resources = shape({ requests: mapCheck(quantityCheck), limits: mapCheck(quantityCheck) });
 const container = shape({
-  name: text,
+  name: textCheck,
   resources,
-  restartPolicy: oneOf('Always', 'Never', 'OnFailure'),
-  ports: listOf(shape({ containerPort: port, hostPort: port, hostIP: text, protocol: oneOf('TCP', 'UDP', 'SCTP') })),
+  restartPolicy: oneOfCheck('Always', 'Never', 'OnFailure'),
+  ports: listCheck(
+    shape({ containerPort: port, hostPort: port, hostIP: textCheck, protocol: oneOfCheck('TCP', 'UDP', 'SCTP') }),
+  ),
 });
 
 const toleration = both(
   shape({
-    key: text,
-    operator: oneOf('', 'Exists', 'Equal', 'Lt', 'Gt'),
-    value: text,
-    effect: oneOf('', 'NoSchedule', 'PreferNoSchedule', 'NoExecute'),
+    key: textCheck,
+    operator: oneOfCheck('', 'Exists', 'Equal', 'Lt', 'Gt'),
+    value: textCheck,
+    effect: oneOfCheck('', 'NoSchedule', 'PreferNoSchedule', 'NoExecute'),
   }),
   (given, field) => {
     const { operator, value } = given as { operator?: string; value?: string };
@@ -139,12 +147,12 @@ const spreadConstraint = both(
     {
       maxSkew: positive,
       topologyKey: nonEmptyText,
-      whenUnsatisfiable: oneOf('DoNotSchedule', 'ScheduleAnyway'),
+      whenUnsatisfiable: oneOfCheck('DoNotSchedule', 'ScheduleAnyway'),
       labelSelector,
       minDomains: positive,
-      nodeAffinityPolicy: oneOf('Honor', 'Ignore'),
-      nodeTaintsPolicy: oneOf('Honor', 'Ignore'),
-      matchLabelKeys: listOf(text),
+      nodeAffinityPolicy: oneOfCheck('Honor', 'Ignore'),
+      nodeTaintsPolicy: oneOfCheck('Honor', 'Ignore'),
+      matchLabelKeys: listCheck(textCheck),
     },
     ['maxSkew', 'topologyKey', 'whenUnsatisfiable'],
   ),
@@ -157,50 +165,51 @@ const spreadConstraint = both(
 
 export const podSpec = shape(
   {
-    nodeName: text,
-    nodeSelector: mapOf(text),
+    nodeName: textCheck,
+    nodeSelector: mapCheck(textCheck),
     affinity: shape({
       nodeAffinity: shape({
         requiredDuringSchedulingIgnoredDuringExecution: nodeSelector,
-        preferredDuringSchedulingIgnoredDuringExecution: listOf(
+        preferredDuringSchedulingIgnoredDuringExecution: listCheck(
           shape({ weight, preference: nodeTerm }, ['weight', 'preference']),
         ),
       }),
       podAffinity,
       podAntiAffinity: podAffinity,
     }),
-    tolerations: listOf(toleration),
-    topologySpreadConstraints: listOf(spreadConstraint),
-    schedulingGates: listOf(shape({ name: nonEmptyText }, ['name'])),
-    hostNetwork: flag,
-    containers: listOf(container),
-    initContainers: listOf(container),
-    overhead: mapOf(quantity),
+    tolerations: listCheck(toleration),
+    topologySpreadConstraints: listCheck(spreadConstraint),
+    schedulingGates: listCheck(shape({ name: nonEmptyText }, ['name'])),
+    hostNetwork: flagCheck,
+    containers: listCheck(container),
+    initContainers: listCheck(container),
+    overhead: mapCheck(quantityCheck),
     resources,
-    volumes: listOf(
+    volumes: listCheck(
       shape({
-        name: text,
+        name: textCheck,
         persistentVolumeClaim: shape({ claimName: nonEmptyText }, ['claimName']),
         ephemeral: anything,
-        csi: shape({ driver: text }),
+        csi: shape({ driver: textCheck }),
       }),
     ),
-    priority: integer,
-    priorityClassName: text,
-    terminationGracePeriodSeconds: integer,
+    priority: integerCheck,
+    priorityClassName: textCheck,
+    terminationGracePeriodSeconds: integerCheck,
   },
   ['containers'],
 );
 
-const taint = shape({ key: nonEmptyText, value: text, effect: oneOf('NoSchedule', 'PreferNoSchedule', 'NoExecute') }, [
-  'key',
-  'effect',
-]);
-const podTemplate = shape({ metadata: shape({ labels: mapOf(text), annotations: mapOf(text) }), spec: podSpec }, [
-  'spec',
-]);
+const taint = shape(
+  { key: nonEmptyText, value: textCheck, effect: oneOfCheck('NoSchedule', 'PreferNoSchedule', 'NoExecute') },
+  ['key', 'effect'],
+);
+const podTemplate = shape(
+  { metadata: shape({ labels: mapCheck(textCheck), annotations: mapCheck(textCheck) }), spec: podSpec },
+  ['spec'],
+);
 const workload = shape(
-  { metadata, spec: shape({ replicas: integer, selector: labelSelector, template: podTemplate }) },
+  { metadata, spec: shape({ replicas: integerCheck, selector: labelSelector, template: podTemplate }) },
   ['metadata', 'spec'],
 );
 
@@ -210,18 +219,18 @@ export const builtInShapes: Readonly<Record<string, Check>> = {
     {
       metadata,
       spec: podSpec,
-      status: shape({ phase: text, startTime: time, nominatedNodeName: text }),
+      status: shape({ phase: textCheck, startTime: time, nominatedNodeName: textCheck }),
     },
     ['metadata', 'spec'],
   ),
   Node: shape(
     {
       metadata,
-      spec: shape({ providerID: text, taints: listOf(taint), unschedulable: flag }),
+      spec: shape({ providerID: textCheck, taints: listCheck(taint), unschedulable: flagCheck }),
       status: shape({
-        capacity: mapOf(quantity),
-        allocatable: mapOf(quantity),
-        conditions: listOf(shape({ type: text, status: text }, ['type', 'status'])),
+        capacity: mapCheck(quantityCheck),
+        allocatable: mapCheck(quantityCheck),
+        conditions: listCheck(shape({ type: textCheck, status: textCheck }, ['type', 'status'])),
       }),
     },
     ['metadata'],
@@ -235,27 +244,35 @@ export const builtInShapes: Readonly<Record<string, Check>> = {
   ReplicaSet: workload,
   StatefulSet: workload,
   PodTemplate: shape({ metadata, template: podTemplate }, ['metadata', 'template']),
-  ReplicationController: shape({ metadata, spec: shape({ selector: mapOf(text) }) }, ['metadata', 'spec']),
-  Service: shape({ metadata, spec: shape({ selector: mapOf(text) }) }, ['metadata']),
+  ReplicationController: shape({ metadata, spec: shape({ selector: mapCheck(textCheck) }) }, ['metadata', 'spec']),
+  Service: shape({ metadata, spec: shape({ selector: mapCheck(textCheck) }) }, ['metadata']),
   PodDisruptionBudget: shape(
-    { metadata, spec: shape({ selector: labelSelector }), status: shape({ disruptionsAllowed: integer }) },
+    { metadata, spec: shape({ selector: labelSelector }), status: shape({ disruptionsAllowed: integerCheck }) },
     ['metadata', 'spec'],
   ),
   PersistentVolumeClaim: shape(
-    { metadata, spec: shape({ storageClassName: text, volumeName: text }), status: shape({ phase: text }) },
+    {
+      metadata,
+      spec: shape({ storageClassName: textCheck, volumeName: textCheck }),
+      status: shape({ phase: textCheck }),
+    },
     ['metadata', 'spec'],
   ),
   PersistentVolume: shape(
-    { metadata, spec: shape({ nodeAffinity: shape({ required: nodeSelector }), storageClassName: text }) },
+    { metadata, spec: shape({ nodeAffinity: shape({ required: nodeSelector }), storageClassName: textCheck }) },
     ['metadata', 'spec'],
   ),
   StorageClass: shape(
     {
       metadata,
-      provisioner: text,
-      volumeBindingMode: oneOf('Immediate', 'WaitForFirstConsumer'),
-      allowedTopologies: listOf(
-        shape({ matchLabelExpressions: listOf(shape({ key: nonEmptyText, values: listOf(text) }, ['key', 'values'])) }),
+      provisioner: textCheck,
+      volumeBindingMode: oneOfCheck('Immediate', 'WaitForFirstConsumer'),
+      allowedTopologies: listCheck(
+        shape({
+          matchLabelExpressions: listCheck(
+            shape({ key: nonEmptyText, values: listCheck(textCheck) }, ['key', 'values']),
+          ),
+        }),
       ),
     },
     ['metadata', 'provisioner'],
@@ -263,7 +280,9 @@ export const builtInShapes: Readonly<Record<string, Check>> = {
   CSINode: shape(
     {
       metadata,
-      spec: shape({ drivers: listOf(shape({ name: nonEmptyText, allocatable: shape({ count: integer }) }, ['name'])) }),
+      spec: shape({
+        drivers: listCheck(shape({ name: nonEmptyText, allocatable: shape({ count: integerCheck }) }, ['name'])),
+      }),
     },
     ['metadata'],
   ),

@@ -9,7 +9,7 @@ import type {
   WorkflowRow,
 } from '../status-rows.js';
 import type { NextWindow } from '../../workflows/messages.js';
-import { podsText } from '../status-objects.js';
+import { statusPodsText } from '../status-objects.js';
 import { pauseTable, refusedTable, timeText } from './people-table.js';
 import { lookUp } from '../../core/own.js';
 import { counted, verb } from '../../core/plurals.js';
@@ -81,7 +81,7 @@ const problemLine = ({ object, message }: ProblemRow): string => `  ${object}: $
 function unplacedLine({ why, pods }: UnplacedRow): string {
   const [first = ''] = pods;
   const [namespace = '', name = ''] = first.split('/');
-  return `  ${counted(pods.length, 'pod')} without a place: ${podsText(pods)}\n    ${why}\n    stowage why pod/${name} -n ${namespace}`;
+  return `  ${counted(pods.length, 'pod')} without a place: ${statusPodsText(pods)}\n    ${why}\n    stowage why pod/${name} -n ${namespace}`;
 }
 
 const failingLine = ({ nodeClaim, nodePool, ageMs, message }: ClaimRow): string =>

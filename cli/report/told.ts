@@ -12,7 +12,7 @@ import type {
 import type { Forced, Measured, OrderGiven } from './activity.js';
 
 /** What histories tell of people, and of what came of commands. */
-export interface Told {
+export interface ReportedOrders {
   readonly orders: readonly OrderGiven[];
   readonly forced: readonly Forced[];
   readonly measured: readonly Measured[];
@@ -24,7 +24,7 @@ const orders: ReadonlySet<string> = new Set([
 ]);
 
 /** What these runs tell since `since`, milliseconds of the epoch; oldest first. */
-export function toldBy(runs: readonly Run[], since: number): Told {
+export function toldBy(runs: readonly Run[], since: number): ReportedOrders {
   const byTime = <T extends { readonly at: string }>(all: readonly T[]): T[] =>
     all.filter(({ at }) => Date.parse(at) >= since).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
   return {

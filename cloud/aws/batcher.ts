@@ -1,6 +1,6 @@
 import type { Clock } from './clock.js';
 
-export interface BatchWindow {
+export interface CallWindow {
   /** The batch goes out when nothing was added for this long … */
   readonly idleMs: number;
   /** … or this long after the first was added … */
@@ -17,7 +17,7 @@ export class Batcher<Request, Answer> {
   private timing = false;
 
   constructor(
-    private readonly window: BatchWindow,
+    private readonly window: CallWindow,
     private readonly clock: Clock,
     /** Answers in the order of the requests. A failure fails every caller of the batch. */
     private readonly perform: (requests: readonly Request[]) => Promise<readonly Answer[]>,

@@ -61,7 +61,10 @@ export function templateKey(option: LaunchOption): string {
 }
 
 /** The placement group, and the partition of it, that an option is launched into. */
-export function placementOf({ offering }: LaunchOption): { readonly groupId?: string; readonly partition?: string } {
+export function launchPlacementOf({ offering }: LaunchOption): {
+  readonly groupId?: string;
+  readonly partition?: string;
+} {
   const groupId = pinnedValue(offering.requirements, awsLabels.placementGroupId);
   const partition = pinnedValue(offering.requirements, awsLabels.placementGroupPartition);
   return { ...(groupId === undefined ? {} : { groupId }), ...(partition === undefined ? {} : { partition }) };
@@ -78,10 +81,10 @@ export function tenancyOf(claim: NodeClaim): 'default' | 'dedicated' {
  * the one that its UID picks.
  */
 function onePartition(options: readonly LaunchOption[], claim: NodeClaim): readonly LaunchOption[] {
-  const partitions = [...new Set(options.flatMap((option) => placementOf(option).partition ?? []))].sort();
+  const partitions = [...new Set(options.flatMap((option) => launchPlacementOf(option).partition ?? []))].sort();
   if (partitions.length === 0) return options;
   const pick = parseInt(hashText(hashText(claim.metadata.uid ?? '')).slice(0, 8), 16) % partitions.length;
-  return options.filter((option) => (placementOf(option).partition ?? partitions[pick]) === partitions[pick]);
+  return options.filter((option) => (launchPlacementOf(option).partition ?? partitions[pick]) === partitions[pick]);
 }
 
 /**

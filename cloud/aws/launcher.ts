@@ -25,7 +25,7 @@ import type { Ec2Instance, Instances } from './instances.js';
 import {
   capacityTypeOf,
   chooseLaunch,
-  placementOf,
+  launchPlacementOf,
   reservationOf,
   templateKey,
   tenancyOf,
@@ -261,7 +261,7 @@ export class Launcher {
     answer: CreateFleetCommandOutput,
   ): StageOutcome & { readonly subnetId: string | undefined } {
     const [first] = input.stage.options;
-    const { groupId, partition } = first === undefined ? {} : placementOf(first);
+    const { groupId, partition } = first === undefined ? {} : launchPlacementOf(first);
     const placement = placementKey(groupId, partition);
     const zoneOfSubnet = new Map([...input.subnets.values()].map((subnet) => [subnet.id, subnet.zone]));
     const verdict = readFleetErrors(answer.Errors ?? [], input.stage.capacityType, zoneOfSubnet, placement);

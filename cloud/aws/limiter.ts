@@ -1,6 +1,6 @@
 import type { Clock } from './clock.js';
 
-export interface Budget {
+export interface CallBudget {
   /** Calls that may go out at once after a quiet time. */
   readonly burst: number;
   /** Calls a second beyond that. */
@@ -18,7 +18,7 @@ export class Limiter {
   private turn: Promise<void> = Promise.resolve();
 
   constructor(
-    private readonly budget: Budget,
+    private readonly budget: CallBudget,
     private readonly clock: Clock,
   ) {
     this.tokens = budget.burst;

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { lookUp } from '../../core/own.js';
 
-export interface Credentials {
+export interface AwsCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string | undefined;
@@ -11,7 +11,7 @@ export interface SignedGet {
   readonly url: URL;
   readonly region: string;
   readonly service: string;
-  readonly credentials: Credentials;
+  readonly credentials: AwsCredentials;
   /** Milliseconds of the epoch. */
   readonly now: number;
 }

@@ -35,7 +35,7 @@ export interface AdmissionContext extends LimitsContext {
 }
 
 /** A node that is not admitted now, and why, for a person. */
-export interface Refused {
+export interface RefusedApplicant {
   readonly node: string;
   readonly why: string;
   /** Whether a pause holds it, which no deadline of a policy beats. */
@@ -44,10 +44,10 @@ export interface Refused {
   readonly gone?: true;
 }
 
-export interface Admission<A extends Applicant = Applicant> {
+export interface AdmissionDecision<A extends Applicant = Applicant> {
   readonly id: string;
   readonly granted: readonly A[];
-  readonly refused: readonly Refused[];
+  readonly refused: readonly RefusedApplicant[];
   /** Milliseconds of the epoch. */
   readonly nextCheckAt?: number;
 }
@@ -57,10 +57,10 @@ export interface Admission<A extends Applicant = Applicant> {
  * earlier application takes is not there for a later one of another reason. A node that disrupts already (NotReady, say)
  * takes nothing more.
  */
-export function admit<A extends Applicant>(
+export function decideAdmission<A extends Applicant>(
   applications: readonly Application<A>[],
   context: AdmissionContext,
-): readonly Admission<A>[] {
+): readonly AdmissionDecision<A>[] {
   let account: Account = { taken: new Map(), given: new Set(), pastDisruptions: context.pastDisruptions ?? [] };
   return applications.map((application) => {
     const { admission, after } = judge(application, account, context);
@@ -86,13 +86,13 @@ function judge<A extends Applicant>(
   { id, reason, candidates }: Application<A>,
   before: Account,
   context: AdmissionContext,
-): { readonly admission: Admission<A>; readonly after: Account } {
+): { readonly admission: AdmissionDecision<A>; readonly after: Account } {
   const taken = new Map(before.taken);
   const given = new Set(before.given);
   const pastDisruptions = [...before.pastDisruptions];
   const running = { ...context, pastDisruptions };
   const granted: A[] = [];
-  const refused: Refused[] = [];
+  const refused: RefusedApplicant[] = [];
   const checks: number[] = [];
   for (const candidate of candidates) {
     const { uid, node, nodePool } = candidate;
@@ -120,7 +120,7 @@ function whyRefused(
     checks,
     context,
   }: { counted: boolean; taken: ReadonlyMap<string, number>; checks: number[]; context: AdmissionContext },
-): Omit<Refused, 'node'> | undefined {
+): Omit<RefusedApplicant, 'node'> | undefined {
   if (!context.present.has(candidate.uid)) return { why: 'it is gone or going', gone: true };
   const paused = context.paused(reason, candidate);
   if (paused !== undefined) return { why: paused, paused: true };

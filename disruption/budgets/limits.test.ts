@@ -2,11 +2,11 @@ import { describe, expect, test } from '@jest/globals';
 import { disruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
 import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import type { Budget, NodePool } from '../../api/karpenter/node-pool.js';
-import { admit } from './admission.js';
+import { decideAdmission } from './admission.js';
 import type { Allowance } from './budgets.js';
-import { limitOf, memoryOf } from './limits.js';
+import { limitOf, rememberedForMs } from './limits.js';
 import { rulingOf } from '../policies/ruling.js';
-import { disruptedSince, remember } from './limits/past-disruptions.js';
+import { disruptedSince, rememberDisruptions } from './limits/past-disruptions.js';
 import type { PastDisruption } from './limits/past-disruptions.js';
 import { closingOf, openingAt, readSchedule } from './limits/schedule.js';
 
@@ -219,7 +219,7 @@ describe('all limits together', () => {
     });
     const present = new Set(['e', 'd'].flatMap((id) => uids.map((uid) => `${id}${uid}`)));
 
-    const [empty, drifted] = admit([ask('e', 'Empty'), ask('d', 'Drifted')], {
+    const [empty, drifted] = decideAdmission([ask('e', 'Empty'), ask('d', 'Drifted')], {
       now: monday,
       policies: [policy({ rates: [{ nodes: '4', per: '1h' }] })],
       pastDisruptions: [],
@@ -242,7 +242,7 @@ describe('all limits together', () => {
 
 test('who asks is told of a pause apart from what else refuses leave', () => {
   const ask = (uid: string) => ({ uid, node: uid, nodePool: 'default' });
-  const [answer] = admit([{ id: 'e', reason: 'Expired', candidates: ['a', 'b', 'c'].map(ask) }], {
+  const [answer] = decideAdmission([{ id: 'e', reason: 'Expired', candidates: ['a', 'b', 'c'].map(ask) }], {
     now: monday,
     pools: new Map([['default', pool()]]),
     counts: new Map([['default', { total: 1, disrupting: 1 }]]),
@@ -265,7 +265,7 @@ test.each<[DisruptionReason, readonly string[]]>([
   ['Unhealthy', ['a', 'b']],
 ])('a node that another disruption is about to take waits for what becomes of that (%s)', (reason, expected) => {
   const candidates = ['a', 'b'].map((uid) => ({ uid, node: uid, nodePool: 'default' }));
-  const [answer] = admit([{ id: 'x', reason, candidates }], {
+  const [answer] = decideAdmission([{ id: 'x', reason, candidates }], {
     now: monday,
     pools: new Map([['default', pool()]]),
     counts: new Map([['default', { total: 20, disrupting: 1 }]]),
@@ -299,17 +299,19 @@ describe('the memory of pastDisruptions', () => {
       rates: [{ nodes: '1', per: '5m' }],
       maintenanceWindows: [window, { ...window, name: 'short', duration: '2h', quota: '1' }],
     });
-    expect(memoryOf({ spec })).toBe(2 * hour);
-    expect(memoryOf({ spec: policy({}).spec })).toBe(0);
+    expect(rememberedForMs({ spec })).toBe(2 * hour);
+    expect(rememberedForMs({ spec: policy({}).spec })).toBe(0);
   });
 
   test('forgets what no bound counts any more', () => {
-    expect(remember([gone(monday - hour), gone(monday - minute)], hour, monday)).toEqual([gone(monday - minute)]);
+    expect(rememberDisruptions([gone(monday - hour), gone(monday - minute)], hour, monday)).toEqual([
+      gone(monday - minute),
+    ]);
   });
 
   test('stays small, and never counts too little', () => {
     const many = Array.from({ length: 20_000 }, (_, i) => gone(monday - i * 4000));
-    const kept = remember(many, 24 * hour, monday);
+    const kept = rememberDisruptions(many, 24 * hour, monday);
 
     expect(kept.length).toBeLessThanOrEqual(256);
     for (const ago of [minute, hour, 7 * hour, 22 * hour]) {

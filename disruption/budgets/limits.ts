@@ -108,7 +108,7 @@ function repairBounds(
  * For how long the past disruptions of a pool must be remembered, milliseconds: its longest rate, or window with a quota. Infinity
  * where the policy is not valid: nobody knows what it will ask once it is mended.
  */
-export function memoryOf({ spec, broken }: Pick<Ruling, 'spec' | 'broken'>): number {
+export function rememberedForMs({ spec, broken }: Pick<Ruling, 'spec' | 'broken'>): number {
   if (broken !== undefined) return Number.POSITIVE_INFINITY;
   const rates = (spec.rates ?? []).map(({ per }) => parseDuration(per, 'per'));
   const quotas = (spec.maintenanceWindows ?? []).filter(({ quota }) => quota !== undefined);

@@ -2,8 +2,8 @@ import { compareText } from '../../core/compare-text.js';
 import { fullName } from '../../packing/names.js';
 import { Budgets } from './command-budgets.js';
 import type { PodMove } from '../command.js';
-import { examineNodes, poolNameOf } from './eligibility.js';
-import { priceOf, type CountedNode, type FleetNode } from './fleet.js';
+import { examineNodes, nodePoolOf } from './eligibility.js';
+import { priceOfAll, type CountedNode, type FleetNode } from './fleet.js';
 import type { Decided } from './outcome.js';
 import { Simulation } from './simulation.js';
 import { isFixed } from './target.js';
@@ -31,7 +31,7 @@ export class ChangingFleet {
     const examined = examineNodes(input);
     this.held = examined.flatMap(({ name, why }) => (why === undefined ? [] : [{ node: name, why }]));
     this.removed = examined.flatMap((each) =>
-      each.view.deleting && each.view.node !== undefined ? [{ ...each, nodePool: poolNameOf(each) }] : [],
+      each.view.deleting && each.view.node !== undefined ? [{ ...each, nodePool: nodePoolOf(each) }] : [],
     );
     this.simulation = new Simulation(input, examined);
     this.budgets = new Budgets(input);
@@ -66,7 +66,7 @@ export class ChangingFleet {
   }
 
   private fleetPrice(): number {
-    return priceOf(this.counted());
+    return priceOfAll(this.counted());
   }
 
   /** What a node of the fleet costs, dollars per hour. */

@@ -1,8 +1,8 @@
 import { keepingOnDemand } from './on-demand-nodes.js';
-import { priceOf, type FleetNode } from './fleet.js';
+import { priceOfAll, type FleetNode } from './fleet.js';
 import type { Decided, Outcome } from './outcome.js';
-import { partsOf } from './parts.js';
-import type { Plan } from './plan.js';
+import { candidateGroupsOf } from './parts.js';
+import type { ConsolidationPlan } from './plan.js';
 import type { Simulation } from './simulation.js';
 
 /** What a plan is carried out with. */
@@ -40,7 +40,7 @@ export class CommandBuilder {
 
   constructor(
     private readonly tools: CommandTools,
-    private readonly plan: Plan,
+    private readonly plan: ConsolidationPlan,
   ) {
     this.simulation = tools.simulation;
   }
@@ -91,7 +91,7 @@ export class CommandBuilder {
     for (const launch of fleetPlan.unopened().slice(0, mostLaunchesTried)) {
       const served = this.tools.letGo(fleetPlan.servedBy(early, launch));
       const group = this.keepingOnDemand(served, waiting);
-      if (priceOf(group) <= fleetPlan.launches[launch]!.price) continue;
+      if (priceOfAll(group) <= fleetPlan.launches[launch]!.price) continue;
       const done = this.follow(group, launch);
       if (done !== undefined) return done;
     }
@@ -125,7 +125,7 @@ export class CommandBuilder {
     simulation.undo();
     const candidates: FleetNode[] = [];
     const launched: FleetNode[] = [];
-    for (const { nodes, saving } of partsOf(followed)) {
+    for (const { nodes, saving } of candidateGroupsOf(followed)) {
       if (saving <= noise || nodes.length === group.length || this.tools.isEnough()) continue;
       const done = this.follow(nodes);
       candidates.push(...(done?.candidates ?? []));

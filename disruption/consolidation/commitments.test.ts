@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { readCommitments } from '../../api/stowage/commitments.js';
 import { input, node, od, pod, type } from '../../test/builders/consolidation.js';
-import { consolidate } from './search.js';
+import { consolidateFleet } from './search.js';
 import type { Consolidation } from './types.js';
 
 const big = type('m5.4xlarge', 16, 64, od(0.8));
@@ -20,7 +20,7 @@ function fleet(perHour: number, names: readonly string[]): Consolidation {
     pods: names.map((name) => pod(`web-${name}`, name, 13)),
     types: [big, small],
   });
-  return consolidate({ ...world, settings: { ...world.settings, commitments } });
+  return consolidateFleet({ ...world, settings: { ...world.settings, commitments } });
 }
 
 // Rule `instance-types/commitments`.
@@ -39,7 +39,7 @@ function oversized(perHour: number): Consolidation {
     'test',
   );
   const world = input({ nodes: [node('n0', big)], pods: [pod('web-0', 'n0', 3)], types: [big, small] });
-  return consolidate({ ...world, settings: { ...world.settings, commitments } });
+  return consolidateFleet({ ...world, settings: { ...world.settings, commitments } });
 }
 
 test('a node that is too large is replaced where it costs something, and left alone where it does not', () => {

@@ -3,7 +3,7 @@ import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { isTrue } from '../../core/conditions.js';
-import { coverageOf, viewNodes, type NodeView as PackedNode } from '../../packing/trial.js';
+import { coverageOf, viewNodes, type CompiledNode as PackedNode } from '../../packing/trial.js';
 import { blockingBudget, whyNotCandidate, type CandidateContext, type NodeView } from '../candidates/candidates.js';
 import { disruptionCost } from '../candidates/disruption-cost.js';
 import { consolidatableAt, settlesAt } from './consolidatable.js';
@@ -90,7 +90,7 @@ function isSettled(
   return launched?.has(claim.metadata.name ?? '') === true || settlesAt({ claim, pool }) <= ripeBy;
 }
 
-export const poolNameOf = ({ view }: ExaminedNode): string => view.labels[labels.nodePool] ?? '';
+export const nodePoolOf = ({ view }: ExaminedNode): string => view.labels[labels.nodePool] ?? '';
 
 function podsByNode(pods: readonly Pod[]): Map<string, Pod[]> {
   const byNode = new Map<string, Pod[]>();

@@ -1,7 +1,7 @@
 import { compareText } from '../../core/compare-text.js';
 import type { Launch } from '../../packing/trial.js';
 import { nearlyCheapest } from '../../packing/trial.js';
-import { priceOf, type FleetNode } from './fleet.js';
+import { priceOfAll, type FleetNode } from './fleet.js';
 import type { Outcome } from './outcome.js';
 import type { Simulation } from './simulation.js';
 import { isFixed } from './target.js';
@@ -21,7 +21,7 @@ export function launchFewer(
   launches: ReadonlyMap<FleetNode, Launch>,
   settle: (outcome: Outcome) => void,
 ): void {
-  let spare = priceOf(simulation.nodes.filter((node) => !node.gone && !isFixed(node))) * (nearlyCheapest - 1);
+  let spare = priceOfAll(simulation.nodes.filter((node) => !node.gone && !isFixed(node))) * (nearlyCheapest - 1);
   for (const size of [launches.size, ...sizes.filter((each) => each < launches.size)]) {
     const open = [...launches.keys()].filter(({ gone }) => !gone).sort(byPrice);
     for (let from = 0; from < open.length; from += size) {
@@ -41,7 +41,7 @@ function buyFewer(
   spare: number,
   settle: (outcome: Outcome) => void,
 ): number | undefined {
-  const price = priceOf(group);
+  const price = priceOfAll(group);
   const most = price + spare;
   simulation.aim(simulation.nodes.filter(({ gone, open }) => !gone && open));
   const outcome = simulation.attempt(group, {
@@ -49,7 +49,7 @@ function buyFewer(
     most: most + noise,
   });
   if (outcome === undefined) return undefined;
-  const extra = priceOf(outcome.launches) - price;
+  const extra = priceOfAll(outcome.launches) - price;
   if (outcome.launches.length >= group.length || extra > spare + noise) {
     simulation.undo();
     return undefined;

@@ -46,5 +46,5 @@ export function addLoad(loads: Map<PodClass, Pod[]>, podClass: PodClass, pods: r
 }
 
 /** Together, dollars per hour. */
-export const priceOf = (things: readonly { readonly price: number }[]): number =>
+export const priceOfAll = (things: readonly { readonly price: number }[]): number =>
   things.reduce((sum, { price }) => sum + price, 0);

@@ -1,6 +1,6 @@
 import { compareText } from '../../core/compare-text.js';
 import type { Launch } from '../../packing/trial.js';
-import { priceOf, type FleetNode } from './fleet.js';
+import { priceOfAll, type FleetNode } from './fleet.js';
 import type { Outcome } from './outcome.js';
 import type { Simulation } from './simulation.js';
 import { isFixed } from './target.js';
@@ -39,7 +39,7 @@ export function improve(
   { settle, pays }: { settle: (outcome: Outcome) => void; pays: (outcome: Outcome) => boolean },
 ): void {
   let looks = 0;
-  const leastWaste = leastWasteShare * priceOf(simulation.nodes.filter((node) => !node.gone && !isFixed(node)));
+  const leastWaste = leastWasteShare * priceOfAll(simulation.nodes.filter((node) => !node.gone && !isFixed(node)));
   for (let round = 0; round < rounds; round++) {
     let improved = false;
     for (const size of sizes) {
@@ -51,9 +51,9 @@ export function improve(
         if (group.length < Math.min(size, ranked.length)) continue;
         looks += group.length;
         if (wasteOf(simulation, group) < leastWaste) continue;
-        const price = priceOf(group);
+        const price = priceOfAll(group);
         const there = group.filter((node) => !launches.has(node));
-        const least = Math.max(leastShare * priceOf(there), simulation.disruptionOf(there));
+        const least = Math.max(leastShare * priceOfAll(there), simulation.disruptionOf(there));
         const most = price - least;
         const outcome = simulation.attempt(group, {
           search: { units: group.length < few ? 0 : unitsEach * group.length, most },
@@ -61,7 +61,7 @@ export function improve(
           onlyForRest: group.length <= few && group.every((node) => launches.has(node)),
         });
         if (outcome === undefined) continue;
-        const isCheaper = priceOf(outcome.launches) < most - noise;
+        const isCheaper = priceOfAll(outcome.launches) < most - noise;
         if (!isCheaper || (group.every((node) => !launches.has(node)) && !pays(outcome))) {
           simulation.undo();
           continue;

@@ -1,6 +1,6 @@
 import { isBalanced } from './balanced.js';
 import type { ChangingFleet } from './changing-fleet.js';
-import { priceOf, type FleetNode } from './fleet.js';
+import { priceOfAll, type FleetNode } from './fleet.js';
 import { LaunchOptions, spotForSpot } from './launch-options.js';
 import { hasOnDemand } from './on-demand-nodes.js';
 import type { Decided, Outcome } from './outcome.js';
@@ -53,7 +53,7 @@ export class Judge {
    * Where several replacements are not allowed (consolidation/several-nodes), or pay too little, one for all of them may be.
    */
   evaluate(candidates: readonly FleetNode[], units: number): Decided | undefined {
-    const most = priceOf(candidates);
+    const most = priceOfAll(candidates);
     const outcome = this.fleet.simulation.attempt(candidates, { search: { units, most }, most });
     if (outcome === undefined) return undefined;
     const decided = this.decide(outcome);
@@ -69,13 +69,13 @@ export class Judge {
   /** The outcome as it would be carried out; `isAccompanied` where nodes on demand go with it, so that spot may be launched. */
   decide(outcome: Outcome, isAccompanied = false): Decided | undefined {
     const { candidates, launches } = outcome;
-    const gain = priceOf(candidates);
+    const gain = priceOfAll(candidates);
     const least = this.leastFor(outcome);
     if (launches.length === 0) {
       const pays = this.isWorth(candidates, gain, gain) && !this.isTooLittle(candidates, gain, least);
       return pays ? { ...outcome, planned: [] } : undefined;
     }
-    const hoped = gain - priceOf(launches);
+    const hoped = gain - priceOfAll(launches);
     const isForbidden = !isAccompanied && this.isSpotForSpot(outcome);
     if (this.isTooLittle(candidates, hoped, least)) return undefined;
     if (isForbidden) {
@@ -102,7 +102,7 @@ export class Judge {
     const disruption = this.fleet.simulation.disruptionOf(candidates);
     if (launches.length === 0) return disruption;
     const isNew = candidates.some((node) => this.fleet.launched.has(node));
-    const share = priceOf(candidates) * (isNew ? secondShare : leastShare(launches.length, candidates.length));
+    const share = priceOfAll(candidates) * (isNew ? secondShare : leastShare(launches.length, candidates.length));
     const { leastSplitShare = 0, leastAgainShare = 0, movedTo } = this.fleet.input;
     const splits = launches.length > candidates.length ? leastSplitShare : 0;
     const again = candidates.some(({ name }) => movedTo?.has(name)) ? leastAgainShare : 0;
@@ -112,7 +112,9 @@ export class Judge {
   isTooLittle(candidates: readonly FleetNode[], saving: number, least: number): boolean {
     if (saving > least) return false;
     const of = (): string =>
-      saving <= noise ? nothingCheaper : `it would save ${dollars(saving)} of ${dollars(priceOf(candidates))} an hour`;
+      saving <= noise
+        ? nothingCheaper
+        : `it would save ${dollars(saving)} of ${dollars(priceOfAll(candidates))} an hour`;
     this.rejections.note(candidates, saving, of);
     return true;
   }

@@ -1,6 +1,6 @@
 import type { ChangingFleet } from './changing-fleet.js';
 import { mostCandidates } from './command-budgets.js';
-import { priceOf, type FleetNode } from './fleet.js';
+import { priceOfAll, type FleetNode } from './fleet.js';
 import { noise, type Judge } from './judge.js';
 import type { Outcome } from './outcome.js';
 
@@ -26,12 +26,12 @@ export class NodeByNode {
     for (let size = most.length; size >= 2; size = Math.min(size - 1, Math.floor(size * 0.8))) {
       if (this.fleet.isEnough()) break;
       const group = most.slice(0, size);
-      if (best !== undefined && priceOf(group) <= best.saving) break;
+      if (best !== undefined && priceOfAll(group) <= best.saving) break;
       this.fleet.aimBeside(group);
       const outcome = this.judge.evaluate(group, singleUnits);
       if (outcome === undefined) continue;
       this.fleet.simulation.undo();
-      const saving = priceOf(group) - outcome.planned.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
+      const saving = priceOfAll(group) - outcome.planned.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
       if (best === undefined || saving > best.saving + noise) best = { group, saving };
     }
     if (best === undefined) return;
@@ -65,7 +65,7 @@ export class NodeByNode {
       if (all.length > mostCandidates) break;
       if (this.fleet.budgets.take(this.fleet.counted(), all, 'Underutilized', mostCandidates).length < all.length)
         continue;
-      if (!this.judge.isWorth(all, priceOf(all), priceOf(all))) continue;
+      if (!this.judge.isWorth(all, priceOfAll(all), priceOfAll(all))) continue;
       if (outcome === undefined) outcome = simulation.attempt([node]);
       else if (simulation.extend(node)) more.push(node);
     }

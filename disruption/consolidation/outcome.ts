@@ -1,11 +1,11 @@
 import type { Pod } from '../../api/kubernetes.js';
-import type { NodePlacement, Launch, NodeState, PodClass, Search } from '../../packing/trial.js';
+import type { NodePlacement, Launch, NodeState, PodClass, PurchaseSearch } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import type { FleetNode } from './fleet.js';
 
 /** How new nodes are bought for pods that no target takes. */
 export interface Purchase {
-  readonly search: Search;
+  readonly search: PurchaseSearch;
   /** No search when the pods are worth more than this, dollars per hour: it could not end below. */
   readonly most: number;
   /** Whether nothing is bought where no pod finds room on a target: nodes for all of them were looked for before. */

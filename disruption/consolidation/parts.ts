@@ -1,9 +1,9 @@
 import type { Pod } from '../../api/kubernetes.js';
-import { priceOf, type FleetNode } from './fleet.js';
+import { priceOfAll, type FleetNode } from './fleet.js';
 import type { Outcome } from './outcome.js';
 
 /** Nodes whose pods share launches with each other and with no other node. */
-export interface Part {
+export interface CandidateGroup {
   readonly nodes: readonly FleetNode[];
   /** What goes less what is launched for it, dollars per hour. */
   readonly saving: number;
@@ -13,7 +13,7 @@ export interface Part {
  * An outcome that follows a fleet plan, taken apart: nodes that have no launch in common save, or do not, each by itself. The best
  * saving for its disruption first.
  */
-export function partsOf({ candidates, launches, route = [] }: Outcome): Part[] {
+export function candidateGroupsOf({ candidates, launches, route = [] }: Outcome): CandidateGroup[] {
   const source = new Map<Pod, number>();
   candidates.forEach(({ loads }, i) => {
     for (const pods of loads.values()) for (const pod of pods) source.set(pod, i);
@@ -46,7 +46,7 @@ export function partsOf({ candidates, launches, route = [] }: Outcome): Part[] {
     else nodes.push(node);
   });
   return [...together]
-    .map(([at, nodes]) => ({ nodes, saving: priceOf(nodes) - (bought.get(at) ?? 0) }))
+    .map(([at, nodes]) => ({ nodes, saving: priceOfAll(nodes) - (bought.get(at) ?? 0) }))
     .sort((a, b) => b.saving / costOf(b.nodes) - a.saving / costOf(a.nodes));
 }
 

@@ -1,9 +1,9 @@
 import { compareText } from '../../core/compare-text.js';
 import { nearlyCheapest, type Filling, type Launch, type Worth } from '../../packing/trial.js';
-import { priceOf, type FleetNode } from './fleet.js';
+import { priceOfAll, type FleetNode } from './fleet.js';
 import type { Outcome } from './outcome.js';
 import type { Simulation } from './simulation.js';
-import { chooseTarget, isFixed, type Estimate, type Target } from './target.js';
+import { chooseTarget, isFixed, type Estimate, type FleetTarget } from './target.js';
 
 /** Units of search for where everything goes, and for a first look at it. */
 const finalUnits = 10_000;
@@ -16,7 +16,7 @@ const looks = 8;
 const keptUpTo = 1.02;
 
 /** A target, and how its nodes that stay are filled. */
-interface Ordered extends Target {
+interface Ordered extends FleetTarget {
   readonly filling: Filling;
 }
 
@@ -46,7 +46,7 @@ interface Proposal {
 export function planFleet(
   simulation: Simulation,
   pays: (outcome: Outcome) => boolean,
-  given?: Target,
+  given?: FleetTarget,
 ): Outcome | undefined {
   const proposals: Proposal[] = [];
   for (const target of targets(simulation, given)) {
@@ -58,7 +58,7 @@ export function planFleet(
   const best = bestOf(proposals, pays);
   if (best === undefined) return undefined;
   const outcome = attempt(simulation, best.target, finalUnits);
-  if (outcome !== undefined && priceOf(outcome.launches) < priceOf(best.outcome.launches)) return outcome;
+  if (outcome !== undefined && priceOfAll(outcome.launches) < priceOfAll(best.outcome.launches)) return outcome;
   if (outcome !== undefined) simulation.undo();
   return attempt(simulation, best.target, firstUnits);
 }
@@ -125,8 +125,8 @@ const largeFleet = 2000;
 export const isLarge = ({ nodes }: Simulation): boolean => nodes.length > largeFleet;
 
 /** What to try: no target twice. */
-function* targets(simulation: Simulation, given: Target | undefined): Generator<Ordered> {
-  const estimated = new Map<Estimate, Target>();
+function* targets(simulation: Simulation, given: FleetTarget | undefined): Generator<Ordered> {
+  const estimated = new Map<Estimate, FleetTarget>();
   const seen = new Set<string>();
   for (const { estimate, order, filling, keptEach } of isLarge(simulation) ? ways.slice(0, 1) : ways) {
     let target = given ?? estimated.get(estimate);

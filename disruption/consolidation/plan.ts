@@ -3,15 +3,15 @@ import type { NodePlacement, Launch } from '../../packing/trial.js';
 import { FleetPlan } from './fleet-plan.js';
 import { hasOnDemand } from './on-demand-nodes.js';
 import { planFleet, isLarge } from './plan-fleet.js';
-import { priceOf, type FleetNode } from './fleet.js';
+import { priceOfAll, type FleetNode } from './fleet.js';
 import { launchFewer } from './fewer-launches.js';
 import { improve } from './improve.js';
 import type { Outcome } from './outcome.js';
 import type { Simulation } from './simulation.js';
-import type { Target } from './target.js';
+import type { FleetTarget } from './target.js';
 
 /** The fleet to end with, and how everything comes there. */
-export interface Plan {
+export interface ConsolidationPlan {
   /** Nodes that stay, in the order in which they are to be filled. */
   readonly keep: readonly FleetNode[];
   /** Nodes to go, the best saving for its disruption first, those that are `late` last. */
@@ -36,7 +36,7 @@ const cheaperThan = 0.99;
  * The cheapest fleet that is found, as if everything could go at once: drawn up, then improved a few nodes at a time. What would
  * be launched though a node that goes is as good is planned once more with that node. No launch costs more than `dearest`.
  */
-export function makePlan(simulation: Simulation, pays: Pays, dearest: number): Plan {
+export function makePlan(simulation: Simulation, pays: Pays, dearest: number): ConsolidationPlan {
   const plan = planned(simulation, { pays, dearest });
   if (isLarge(simulation)) return plan;
   const staying = standIns(simulation, plan);
@@ -53,7 +53,7 @@ export function makePlan(simulation: Simulation, pays: Pays, dearest: number): P
  * Of the nodes that go, one for each launch that has one: of its type for no more money, or with room for what is to be launched
  * for less. Those that cost most are stood in for first.
  */
-function standIns({ trial }: Simulation, { remove, fleetPlan }: Plan): Set<FleetNode> {
+function standIns({ trial }: Simulation, { remove, fleetPlan }: ConsolidationPlan): Set<FleetNode> {
   const chosen = new Set<FleetNode>();
   for (const { type, price, claim } of [...fleetPlan.launches].sort((a, b) => b.price - a.price)) {
     const load = trial.loadOf(new Map(claim.members.map(({ podClass, pods }) => [podClass, pods])));
@@ -72,7 +72,11 @@ function standIns({ trial }: Simulation, { remove, fleetPlan }: Plan): Set<Fleet
 }
 
 /** With the nodes of the target to begin with, where one is given. What comes of it when pods have moved twice in the making is written down as one move each. */
-function planned(simulation: Simulation, { pays, dearest }: { pays: Pays; dearest: number }, target?: Target): Plan {
+function planned(
+  simulation: Simulation,
+  { pays, dearest }: { pays: Pays; dearest: number },
+  target?: FleetTarget,
+): ConsolidationPlan {
   const before = simulation.nodes.filter(({ gone }) => !gone);
   const counts = before.map(({ loads }) => new Map([...loads].map(([podClass, pods]) => [podClass, pods.length])));
   return simulation.imagine(dearest, () => {
@@ -103,7 +107,7 @@ function planned(simulation: Simulation, { pays, dearest }: { pays: Pays; deares
       remove: inOrder(simulation, remove, late),
       late,
       fleetPlan: new FleetPlan({ placements, launches: opened }),
-      price: priceOf(simulation.nodes.filter(({ gone }) => !gone)),
+      price: priceOfAll(simulation.nodes.filter(({ gone }) => !gone)),
     };
   });
 }

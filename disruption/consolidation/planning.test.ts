@@ -2,10 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import type { Pod } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import { input, large, node, od, pod, pool, small, type, type World } from '../../test/builders/consolidation.js';
-import { consolidate } from './search.js';
+import { consolidateFleet } from './search.js';
 import type { Consolidation } from './types.js';
 
-const run = (world: World): Consolidation => consolidate(input(world));
+const run = (world: World): Consolidation => consolidateFleet(input(world));
 const gone = ({ commands }: Consolidation): string[] => commands.flatMap(({ candidates }) => candidates).sort();
 const launched = ({ commands }: Consolidation): string[] =>
   commands.flatMap(({ replacements }) => replacements.map(({ cheapest }) => cheapest.instanceType));

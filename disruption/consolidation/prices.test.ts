@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { nodeOverlays } from '../../api/karpenter/node-overlay.js';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import { input, large, node, pod, pool, small } from '../../test/builders/consolidation.js';
-import { consolidate } from './search.js';
+import { consolidateFleet } from './search.js';
 
 const policy = (nodeCost: string) =>
   disruptionPolicies.mustParse({
@@ -32,8 +32,8 @@ describe('prices of nodes', () => {
   };
 
   test('hold what a node costs its user besides, so that fewer nodes save it', () => {
-    expect(consolidate(input(twoSmall)).commands).toEqual([]);
-    const result = consolidate(input({ ...twoSmall, more: { disruptionPolicies: [policy('0.05')] } }));
+    expect(consolidateFleet(input(twoSmall)).commands).toEqual([]);
+    const result = consolidateFleet(input({ ...twoSmall, more: { disruptionPolicies: [policy('0.05')] } }));
     expect(result.priceBefore).toBeCloseTo(0.3, 9);
     expect(result.priceAfter).toBeCloseTo(0.25, 9);
     expect(result.nodesAfter).toBe(1);
@@ -41,21 +41,21 @@ describe('prices of nodes', () => {
 
   test('hold what overlays make of them: a discount is no reason to replace a node by its like', () => {
     const world = { types, nodes: [node('n0', large)], pods: [pod('p-0', 'n0', 3)] };
-    const result = consolidate(input({ ...world, more: { nodeOverlays: [overlay('large', '-50%')] } }));
+    const result = consolidateFleet(input({ ...world, more: { nodeOverlays: [overlay('large', '-50%')] } }));
     expect(result.priceBefore).toBeCloseTo(0.1, 9);
     expect(result.commands).toEqual([]);
   });
 
   test('hold a discount of what goes, too: a node that costs less than its pods would anew stays', () => {
     const world = { types, nodes: [node('n0', large)], pods: [pod('p-0', 'n0', 1)] };
-    expect(consolidate(input(world)).commands).toHaveLength(1);
-    const discounted = consolidate(input({ ...world, more: { nodeOverlays: [overlay('large', '-60%')] } }));
+    expect(consolidateFleet(input(world)).commands).toHaveLength(1);
+    const discounted = consolidateFleet(input({ ...world, more: { nodeOverlays: [overlay('large', '-60%')] } }));
     expect(discounted.commands).toEqual([]);
   });
 
   test('are those of the cloud for a node whose NodePool is gone', () => {
     const world = { types, pools: [pool('other')], nodes: [node('n0', large)], pods: [pod('p-0', 'n0', 3)] };
-    const result = consolidate(input({ ...world, more: { disruptionPolicies: [policy('0.05')] } }));
+    const result = consolidateFleet(input({ ...world, more: { disruptionPolicies: [policy('0.05')] } }));
     expect(result.priceBefore).toBeCloseTo(0.2, 9);
   });
 });

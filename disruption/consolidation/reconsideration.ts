@@ -1,10 +1,10 @@
 import type { PlannedClaim } from '../../packing/types.js';
 import type { ChangingFleet } from './changing-fleet.js';
 import { groupUnits } from './command-budgets.js';
-import { isEmptied, priceOf, type FleetNode } from './fleet.js';
+import { isEmptied, priceOfAll, type FleetNode } from './fleet.js';
 import type { Judge } from './judge.js';
 import type { Decided, Outcome } from './outcome.js';
-import type { Plan } from './plan.js';
+import type { ConsolidationPlan } from './plan.js';
 import type { ConsolidationCommand } from './types.js';
 
 /** What comes of taking nodes that somebody names (commands/validation). */
@@ -12,7 +12,7 @@ export class Reconsideration {
   constructor(
     private readonly fleet: ChangingFleet,
     private readonly judge: Judge,
-    private readonly makePlan: () => Plan,
+    private readonly makePlan: () => ConsolidationPlan,
   ) {}
 
   take(candidates: readonly string[]): ConsolidationCommand | undefined {
@@ -49,8 +49,8 @@ export class Reconsideration {
   private asDecided(nodes: readonly FleetNode[], decided: readonly PlannedClaim[]): Decided | undefined {
     const outcome = this.fleet.simulation.repeat(nodes, decided);
     if (outcome === undefined) return undefined;
-    const gain = priceOf(nodes);
-    const saving = gain - priceOf(outcome.launches);
+    const gain = priceOfAll(nodes);
+    const saving = gain - priceOfAll(outcome.launches);
     const isTooLittle =
       this.judge.isTooLittle(nodes, saving, this.judge.leastFor(outcome)) || !this.judge.isWorth(nodes, gain, saving);
     if (isTooLittle || this.judge.isSpotForSpot(outcome)) return undefined;
@@ -67,7 +67,7 @@ export class Reconsideration {
       this.fleet.alive();
       const { fleetPlan } = this.makePlan();
       ways.push(() => this.fleet.simulation.follow(nodes, fleetPlan));
-      ways.push(() => this.fleet.simulation.attempt(nodes, { search: 'one node', most: priceOf(nodes) }));
+      ways.push(() => this.fleet.simulation.attempt(nodes, { search: 'one node', most: priceOfAll(nodes) }));
     }
     for (const way of ways) {
       this.fleet.aimBeside(nodes);

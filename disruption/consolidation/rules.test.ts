@@ -14,12 +14,12 @@ import {
   type NodeOptions,
   type World,
 } from '../../test/builders/consolidation.js';
-import { consolidate, reconsider } from './search.js';
+import { consolidateFleet, reconsiderNodes } from './search.js';
 import { Simulation } from './simulation.js';
 import type { Consolidation, ConsolidationInput } from './types.js';
 
 const run = (world: World, more: Partial<ConsolidationInput> = {}): Consolidation =>
-  consolidate({ ...input(world), ...more });
+  consolidateFleet({ ...input(world), ...more });
 const gone = ({ commands }: Consolidation): string[] => commands.flatMap(({ candidates }) => candidates).sort();
 const removed = (name: string, options?: NodeOptions): ReturnType<typeof node> => {
   const { nodes, nodeClaims } = node(name, large, options);
@@ -118,7 +118,7 @@ describe('pods that wait', () => {
     expect(run(ofSize(2)).commands).toMatchObject([{ replacements: [{ cheapest: { instanceType: 'large' } }] }]);
     const [decided] = run(ofSize(1)).commands;
     const again = { ...input(ofSize(1)), decided: decided!.replacements };
-    expect(reconsider(again, ['n0'])?.replacements).toEqual(decided!.replacements);
+    expect(reconsiderNodes(again, ['n0'])?.replacements).toEqual(decided!.replacements);
   });
 
   test('are moved by nobody, and bought nothing for', () => {
@@ -153,7 +153,7 @@ describe('a budget that protects empty nodes', () => {
     const result = run(world);
     expect(gone(result)).toEqual([]);
     expect(result.held.map((held) => held.node)).toEqual(['n0', 'n1']);
-    expect(reconsider(input(world), ['n0'])).toBeUndefined();
+    expect(reconsiderNodes(input(world), ['n0'])).toBeUndefined();
   });
 
   test('keeps them from going along with others', () => {

@@ -17,11 +17,11 @@ import {
   type NodeOptions,
   type World,
 } from '../../test/builders/consolidation.js';
-import { consolidate, reconsider, whyStays } from './search.js';
+import { consolidateFleet, reconsiderNodes, whyStays } from './search.js';
 import type { Consolidation, ConsolidationInput } from './types.js';
 
 const run = (world: World, more: Partial<ConsolidationInput> = {}): Consolidation =>
-  consolidate({ ...input(world), ...more });
+  consolidateFleet({ ...input(world), ...more });
 const gone = ({ commands }: Consolidation): string[] => commands.flatMap(({ candidates }) => candidates).sort();
 const numbered = (
   count: number,
@@ -33,10 +33,10 @@ describe('a search that is to end', () => {
   const world = { pools: [pool('default')], nodes: numbered(5, small) };
 
   test('gives what it has by then, and says so', () => {
-    const whole = consolidate(input(world));
+    const whole = consolidateFleet(input(world));
     expect(gone(whole)).toHaveLength(5);
     expect(whole.cutShort).toBeUndefined();
-    expect(consolidate(input(world), () => true)).toMatchObject({ commands: [], cutShort: true });
+    expect(consolidateFleet(input(world), () => true)).toMatchObject({ commands: [], cutShort: true });
   });
 });
 
@@ -507,7 +507,9 @@ describe('a decision looked at again', () => {
     types: [small, medium, huge],
   };
   const launched = (more: Partial<ConsolidationInput>, candidates = ['n0']): string[] | undefined =>
-    reconsider({ ...input(world), ...more }, candidates)?.replacements.map(({ cheapest }) => cheapest.instanceType);
+    reconsiderNodes({ ...input(world), ...more }, candidates)?.replacements.map(
+      ({ cheapest }) => cheapest.instanceType,
+    );
 
   test('comes to what is cheapest', () => {
     expect(launched({})).toEqual(['small', 'small', 'small']);
@@ -520,7 +522,7 @@ describe('a decision looked at again', () => {
 
   test('needs no replacement where what was launched for it is there', () => {
     const there = { ...world, nodes: [...world.nodes, node('n1', medium)] };
-    const again = reconsider({ ...input(there), mostReplacements: 0 }, ['n0']);
+    const again = reconsiderNodes({ ...input(there), mostReplacements: 0 }, ['n0']);
     expect(again).toMatchObject({ decision: 'delete', replacements: [] });
     expect(again?.moves.map(({ to }) => to)).toEqual(['n1', 'n1', 'n1']);
   });
@@ -540,14 +542,14 @@ describe('a decision looked at again', () => {
     const all = fleet([half, bulk(0.75), huge]);
     const first = run(all, { mostCommands: 1 }).commands[0]!;
     const again = (then: World): readonly string[] | undefined =>
-      reconsider({ ...input(then), decided: first.replacements }, first.candidates)?.replacements.map(
+      reconsiderNodes({ ...input(then), decided: first.replacements }, first.candidates)?.replacements.map(
         ({ cheapest }) => cheapest.instanceType,
       );
 
     test('it is what the cheapest fleet does with the node, which by itself would come to something else', () => {
       expect(first.replacements.map(({ cheapest }) => cheapest.instanceType)).toEqual(['bulk']);
       expect(again(all)).toEqual(['bulk']);
-      const alone = reconsider({ ...input(all), mostReplacements: 1 }, first.candidates);
+      const alone = reconsiderNodes({ ...input(all), mostReplacements: 1 }, first.candidates);
       expect(alone?.replacements.map(({ cheapest }) => cheapest.instanceType)).toEqual(['half']);
     });
 
@@ -573,7 +575,7 @@ describe('a decision looked at again', () => {
     const pods = nodes.map((_, i) => pod(`web-${i}`, `n${i}`, 2));
     const all = { pools: [pool('default', { disruption: { budgets: [{ nodes: '2' }] } })], nodes, pods };
     const first = run(all, { mostCommands: 1 }).commands[0]!;
-    const again = reconsider({ ...input(all), mostReplacements: first.replacements.length }, first.candidates);
+    const again = reconsiderNodes({ ...input(all), mostReplacements: first.replacements.length }, first.candidates);
     expect(again?.replacements.length).toBeLessThanOrEqual(first.replacements.length);
   });
 });

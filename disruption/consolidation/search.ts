@@ -3,10 +3,10 @@ import { ChangingFleet } from './changing-fleet.js';
 import { CommandBuilder, type CommandTools } from './command-builder.js';
 import { groupUnits, mostCandidates } from './command-budgets.js';
 import { EmptyRemoval } from './empty-removal.js';
-import { priceOf, type FleetNode } from './fleet.js';
+import { priceOfAll, type FleetNode } from './fleet.js';
 import { Judge } from './judge.js';
 import { NodeByNode } from './node-by-node.js';
-import { makePlan, type Plan } from './plan.js';
+import { makePlan, type ConsolidationPlan } from './plan.js';
 import { Reconsideration } from './reconsideration.js';
 import { isFixed } from './target.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput } from './types.js';
@@ -22,7 +22,7 @@ const nearlyPlanned = 1.01;
  * (consolidation/all-nodes-are-looked-at): every eligible node is considered. Pure: equal inputs give equal results, as long as `isOver` stays
  * false; once it is true the search ends with the commands that it has.
  */
-export function consolidate(input: ConsolidationInput, isOver: () => boolean = never): Consolidation {
+export function consolidateFleet(input: ConsolidationInput, isOver: () => boolean = never): Consolidation {
   const { result, setAside } = withoutCulprits(input, (each) => new Search(each, isOver).run());
   return setAside.length === 0 ? result : { ...result, setAside };
 }
@@ -31,7 +31,10 @@ export function consolidate(input: ConsolidationInput, isOver: () => boolean = n
  * What comes of taking exactly these nodes now (commands/validation): the command, or undefined when they may not all go, or when that
  * saves nothing any more.
  */
-export function reconsider(input: ConsolidationInput, candidates: readonly string[]): ConsolidationCommand | undefined {
+export function reconsiderNodes(
+  input: ConsolidationInput,
+  candidates: readonly string[],
+): ConsolidationCommand | undefined {
   return withoutCulprits(input, (each) => new Search(each).reconsideration.take(candidates)).result;
 }
 
@@ -73,7 +76,7 @@ class Search {
       // A node that is cheap for its size may be empty because nobody has moved there yet.
       this.empties.remove(({ state }) => !plan.fleetPlan.filled.has(state));
       new CommandBuilder(this.tools, plan).run();
-      const isReached = priceOf(this.fleet.alive()) <= plan.price * nearlyPlanned;
+      const isReached = priceOfAll(this.fleet.alive()) <= plan.price * nearlyPlanned;
       const after = this.fleet.commands.length;
       if (after === before) this.nodeByNode.gather();
       this.nodeByNode.polish();
@@ -116,7 +119,7 @@ class Search {
       .map(({ name }) => ({ node: name, why: this.judge.whyNotTaken(name) }));
   }
 
-  private plan(): Plan {
+  private plan(): ConsolidationPlan {
     return makePlan(this.fleet.simulation, this.judge.pays, this.affordable());
   }
 
@@ -131,7 +134,7 @@ class Search {
       taken.set(node.nodePool, count);
       return count <= most(node);
     });
-    return Math.max(together[0]?.price ?? 0, paidWith * priceOf(together.slice(0, mostCandidates)));
+    return Math.max(together[0]?.price ?? 0, paidWith * priceOfAll(together.slice(0, mostCandidates)));
   }
 
   private get tools(): CommandTools {

@@ -18,7 +18,7 @@ import { evictionCost } from '../candidates/disruption-cost.js';
 import { isTerminal } from '../../core/pods.js';
 import type { FleetPlan } from './fleet-plan.js';
 import { isBuffer, type ExaminedNode } from './eligibility.js';
-import { addLoad, priceOf, type FleetNode } from './fleet.js';
+import { addLoad, priceOfAll, type FleetNode } from './fleet.js';
 import type { Decided, Outcome, Purchase } from './outcome.js';
 import type { ConsolidationInput } from './types.js';
 
@@ -393,7 +393,7 @@ const costOf = (pods: readonly Pod[]): number => pods.reduce((sum, pod) => sum +
 /** What each unit of disruption is worth where all of it together is worth this share of what the nodes cost. */
 function rateOf(nodes: readonly FleetNode[], weight: number): number {
   const cost = nodes.reduce((sum, each) => sum + Math.max(0, each.cost - 1), 0);
-  return cost > 0 ? (weight * priceOf(nodes)) / cost : 0;
+  return cost > 0 ? (weight * priceOfAll(nodes)) / cost : 0;
 }
 
 const statesOf = (nodes: readonly FleetNode[]): NodeState[] => nodes.map(({ state }) => state);

@@ -3,7 +3,7 @@ import type { FleetNode } from './fleet.js';
 import type { Simulation } from './simulation.js';
 
 /** Which nodes to end with. */
-export interface Target {
+export interface FleetTarget {
   /** Nodes that stay, in the order in which they are to be filled. */
   readonly keep: readonly FleetNode[];
   /** Nodes to go, the best saving for its disruption first. */
@@ -30,7 +30,7 @@ interface Rated {
  * The cheapest fleet for everything that runs, nodes that exist and new ones alike: existing nodes are kept by ascending
  * price for what they hold, while that is below the price of new capacity and until they hold everything.
  */
-export function chooseTarget(simulation: Simulation, { usable, dearest }: Estimate): Target {
+export function chooseTarget(simulation: Simulation, { usable, dearest }: Estimate): FleetTarget {
   const rated = simulation.nodes.filter(({ gone }) => !gone).map((node) => rate(simulation, node));
   const staying = rated.filter(({ node }) => isFixed(node));
   const optional = rated.filter(({ node }) => !isFixed(node));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { disruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
 import type { DriftRollout } from '../../api/stowage/disruption-policy.js';
-import { backOffMs, isStopped, lookAgainMs, waveSize } from './rollout.js';
+import { waveBackOffMs, isStopped, lookAgainMs, waveSize } from './rollout.js';
 
 const rollout = (more: object = {}): DriftRollout => disruptionPolicySpec.parse({ driftRollout: more }).driftRollout!;
 
@@ -37,7 +37,7 @@ test.each([
 });
 
 test('back-off doubles from a minute to an hour', () => {
-  expect([0, 1, 2, 3, 6, 7, 50].map((failures) => backOffMs(failures) / 60_000)).toEqual([0, 1, 2, 4, 32, 60, 60]);
+  expect([0, 1, 2, 3, 6, 7, 50].map((failures) => waveBackOffMs(failures) / 60_000)).toEqual([0, 1, 2, 4, 32, 60, 60]);
 });
 
 test('blocked nodes are looked at again after ten seconds, and ever less often, at least every five minutes', () => {

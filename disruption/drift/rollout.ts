@@ -31,7 +31,7 @@ const firstBackOffMs = 60_000;
 const longestBackOffMs = 3_600_000;
 
 /** How long a pool waits after `failures` attempts in a row that replaced nothing: doubling from a minute to an hour. */
-export function backOffMs(failures: number): number {
+export function waveBackOffMs(failures: number): number {
   return failures <= 0 ? 0 : Math.min(longestBackOffMs, firstBackOffMs * 2 ** (failures - 1));
 }
 

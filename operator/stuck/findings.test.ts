@@ -5,7 +5,7 @@ import type { Pod } from '../../api/kubernetes.js';
 import { findStuck, planningFinding } from './findings.js';
 import type { Finding } from './findings.js';
 import { readTail } from './history-tail.js';
-import type { HistoryEvent } from './history-tail.js';
+import type { TailEvent } from './history-tail.js';
 import type { Observed, ObservedActivity, ObservedEngine, ObservedQueue, ObservedWorkflow } from './observed.js';
 
 const now = Date.parse('2026-01-05T12:00:00Z');
@@ -152,11 +152,11 @@ describe('what is stuck', () => {
 });
 
 describe('the end of a history', () => {
-  const event = (seconds: number, of: Partial<HistoryEvent>): HistoryEvent => ({
+  const event = (seconds: number, of: Partial<TailEvent>): TailEvent => ({
     eventTime: msNumberToTs(ago(seconds)),
     ...of,
   });
-  const failed = (message: string): Partial<HistoryEvent> => ({
+  const failed = (message: string): Partial<TailEvent> => ({
     workflowTaskFailedEventAttributes: { failure: { message: 'step', cause: { message } } },
   });
 

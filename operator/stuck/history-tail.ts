@@ -3,8 +3,8 @@ import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 
 /** The SDK's own types of what Temporal answers. */
 type Reversed = Awaited<ReturnType<Client['workflowService']['getWorkflowExecutionHistoryReverse']>>;
-export type HistoryEvent = NonNullable<NonNullable<Reversed['history']>['events']>[number];
-type Failure = NonNullable<HistoryEvent['workflowTaskFailedEventAttributes']>['failure'];
+export type TailEvent = NonNullable<NonNullable<Reversed['history']>['events']>[number];
+type Failure = NonNullable<TailEvent['workflowTaskFailedEventAttributes']>['failure'];
 
 /** What the last events of a history tell of what fails. Times are milliseconds of the epoch. */
 export interface HistoryTail {
@@ -27,7 +27,7 @@ export async function tailOf(client: Client, workflowId: string, runId: string):
 }
 
 /** Of events from the last to the first. */
-export function readTail(events: readonly HistoryEvent[]): HistoryTail {
+export function readTail(events: readonly TailEvent[]): HistoryTail {
   const activitiesScheduledAt = new Map<string, number>();
   for (const { activityTaskScheduledEventAttributes: scheduled, eventTime } of events) {
     const at = optionalTsToMs(eventTime);
@@ -37,7 +37,7 @@ export function readTail(events: readonly HistoryEvent[]): HistoryTail {
   return { activitiesScheduledAt, taskFailures: taskFailures(events) };
 }
 
-function taskFailures(events: readonly HistoryEvent[]): HistoryTail['taskFailures'] {
+function taskFailures(events: readonly TailEvent[]): HistoryTail['taskFailures'] {
   const completed = events.findIndex((event) => isSet(event.workflowTaskCompletedEventAttributes));
   const since = completed === -1 ? events : events.slice(0, completed);
   const failed = since.filter((event) => isSet(event.workflowTaskFailedEventAttributes));

@@ -1,5 +1,5 @@
-import type { Compiled } from './compile.js';
-import { Filler, type Admission } from './filler.js';
+import type { CompiledProblem } from './compile.js';
+import { Filler, type BinAdmission } from './filler.js';
 import { blockBits, free, type Market } from './market.js';
 import type { Stack } from './plan.js';
 import type { Seed } from './stock.js';
@@ -15,7 +15,7 @@ const alike = 1 + 1e-9;
 const candidatesAtRandom = 16;
 
 /** How much bins may come to. */
-export interface Budget {
+export interface BinBudget {
   readonly price: number;
   /** By shape, what a pod costs at least in any packing: no offer holds more of it than its price. */
   readonly worth: Float64Array;
@@ -23,13 +23,13 @@ export interface Budget {
 
 interface Construction {
   readonly rest?: number;
-  readonly budget?: Budget | undefined;
+  readonly budget?: BinBudget | undefined;
 }
 
 /** Builds bins one pattern at a time; holds the scratch space that constructions share. */
 export class Builder {
   readonly filler: Filler;
-  readonly compiled: Compiled;
+  readonly compiled: CompiledProblem;
   private fills = 0;
   /** How many offers are shortlisted. */
   private wanted = candidatesPerBin;
@@ -45,7 +45,7 @@ export class Builder {
   private readonly target: Float64Array;
   private readonly importance: Float64Array;
   private readonly phase: Uint8Array;
-  private readonly admit: Admission;
+  private readonly admit: BinAdmission;
   private readonly ownValue: Float64Array;
   private readonly roomValue: Float64Array;
   /** Offers dearer than this are not looked at. */
@@ -108,7 +108,7 @@ export class Builder {
   }
 
   /** What so many pods of the items cost at least; `podsOf(k)` are of `items[k]`. */
-  private leastOf(items: Int32Array, podsOf: (k: number) => number, { worth }: Budget): number {
+  private leastOf(items: Int32Array, podsOf: (k: number) => number, { worth }: BinBudget): number {
     const { shapeOf } = this.compiled;
     let least = 0;
     for (let k = 0; k < items.length; k++) least += podsOf(k) * worth[shapeOf[items[k]!]!]!;

@@ -1,5 +1,5 @@
 import { mix } from './bits.js';
-import type { BinProblem, Offers } from './problem.js';
+import type { BinProblem, BinOffers } from './problem.js';
 
 /** Orders that do not depend on how the input happens to be ordered; only what is alike in every respect may swap places. */
 export interface CanonicalOrder {
@@ -96,9 +96,9 @@ interface SizedOffers {
 }
 
 /** Many problems are asked over one catalogue, and its offers are one object then. Nothing but time depends on that. */
-const sized = new WeakMap<Offers, SizedOffers>();
+const sized = new WeakMap<BinOffers, SizedOffers>();
 
-function bySize(offers: Offers, dimensions: number): SizedOffers {
+function bySize(offers: BinOffers, dimensions: number): SizedOffers {
   let known = sized.get(offers);
   if (known === undefined) {
     const { price, capacity, count } = offers;
@@ -115,7 +115,7 @@ function bySize(offers: Offers, dimensions: number): SizedOffers {
   return known;
 }
 
-function hashSizes({ count, price, capacity }: Offers, dimensions: number): Int32Array {
+function hashSizes({ count, price, capacity }: BinOffers, dimensions: number): Int32Array {
   const hashes = new Int32Array(count);
   for (let o = 0; o < count; o++) {
     let hash = coarse(7, price[o]!);

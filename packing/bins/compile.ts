@@ -21,7 +21,7 @@ interface Source {
  * not depend on the order of the input. A shape is a demand with an allowed set, a kind is a demand; the items of one shape
  * are consecutive, and so are the shapes of one kind.
  */
-export interface Compiled extends KeptOffers {
+export interface CompiledProblem extends KeptOffers {
   readonly source: Source;
 
   /** Dimensions that some item demands. */
@@ -64,7 +64,7 @@ export interface Compiled extends KeptOffers {
  * Offers dearer than `ceiling` are left out: no packing of that price has use for them. `from` is the same problem compiled
  * before, which spares some work.
  */
-export function compile(problem: BinProblem, ceiling = Infinity, from?: Compiled): Compiled {
+export function compileProblem(problem: BinProblem, ceiling = Infinity, from?: CompiledProblem): CompiledProblem {
   const dimensions = usedDimensions(problem);
   const source = from?.source ?? sourceOf(problem);
   const { sets, order, openSets, merged } = source;

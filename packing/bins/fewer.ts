@@ -1,4 +1,4 @@
-import type { Compiled } from './compile.js';
+import type { CompiledProblem } from './compile.js';
 import { joinWithin } from './join.js';
 import { LimitLedger } from './limits.js';
 import { binsIn, priceOf, type Stack } from './plan.js';
@@ -13,7 +13,7 @@ const binCostShare = 0.02;
 const nearlyFewest = 1.1;
 
 interface Found {
-  readonly compiled: Compiled;
+  readonly compiled: CompiledProblem;
   readonly stacks: readonly Stack[];
 }
 
@@ -23,7 +23,7 @@ interface Found {
  */
 export function withFewerBins(
   { compiled, stacks }: Found,
-  pack: (dearer: Compiled) => readonly Stack[],
+  pack: (dearer: CompiledProblem) => readonly Stack[],
 ): readonly Stack[] {
   const bins = binsIn(stacks);
   const price = priceOf(compiled, stacks);
@@ -38,7 +38,7 @@ export function withFewerBins(
 }
 
 /** So many bins the pods need at least, by what the largest hold and by what caps let into one. */
-function leastBins({ dims, offers, capacity, shapeOf, demand, pods, items, capsOf, capMax }: Compiled): number {
+function leastBins({ dims, offers, capacity, shapeOf, demand, pods, items, capsOf, capMax }: CompiledProblem): number {
   const largest = new Float64Array(dims);
   for (let at = 0; at < offers * dims; at++) largest[at % dims] = Math.max(largest[at % dims]!, capacity[at]!);
   const total = new Float64Array(dims);
@@ -59,7 +59,7 @@ function joinedWithin({ compiled, stacks }: Found, most: number): Stack[] {
   return made;
 }
 
-function isBetter(compiled: Compiled, a: readonly Stack[], b: readonly Stack[]): boolean {
+function isBetter(compiled: CompiledProblem, a: readonly Stack[], b: readonly Stack[]): boolean {
   const fewer = binsIn(a) - binsIn(b);
   return fewer < 0 || (fewer === 0 && priceOf(compiled, a) < priceOf(compiled, b) - 1e-9);
 }

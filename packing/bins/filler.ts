@@ -1,7 +1,7 @@
-import type { Compiled } from './compile.js';
+import type { CompiledProblem } from './compile.js';
 
 /** What may come into a bin. */
-export interface Admission {
+export interface BinAdmission {
   /** Pods there are, by item. */
   left: Int32Array;
   /** Where given, only items of the sets that have `rank` here. */
@@ -37,7 +37,7 @@ export class Filler {
   private readonly needs: Float64Array;
   private readonly width: number;
 
-  constructor(private readonly compiled: Compiled) {
+  constructor(private readonly compiled: CompiledProblem) {
     this.items = new Int32Array(compiled.items);
     this.capsTouched = new Int32Array(compiled.capMax.length);
     this.blockers = new Int32Array(2 * compiled.items);
@@ -149,7 +149,7 @@ export class Filler {
    * Adds pods of `candidates` (kinds) until nothing fits: each time the kind that leaves the free amounts nearest to the
    * aim, in the weighted square norm. Large bins take several pods at a time. Returns the work done.
    */
-  grow(candidates: Int32Array, candidateCount: number, admit: Admission): number {
+  grow(candidates: Int32Array, candidateCount: number, admit: BinAdmission): number {
     const { kinds, residual, weight, slack, gap, needs, width } = this;
     let live = candidateCount;
     for (let k = 0; k < live; k++) kinds[k] = candidates[k]!;
@@ -202,7 +202,7 @@ export class Filler {
   }
 
   /** Adds some pods of the first item of `kind` that may come; false where none may. */
-  private take(kind: number, admit: Admission): boolean {
+  private take(kind: number, admit: BinAdmission): boolean {
     const { shapeStart, kindStart, setOf } = this.compiled;
     const { left, sets, items } = admit;
     for (let shape = kindStart[kind]!; shape < kindStart[kind + 1]!; shape++) {
@@ -225,7 +225,7 @@ export class Filler {
   }
 }
 
-function needsOf({ dims, demand, kinds, kindStart }: Compiled, width: number): Float64Array {
+function needsOf({ dims, demand, kinds, kindStart }: CompiledProblem, width: number): Float64Array {
   const needs = new Float64Array(kinds * width);
   for (let kind = 0; kind < kinds; kind++) {
     for (let d = 0; d < dims; d++) needs[kind * width + d] = demand[kindStart[kind]! * dims + d]!;

@@ -1,5 +1,5 @@
-import type { Compiled } from './compile.js';
-import type { Worth } from './resource-lp.js';
+import type { CompiledProblem } from './compile.js';
+import type { FeasibleWorth } from './resource-lp.js';
 import { CoveringSimplex } from './simplex.js';
 
 /** Cells of the finest grid on which bins are filled. */
@@ -26,7 +26,12 @@ export interface ItemBound {
  * as needed by dynamic programming, one pass for all sizes of bin; the bound is valid whenever the units end it. Caps and
  * conflicts are left out. Undefined where the units do not suffice to begin.
  */
-export function itemBound(compiled: Compiled, items: Int32Array, proven: Worth, units: number): ItemBound | undefined {
+export function itemBound(
+  compiled: CompiledProblem,
+  items: Int32Array,
+  proven: FeasibleWorth,
+  units: number,
+): ItemBound | undefined {
   if (items.length === 0) return undefined;
   const program = new ItemProgram(compiled, items, proven);
   return program.possible(units) ? program.run(units) : undefined;
@@ -57,9 +62,9 @@ class ItemProgram {
   private work = 0;
 
   constructor(
-    private readonly compiled: Compiled,
+    private readonly compiled: CompiledProblem,
     items: Int32Array,
-    private readonly proven: Worth,
+    private readonly proven: FeasibleWorth,
   ) {
     const { dims, shapeOf, demand } = compiled;
     this.main = this.mainResource(items);

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { CaseItem, CaseOffer } from '../../bench/bins-cases.js';
 import { problemOf, realisticCase } from '../../bench/bins-cases.js';
 import { check } from '../../bench/bins-check.js';
-import { compile } from './compile.js';
+import { compileProblem } from './compile.js';
 import { nearlyCheapest } from './fewer.js';
 import { joinWithin } from './join.js';
 import { LimitLedger } from './limits.js';
@@ -17,7 +17,7 @@ const small = offer(1, 1000);
 function joined(offers: CaseOffer[], spare: number, more: Partial<BinProblem> = {}): { bins: number; extra: number } {
   const items: CaseItem[] = [{ demand: [1000], pods: 100 }];
   const problem = problemOf(offers, items, more);
-  const compiled = compile(problem);
+  const compiled = compileProblem(problem);
   const stacks: Stack[] = [{ offer: 0, items: Int32Array.of(0), pods: Int32Array.of(1), times: 100 }];
   const ledger = new LimitLedger(compiled);
   ledger.use(0, 100);

@@ -1,4 +1,4 @@
-import type { Compiled } from './compile.js';
+import type { CompiledProblem } from './compile.js';
 import type { LimitLedger } from './limits.js';
 import { binsIn, priceOf, type Stack } from './plan.js';
 
@@ -11,12 +11,12 @@ const mostStacks = 60;
  * Puts bins together in larger ones that cost no more, in place, as far as sizes, caps, conflicts and limits let it: equal
  * prices prefer fewer nodes.
  */
-export function joinBins(compiled: Compiled, stacks: Stack[], ledger: LimitLedger): void {
+export function joinBins(compiled: CompiledProblem, stacks: Stack[], ledger: LimitLedger): void {
   new Joiner(compiled, stacks, ledger).run();
 }
 
 /** Puts bins together in larger ones, what becomes least dearer first, for no more than `spare` in all, dollars per hour. */
-export function joinWithin(compiled: Compiled, stacks: Stack[], ledger: LimitLedger, spare: number): void {
+export function joinWithin(compiled: CompiledProblem, stacks: Stack[], ledger: LimitLedger, spare: number): void {
   new Joiner(compiled, stacks, ledger).runWithin(spare);
 }
 
@@ -76,7 +76,7 @@ class Joiner {
   private readonly capUse: Int32Array;
 
   constructor(
-    private readonly compiled: Compiled,
+    private readonly compiled: CompiledProblem,
     private readonly stacks: Stack[],
     private readonly ledger: LimitLedger,
   ) {

@@ -1,10 +1,10 @@
-import type { Compiled } from './compile.js';
+import type { CompiledProblem } from './compile.js';
 
 /** What is left of each limit as bins come and go. */
 export class LimitLedger {
   private readonly remaining: Float64Array;
 
-  constructor(private readonly compiled: Compiled) {
+  constructor(private readonly compiled: CompiledProblem) {
     this.remaining = Float64Array.from(compiled.limitRemaining);
   }
 

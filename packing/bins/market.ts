@@ -1,4 +1,4 @@
-import type { Compiled } from './compile.js';
+import type { CompiledProblem } from './compile.js';
 import type { LimitLedger } from './limits.js';
 
 /** What is known of pods that come whole: see `itemBound`. */
@@ -8,7 +8,7 @@ export interface ItemValues {
 }
 
 /** The offers of one set as their items value them, by place in `offersOfSet[set]`. */
-export interface Shelf {
+export interface MarketShelf {
   /** Worth of each resource of each offer: `value[k * dims + d]`. */
   readonly value: Float64Array;
   /** By block of offers, the most worth for its price that a full bin can have. */
@@ -50,11 +50,11 @@ export class Market {
   /** Offers looked at so far. */
   work = 0;
   private readonly worthMemo: (Float64Array | undefined)[];
-  private readonly shelfMemo: (Shelf | undefined)[];
+  private readonly shelfMemo: (MarketShelf | undefined)[];
   private readonly bestMemo: (number | undefined)[];
 
   constructor(
-    readonly compiled: Compiled,
+    readonly compiled: CompiledProblem,
     /** Worth of a unit of each resource to each set: `prices[set * dims + d]`. */
     readonly prices: Float64Array,
     readonly ledger: LimitLedger,
@@ -88,11 +88,11 @@ export class Market {
   }
 
   /** The offers of a set, valued. */
-  shelf(set: number): Shelf {
+  shelf(set: number): MarketShelf {
     return (this.shelfMemo[set] ??= this.makeShelf(set));
   }
 
-  private makeShelf(set: number): Shelf {
+  private makeShelf(set: number): MarketShelf {
     const { offersOfSet, capacity, dims, price } = this.compiled;
     const offers = offersOfSet[set]!;
     const value = new Float64Array(offers.length * dims);
@@ -180,7 +180,7 @@ export class Market {
 }
 
 /** Worth of one pod, by shape, at these worths of resources: `prices[set * dims + d]`. */
-export function worthOfShapes({ dims, shapes, demand, setOf }: Compiled, prices: Float64Array): Float64Array {
+export function worthOfShapes({ dims, shapes, demand, setOf }: CompiledProblem, prices: Float64Array): Float64Array {
   const worth = new Float64Array(shapes);
   for (let s = 0; s < shapes; s++) {
     for (let d = 0; d < dims; d++) worth[s] = worth[s]! + prices[setOf[s]! * dims + d]! * demand[s * dims + d]!;
@@ -189,7 +189,10 @@ export function worthOfShapes({ dims, shapes, demand, setOf }: Compiled, prices:
 }
 
 /** What pods and sets come to at these worths of resources. */
-function appraise(compiled: Compiled, prices: Float64Array): Pick<Market, 'worth' | 'scarce' | 'dearness' | 'setRank'> {
+function appraise(
+  compiled: CompiledProblem,
+  prices: Float64Array,
+): Pick<Market, 'worth' | 'scarce' | 'dearness' | 'setRank'> {
   const { dims, shapes, sets, demand } = compiled;
   const mean = new Float64Array(dims);
   const demanding = new Int32Array(dims);
@@ -220,7 +223,11 @@ function appraise(compiled: Compiled, prices: Float64Array): Pick<Market, 'worth
 }
 
 /** The least value of any item of each shape; what it is worth by resources where it has none. */
-function leastValues({ shapes, shapeStart, pods }: Compiled, worth: Float64Array, value: Float64Array): Float64Array {
+function leastValues(
+  { shapes, shapeStart, pods }: CompiledProblem,
+  worth: Float64Array,
+  value: Float64Array,
+): Float64Array {
   const result = Float64Array.from(worth);
   for (let s = 0; s < shapes; s++) {
     let least = Infinity;

@@ -1,4 +1,4 @@
-import type { Compiled } from './compile.js';
+import type { CompiledProblem } from './compile.js';
 
 /** Fills one bin with whole pods that are worth most together, looking at a few ways to do so. Scratch space is reused. */
 export class OneFill {
@@ -23,7 +23,7 @@ export class OneFill {
   private most = 0;
 
   constructor(
-    private readonly compiled: Compiled,
+    private readonly compiled: CompiledProblem,
     private readonly items: Int32Array,
   ) {
     this.value = new Float64Array(compiled.items);
@@ -135,7 +135,7 @@ export class OneFill {
 
 /** How much of an empty bin of the offer a pod of the item takes, all resources together; -1 where the bin does not admit it. */
 function sizeOf(
-  { dims, capacity, demand, shapeOf, setOf, inSet, sets }: Compiled,
+  { dims, capacity, demand, shapeOf, setOf, inSet, sets }: CompiledProblem,
   offer: number,
   item: number,
 ): number {

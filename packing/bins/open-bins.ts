@@ -1,4 +1,4 @@
-import type { Compiled } from './compile.js';
+import type { CompiledProblem } from './compile.js';
 import type { Builder } from './builder.js';
 import type { Stack } from './plan.js';
 import type { BinProblem } from './problem.js';
@@ -12,7 +12,7 @@ const alike = 0.9;
  */
 export function fillOpenBins(
   problem: BinProblem,
-  compiled: Compiled,
+  compiled: CompiledProblem,
   builder: Builder,
   placeable: Int32Array,
   left: Int32Array,
@@ -72,7 +72,7 @@ function tiersOf(builder: Builder): { of: Uint8Array; count: number } {
 }
 
 /** By admission of open bins, which of its items only open bins can hold; undefined where none. */
-function homelessIn(compiled: Compiled, placeable: Int32Array): (Uint8Array | undefined)[] {
+function homelessIn(compiled: CompiledProblem, placeable: Int32Array): (Uint8Array | undefined)[] {
   const housed = new Uint8Array(compiled.items);
   for (const item of placeable) housed[item] = 1;
   return compiled.openSets.map((admitted) => {
@@ -81,7 +81,7 @@ function homelessIn(compiled: Compiled, placeable: Int32Array): (Uint8Array | un
   });
 }
 
-function anyLeft(compiled: Compiled, kind: number, left: Int32Array, admitted: Uint8Array): boolean {
+function anyLeft(compiled: CompiledProblem, kind: number, left: Int32Array, admitted: Uint8Array): boolean {
   const { kindStart, shapeStart } = compiled;
   const end = shapeStart[kindStart[kind + 1]!]!;
   for (let i = shapeStart[kindStart[kind]!]!; i < end; i++) if (left[i]! > 0 && admitted[i] === 1) return true;

@@ -1,5 +1,5 @@
 import { Columns, type Column } from './columns.js';
-import type { Compiled } from './compile.js';
+import type { CompiledProblem } from './compile.js';
 import { LimitLedger } from './limits.js';
 import { free } from './market.js';
 import { OneFill } from './one-fill.js';
@@ -50,7 +50,7 @@ interface Solved {
  * `price`. Undefined where it promises hardly less than `price`, finds no bins within limits, or is too large.
  */
 export function packPatterns(
-  compiled: Compiled,
+  compiled: CompiledProblem,
   items: Int32Array,
   left: Int32Array,
   { known, price }: { known: readonly Stack[]; price: number },
@@ -76,7 +76,7 @@ class PatternProgram {
   private readonly dear: number;
 
   constructor(
-    private readonly compiled: Compiled,
+    private readonly compiled: CompiledProblem,
     private readonly items: Int32Array,
     left: Int32Array,
     known: readonly Stack[],
@@ -269,7 +269,7 @@ class PatternProgram {
   }
 }
 
-function limitRows({ limitRemaining, limitUse, offers }: Compiled): LimitRow[] {
+function limitRows({ limitRemaining, limitUse, offers }: CompiledProblem): LimitRow[] {
   return Array.from(limitRemaining.keys()).flatMap((limit) => {
     const use = limitUse.slice(limit * offers, (limit + 1) * offers);
     const unit = use.reduce((most, each) => Math.max(most, each), 0);

@@ -1,7 +1,7 @@
-import type { Compiled } from './compile.js';
+import type { CompiledProblem } from './compile.js';
 
 /** Items that some offer holds and no cap forbids outright, ascending. */
-export function placeable(compiled: Compiled): Int32Array {
+export function placeable(compiled: CompiledProblem): Int32Array {
   const { dims, demand, capacity, shapeOf, setOf, capsOf, capMax } = compiled;
   const shapeFits = new Int8Array(compiled.shapes);
   for (let s = 0; s < compiled.shapes; s++) {

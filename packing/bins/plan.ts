@@ -1,4 +1,4 @@
-import type { Compiled } from './compile.js';
+import type { CompiledProblem } from './compile.js';
 import type { Bin, BinProblem, BinSolution } from './problem.js';
 
 /** Equal bins: each holds `pods[k]` of `items[k]` on `offer`, `times` over. */
@@ -18,7 +18,7 @@ export interface Packing {
   readonly left: Int32Array;
 }
 
-export function priceOf(compiled: Compiled, stacks: readonly Stack[]): number {
+export function priceOf(compiled: CompiledProblem, stacks: readonly Stack[]): number {
   let price = 0;
   for (const stack of stacks) price += stack.times * compiled.price[stack.offer]!;
   return price;
@@ -27,7 +27,7 @@ export function priceOf(compiled: Compiled, stacks: readonly Stack[]): number {
 export const binsIn = (stacks: readonly Stack[]): number => stacks.reduce((sum, { times }) => sum + times, 0);
 
 /** Gives the pods of merged items back to the items of the problem, in order, and writes equal bins out one by one. */
-export function expand(problem: BinProblem, compiled: Compiled, packing: Packing): BinSolution {
+export function expand(problem: BinProblem, compiled: CompiledProblem, packing: Packing): BinSolution {
   const purse = new Purse(compiled, problem.items.pods);
   const filled = packing.filled.map((stack) => (stack === undefined ? nothing : purse.give(stack)));
   const bins: Bin[] = [];
@@ -56,7 +56,7 @@ class Purse {
   private readonly pods: Int32Array;
 
   constructor(
-    private readonly compiled: Compiled,
+    private readonly compiled: CompiledProblem,
     pods: Int32Array,
   ) {
     this.remaining = Int32Array.from(pods);

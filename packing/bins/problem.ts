@@ -5,7 +5,7 @@
 export interface BinProblem {
   /** How many resources a demand or a capacity has. */
   readonly dimensions: number;
-  readonly offers: Offers;
+  readonly offers: BinOffers;
   readonly items: Items;
   /** Limits on how many pods of some items may share one bin (hostname spread and self anti-affinity). */
   readonly caps: readonly Cap[];
@@ -17,7 +17,7 @@ export interface BinProblem {
   readonly openBins: readonly OpenBin[];
 }
 
-export interface Offers {
+export interface BinOffers {
   readonly count: number;
   /** Dollars per hour, by offer. */
   readonly price: Float64Array;

@@ -1,10 +1,10 @@
-import type { Compiled } from './compile.js';
+import type { CompiledProblem } from './compile.js';
 import type { ItemBound } from './item-bound.js';
 import { itemBound } from './item-bound.js';
 import { placeable } from './placeable.js';
 import { wholeBinsBound } from './whole-bins.js';
 import type { BinProblem } from './problem.js';
-import type { Demands, Worth } from './resource-lp.js';
+import type { Demands, FeasibleWorth } from './resource-lp.js';
 import { capReach, demandsOf, repair, resourceWorth } from './resource-lp.js';
 
 /** Rounded down by this share, far above the error of the sums. */
@@ -20,14 +20,14 @@ export interface Relaxation {
   /** See `capReach`. */
   readonly reach: Uint8Array;
   /** Worth of resources that guides the search; see `resourceWorth`. */
-  readonly worth: Worth;
+  readonly worth: FeasibleWorth;
   /** The same scaled to prove the bound. */
-  readonly proven: Worth;
+  readonly proven: FeasibleWorth;
   /** No packing of these items costs less. */
   readonly bound: number;
 }
 
-export function relax(problem: BinProblem, compiled: Compiled): Relaxation {
+export function relax(problem: BinProblem, compiled: CompiledProblem): Relaxation {
   const items = placeable(compiled);
   const demands = demandsOf(compiled, compiled.pods, items);
   const reach = capReach(compiled);
@@ -44,10 +44,10 @@ export function relax(problem: BinProblem, compiled: Compiled): Relaxation {
 
 function prove(
   problem: BinProblem,
-  compiled: Compiled,
+  compiled: CompiledProblem,
   demands: Demands,
-  proven: Worth,
-): { proven: Worth; bound: number } {
+  proven: FeasibleWorth,
+): { proven: FeasibleWorth; bound: number } {
   let total = 0;
   for (let k = 0; k < proven.resource.length; k++) total += proven.resource[k]! * demands.resource[k]!;
   for (let k = 0; k < proven.cap.length; k++) total += proven.cap[k]! * demands.cap[k]!;
@@ -57,7 +57,7 @@ function prove(
 /** A bound by whole pods, where `units` of work allow; open bins are not yet told apart there. */
 export function tighten(
   problem: BinProblem,
-  compiled: Compiled,
+  compiled: CompiledProblem,
   relaxation: Relaxation,
   units: number,
 ): ItemBound | undefined {
@@ -67,7 +67,7 @@ export function tighten(
 }
 
 /** The most worth that open bins can take. */
-function openWorth(problem: BinProblem, compiled: Compiled, worth: Worth): number {
+function openWorth(problem: BinProblem, compiled: CompiledProblem, worth: FeasibleWorth): number {
   const { dims, setOf, shapeOf } = compiled;
   const ceilings = compiled.openSets.map((admitted) => {
     const ceiling = new Float64Array(dims);

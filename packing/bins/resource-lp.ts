@@ -1,4 +1,4 @@
-import type { Compiled } from './compile.js';
+import type { CompiledProblem } from './compile.js';
 import type { Supplies } from './dominance.js';
 import { resourcePrices } from './resource-prices.js';
 import { CoveringSimplex } from './simplex.js';
@@ -9,7 +9,7 @@ const mostRows = 260;
 const fewCaps = 40;
 
 /** Worth that no offer can hold more of than its price: a feasible dual of the relaxation by resources and caps. */
-export interface Worth {
+export interface FeasibleWorth {
   /** Of a unit of each resource to the items of each set: `resource[set * dims + d]`. */
   readonly resource: Float64Array;
   /** Of one pod under each cap. */
@@ -17,7 +17,7 @@ export interface Worth {
 }
 
 /** For each cap, the offers on which some item of it may be. `reach[cap * offers + offer]`. */
-export function capReach(compiled: Compiled): Uint8Array {
+export function capReach(compiled: CompiledProblem): Uint8Array {
   const { offers, sets, capMax, capsOf, shapeOf, setOf, offersOfSet } = compiled;
   const capSets = new Uint8Array(capMax.length * sets);
   for (let i = 0; i < compiled.items; i++) {
@@ -41,7 +41,7 @@ export interface Demands {
   readonly cap: Float64Array;
 }
 
-export function demandsOf(compiled: Compiled, pods: Int32Array, items: Int32Array): Demands {
+export function demandsOf(compiled: CompiledProblem, pods: Int32Array, items: Int32Array): Demands {
   const { dims, sets, capMax, shapeOf, setOf, demand, capsOf } = compiled;
   const resource = new Float64Array(sets * dims);
   const cap = new Float64Array(capMax.length);
@@ -58,7 +58,12 @@ export function demandsOf(compiled: Compiled, pods: Int32Array, items: Int32Arra
  * The duals of buying capacity at least price when resources of one offer may be split among the sets it admits freely and
  * in fractions. Exact where the program is small, otherwise set by set (not feasible jointly: see `repair`).
  */
-export function resourceWorth(compiled: Compiled, demands: Demands, reach: Uint8Array, withOpen = false): Worth {
+export function resourceWorth(
+  compiled: CompiledProblem,
+  demands: Demands,
+  reach: Uint8Array,
+  withOpen = false,
+): FeasibleWorth {
   const { dims, sets, capMax, supply } = compiled;
   const active: number[] = [];
   for (let r = 0; r < sets * dims; r++) if (demands.resource[r]! > 0) active.push(r);
@@ -69,7 +74,7 @@ export function resourceWorth(compiled: Compiled, demands: Demands, reach: Uint8
 }
 
 /** The demands without those caps that ask for fewest bins, where there are more than `most`: they hardly ever bind. */
-function withLargestCaps({ capMax }: Compiled, demands: Demands, most: number): Demands {
+function withLargestCaps({ capMax }: CompiledProblem, demands: Demands, most: number): Demands {
   const bins = demands.cap.map((pods, cap) => (capMax[cap]! > 0 ? pods / capMax[cap]! : 0));
   const ordered = Float64Array.from(bins).sort().reverse();
   if (ordered[most] === undefined || ordered[most] === 0) return demands;
@@ -91,7 +96,7 @@ class JointProgram {
   private readonly values: number[] = [];
 
   constructor(
-    private readonly compiled: Compiled,
+    private readonly compiled: CompiledProblem,
     demands: Demands,
     private readonly reach: Uint8Array,
     withOpen: boolean,
@@ -164,7 +169,7 @@ class JointProgram {
     return 1e9;
   }
 
-  solve(): Worth {
+  solve(): FeasibleWorth {
     const { simplex } = this;
     const rounds = 40 + 2 * simplex.duals.length;
     for (let round = 0; round < rounds; round++) {
@@ -284,7 +289,7 @@ class JointProgram {
  * Scales worth down until no offer holds more than its price: each set by the worst of the supplies that serve it, caps by
  * the worst of all. Afterwards the sum of demand times worth is a lower bound whatever the worth was to begin with.
  */
-export function repair(compiled: Compiled, worth: Worth, reach: Uint8Array): Worth {
+export function repair(compiled: CompiledProblem, worth: FeasibleWorth, reach: Uint8Array): FeasibleWorth {
   const { dims, sets, offers, capacity, price, capMax, supply } = compiled;
   const ceiling = supplyCeiling(compiled, worth, supply);
   const excess = new Float64Array(supply.count).fill(1);
@@ -310,7 +315,7 @@ export function repair(compiled: Compiled, worth: Worth, reach: Uint8Array): Wor
 }
 
 /** What a unit of each resource of a supply can be worth at most: `[supply * dims + d]`. */
-function supplyCeiling(compiled: Compiled, worth: Worth, supply: Supplies): Float64Array {
+function supplyCeiling(compiled: CompiledProblem, worth: FeasibleWorth, supply: Supplies): Float64Array {
   const { dims } = compiled;
   const ceiling = new Float64Array(supply.count * dims);
   for (let k = 0; k < supply.count; k++) {

@@ -1,11 +1,11 @@
-import type { Compiled } from './compile.js';
+import type { CompiledProblem } from './compile.js';
 import { CoveringSimplex } from './simplex.js';
 
 /**
  * What a unit of each resource is worth to the items of each allowed set: the duals of buying capacity for them alone at
  * least cost, `prices[set * dims + d]` in dollars an hour. No offer of the set holds more worth than its price.
  */
-export function resourcePrices(compiled: Compiled, demands: Float64Array): Float64Array {
+export function resourcePrices(compiled: CompiledProblem, demands: Float64Array): Float64Array {
   const { dims, sets } = compiled;
   const prices = new Float64Array(sets * dims);
   for (let set = 0; set < sets; set++) {
@@ -15,7 +15,7 @@ export function resourcePrices(compiled: Compiled, demands: Float64Array): Float
   return prices;
 }
 
-function pricesOfSet(compiled: Compiled, offers: Int32Array, totals: Float64Array): Float64Array {
+function pricesOfSet(compiled: CompiledProblem, offers: Int32Array, totals: Float64Array): Float64Array {
   const { dims, capacity, price } = compiled;
   const result = new Float64Array(dims);
   const { unit, ceiling } = extremes(compiled, offers);
@@ -46,7 +46,7 @@ function pricesOfSet(compiled: Compiled, offers: Int32Array, totals: Float64Arra
 }
 
 /** The offer that holds most worth for its price, if that is more than its price; else -1. */
-function bestValue(compiled: Compiled, offers: Int32Array, worth: Float64Array): number {
+function bestValue(compiled: CompiledProblem, offers: Int32Array, worth: Float64Array): number {
   const { dims, capacity, price } = compiled;
   let best = -1;
   let highest = 1 + 1e-7;
@@ -63,7 +63,7 @@ function bestValue(compiled: Compiled, offers: Int32Array, worth: Float64Array):
 }
 
 /** By dimension, the largest capacity and the least price of a unit. */
-function extremes(compiled: Compiled, offers: Int32Array): { unit: Float64Array; ceiling: Float64Array } {
+function extremes(compiled: CompiledProblem, offers: Int32Array): { unit: Float64Array; ceiling: Float64Array } {
   const { dims, capacity, price } = compiled;
   const unit = new Float64Array(dims);
   const ceiling = new Float64Array(dims).fill(Infinity);

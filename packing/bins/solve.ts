@@ -1,8 +1,8 @@
 import type { Relaxation } from './relaxation.js';
 import { relax, tighten } from './relaxation.js';
-import { Builder, type Budget } from './builder.js';
-import type { Compiled } from './compile.js';
-import { compile } from './compile.js';
+import { Builder, type BinBudget } from './builder.js';
+import type { CompiledProblem } from './compile.js';
+import { compileProblem } from './compile.js';
 import { LimitLedger } from './limits.js';
 import { LocalSearch } from './local-search.js';
 import { Market, worthOfShapes } from './market.js';
@@ -48,14 +48,14 @@ export function solveBins(problem: BinProblem, effort: Effort): BinSolution {
 export function solveWithBound(problem: BinProblem, effort: Effort): { solution: BinSolution; lowerBound: number } {
   const { compiled, packing, bound, isBoundByLimits } = cheapest(problem, effort);
   const isFinal = isBoundByLimits || effort.fewest !== true || binsIn(packing.stacks) < 2;
-  const again = (dearer: Compiled): readonly Stack[] =>
+  const again = (dearer: CompiledProblem): readonly Stack[] =>
     pack(problem, dearer, { units: effort.units * fewerShare }).stacks;
   const stacks = isFinal ? packing.stacks : withFewerBins({ compiled, stacks: packing.stacks }, again);
   return { solution: expand(problem, compiled, { ...packing, stacks }), lowerBound: bound };
 }
 
 interface Cheapest {
-  readonly compiled: Compiled;
+  readonly compiled: CompiledProblem;
   readonly packing: Packed;
   readonly bound: number;
   /** Whether limits left pods out of the cheapest packing, so that what they limit was counted as dearer. */
@@ -63,7 +63,7 @@ interface Cheapest {
 }
 
 function cheapest(problem: BinProblem, effort: Effort): Cheapest {
-  const compiled = compile(problem);
+  const compiled = compileProblem(problem);
   const first = pack(problem, compiled, effort);
   if (problem.limits.length === 0 || first.missed === 0) return narrowed(problem, compiled, first);
 
@@ -71,7 +71,7 @@ function cheapest(problem: BinProblem, effort: Effort): Cheapest {
   let best = { ...first, compiled };
   const { units } = first;
   for (const penalty of penalties) {
-    const dearer = compile(penalised(problem, best.compiled, best.stacks, penalty));
+    const dearer = compileProblem(penalised(problem, best.compiled, best.stacks, penalty));
     const packing = pack(problem, dearer, { units });
     if (packing.missed < best.missed) best = { ...packing, compiled: dearer };
     if (best.missed === 0) break;
@@ -83,7 +83,7 @@ function cheapest(problem: BinProblem, effort: Effort): Cheapest {
  * Tries again without the offers that cost more than the whole packing found: they have no part in a cheaper one, and without
  * them prices of resources are those of small bins.
  */
-function narrowed(problem: BinProblem, compiled: Compiled, first: Packed): Cheapest {
+function narrowed(problem: BinProblem, compiled: CompiledProblem, first: Packed): Cheapest {
   const price = priceOf(compiled, first.stacks);
   const dearest = compiled.price.at(-1) ?? 0;
   const { units } = first;
@@ -91,7 +91,7 @@ function narrowed(problem: BinProblem, compiled: Compiled, first: Packed): Cheap
     const packing = byPatterns(compiled, first, first.bound);
     return { compiled, packing, bound: first.bound, isBoundByLimits: false };
   }
-  const fewer = compile(problem, price, compiled);
+  const fewer = compileProblem(problem, price, compiled);
   const second = pack(problem, fewer, { units });
   const bound = Math.max(first.bound, Math.min(second.bound, price));
   const better = second.missed === 0 && priceOf(fewer, second.stacks) < price - 1e-9;
@@ -101,7 +101,7 @@ function narrowed(problem: BinProblem, compiled: Compiled, first: Packed): Cheap
 }
 
 /** The packing, or a cheaper one by patterns of whole bins, which know what caps ask for better than single bins do. */
-function byPatterns(compiled: Compiled, packed: Packed, bound: number): Packed {
+function byPatterns(compiled: CompiledProblem, packed: Packed, bound: number): Packed {
   const price = priceOf(compiled, packed.stacks);
   // Without caps and limits bins built one by one are as good, and fewer.
   const isCapped = compiled.capMax.length > 0 || compiled.limitRemaining.length > 0;
@@ -134,7 +134,7 @@ interface Packed extends Packing {
   readonly missed: number;
 }
 
-function pack(problem: BinProblem, compiled: Compiled, effort: Effort): Packed {
+function pack(problem: BinProblem, compiled: CompiledProblem, effort: Effort): Packed {
   const relaxation = relax(problem, compiled);
   const afterOpen = Int32Array.from(compiled.pods);
   let { worth } = relaxation;
@@ -196,7 +196,7 @@ function start(
   relaxation: Relaxation,
   pods: Int32Array,
   shares: readonly number[],
-  budget?: Budget,
+  budget?: BinBudget,
 ): Start | undefined {
   const { compiled, ledger, worth } = first.market;
   const { items, reach } = relaxation;
@@ -215,7 +215,12 @@ function start(
 }
 
 /** The problem with offers dearer by what they use of the limits that `stacks` come near to. */
-function penalised(problem: BinProblem, compiled: Compiled, stacks: readonly Stack[], penalty: number): BinProblem {
+function penalised(
+  problem: BinProblem,
+  compiled: CompiledProblem,
+  stacks: readonly Stack[],
+  penalty: number,
+): BinProblem {
   const { offers, limits } = problem;
   const price = Float64Array.from(offers.price);
   const total = stacks.reduce((sum, stack) => sum + stack.times * offers.price[compiled.offerOrigin[stack.offer]!]!, 0);

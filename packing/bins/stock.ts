@@ -1,4 +1,4 @@
-import type { Compiled } from './compile.js';
+import type { CompiledProblem } from './compile.js';
 import type { Market } from './market.js';
 
 /** The item that the next bin must hold. */
@@ -45,7 +45,7 @@ export class Stock {
   private lead = 0;
 
   constructor(
-    private readonly compiled: Compiled,
+    private readonly compiled: CompiledProblem,
     private readonly market: Market,
   ) {
     this.kinds = new Int32Array(compiled.kinds);

@@ -1,10 +1,10 @@
-import type { Compiled } from './compile.js';
+import type { CompiledProblem } from './compile.js';
 
 /**
  * What whole bins cost at least for pods that no open bin takes in: the dearest pod needs a bin that holds it, and pods of a cap as many as the
  * cap asks for, each of which holds one of them. Where few bins are bought that is more than fractions of bins come to.
  */
-export function wholeBinsBound(compiled: Compiled, items: Int32Array): number {
+export function wholeBinsBound(compiled: CompiledProblem, items: Int32Array): number {
   const { openSets, capsOf, capMax, pods } = compiled;
   const holders = new Map<number, number>();
   const counts = new Float64Array(capMax.length);
@@ -28,7 +28,7 @@ export function wholeBinsBound(compiled: Compiled, items: Int32Array): number {
 }
 
 /** The price of the cheapest offer that holds one pod of the shape. */
-function cheapestHolder({ offersOfSet, setOf, dims, demand, capacity, price }: Compiled, shape: number): number {
+function cheapestHolder({ offersOfSet, setOf, dims, demand, capacity, price }: CompiledProblem, shape: number): number {
   const holder = offersOfSet[setOf[shape]!]!.find((offer) => {
     for (let d = 0; d < dims; d++) if (demand[shape * dims + d]! > capacity[offer * dims + d]!) return false;
     return true;

@@ -5,7 +5,7 @@ import { pod } from '../../test/builders/packing-fixtures.js';
 import { fullName } from '../names.js';
 import { runningAntiAffinityOf, type HighCardinalityTopology } from './high-cardinality-keys.js';
 import type { Resume } from '../types.js';
-import { admit, termsPerPass, termsPerTrial } from './budget.js';
+import { admitWithinTerms, termsPerPass, termsPerTrial } from './budget.js';
 
 const alternatives = (name: string, terms: number): PodSpec['affinity'] => ({
   nodeAffinity: {
@@ -29,7 +29,7 @@ function passes(pods: readonly Pod[], after: (admitted: readonly Pod[]) => void 
   const looked: Set<string>[] = [];
   let resume: Resume | undefined;
   do {
-    const admission = admit(pods, { resume });
+    const admission = admitWithinTerms(pods, { resume });
     looked.push(new Set(admission.admitted.map(fullName)));
     after(admission.admitted);
     ({ resume } = admission);
@@ -40,8 +40,8 @@ function passes(pods: readonly Pod[], after: (admitted: readonly Pod[]) => void 
 
 test('pods within the budget are all looked at, the very list', () => {
   const pods = [...heavy(2), pod('a'), pod('b')];
-  expect(admit(pods)).toEqual({ admitted: pods, deferred: [], resume: undefined });
-  expect(admit(pods).admitted).toBe(pods);
+  expect(admitWithinTerms(pods)).toEqual({ admitted: pods, deferred: [], resume: undefined });
+  expect(admitWithinTerms(pods).admitted).toBe(pods);
 });
 
 test('pods of few terms are in every pass, whatever others have; a kind of pods is paid for once', () => {
@@ -49,7 +49,7 @@ test('pods of few terms are in every pass, whatever others have; a kind of pods 
     pod(`ordinary-${n}`, { nodeSelector: { team: `t${n % 100}` } }),
   );
   const replicas = Array.from({ length: 200 }, (_, n) => ({ ...withTerms('a', 100), metadata: { name: `a-${n}`, namespace: 'default' } })); // prettier-ignore
-  const { admitted, deferred, resume } = admit([...heavy(20), ...ordinary, ...replicas]);
+  const { admitted, deferred, resume } = admitWithinTerms([...heavy(20), ...ordinary, ...replicas]);
   const names = new Set(admitted.map(fullName));
   expect([...ordinary, ...replicas].every((each) => names.has(fullName(each)))).toBe(true);
   // The replicas and one heavy pod spend 200 of 256.
@@ -60,9 +60,9 @@ test('pods of few terms are in every pass, whatever others have; a kind of pods 
 
 test('the order of the input decides nothing', () => {
   const pods = [...heavy(20), ...demanding(300)];
-  const turned = admit([...pods].reverse());
-  expect(namesOf(turned.deferred)).toEqual(namesOf(admit(pods).deferred));
-  expect(turned.resume).toEqual(admit(pods).resume);
+  const turned = admitWithinTerms([...pods].reverse());
+  expect(namesOf(turned.deferred)).toEqual(namesOf(admitWithinTerms(pods).deferred));
+  expect(turned.resume).toEqual(admitWithinTerms(pods).resume);
 });
 
 test('every pod has its turn within as many passes as the budget needs, though none of them finds a place', () => {
@@ -103,8 +103,8 @@ test('pods that name very many values of one label share the budget; those of a 
     Array.from({ length: count }, (_, n) =>
       pod(`p-${String(n).padStart(4, '0')}`, { nodeSelector: { [key]: `v${n}` } }),
     );
-  expect(admit(naming('example.com/team', 128)).deferred).toEqual([]);
-  expect(admit(naming('kubernetes.io/hostname', 1000)).deferred).toEqual([]);
+  expect(admitWithinTerms(naming('example.com/team', 128)).deferred).toEqual([]);
+  expect(admitWithinTerms(naming('kubernetes.io/hostname', 1000)).deferred).toEqual([]);
   const looked = passes(naming('example.com/team', 1000));
   expect(looked.map(({ size }) => size)).toEqual([...Array.from({ length: 8 }, () => 124), 8]);
   expect(new Set(looked.flatMap((names) => [...names])).size).toBe(1000);
@@ -132,7 +132,7 @@ test('pods about a topology key of many values and all others have passes in tur
   const seen = new Set<string>();
   let resume: Resume | undefined;
   do {
-    const admission = admit([...apart, ...others], { resume, highCardinality });
+    const admission = admitWithinTerms([...apart, ...others], { resume, highCardinality });
     const names = namesOf(admission.admitted);
     expect([0, others.length]).toContain(names.filter((name) => !name.includes('many-')).length);
     expect(names.length + admission.deferred.length).toBe(102);
@@ -146,16 +146,18 @@ test('pods about a topology key of many values and all others have passes in tur
 
 test('pods about a topology key of many values alone need no turns; a question about one is its turn; simulations leave them out', () => {
   const apart = [apartBy('many-0'), apartBy('many-1')];
-  expect(admit(apart, { highCardinality })).toMatchObject({ deferred: [], resume: undefined });
+  expect(admitWithinTerms(apart, { highCardinality })).toMatchObject({ deferred: [], resume: undefined });
   const about = new Set(['default/many-1']);
-  expect(namesOf(admit([...apart, pod('a')], { highCardinality, about }).admitted)).toEqual(['default/many-1']);
-  const trial = admit([...apart, pod('a')], { highCardinality, budgets: termsPerTrial });
+  expect(namesOf(admitWithinTerms([...apart, pod('a')], { highCardinality, about }).admitted)).toEqual([
+    'default/many-1',
+  ]);
+  const trial = admitWithinTerms([...apart, pod('a')], { highCardinality, budgets: termsPerTrial });
   expect([namesOf(trial.admitted), trial.resume]).toEqual([['default/a'], undefined]);
 });
 
 test('pods that somebody asks about have their turn, beside the others that a pass looks at first, or by themselves where that is dear', () => {
   const others = [pod('a'), ...inNamespace('zz', heavy(20))];
-  const ask = (asked: readonly Pod[]) => admit([...others, ...asked], { about: new Set(namesOf(asked)) });
+  const ask = (asked: readonly Pod[]) => admitWithinTerms([...others, ...asked], { about: new Set(namesOf(asked)) });
 
   const beside = ask([pod('asked'), withTerms('few', 16)]);
   expect(namesOf(beside.admitted)).toEqual(expect.arrayContaining(['default/asked', 'default/few', 'default/a']));
@@ -169,7 +171,7 @@ test('pods that somebody asks about have their turn, beside the others that a pa
 
 test('what a question may cost has a limit as well: pods beyond it are not looked at', () => {
   const asked = heavy(100);
-  const { admitted, deferred } = admit([...asked, pod('a')], { about: new Set(namesOf(asked)) });
+  const { admitted, deferred } = admitWithinTerms([...asked, pod('a')], { about: new Set(namesOf(asked)) });
   expect(admitted.length).toBeGreaterThan(30);
   expect(deferred.length).toBeGreaterThan(30);
 });
@@ -179,9 +181,9 @@ test('values of labels that many NodePools leave open cost a copy for each of th
     pod(`p-${String(n).padStart(2, '0')}`, { nodeSelector: { 'example.com/team': `v${n}` } }),
   );
   const openTo = (pools: number) => ({ openings: new Map([['example.com/team', pools]]) });
-  expect(admit(naming, openTo(3)).deferred).toEqual([]);
+  expect(admitWithinTerms(naming, openTo(3)).deferred).toEqual([]);
   // Each costs 16 copies of 32 terms, and its own term.
-  expect(admit(naming, openTo(16)).admitted).toHaveLength(7);
+  expect(admitWithinTerms(naming, openTo(16)).admitted).toHaveLength(7);
 });
 
 test('pods that a running pod keeps away by a topology key of many values are apart from others too', () => {
@@ -189,9 +191,9 @@ test('pods that a running pod keeps away by a topology key of many values are ap
   const kept = pod('kept', { labels: { a: 'running' } });
   const elsewhere = { ...kept, metadata: { ...kept.metadata, namespace: 'elsewhere' } };
   const runningAntiAffinity = runningAntiAffinityOf([[running]], keys);
-  expect(namesOf(admit([kept, elsewhere], { highCardinality: { keys, runningAntiAffinity } }).admitted)).toEqual([
-    'elsewhere/kept',
-  ]);
+  expect(
+    namesOf(admitWithinTerms([kept, elsewhere], { highCardinality: { keys, runningAntiAffinity } }).admitted),
+  ).toEqual(['elsewhere/kept']);
 });
 
 const inNamespace = (namespace: string, pods: readonly Pod[]): Pod[] =>
@@ -220,12 +222,12 @@ test('a namespace with few unusual pods has no turn to wait for, even among thos
 
 test('unusual pods have no passes of their own where nobody else waits, until others come; then they keep their turns', () => {
   const alone = inNamespace('tenant', odd(600));
-  expect(admit(alone)).toMatchObject({ deferred: [], resume: undefined });
-  const first = admit([...alone, pod('a')]);
+  expect(admitWithinTerms(alone)).toMatchObject({ deferred: [], resume: undefined });
+  const first = admitWithinTerms([...alone, pod('a')]);
   expect(namesOf(first.admitted)).toEqual(['default/a']);
-  const second = admit(alone, { resume: first.resume! });
+  const second = admitWithinTerms(alone, { resume: first.resume! });
   expect(second.admitted).toHaveLength(256);
-  expect(admit(alone, { resume: second.resume! }).admitted.length).toBeLessThanOrEqual(256);
+  expect(admitWithinTerms(alone, { resume: second.resume! }).admitted.length).toBeLessThanOrEqual(256);
 });
 
 test('pods beside a topology key of many values cost as much as those about it, and the more the more values it has', () => {
@@ -234,6 +236,6 @@ test('pods beside a topology key of many values cost as much as those about it, 
     runningAntiAffinity: [],
   });
   const pods = Array.from({ length: 100 }, (_, n) => apartBy(`many-${String(n).padStart(3, '0')}`));
-  const looked = (values: number): number => admit(pods, { highCardinality: about(values) }).admitted.length;
+  const looked = (values: number): number => admitWithinTerms(pods, { highCardinality: about(values) }).admitted.length;
   expect([100, 320, 1024].map(looked)).toEqual([64, 25, 8]);
 });

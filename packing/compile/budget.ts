@@ -4,7 +4,7 @@ import { fullName, namespaceOf } from '../names.js';
 import type { Resume, Tier } from '../types.js';
 import { crowdedKeys, crowdedValues, type CrowdedKeys, type Openings } from './crowded-keys.js';
 import { highCardinalityValues, type HighCardinalityTopology } from './high-cardinality-keys.js';
-import { kindsOf, type Kind } from './pod-kinds.js';
+import { kindsOf, type PodKind } from './pod-kinds.js';
 import { honouredTerms, isUsual, requiredTermsOf, tolerationTerms } from './pod-terms.js';
 import { countPreferences } from './preferences.js';
 
@@ -43,7 +43,7 @@ export const termsPerTrial: Readonly<Record<Tier, number>> = { demanding: 65_536
 /** Of pods that somebody asks about, what those that are not in every pass have together: more than any other pass looks at. */
 const termsPerQuestion = 4096;
 
-export interface Admission {
+export interface TermsAdmission {
   readonly admitted: readonly Pod[];
   readonly deferred: readonly Pod[];
   /** Where the next pass goes on; undefined where every pod has had its turn. */
@@ -61,7 +61,7 @@ export interface AdmissionOptions {
 }
 
 /** The pods that this pass looks at. */
-export function admit(pods: readonly Pod[], options: AdmissionOptions = {}): Admission {
+export function admitWithinTerms(pods: readonly Pod[], options: AdmissionOptions = {}): TermsAdmission {
   const { resume = {}, budgets = termsPerPass, highCardinality, openings = new Map() } = options;
   const factors = new Map<Pod, number>();
   if (highCardinality !== undefined)
@@ -114,7 +114,7 @@ function admitAsked(
   pods: readonly Pod[],
   { about, budgets, openings }: AdmissionOptions & { readonly about: ReadonlySet<string> },
   factors: Map<Pod, number>,
-): Admission {
+): TermsAdmission {
   const deferred = new Set<Pod>();
   const own = pods.filter((pod) => about.has(fullName(pod)));
   const factor = Math.max(1, ...own.map((pod) => factors.get(pod) ?? 1));
@@ -135,7 +135,11 @@ function admitAsked(
 }
 
 /** The pass of most pods: those apart have the next one, unless they have all had their turn. */
-function besideApart({ admitted, deferred, resume }: Admission, apart: readonly Pod[], before: Resume): Admission {
+function besideApart(
+  { admitted, deferred, resume }: TermsAdmission,
+  apart: readonly Pod[],
+  before: Resume,
+): TermsAdmission {
   const isThrough = before.apart === null && resume === undefined;
   const { demanding = null, heavy = null } = resume ?? {};
   const from = before.apart ?? '';
@@ -149,7 +153,7 @@ function admitApart(
   factors: ReadonlyMap<Pod, number>,
   others: readonly Pod[],
   { resume, budgets, openings }: { readonly resume: Resume } & Required<Pick<AdmissionOptions, 'budgets' | 'openings'>>,
-): Admission {
+): TermsAdmission {
   const apart = [...factors.keys()];
   const deferred = new Set<Pod>(others);
   const crowded = crowdedKeys(apart, openings);
@@ -174,7 +178,7 @@ function admitApart(
 function admitByTiers(
   pods: readonly Pod[],
   { resume = {}, budgets = termsPerPass, openings }: AdmissionOptions,
-): Admission {
+): TermsAdmission {
   const tiers: Record<'demanding' | 'heavy' | 'cheap', Pod[]> = { cheap: [], demanding: [], heavy: [] };
   for (const pod of pods) tiers[tierOf(pod.spec)].push(pod);
   // Heavy pods have a budget that bounds their values too, and make no key crowded for others.
@@ -201,13 +205,13 @@ function admitByTiers(
 
 const noKeys: CrowdedKeys = new Map();
 
-const sumOf = (kinds: readonly Kind[]): number => kinds.reduce((sum, { terms }) => sum + terms, 0);
+const sumOf = (kinds: readonly PodKind[]): number => kinds.reduce((sum, { terms }) => sum + terms, 0);
 
 /** The kinds of namespaces that cost more than their fair share of the budget, and what the others leave of it. */
 function fairShares(
-  kinds: readonly Kind[],
+  kinds: readonly PodKind[],
   budget: number,
-): { readonly taking: readonly Kind[]; readonly left: number } {
+): { readonly taking: readonly PodKind[]; readonly left: number } {
   const costs = new Map<string, number>();
   for (const { namespace, terms } of kinds) costs.set(namespace, (costs.get(namespace) ?? 0) + terms);
   let left = budget;
@@ -224,7 +228,7 @@ function fairShares(
 
 /** Notes in `deferred` what the budget leaves over; gives the pod that the next pass begins with. */
 function deferSome(
-  kinds: readonly Kind[],
+  kinds: readonly PodKind[],
   { budget, from }: { readonly budget: number; readonly from: string },
   deferred: Set<Pod>,
 ): string | undefined {

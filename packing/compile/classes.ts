@@ -11,7 +11,7 @@ import { withHonouredPreferences } from './preferences.js';
 import { podRequests, type QuantityReader } from './pod-requests.js';
 
 /** Pods that differ in what they request alone. */
-export interface Shape {
+export interface PodShape {
   readonly index: number;
   readonly namespace: string;
   /** Any pod of the shape: all are alike in what scheduling reads, resources apart. */
@@ -30,23 +30,23 @@ export interface Demand {
 /** Equal pods. */
 export interface PodClass {
   readonly index: number;
-  readonly shape: Shape;
+  readonly shape: PodShape;
   readonly demand: Demand;
   readonly pods: Pod[];
 }
 
 /** Sorts pods into classes. Feed it pods with `classify`, in any order. */
 export class Classes {
-  readonly shapes: Shape[] = [];
+  readonly shapes: PodShape[] = [];
   readonly demands: Demand[] = [];
   readonly all: PodClass[] = [];
-  private readonly shapeIndex = new Map<string, Shape>();
+  private readonly shapeIndex = new Map<string, PodShape>();
   private readonly demandIndex = new Map<string, Demand>();
   /** Of pods that ask for CPU and memory alone, by both as written. */
   private readonly plainDemands = new Map<string, Map<string, Demand>>();
   private readonly classIndex = new Map<number, PodClass>();
   /** The pods that were looked at last: those of one workload come one after the other. */
-  private last: { readonly pod: Pod; readonly extra: string; readonly shape: Shape } | undefined;
+  private last: { readonly pod: Pod; readonly extra: string; readonly shape: PodShape } | undefined;
   private lastDemand: { readonly pod: Pod; readonly demand: Demand } | undefined;
 
   constructor(
@@ -70,7 +70,7 @@ export class Classes {
     return found;
   }
 
-  private shapeOf(pod: Pod): Shape {
+  private shapeOf(pod: Pod): PodShape {
     const { last } = this;
     const extra = this.extraText(pod);
     if (last !== undefined && extra === last.extra && isSameShape(pod, last.pod, this.labelKeys)) return last.shape;

@@ -105,8 +105,8 @@ export function withCovered(types: readonly InstanceType[], terms: readonly Term
 }
 
 function coveredBy(type: string, offering: Offering, terms: readonly Term[]): Offering[] {
-  if (!offering.available || valueOf(offering, labels.capacityType) !== 'on-demand') return [];
-  const zone = valueOf(offering, labels.zone) ?? '';
+  if (!offering.available || commitmentValueOf(offering, labels.capacityType) !== 'on-demand') return [];
+  const zone = commitmentValueOf(offering, labels.zone) ?? '';
   const machine = machinePrice(offering);
   return terms.flatMap(({ name, use: useOf }) => {
     const use = useOf(type, zone, machine);
@@ -116,7 +116,7 @@ function coveredBy(type: string, offering: Offering, terms: readonly Term[]): Of
   });
 }
 
-export const valueOf = ({ requirements }: Offering, key: string): string | undefined => {
+export const commitmentValueOf = ({ requirements }: Offering, key: string): string | undefined => {
   const found = requirements.find((requirement) => requirement.key === key && requirement.operator === 'In');
   return found?.values?.length === 1 ? found.values[0] : undefined;
 };

@@ -2,9 +2,9 @@ import type { NodeSelectorTerm, Pod, TopologySpreadConstraint } from '../../api/
 import { coreWellKnownLabels, labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { sortFew } from '../sort-few.js';
-import { admit, termsPerPass } from './budget.js';
+import { admitWithinTerms, termsPerPass } from './budget.js';
 import { bufferPods, isBufferPod } from './buffers.js';
-import { Classes, inQueueOrder, selectorLabelKeys, type PodClass, type Shape } from './classes.js';
+import { Classes, inQueueOrder, selectorLabelKeys, type PodClass, type PodShape } from './classes.js';
 import { readDaemons, type Daemon } from './daemons.js';
 import { openingsOf } from './crowded-keys.js';
 import {
@@ -21,7 +21,7 @@ import { KeySpace, mostDomains } from './key-space.js';
 import { relaxationLevels, type Level } from './relaxation-levels.js';
 import { isHeldBack } from './pods-of-deleting-nodes.js';
 import { invalidTerm } from './node-terms.js';
-import { viewNodes, type NodeView } from './nodes.js';
+import { viewNodes, type CompiledNode } from './nodes.js';
 import type { Launchables } from './launchables.js';
 import { varietiesOf } from './min-values.js';
 import type { Offers } from './offers.js';
@@ -60,7 +60,7 @@ export interface Compiled {
   readonly levelsByShape: readonly (readonly Level[])[];
   /** Pods refused up front, by class. */
   readonly invalid: ReadonlyMap<PodClass, { readonly subject: string; readonly message: string }>;
-  readonly nodes: readonly NodeView[];
+  readonly nodes: readonly CompiledNode[];
   /** Bound pods that still hold something, by node name. */
   readonly bound: ReadonlyMap<string, readonly Pod[]>;
   readonly wellKnown: ReadonlySet<string>;
@@ -96,7 +96,7 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
   const wellKnown = new Set([...coreWellKnownLabels, ...settings.wellKnownLabels]);
   const openings = openingsOf(considered.pools, undecidedKeys(wellKnown, considered.pools));
   const options = { resume: input.resume, about: input.about, budgets, openings, highCardinality };
-  const { admitted: pending, deferred, resume } = admit(waiting, options);
+  const { admitted: pending, deferred, resume } = admitWithinTerms(waiting, options);
   const defaults = new DefaultSpread(settings.defaultTopologySpread ?? [], objects);
   const volumes = new Volumes(objects);
   const labelKeys = keysRead([buffers, without(objects.pods, deferred)], defaults.labelKeys(pending));
@@ -183,7 +183,7 @@ function highCardinalityOf(pools: readonly Pool[], bound: Compiled['bound']) {
 function noteKeys(
   space: KeySpace,
   pools: readonly Pool[],
-  { topology, nodes }: { readonly topology: ReadonlySet<string>; readonly nodes: readonly NodeView[] },
+  { topology, nodes }: { readonly topology: ReadonlySet<string>; readonly nodes: readonly CompiledNode[] },
 ): void {
   for (const key of topology) {
     space.keepValues(key);
@@ -219,7 +219,7 @@ function sortByName(pods: Pod[]): void {
 /** Pods that pend, and those that run by the name of their node; pods of deleting nodes pend. */
 function splitPods(
   { objects, withoutNodes, now }: PackingInput,
-  nodes: readonly NodeView[],
+  nodes: readonly CompiledNode[],
 ): { pending: Pod[]; bound: Map<string, Pod[]>; ignored: Pod[] } {
   const deleting = new Set(nodes.filter((node) => node.deleting).map(({ name }) => name));
   const budgets = objects.podDisruptionBudgets ?? [];
@@ -278,7 +278,10 @@ function findInvalid(
 function topologyKeys(
   levelsByShape: readonly (readonly Level[])[],
   bound: ReadonlyMap<string, readonly Pod[]>,
-  { highCardinality, shapes }: { readonly highCardinality: HighCardinalityTopology; readonly shapes: readonly Shape[] },
+  {
+    highCardinality,
+    shapes,
+  }: { readonly highCardinality: HighCardinalityTopology; readonly shapes: readonly PodShape[] },
 ): Set<string> {
   const keys = new Set<string>();
   const note = ({ topologyKey }: Pick<TopologySpreadConstraint, 'topologyKey'>): void => {

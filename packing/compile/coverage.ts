@@ -5,8 +5,8 @@ import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { lookUp } from '../../core/own.js';
 import { isTerminal } from '../../core/pods.js';
 import type { PackingInput } from '../types.js';
-import { machinePrice, termsOf, valueOf, type Term } from './commitments.js';
-import { viewNodes, type NodeView } from './nodes.js';
+import { machinePrice, termsOf, commitmentValueOf, type Term } from './commitments.js';
+import { viewNodes, type CompiledNode } from './nodes.js';
 import { podRequests, QuantityReader } from './pod-requests.js';
 
 /** What commitments pay of the nodes that run, and what is left of them. */
@@ -54,7 +54,7 @@ export function coverageOf({ objects, catalogues, settings, now, withoutNodes }:
 }
 
 function cover(
-  { labels: own }: NodeView,
+  { labels: own }: CompiledNode,
   typeOf: (name: string) => InstanceType | undefined,
   terms: readonly Term[],
   left: Map<string, number>,
@@ -79,7 +79,7 @@ function cover(
 }
 
 const isOnDemandIn = (offering: Offering, zone: string): boolean =>
-  valueOf(offering, labels.capacityType) === 'on-demand' && valueOf(offering, labels.zone) === zone;
+  commitmentValueOf(offering, labels.capacityType) === 'on-demand' && commitmentValueOf(offering, labels.zone) === zone;
 
 function typeFinder(catalogues: PackingInput['catalogues']): (name: string) => InstanceType | undefined {
   const byName = new Map<string, InstanceType>();
@@ -88,7 +88,7 @@ function typeFinder(catalogues: PackingInput['catalogues']): (name: string) => I
   return (name) => byName.get(name);
 }
 
-function fullestFirst(nodes: readonly NodeView[], pods: readonly Pod[]): NodeView[] {
+function fullestFirst(nodes: readonly CompiledNode[], pods: readonly Pod[]): CompiledNode[] {
   const quantities = new QuantityReader();
   const used = new Map<string, Map<string, number>>(nodes.map(({ name }) => [name, new Map<string, number>()]));
   for (const pod of pods) {
@@ -110,7 +110,7 @@ function requestsOf({ spec }: Pod, quantities: QuantityReader): ReadonlyMap<stri
   }
 }
 
-function shareOf({ allocatable }: NodeView, used: ReadonlyMap<string, number>, quantities: QuantityReader): number {
+function shareOf({ allocatable }: CompiledNode, used: ReadonlyMap<string, number>, quantities: QuantityReader): number {
   return Math.max(
     ...['cpu', 'memory'].map((resource) => {
       const has = lookUp(allocatable, resource);

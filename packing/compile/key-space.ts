@@ -1,5 +1,5 @@
 import { compareText } from '../../core/compare-text.js';
-import { describe, satisfiedBy, type Requirement } from '../requirements/requirement.js';
+import { describeRequirement, satisfiedBy, type Requirement } from '../requirements/requirement.js';
 import { canonicalText, type Requirements } from '../requirements/requirements.js';
 
 /** Requirements that some pod or DaemonSet has, interned: equal ones are one object. */
@@ -81,7 +81,7 @@ export class KeySpace {
       const key = this.key(name);
       keys.push(key);
       tests.push(requirement);
-      this.tests[key]!.set(describe(requirement), requirement);
+      this.tests[key]!.set(describeRequirement(requirement), requirement);
     }
     constraint = { index: this.constraints.length, requirements, keys: Int32Array.from(keys), tests };
     this.constraints.push(constraint);

@@ -4,13 +4,13 @@ import { satisfiedBy } from '../requirements/requirement.js';
 import type { Constraint } from './key-space.js';
 
 /** A value that a label may get; undefined where the node may lack it. */
-export interface Candidate {
+export interface LabelCandidate {
   readonly value: string | undefined;
   readonly valueClass: number;
 }
 
 /** By key, where it is not the first candidate. */
-export type Choice = ReadonlyMap<number, Candidate>;
+export type LabelChoice = ReadonlyMap<number, LabelCandidate>;
 
 /** The choices of values for labels that a NodePool leaves open, where all of them together are too many. */
 export class LabelChoices {
@@ -25,9 +25,9 @@ export class LabelChoices {
   }
 
   /** Those that constraints ask for: first that of no key, then those of each constraint, then each value by itself; no more than `most`. */
-  asked(open: ReadonlyMap<number, readonly Candidate[]>, most: number): readonly Choice[] {
-    const choices = new Map<string, Choice>([['', new Map()]]);
-    const add = (choice: Choice): void => {
+  asked(open: ReadonlyMap<number, readonly LabelCandidate[]>, most: number): readonly LabelChoice[] {
+    const choices = new Map<string, LabelChoice>([['', new Map()]]);
+    const add = (choice: LabelChoice): void => {
       const text = [...choice].map(([key, { valueClass }]) => `${key}=${valueClass}`).join();
       if (!choices.has(text)) choices.set(text, choice);
     };
@@ -48,8 +48,11 @@ export class LabelChoices {
 }
 
 /** For each key that the constraint names, the first candidate that it takes; undefined where it takes none. */
-function choiceOf({ keys, tests }: Constraint, open: ReadonlyMap<number, readonly Candidate[]>): Choice | undefined {
-  const chosen: (readonly [number, Candidate])[] = [];
+function choiceOf(
+  { keys, tests }: Constraint,
+  open: ReadonlyMap<number, readonly LabelCandidate[]>,
+): LabelChoice | undefined {
+  const chosen: (readonly [number, LabelCandidate])[] = [];
   for (const [i, key] of keys.entries()) {
     const candidates = open.get(key);
     if (candidates === undefined) continue;

@@ -22,14 +22,14 @@ export interface Launchable {
 }
 
 /** What else than requirements the types of a claim must satisfy. */
-export interface LaunchOptions {
+export interface LaunchableOptions {
   /** Keys, by index, in whose values they are like the row. */
   readonly alike: readonly number[];
   /** Host ports that the DaemonSets of no offering left open may use (scheduling/host-ports). */
   readonly ports: readonly HostPort[];
 }
 
-const noOptions: LaunchOptions = { alike: [], ports: [] };
+const noOptions: LaunchableOptions = { alike: [], ports: [] };
 
 /** Entries of lists that are kept for later passes, at most. */
 const mostKept = 200_000;
@@ -50,7 +50,7 @@ export class Launchables {
   ) {}
 
   /** By price. `space` has the keys that the universe was built with. */
-  of(space: KeySpace, joint: Requirements, like: Row, options: LaunchOptions = noOptions): readonly Launchable[] {
+  of(space: KeySpace, joint: Requirements, like: Row, options: LaunchableOptions = noOptions): readonly Launchable[] {
     const { pool, reservation } = like.profile;
     const { alike, ports } = options;
     const text = `${pool.index} ${reservation ?? ''} ${canonicalText(joint)}${alikeText(alike, like.profile)}${portText(ports)}`;
@@ -68,7 +68,7 @@ export class Launchables {
     space: KeySpace,
     joint: Requirements,
     { profile: { pool, reservation, values } }: Row,
-    { alike, ports }: LaunchOptions,
+    { alike, ports }: LaunchableOptions,
   ): readonly Launchable[] {
     const isOpen = openRows(space, joint);
     const { profiles, rows, typeRuns, rank } = this.universe;

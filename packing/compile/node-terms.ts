@@ -1,6 +1,6 @@
 import type { NodeSelectorRequirement, NodeSelectorTerm, PodSpec } from '../../api/kubernetes.js';
 import { labelValuePattern } from '../../api/schema/fields.js';
-import { nothing } from '../lists.js';
+import { emptyList } from '../lists.js';
 import { join, noRequirements, readLabels, readRequirements, type Requirements } from '../requirements/requirements.js';
 
 /**
@@ -43,7 +43,7 @@ function isHopeless({ matchExpressions = [] }: NodeSelectorTerm): boolean {
 /** Preferred node terms that some node may satisfy, heaviest first; equal weights keep their order. */
 export function preferredTerms(spec: PodSpec): readonly Requirements[] {
   const preferred = spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution;
-  if (preferred === undefined) return nothing;
+  if (preferred === undefined) return emptyList;
   const satisfiable = preferred.filter(
     ({ preference }) => !isHopeless(preference) && !(preference.matchExpressions ?? []).some(invalidExpression),
   );

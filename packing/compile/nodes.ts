@@ -9,7 +9,7 @@ import type { ClusterObjects } from '../types.js';
 import { lookUp } from '../../core/own.js';
 
 /** A node, or a NodeClaim whose node has not registered yet, before its amounts are counted. */
-export interface NodeView {
+export interface CompiledNode {
   readonly name: string;
   readonly node?: Node;
   readonly claim?: NodeClaim;
@@ -23,12 +23,12 @@ export interface NodeView {
 }
 
 /** Whether the node is one of a NodePool. */
-export function isManaged({
+export function isManagedNode({
   claim,
   labels: own,
 }: {
   claim?: NodeClaim | undefined;
-  labels: NodeView['labels'];
+  labels: CompiledNode['labels'];
 }): boolean {
   return claim !== undefined || labels.nodePool in own;
 }
@@ -37,9 +37,9 @@ export function isManaged({
 export type PodsByNode = ReadonlyMap<string, readonly Pod[]>;
 
 /** Every node and in-flight claim, initialised ones first, then by name (scheduling/existing-nodes-first). */
-export function viewNodes(objects: ClusterObjects, without: ReadonlySet<string> | undefined): NodeView[] {
+export function viewNodes(objects: ClusterObjects, without: ReadonlySet<string> | undefined): CompiledNode[] {
   const claimOf = claimFinder(objects.nodeClaims ?? []);
-  const views: NodeView[] = [];
+  const views: CompiledNode[] = [];
   const taken = new Set<NodeClaim>();
   for (const node of objects.nodes ?? []) {
     const claim = claimOf(node);
@@ -60,10 +60,10 @@ function claimFinder(claims: readonly NodeClaim[]): (node: Node) => NodeClaim | 
   return (node) => byId.get(node.spec?.providerID ?? '') ?? byNode.get(nameOf(node));
 }
 
-function nodeView(node: Node, claim: NodeClaim | undefined, without: ReadonlySet<string> | undefined): NodeView {
+function nodeView(node: Node, claim: NodeClaim | undefined, without: ReadonlySet<string> | undefined): CompiledNode {
   const name = nameOf(node);
   const own = normalised({ [labels.hostname]: name, ...node.metadata.labels });
-  const initialized = !isManaged({ claim, labels: own }) || own[labels.initialized] === 'true';
+  const initialized = !isManagedNode({ claim, labels: own }) || own[labels.initialized] === 'true';
   // Until it is registered the node has neither the labels nor the taints that it will have.
   const promised = initialized || own[labels.registered] === 'true' ? undefined : claim;
   return {
@@ -102,7 +102,7 @@ function missing(
   return filled;
 }
 
-function claimView(claim: NodeClaim, without: ReadonlySet<string> | undefined): NodeView {
+function claimView(claim: NodeClaim, without: ReadonlySet<string> | undefined): CompiledNode {
   const { spec, status } = claim;
   const name = nameOf(claim);
   return {

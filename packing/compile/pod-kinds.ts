@@ -4,15 +4,15 @@ import { fullName, namespaceOf } from '../names.js';
 import { isEqual, isSameDemand } from './pod-key.js';
 
 /** Pods that follow each other by name and are alike in what they cost. */
-export interface Kind {
+export interface PodKind {
   readonly namespace: string;
   readonly pods: Pod[];
   readonly terms: number;
 }
 
 /** `termsOf`: what one of them costs, which all that are alike cost together. */
-export function kindsOf(pods: readonly Pod[], termsOf: (pod: Pod) => number): Kind[] {
-  const kinds: Kind[] = [];
+export function kindsOf(pods: readonly Pod[], termsOf: (pod: Pod) => number): PodKind[] {
+  const kinds: PodKind[] = [];
   const named = pods.map((pod) => ({ pod, name: fullName(pod) })).sort((a, b) => compareText(a.name, b.name));
   for (const { pod } of named) {
     const last = kinds.at(-1);

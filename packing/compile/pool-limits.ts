@@ -3,13 +3,13 @@ import { labels } from '../../api/labels.js';
 import type { Pool } from './pools.js';
 import type { Coverage } from './coverage.js';
 import { commitmentId, type Universe } from './universe.js';
-import type { NodeView } from './nodes.js';
+import type { CompiledNode } from './nodes.js';
 import { typeUse, type PoolLimit } from './pool-limit.js';
 import { lookUp } from '../../core/own.js';
 
 interface LimitedBy {
   readonly pools: readonly Pool[];
-  readonly nodes: readonly NodeView[];
+  readonly nodes: readonly CompiledNode[];
   readonly universe: Universe;
   readonly coverage: Coverage;
 }
@@ -48,8 +48,8 @@ export function poolLimits({ pools, nodes, universe, coverage }: LimitedBy, pods
 const noise = 1e-9;
 
 /** By NodePool: its nodes that stay. */
-function membersOf(nodes: readonly NodeView[]): ReadonlyMap<string, readonly NodeView[]> {
-  const members = new Map<string, NodeView[]>();
+function membersOf(nodes: readonly CompiledNode[]): ReadonlyMap<string, readonly CompiledNode[]> {
+  const members = new Map<string, CompiledNode[]>();
   for (const view of nodes) {
     const pool = lookUp(view.labels, labels.nodePool);
     if (view.deleting || pool === undefined) continue;
@@ -61,7 +61,7 @@ function membersOf(nodes: readonly NodeView[]): ReadonlyMap<string, readonly Nod
 }
 
 /** What the node has of a resource, by its own word or its claim. */
-export function capacityOf({ node, claim }: NodeView, resource: string): number {
+export function capacityOf({ node, claim }: CompiledNode, resource: string): number {
   const reported = lookUp(parseResources(node?.status?.capacity), resource) ?? 0;
   return reported > 0 ? reported : (lookUp(parseResources(claim?.status?.capacity), resource) ?? 0);
 }

@@ -4,9 +4,9 @@ import type {
   TopologySpreadConstraint,
   WeightedPodAffinityTerm,
 } from '../../api/kubernetes.js';
-import { filtered, joined, mapped, nothing } from '../lists.js';
+import { filtered, joined, mapped, emptyList } from '../lists.js';
 import { impossibleKey, join, noRequirements, type Requirements } from '../requirements/requirements.js';
-import type { Shape } from './classes.js';
+import type { PodShape } from './classes.js';
 import type { Constraint, KeySpace } from './key-space.js';
 import { preferredTerms, requiredTerms } from './node-terms.js';
 import { isSoft, withHonouredPreferences } from './preferences.js';
@@ -43,12 +43,12 @@ export interface RelaxationOptions {
 
 const byWeight = (terms: readonly WeightedPodAffinityTerm[] | undefined): readonly PodAffinityTerm[] =>
   terms === undefined
-    ? nothing
+    ? emptyList
     : [...terms].sort((a, b) => b.weight - a.weight).map(({ podAffinityTerm }) => podAffinityTerm);
 
 /** What must hold, and what is preferred from the `from`-th on. */
 const withPreferred = <T>(required: readonly T[] | undefined, preferred: readonly T[], from: number): readonly T[] =>
-  from >= preferred.length ? (required ?? nothing) : joined(required ?? nothing, preferred.slice(from));
+  from >= preferred.length ? (required ?? emptyList) : joined(required ?? emptyList, preferred.slice(from));
 
 /**
  * The levels from everything preferred to nothing preferred: preferred pod affinity goes first, heaviest first, then preferred
@@ -56,13 +56,13 @@ const withPreferred = <T>(required: readonly T[] | undefined, preferred: readonl
  * terms are alternatives on every level, so that the cheapest of them can be taken. Preferences beyond those that are honoured
  * have no level.
  */
-export function relaxationLevels({ exemplar }: Shape, space: KeySpace, options: RelaxationOptions): Level[] {
+export function relaxationLevels({ exemplar }: PodShape, space: KeySpace, options: RelaxationOptions): Level[] {
   const spec = withHonouredPreferences(exemplar.spec);
   const { podAffinity, podAntiAffinity } = spec.affinity ?? {};
-  const own = spec.topologySpreadConstraints ?? nothing;
+  const own = spec.topologySpreadConstraints ?? emptyList;
   const spread = own.length > 0 ? own : options.defaultSpread;
-  const hard = spread.length === 0 ? nothing : filtered(spread, (each) => !isSoft(each));
-  const soft = spread.length === 0 ? nothing : filtered(spread, isSoft);
+  const hard = spread.length === 0 ? emptyList : filtered(spread, (each) => !isSoft(each));
+  const soft = spread.length === 0 ? emptyList : filtered(spread, isSoft);
   const affinity = byWeight(podAffinity?.preferredDuringSchedulingIgnoredDuringExecution);
   const anti = byWeight(podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution);
   const nodeTerms = preferredTerms(spec);
@@ -87,10 +87,10 @@ export function relaxationLevels({ exemplar }: Shape, space: KeySpace, options: 
   const level = (drop: Drops): Level => ({
     constraints: constraintsWith(nodeTerms[drop.node] ?? noRequirements),
     own: ownTerms,
-    tolerations: spec.tolerations ?? nothing,
+    tolerations: spec.tolerations ?? emptyList,
     avoidsPreferred: drop.taints === 0 && options.preferredTaints,
     spread: withPreferred(hard, soft, drop.spread),
-    affinity: podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? nothing,
+    affinity: podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? emptyList,
     preferredAffinity: drop.affinity === 0 ? affinity : affinity.slice(drop.affinity),
     antiAffinity: withPreferred(podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution, anti, drop.anti),
   });

@@ -24,15 +24,15 @@ import { buildUniverse, type Universe } from './universe.js';
  */
 
 /** The catalogues of the NodePools, seen through the label keys of a pass. */
-export interface Store {
+export interface CatalogueStore {
   readonly pools: readonly Pool[];
   readonly universe: Universe;
   /** Capacities by what DaemonSets take of them. */
-  readonly shelves: Map<string, Shelf>;
+  readonly shelves: Map<string, CatalogueShelf>;
 }
 
 /** What is left for pods of what the store has. */
-export interface Shelf {
+export interface CatalogueShelf {
   readonly offers: Offers;
   readonly launchables: Launchables;
 }
@@ -40,7 +40,7 @@ export interface Shelf {
 /** Stores kept for one catalogue, and shelves for one store; the one that was made first goes first. */
 const mostKept = 4;
 
-const kept = new WeakMap<readonly InstanceType[], Map<string, Store>>();
+const kept = new WeakMap<readonly InstanceType[], Map<string, CatalogueStore>>();
 
 /** By the first catalogue: the commitments that were open, and what the catalogues are under them. */
 const keptCovered = new WeakMap<readonly InstanceType[], KeptOverlays>();
@@ -125,10 +125,11 @@ export function storeOf(
   space: KeySpace,
   labels: string,
   { wellKnown, unused }: { readonly wellKnown: ReadonlySet<string>; readonly unused: ReadonlySet<Pool> },
-): Store {
+): CatalogueStore {
   const catalogue = pools[0]?.types;
   let stores = catalogue === undefined ? undefined : kept.get(catalogue);
-  if (catalogue !== undefined && stores === undefined) kept.set(catalogue, (stores = new Map<string, Store>()));
+  if (catalogue !== undefined && stores === undefined)
+    kept.set(catalogue, (stores = new Map<string, CatalogueStore>()));
   const text = `${labels}\u0003${[...wellKnown].sort().join()}\u0003${pools.map(poolText).join('\u0003')}\u0003${[...unused].map(({ name }) => name).join()}`;
   const known = stores?.get(text);
   if (known?.pools.every(({ types }, i) => types === pools[i]!.types) === true) {
@@ -136,18 +137,18 @@ export function storeOf(
     known.pools.forEach((pool, i) => (pool.object = pools[i]!.object));
     return known;
   }
-  const store: Store = { pools, universe: buildUniverse(pools, space, wellKnown, unused), shelves: new Map() };
+  const store: CatalogueStore = { pools, universe: buildUniverse(pools, space, wellKnown, unused), shelves: new Map() };
   if (stores !== undefined) keep(stores, text, store);
   return store;
 }
 
 /** What DaemonSets leave of the store; `limited` are the pools whose limits may bind. */
 export function shelfOf(
-  { universe, shelves }: Store,
+  { universe, shelves }: CatalogueStore,
   daemons: readonly Daemon[],
   dimensions: Dimensions,
   options: OfferOptions,
-): Shelf {
+): CatalogueShelf {
   const text = [
     dimensions.names.join(),
     options.relaxedFor?.map((demand) => demand.join()).join(';') ?? '',

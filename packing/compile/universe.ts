@@ -6,7 +6,7 @@ import {
   accepts,
   doesNotExist,
   intersect,
-  isEmpty,
+  isEmptyRequirement,
   isImpossible,
   isOpen,
   requirementOf,
@@ -16,7 +16,7 @@ import { requireAlike } from './catalogue-order.js';
 import { freshValue } from './fresh-value.js';
 import { undecidedKeys } from './high-cardinality-keys.js';
 import { mostDomains, type KeySpace } from './key-space.js';
-import { LabelChoices, type Candidate, type Choice } from './label-choices.js';
+import { LabelChoices, type LabelCandidate, type LabelChoice } from './label-choices.js';
 import type { Pool } from './pools.js';
 import { rankRows } from './row-ranks.js';
 
@@ -205,7 +205,7 @@ interface Variant {
 
 /** Values that a label may get, one for each class of values, with a number that stands for these classes. */
 interface Candidates {
-  readonly list: readonly Candidate[];
+  readonly list: readonly LabelCandidate[];
   readonly number: number;
 }
 
@@ -246,7 +246,7 @@ class Builder {
   private readonly domainValues = new Set<number>();
   private domainsNoted = 0;
   /** Where choices are too many: those that constraints ask for, by what may be chosen. */
-  private readonly asked = new Map<string, readonly Choice[]>();
+  private readonly asked = new Map<string, readonly LabelChoice[]>();
   private choices: LabelChoices | undefined;
   private readonly termsTree: TermsNode = { next: new Map() };
   private readonly slots = new Map<string, Slot>();
@@ -390,17 +390,17 @@ class Builder {
   }
 
   /** One value for each of these keys. */
-  private variant(id: number, keys: readonly number[], chosen: readonly Candidate[]): Variant {
+  private variant(id: number, keys: readonly number[], chosen: readonly LabelCandidate[]): Variant {
     let variant = noChoice(id);
     for (const [i, key] of keys.entries()) variant = this.after(variant, key, chosen[i]!);
     return variant;
   }
 
-  private candidatesOf(keys: readonly number[], joint: Tests): readonly (readonly Candidate[])[] {
+  private candidatesOf(keys: readonly number[], joint: Tests): readonly (readonly LabelCandidate[])[] {
     return keys.map((key) => this.candidates(key, joint.get(key)!).list);
   }
 
-  private askedOf(keys: readonly number[], joint: Tests): readonly Choice[] {
+  private askedOf(keys: readonly number[], joint: Tests): readonly LabelChoice[] {
     const candidates = this.candidatesOf(keys, joint);
     const open = new Map(keys.map((key, i) => [key, candidates[i]!] as const).filter(([, list]) => list.length > 1));
     const text = [...open.keys()].map((key) => `${key}:${this.candidates(key, joint.get(key)!).number}`).join();
@@ -452,11 +452,11 @@ class Builder {
   }
 
   /** Each variant with each candidate for one more key. */
-  private choose(variants: readonly Variant[], key: number, candidates: readonly Candidate[]): Variant[] {
+  private choose(variants: readonly Variant[], key: number, candidates: readonly LabelCandidate[]): Variant[] {
     return variants.flatMap((before) => candidates.map((each) => this.after(before, key, each)));
   }
 
-  private after(before: Variant, key: number, { value, valueClass }: Candidate): Variant {
+  private after(before: Variant, key: number, { value, valueClass }: LabelCandidate): Variant {
     const fold = (before.id * this.keyCount + key) * 65536 + valueClass;
     let id = this.folds.get(fold);
     if (id === undefined) this.folds.set(fold, (id = this.nextId++));
@@ -475,8 +475,8 @@ class Builder {
       else offered.push(freshValue(requirement, mentioned));
       for (const value of [...mentioned].sort()) if (accepts(requirement, value)) offered.push(value);
     }
-    if (requirement.absent && (requirement.complement || isEmpty(requirement))) offered.push(undefined);
-    const byClass = new Map<number, Candidate>();
+    if (requirement.absent && (requirement.complement || isEmptyRequirement(requirement))) offered.push(undefined);
+    const byClass = new Map<number, LabelCandidate>();
     for (const value of offered) {
       const valueClass = this.space.classOf(key, value);
       if (!byClass.has(valueClass)) byClass.set(valueClass, { value, valueClass });

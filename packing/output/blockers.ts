@@ -14,7 +14,13 @@ import { offeringTest, unavailableBlocker } from './unavailable.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { PoolLimit } from '../compile/pool-limit.js';
 import { probableKey } from '../requirements/typo.js';
-import { describe, intersect, isImpossible, satisfiedBy, type Requirement } from '../requirements/requirement.js';
+import {
+  describeRequirement,
+  intersect,
+  isImpossible,
+  satisfiedBy,
+  type Requirement,
+} from '../requirements/requirement.js';
 import type { Blocker, Cause } from '../types.js';
 
 /** What blockers are told from. */
@@ -167,7 +173,7 @@ function requirementBlocker(
     const label = compiled.space.keys[key]!;
     const given = requirements.get(label);
     if (given !== undefined && isImpossible(intersect(given, test))) {
-      const message = `the NodePool asks for ${label} ${describe(given)}, and the pod for ${label} ${describe(test)}`;
+      const message = `the NodePool asks for ${label} ${describeRequirement(given)}, and the pod for ${label} ${describeRequirement(test)}`;
       return { nodePool: name, reason: 'Requirements', subject: label, message };
     }
     const isKnown = profiles.some(({ values }) => values[key] !== undefined);
@@ -187,7 +193,7 @@ export function labelCause(
   asked: Requirement,
   lacking: string | undefined,
 ): Cause {
-  const wanted = `${label} ${describe(asked)}`;
+  const wanted = `${label} ${describeRequirement(asked)}`;
   if (lacking !== undefined) return { reason: 'Requirements', subject: label, message: `${lacking} ${wanted}` };
   if (label === labels.hostname) {
     return { reason: 'Requirements', subject: label, message: `the pod asks for a node that is there: ${wanted}` };

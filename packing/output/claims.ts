@@ -10,7 +10,7 @@ import type { HostPort } from '../compile/pod-key.js';
 import { nodeClassLabel } from '../compile/pools.js';
 import { freshValue } from '../compile/fresh-value.js';
 import type { Row } from '../compile/universe.js';
-import { nothing } from '../lists.js';
+import { emptyList } from '../lists.js';
 import { fullName, nameOf } from '../names.js';
 import { rowUse, typeUse, type PoolLimit } from '../compile/pool-limit.js';
 import type { Feasibility } from '../place/feasibility.js';
@@ -110,7 +110,7 @@ function likenessOf({ compiled, feasibility }: ClaimContext, claim: OpenClaim, u
 
 /** The keys that must not stay open, in order. */
 function keysOf({ pinnedKeys }: OpenClaim): readonly string[] {
-  if (pinnedKeys.size === 0) return nothing;
+  if (pinnedKeys.size === 0) return emptyList;
   return pinnedKeys.size === 1 ? [...pinnedKeys] : [...pinnedKeys].sort();
 }
 

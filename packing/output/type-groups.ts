@@ -10,11 +10,11 @@ import { portsFree } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
 import type { Profile } from '../compile/universe.js';
 import type { Feasibility } from '../place/feasibility.js';
-import { describe, satisfiedBy, type Requirement } from '../requirements/requirement.js';
-import type { Blocker, Cause, Explanation, TypeGroup } from '../types.js';
+import { describeRequirement, satisfiedBy, type Requirement } from '../requirements/requirement.js';
+import type { Blocker, Cause, TypesExplanation, TypeGroup } from '../types.js';
 import { labelCause } from './blockers.js';
 import { contradiction } from './shortfalls.js';
-import { isAllowed, offeringTest, triedAgain, valueOf, type OfferingTest } from './unavailable.js';
+import { isAllowed, offeringTest, triedAgain, offeringValueOf, type OfferingTest } from './unavailable.js';
 import { counted } from '../../core/plurals.js';
 
 /** Names that a group of types lists, and families that its title names. */
@@ -80,7 +80,7 @@ export class TypeExplainer {
   ) {}
 
   /** `blockers` are those of the class, by pool. */
-  explain(podClass: PodClass, blockers: readonly Blocker[]): Explanation {
+  explain(podClass: PodClass, blockers: readonly Blocker[]): TypesExplanation {
     const level = this.compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
     const nodePools = this.compiled.pools.map((pool) => {
       const blocker = blockers.find(({ nodePool }) => nodePool === pool.name)!;
@@ -210,7 +210,7 @@ function refusal(
   if (tests.length === 0) return fixed({ reason: 'Offerings', message: 'no offering of theirs is available' });
   for (const [key, requirement] of requirements) {
     if (tests.some((allows) => allows(key, requirement))) continue;
-    const message = `the requirements of the NodePool leave them out: ${key} ${describe(requirement)}`;
+    const message = `the requirements of the NodePool leave them out: ${key} ${describeRequirement(requirement)}`;
     return fixed({ reason: 'Requirements', subject: key, message });
   }
   if (tests.some((allows) => isAllowed(requirements, allows))) return undefined;
@@ -247,7 +247,7 @@ function wholeOf({ reason, subject, message }: Blocker): Kind {
 }
 
 const placeOf = (offering: Offering): string =>
-  `${valueOf(offering, labels.zone)} ${valueOf(offering, labels.capacityType)}`;
+  `${offeringValueOf(offering, labels.zone)} ${offeringValueOf(offering, labels.capacityType)}`;
 
 function withoutCapacity(places: readonly string[], group: readonly Finding[]): Cause {
   const offerings = group.flatMap((finding) => finding.offerings ?? []);

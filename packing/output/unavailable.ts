@@ -71,10 +71,10 @@ export function isAllowed(asked: Requirements, allows: OfferingTest): boolean {
 }
 
 const textOf = ({ name }: InstanceType, offering: Offering): string =>
-  `${name}\u0000${valueOf(offering, labels.zone)}\u0000${valueOf(offering, labels.capacityType)}`;
+  `${name}\u0000${offeringValueOf(offering, labels.zone)}\u0000${offeringValueOf(offering, labels.capacityType)}`;
 
 /** The value of a label that the offering decides, or nothing. */
-export const valueOf = ({ requirements }: Offering, key: string): string =>
+export const offeringValueOf = ({ requirements }: Offering, key: string): string =>
   requirements.find((each) => normaliseKey(each.key) === key)?.values?.[0] ?? '';
 
 /** The labels of an offering and of its type, each read once and when it is asked for. */
@@ -91,9 +91,9 @@ function labelReader({ requirements }: InstanceType, offering: Offering): (key: 
 }
 
 function describe(nodePool: string, { name }: InstanceType, offering: Offering): Blocker {
-  const zone = valueOf(offering, labels.zone);
+  const zone = offeringValueOf(offering, labels.zone);
   const why = offering.unavailableReason === undefined ? '' : `: ${offering.unavailableReason}`;
-  const what = `${name} in ${zone} has no ${valueOf(offering, labels.capacityType)} capacity`;
+  const what = `${name} in ${zone} has no ${offeringValueOf(offering, labels.capacityType)} capacity`;
   const again = triedAgain(offering.unavailableUntil);
   return { nodePool, reason: 'Offerings', subject: zone, message: `${what}${why}${again.text}`, ...again.data };
 }

@@ -14,7 +14,7 @@ import { allows } from './admission.js';
 import { hostRoom } from './host-rules.js';
 import { putDown, roomFor, type NodeState } from './node-states.js';
 import { SpreadLookahead } from './spread-lookahead.js';
-import type { Part, Target } from './part.js';
+import type { Part, PlacementTarget } from './part.js';
 
 /** Existing nodes in the order in which pods that ask for so much try them. */
 export type NodeOrdering = (nodes: readonly NodeState[], demand: Float64Array) => readonly NodeState[];
@@ -49,7 +49,7 @@ export class Assigner {
   }
 
   /** Places what it can of `pods` on one level: parts to launch are appended to `parts`, pods without a place returned. */
-  place(target: Target, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
+  place(target: PlacementTarget, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
     const { podClass, level, rules, without } = target;
     if (rules.hostAffinity.length > 0) return this.hostAffinity.place(target, pods, parts);
     if (rules.keys.length > 0) return this.placeInCells(target, pods, parts);
@@ -61,7 +61,11 @@ export class Assigner {
     return [];
   }
 
-  private partOf({ podClass, level, rules }: Target, pods: readonly Pod[], profiles: readonly Profile[]): Part {
+  private partOf(
+    { podClass, level, rules }: PlacementTarget,
+    pods: readonly Pod[],
+    profiles: readonly Profile[],
+  ): Part {
     return {
       members: [{ podClass, level, pods }],
       together: false,
@@ -73,7 +77,7 @@ export class Assigner {
   }
 
   /** Puts pods on existing nodes, first fit; returns the others. */
-  private useNodes({ podClass, level, rules }: Target, pods: readonly Pod[]): readonly Pod[] {
+  private useNodes({ podClass, level, rules }: PlacementTarget, pods: readonly Pod[]): readonly Pod[] {
     const demand = this.feasibility.demand(podClass);
     let next = 0;
     for (const node of this.ordering?.(this.nodes, demand) ?? this.nodes) {
@@ -97,7 +101,7 @@ export class Assigner {
   }
 
   /** Pod by pod: the cell that the rules allow and that is the best of those. */
-  private placeInCells(target: Target, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
+  private placeInCells(target: PlacementTarget, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
     const { podClass, rules } = target;
     const cells = this.cells.of(target);
     /** By place in `cells`. */
@@ -126,7 +130,7 @@ export class Assigner {
   }
 
   /** The best cell that leaves one for the next pod; the best of all where none does. */
-  private choose(target: Target, cells: readonly Cell[], pod: Pod): Cell | undefined {
+  private choose(target: PlacementTarget, cells: readonly Cell[], pod: Pod): Cell | undefined {
     const best = this.bestOf(target, cells, pod);
     if (best === undefined || !this.lookahead.concerns(target.rules)) return best;
     const usable = cells.filter((cell) => cell.profiles.length > 0 || this.nextNode(target, cell, pod) !== undefined);
@@ -144,7 +148,7 @@ export class Assigner {
     return best;
   }
 
-  private bestOf(target: Target, cells: readonly Cell[], pod: Pod): Cell | undefined {
+  private bestOf(target: PlacementTarget, cells: readonly Cell[], pod: Pod): Cell | undefined {
     let best: Cell | undefined;
     for (const cell of cells) {
       if (!this.allows(target.rules, cell.domainOf)) continue;
@@ -173,7 +177,7 @@ export class Assigner {
   /** The domain in which a group of pods that want to be together begins: where most of them can be, then the cheapest. */
   private seed(group: Group): string | undefined {
     if (!this.seeds.has(group)) {
-      const members: Target[] = [];
+      const members: PlacementTarget[] = [];
       for (const podClass of this.compiled.queue) {
         const level = this.compiled.levelsByShape[podClass.shape.index]![0]!;
         const rules = this.book.of(podClass.shape, level);
@@ -210,7 +214,7 @@ export class Assigner {
   }
 
   /** The first existing node of the cell with room; those without are passed for good. */
-  private nextNode({ podClass, rules }: Target, cell: Cell, pod: Pod): NodeState | undefined {
+  private nextNode({ podClass, rules }: PlacementTarget, cell: Cell, pod: Pod): NodeState | undefined {
     const demand = this.feasibility.demand(podClass);
     for (; cell.next < cell.nodes.length; cell.next++) {
       const node = cell.nodes[cell.next]!;

@@ -5,7 +5,7 @@ import type { Profile } from '../compile/universe.js';
 import { mapped } from '../lists.js';
 import type { Feasibility } from './feasibility.js';
 import type { NodeState } from './node-states.js';
-import type { Target } from './part.js';
+import type { PlacementTarget } from './part.js';
 
 /** One combination of domains of the topology keys that concern a class: what exists there, and what could. */
 export interface Cell {
@@ -43,7 +43,7 @@ export class Cells {
   ) {}
 
   /** The cells of a class, in the order of their domains. */
-  of({ podClass, level, rules, without }: Target): readonly Cell[] {
+  of({ podClass, level, rules, without }: PlacementTarget): readonly Cell[] {
     const holding = this.feasibility.holding(podClass, level, without);
     const places = this.placesOf(holding, rules.keys);
     const nodes = this.nodes.length === 0 ? undefined : this.nodesByCell(level, rules.keys);

@@ -1,5 +1,5 @@
 import type { Compiled } from '../compile/compiled.js';
-import type { PodClass, Shape } from '../compile/classes.js';
+import type { PodClass, PodShape } from '../compile/classes.js';
 import { satisfies, type Constraint } from '../compile/key-space.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import { valuesOf, varietiesOf } from '../compile/min-values.js';
@@ -27,7 +27,7 @@ export class Feasibility {
   }
 
   /** Profiles whose labels, taints and daemon ports admit the shape. */
-  profiles(shape: Shape, level: Level): readonly Profile[] {
+  profiles(shape: PodShape, level: Level): readonly Profile[] {
     let list = this.profileLists.get(level);
     if (list === undefined) {
       list = isPlain(shape, level) ? this.plainProfiles(shape, level) : this.admitted(shape, level);
@@ -36,14 +36,14 @@ export class Feasibility {
     return list;
   }
 
-  private plainProfiles(shape: Shape, level: Level): readonly Profile[] {
+  private plainProfiles(shape: PodShape, level: Level): readonly Profile[] {
     const likeness = 2 * level.constraints[0]!.index + (level.avoidsPreferred ? 1 : 0);
     let list = this.plainLists.get(likeness);
     if (list === undefined) this.plainLists.set(likeness, (list = this.admitted(shape, level)));
     return list;
   }
 
-  private admitted(shape: Shape, level: Level): readonly Profile[] {
+  private admitted(shape: PodShape, level: Level): readonly Profile[] {
     const pools = new Set<Pool>(this.compiled.pools.filter((pool) => this.toleratesPool(level, pool)));
     const admitted = this.compiled.universe.profiles.filter(
       (profile) =>
@@ -158,6 +158,6 @@ export class Feasibility {
 }
 
 /** Whether one constraint, and whether preferred taints count, say which profiles the shape may have: most differ in other things. */
-function isPlain({ hostPorts }: Shape, { tolerations, constraints }: Level): boolean {
+function isPlain({ hostPorts }: PodShape, { tolerations, constraints }: Level): boolean {
   return tolerations.length === 0 && hostPorts.length === 0 && constraints.length === 1;
 }

@@ -11,7 +11,7 @@ import type { Cells } from './cells.js';
 import type { Feasibility } from './feasibility.js';
 import { hostRoom, selectsOwn } from './host-rules.js';
 import { roomFor, type NodeState } from './node-states.js';
-import type { Member, Part, Target } from './part.js';
+import type { Member, Part, PlacementTarget } from './part.js';
 import type { PodClass } from '../compile/classes.js';
 
 /** What affinity to the host name needs of the assigner. */
@@ -33,7 +33,7 @@ export class HostAffinity {
     private readonly host: Host,
   ) {}
 
-  place(target: Target, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
+  place(target: PlacementTarget, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
     let rest = this.joinNodes(target, pods);
     if (rest.length > 0) rest = this.joinParts(target, rest, parts);
     if (rest.length > 0 && this.maySeed(target.rules, parts)) rest = this.seed(target, rest, parts);
@@ -41,7 +41,7 @@ export class HostAffinity {
   }
 
   /** Existing nodes that hold the selected pods already. */
-  private joinNodes(target: Target, pods: readonly Pod[]): readonly Pod[] {
+  private joinNodes(target: PlacementTarget, pods: readonly Pod[]): readonly Pod[] {
     let rest = pods;
     for (const node of this.nodes) {
       if (rest.length === 0) break;
@@ -53,7 +53,7 @@ export class HostAffinity {
   }
 
   /** Puts as many pods on the node as it takes; returns how many. */
-  private fill(node: NodeState, target: Target, pods: readonly Pod[]): number {
+  private fill(node: NodeState, target: PlacementTarget, pods: readonly Pod[]): number {
     const { podClass, level, rules } = target;
     let placed = 0;
     while (placed < pods.length) {
@@ -74,7 +74,7 @@ export class HostAffinity {
   }
 
   /** New nodes that will hold the selected pods: the pods are bundled with these. */
-  private joinParts(target: Target, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
+  private joinParts(target: PlacementTarget, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
     const partners = parts.filter((part) => this.isPartner(target.rules, part));
     const units = partners.reduce((sum, { count }) => sum + count, 0);
     if (units === 0) return pods;
@@ -108,7 +108,7 @@ export class HostAffinity {
 
   /** As many of the pods as one node takes beside `base`, at most `wanted`. */
   private bundle(
-    target: Target,
+    target: PlacementTarget,
     pods: readonly Pod[],
     wanted: number,
     base: Part | undefined,
@@ -155,7 +155,7 @@ export class HostAffinity {
   }
 
   /** Profiles for a bundle: those of the base that also admit the pods, within one allowed cell. */
-  private profilesFor(target: Target, base: Part | undefined): readonly Profile[] {
+  private profilesFor(target: PlacementTarget, base: Part | undefined): readonly Profile[] {
     const cells = this.host.cells.of(target);
     for (const cell of [...cells].sort((a, b) => a.price - b.price)) {
       if (!this.host.allows(target.rules, (key) => cell.domains.get(key))) continue;
@@ -166,7 +166,7 @@ export class HostAffinity {
   }
 
   /** How many pods of the class rules of the host name and host ports let onto one node beside `base`. */
-  private perNode({ podClass, rules }: Target, base: Part | undefined): number {
+  private perNode({ podClass, rules }: PlacementTarget, base: Part | undefined): number {
     let most = Infinity;
     if (podClass.shape.hostPorts.length > 0) most = 1;
     for (const group of rules.hostAntiAffinity) if (selectsOwn(rules, group)) most = Math.min(most, 1);
@@ -198,7 +198,7 @@ export class HostAffinity {
   }
 
   /** What all pods together ask for that select the ones begun here. */
-  private demandOfAll({ rules }: Target): Float64Array {
+  private demandOfAll({ rules }: PlacementTarget): Float64Array {
     const total = new Float64Array(this.compiled.dimensions.count);
     for (const podClass of this.compiled.queue) {
       const [level] = this.compiled.levelsByShape[podClass.shape.index]!;
@@ -210,7 +210,7 @@ export class HostAffinity {
     return total;
   }
 
-  private seed(target: Target, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
+  private seed(target: PlacementTarget, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
     const { podClass, level } = target;
     const demand = this.feasibility.demand(podClass);
     const all = Math.min(pods.length, this.perNode(target, undefined));

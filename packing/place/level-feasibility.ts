@@ -3,7 +3,7 @@ import type { Feasibility } from './feasibility.js';
 import type { Ledger } from '../topology/ledger.js';
 import { selectsOwn } from './host-rules.js';
 import type { NodeKind, NodeState } from './node-states.js';
-import type { Target } from './part.js';
+import type { PlacementTarget } from './part.js';
 
 /**
  * Whether pods can have a place at all on a level of their relaxation levels, told without looking for one: levels where they cannot are
@@ -22,11 +22,11 @@ export class LevelFeasibility {
     this.kinds = [...new Set(nodes.map(({ kind }) => kind))];
   }
 
-  isImpossible(target: Target): boolean {
+  isImpossible(target: PlacementTarget): boolean {
     return this.isAdmittedNowhere(target) || this.lacksDomain(target) || this.lacksAffinityMatch(target);
   }
 
-  private isAdmittedNowhere({ podClass, level, without }: Target): boolean {
+  private isAdmittedNowhere({ podClass, level, without }: PlacementTarget): boolean {
     return (
       this.feasibility.holding(podClass, level, without).length === 0 &&
       !this.kinds.some((kind) => this.feasibility.admitsKind(level, kind))
@@ -34,7 +34,7 @@ export class LevelFeasibility {
   }
 
   /** Whether a rule is for a topology key that no node has, or could have. */
-  private lacksDomain({ rules }: Target): boolean {
+  private lacksDomain({ rules }: PlacementTarget): boolean {
     return (
       rules.spread.some(({ key }) => !this.isDomainKey(key)) || rules.affinity.some(({ key }) => !this.isDomainKey(key))
     );
@@ -54,7 +54,7 @@ export class LevelFeasibility {
   }
 
   /** Whether nobody is there whom the pods want to be near, and they cannot be the first themselves. */
-  private lacksAffinityMatch({ rules }: Target): boolean {
+  private lacksAffinityMatch({ rules }: PlacementTarget): boolean {
     if (rules.hostAffinity.length > 0) return false;
     return rules.affinity.some((group) => this.ledger.total(group) === 0 && !selectsOwn(rules, group));
   }

@@ -5,7 +5,7 @@ import type { Compiled } from '../compile/compiled.js';
 import type { Attachments, NodeKind, NodeState, PlacedPod } from '../topology/node-state.js';
 import { satisfies } from '../compile/key-space.js';
 import type { Daemon } from '../compile/daemons.js';
-import { isManaged, type NodeView } from '../compile/nodes.js';
+import { isManagedNode, type CompiledNode } from '../compile/nodes.js';
 import { hostPorts, type HostPort } from '../compile/pod-key.js';
 import { isOwnedBy } from '../../core/pods.js';
 import { toleratingDaemons } from '../compile/pools.js';
@@ -43,7 +43,7 @@ export function nodeStates(compiled: Compiled): NodeState[] {
     const { values } = kind;
     const owed = new Float64Array(dimensions.count);
     for (const { alternatives, onceReady, vector } of expected) {
-      const terms = isManaged(view) ? onceReady : alternatives;
+      const terms = isManagedNode(view) ? onceReady : alternatives;
       if (terms.some((each) => satisfies(each, values))) addInto(owed, vector, 1);
     }
     const free = allocatableOf(view, compiled);
@@ -72,7 +72,7 @@ export function nodeStates(compiled: Compiled): NodeState[] {
   return states;
 }
 
-function kindOf(view: NodeView, keys: readonly string[], kinds: Map<string, NodeKind>): NodeKind {
+function kindOf(view: CompiledNode, keys: readonly string[], kinds: Map<string, NodeKind>): NodeKind {
   const values = keys.map((key) => lookUp(view.labels, key) ?? lookUp(view.labels, normaliseKey(key)));
   const text = JSON.stringify([values.map((value) => value ?? null), view.taints]);
   let kind = kinds.get(text);
@@ -80,7 +80,7 @@ function kindOf(view: NodeView, keys: readonly string[], kinds: Map<string, Node
   return kind;
 }
 
-function allocatableOf(view: NodeView, { dimensions }: Compiled): Float64Array {
+function allocatableOf(view: CompiledNode, { dimensions }: Compiled): Float64Array {
   const free = new Float64Array(dimensions.count);
   for (let d = 0; d < free.length; d++) {
     const name = dimensions.names[d]!;

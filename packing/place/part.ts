@@ -27,7 +27,7 @@ export interface Part {
 }
 
 /** What is being placed. */
-export interface Target {
+export interface PlacementTarget {
   readonly podClass: PodClass;
   readonly level: Level;
   readonly rules: Rules;
@@ -36,7 +36,7 @@ export interface Target {
 }
 
 /** The pods of the member from one place up to another. */
-export function someOf(member: Member, from: number, to: number): Member {
+export function someOfMember(member: Member, from: number, to: number): Member {
   const { podClass, level, pods } = member;
   return from === 0 && to === pods.length ? member : { podClass, level, pods: pods.slice(from, to) };
 }

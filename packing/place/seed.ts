@@ -3,7 +3,7 @@ import type { Group } from '../topology/groups.js';
 import type { Cell, Cells } from './cells.js';
 import type { Feasibility } from './feasibility.js';
 import { roomFor, type NodeState } from './node-states.js';
-import type { Target } from './part.js';
+import type { PlacementTarget } from './part.js';
 
 interface SeedOption {
   pods: number;
@@ -22,7 +22,7 @@ export function bestSeed(
   feasibility: Feasibility,
   cells: Cells,
   group: Group,
-  members: readonly Target[],
+  members: readonly PlacementTarget[],
 ): string | undefined {
   const levelFeasibility = new Map<string, SeedOption>();
   for (const target of members) {
@@ -46,7 +46,7 @@ function seedOf(
   levelFeasibility: Map<string, SeedOption>,
   domain: string,
   feasibility: Feasibility,
-  { podClass }: Target,
+  { podClass }: PlacementTarget,
 ): SeedOption {
   let option = levelFeasibility.get(domain);
   if (option === undefined) {
@@ -56,7 +56,7 @@ function seedOf(
   return option;
 }
 
-function consider(feasibility: Feasibility, { podClass }: Target, cell: Cell, option: SeedOption): void {
+function consider(feasibility: Feasibility, { podClass }: PlacementTarget, cell: Cell, option: SeedOption): void {
   const demand = feasibility.demand(podClass);
   let left = podClass.pods.length;
   for (const node of cell.nodes) {

@@ -6,7 +6,7 @@ import type { Compiled } from '../compile/compiled.js';
 import { capacityOf } from '../compile/pool-limits.js';
 
 /** A claim as far as its capacity type is concerned. */
-export interface Choice {
+export interface SpotChoice {
   readonly pool: string;
   /** Zone that the claim is bound to; undefined while that is open. */
   readonly zone: string | undefined;
@@ -32,11 +32,15 @@ interface Running {
  * running nodes included, come as near to the ratio as whole nodes allow. Large nodes are decided first and small ones even
  * out. With `perZone` every zone is counted for itself.
  */
-export function shareOut(ratio: SpotRatio, choices: readonly Choice[], running: ReadonlyMap<string, Running>): Share[] {
+export function shareOut(
+  ratio: SpotRatio,
+  choices: readonly SpotChoice[],
+  running: ReadonlyMap<string, Running>,
+): Share[] {
   const shares = choices.map(({ spot }): Share => (spot === undefined ? 'on-demand' : 'spot'));
   const tallies = new Map<string, Running>([...running].map(([key, tally]) => [key, { ...tally }]));
-  const keyOf = ({ zone }: Choice): string => (ratio.perZone ? (zone ?? '') : '');
-  const tallyOf = (choice: Choice): Running => {
+  const keyOf = ({ zone }: SpotChoice): string => (ratio.perZone ? (zone ?? '') : '');
+  const tallyOf = (choice: SpotChoice): Running => {
     const key = keyOf(choice);
     let tally = tallies.get(key);
     if (tally === undefined) tallies.set(key, (tally = { spot: 0, onDemand: 0 }));

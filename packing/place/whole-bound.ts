@@ -1,5 +1,5 @@
 import { hasBit } from '../bins/bits.js';
-import { compile as compileBins } from '../bins/compile.js';
+import { compileProblem as compileBins } from '../bins/compile.js';
 import type { BinProblem, OpenBin } from '../bins/problem.js';
 import { relax } from '../bins/relaxation.js';
 import type { Compiled } from '../compile/compiled.js';

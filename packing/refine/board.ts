@@ -14,7 +14,7 @@ import { ExistingNodes } from './existing-nodes.js';
 import { LimitUse } from './limit-use.js';
 import { Moves, type DomainOf, type Move, type PlacementChoice, type SpentEffort } from './moves.js';
 import { ProfileLists } from './profile-lists.js';
-import { claimOf, type ClassAtLevel, type TentativeMember, type TentativeNode } from './tentative-node.js';
+import { openClaimOf, type ClassAtLevel, type TentativeMember, type TentativeNode } from './tentative-node.js';
 
 interface BoardContext {
   readonly compiled: Compiled;
@@ -109,7 +109,7 @@ export class Board {
     );
     if (alike.includes(own)) tentative.profiles = feasibility.intern(alike);
     if (this.moves.isVaried(own.pool))
-      this.limitUse.reserve((tentative.reserve = this.context.reserveOf(claimOf(tentative)) ?? none), 1);
+      this.limitUse.reserve((tentative.reserve = this.context.reserveOf(openClaimOf(tentative)) ?? none), 1);
     this.tentativeNodes.push(tentative);
   }
 
@@ -120,7 +120,7 @@ export class Board {
 
   /** The tentative nodes as claims. */
   claims(): OpenClaim[] {
-    return this.tentativeNodes.map((tentative) => claimOf(tentative));
+    return this.tentativeNodes.map((tentative) => openClaimOf(tentative));
   }
 
   private newTentativeNode(row: number, profiles: readonly Profile[], pins: ReadonlySet<string>): TentativeNode {

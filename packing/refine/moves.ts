@@ -12,7 +12,7 @@ import type { Group } from '../topology/groups.js';
 import type { Ledger } from '../topology/ledger.js';
 import type { Rules } from '../topology/rules.js';
 import type { LimitUse } from './limit-use.js';
-import type { Place, ProfileLists } from './profile-lists.js';
+import type { ProfilePlace, ProfileLists } from './profile-lists.js';
 import type { ClassAtLevel, TentativeNode } from './tentative-node.js';
 
 /** A way to place one pod. */
@@ -157,7 +157,7 @@ export class Moves {
 
   /** The better of the best so far and of the cheapest row there; of pools that cannot list enough types, none is taken. */
   private bestAt(
-    place: Place,
+    place: ProfilePlace,
     atLevel: ClassAtLevel,
     usage: Float64Array,
     {
@@ -185,7 +185,7 @@ export class Moves {
   private costOf(
     row: number,
     tentative: TentativeNode | undefined,
-    { values }: Place,
+    { values }: ProfilePlace,
     { favour }: PlacementChoice,
   ): number {
     const cost = this.priceOf(row) - (tentative === undefined ? 0 : this.priceOf(tentative.row));

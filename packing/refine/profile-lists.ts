@@ -3,7 +3,7 @@ import type { Profile } from '../compile/universe.js';
 import type { Feasibility } from '../place/feasibility.js';
 
 /** Profiles that topology keys do not tell apart. */
-export interface Place {
+export interface ProfilePlace {
   readonly profiles: readonly Profile[];
   readonly values: Profile['values'];
 }
@@ -11,8 +11,8 @@ export interface Place {
 /** What is made of lists of profiles again and again, once each; equal lists are one object. */
 export class ProfileLists {
   private readonly meetings = new Map<readonly Profile[], Map<readonly Profile[], readonly Profile[]>>();
-  private readonly places = new Map<readonly Profile[], Map<string, readonly Place[]>>();
-  private readonly placesOfList = new Map<readonly Profile[], Map<readonly string[], readonly Place[]>>();
+  private readonly places = new Map<readonly Profile[], Map<string, readonly ProfilePlace[]>>();
+  private readonly placesOfList = new Map<readonly Profile[], Map<readonly string[], readonly ProfilePlace[]>>();
   private readonly weights = new Map<readonly Profile[], readonly (readonly Profile[])[]>();
 
   constructor(
@@ -34,18 +34,19 @@ export class ProfileLists {
   }
 
   /** The profiles by their domains of the keys. */
-  placesOf(profiles: readonly Profile[], keys: readonly string[]): readonly Place[] {
+  placesOf(profiles: readonly Profile[], keys: readonly string[]): readonly ProfilePlace[] {
     // A pod may have rules about hundreds of keys: their text is made once for one list.
     let lists = this.placesOfList.get(profiles);
-    if (lists === undefined) this.placesOfList.set(profiles, (lists = new Map<readonly string[], readonly Place[]>()));
+    if (lists === undefined)
+      this.placesOfList.set(profiles, (lists = new Map<readonly string[], readonly ProfilePlace[]>()));
     let places = lists.get(keys);
     if (places === undefined) lists.set(keys, (places = this.placesByText(profiles, keys)));
     return places;
   }
 
-  private placesByText(profiles: readonly Profile[], keys: readonly string[]): readonly Place[] {
+  private placesByText(profiles: readonly Profile[], keys: readonly string[]): readonly ProfilePlace[] {
     let known = this.places.get(profiles);
-    if (known === undefined) this.places.set(profiles, (known = new Map<string, readonly Place[]>()));
+    if (known === undefined) this.places.set(profiles, (known = new Map<string, readonly ProfilePlace[]>()));
     const text = keys.join();
     let places = known.get(text);
     if (places === undefined) {

@@ -41,6 +41,6 @@ export interface ClassAtLevel {
   readonly rules: Rules;
 }
 
-export function claimOf({ row, members, pins }: TentativeNode): OpenClaim {
+export function openClaimOf({ row, members, pins }: TentativeNode): OpenClaim {
   return { row, members: members.map(({ podClass, level, pods }) => ({ podClass, level, pods })), pinnedKeys: pins };
 }

@@ -2,9 +2,9 @@ import { describe as group, expect, test } from '@jest/globals';
 import type { NodeSelectorOperator } from '../../api/kubernetes.js';
 import {
   accepts,
-  describe,
+  describeRequirement,
   intersect,
-  isEmpty,
+  isEmptyRequirement,
   isImpossible,
   operatorOf,
   requirementOf,
@@ -41,8 +41,8 @@ group('intersection', () => {
     ['Exists and a bound say no more than the bound', ['Exists'], ['Lte', '3'], '<= 3'],
     ['both allow a missing label', ['NotIn', 'a'], ['NotIn', 'a'], 'NotIn [a]'],
   ])('%s', (_, left, right, expected) => {
-    expect(describe(intersect(of(left), of(right)))).toBe(expected);
-    expect(describe(intersect(of(right), of(left)))).toBe(expected);
+    expect(describeRequirement(intersect(of(left), of(right)))).toBe(expected);
+    expect(describeRequirement(intersect(of(right), of(left)))).toBe(expected);
   });
 
   test('a bounded range whose integers are all excluded is impossible', () => {
@@ -105,7 +105,7 @@ group('intersection', () => {
     [['DoesNotExist'], true],
     [['Gte', 'four'], true],
   ])('%j allows no value: %s', (written, expected) => {
-    expect(isEmpty(of(written))).toBe(expected);
+    expect(isEmptyRequirement(of(written))).toBe(expected);
   });
 
   test('what no integer bounds is satisfied by nothing; an operator without values names none', () => {
@@ -181,10 +181,10 @@ group('written form', () => {
   });
 
   test('a text says what is asked for: any, Exists, nothing', () => {
-    expect(describe(of(['NotIn']))).toBe('any');
-    expect(describe(of(['Exists']))).toBe('Exists');
-    expect(describe(of(['In']))).toBe('nothing');
-    expect(describe(of(['Lte', '3']))).toBe('<= 3');
+    expect(describeRequirement(of(['NotIn']))).toBe('any');
+    expect(describeRequirement(of(['Exists']))).toBe('Exists');
+    expect(describeRequirement(of(['In']))).toBe('nothing');
+    expect(describeRequirement(of(['Lte', '3']))).toBe('<= 3');
     expect(operatorOf(of(['Exists']))).toBe('Exists');
     expect(operatorOf(of(['NotIn', 'a']))).toBe('NotIn');
     expect(write('k', of(['NotIn']))).toEqual([]);

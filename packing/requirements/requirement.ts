@@ -87,11 +87,11 @@ export function satisfiedBy(requirement: Requirement, value: string | undefined)
 
 /** Whether no label at all, present or missing, satisfies it. */
 export function isImpossible(requirement: Requirement): boolean {
-  return !requirement.absent && isEmpty(requirement);
+  return !requirement.absent && isEmptyRequirement(requirement);
 }
 
 /** Whether no value satisfies it. */
-export function isEmpty({ complement, values }: Requirement): boolean {
+export function isEmptyRequirement({ complement, values }: Requirement): boolean {
   return !complement && values.length === 0;
 }
 
@@ -166,7 +166,7 @@ export function write(key: string, requirement: Requirement): WrittenRequirement
 const textOf = (value: string): string => (value === '' ? '""' : value);
 
 /** A text equal for equal requirements, and readable: `In [a b]`, `NotIn [a]`, `>= 3`. */
-export function describe(requirement: Requirement): string {
+export function describeRequirement(requirement: Requirement): string {
   const { gte, lte, values, complement, absent } = requirement;
   const parts: string[] = [];
   if (!complement || values.length > 0) {

@@ -1,7 +1,15 @@
 import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
 import { labelAliases } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
-import { describe, intersect, isImpossible, requirementOf, single, write, type Requirement } from './requirement.js';
+import {
+  describeRequirement,
+  intersect,
+  isImpossible,
+  requirementOf,
+  single,
+  write,
+  type Requirement,
+} from './requirement.js';
 import type { WrittenRequirement } from './requirement.js';
 import { lookUp } from '../../core/own.js';
 
@@ -71,7 +79,7 @@ export function impossibleKey(requirements: Requirements): string | undefined {
 export function canonicalText(requirements: Requirements): string {
   if (requirements.size === 0) return '';
   const parts: string[] = [];
-  for (const [key, requirement] of requirements) parts.push(`${key} ${describe(requirement)}`);
+  for (const [key, requirement] of requirements) parts.push(`${key} ${describeRequirement(requirement)}`);
   return parts.sort().join('; ');
 }
 

@@ -1,13 +1,13 @@
 import type { Pod, Taint } from '../../api/kubernetes.js';
 import type { PodClass } from '../compile/classes.js';
-import type { NodeView } from '../compile/nodes.js';
+import type { CompiledNode } from '../compile/nodes.js';
 import type { HostPort } from '../compile/pod-key.js';
 import type { Rules } from './rules.js';
 
 /** An existing node or in-flight claim while pods are put on it. */
 export interface NodeState {
   readonly index: number;
-  readonly view: NodeView;
+  readonly view: CompiledNode;
   /** What pods of the pass may still take; negative anywhere means that nothing fits (scheduling/free-room). */
   readonly free: Float64Array;
   /** Nodes alike in taints and in every label that some constraint reads. */

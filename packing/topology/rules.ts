@@ -1,8 +1,8 @@
 import { labels } from '../../api/labels.js';
 import type { Compiled } from '../compile/compiled.js';
-import type { Shape } from '../compile/classes.js';
+import type { PodShape } from '../compile/classes.js';
 import type { Level } from '../compile/relaxation-levels.js';
-import { filtered, joined, mapped, nothing } from '../lists.js';
+import { filtered, joined, mapped, emptyList } from '../lists.js';
 import type { Group, Groups, Identity } from './groups.js';
 
 /** The topology rules that concern pods of one shape on one level. */
@@ -45,7 +45,7 @@ export class RuleBook {
       const levels = levelsByShape[shape.index]!;
       for (const level of levels) {
         const carried = isUnruled(level)
-          ? nothing
+          ? emptyList
           : joined(
               mapped(level.spread, (each) => groups.spread(each, level, identity)),
               groups.affinity(level.affinity, identity),
@@ -70,17 +70,17 @@ export class RuleBook {
     return this.binding.has(group);
   }
 
-  identity(shape: Shape): Identity {
+  identity(shape: PodShape): Identity {
     return this.identities[shape.index]!;
   }
 
-  of(shape: Shape, level: Level): Rules {
+  of(shape: PodShape, level: Level): Rules {
     let rules = this.books.get(level);
     if (rules === undefined) this.books.set(level, (rules = this.build(shape, level)));
     return rules;
   }
 
-  private build(shape: Shape, level: Level): Rules {
+  private build(shape: PodShape, level: Level): Rules {
     const identity = this.identity(shape);
     const carried = this.carried.get(level)!;
     const matched = this.groups.matching(identity);
@@ -102,7 +102,7 @@ export class RuleBook {
   }
 
   private keysOf(carried: readonly Group[], matched: readonly Group[]): readonly string[] {
-    if (carried.length + matched.length === 0) return nothing;
+    if (carried.length + matched.length === 0) return emptyList;
     const keys = new Set<string>();
     for (const group of carried) if (!group.hostname) keys.add(group.key);
     for (const group of matched) {

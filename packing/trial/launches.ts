@@ -3,7 +3,7 @@ import type { InstanceType } from '../../core/instance-type.js';
 import type { Compiled } from '../compile/compiled.js';
 import { openRows } from '../compile/launchables.js';
 import { valuesOf, varietiesOf } from '../compile/min-values.js';
-import type { NodeView } from '../compile/nodes.js';
+import type { CompiledNode } from '../compile/nodes.js';
 import type { Row } from '../compile/universe.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import type { NodeState } from '../place/node-states.js';
@@ -108,7 +108,7 @@ export class Launches {
     const { profile } = row;
     const { pool } = profile;
     const { overhead, daemonPorts } = this.compiled.offers.of(profile);
-    const view: NodeView = {
+    const view: CompiledNode = {
       name,
       labels: {
         [labels.nodePool]: pool.name,

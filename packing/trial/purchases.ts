@@ -21,7 +21,7 @@ interface Bought {
 }
 
 /** How long to search for the cheapest nodes, or one node for everything. */
-export type Search = Effort | 'one node';
+export type PurchaseSearch = Effort | 'one node';
 
 /** Buys nodes for parts; the same question is answered once. */
 export class Purchases {
@@ -40,7 +40,7 @@ export class Purchases {
   buy(
     parts: readonly Part[],
     limits: readonly PoolLimit[],
-    search: Search,
+    search: PurchaseSearch,
     dearest = Infinity,
   ): OpenClaim[] | undefined {
     const bought = this.answer(parts, limits, search, dearest);
@@ -64,7 +64,7 @@ export class Purchases {
   private answer(
     parts: readonly Part[],
     limits: readonly PoolLimit[],
-    search: Search,
+    search: PurchaseSearch,
     dearest: number,
   ): readonly Bought[] {
     const how = search === 'one node' ? search : `${search.units} ${search.most} ${search.fewest}`;

@@ -28,7 +28,7 @@ import { alikeFirst, type Filling } from './filling.js';
 import { Journal, JournaledAssigner, JournaledLedger, type NodePlacement } from './journal.js';
 import { Launches } from './launches.js';
 import { Purchases } from './purchases.js';
-import type { Search } from './purchases.js';
+import type { PurchaseSearch } from './purchases.js';
 import { atLevel } from './standing.js';
 import { Worth } from './worth.js';
 
@@ -261,7 +261,7 @@ export class Trial {
   buy(
     parts: readonly Part[],
     going: readonly NodeState[],
-    { most, search, dearest }: { most: number; search: Search; dearest?: number },
+    { most, search, dearest }: { most: number; search: PurchaseSearch; dearest?: number },
   ): Launch[] | undefined {
     if (parts.reduce((sum, { demand, count }) => sum + this.worth.of(demand) * count, 0) >= most) return undefined;
     const claims = this.purchases.buy(parts, this.limitsWithout(going), search, dearest);

@@ -1,5 +1,5 @@
 import { relax } from '../bins/relaxation.js';
-import { compile as compileBins } from '../bins/compile.js';
+import { compileProblem as compileBins } from '../bins/compile.js';
 import type { Compiled } from '../compile/compiled.js';
 import { numberProblem } from '../place/bin-problem.js';
 import type { Feasibility } from '../place/feasibility.js';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { messageOf } from '../../core/error-message.js';
 import { lookUp } from '../../core/own.js';
-import { parseDocument } from '../settings-files.js';
+import { parseSettings } from '../settings-files.js';
 import { SettingsError } from '../settings.js';
 
 export interface PayloadKey {
@@ -44,7 +44,7 @@ export function readKeys(file: string): Keys {
   const named = `${setting} "${file}"`;
   let document: unknown;
   try {
-    document = parseDocument(readFileSync(file, 'utf8'));
+    document = parseSettings(readFileSync(file, 'utf8'));
   } catch (error) {
     // What a parser says quotes the text, which holds keys.
     throw new SettingsError(`${named}: ${isMissing(error) ? messageOf(error) : 'it is no YAML and no JSON'}`);

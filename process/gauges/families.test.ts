@@ -5,7 +5,7 @@ import { awsWellKnownLabels } from '../../api/aws/labels.js';
 import { FakeCloud } from '../../simulation/cloud/fake.js';
 import { catalogue, createActivityWorld } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
-import { createMetrics, fullName } from '../metrics.js';
+import { createMetrics, metricName } from '../metrics.js';
 import { registerGauges } from './register.js';
 
 /** The columns of Karpenter's node series on AWS: every well-known label under its short name. */
@@ -159,7 +159,7 @@ describe('families (metrics/families)', () => {
   });
 
   test.each([...Object.keys(families), ...Object.keys(operatorFamilies)])('%s has its type (metrics/types)', (name) => {
-    expect(types.get(fullName(name))).toBe(typeOf(name));
+    expect(types.get(metricName(name))).toBe(typeOf(name));
   });
 
   test('there is none under Karpenter’s names that Karpenter has not', () => {

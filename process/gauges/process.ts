@@ -1,13 +1,13 @@
 import { Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { ClusterCache } from '../../kube/port.js';
-import type { Progress, Role } from '../probes.js';
+import type { ProcessProgress, Role } from '../probes.js';
 
 /** What the gauges of a process are read from, anew at each scrape. */
 export interface ProcessState {
   readonly role: Role;
   readonly identity: string;
-  readonly progress: Pick<Progress, 'leader' | 'temporal'>;
+  readonly progress: Pick<ProcessProgress, 'leader' | 'temporal'>;
   readonly cache: Pick<ClusterCache, 'connected' | 'freshAt'>;
   readonly now: () => number;
 }

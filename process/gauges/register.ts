@@ -1,7 +1,7 @@
 import { Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { ActivityDeps } from '../../activities/deps.js';
-import { fullName } from '../metrics.js';
+import { metricName } from '../metrics.js';
 import { buildInfo } from './build-info.js';
 import { clusterFamilies } from './cluster.js';
 import { definitionConditions, objectConditions } from './conditions.js';
@@ -44,7 +44,7 @@ class CollectedGauge extends Gauge {
     private readonly scrape: () => Scrape,
   ) {
     const { name, help, labelNames } = family;
-    super({ name: fullName(name), help, labelNames, registers: [] });
+    super({ name: metricName(name), help, labelNames, registers: [] });
   }
 
   override async get(): ReturnType<Gauge['get']> {

@@ -1,6 +1,6 @@
-import type { Clock } from '../../kube/limiter.js';
+import type { LimiterClock } from '../../kube/limiter.js';
 
-export interface ManualClock extends Clock {
+export interface ManualClock extends LimiterClock {
   /** Moves time on, waking sleepers in their order and letting each run before the next. */
   advance(milliseconds: number): Promise<void>;
   /** Lets what is ready run, without moving time. */

@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../../api/kubernetes.js';
 import { checkConsolidation } from '../../checker/consolidation.js';
 import type { CatalogueEntry } from '../../checker/types.js';
-import { consolidate } from '../../disruption/consolidation/search.js';
+import { consolidateFleet } from '../../disruption/consolidation/search.js';
 import type { Consolidation, ConsolidationInput } from '../../disruption/consolidation/types.js';
 import type { PackingSettings } from '../../packing/types.js';
 import { packingInputOf } from '../builders/packing-input.js';
@@ -69,7 +69,7 @@ export function consolidates(
   const items = flat(objects);
   const outcome = (): unknown => {
     const input = packingInputOf({ objects: items, catalogue });
-    const result = consolidate({ ...input, now, settings: { ...input.settings, ...settings }, ...more });
+    const result = consolidateFleet({ ...input, now, settings: { ...input.settings, ...settings }, ...more });
     const judged = checkConsolidation({ items }, catalogue, { engine: 'stowage', totalMs: 0, ...result }, now);
     const keys = Object.keys(expected) as (keyof Outcome)[];
     return {

@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm';
 import { createClusterCache } from '../../kube/cache.js';
 import { createApi } from '../../kube/client-api.js';
 import { createTransport } from '../../kube/client-transport.js';
-import { createRateLimiter, systemClock } from '../../kube/limiter.js';
+import { createRateLimiter, limiterClock } from '../../kube/limiter.js';
 
 /** The promise of the roadmap: 5,000 nodes and 100,000 pods of 500 workloads in one worker. */
 const [nodes, pods, workloads] = [5_000, 100_000, 500];
@@ -157,8 +157,8 @@ test('holds 100,000 pods and 5,000 nodes in a quarter of a gigabyte', async () =
     { server: `http://127.0.0.1:${port}`, credentials: () => Promise.resolve({ headers: {}, tls: {} }) },
     { userAgent: 'test', requestTimeoutMs: 30_000, idleTimeoutMs: 150_000 },
   );
-  const limiter = createRateLimiter(0, 0, systemClock);
-  const client = createApi({ transport, limiter, clock: systemClock, random: () => 0, pageSize: 500 });
+  const limiter = createRateLimiter(0, 0, limiterClock);
+  const client = createApi({ transport, limiter, clock: limiterClock, random: () => 0, pageSize: 500 });
   const before = heap();
   const cache = createClusterCache({ client, kinds: ['Pod', 'Node'] });
   await cache.start(stop.signal);

@@ -4,7 +4,7 @@ import { nodeClaims } from '../../api/karpenter/node-claim.js';
 import { hostileObjects, hostilePods } from '../../cases/hostile/index.js';
 import { generate, type Case } from '../../cases/index.js';
 import { Random } from '../../cases/random.js';
-import { consolidate } from '../../disruption/consolidation/search.js';
+import { consolidateFleet } from '../../disruption/consolidation/search.js';
 import { Assigner } from '../../packing/place/assigner.js';
 import { plan } from '../../packing/plan.js';
 import type { Plan } from '../../packing/types.js';
@@ -52,7 +52,7 @@ function counted(run: () => Plan): { readonly result: Plan; readonly work: numbe
 const alone = counted(() => plan(packingInputOf(ordinary)));
 const placedAlone = placedIn(alone.result);
 const ordinaryPods = podsIn(ordinary.objects).map(keyOf);
-const consolidatedAlone = consolidate(packingInputOf(nodes));
+const consolidatedAlone = consolidateFleet(packingInputOf(nodes));
 
 /** What the CRD would refuse, by claim. */
 function refusals({ newNodeClaims }: Plan): string[] {
@@ -109,7 +109,7 @@ describe('a hostile tenant', () => {
     'keeps consolidation from nothing that concerns others (pods of seed %d)',
     (seed) => {
       const pods = hostilePods(new Random(seed), perPlan);
-      const result = consolidate(packingInputOf(beside(nodes, pods)));
+      const result = consolidateFleet(packingInputOf(beside(nodes, pods)));
 
       expect(result.priceBefore).toBeCloseTo(consolidatedAlone.priceBefore, 6);
       expect(result.priceAfter).toBeLessThanOrEqual(consolidatedAlone.priceBefore);

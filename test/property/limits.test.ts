@@ -4,10 +4,10 @@ import type { Budget, NodePool } from '../../api/karpenter/node-pool.js';
 import { disruptionPolicySpec, disruptionReasons } from '../../api/stowage/disruption-policy.js';
 import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import { Random } from '../../cases/random.js';
-import { admit } from '../../disruption/budgets/admission.js';
-import { limitOf, memoryOf } from '../../disruption/budgets/limits.js';
+import { decideAdmission } from '../../disruption/budgets/admission.js';
+import { limitOf, rememberedForMs } from '../../disruption/budgets/limits.js';
 import { rulingOf } from '../../disruption/policies/ruling.js';
-import { remember } from '../../disruption/budgets/limits/past-disruptions.js';
+import { rememberDisruptions } from '../../disruption/budgets/limits/past-disruptions.js';
 import type { PastDisruption } from '../../disruption/budgets/limits/past-disruptions.js';
 
 // The same cases in every run, so that a failure is a change; STOWAGE_SEED draws others.
@@ -146,7 +146,7 @@ function grantedOf(
 ): number {
   const uids = Array.from({ length: count }, () => `n${serial++}`);
   const candidates = uids.map((uid) => ({ uid, node: uid, nodePool: 'default' }));
-  const [admission] = admit([{ id: 'a', reason, candidates }], {
+  const [admission] = decideAdmission([{ id: 'a', reason, candidates }], {
     now,
     policies,
     pastDisruptions,
@@ -233,8 +233,8 @@ class Pool {
         return;
       case 'restart': {
         // What a restarted single writer has is what it wrote down.
-        const memory = memoryOf(rulingOf(this.rules.pool, this.rules.policies));
-        this.memory = remember(JSON.parse(JSON.stringify(this.memory)) as PastDisruption[], memory, now);
+        const memory = rememberedForMs(rulingOf(this.rules.pool, this.rules.policies));
+        this.memory = rememberDisruptions(JSON.parse(JSON.stringify(this.memory)) as PastDisruption[], memory, now);
       }
     }
   }

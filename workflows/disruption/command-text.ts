@@ -7,7 +7,7 @@ const nodesShown = 8;
 
 /** What a person reads of a command: what it saves, what comes in its place, which pods go where, what else was looked at, which nodes go. */
 export function factsOf({ reason, candidates, decision }: ConsolidateInput): Explanation['facts'] {
-  const nodes = Object.fromEntries(candidates.slice(0, nodesShown).map((one) => [one.node, describe(one)]));
+  const nodes = Object.fromEntries(candidates.slice(0, nodesShown).map((one) => [one.node, describeCommand(one)]));
   const rest = candidates.length - nodesShown;
   return {
     reason,
@@ -71,7 +71,7 @@ function more(shown: readonly string[], all: number, between = '; '): string {
   return `${shown.join(between)}${rest > 0 ? `${between}and ${rest} more` : ''}`;
 }
 
-export function describe({ instanceType, capacityType, zone, pricePerHour }: Candidate): string {
+export function describeCommand({ instanceType, capacityType, zone, pricePerHour }: Candidate): string {
   return `${instanceType} ${capacityType} in ${zone}, ${dollars(pricePerHour)}/h`;
 }
 

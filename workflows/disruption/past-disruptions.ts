@@ -1,4 +1,4 @@
-import { remember } from '../../disruption/budgets/limits/past-disruptions.js';
+import { rememberDisruptions } from '../../disruption/budgets/limits/past-disruptions.js';
 import type { PastDisruption, DisruptionReason, GoingNode } from '../messages.js';
 
 /** Rates and quotas look back no further: policies with longer ones are refused. */
@@ -12,5 +12,5 @@ export function recordDisruption(
   now: number,
 ): readonly PastDisruption[] {
   const fresh = nodes.map(({ nodePool }): PastDisruption => ({ nodePool, reason, at: now, nodes: 1 }));
-  return remember([...pastDisruptions, ...fresh], keptMs, now);
+  return rememberDisruptions([...pastDisruptions, ...fresh], keptMs, now);
 }

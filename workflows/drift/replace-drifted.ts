@@ -9,7 +9,7 @@ import {
 } from '@temporalio/workflow';
 import type { RolloutRules, RolloutView } from '../../activities/drift/contract.js';
 import { workflowIds } from '../../core/ids.js';
-import { backOffMs, isStopped, lookAgainMs, waveSize } from '../../disruption/drift/rollout.js';
+import { waveBackOffMs, isStopped, lookAgainMs, waveSize } from '../../disruption/drift/rollout.js';
 import { workflowNow } from '../clock.js';
 import { isHistoryLong } from '../history-limit.js';
 import type {
@@ -229,7 +229,7 @@ class Rollout {
     if (soaked !== undefined) return soaked;
     const stopped = await this.stopWhenTooManyFailed(rules);
     if (stopped !== undefined) return stopped;
-    const wait = backOffMs(this.state.failuresInARow);
+    const wait = waveBackOffMs(this.state.failuresInARow);
     if (wait > 0) await this.pause('the pool to be given another chance', wait);
     return undefined;
   }

@@ -1,7 +1,7 @@
 import { compareText } from '../../../core/compare-text.js';
 import { kubeletSettings } from '../kubelet.js';
 import type { KubeletSettings } from '../kubelet.js';
-import { kubeletLabels, taintText } from './input.js';
+import { kubeletLabels, kubeletTaintText } from './input.js';
 import type { UserDataInput } from './input.js';
 import { isMime, readMime, writeMime } from './mime.js';
 import type { MimePart } from './mime.js';
@@ -45,7 +45,7 @@ export function kubeletArguments(input: UserDataInput): string[] {
   const labels = kubeletLabels(input.labels).map(([key, value]) => `${key}=${value}`);
   return [
     ...(labels.length === 0 ? [] : [`--node-labels="${labels.join(',')}"`]),
-    ...(input.taints.length === 0 ? [] : [`--register-with-taints="${input.taints.map(taintText).join(',')}"`]),
+    ...(input.taints.length === 0 ? [] : [`--register-with-taints="${input.taints.map(kubeletTaintText).join(',')}"`]),
     `--max-pods=${input.maxPods}`,
     ...flags(settings),
   ];

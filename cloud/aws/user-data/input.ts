@@ -35,6 +35,6 @@ export function kubeletLabels(labels: Readonly<Record<string, string>>): [string
 }
 
 /** `key=value:effect`, as kubelet's flag has it. */
-export function taintText({ key, value, effect }: Taint): string {
+export function kubeletTaintText({ key, value, effect }: Taint): string {
   return `${key}=${value ?? ''}:${effect}`;
 }

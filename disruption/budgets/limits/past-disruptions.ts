@@ -50,7 +50,11 @@ const keptAtMost = 256;
  * pool and reason that are close in time, old ones first, are merged at the later time: what is counted then never
  * falls short.
  */
-export function remember(pastDisruptions: readonly PastDisruption[], memoryMs: number, now: number): PastDisruption[] {
+export function rememberDisruptions(
+  pastDisruptions: readonly PastDisruption[],
+  memoryMs: number,
+  now: number,
+): PastDisruption[] {
   const sorted = pastDisruptions.filter(({ at }) => at > now - memoryMs).sort((a, b) => a.at - b.at);
   let [young, old] = [1000, hour];
   let kept = merged(sorted, now, young, old);
