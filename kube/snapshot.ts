@@ -36,6 +36,8 @@ export const optionalKinds: readonly Kind[] = ['NodeOverlay', 'CapacityBuffer', 
 /**
  * The cluster as the cache has it now, in the shape of packing's `ClusterObjects`. The arrays are the cache's own and
  * never change; taking a snapshot costs nothing. Kinds that the cache does not watch are empty.
+ *
+ * @testOnly holds the kinds that are watched against what packing reads
  */
 export function clusterObjects(cache: Pick<ClusterCache, 'all' | 'kinds'>): ClusterSnapshot {
   const entries = Object.entries(fields).map(([field, kind]) => [

@@ -61,7 +61,11 @@ export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
   ['withdraw', object({ why: text })],
 ]); // prettier-ignore
 
-/** Orders of people, each of which `obey` checks by the words of its update (people/orders.ts), and notes in the same way. */
+/**
+ * Orders of people, each of which `obey` checks by the words of its update (people/orders.ts), and notes in the same way.
+ *
+ * @testOnly every signal has to be checked in one way or the other
+ */
 export const obeyedSignals: readonly string[] =
   'pause resume approve reject abort retry rollback hold expedite reconsider'.split(' ');
 

@@ -39,7 +39,11 @@ function ignoredFields(list: string, terms: Terms, deciding: string, others: rea
   });
 }
 
-/** What is worth saying of a parsed node class although it works. */
+/**
+ * What is worth saying of a parsed node class although it works.
+ *
+ * @testOnly nobody shows them to people yet
+ */
 export function ec2NodeClassWarnings({ spec }: EC2NodeClass): Issue[] {
   return [
     ...ignoredFields('subnetSelectorTerms', spec.subnetSelectorTerms, 'id', ['tags']),

@@ -286,7 +286,11 @@ const rows: ReadonlyMap<string, ErrorRow> = new Map(
   byCode.flatMap(([row, ...codes]) => codes.map((code) => [code, row] as const)),
 );
 
-/** The table for its tests and for documents: codes, then what is told apart by words. */
+/**
+ * The table for its tests and for documents: codes, then what is told apart by words.
+ *
+ * @testOnly and for docs/aws-features.md
+ */
 export const knownErrors: readonly {
   readonly code?: string;
   readonly words?: string;

@@ -3,8 +3,10 @@ import fc from 'fast-check';
 import type { CaseItem, CaseOffer } from '../../bench/bins-cases.js';
 import { genericCase, linearCatalogue, mixCase, problemOf, realisticCase, seeded } from '../../bench/bins-cases.js';
 import { check, ffd } from '../../bench/bins-check.js';
-import type { BinProblem, BinSolution } from './problem.js';
-import { solveBins, solveWithBound } from './solve.js';
+import type { BinProblem, BinSolution, Effort } from './problem.js';
+import { solveWithBound } from './solve.js';
+
+const solveBins = (problem: BinProblem, effort: Effort): BinSolution => solveWithBound(problem, effort).solution;
 
 const effort = { units: 200_000 };
 

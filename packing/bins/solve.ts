@@ -37,14 +37,9 @@ const fewerShare = 0.5;
 const nearEnough = 1.002;
 
 /**
- * Packs every pod that something can hold, at the least price the effort finds. Open bins are filled first. Amounts must be
- * whole numbers for fits to be exact. Equal inputs give equal results; the order of offers and items changes only ties.
+ * Packs every pod that something can hold, at the least price the effort finds, with a `lowerBound` of the problem. Open bins are filled first.
+ * Amounts must be whole numbers for fits to be exact. Equal inputs give equal results; the order of offers and items changes only ties.
  */
-export function solveBins(problem: BinProblem, effort: Effort): BinSolution {
-  return solveWithBound(problem, effort).solution;
-}
-
-/** The same with `lowerBound` of the problem, for less than the work of both. */
 export function solveWithBound(problem: BinProblem, effort: Effort): { solution: BinSolution; lowerBound: number } {
   const { compiled, packing, bound, isBoundByLimits } = cheapest(problem, effort);
   const isFinal = isBoundByLimits || effort.fewest !== true || binsIn(packing.stacks) < 2;
