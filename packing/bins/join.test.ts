@@ -8,7 +8,7 @@ import { joinWithin } from './join.js';
 import { LimitLedger } from './limits.js';
 import { binsIn, priceOf, type Stack } from './plan.js';
 import type { BinProblem } from './problem.js';
-import { solveBins } from './solve.js';
+import { solveWithBound } from './solve.js';
 
 const offer = (price: number, cpu: number): CaseOffer => ({ price, capacity: [cpu], zone: 0, onDemand: true });
 const small = offer(1, 1000);
@@ -55,8 +55,8 @@ describe('fewest bins', () => {
   // Rule `provisioning/fewest-nodes`.
   test.each([1, 2, 3, 4])('of a packing cost at most the margin more, and break nothing: case %i', (seed) => {
     const problem = realisticCase(600, { apart: 0.2, seed });
-    const cheapest = solveBins(problem, { units: 20_000 });
-    const fewest = solveBins(problem, { units: 20_000, fewest: true });
+    const cheapest = solveWithBound(problem, { units: 20_000 }).solution;
+    const fewest = solveWithBound(problem, { units: 20_000, fewest: true }).solution;
     expect(check(problem, fewest)).toEqual([]);
     expect(fewest.price).toBeLessThanOrEqual(cheapest.price * nearlyCheapest + 1e-9);
     expect(fewest.bins.length).toBeLessThan(cheapest.bins.length);
