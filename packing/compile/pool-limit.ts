@@ -1,5 +1,5 @@
 import type { InstanceType } from '../../core/instance-type.js';
-import type { Row } from '../compile/universe.js';
+import type { Row } from './universe.js';
 import { lookUp } from '../../core/own.js';
 
 /** What a NodePool may still be given, or what is left of a capacity reservation or a commitment. */

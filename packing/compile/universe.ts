@@ -1,24 +1,14 @@
 import type { Taint } from '../../api/kubernetes.js';
-import { labelAliases, labels } from '../../api/labels.js';
-import { compareText } from '../../core/compare-text.js';
+import { labelAliases } from '../../api/labels.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
-import {
-  accepts,
-  doesNotExist,
-  intersect,
-  isEmptyRequirement,
-  isImpossible,
-  isOpen,
-  requirementOf,
-  type Requirement,
-} from '../requirements/requirement.js';
-import { requireAlike } from './catalogue-order.js';
-import { freshValue } from './fresh-value.js';
+import { doesNotExist, intersect, isImpossible, isOpen, type Requirement } from '../requirements/requirement.js';
 import { undecidedKeys } from './high-cardinality-keys.js';
-import { mostDomains, type KeySpace } from './key-space.js';
-import { LabelChoices, type LabelCandidate, type LabelChoice } from './label-choices.js';
+import { type KeySpace } from './key-space.js';
+import { type LabelCandidate } from './label-choices.js';
 import type { Pool } from './pools.js';
 import { rankRows } from './row-ranks.js';
+import { CatalogueReader, type Catalogue, type Terms, type Tests, type TypeEntry } from './catalogue-terms.js';
+import { ValueChoices, anything } from './value-choices.js';
 
 /** Offerings that no pod, topology or DaemonSet can tell apart, price and size aside. */
 export interface Profile {
@@ -71,8 +61,6 @@ export interface TypeRun {
   readonly from: number;
   readonly to: number;
 }
-
-const anything: Requirement = { complement: true, values: [], absent: true };
 
 /**
  * The catalogue seen through every NodePool, sorted into profiles. Constraints must all be interned before. `unused`: pools that no
@@ -134,36 +122,6 @@ function reservationsOf(rows: readonly Row[]): Map<string, number> {
   return reservations;
 }
 
-/** What decides labels, by key of the key space. */
-type Tests = ReadonlyMap<number, Requirement>;
-
-/** What the labels of an offering say; offerings alike in these share one object. */
-interface Terms {
-  readonly zone: string;
-  readonly capacityType: string;
-  readonly reservation: string | undefined;
-  readonly tests: Tests;
-}
-
-interface Entry {
-  readonly offering: Offering;
-  readonly terms: Terms;
-}
-
-interface TypeEntry {
-  readonly type: InstanceType;
-  readonly tests: Tests;
-  readonly entries: readonly Entry[];
-}
-
-interface Catalogue {
-  readonly types: readonly TypeEntry[];
-  /** Keys that offerings decide. */
-  readonly offeringKeys: readonly number[];
-  /** Keys that some type names itself. */
-  readonly named: ReadonlySet<number>;
-}
-
 /** A NodePool while its types are added. */
 interface Template {
   readonly pool: Pool;
@@ -179,18 +137,6 @@ interface Template {
   readonly typeKeys: readonly number[];
 }
 
-/** Offerings by their requirements, one after the other: cheaper than a text of them all. */
-interface TermsNode {
-  readonly next: Map<string, TermsNode>;
-  terms?: Terms;
-}
-
-function branch({ next }: TermsNode, text: string): TermsNode {
-  let node = next.get(text);
-  if (node === undefined) next.set(text, (node = { next: new Map() }));
-  return node;
-}
-
 /** Where offerings of equal terms lead, for types that are alike in what matters. */
 type Slot = Map<Terms, readonly Profile[]>;
 
@@ -201,12 +147,6 @@ interface Variant {
   readonly before?: Variant;
   readonly key: number;
   readonly value: string | undefined;
-}
-
-/** Values that a label may get, one for each class of values, with a number that stands for these classes. */
-interface Candidates {
-  readonly list: readonly LabelCandidate[];
-  readonly number: number;
 }
 
 /** Before any key has its value. */
@@ -227,33 +167,27 @@ class Builder {
   readonly compatible: boolean[] = [];
   readonly typeRuns: TypeRun[][] = [];
   private readonly profileIndex = new Map<number | string, Profile>();
-  private readonly catalogues = new Map<readonly InstanceType[], Catalogue>();
-  private readonly interned = new Map<string, Requirement>();
-  private readonly candidateLists: Map<Requirement, Candidates>[] = [];
-  /** Numbers for lists of value classes. */
-  private readonly classesNumbers = new Map<string, number>();
   private readonly meetings = new Map<Requirement, Map<Requirement, Requirement>>();
   /** Numbers for sequences of value classes: what follows a number in the next key. */
   private readonly folds = new Map<number, number>();
   private readonly poolIds = new Map<string, number>();
   private nextId = 1;
+
   /** Of one pool. */
   mostVariants = mostVariantsOfPool;
-  private readonly last: Entry[] = [];
+
   /** By pool and what its labels that types decide may be. */
   private readonly variants = new Map<string, readonly Variant[]>();
   /** Topology domains of unused pools, by key and value class. */
   private readonly domainValues = new Set<number>();
   private domainsNoted = 0;
-  /** Where choices are too many: those that constraints ask for, by what may be chosen. */
-  private readonly asked = new Map<string, readonly LabelChoice[]>();
-  private choices: LabelChoices | undefined;
-  private readonly termsTree: TermsNode = { next: new Map() };
   private readonly slots = new Map<string, Slot>();
   private readonly numbers = new Map<Requirement, number>();
   /** Keys whose labels nodes of some pool may have: the first ones of the key space. */
   private readonly keyCount: number;
   private readonly keyIndex = new Map<string, number>();
+  private readonly catalogues: CatalogueReader;
+  private readonly values: ValueChoices;
   private readonly defaults: readonly Requirement[];
   /** Keys whose label any node may have. */
   private readonly open: readonly number[];
@@ -271,12 +205,13 @@ class Builder {
     }
     this.defaults = keys.map((key) => (wellKnown.has(key) ? anything : doesNotExist));
     this.open = [...keys.keys()].filter((k) => this.defaults[k] === anything);
-    for (let k = 0; k < this.keyCount; k++) this.candidateLists.push(new Map());
+    this.catalogues = new CatalogueReader(this.keyIndex);
+    this.values = new ValueChoices(space, this.keyCount);
   }
 
   addPool(pool: Pool, isUsed: boolean): void {
     const poolTests = this.testsOf(pool);
-    const catalogue = this.catalogue(pool.types);
+    const catalogue = this.catalogues.read(pool.types);
     const keys = this.keysThatCount(poolTests, catalogue);
     const id = this.idOf(pool, isUsed);
     const text = `${id}|${keys.typeKeys.join()}|${catalogue.offeringKeys.join()}`;
@@ -327,7 +262,7 @@ class Builder {
       if (both !== undefined && isImpossible(both)) return false;
       joint.set(k, both ?? this.defaults[k]!);
     }
-    const text = `${template.text}|${typeKeys.map((key) => this.candidates(key, joint.get(key)!).number).join()}`;
+    const text = `${template.text}|${typeKeys.map((key) => this.values.of(key, joint.get(key)!).number).join()}`;
     let variants = this.variants.get(text);
     if (variants === undefined) {
       variants = isUsed ? this.variantsOf(id, typeKeys, joint) : this.domainsOnly(id, typeKeys, joint);
@@ -351,11 +286,11 @@ class Builder {
 
   /** All choices of values for these keys where they are not too many; else those that pods ask for, one key or one constraint at a time. */
   private variantsOf(id: number, keys: readonly number[], joint: Tests): readonly Variant[] {
-    const candidates = this.candidatesOf(keys, joint);
+    const candidates = this.values.ofEach(keys, joint);
     let count = 1;
     for (const each of candidates) count *= each.length;
     if (count > this.mostVariants) {
-      return this.askedOf(keys, joint).map((choice) =>
+      return this.values.askedOf(keys, joint, this.mostVariants).map((choice) =>
         this.variant(
           id,
           keys,
@@ -373,7 +308,7 @@ class Builder {
    * each is noted once.
    */
   private domainsOnly(id: number, keys: readonly number[], joint: Tests): readonly Variant[] {
-    const candidates = this.candidatesOf(keys, joint);
+    const candidates = this.values.ofEach(keys, joint);
     const first = candidates.map((each) => each[0]!);
     const variants = [this.variant(id, keys, first)];
     for (const [i, key] of keys.entries()) {
@@ -394,22 +329,6 @@ class Builder {
     let variant = noChoice(id);
     for (const [i, key] of keys.entries()) variant = this.after(variant, key, chosen[i]!);
     return variant;
-  }
-
-  private candidatesOf(keys: readonly number[], joint: Tests): readonly (readonly LabelCandidate[])[] {
-    return keys.map((key) => this.candidates(key, joint.get(key)!).list);
-  }
-
-  private askedOf(keys: readonly number[], joint: Tests): readonly LabelChoice[] {
-    const candidates = this.candidatesOf(keys, joint);
-    const open = new Map(keys.map((key, i) => [key, candidates[i]!] as const).filter(([, list]) => list.length > 1));
-    const text = [...open.keys()].map((key) => `${key}:${this.candidates(key, joint.get(key)!).number}`).join();
-    let found = this.asked.get(text);
-    if (found === undefined) {
-      this.choices ??= new LabelChoices(this.space.constraints);
-      this.asked.set(text, (found = this.choices.asked(open, this.mostVariants)));
-    }
-    return found;
   }
 
   /** `text` stands for the pool and for what its labels that types decide may be. */
@@ -438,7 +357,7 @@ class Builder {
       const had = joint.get(key)!;
       const both = own === undefined ? had : had === anything ? own : this.meet(own, had);
       if (isImpossible(both)) return [];
-      chosen = this.choose(chosen, key, this.candidates(key, both).list);
+      chosen = this.choose(chosen, key, this.values.of(key, both).list);
     }
     if (isUsed) return chosen.map((variant) => this.profile(pool, variant, reservation));
     for (const variant of chosen) this.noteDomain(pool, variant);
@@ -463,50 +382,6 @@ class Builder {
     return { id, before, key, value };
   }
 
-  /** One value for each class of values that the requirement allows. */
-  private candidates(key: number, requirement: Requirement): Candidates {
-    const known = this.candidateLists[key]!.get(requirement);
-    if (known !== undefined) return known;
-    const offered: (string | undefined)[] = [];
-    if (!requirement.complement) offered.push(...this.domainsOf(key, requirement.values));
-    else {
-      const mentioned = this.space.mentioned(key);
-      if (requirement === anything) offered.push(undefined);
-      else offered.push(freshValue(requirement, mentioned));
-      for (const value of [...mentioned].sort()) if (accepts(requirement, value)) offered.push(value);
-    }
-    if (requirement.absent && (requirement.complement || isEmptyRequirement(requirement))) offered.push(undefined);
-    const byClass = new Map<number, LabelCandidate>();
-    for (const value of offered) {
-      const valueClass = this.space.classOf(key, value);
-      if (!byClass.has(valueClass)) byClass.set(valueClass, { value, valueClass });
-    }
-    const candidates = { list: [...byClass.values()], number: this.numberOfClasses([...byClass.keys()].join()) };
-    this.candidateLists[key]!.set(requirement, candidates);
-    return candidates;
-  }
-
-  private numberOfClasses(text: string): number {
-    let number = this.classesNumbers.get(text);
-    if (number === undefined) this.classesNumbers.set(text, (number = this.classesNumbers.size));
-    return number;
-  }
-
-  /**
-   * The values of a topology key that are domains: all, where they are not very many; else those that pods or nodes name, and the
-   * first ones. Each domain is a copy of all that a NodePool offers.
-   */
-  private domainsOf(key: number, values: readonly string[]): readonly string[] {
-    if (values.length <= mostDomains || !this.space.isExact(key)) return values;
-    const named = this.space.mentioned(key);
-    const chosen = new Set(values.filter((value) => named.has(value) || this.space.isOnNode(key, value)));
-    for (const value of values) {
-      if (chosen.size >= mostDomains) break;
-      chosen.add(value);
-    }
-    return [...chosen].sort(compareText);
-  }
-
   private profile(pool: Pool, variant: Variant, reservation: string | undefined): Profile {
     const key = reservation === undefined ? variant.id : `${variant.id} ${reservation}`;
     let profile = this.profileIndex.get(key);
@@ -527,100 +402,9 @@ class Builder {
     if (both === undefined) {
       both = intersect(a, b);
       // Nearly always one value meets a set that has it: keep the one object, since look-ups go by object.
-      if (both.values.length === 1 && !both.complement && !both.absent) both = this.test('In', both.values);
+      if (both.values.length === 1 && !both.complement && !both.absent) both = this.catalogues.test('In', both.values);
       known.set(b, both);
     }
     return both;
   }
-
-  private catalogue(types: readonly InstanceType[]): Catalogue {
-    let catalogue = this.catalogues.get(types);
-    if (catalogue === undefined) {
-      const decided = new Set<number>();
-      const named = new Set<number>();
-      const entries = types.map((type) => this.typeEntry(type, decided, named));
-      const offeringKeys = [...decided].sort((a, b) => a - b);
-      catalogue = { types: entries, offeringKeys, named };
-      this.catalogues.set(types, catalogue);
-    }
-    return catalogue;
-  }
-
-  private typeEntry(type: InstanceType, decided: Set<number>, named: Set<number>): TypeEntry {
-    const tests = new Map<number, Requirement>();
-    for (const { key, operator, values } of type.requirements) {
-      const index = this.keyIndex.get(key);
-      if (index === undefined) continue;
-      tests.set(index, this.test(operator, values));
-      named.add(index);
-    }
-    const entries: Entry[] = [];
-    const { offerings } = type;
-    for (let i = 0; i < offerings.length; i++) {
-      const offering = offerings[i]!;
-      if (!offering.available) continue;
-      const terms = this.termsLike(i, offering) ?? this.termsOf(type, offering);
-      const entry = { offering, terms };
-      this.last[i] = entry;
-      // Another catalogue may have brought the same terms before: what they decide is decided in this one too.
-      for (const key of terms.tests.keys()) decided.add(key);
-      entries.push(entry);
-    }
-    return { type, tests, entries };
-  }
-
-  /** The terms of the offering at the same place of a type before, where they are plainly the same: nearly always. */
-  private termsLike(place: number, { requirements, reservationCapacity, commitment }: Offering): Terms | undefined {
-    const last = this.last[place];
-    if (last === undefined || reservationCapacity !== undefined || commitment !== undefined) return undefined;
-    if (last.terms.reservation !== undefined) return undefined;
-    return requireAlike(last.offering.requirements, requirements) ? last.terms : undefined;
-  }
-
-  private termsOf(type: InstanceType, offering: Offering): Terms {
-    const { requirements } = offering;
-    let node = isReserved(offering) ? branch(this.termsTree, type.name) : this.termsTree;
-    if (offering.commitment !== undefined) node = branch(node, commitmentId(offering.commitment.name));
-    for (let i = 0; i < requirements.length; i++) {
-      const { key, operator, values } = requirements[i]!;
-      const simple = operator === 'In' && values?.length === 1;
-      node = branch(branch(node, key), simple ? values[0]! : JSON.stringify(requirements[i]));
-    }
-    return (node.terms ??= this.readTerms(type, offering));
-  }
-
-  private readTerms(type: InstanceType, offering: Offering): Terms {
-    const tests = new Map<number, Requirement>();
-    let zone = '';
-    let capacityType = '';
-    let reservation: string | undefined;
-    for (const { key, operator, values } of offering.requirements) {
-      const index = this.keyIndex.get(key);
-      if (index !== undefined) tests.set(index, this.test(operator, values));
-      if (index === this.keyIndex.get(labels.zone)) zone = values?.[0] ?? '';
-      else if (index === this.keyIndex.get(labels.capacityType)) capacityType = values?.[0] ?? '';
-      else if (operator === 'In' && key.endsWith(reservationSuffix)) reservation = values?.[0];
-    }
-    const own = isReserved(offering) ? (reservation ?? `${type.name}/${zone}`) : undefined;
-    const limited = offering.commitment === undefined ? own : commitmentId(offering.commitment.name);
-    return { zone, capacityType, reservation: limited, tests };
-  }
-
-  private test(operator: Parameters<typeof requirementOf>[0], values: readonly string[] | undefined): Requirement {
-    if (operator !== 'In' || values === undefined) return requirementOf(operator, values);
-    const text = values.length === 1 ? values[0]! : values.join('\u0001');
-    let test = this.interned.get(text);
-    if (test === undefined) this.interned.set(text, (test = requirementOf('In', values)));
-    return test;
-  }
 }
-
-/** Whether so many instances can be had of the offering and no more: none where nobody says how many. */
-const isReserved = ({ reservationCapacity, requirements }: Offering): boolean =>
-  reservationCapacity !== undefined ||
-  requirements.some(({ key, values }) => key === labels.capacityType && values?.includes('reserved') === true);
-
-/** Stands for a commitment where reservations have their id. */
-export const commitmentId = (name: string): string => `commitment ${name}`;
-
-const reservationSuffix = 'capacity-reservation-id';

@@ -4,7 +4,7 @@ import { labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { compile, type Compiled } from '../compile/compiled.js';
 import { coverageOf, type Coverage } from '../compile/coverage.js';
-import { commitmentId } from '../compile/universe.js';
+import { commitmentId } from '../compile/catalogue-terms.js';
 import { termsPerTrial } from '../compile/budget.js';
 import { fullName } from '../names.js';
 import type { PodClass } from '../compile/classes.js';
