@@ -1,12 +1,7 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { Order } from '../people/oversight-messages.js';
 import type { ClaimRef, NodeUntil } from '../../core/refs.js';
-import type {
-  DecisionSummary,
-  DisruptionCommand,
-  DisruptionReason,
-  GoingNode,
-} from '../../disruption/command.js';
+import type { DecisionSummary, DisruptionCommand, DisruptionReason, GoingNode } from '../../disruption/command.js';
 
 export type {
   Candidate,
