@@ -37,7 +37,8 @@ async function viewExpiry(
   const policies = deps.cache.all('DisruptionPolicy');
   const asked = rulesOf(pool, policies).approval('Expired');
   const node = nodeOf(deps.cache, claim);
-  const pricePerHour = (await nodePrices(deps)).prices.of(claim.metadata.labels ?? {}, nodeNameOf({ claim, node })) ?? 0;
+  const pricePerHour =
+    (await nodePrices(deps)).prices.of(claim.metadata.labels ?? {}, nodeNameOf({ claim, node })) ?? 0;
   const terms = termsOf(pool, policies, claim, expiresAt);
   return {
     state: 'live',
