@@ -8,7 +8,7 @@ import { type LabelCandidate } from './label-choices.js';
 import type { Pool } from './pools.js';
 import { rankRows } from './row-ranks.js';
 import { CatalogueReader, type Catalogue, type Terms, type Tests, type TypeEntry } from './catalogue-terms.js';
-import { ValueChoices, anything } from './value-choices.js';
+import { ValueChoices, anyValue } from './value-choices.js';
 
 /** Offerings that no pod, topology or DaemonSet can tell apart, price and size aside. */
 export interface Profile {
@@ -203,8 +203,8 @@ class Builder {
       const index = this.keyIndex.get(key);
       if (index !== undefined) this.keyIndex.set(alias, index);
     }
-    this.defaults = keys.map((key) => (wellKnown.has(key) ? anything : doesNotExist));
-    this.open = [...keys.keys()].filter((k) => this.defaults[k] === anything);
+    this.defaults = keys.map((key) => (wellKnown.has(key) ? anyValue : doesNotExist));
+    this.open = [...keys.keys()].filter((k) => this.defaults[k] === anyValue);
     this.catalogues = new CatalogueReader(this.keyIndex);
     this.values = new ValueChoices(space, this.keyCount);
   }
@@ -355,7 +355,7 @@ class Builder {
     for (const key of offeringKeys) {
       const own = tests.get(key);
       const had = joint.get(key)!;
-      const both = own === undefined ? had : had === anything ? own : this.meet(own, had);
+      const both = own === undefined ? had : had === anyValue ? own : this.meet(own, had);
       if (isImpossible(both)) return [];
       chosen = this.choose(chosen, key, this.values.of(key, both).list);
     }

@@ -5,7 +5,7 @@ import { mostDomains, type KeySpace } from './key-space.js';
 import { LabelChoices, type LabelCandidate, type LabelChoice } from './label-choices.js';
 import type { Tests } from './catalogue-terms.js';
 
-export const anything: Requirement = { complement: true, values: [], absent: true };
+export const anyValue: Requirement = { complement: true, values: [], absent: true };
 
 /** Values that a label may get, one for each class of values, with a number that stands for these classes. */
 export interface Candidates {
@@ -37,7 +37,7 @@ export class ValueChoices {
     if (!requirement.complement) offered.push(...this.domainsOf(key, requirement.values));
     else {
       const mentioned = this.space.mentioned(key);
-      if (requirement === anything) offered.push(undefined);
+      if (requirement === anyValue) offered.push(undefined);
       else offered.push(freshValue(requirement, mentioned));
       for (const value of [...mentioned].sort()) if (accepts(requirement, value)) offered.push(value);
     }
