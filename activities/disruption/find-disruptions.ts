@@ -156,7 +156,7 @@ export class Finder {
     };
   }
 
-  private staying(context: DisruptionContext, started: readonly Recorded[]): StayingNodes {
+  private staying(context: DisruptionContext, started: readonly RecordedCommand[]): StayingNodes {
     const { Act, Recommend } = this.last;
     const searched = [...Act.stays, ...(context.recommending.size === 0 ? [] : Recommend.stays)];
     const going = started.flatMap(({ command }) => command.candidates.map(({ node }) => node));

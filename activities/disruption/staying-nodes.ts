@@ -3,7 +3,7 @@ import { isTrue } from '../../core/conditions.js';
 import { regarding } from '../../core/regarding.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
-import { nameOf } from '../../cluster/cluster.js';
+import { nodeNameOf } from '../../cluster/cluster.js';
 import type { DisruptionDetails } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import type { DisruptionContext } from '../look/disruption-context.js';
@@ -44,12 +44,12 @@ export function stayingNodes(
   const costs = new Map(searched.map(({ node, why }) => [node, why]));
   const uidOf = ({ claim }: NodeView): string => claim.metadata.uid ?? '';
   const open = context.views.filter(
-    (view) => couldGo(view, context.now) && !context.claimed.has(uidOf(view)) && !decided.has(nameOf(view)),
+    (view) => couldGo(view, context.now) && !context.claimed.has(uidOf(view)) && !decided.has(nodeNameOf(view)),
   );
   const told = open.slice(0, mostTold).flatMap((view): StayingNode[] => {
     const hindrances = hindrancesOf(view, context);
     if (hindrances.includes(inItsTurn)) return [];
-    const why = hindrances.length > 0 ? hindrances.join('; ') : costs.get(nameOf(view));
+    const why = hindrances.length > 0 ? hindrances.join('; ') : costs.get(nodeNameOf(view));
     return why === undefined ? [] : [{ view, why: cutText(why, mostOfWhy), isForbidden: hindrances.length > 0 }];
   });
   return { told, more: open.length - Math.min(open.length, mostTold) };
@@ -59,7 +59,7 @@ export function stayingNodes(
 export function tellStaying({ events }: Pick<ActivityDeps, 'events'>, { told }: StayingNodes): void {
   for (const { view, why, isForbidden } of told) {
     const reason = isForbidden ? 'DisruptionBlocked' : 'Unconsolidatable';
-    for (const subject of [regarding('Node', { name: nameOf(view) }), regarding('NodeClaim', view.claim.metadata)])
+    for (const subject of [regarding('Node', { name: nodeNameOf(view) }), regarding('NodeClaim', view.claim.metadata)])
       events.publish({ regarding: subject, type: 'Normal', reason, message: `It stays: ${why}`, dedupeMs });
   }
 }
@@ -70,7 +70,7 @@ export function groupedStays({ told, more }: StayingNodes): Pick<DisruptionDetai
   let room = mostBytes;
   let left = more;
   for (const { view, why } of told) {
-    const node = nameOf(view);
+    const node = nodeNameOf(view);
     const nodes = byWhy.get(why);
     room -= node.length + (nodes === undefined ? why.length : 0);
     if (room < 0) left += 1;

@@ -241,7 +241,7 @@ function whoseHaveIt({ offers, wellKnown }: Compiled, { types, requirements }: P
   }
   const told = [...keptOut].map(
     ([key, count]) =>
-      `${key} ${describe(requirements.get(key)!)} leaves ${count} out ${count === 1 ? 'that has' : 'that have'} it`,
+      `${key} ${describeRequirement(requirements.get(key)!)} leaves ${count} out ${count === 1 ? 'that has' : 'that have'} it`,
   );
   return told.length === 0 ? '' : ` (${told.join(', ')})`;
 }
