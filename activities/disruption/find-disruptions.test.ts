@@ -891,6 +891,10 @@ describe('findDisruptions', () => {
       );
       const running = [{ workflowId: 'w', reason: 'Empty' as const, candidates, since: world.clock.now }];
       expect(await whyNot({ running })).toMatchObject({ verdict: 'going', why: 'Empty: w' });
+      const pauses = [{ scope: { kind: 'cluster' as const }, actor: 'ann', reason: 'release day' }];
+      expect((await whyNot({ running, pauses })).why).toMatch(
+        /^Empty: w; paused for the cluster by ann.*: release day$/,
+      );
     });
   });
 

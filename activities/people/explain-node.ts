@@ -1,9 +1,10 @@
 import { cutText } from '../../core/cut-text.js';
-import type { NodeVerdict } from '../../workflows/messages.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
+import type { NodeVerdict, Pause, RunningDisruption } from '../../workflows/messages.js';
 import type { DisruptionView } from '../disruption/contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { whyNotTaken } from '../consolidation/find-consolidation.js';
-import { disruptionContext, iso, pausableOf } from '../look/disruption-context.js';
+import { disruptionContext, iso, pausableOf, whyPaused } from '../look/disruption-context.js';
 import { hindrancesOf, inItsTurn } from '../look/node-verdicts.js';
 
 /** Whether a node may be consolidated now and if not why, as `findDisruptions` would judge it (candidates/who-may-go). */
@@ -16,7 +17,7 @@ export async function explainNode(
   const own = context.views.find((each) => pausableOf(each).node === node);
   if (own === undefined) return { node, verdict: 'unknown', why: 'no NodeClaim stands for a node of that name', at };
   const running = view.running.find(({ candidates }) => candidates.some((one) => one.node === node));
-  if (running !== undefined) return { node, verdict: 'going', why: `${running.reason}: ${running.workflowId}`, at };
+  if (running !== undefined) return { node, verdict: 'going', why: underWay(running, own, context.pauses), at };
   const why = hindrancesOf(own, context, view.running);
   if (why.includes(inItsTurn)) return { node, verdict: 'may go', why: inItsTurn, at };
   if (why.length > 0)
@@ -29,6 +30,12 @@ export async function explainNode(
   const costs = await whyNotTaken(deps, context, node);
   if (costs !== undefined) return { node, verdict: 'stays', why: costs, at };
   return { node, verdict: 'may go', why: 'nothing forbids it, and taking it saves something: it goes in its turn', at };
+}
+
+/** A pause holds what is under way before its next step that cannot be undone. */
+function underWay({ reason, workflowId }: RunningDisruption, own: NodeView, pauses: readonly Pause[]): string {
+  const paused = whyPaused(pauses, reason, pausableOf(own));
+  return `${reason}: ${workflowId}${paused === undefined ? '' : `; ${paused}`}`;
 }
 
 /** Reasons may name pods, and repeat what people wrote, of any length. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client } from '@temporalio/client';
 import { workflowIds } from '../../core/ids.js';
 import { observe } from '../../devstack/demo/observe.js';
-import { whyNotUpdate, type NodeVerdict } from '../../workflows/messages.js';
+import { pausesQuery, whyNotUpdate, type NodeVerdict } from '../../workflows/messages.js';
 import {
   createNodeClass,
   createNodePool,
@@ -56,6 +56,14 @@ describe('a pause that kubectl wrote', () => {
       metadata: { name: 'release-day' },
       spec: { scope: { kind: 'Cluster' }, message: 'release day' },
     });
+    // What is found to be empty before a pause is heard of is under way, and held later.
+    const isHeard = async (): Promise<true | undefined> =>
+      (
+        await disrupt()
+          .query(pausesQuery)
+          .catch(() => [])
+      ).length === 1 || undefined;
+    await observe('disrupt knowing of the pause', isHeard, within(60));
     await world.kube.delete('Deployment', { name: 'web', namespace: 'default' });
 
     expect((await heldByPause(node)).verdict).toBe('stays');
