@@ -29,6 +29,9 @@ interface Given {
   cleanUpOnly?: boolean;
 }
 
+/** EC2 says seconds; more costs nothing. */
+const unseenMs = 30_000;
+
 const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
@@ -62,6 +65,7 @@ function targetOf(given: Given): Target {
     maxMinutes: numberOf('max-minutes', given.maxMinutes),
     run: Date.now().toString(36),
     pollMs: numberOf('poll', given.poll) * 1000,
+    unseenMs,
   };
 }
 

@@ -94,9 +94,11 @@ async function outcomeOf(run: () => Promise<string>): Promise<Verdict> {
 export async function cleanUp({ target, provider, cluster }: SuiteOptions): Promise<string> {
   const signal = AbortSignal.timeout(endingMinutes * 60_000);
   const gone = new Set<string>();
-  for (;;) {
+  // What was launched a moment ago is not described yet.
+  for (let seenAt = Date.now(); ;) {
     const left = (await provider.list()).filter(({ tags }) => tags[labels.nodePool] === poolName);
-    if (left.length === 0) break;
+    if (left.length > 0) seenAt = Date.now();
+    else if (Date.now() - seenAt >= target.unseenMs) break;
     for (const { providerId } of left) gone.add(providerId);
     await Promise.all(left.map(({ providerId }) => endOne(provider, providerId)));
     await sleep(target.pollMs, undefined, { signal });

@@ -21,6 +21,8 @@ export interface Target {
   readonly run: string;
   /** Between two looks at what takes time. */
   readonly pollMs: number;
+  /** After this long EC2 describes whatever it launched, with its tags. */
+  readonly unseenMs: number;
 }
 
 /** The NodePool that every machine of the suite is tagged as, and by which it is found again. */

@@ -30,6 +30,15 @@ describe('a recording that is replayed', () => {
     expect([ask(), ask(), ask()]).toEqual(['pending', 'running', 'running']);
   });
 
+  test('answers no call as a dry run was answered', () => {
+    const replay = replayOf(
+      recorded('DescribeSubnets', {}, 'subnets'),
+      recorded('DescribeSubnets', { DryRun: 'true' }, 'would have succeeded', 412),
+    );
+    const ask = (params: Record<string, unknown>): unknown => replay.answer(called('DescribeSubnets', params))?.body;
+    expect([ask({}), ask({}), ask({ DryRun: 'true' })]).toEqual(['subnets', 'subnets', 'would have succeeded']);
+  });
+
   test('refuses in the words that it was refused in', () => {
     const replay = replayOf(recorded('CreateFleet', {}, 'no', 403));
     expect(replay.answer(called('CreateFleet', {}))).toMatchObject({ status: 403, body: 'no' });

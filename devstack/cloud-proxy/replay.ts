@@ -5,8 +5,6 @@ import { catalogueActions, type RecordedCall, type Recording } from './recording
 /** Answers calls as a recording has them. */
 export class Replay {
   readonly #unused: Set<RecordedCall>;
-  /** By service and action: what was given last. */
-  readonly #last = new Map<string, RecordedCall>();
 
   constructor(private readonly recording: Recording) {
     this.#unused = new Set(recording.calls);
@@ -21,16 +19,15 @@ export class Replay {
 
   /**
    * Of the answers to this action that were not given yet, the first of those whose request is most like this one; when all were given, the
-   * last again, for who waits for something asks on. Undefined for what is not recorded of any account. Throws `NotRecorded`.
+   * last recorded of those most like it again, for who waits for something asks on. A dry run is an action of its own. Undefined for what is not recorded of any account. Throws `NotRecorded`.
    */
   answer(called: Called): Reply | undefined {
     if (catalogueActions.includes(called.action)) return undefined;
-    const key = `${called.service} ${called.action}`;
-    const found = this.#best(called) ?? this.#last.get(key);
+    const key = keyOf(called);
+    const found = mostLike(called, this.#unused) ?? mostLike(called, this.recording.calls.toReversed());
     if (found === undefined)
       throw new AwsError('NotRecorded', `The recording of ${this.recording.recordedAt} has no ${key}.`);
     this.#unused.delete(found);
-    this.#last.set(key, found);
     const { status, contentType, errorType, body } = found;
     return {
       status,
@@ -38,18 +35,24 @@ export class Replay {
       body,
     };
   }
+}
 
-  #best({ service, action, params }: Called): RecordedCall | undefined {
-    const asked = leavesOf(params);
-    let best: RecordedCall | undefined;
-    let most = -1;
-    for (const call of this.#unused) {
-      if (call.service !== service || call.action !== action) continue;
-      const shared = [...leavesOf(call.params)].filter((leaf) => asked.has(leaf)).length;
-      if (shared > most) [best, most] = [call, shared];
-    }
-    return best;
+/** The first of those whose request is most like this one. */
+function mostLike(called: Called, calls: Iterable<RecordedCall>): RecordedCall | undefined {
+  const asked = leavesOf(called.params);
+  let best: RecordedCall | undefined;
+  let most = -1;
+  for (const call of calls) {
+    if (keyOf(call) !== keyOf(called)) continue;
+    const shared = [...leavesOf(call.params)].filter((leaf) => asked.has(leaf)).length;
+    if (shared > most) [best, most] = [call, shared];
   }
+  return best;
+}
+
+function keyOf({ service, action, params }: Pick<RecordedCall, 'service' | 'action' | 'params'>): string {
+  const isDryRun = String((params as { readonly DryRun?: unknown } | undefined)?.DryRun) === 'true';
+  return `${service} ${action}${isDryRun ? ' (dry run)' : ''}`;
 }
 
 /** Every value with its path. */

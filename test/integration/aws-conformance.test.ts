@@ -25,6 +25,7 @@ const targetOf = (more: Partial<Target> = {}): Target => ({
   maxMinutes: 240,
   run: `r${process.pid}`,
   pollMs: 250,
+  unseenMs: 3500,
   ...more,
 });
 
@@ -160,7 +161,8 @@ test('what a run that died left is ended by the next', async () => {
   await runSuite({ target: dying, provider: unable, cluster: everythingJoins() });
   const alive = async (): Promise<number> =>
     (await cloud().instances()).filter(
-      ({ state, tags }) => state === 'running' && tags['karpenter.sh/nodepool'] === 'aws-conformance',
+      ({ state, tags }) =>
+        (state === 'pending' || state === 'running') && tags['karpenter.sh/nodepool'] === 'aws-conformance',
     ).length;
   expect(await alive()).toBe(1);
   const [cleanUp] = await run(targetOf({ only: [] }), everythingJoins());
