@@ -9,7 +9,7 @@ import { nodeRole } from '../../devstack/node-class.js';
 import { awsProvider, briefLags } from './aws-subject.js';
 import { useStack } from './shared-stack.js';
 
-jest.setTimeout(240_000);
+jest.setTimeout(600_000);
 
 const { stack, cloud } = useStack(['joiner']);
 const reservation = 'cr-0aaaaaaaaaaaaaaaa';
