@@ -1,31 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { Client } from '@temporalio/client';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { isTrue } from '../../core/conditions.js';
 import { workflowIds } from '../../core/ids.js';
 import { observe } from '../../devstack/demo/observe.js';
-import { createDefaultPool, deploy, nodeOf, startLiveWorld, within, type LiveWorld } from '../live/world.js';
+import { createDefaultPool, deploy, nodeOf, within } from '../live/world.js';
 import { metrics, readiness, status, workerAnswers } from './answers.js';
+import { containment } from './containment.js';
 
-// "Contained" A7: Karpenter's lease counts in one namespace and with plausible times alone; while it is alive, nothing at all is done.
+// Karpenter's lease counts in one namespace and with plausible times alone; while it is alive, nothing at all is done.
 const name = 'karpenter-leader-election';
 const year2099 = '2099-01-01T00:00:00.000000Z';
 
-let world: LiveWorld;
-let client: Client;
-let cluster: string;
-
-beforeAll(async () => {
-  world = await startLiveWorld('lease');
-  client = new Client({ connection: world.temporal });
-  ({ cluster } = world.stack);
-  await createDefaultPool(world);
-}, 600_000);
-
-afterAll(async () => {
-  await world.stop();
-}, 60_000);
+const on = containment('lease', createDefaultPool);
 
 interface Leader {
   /** How often it has renewed its lease. */
@@ -40,8 +27,8 @@ afterEach(async () => {
 
 const put = async (namespace: string, renewTime: string): Promise<void> => {
   const spec = { holderIdentity: 'karpenter-test', leaseDurationSeconds: 15, renewTime };
-  const { outcome } = await world.kube.patch('Lease', { namespace, name }, { spec });
-  if (outcome === 'gone') await world.kube.create('Lease', { metadata: { namespace, name }, spec });
+  const { outcome } = await on.world.kube.patch('Lease', { namespace, name }, { spec });
+  if (outcome === 'gone') await on.world.kube.create('Lease', { metadata: { namespace, name }, spec });
 };
 
 /** Renews a lease of Karpenter's name every second, as its leader would. */
@@ -67,42 +54,42 @@ function lead(namespace: string): Leader {
 }
 
 const runs = (app: string): Promise<string> =>
-  observe(`Pod ${app} running`, () => nodeOf(world, app), within(180), describeState);
+  observe(`Pod ${app} running`, () => nodeOf(on.world, app), within(180), describeState);
 
-const claims = (): Promise<NodeClaim[]> => world.kube.list('NodeClaim');
+const claims = (): Promise<NodeClaim[]> => on.world.kube.list('NodeClaim');
 const claimNames = async (): Promise<(string | undefined)[]> =>
   (await claims()).map(({ metadata }) => metadata.name).sort();
 
 async function measured(): Promise<string | undefined> {
-  return /^stowage_karpenter_lease_held (\d)$/m.exec(await metrics(world))?.[1];
+  return /^stowage_karpenter_lease_held (\d)$/m.exec(await metrics(on.world))?.[1];
 }
 
 const describeState = async (): Promise<string> =>
-  `${(await readiness(world)).trim()}; claims ${String(await claimNames())}`;
+  `${(await readiness(on.world)).trim()}; claims ${String(await claimNames())}`;
 
 /** The workflow that a Schedule started last. */
 async function lastAction(scheduleId: string): Promise<{ workflowId: string; runId: string } | undefined> {
-  const { info } = await client.schedule.getHandle(scheduleId).describe();
+  const { info } = await on.client.schedule.getHandle(scheduleId).describe();
   const workflow = info.recentActions.at(-1)?.action.workflow;
   return workflow === undefined ? undefined : { workflowId: workflow.workflowId, runId: workflow.firstExecutionRunId };
 }
 
-describe('A7: a lease of the name of that of Karpenter', () => {
-  test('A7: alive in another namespace, and in the year 2099 in the right one: Stowage starts and acts', async () => {
+describe('a lease of the name of that of Karpenter', () => {
+  test('alive in another namespace, and in the year 2099 in the right one: Stowage starts and acts', async () => {
     const stranger = lead('default');
     await put('kube-system', year2099);
 
     // Resolves once it is ready.
-    await world.stack.stopComponent('stowage');
-    await world.stack.startComponent('stowage');
+    await on.world.stack.stopComponent('stowage');
+    await on.world.stack.startComponent('stowage');
 
-    await deploy(world, 'web', { cpu: '500m', memory: '512Mi' });
+    await deploy(on.world, 'web', { cpu: '500m', memory: '512Mi' });
     await runs('web');
-    expect([await readiness(world), await measured()]).toEqual(['ok\n', '0']);
+    expect([await readiness(on.world), await measured()]).toEqual(['ok\n', '0']);
     expect(stranger.renewals()).toBeGreaterThan(1);
   }, 500_000);
 
-  test('A7: alive: no claim, no action of a Schedule, no interruption; dead: all of it is made up for', async () => {
+  test('alive: no claim, no action of a Schedule, no interruption; dead: all of it is made up for', async () => {
     const [claim] = await observe(
       'The claim initialized',
       async () => {
@@ -111,24 +98,25 @@ describe('A7: a lease of the name of that of Karpenter', () => {
       },
       within(60),
     );
-    const [before, node] = [await claimNames(), await nodeOf(world, 'web')];
+    const [before, node] = [await claimNames(), await nodeOf(on.world, 'web')];
     const karpenter = lead('kube-system');
     await observe(
       'Stowage saying for whom it waits',
-      async () => ((await readiness(world)).includes('karpenter-test holds the lease kube-system/') ? true : undefined),
+      async () =>
+        (await readiness(on.world)).includes('karpenter-test holds the lease kube-system/') ? true : undefined,
       within(60),
       describeState,
     );
     await observe(
       'No worker answering',
-      async () => ((await workerAnswers(client, world)) ? undefined : true),
+      async () => ((await workerAnswers(on.client, on.world)) ? undefined : true),
       within(60),
     );
 
-    await deploy(world, 'held', { cpu: '6', memory: '6Gi' });
-    const garbage = workflowIds.collectGarbage(cluster);
+    await deploy(on.world, 'held', { cpu: '6', memory: '6Gi' });
+    const garbage = workflowIds.collectGarbage(on.cluster);
     const previous = await lastAction(garbage);
-    await client.schedule.getHandle(garbage).trigger();
+    await on.client.schedule.getHandle(garbage).trigger();
     const collection = await observe(
       'An action of the Schedule',
       async () => {
@@ -138,11 +126,11 @@ describe('A7: a lease of the name of that of Karpenter', () => {
       within(30),
     );
     const instanceId = claim?.status?.providerID?.split('/').at(-1) ?? '';
-    await world.cloud.interruptSpot(instanceId);
+    await on.world.cloud.interruptSpot(instanceId);
     await observe(
       'The pod found unschedulable',
       async () =>
-        (await world.kube.list('Pod', { namespace: 'default', labelSelector: 'app=held' })).find((pod) =>
+        (await on.world.kube.list('Pod', { namespace: 'default', labelSelector: 'app=held' })).find((pod) =>
           pod.status?.conditions?.some(({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable'),
         ),
       within(60),
@@ -151,16 +139,16 @@ describe('A7: a lease of the name of that of Karpenter', () => {
     const since = karpenter.renewals();
     await observe('Renewals', () => Promise.resolve(karpenter.renewals() > since + 15 || undefined), within(60));
 
-    const collecting = client.workflow.getHandle(collection.workflowId, collection.runId);
-    const interruption = client.workflow.getHandle(workflowIds.interrupt(cluster, instanceId));
+    const collecting = on.client.workflow.getHandle(collection.workflowId, collection.runId);
+    const interruption = on.client.workflow.getHandle(workflowIds.interrupt(on.cluster, instanceId));
     const tasks = ((await collecting.fetchHistory()).events ?? []).filter(
       ({ workflowTaskStartedEventAttributes: started }) => (started ?? undefined) !== undefined,
     );
-    expect({ tasks, claims: await claimNames(), node: await nodeOf(world, 'web'), held: await measured() }).toEqual({
+    expect({ tasks, claims: await claimNames(), node: await nodeOf(on.world, 'web'), held: await measured() }).toEqual({
       ...{ tasks: [], claims: before, node, held: '1' },
     });
     await expect(interruption.describe()).rejects.toThrow(/not found/i);
-    expect(await status(world)).toMatch(/^Karpenter is running\n {2}karpenter-test holds the lease kube-system\//);
+    expect(await status(on.world)).toMatch(/^Karpenter is running\n {2}karpenter-test holds the lease kube-system\//);
 
     await karpenter.die();
 
@@ -169,13 +157,13 @@ describe('A7: a lease of the name of that of Karpenter', () => {
     await observe(
       'The interrupted pod running on another node',
       async () => {
-        const at = await nodeOf(world, 'web');
+        const at = await nodeOf(on.world, 'web');
         return at === undefined || at === node ? undefined : at;
       },
       within(180),
       describeState,
     );
-    expect(await readiness(world)).toBe('ok\n');
-    expect(await status(world)).not.toMatch(/Karpenter is running/);
+    expect(await readiness(on.world)).toBe('ok\n');
+    expect(await status(on.world)).not.toMatch(/Karpenter is running/);
   }, 600_000);
 });

@@ -1,15 +1,14 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { PodSpec } from '../../api/kubernetes.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { apply } from '../live/kubectl.js';
-import { createDefaultPool, deploy, isRunning, nodeOf, startLiveWorld, within, type LiveWorld } from '../live/world.js';
+import { createDefaultPool, deploy, isRunning, nodeOf, within } from '../live/world.js';
+import { containment, large } from './containment.js';
 
-// "Contained" 1, 5 and 6: pods that the API server takes and that are hard to work with cost ordinary pods nothing, and are told why.
-let world: LiveWorld;
+// Pods that the API server takes and that are hard to work with cost ordinary pods nothing, and are told why.
 
-beforeAll(async () => {
-  world = await startLiveWorld('nasty');
+const on = containment('nasty', async (world) => {
   await createDefaultPool(world);
   // What a pod is told first counts for minutes: it is not to be that the pool is not ready yet.
   const isReady = async (): Promise<true | undefined> => {
@@ -17,14 +16,7 @@ beforeAll(async () => {
     return isTrue(pool?.status?.conditions, 'Ready') ? true : undefined;
   };
   await observe('NodePool default ready', isReady, within(120));
-}, 600_000);
-
-afterAll(async () => {
-  await world.stop();
-}, 60_000);
-
-/** None fits beside another on a node that is there. */
-const large = { cpu: '6', memory: '6Gi' };
+});
 
 const pod = (name: string, spec: Partial<PodSpec>): object => ({
   apiVersion: 'v1',
@@ -46,19 +38,19 @@ const preferring = (count: number, key: (n: number) => string, values: readonly 
 
 /** Of a pod, what Stowage says: kube-scheduler's events have other texts. */
 async function told(name: string, text: string): Promise<string | undefined> {
-  const events = await world.kube.list('Event', { namespace: 'default' });
+  const events = await on.world.kube.list('Event', { namespace: 'default' });
   return events.find(
     ({ involvedObject, message }) => involvedObject.name === name && message?.startsWith(text) === true,
   )?.message;
 }
 
 async function runs(name: string): Promise<true | undefined> {
-  const found = await world.kube.get('Pod', { namespace: 'default', name });
+  const found = await on.world.kube.get('Pod', { namespace: 'default', name });
   return found !== undefined && isRunning(found) ? true : undefined;
 }
 
 test('ordinary pods get their nodes beside pods with names of Object.prototype, a thousand preferences, and illegal ones', async () => {
-  await apply(world.stack, [
+  await apply(on.world.stack, [
     ...['constructor', 'toString', 'hasOwnProperty'].map((key) =>
       pod(`nasty-${key.toLowerCase()}`, { nodeSelector: { [key]: 'a' } }),
     ),
@@ -72,10 +64,10 @@ test('ordinary pods get their nodes beside pods with names of Object.prototype, 
       preferring(2, () => 'constructor', ['__proto__', '-not a label value-']),
     ),
   ]);
-  await deploy(world, 'ordinary', large, 3);
+  await deploy(on.world, 'ordinary', large, 3);
 
   const ordinary = async (): Promise<true | undefined> => {
-    const pods = await world.kube.list('Pod', { namespace: 'default', labelSelector: 'app=ordinary' });
+    const pods = await on.world.kube.list('Pod', { namespace: 'default', labelSelector: 'app=ordinary' });
     return pods.length === 3 && pods.every(isRunning) ? true : undefined;
   };
   await observe('The ordinary pods running', ordinary, within(240));
@@ -94,9 +86,9 @@ test('ordinary pods get their nodes beside pods with names of Object.prototype, 
     expect(await runs(name)).toBeUndefined();
   }
   await observe('The pod of a thousand told', () => told('eager', 'Planning ignores 980 of 1000'), within(120));
-  const pool = await world.kube.get('NodePool', { name: 'default' });
+  const pool = await on.world.kube.get('NodePool', { name: 'default' });
   expect(conditionOf(pool?.status?.conditions, 'NodeClaimsAccepted')).toBeUndefined();
 
-  await deploy(world, 'late', large);
-  await observe('A pod that comes later running', () => nodeOf(world, 'late'), within(180));
+  await deploy(on.world, 'late', large);
+  await observe('A pod that comes later running', () => nodeOf(on.world, 'late'), within(180));
 }, 900_000);

@@ -1,42 +1,33 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Client } from '@temporalio/client';
+import { describe, expect, test } from '@jest/globals';
 import { observe } from '../../devstack/demo/observe.js';
 import { TemporalClusterRegister } from '../../process/cluster-register.js';
-import { startLiveWorld, within, type LiveWorld } from '../live/world.js';
+import { within } from '../live/world.js';
 import { readiness, workerAnswers } from './answers.js';
+import { containment } from './containment.js';
 
-// "Contained" B13: two installations with one cluster name in one Temporal namespace do not execute each other's workflows.
-let world: LiveWorld;
-let client: Client;
+// Two installations with one cluster name in one Temporal namespace do not execute each other's workflows.
 
-beforeAll(async () => {
-  world = await startLiveWorld('name');
-  client = new Client({ connection: world.temporal });
-}, 600_000);
-
-afterAll(async () => {
-  await world.stop();
-}, 60_000);
+const on = containment('name', () => Promise.resolve());
 
 const says = (text: string): Promise<true> =>
   observe(
     `/readyz saying ${text}`,
-    async () => ((await readiness(world)).includes(text) ? true : undefined),
+    async () => ((await readiness(on.world)).includes(text) ? true : undefined),
     within(120),
-    () => readiness(world),
+    () => readiness(on.world),
   );
 
 const answering = (expected: boolean): Promise<true> =>
   observe(
     expected ? 'A worker answering' : 'No worker answering',
-    async () => ((await workerAnswers(client, world)) === expected ? true : undefined),
+    async () => ((await workerAnswers(on.client, on.world)) === expected ? true : undefined),
     within(60),
   );
 
 describe('the name of a cluster', () => {
-  test('B13: stands for the first; a process of another does nothing, and acts once the name is its own', async () => {
-    const register = new TemporalClusterRegister(client, world.stack.cluster);
-    const own = (await world.kube.get('Namespace', { name: 'kube-system' }))?.metadata.uid ?? '';
+  test('stands for the first; a process of another does nothing, and acts once the name is its own', async () => {
+    const register = new TemporalClusterRegister(on.client, on.cluster);
+    const own = (await on.world.kube.get('Namespace', { name: 'kube-system' }))?.metadata.uid ?? '';
     expect(await register.read()).toBe(own);
     await register.record('another');
     expect(await register.read()).toBe(own);

@@ -1,35 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Client } from '@temporalio/client';
+import { describe, expect, test } from '@jest/globals';
+import type { Client } from '@temporalio/client';
 import { workflowIds } from '../../core/ids.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { pausesQuery, whyNotUpdate, type NodeVerdict } from '../../workflows/messages.js';
-import {
-  createNodeClass,
-  createNodePool,
-  deploy,
-  nodeOf,
-  startLiveWorld,
-  within,
-  type LiveWorld,
-} from '../live/world.js';
+import { createNodeClass, createNodePool, deploy, nodeOf, within } from '../live/world.js';
+import { containment } from './containment.js';
 
-// "Contained" 9: what must outlive a workflow is in Kubernetes. Rule `invariants/pauses-hold`.
-let world: LiveWorld;
-let client: Client;
+// What must outlive a workflow is in Kubernetes. Rule `invariants/pauses-hold`.
 
-beforeAll(async () => {
-  world = await startLiveWorld('pauses');
-  client = new Client({ connection: world.temporal });
+const on = containment('pauses', async (world) => {
   await createNodeClass(world, 'default');
   await createNodePool(world, 'default', { spec: { disruption: { consolidateAfter: '0s' } } });
-}, 600_000);
-
-afterAll(async () => {
-  await world.stop();
-}, 60_000);
+});
 
 const disrupt = (): ReturnType<Client['workflow']['getHandle']> =>
-  client.workflow.getHandle(workflowIds.disrupt(world.stack.cluster));
+  on.client.workflow.getHandle(workflowIds.disrupt(on.cluster));
 
 /** What `disrupt` says of the node now; undefined where none runs. */
 const verdictOf = async (node: string): Promise<NodeVerdict | undefined> =>
@@ -50,9 +35,9 @@ const heldByPause = (node: string): Promise<NodeVerdict> =>
 
 describe('a pause that kubectl wrote', () => {
   test('holds an empty node, outlives the workflow that heard of it, and ends when it is deleted', async () => {
-    await deploy(world, 'web', { cpu: '500m', memory: '512Mi' });
-    const node = await observe('The pod running', () => nodeOf(world, 'web'), within(180));
-    await world.kube.create('DisruptionPause', {
+    await deploy(on.world, 'web', { cpu: '500m', memory: '512Mi' });
+    const node = await observe('The pod running', () => nodeOf(on.world, 'web'), within(180));
+    await on.world.kube.create('DisruptionPause', {
       metadata: { name: 'release-day' },
       spec: { scope: { kind: 'Cluster' }, message: 'release day' },
     });
@@ -64,7 +49,7 @@ describe('a pause that kubectl wrote', () => {
           .catch(() => [])
       ).length === 1 || undefined;
     await observe('disrupt knowing of the pause', isHeard, within(60));
-    await world.kube.delete('Deployment', { name: 'web', namespace: 'default' });
+    await on.world.kube.delete('Deployment', { name: 'web', namespace: 'default' });
 
     expect((await heldByPause(node)).verdict).toBe('stays');
     const { runId } = await disrupt().describe();
@@ -78,9 +63,9 @@ describe('a pause that kubectl wrote', () => {
       within(120),
     );
     expect((await heldByPause(node)).verdict).toBe('stays');
-    expect(await world.kube.list('NodeClaim')).toHaveLength(1);
+    expect(await on.world.kube.list('NodeClaim')).toHaveLength(1);
 
-    await world.kube.delete('DisruptionPause', { name: 'release-day' });
-    await observe('The node gone', async () => (await world.kube.list('NodeClaim')).length === 0, within(120));
+    await on.world.kube.delete('DisruptionPause', { name: 'release-day' });
+    await observe('The node gone', async () => (await on.world.kube.list('NodeClaim')).length === 0, within(120));
   }, 600_000);
 });

@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Client } from '@temporalio/client';
+import { describe, expect, test } from '@jest/globals';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { labels, taints } from '../../api/labels.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
@@ -7,36 +6,21 @@ import { workflowIds } from '../../core/ids.js';
 import { hasTaint } from '../../core/taints.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { apply, kubectl } from '../live/kubectl.js';
-import {
-  createNodeClass,
-  createNodePool,
-  deploy,
-  nodeOf,
-  startLiveWorld,
-  within,
-  type LiveWorld,
-} from '../live/world.js';
+import { createNodeClass, createNodePool, deploy, nodeOf, within } from '../live/world.js';
 import { denying } from './denying.js';
+import { containment } from './containment.js';
 
-// "Contained" 3 and 4: what the API server refuses for one object costs others nothing, is told where its owner looks, and is tried again.
-let world: LiveWorld;
-let client: Client;
+// What the API server refuses for one object costs others nothing, is told where its owner looks, and is tried again.
 
-beforeAll(async () => {
-  world = await startLiveWorld('refused');
-  client = new Client({ connection: world.temporal });
+const on = containment('refused', async (world) => {
   await createNodeClass(world, 'default');
-}, 600_000);
-
-afterAll(async () => {
-  await world.stop();
-}, 60_000);
+});
 
 const acceptedOf = ({ status }: NodePool) => conditionOf(status?.conditions, 'NodeClaimsAccepted');
 
 async function poolOf(app: string): Promise<string | undefined> {
-  const name = await nodeOf(world, app);
-  const node = name === undefined ? undefined : await world.kube.get('Node', { name });
+  const name = await nodeOf(on.world, app);
+  const node = name === undefined ? undefined : await on.world.kube.get('Node', { name });
   return node?.metadata.labels?.[labels.nodePool];
 }
 
@@ -48,29 +32,29 @@ async function deployNext(name: string): Promise<void> {
   if (last !== undefined && (await poolOf(last)) === undefined) return;
   deployed += 1;
   last = `${name}-${deployed}`;
-  await deploy(world, last, { cpu: '6', memory: '6Gi' });
+  await deploy(on.world, last, { cpu: '6', memory: '6Gi' });
 }
 
 const runIds = async (): Promise<readonly string[]> =>
   Promise.all(
-    [workflowIds.provision(world.stack.cluster), workflowIds.disrupt(world.stack.cluster)].map(
-      async (id) => (await client.workflow.getHandle(id).describe()).raw.workflowExecutionInfo?.firstRunId ?? '',
+    [workflowIds.provision(on.cluster), workflowIds.disrupt(on.cluster)].map(
+      async (id) => (await on.client.workflow.getHandle(id).describe()).raw.workflowExecutionInfo?.firstRunId ?? '',
     ),
   );
 
 describe('what the API server refuses', () => {
   test('NodeClaims of a NodePool: their pods get nodes of another, and the pool says why it rests', async () => {
-    await createNodePool(world, 'preferred', { spec: { weight: 50, disruption: { consolidateAfter: 'Never' } } });
-    await createNodePool(world, 'other', { spec: { disruption: { consolidateAfter: 'Never' } } });
+    await createNodePool(on.world, 'preferred', { spec: { weight: 50, disruption: { consolidateAfter: 'Never' } } });
+    await createNodePool(on.world, 'other', { spec: { disruption: { consolidateAfter: 'Never' } } });
     const ofOthers = `!has(object.metadata.labels) || object.metadata.labels['${labels.nodePool}'] != 'preferred'`;
     const creations = { apiGroup: 'karpenter.sh', resource: 'nodeclaims', operations: ['CREATE'] };
-    await apply(world.stack, denying('no-preferred', creations, ofOthers));
+    await apply(on.world.stack, denying('no-preferred', creations, ofOthers));
 
     // A policy takes effect a moment after it is created: pods come until one is turned away.
     const pool = await observe(
       'NodePool preferred at rest',
       async () => {
-        const live = await world.kube.get('NodePool', { name: 'preferred' });
+        const live = await on.world.kube.get('NodePool', { name: 'preferred' });
         if (live !== undefined && acceptedOf(live)?.status === 'False') return live;
         await deployNext('web');
         return undefined;
@@ -80,15 +64,15 @@ describe('what the API server refuses', () => {
     expect(acceptedOf(pool)).toMatchObject({ reason: 'NodeClaimRefused' });
     expect(acceptedOf(pool)?.message).toContain('no-preferred says no');
 
-    await deploy(world, 'late', { cpu: '6', memory: '6Gi' });
+    await deploy(on.world, 'late', { cpu: '6', memory: '6Gi' });
     expect(await observe('The pod running', () => poolOf('late'), within(180))).toBe('other');
 
-    await kubectl(world.stack, ['delete', 'validatingadmissionpolicybinding', 'no-preferred']);
-    await kubectl(world.stack, ['delete', 'validatingadmissionpolicy', 'no-preferred']);
+    await kubectl(on.world.stack, ['delete', 'validatingadmissionpolicybinding', 'no-preferred']);
+    await kubectl(on.world.stack, ['delete', 'validatingadmissionpolicy', 'no-preferred']);
     await observe(
       'NodePool preferred in use again',
       async () => {
-        const live = await world.kube.get('NodePool', { name: 'preferred' });
+        const live = await on.world.kube.get('NodePool', { name: 'preferred' });
         if (live !== undefined && acceptedOf(live) === undefined) return true;
         await deployNext('again');
         return undefined;
@@ -99,35 +83,36 @@ describe('what the API server refuses', () => {
 
   test('the taint of one node: the other nodes are consolidated, and nothing fails', async () => {
     const firstRuns = await runIds();
-    const claims = (await world.kube.list('NodeClaim')).filter(({ status }) =>
+    const claims = (await on.world.kube.list('NodeClaim')).filter(({ status }) =>
       isTrue(status?.conditions, 'Initialized'),
     );
     const kept = claims[0]?.status?.nodeName ?? '';
     const writes = { apiGroup: '', resource: 'nodes', operations: ['UPDATE'] };
     const keepsTaints = `object.metadata.name != '${kept}' || !has(object.spec.taints) || !object.spec.taints.exists(t, t.key == '${taints.disrupted.key}')`;
-    await apply(world.stack, denying('keep-node', writes, keepsTaints));
+    await apply(on.world.stack, denying('keep-node', writes, keepsTaints));
     const consolidate = { disruption: { consolidateAfter: '0s', budgets: [{ nodes: '100%' }] } };
-    for (const name of ['preferred', 'other']) await world.kube.patch('NodePool', { name }, { spec: consolidate });
+    for (const name of ['preferred', 'other']) await on.world.kube.patch('NodePool', { name }, { spec: consolidate });
 
-    for (const { metadata } of await world.kube.list('Deployment', { namespace: 'default' })) {
-      await kubectl(world.stack, ['delete', 'deployment', metadata.name ?? '']);
+    for (const { metadata } of await on.world.kube.list('Deployment', { namespace: 'default' })) {
+      await kubectl(on.world.stack, ['delete', 'deployment', metadata.name ?? '']);
     }
     await observe(
       'Only the node that may not be tainted left',
       async () => {
-        const nodes = await world.kube.list('Node', { labelSelector: labels.nodePool });
+        const nodes = await on.world.kube.list('Node', { labelSelector: labels.nodePool });
         return nodes.length === 1 && nodes[0]?.metadata.name === kept ? true : undefined;
       },
       within(300),
-      async () => (await world.kube.list('Node')).map(({ metadata }) => metadata.name).join(),
+      async () => (await on.world.kube.list('Node')).map(({ metadata }) => metadata.name).join(),
     );
-    const node = await world.kube.get('Node', { name: kept });
+    const node = await on.world.kube.get('Node', { name: kept });
     expect(node === undefined || hasTaint(node, taints.disrupted)).toBe(false);
 
-    await kubectl(world.stack, ['delete', 'validatingadmissionpolicybinding', 'keep-node']);
+    await kubectl(on.world.stack, ['delete', 'validatingadmissionpolicybinding', 'keep-node']);
     await observe(
       'The last node gone',
-      async () => ((await world.kube.list('Node', { labelSelector: labels.nodePool })).length === 0 ? true : undefined),
+      async () =>
+        (await on.world.kube.list('Node', { labelSelector: labels.nodePool })).length === 0 ? true : undefined,
       within(300),
     );
     expect(await runIds()).toEqual(firstRuns);

@@ -1,53 +1,41 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { afterAll, beforeAll, describe, test } from '@jest/globals';
-import { Client } from '@temporalio/client';
+import { describe, test } from '@jest/globals';
 import { conditionOf } from '../../core/conditions.js';
 import { workflowIds } from '../../core/ids.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { readState } from '../../devstack/stack-state.js';
 import { searchAttributes, taskQueues } from '../../workflows/messages.js';
-import { createDefaultPool, deploy, nodeOf, startLiveWorld, within, type LiveWorld } from '../live/world.js';
+import { createDefaultPool, deploy, nodeOf, within } from '../live/world.js';
 import { metrics, status } from './answers.js';
+import { containment, large } from './containment.js';
 
-// "Contained" B15: what does not go on is told by `stowage status`, metrics, conditions and events, and no longer once it goes on.
-let world: LiveWorld;
-let client: Client;
+// What does not go on is told by `stowage status`, metrics, conditions and events, and no longer once it goes on.
 
-beforeAll(async () => {
-  world = await startLiveWorld('stuck');
-  client = new Client({ connection: world.temporal });
-  await createDefaultPool(world);
-}, 600_000);
+const on = containment('stuck', createDefaultPool);
 
-afterAll(async () => {
-  await world.stop();
-}, 60_000);
-
-const large = { cpu: '6', memory: '6Gi' };
-
-const environment = () => ({ ...process.env, ...world.stack.environment });
+const environment = () => ({ ...process.env, ...on.world.stack.environment });
 
 /** The section of what is wrong. */
 async function stuck(): Promise<string> {
-  return (await status(world)).split('\n\n').find((section) => section.startsWith('Wrong')) ?? '';
+  return (await status(on.world)).split('\n\n').find((section) => section.startsWith('Wrong')) ?? '';
 }
 
 async function measured(kind: string): Promise<number | undefined> {
-  const value = new RegExp(`^stowage_stuck\\{kind="${kind}"\\} (\\d+)$`, 'm').exec(await metrics(world))?.[1];
+  const value = new RegExp(`^stowage_stuck\\{kind="${kind}"\\} (\\d+)$`, 'm').exec(await metrics(on.world))?.[1];
   return value === undefined ? undefined : Number(value);
 }
 
 const until = (what: string, holds: () => Promise<boolean>, seconds: number): Promise<true> =>
   observe(what, async () => ((await holds().catch(() => false)) ? true : undefined), within(seconds), stuck);
 
-const runs = async (app: string): Promise<boolean> => (await nodeOf(world, app)) !== undefined;
+const runs = async (app: string): Promise<boolean> => (await nodeOf(on.world, app)) !== undefined;
 
 const planned = async () =>
-  conditionOf((await world.kube.get('NodePool', { name: 'default' }))?.status?.conditions, 'PodsPlanned');
+  conditionOf((await on.world.kube.get('NodePool', { name: 'default' }))?.status?.conditions, 'PodsPlanned');
 
 async function told(app: string): Promise<boolean> {
-  const events = await world.kube.list('Event', { namespace: 'default' });
+  const events = await on.world.kube.list('Event', { namespace: 'default' });
   return events.some(
     ({ involvedObject, message }) =>
       involvedObject.name?.startsWith(`${app}-`) === true && message?.startsWith('Stowage cannot plan') === true,
@@ -56,7 +44,7 @@ async function told(app: string): Promise<boolean> {
 
 /** Stowage's operator alone, in the place of the whole of it. */
 function operatorAlone(): { end(): Promise<void> } {
-  const { stowageHealth, stowageMetrics } = readState(world.stack.folder)!.ports;
+  const { stowageHealth, stowageMetrics } = readState(on.world.stack.folder)!.ports;
   const ports = { HEALTH_PROBE_PORT: String(stowageHealth), METRICS_PORT: String(stowageMetrics) };
   const env = { ...environment(), ...ports, LISTEN_ADDRESS: '127.0.0.1' };
   const child = spawn(process.execPath, ['bin/stowage', 'run', '--role', 'operator'], { env, stdio: 'ignore' });
@@ -70,17 +58,17 @@ function operatorAlone(): { end(): Promise<void> } {
 }
 
 describe('what is stuck', () => {
-  test('B15: a workflow task that fails is told, with its cause and what waits for it, and no longer once it is mended', async () => {
-    const { cluster } = world.stack;
-    const provision = client.workflow.getHandle(workflowIds.provision(cluster));
+  test('a workflow task that fails is told, with its cause and what waits for it, and no longer once it is mended', async () => {
+    const { cluster } = on.world.stack;
+    const provision = on.client.workflow.getHandle(workflowIds.provision(cluster));
     // What nobody of ours starts: workers know no workflow of this type, so that no workflow task of it succeeds.
-    await client.workflow.start('unknownWorkflow', {
+    await on.client.workflow.start('unknownWorkflow', {
       workflowId: provision.workflowId,
       taskQueue: taskQueues(cluster).control,
       workflowIdConflictPolicy: 'TERMINATE_EXISTING',
       typedSearchAttributes: [{ key: searchAttributes.cluster, value: cluster }],
     });
-    await deploy(world, 'failing', large);
+    await deploy(on.world, 'failing', large);
 
     await until('the failing task', async () => /provision: its workflow task fails: \S/.test(await stuck()), 120);
     await until('the metric', async () => (await measured('task')) === 1, 60);
@@ -94,11 +82,11 @@ describe('what is stuck', () => {
     await until('the condition gone', async () => (await planned()) === undefined, 60);
   }, 700_000);
 
-  test('B15: queues without workers are told, and what waits for them', async () => {
-    await world.stack.stopComponent('stowage');
+  test('queues without workers are told, and what waits for them', async () => {
+    await on.world.stack.stopComponent('stowage');
     const operator = operatorAlone();
     try {
-      await deploy(world, 'waiting', large);
+      await deploy(on.world, 'waiting', large);
       await until(
         'the workflow task that nobody takes',
         async () => /provision: no worker takes/.test(await stuck()),
@@ -109,7 +97,7 @@ describe('what is stuck', () => {
     } finally {
       await operator.end();
     }
-    await world.stack.startComponent('stowage');
+    await on.world.stack.startComponent('stowage');
     await until('the pod running', () => runs('waiting'), 180);
     await until('nothing stuck', async () => (await stuck()) === '', 60);
     await until('the metric at 0', async () => (await measured('queue')) === 0, 60);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client } from '@temporalio/client';
 import type { PodExplanation } from '../../activities/people/contract.js';
@@ -12,15 +13,18 @@ import type { Kind, Kinds, NewObject } from '../../kube/port.js';
 import { taskQueues, type ExplainPodInput } from '../../workflows/messages.js';
 import { createDefaultPool, deploy, startLiveWorld, within, type LiveWorld } from '../live/world.js';
 
-// "Contained", the hostile tenant: a thousand legal but nasty objects, and ordinary pods among them that all run.
+// A thousand legal but nasty objects, and ordinary pods among them that all run. Prints how soon these have their nodes, without and with the others.
 let world: LiveWorld;
 let client: Client;
 
 const count = 1000;
 const objects = hostileObjects(new Random(20_260_101), count);
-/** Ordinary workloads, spread over the time in which the others come. */
+/** Ordinary workloads, spread over the time in which the others come. Each pod takes a node for itself. */
 const workloads = 5;
 const replicas = 4;
+const ordinary = { cpu: '6', memory: '6Gi' };
+/** Of the same workloads alone, so far apart. */
+const apartMs = 3000;
 
 beforeAll(async () => {
   world = await startLiveWorld('hostile');
@@ -50,14 +54,55 @@ async function isTaken({ kind, metadata, ...rest }: KubernetesObject): Promise<b
   }
 }
 
-const deployOrdinary = (n: number): Promise<void> =>
-  deploy(world, `ordinary-${n}`, { cpu: '300m', memory: '256Mi' }, replicas);
+const deployOrdinary = (group: string, n: number): Promise<void> => deploy(world, `${group}-${n}`, ordinary, replicas);
 
-async function notRunning(): Promise<string[]> {
-  const pods = await world.kube.list('Pod', { namespace: 'default' });
+async function notRunning(group: string): Promise<string[]> {
+  const pods = (await world.kube.list('Pod', { namespace: 'default' })).filter(({ metadata }) =>
+    metadata.name?.startsWith(`${group}-`),
+  );
   const running = pods.filter(({ status }) => status?.phase === 'Running').map(({ metadata }) => metadata.name ?? '');
   const others = pods.map(({ metadata }) => metadata.name ?? '').filter((name) => !running.includes(name));
   return running.length === workloads * replicas ? [] : [`${running.length} running`, ...others];
+}
+
+const allRun = (group: string): Promise<true> =>
+  observe(
+    `Every pod of ${group} running`,
+    async () => ((await notRunning(group)).length === 0 ? true : undefined),
+    within(420),
+    async () => [...(await notRunning(group)), ...(await refusedPools()), ...(await unready())].join('\n'),
+  );
+
+/** When each pod of namespace default came and got its node, by the order in which the API server tells. */
+class Placements {
+  private readonly came = new Map<string, number>();
+  private readonly took = new Map<string, number>();
+
+  async watch(signal: AbortSignal): Promise<void> {
+    const { resourceVersion } = await world.kube.listForWatch('Pod', { namespace: 'default' });
+    const options = { namespace: 'default', resourceVersion, signal, timeoutSeconds: 3600 };
+    void world.kube.watch('Pod', options, ({ object }) => this.see(object)).catch(() => undefined);
+  }
+
+  private see({ metadata: { name = '' }, spec }: Pod): void {
+    const now = performance.now();
+    if (!this.came.has(name)) this.came.set(name, now);
+    if ((spec.nodeName ?? '') !== '' && !this.took.has(name)) this.took.set(name, now - this.came.get(name)!);
+  }
+
+  /** Seconds until the pods of the group had their nodes, ascending. */
+  of(group: string): number[] {
+    const own = [...this.took].filter(([name]) => name.startsWith(`${group}-`));
+    return own.map(([, ms]) => ms / 1000).sort((a, b) => a - b);
+  }
+}
+
+function comparison(alone: readonly number[], beside: readonly number[]): string {
+  const text = (seconds: readonly number[]): string =>
+    `median ${seconds[seconds.length >> 1]!.toFixed(1)} s, last ${seconds.at(-1)!.toFixed(1)} s`;
+  const ratio = (at: (seconds: readonly number[]) => number): string => (at(beside) / at(alone)).toFixed(2);
+  const median = ratio((seconds) => seconds[seconds.length >> 1]!);
+  return `${alone.length} ordinary pods got their nodes, alone: ${text(alone)}; beside the others: ${text(beside)}; ratio of medians ${median}, of the last ${ratio((seconds) => seconds.at(-1)!)}\n`;
 }
 
 /** NodePools that rest because claims of them were refused. */
@@ -99,22 +144,28 @@ async function workflows(status: string): Promise<string[]> {
 
 describe('a hostile tenant', () => {
   test('keeps no ordinary pod from running, and nothing fails for good', async () => {
+    const placements = new Placements();
+    const over = new AbortController();
+    await placements.watch(over.signal);
+    for (let n = 0; n < workloads; n++) {
+      await deployOrdinary('alone', n);
+      await sleep(apartMs);
+    }
+    await allRun('alone');
+
     const taken: KubernetesObject[] = [];
     const refused = new Map<string, number>();
     for (const [n, object] of objects.entries()) {
-      if (n % (count / workloads) === 0) await deployOrdinary(n / (count / workloads));
+      if (n % (count / workloads) === 0) await deployOrdinary('ordinary', n / (count / workloads));
       if (await isTaken(object)) taken.push(object);
       else refused.set(object.kind, (refused.get(object.kind) ?? 0) + 1);
     }
     process.stdout.write(`the API server took ${taken.length} of ${count}; refused: ${JSON.stringify([...refused])}\n`);
     expect(taken.length).toBeGreaterThan(300);
 
-    await observe(
-      'Every ordinary pod running',
-      async () => ((await notRunning()).length === 0 ? true : undefined),
-      within(360),
-      async () => [...(await notRunning()), ...(await refusedPools()), ...(await unready())].join('\n'),
-    );
+    await allRun('ordinary');
+    over.abort();
+    process.stdout.write(comparison(placements.of('alone'), placements.of('ordinary')));
 
     const pods = taken.filter((each): each is Pod => each.kind === 'Pod');
     for (const { metadata } of pods.slice(0, 5)) {
@@ -127,5 +178,5 @@ describe('a hostile tenant', () => {
     expect(await workflows('Running')).toEqual(
       expect.arrayContaining([provision(world.stack.cluster), disrupt(world.stack.cluster)]),
     );
-  }, 900_000);
+  }, 1_200_000);
 });

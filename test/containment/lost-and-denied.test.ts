@@ -1,0 +1,87 @@
+import { describe, expect, test } from '@jest/globals';
+import { isTrue } from '../../core/conditions.js';
+import { workflowIds } from '../../core/ids.js';
+import { createDefaultPool, deploy } from '../live/world.js';
+import { containment, instanceOf, isInitialized, large } from './containment.js';
+
+// Answers that are lost, rights that are missing, objects and workflows that somebody takes away: each harms what it belongs to, and heals.
+const on = containment('lost', createDefaultPool);
+
+describe('what is lost or denied', () => {
+  test('the answer that there is no capacity: the launch ends with it, and the pod gets a node once there is some', async () => {
+    const { cloud } = on.world;
+    await cloud.setPools([{}]);
+    await cloud.addFault({ kind: 'lost', service: 'ec2', action: 'CreateFleet' });
+    await deploy(on.world, 'unanswered', large);
+    await on.until('The answer lost', async () => (await cloud.faults()).length === 0, 120);
+    await cloud.setPools([]);
+
+    const claim = await on.claimUnder('unanswered');
+    expect(await on.machinesOf(claim)).toHaveLength(1);
+  }, 600_000);
+
+  test('ec2:CreateTags: a node is initialized all the same, and tagged once that is allowed', async () => {
+    const { cloud } = on.world;
+    const denied = {
+      code: 'UnauthorizedOperation',
+      message: 'You are not authorized to perform ec2:CreateTags',
+      status: 403,
+    };
+    await cloud.addFault({ kind: 'error', service: 'ec2', action: 'CreateTags', times: 0, ...denied });
+    await deploy(on.world, 'untagged', large);
+    const claim = await on.claimUnder('untagged');
+    const nameTag = async (): Promise<string | undefined> =>
+      (await cloud.instances()).find(({ id }) => id === instanceOf(claim))?.tags['Name'];
+    expect(isInitialized(claim)).toBe(true);
+    const before = await nameTag();
+
+    await cloud.clearFaults();
+    await (await on.trigger(workflowIds.collectGarbage(on.cluster))).result();
+
+    expect(before).not.toBe(claim.status?.nodeName);
+    await on.until('The tag', async () => (await nameTag()) === claim.status?.nodeName, 60);
+  }, 600_000);
+
+  test('the finalizer of a claim: its instance ends, its Node goes, and the pod runs elsewhere', async () => {
+    const { kube } = on.world;
+    await deploy(on.world, 'orphan', large);
+    const claim = await on.claimUnder('orphan');
+    const [name, node] = [claim.metadata.name ?? '', claim.status?.nodeName ?? ''];
+    await kube.patch('NodeClaim', { name }, { metadata: { finalizers: null } });
+    await kube.delete('NodeClaim', { name });
+    await kube.delete('Node', { name: node });
+
+    await on.until('The Node gone', async () => (await kube.get('Node', { name: node })) === undefined, 300);
+    await on.runs('orphan', node);
+    await on.until(
+      'Its instance ended',
+      async () => (await on.machinesOf(claim)).every(({ state }) => state === 'terminated'),
+      300,
+    );
+  }, 700_000);
+
+  // Rules `interruption/noted-first`, `interruption/restarted`.
+  test('the workflow of an interruption, terminated as soon as it is there: the notice is on the node, and it is handled', async () => {
+    const { kube, cloud } = on.world;
+    await deploy(on.world, 'noticed', large);
+    const claim = await on.claimUnder('noticed');
+    const node = claim.status?.nodeName ?? '';
+    const handling = workflowIds.interrupt(on.cluster, instanceOf(claim));
+
+    await cloud.interruptSpot(instanceOf(claim), { terminate: false });
+    const terminated = async (): Promise<boolean> =>
+      on
+        .workflow(handling)
+        .terminate('containment test')
+        .then(() => true)
+        .catch(() => false);
+    await on.until('The workflow', terminated, 60);
+    const noted = await kube.get('Node', { name: node });
+    expect(noted === undefined || noted.metadata.annotations?.['stowage.dev/interruption'] !== undefined).toBe(true);
+
+    await on.runs('noticed', node);
+    await on.until('The claim gone', async () => (await kube.get('NodeClaim', { name: claim.metadata.name ?? '' })) === undefined, 240); // prettier-ignore
+    await expect(on.workflow(handling).result()).resolves.toMatchObject({ outcome: 'drained' });
+    expect(isTrue(claim.status?.conditions, 'Initialized')).toBe(true);
+  }, 600_000);
+});

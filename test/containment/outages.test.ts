@@ -1,0 +1,101 @@
+import { describe, expect, test } from '@jest/globals';
+import { workflowIds } from '../../core/ids.js';
+import { createDefaultPool, deploy } from '../live/world.js';
+import { readiness } from './answers.js';
+import { containment, instanceOf, large } from './containment.js';
+
+// What is away deletes nothing (invariants/outages-harm-nothing). Seconds here; the workflow tests have the hours.
+const on = containment('outages', createDefaultPool);
+
+/** Ids of the machines that end or have ended. */
+const ended = async (): Promise<string[]> =>
+  (await on.world.cloud.instances())
+    .filter(({ state }) => state === 'shutting-down' || state === 'terminated')
+    .map(({ id }) => id);
+
+const nothingCollected = { instances: [], claims: [], nodes: [], failed: [] };
+const garbage = (): string => workflowIds.collectGarbage(on.cluster);
+const launchOf = (uid = ''): string => workflowIds.launch(on.cluster, uid);
+
+describe('an outage', () => {
+  test('of the API server while a node registers: it is noticed, and the same claim gets its node', async () => {
+    const { stack, cloud } = on.world;
+    await cloud.configure({ joiner: { joinDelayMs: 15_000 } });
+    await deploy(on.world, 'registering', large);
+    const claim = await on.claim('with an instance', (each) => instanceOf(each) !== '');
+
+    stack.freeze('kube-apiserver', true);
+    const collecting = await (async () => {
+      try {
+        const isNoticed = async (): Promise<boolean> =>
+          (await readiness(on.world)).includes('API server is unreachable');
+        await on.until('/readyz saying so', isNoticed, 60);
+        return await on.trigger(garbage());
+      } finally {
+        stack.freeze('kube-apiserver', false);
+      }
+    })();
+
+    const node = await on.runs('registering');
+    const { metadata, status } = await on.claim('initialized', ({ status: now }) => now?.nodeName === node);
+    expect([metadata.uid, status?.providerID]).toEqual([claim.metadata.uid, claim.status?.providerID]);
+    await expect(on.workflow(launchOf(metadata.uid)).result()).resolves.toMatchObject({ outcome: 'initialized' });
+    await expect(collecting.result()).resolves.toMatchObject(nothingCollected);
+    expect(await ended()).toEqual([]);
+    await cloud.configure({ joiner: { joinDelayMs: 0 } });
+  }, 600_000);
+
+  test('of Temporal after CreateFleet took effect: the claim has that instance, and no other', async () => {
+    const { stack, cloud } = on.world;
+    await cloud.addFault({ kind: 'delay', service: 'ec2', action: 'CreateFleet', delayMs: 8000, times: 0 });
+    await deploy(on.world, 'unheard', large);
+    const claim = await on.claim('without an instance', (each) => instanceOf(each) === '');
+    const isLaunching = async (): Promise<boolean> => {
+      const { raw } = await on.workflow(launchOf(claim.metadata.uid)).describe();
+      return (raw.pendingActivities ?? []).some(({ activityType }) => activityType?.name === 'launchInstance');
+    };
+    await on.until('Its launch asking the cloud', () => isLaunching().catch(() => false), 60);
+
+    stack.freeze('temporal', true);
+    try {
+      await on.until('Its instance', async () => (await on.machinesOf(claim)).length > 0, 60);
+      await on.until(
+        '/readyz saying so',
+        async () => (await readiness(on.world)).includes('Temporal is not connected'),
+        120,
+      );
+    } finally {
+      stack.freeze('temporal', false);
+    }
+    await cloud.clearFaults();
+
+    const { metadata } = await on.claimUnder('unheard');
+    expect(metadata.uid).toBe(claim.metadata.uid);
+    expect(await on.machinesOf(claim)).toHaveLength(1);
+    await expect((await on.trigger(garbage())).result()).resolves.toMatchObject(nothingCollected);
+    expect(await ended()).toEqual([]);
+  }, 600_000);
+
+  test('of EC2: claims wait, nodes stay, and what was asked for comes up once it answers', async () => {
+    const { cloud } = on.world;
+    const before = (await on.claims()).map(({ metadata }) => metadata.uid);
+    await cloud.addFault({ kind: 'cut', service: 'ec2', times: 0 });
+    await deploy(on.world, 'unlaunched', large);
+    const isTold = ({ status }: Parameters<typeof instanceOf>[0]): boolean =>
+      status?.conditions?.some(
+        ({ type, status: is, message }) => type === 'Launched' && is === 'Unknown' && message !== '',
+      ) === true;
+    const claim = await on.claim('that says what it waits for', isTold);
+    const collecting = await on.trigger(garbage());
+    await on.until('The collection trying', async () => {
+      const { raw } = await collecting.describe();
+      return (raw.pendingActivities ?? []).some(({ attempt }) => (attempt ?? 0) > 1);
+    }, 120); // prettier-ignore
+    await cloud.clearFaults();
+
+    expect((await on.claimUnder('unlaunched')).metadata.uid).toBe(claim.metadata.uid);
+    await expect(collecting.result()).resolves.toMatchObject(nothingCollected);
+    expect((await on.claims()).map(({ metadata }) => metadata.uid)).toEqual(expect.arrayContaining(before));
+    expect(await ended()).toEqual([]);
+  }, 600_000);
+});
