@@ -59,21 +59,25 @@ export class Machines {
     }
   }
 
-  /** The cheapest types that can be had and that `accepts` takes. Throws `NotPossible` when there are none. */
+  /**
+   * The cheapest types that can be had and that `accepts` takes; prices that could not be read are waited for. Throws `NotPossible` when there
+   * are none.
+   */
   async cheapest(
     nodeClass: EC2NodeClass,
     capacityType: Choice['capacityType'],
+    signal: AbortSignal,
     accepts: (type: InstanceType) => boolean = () => true,
   ): Promise<Choice> {
-    const types = await this.provider.instanceTypes(pool, nodeClass);
-    const priced = types
-      .filter((type) => (type.capacity['memory'] ?? 0) >= leastMemory && accepts(type))
-      .map((type) => ({ name: type.name, price: dearestOf(type, capacityType) }))
-      .filter((type): type is { name: string; price: number } => type.price !== undefined)
-      .sort((left, right) => left.price - right.price || (left.name < right.name ? -1 : 1))
-      .slice(0, mostTypes);
-    if (priced.length === 0) throw new NotPossible(`no instance type can be had ${capacityType}`);
-    return { capacityType, types: priced.map(({ name }) => name), perHour: priced.at(-1)!.price };
+    for (;;) {
+      const types = (await this.provider.instanceTypes(pool, nodeClass)).filter(
+        (type) => (type.capacity['memory'] ?? 0) >= leastMemory && accepts(type),
+      );
+      const cheapest = cheapestOf(types, capacityType);
+      if (cheapest !== undefined) return cheapest;
+      if (types.length === 0 || signal.aborted) throw new NotPossible(`no instance type can be had ${capacityType}`);
+      await sleep(this.target.pollMs, undefined, { signal }).catch(() => undefined);
+    }
   }
 
   /** Sets money for machines of this choice aside. Throws `NotPossible` when it is not there. */
@@ -143,6 +147,16 @@ async function patiently<T>(ask: () => Promise<T>): Promise<T | undefined> {
     if (isDomainError(error, 'Unavailable') || isDomainError(error, 'Throttled')) return undefined;
     throw error;
   }
+}
+
+function cheapestOf(types: readonly InstanceType[], capacityType: Choice['capacityType']): Choice | undefined {
+  const priced = types
+    .map((type) => ({ name: type.name, price: dearestOf(type, capacityType) }))
+    .filter((type): type is { name: string; price: number } => type.price !== undefined)
+    .sort((left, right) => left.price - right.price || (left.name < right.name ? -1 : 1))
+    .slice(0, mostTypes);
+  const dearest = priced.at(-1);
+  return dearest && { capacityType, types: priced.map(({ name }) => name), perHour: dearest.price };
 }
 
 function dearestOf(type: InstanceType, capacityType: string): number | undefined {

@@ -35,7 +35,7 @@ async function launchOne(
   capacityType: Choice['capacityType'] = 'on-demand',
 ): Promise<LaunchedInstance> {
   const nodeClass = await machines.ready(className, signal);
-  const choice = await machines.cheapest(nodeClass, capacityType);
+  const choice = await machines.cheapest(nodeClass, capacityType, signal);
   machines.hold(choice, 1, minutes);
   return machines.launch(nodeClass, choice, machines.claim(choice));
 }
@@ -95,7 +95,7 @@ const tokenReplay: Step = {
   run: async (world) => {
     const { machines, signal } = world;
     const nodeClass = await machines.ready('al2023', signal);
-    const choice = await machines.cheapest(nodeClass, 'on-demand');
+    const choice = await machines.cheapest(nodeClass, 'on-demand', signal);
     machines.hold(choice, 2, 3);
     const claim = machines.claim(choice);
     const first = await machines.launch(nodeClass, choice, claim);
@@ -134,7 +134,7 @@ const efaInterface: Step = {
   minutes: 3,
   run: async ({ machines, signal }) => {
     const nodeClass = await machines.ready('al2023', signal);
-    const choice = await machines.cheapest(nodeClass, 'on-demand', (type) => (type.capacity[efa] ?? 0) > 0);
+    const choice = await machines.cheapest(nodeClass, 'on-demand', signal, (type) => (type.capacity[efa] ?? 0) > 0);
     machines.hold(choice, 1, 3);
     const launched = await machines.launch(nodeClass, choice, machines.claim(choice, { [efa]: '1' }));
     if ((launched.capacity[efa] ?? 0) < 1) throw new Error(`${launched.instanceType} has no EFA interface`);
@@ -163,7 +163,7 @@ const terminations: Step = {
   minutes: 10,
   run: async ({ target, machines, signal }) => {
     const nodeClass = await machines.ready('al2023', signal);
-    const choice = await machines.cheapest(nodeClass, 'on-demand');
+    const choice = await machines.cheapest(nodeClass, 'on-demand', signal);
     machines.hold(choice, target.terminations, 10);
     const claims = Array.from({ length: target.terminations }, () => machines.claim(choice));
     const outcomes = await Promise.allSettled(claims.map((claim) => machines.launch(nodeClass, choice, claim)));

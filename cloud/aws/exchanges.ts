@@ -52,13 +52,19 @@ export function watchExchanges(client: unknown, service: string, hear: (exchange
         method,
         path,
         headers: { ...headers, authorization: '' },
-        body: typeof body === 'string' ? body : Buffer.from((body ?? []) as Uint8Array).toString('utf8'),
+        body: bodyText(body),
         answer: { status: response.statusCode, headers: response.headers, body: text.toString('utf8') },
       });
       return result;
     },
     { step: 'deserialize', priority: 'low', name: 'watchExchanges' },
   );
+}
+
+/** The SDK's own bytes warn when they are read as anything else. */
+function bodyText(body: unknown): string {
+  if (ArrayBuffer.isView(body)) return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+  return typeof body === 'string' ? body : '';
 }
 
 async function textOf(stream: Readable): Promise<Buffer> {

@@ -30,6 +30,28 @@ describe('a recording that is replayed', () => {
     expect([ask(), ask(), ask()]).toEqual(['pending', 'running', 'running']);
   });
 
+  test('never answers who asks on with what was said of something else', () => {
+    const ids = (...given: string[]): object => ({
+      ImageId: Object.fromEntries(given.map((id, index) => [String(index + 1), id])),
+    });
+    const replay = replayOf(
+      recorded('DescribeImages', ids('ami-1'), 'one'),
+      recorded('DescribeImages', ids('ami-2'), 'two'),
+      recorded('DescribeImages', ids('ami-2'), 'two'),
+    );
+    const ask = (id: string): unknown => replay.answer(called('DescribeImages', { ImageId: { '1': id } }))?.body;
+    expect([ask('ami-1'), ask('ami-1'), ask('ami-2')]).toEqual(['one', 'one', 'two']);
+  });
+
+  test('goes on with the answers to those who asked for more at once', () => {
+    const replay = replayOf(
+      recorded('DescribeInstances', { InstanceId: { '1': 'i-1' } }, 'running'),
+      recorded('DescribeInstances', { InstanceId: { '1': 'i-2', '2': 'i-1' } }, 'both are gone'),
+    );
+    const ask = (id: string): unknown => replay.answer(called('DescribeInstances', { InstanceId: { '1': id } }))?.body;
+    expect([ask('i-1'), ask('i-1'), ask('i-1')]).toEqual(['running', 'both are gone', 'both are gone']);
+  });
+
   test('answers no call as a dry run was answered', () => {
     const replay = replayOf(
       recorded('DescribeSubnets', {}, 'subnets'),

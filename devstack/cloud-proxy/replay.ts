@@ -5,9 +5,11 @@ import { catalogueActions, type RecordedCall, type Recording } from './recording
 /** Answers calls as a recording has them. */
 export class Replay {
   readonly #unused: Set<RecordedCall>;
+  readonly #recorded: readonly Leaves[];
 
   constructor(private readonly recording: Recording) {
     this.#unused = new Set(recording.calls);
+    this.#recorded = recording.calls.map((call) => ({ call, key: keyOf(call), leaves: leavesOf(call.params) }));
   }
 
   /** How many answers were not asked for yet, by action. */
@@ -18,13 +20,14 @@ export class Replay {
   }
 
   /**
-   * Of the answers to this action that were not given yet, the first of those whose request is most like this one; when all were given, the
-   * last recorded of those most like it again, for who waits for something asks on. A dry run is an action of its own. Undefined for what is not recorded of any account. Throws `NotRecorded`.
+   * The first answer to this very request that was not given yet. When all were given, the caller asks on: the next answer to a request that
+   * asked for all of this and more, or the last of these again, never what was said of something else. A request that was not recorded gets the
+   * answer to the one most like it. A dry run is an action of its own. Undefined for what is not recorded of any account. Throws `NotRecorded`.
    */
   answer(called: Called): Reply | undefined {
     if (catalogueActions.includes(called.action)) return undefined;
     const key = keyOf(called);
-    const found = mostLike(called, this.#unused) ?? mostLike(called, this.recording.calls.toReversed());
+    const found = this.#find(called);
     if (found === undefined)
       throw new AwsError('NotRecorded', `The recording of ${this.recording.recordedAt} has no ${key}.`);
     this.#unused.delete(found);
@@ -35,19 +38,33 @@ export class Replay {
       body,
     };
   }
+
+  #find(called: Called): RecordedCall | undefined {
+    const asked = leavesOf(called.params);
+    const same = this.#recorded.filter(({ key }) => key === keyOf(called));
+    const unused = same.filter(({ call }) => this.#unused.has(call));
+    const hasAll = ({ leaves }: Leaves): boolean => [...asked].every((leaf) => leaves.has(leaf));
+    const isSame = (each: Leaves): boolean => each.leaves.size === asked.size && hasAll(each);
+    const found = same.some(isSame)
+      ? (unused.find(isSame) ?? unused.find(hasAll) ?? same.findLast(hasAll))
+      : (mostLike(asked, unused) ?? mostLike(asked, same.toReversed()));
+    return found?.call;
+  }
 }
 
-/** The first of those whose request is most like this one. */
-function mostLike(called: Called, calls: Iterable<RecordedCall>): RecordedCall | undefined {
-  const asked = leavesOf(called.params);
-  let best: RecordedCall | undefined;
-  let most = -1;
-  for (const call of calls) {
-    if (keyOf(call) !== keyOf(called)) continue;
-    const shared = [...leavesOf(call.params)].filter((leaf) => asked.has(leaf)).length;
-    if (shared > most) [best, most] = [call, shared];
-  }
-  return best;
+interface Leaves {
+  readonly call: RecordedCall;
+  readonly key: string;
+  readonly leaves: ReadonlySet<string>;
+}
+
+/** The first of those whose request has most in common with what is asked. */
+function mostLike(asked: ReadonlySet<string>, calls: readonly Leaves[]): Leaves | undefined {
+  const shared = ({ leaves }: Leaves): number => [...leaves].filter((leaf) => asked.has(leaf)).length;
+  return calls.reduce<Leaves | undefined>(
+    (best, each) => (best === undefined || shared(each) > shared(best) ? each : best),
+    undefined,
+  );
 }
 
 function keyOf({ service, action, params }: Pick<RecordedCall, 'service' | 'action' | 'params'>): string {
@@ -55,10 +72,11 @@ function keyOf({ service, action, params }: Pick<RecordedCall, 'service' | 'acti
   return `${service} ${action}${isDryRun ? ' (dry run)' : ''}`;
 }
 
-/** Every value with its path. */
+/** Every value with its path; in which order a list has its values makes no other request. */
 function leavesOf(value: unknown, path = '', leaves = new Set<string>()): Set<string> {
   if (typeof value === 'object' && value !== null)
-    for (const [name, inner] of Object.entries(value)) leavesOf(inner, `${path}.${name}`, leaves);
+    for (const [name, inner] of Object.entries(value))
+      leavesOf(inner, /^\d+$/.test(name) ? path : `${path}.${name}`, leaves);
   else leaves.add(`${path}=${String(value)}`);
   return leaves;
 }

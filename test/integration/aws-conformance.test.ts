@@ -20,7 +20,7 @@ const targetOf = (more: Partial<Target> = {}): Target => ({
   identity: { role: nodeRole(stack().cluster) },
   discovery: stack().cluster,
   reservation,
-  terminations: 100,
+  terminations: 30,
   maxDollars: 5,
   maxMinutes: 240,
   run: `r${process.pid}`,
