@@ -50,8 +50,8 @@ export const annotations = {
   disruptionOwner: 'stowage.dev/disruption-owner',
   /** Of a Node: the notice that its cloud takes the instance (JSON of cluster/interruption-note.ts), for as long as the node is tainted for it. */
   interruption: 'stowage.dev/interruption',
-  /** Who declined the expiry of a NodeClaim, and why: nothing ends its node for its age while this is there. */
-  expiryDeclined: 'stowage.dev/expiry-declined',
+  /** Who declined the expiration of a NodeClaim, and why: nothing ends its node for its age while this is there. */
+  expirationDeclined: 'stowage.dev/expiration-declined',
   /** For which condition of its node somebody declined the repair of a NodeClaim, who and why: it is not repaired for that while this is there. */
   repairDeclined: 'stowage.dev/repair-declined',
   /** Of a NodeClaim or NodePool: who took its refusal back, and why. */

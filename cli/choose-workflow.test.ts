@@ -41,10 +41,10 @@ describe('the workflow that an order about a node is for', () => {
       '"node-1" is no workflow id, and nothing is under way for a node or NodePool of that name',
     ],
     [
-      'only its expiry waits',
+      'only its expiration waits',
       'abort',
       [dormant],
-      'nothing is under way for "node-1" but\n  prod/expire/1 (not due)\nan order to its expiry has to name that workflow',
+      'nothing is under way for "node-1" but\n  prod/expire/1 (not due)\nan order to its expiration has to name that workflow',
     ],
     [
       'it is too late',

@@ -15,7 +15,7 @@ export type NodeOrder = 'approve' | 'reject' | 'abort' | 'expedite' | 'retry' | 
 /** Before the point of no return these can be taken back; the first one that is under way is the one that is meant. */
 const revocable: readonly (WorkflowKind | undefined)[] = ['consolidate', 'replace', 'drift', 'repair', 'expire'];
 const draining: ReadonlySet<string> = new Set(['draining', 'detaching volumes', 'terminating the instance']);
-/** Phases in which an expiry only waits for its time: nothing is under way then. */
+/** Phases in which an expiration only waits for its time: nothing is under way then. */
 const dormant: ReadonlySet<string> = new Set(['not due', 'starting', '']);
 
 const preferred: Readonly<Record<NodeOrder, readonly (WorkflowKind | undefined)[]>> = {
@@ -64,6 +64,6 @@ function whyNone(subject: string, order: NodeOrder, all: readonly Found[]): stri
   const active = all.filter(({ kind, phase }) => kind !== 'expire' || !dormant.has(phase));
   const lines = all.map(({ workflowId, phase }) => `  ${workflowId} (${phase === '' ? 'starting' : phase})`).join('\n');
   const head = active.length === 0 ? `nothing is under way for "${subject}" but` : `${cannot[order]} for "${subject}":`;
-  const expiry = active.length > 0 ? '' : '\nan order to its expiry has to name that workflow';
-  return `${head}\n${lines}${expiry}`;
+  const expiration = active.length > 0 ? '' : '\nan order to its expiration has to name that workflow';
+  return `${head}\n${lines}${expiration}`;
 }

@@ -16,7 +16,7 @@ describe('reconsider', () => {
   // (surfaces/reconsidered-by)
   test('takes off the refusals of its scope alone, and leaves who did and why', async () => {
     const kube = createFakeKube({ now: () => 0, podsTerminate: 'at-once' });
-    const declined = { annotations: { [annotations.expiryDeclined]: 'rejected by bob' } };
+    const declined = { annotations: { [annotations.expirationDeclined]: 'rejected by bob' } };
     for (const name of ['a', 'b']) {
       const claim = nodeClaim(name, { status: { nodeName: `node-${name}` } });
       kube.put('NodeClaim', { ...claim, metadata: { ...claim.metadata, ...declined } });
@@ -29,7 +29,7 @@ describe('reconsider', () => {
     const notes = async () =>
       [...(await kube.list('NodeClaim')), ...(await kube.list('NodePool'))].map(({ metadata }) => [
         metadata.name,
-        metadata.annotations?.[annotations.expiryDeclined] ?? metadata.annotations?.[annotations.driftStopped],
+        metadata.annotations?.[annotations.expirationDeclined] ?? metadata.annotations?.[annotations.driftStopped],
         metadata.annotations?.[annotations.reconsidered],
       ]);
 

@@ -25,7 +25,7 @@ interface Options {
 
 export function reconsiderCommand(): Command {
   return settingsCommand('reconsider', { only: steeringSettings })
-    .option('--node <name>', 'what concerns this node or NodeClaim, a declined expiry or repair too')
+    .option('--node <name>', 'what concerns this node or NodeClaim, a declined expiration or repair too')
     .option('--nodepool <name>', 'what concerns nodes of this NodePool, a stopped rollout too')
     .option('--all', 'all of it')
     .option('--because <text>', 'why')
@@ -71,7 +71,7 @@ async function undoInDisrupt(live: Live, order: ReconsiderOrder, isDone: boolean
   }
 }
 
-/** Refusals that outlive histories stand as annotations: of an expiry or a repair on its NodeClaim, of a rollout on its NodePool. */
+/** Refusals that outlive histories stand as annotations: of an expiration or a repair on its NodeClaim, of a rollout on its NodePool. */
 export async function undoInKubernetes(kube: Kube, scope: ReconsiderOrder): Promise<string[]> {
   return [...(await undecline(kube, scope)), ...(await restartRollouts(kube, scope))];
 }
@@ -80,7 +80,7 @@ type Kube = Pick<KubeClient, 'list' | 'patch'>;
 
 /** What of a NodeClaim people decline, and what comes of taking that back. */
 const declinable: readonly (readonly [annotation: string, then: string])[] = [
-  [annotations.expiryDeclined, 'expires again'],
+  [annotations.expirationDeclined, 'expires again'],
   [annotations.repairDeclined, 'may be repaired again'],
 ];
 

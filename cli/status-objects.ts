@@ -61,11 +61,11 @@ function stateOf(conditions: readonly Condition[] | undefined): string {
 
 function declinedOf({ metadata, status }: NodeClaim): ProblemRow[] {
   const object = `node ${status?.nodeName ?? metadata.name ?? ''}`;
-  const [expiry, repair] = [annotations.expiryDeclined, annotations.repairDeclined].map(
+  const [expiration, repair] = [annotations.expirationDeclined, annotations.repairDeclined].map(
     (each) => metadata.annotations?.[each],
   );
   return [
-    ...(expiry === undefined ? [] : [{ object, message: `does not expire: ${expiry}` }]),
+    ...(expiration === undefined ? [] : [{ object, message: `does not expire: ${expiration}` }]),
     ...(repair === undefined ? [] : [{ object, message: `is not repaired: ${repair}` }]),
   ];
 }

@@ -90,7 +90,7 @@ export interface StatusReport {
   readonly pauses: readonly Pause[];
   /** What people turned down. */
   readonly refused: readonly Refused[];
-  /** What people turned down for good: declined expiries, stopped rollouts. */
+  /** What people turned down for good: declined expirations, stopped rollouts. */
   readonly declined: readonly ProblemRow[];
   readonly problems: readonly ProblemRow[];
   readonly unplaced: readonly UnplacedRow[];

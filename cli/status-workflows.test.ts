@@ -58,13 +58,13 @@ function fakeClient(open: readonly Open[], answers = true): { client: Client; as
 }
 
 const dormant = Array.from({ length: 1000 }, (_, i) => ({
-  ...{ id: `expire/${i}`, type: 'rotateExpired', StowagePhase: 'not due' },
+  ...{ id: `expire/${i}`, type: 'expireNode', StowagePhase: 'not due' },
 }));
 const question = {
-  ...{ id: 'expire/q', type: 'rotateExpired', StowagePhase: 'awaiting approval', StowageAwaitingApproval: true },
+  ...{ id: 'expire/q', type: 'expireNode', StowagePhase: 'awaiting approval', StowageAwaitingApproval: true },
 };
 const drain = { id: 'terminate/b', type: 'terminateNode', StowagePhase: 'draining', StowageBlockedBy: 'pdb/a/b' };
-const due = { id: 'expire/due', type: 'rotateExpired', StowagePhase: 'replacing' };
+const due = { id: 'expire/due', type: 'expireNode', StowagePhase: 'replacing' };
 
 describe('the workflows of a status (surfaces/needs-you-first)', () => {
   test('questions and blocked drains are there however many nodes have a life that ends', async () => {

@@ -27,7 +27,7 @@ const { awaitingApproval, blockedBy, phase } = searchAttributes;
 /** Workflows that are always there are news to nobody. */
 const entities = ['provision', 'disrupt', 'offerings', 'keepReplicas', 'measureSavings'];
 /** Every node whose life ends has a workflow that waits for that. */
-const rotation = 'rotateExpired';
+const expiration = 'expireNode';
 const dormant = ['not due', 'starting'];
 
 const listOf = (values: readonly string[]): string => `(${values.map((value) => `'${value}'`).join(', ')})`;
@@ -35,8 +35,8 @@ const listOf = (values: readonly string[]): string => `(${values.map((value) => 
 /** What needs a person comes first, and all of it: a cluster has thousands of workflows that only wait for their time. */
 const needing = [`${awaitingApproval.name} = true`, `${blockedBy.name} IS NOT NULL`];
 const underWay = [
-  `WorkflowType NOT IN ${listOf([...entities, rotation])}`,
-  `WorkflowType = '${rotation}' AND ${phase.name} NOT IN ${listOf(dormant)}`,
+  `WorkflowType NOT IN ${listOf([...entities, expiration])}`,
+  `WorkflowType = '${expiration}' AND ${phase.name} NOT IN ${listOf(dormant)}`,
 ];
 
 /** The workflows that somebody has to look at, and those under way. Where no worker answers, the search attributes tell the phase. */

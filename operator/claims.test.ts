@@ -8,7 +8,7 @@ import { watchPendingPods } from './pending-pods.js';
 import type { ObservedCluster, WorkflowStart } from './desired-workflows.js';
 import type { Starter } from './starter.js';
 import { observedCluster } from './watch-workflows.js';
-import type { RotateExpiredInput, TerminateNodeInput } from '../workflows/messages.js';
+import type { ExpireNodeInput, TerminateNodeInput } from '../workflows/messages.js';
 import { WorkflowReconciler } from './workflow-reconciler.js';
 
 const initialized = (): { type: string; status: 'True' }[] =>
@@ -37,7 +37,7 @@ describe('operator', () => {
         return Promise.resolve('started');
       };
     const started = ({ type, input }: WorkflowStart): string => {
-      const { claim, expiresAt, deleteClaim } = input as Partial<RotateExpiredInput & TerminateNodeInput>;
+      const { claim, expiresAt, deleteClaim } = input as Partial<ExpireNodeInput & TerminateNodeInput>;
       const more = [
         ...(expiresAt === undefined ? [] : [expiresAt]),
         ...(deleteClaim === true ? ['and the claim'] : []),
@@ -76,7 +76,7 @@ describe('operator', () => {
     return { ...base, metadata, ...(more.status === undefined ? {} : { status: more.status }) };
   };
 
-  test('finds at its start what was missed: launches, deletions and expiries', async () => {
+  test('finds at its start what was missed: launches, deletions and expirations', async () => {
     world.kube.put('NodeClaim', claim('unlaunched'));
     world.kube.put('NodeClaim', claim('up', { status: { conditions: initialized() }, spec: { expireAfter: '2h' } }));
     world.kube.put(
@@ -90,12 +90,12 @@ describe('operator', () => {
     await world.synced();
 
     stops.push(watchClaims(context()));
-    for (const call of ['claimChanged', 'launchNode', 'rotateExpired', 'terminateNode']) await seen(call);
+    for (const call of ['claimChanged', 'launchNode', 'expireNode', 'terminateNode']) await seen(call);
 
     expect(calls.sort()).toEqual([
       'claimChanged uid-deleting',
+      `expireNode up ${Date.parse('2026-01-05T13:00:00Z')}`,
       'launchNode unlaunched',
-      `rotateExpired up ${Date.parse('2026-01-05T13:00:00Z')}`,
       'terminateNode deleting',
     ]);
   });

@@ -70,7 +70,7 @@ async function tellLaunch({ starter }: OperatorContext, uid: string): Promise<un
   return undefined;
 }
 
-/** The claim of an expiry timer is going: it need not wait on. */
+/** The claim of an expiration timer is going: it need not wait on. */
 async function signalExpiration({ starter }: OperatorContext, uid: string): Promise<undefined> {
   await starter.claimChanged(uid);
   return undefined;

@@ -27,7 +27,7 @@ import type {
   ProvisionInput,
   RepairNodeInput,
   ReplaceDriftedInput,
-  RotateExpiredInput,
+  ExpireNodeInput,
   TerminateNodeInput,
 } from '../workflows/messages.js';
 
@@ -123,14 +123,14 @@ export function entityStart(
   };
 }
 
-/** A claim is launched until it is initialized, terminated once it or its node is deleted, and has a timer for its expiry in between. */
+/** A claim is launched until it is initialized, terminated once it or its node is deleted, and has a timer for its expiration in between. */
 export function desiredForClaim(observed: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
   const deleted = goesWith(observed, claim);
   if (deleted !== undefined) return terminationOf(observed, claim, deleted);
   const isInitialized = isTrue(claim.status?.conditions, 'Initialized');
   return [
     ...interruptionOf(observed, claim),
-    ...(isInitialized ? expiryOf(observed, claim) : launchOf(observed, claim)),
+    ...(isInitialized ? expirationOf(observed, claim) : launchOf(observed, claim)),
     ...repairOf(observed, claim),
   ];
 }
@@ -237,12 +237,12 @@ function markOf({ status }: NodeClaim): { readonly kind: string; readonly at: nu
     : { kind: mark.reason, at };
 }
 
-/** A claim whose expiry somebody declined says so itself: taking the annotation off starts the timer again. */
-function expiryOf({ cluster }: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
+/** A claim whose expiration somebody declined says so itself: taking the annotation off starts the timer again. */
+function expirationOf({ cluster }: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
   const after = parseNillableDuration(claim.spec.expireAfter, 'expireAfter');
-  if (!Number.isFinite(after) || claim.metadata.annotations?.[annotations.expiryDeclined] !== undefined) return [];
+  if (!Number.isFinite(after) || claim.metadata.annotations?.[annotations.expirationDeclined] !== undefined) return [];
   const { name, uid } = identityOf(claim);
-  const input: RotateExpiredInput = {
+  const input: ExpireNodeInput = {
     cluster,
     claim: { name, uid },
     nodePool: labelsOf(claim).nodePool,
@@ -251,9 +251,9 @@ function expiryOf({ cluster }: ObservedCluster, claim: NodeClaim): readonly Work
   return [
     {
       workflowId: workflowIds.expire(cluster, uid),
-      type: 'rotateExpired',
+      type: 'expireNode',
       input,
-      summary: `${name}: expiry`,
+      summary: `${name}: expiration`,
       afterCompletion: 'startAgain',
     },
   ];

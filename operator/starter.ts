@@ -122,7 +122,7 @@ export class Starter implements WorkflowEngine {
     await this.signal(workflowIds.drift(this.cluster, poolUid, hash), rolloutChangedSignal);
   }
 
-  /** The claim of an expiry timer is going: it need not wait on. */
+  /** The claim of an expiration timer is going: it need not wait on. */
   async claimChanged(uid: string): Promise<void> {
     await this.signal(workflowIds.expire(this.cluster, uid), nodeChangedSignal);
   }

@@ -50,7 +50,10 @@ function claimNews(before: NodeClaim, now: NodeClaim): readonly News[] {
   if (before.metadata.deletionTimestamp === undefined && now.metadata.deletionTimestamp !== undefined)
     news.push(['Normal', 'Terminating', `Terminating ${what} of NodePool ${nodePool}`]);
   news.push(
-    ...refusalNews([before, now], annotations.expiryDeclined, 'Expiry', ['It does not expire', 'It expires again']),
+    ...refusalNews([before, now], annotations.expirationDeclined, 'Expiration', [
+      'It does not expire',
+      'It expires again',
+    ]),
     ...refusalNews([before, now], annotations.repairDeclined, 'Repair', [
       'It is not repaired',
       'Its repair may be proposed again',

@@ -22,7 +22,7 @@ export interface AskedQuestion {
 type Context = Pick<OperatorContext, 'cache' | 'events' | 'log'>;
 
 /**
- * Tells each question once, as an event of the node and NodeClaim or of the NodePool that it is about (events/of-questions): of expiries, repairs,
+ * Tells each question once, as an event of the node and NodeClaim or of the NodePool that it is about (events/of-questions): of expirations, repairs,
  * rollouts and escalations alike. Consolidations tell their own.
  */
 export class QuestionNews {

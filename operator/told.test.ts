@@ -29,16 +29,16 @@ describe('events for people', () => {
     await world.kube.patch(
       'NodeClaim',
       { name: 'c1' },
-      { metadata: { annotations: { [annotations.expiryDeclined]: 'rejected by ann' } } },
+      { metadata: { annotations: { [annotations.expirationDeclined]: 'rejected by ann' } } },
     );
-    await tells('ExpiryDeclined NodeClaim/c1');
+    await tells('ExpirationDeclined NodeClaim/c1');
     expect(world.events[0]?.message).toBe('It does not expire: rejected by ann');
     await world.kube.patch(
       'NodeClaim',
       { name: 'c1' },
-      { metadata: { annotations: { [annotations.expiryDeclined]: null } } },
+      { metadata: { annotations: { [annotations.expirationDeclined]: null } } },
     );
-    await tells('ExpiryReconsidered NodeClaim/c1');
+    await tells('ExpirationReconsidered NodeClaim/c1');
     await world.kube.patch(
       'NodePool',
       { name: 'default' },

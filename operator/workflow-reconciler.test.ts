@@ -41,7 +41,7 @@ const claimAt = (stage: Stage, name: string): NodeClaim => {
     metadata: {
       ...base.metadata,
       creationTimestamp: stage === 'new' ? new Date(now - 100).toISOString() : created,
-      ...(stage === 'declined' ? { annotations: { [annotations.expiryDeclined]: 'ann: keep it' } } : {}),
+      ...(stage === 'declined' ? { annotations: { [annotations.expirationDeclined]: 'ann: keep it' } } : {}),
       ...(stage === 'deleted' || stage === 'released' ? { deletionTimestamp: created } : {}),
       finalizers: stage === 'released' ? [] : [finalizers.termination],
     },

@@ -14,5 +14,5 @@ export { offerings } from './provisioning/offerings.js';
 export { refreshCatalogue, sweepCloud } from './launch/cloud-upkeep.js';
 export { replaceDrifted } from './drift/replace-drifted.js';
 export { replaceNode } from './replacement/replace-node.js';
-export { rotateExpired } from './expiration/rotate-expired.js';
+export { expireNode } from './expiration/expire-node.js';
 export { terminateNode } from './termination/terminate-node.js';

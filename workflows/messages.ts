@@ -273,7 +273,7 @@ export interface TerminateNodeResult {
  */
 export const expediteSignal = defineSignal<[ExpediteOrder]>('expedite');
 
-// --- handleInterruption, rotateExpired, collectGarbage ---
+// --- handleInterruption, expireNode, collectGarbage ---
 
 export interface InterruptionNotice {
   readonly kind: string;
@@ -300,7 +300,7 @@ export interface HandleInterruptionResult {
 
 export const interruptionSignal = defineSignal<[InterruptionNotice]>('interruption');
 
-export interface RotateExpiredInput {
+export interface ExpireNodeInput {
   readonly cluster: string;
   readonly claim: ClaimRef;
   readonly nodePool: string;
@@ -312,8 +312,8 @@ export interface RotateExpiredInput {
   readonly askedUntil?: number | undefined;
 }
 
-export interface RotateExpiredResult {
-  readonly outcome: 'rotated' | 'forced' | 'gone' | 'rejected' | 'aborted';
+export interface ExpireNodeResult {
+  readonly outcome: 'replaced' | 'forced' | 'gone' | 'rejected' | 'aborted';
   readonly replacements: readonly string[];
   readonly reason?: string;
 }

@@ -25,7 +25,7 @@ export type ExpirationView =
     };
 
 export interface ExpirationActivities {
-  viewExpiry(input: { readonly claim: ClaimRef; readonly expiresAt: number }): Promise<ExpirationView>;
-  /** Says on the claim that somebody declined its expiry, and why; taking annotation stowage.dev/expiry-declined off undoes it. */
-  declineExpiry(input: { readonly claim: ClaimRef; readonly why: string }): Promise<void>;
+  viewExpiration(input: { readonly claim: ClaimRef; readonly expiresAt: number }): Promise<ExpirationView>;
+  /** Says on the claim that somebody declined its expiration, and why; taking annotation stowage.dev/expiration-declined off undoes it. */
+  declineExpiration(input: { readonly claim: ClaimRef; readonly why: string }): Promise<void>;
 }

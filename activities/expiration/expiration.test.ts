@@ -41,7 +41,7 @@ describe('how a node is to go at the end of its life (expiration/replaced-first)
   }
   const view = async (): Promise<ExpirationView> => {
     await world.synced();
-    return createExpirationActivities(world.deps).viewExpiry({ claim: { name: 'c1', uid: 'uid-c1' }, expiresAt });
+    return createExpirationActivities(world.deps).viewExpiration({ claim: { name: 'c1', uid: 'uid-c1' }, expiresAt });
   };
 
   test('replaced first where no policy says otherwise, with what leave is asked for', async () => {
@@ -60,7 +60,7 @@ describe('how a node is to go at the end of its life (expiration/replaced-first)
     expect(await view()).not.toHaveProperty('candidate');
   });
 
-  test('a claim that is gone, is another one, or is on its way out needs no rotation', async () => {
+  test('a claim that is gone, is another one, or is on its way out needs no expiration', async () => {
     putClaim({ deletionTimestamp: new Date(world.clock.now).toISOString(), finalizers: ['x'] });
     expect(await view()).toEqual({ state: 'gone' });
     putClaim({ uid: 'another' });
@@ -69,7 +69,7 @@ describe('how a node is to go at the end of its life (expiration/replaced-first)
 
   test('the policy sets how early it begins, when it must be over, and whom to ask', async () => {
     putPolicy({
-      expiry: { lead: '2h', jitter: '0s', hardDeadline: '6h' },
+      expiration: { lead: '2h', jitter: '0s', hardDeadline: '6h' },
       approval: [{ reasons: ['Expired'], timeout: '1h', onTimeout: 'Reject' }],
     });
     expect(await view()).toMatchObject({
@@ -80,18 +80,18 @@ describe('how a node is to go at the end of its life (expiration/replaced-first)
   });
 
   test('Forceful begins at expireAfter and sets no deadline of its own', async () => {
-    putPolicy({ expiry: { mode: 'Forceful', lead: '2h' } });
+    putPolicy({ expiration: { mode: 'Forceful', lead: '2h' } });
     const found = await view();
     expect(found).toMatchObject({ mode: 'Forceful', beginAt: expiresAt });
     expect(found).not.toHaveProperty('mustGoAt');
   });
 
   test.each([
-    ['only recommends', { mode: 'Recommend', expiry: { hardDeadline: '1h' } }, 'has mode Recommend'],
+    ['only recommends', { mode: 'Recommend', expiration: { hardDeadline: '1h' } }, 'has mode Recommend'],
     [
       'is not valid',
       {
-        expiry: { hardDeadline: '1h' },
+        expiration: { hardDeadline: '1h' },
         maintenanceWindows: [{ name: 'w', schedule: '0 9 * * *', duration: '1h', timeZone: 'Europe/Atlantis' }],
       },
       'spec.maintenanceWindows[0].timeZone',

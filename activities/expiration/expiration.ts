@@ -17,17 +17,19 @@ import type { ExpirationView, ExpirationActivities } from './contract.js';
 import { withFailures } from '../to-failure.js';
 import { getClaim, updateClaim } from '../../cluster/writes.js';
 
-/** Activities of `rotateExpired` (expiration/replaced-first). */
+/** Activities of `expireNode` (expiration/replaced-first). */
 export function createExpirationActivities(deps: ActivityDeps): ExpirationActivities {
   return withFailures<ExpirationActivities>({
-    viewExpiry: (input) => viewExpiry(deps, input),
-    declineExpiry: async ({ claim, why }) => {
-      await updateClaim(deps.kube, claim, () => ({ metadata: { annotations: { [annotations.expiryDeclined]: why } } }));
+    viewExpiration: (input) => viewExpiration(deps, input),
+    declineExpiration: async ({ claim, why }) => {
+      await updateClaim(deps.kube, claim, () => ({
+        metadata: { annotations: { [annotations.expirationDeclined]: why } },
+      }));
     },
   });
 }
 
-async function viewExpiry(
+async function viewExpiration(
   deps: ActivityDeps,
   { claim: ref, expiresAt }: { readonly claim: ClaimRef; readonly expiresAt: number },
 ): Promise<ExpirationView> {
@@ -83,7 +85,7 @@ function termsOf(
   const { mode } = rulesOf(pool, policies);
   const leftAlone = mode === 'Recommend' ? `DisruptionPolicy ${policy ?? ''} has mode Recommend` : broken;
   const life = { uid: metadata.uid ?? '', createdAt: Date.parse(metadata.creationTimestamp ?? ''), expiresAt };
-  if (leftAlone === undefined) return { mode: spec.expiry.mode, ...expirationTimes(spec.expiry, life) };
-  const { beginAt } = expirationTimes(defaultDisruptionPolicySpec.expiry, life);
+  if (leftAlone === undefined) return { mode: spec.expiration.mode, ...expirationTimes(spec.expiration, life) };
+  const { beginAt } = expirationTimes(defaultDisruptionPolicySpec.expiration, life);
   return { mode: 'ReplaceFirst', beginAt, leftAlone };
 }

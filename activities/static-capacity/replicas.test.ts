@@ -224,15 +224,19 @@ describe('static pools', () => {
     putPool(1, { limit: 2 });
     putNode('a');
     await world.synced();
-    const rotation = createExpirationActivities(deps);
+    const expiration = createExpirationActivities(deps);
     const asked = { claim: { name: 'a', uid: 'uid-a' }, expiresAt: world.clock.now };
 
-    const view = await rotation.viewExpiry(asked);
+    const view = await expiration.viewExpiration(asked);
     expect(view).toMatchObject({ successor: { replacements: [{ nodePool: 'static', podCount: 0 }] } });
 
     putPool(1, { limit: 1 });
     await world.synced();
-    expect(await rotation.viewExpiry(asked)).toMatchObject({ noRoom: 'limits.nodes of 1 leaves no room beside it' });
-    expect(await rotation.viewExpiry({ ...asked, expiresAt: world.clock.now + 1e9 })).not.toHaveProperty('noRoom');
+    expect(await expiration.viewExpiration(asked)).toMatchObject({
+      noRoom: 'limits.nodes of 1 leaves no room beside it',
+    });
+    expect(await expiration.viewExpiration({ ...asked, expiresAt: world.clock.now + 1e9 })).not.toHaveProperty(
+      'noRoom',
+    );
   });
 });

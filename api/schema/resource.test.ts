@@ -29,12 +29,12 @@ test('a NodeClaim and an EC2NodeClass get the defaults of Karpenter', () => {
   });
 });
 
-test('what rules a pool without a policy is Karpenter, but for replace-first expiry', () => {
+test('what rules a pool without a policy is Karpenter, but for replace-first expiration', () => {
   expect(defaultDisruptionPolicySpec).toEqual({
     mode: 'Act',
     savings: { minimumPercent: 0, minimumDollarsPerHour: '0' },
     coolDown: '0s',
-    expiry: { mode: 'ReplaceFirst', jitter: '0s', lead: '15m' },
+    expiration: { mode: 'ReplaceFirst', jitter: '0s', lead: '15m' },
     rebalanceRecommendation: 'Ignore',
     repair: { steps: [{ action: 'Force', wait: '10m' }], maximumUnhealthyPercent: 20 },
   });

@@ -63,7 +63,7 @@ const spotRatio = z.object({
   perZone: z.boolean().default(false).describe('Whether the ratio is to hold in every zone.'),
 });
 
-const expiry = withRules(
+const expiration = withRules(
   z.object({
     mode: z
       .enum(['ReplaceFirst', 'Forceful'])
@@ -73,8 +73,8 @@ const expiry = withRules(
       ),
     jitter: duration
       .default('0s')
-      .describe('Rotation begins up to this much before expireAfter, spread over the nodes.'),
-    lead: duration.default('15m').describe('How long before expireAfter, or its jittered time, rotation begins.'),
+      .describe('Expiration begins up to this much before expireAfter, spread over the nodes.'),
+    lead: duration.default('15m').describe('How long before expireAfter, or its jittered time, expiration begins.'),
     hardDeadline: duration
       .optional()
       .describe(
@@ -174,7 +174,7 @@ export const disruptionPolicySpec = z.object({
       'Consolidation of the pool pauses when a workload was moved more often than this in a row within a day; absent never pauses.',
     ),
   spotRatio: spotRatio.optional().describe('How the pool is split between spot and on-demand.'),
-  expiry: expiry.prefault({}).describe('How nodes that reached expireAfter go.'),
+  expiration: expiration.prefault({}).describe('How nodes that reached expireAfter go.'),
   driftRollout: driftRollout
     .optional()
     .describe('Drift goes in waves; absent replaces one node at a time, as budgets allow.'),
@@ -211,7 +211,7 @@ export interface DisruptionPolicyStatus {
 /** A DisruptionPolicy as the API server holds it: defaults filled in. */
 export type DisruptionPolicy = ResourceObject<DisruptionPolicySpec, DisruptionPolicyStatus>;
 
-/** What rules a NodePool that no policy selects: Karpenter's behaviour, with replace-first expiry. */
+/** What rules a NodePool that no policy selects: Karpenter's behaviour, with replace-first expiration. */
 export const defaultDisruptionPolicySpec: DisruptionPolicySpec = disruptionPolicySpec.parse({});
 
 /** DisruptionPolicy `stowage.dev/v1alpha1`: parsing, defaulting, validation and manifest. */
@@ -231,7 +231,7 @@ export const disruptionPolicies: Resource<DisruptionPolicy> = defineResource<
   status: disruptionPolicyStatus,
   printerColumns: [
     { name: 'Mode', type: 'string', jsonPath: '.spec.mode' },
-    { name: 'Expiry', type: 'string', jsonPath: '.spec.expiry.mode' },
+    { name: 'Expiration', type: 'string', jsonPath: '.spec.expiration.mode' },
     { name: 'Valid', type: 'string', jsonPath: '.status.conditions[?(@.type=="ValidationSucceeded")].status' },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
     { name: 'Weight', type: 'integer', jsonPath: '.spec.weight', priority: 1 },

@@ -33,13 +33,13 @@ function durationOf(owner: Fields, name: string): string | undefined {
 export function convertDisruption(spec: Fields, version: 'v1alpha5' | 'v1beta1' | 'v1'): OldDisruption {
   const disruption = spec.object('disruption');
   const consolidation = consolidationOf(spec, disruption, version);
-  const expireAfter = expiry(spec, disruption, version);
+  const expireAfter = expiration(spec, disruption, version);
   const { budgets, rates } = budgetsOf(disruption);
   disruption?.finish();
   return { disruption: present({ ...consolidation, budgets }), expireAfter, rates };
 }
 
-function expiry(spec: Fields, disruption: Fields | undefined, version: string): string | undefined {
+function expiration(spec: Fields, disruption: Fields | undefined, version: string): string | undefined {
   const seconds = spec.whole('ttlSecondsUntilExpired');
   if (seconds !== undefined) {
     const after = secondsText(seconds);

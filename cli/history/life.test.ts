@@ -202,7 +202,7 @@ describe('what a workflow did, in plain words', () => {
         started({ expiresAt: start }),
         phase('not due'),
         phase('replacing'),
-        done({ outcome: 'rotated', replacements: [] }),
+        done({ outcome: 'replaced', replacements: [] }),
       ],
       ['expires at 2026-01-05T12:00:00Z', 'a replacement is launched first', 'expired and replaced'],
     ],

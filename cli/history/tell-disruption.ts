@@ -8,8 +8,8 @@ import type {
   RepairNodeResult,
   ReplaceNodeInput,
   ReplaceNodeResult,
-  RotateExpiredInput,
-  RotateExpiredResult,
+  ExpireNodeInput,
+  ExpireNodeResult,
 } from '../../workflows/messages.js';
 import { timeText } from '../output/people-table.js';
 import { hourly } from '../output/table.js';
@@ -89,18 +89,18 @@ export function replacementTeller(): Teller {
   };
 }
 
-/** `rotateExpired`: from the start of the node's life until its end is due. */
+/** `expireNode`: from the start of the node's life until its end is due. */
 export function expirationTeller(): Teller {
   return (step) => {
     if (step.is === 'started') {
-      const { expiresAt } = fieldsOf<RotateExpiredInput>(step.input);
+      const { expiresAt } = fieldsOf<ExpireNodeInput>(step.input);
       return step.isContinued || expiresAt === undefined ? undefined : `expires at ${timeText(expiresAt)}`;
     }
-    const result = resultOf<RotateExpiredResult>(step);
+    const result = resultOf<ExpireNodeResult>(step);
     if (result === undefined) return onTheWay(step);
     const { outcome, reason, replacements = [] } = result;
     if (outcome === 'gone') return undefined;
-    if (outcome === 'rotated') return `expired and replaced${instead(replacements)}`;
+    if (outcome === 'replaced') return `expired and replaced${instead(replacements)}`;
     if (outcome === 'forced') return 'expired and removed without waiting for a replacement';
     return endText('expiration', outcome, reason);
   };

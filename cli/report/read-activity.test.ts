@@ -22,9 +22,9 @@ function fakeClient(kept: readonly Kept[]): { client: Client; read: string[] } {
     workflow: {
       list: async function* ({ query }: { query: string }) {
         const isOpen = query.includes('Running');
-        const isRotation = query.includes('rotateExpired');
+        const isExpiration = query.includes('expireNode');
         for (const one of kept.filter(({ status }) => (status === 'RUNNING') === isOpen)) {
-          if (isOpen && one.id.startsWith('expire') !== isRotation) continue;
+          if (isOpen && one.id.startsWith('expire') !== isExpiration) continue;
           yield await Promise.resolve({
             ...{ workflowId: `prod/${one.id}`, runId: one.id, status: { name: one.status } },
             ...{ startTime: new Date(now - 60_000), closeTime: new Date(now) },

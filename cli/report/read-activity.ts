@@ -56,7 +56,7 @@ export async function readActivity(sources: Sources): Promise<Activity> {
 /** Each node has a workflow that waits for its life to end: of those that are open, only what a person may have met. */
 const underWay = [
   "WorkflowType IN ('disrupt', 'measureSavings', 'consolidate', 'replaceDrifted', 'replaceNode', 'repairNode', 'terminateNode')",
-  `WorkflowType = 'rotateExpired' AND ${searchAttributes.phase.name} NOT IN ('not due', 'starting')`,
+  `WorkflowType = 'expireNode' AND ${searchAttributes.phase.name} NOT IN ('not due', 'starting')`,
 ];
 
 /** Of whose histories a report tells: people, force and what was measured. Nobody gives orders to what came to nothing. */

@@ -36,7 +36,7 @@ const titles: Readonly<Record<string, string>> = {
   terminate: 'nodes terminated',
   consolidate: 'consolidations',
   drift: 'drift rollouts',
-  expire: 'expiries',
+  expire: 'expirations',
   interrupt: 'interruptions',
   repair: 'repairs',
   replace: 'replacements',

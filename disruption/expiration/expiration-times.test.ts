@@ -6,8 +6,8 @@ import type { ExpirationTimes } from './expiration-times.js';
 const hour = 3_600_000;
 const createdAt = Date.parse('2026-01-01T00:00:00Z');
 const expiresAt = createdAt + 720 * hour;
-const times = (expiry: object, uid = 'uid-1', lives = 720): ExpirationTimes =>
-  expirationTimes(disruptionPolicySpec.parse({ expiry }).expiry, {
+const times = (expiration: object, uid = 'uid-1', lives = 720): ExpirationTimes =>
+  expirationTimes(disruptionPolicySpec.parse({ expiration }).expiration, {
     uid,
     createdAt,
     expiresAt: createdAt + lives * hour,
@@ -20,8 +20,8 @@ describe('expirationTimes', () => {
     ['with a lead', { lead: '2h' }, { beginAt: expiresAt - 2 * hour }],
     ['with an end', { lead: '0s', hardDeadline: '24h' }, { beginAt: expiresAt, mustGoAt: expiresAt + 24 * hour }],
     ['as Karpenter', { mode: 'Forceful', lead: '2h', jitter: '9h' }, { beginAt: expiresAt }],
-  ])('%s', (_name, expiry, expected) => {
-    expect(times(expiry)).toEqual(expected);
+  ])('%s', (_name, expiration, expected) => {
+    expect(times(expiration)).toEqual(expected);
   });
 
   test('jitter spreads nodes evenly, each to the same time whenever it is asked', () => {

@@ -11,19 +11,19 @@ export interface ExpirationTimes {
 }
 
 /**
- * When the rotation of a node begins and must end (expiration/begins-early): `lead` before expireAfter, spread
+ * When the expiration of a node begins and must end (expiration/begins-early): `lead` before expireAfter, spread
  * over the nodes by up to `jitter` before that. The spread is a hash of the claim's UID, the same whoever asks. A lead longer than
  * half of the node's life counts as that: a node that begins to go as it comes up would be replaced for ever.
  */
 export function expirationTimes(
-  { mode, lead, jitter, hardDeadline }: DisruptionPolicySpec['expiry'],
+  { mode, lead, jitter, hardDeadline }: DisruptionPolicySpec['expiration'],
   { uid, createdAt, expiresAt }: { readonly uid: string; readonly createdAt: number; readonly expiresAt: number },
 ): ExpirationTimes {
   if (mode === 'Forceful') return { beginAt: expiresAt };
   // Hashed twice: UIDs that differ in their last digit alone would lie side by side.
   const share = Number.parseInt(hashText(hashText(uid)).slice(0, 8), 16) / 2 ** 32;
-  const ahead = parseDuration(lead, 'expiry.lead') + share * parseDuration(jitter, 'expiry.jitter');
+  const ahead = parseDuration(lead, 'expiration.lead') + share * parseDuration(jitter, 'expiration.jitter');
   const beginAt = Math.round(expiresAt - Math.min(ahead, Math.max(0, expiresAt - createdAt) / 2));
   if (hardDeadline === undefined) return { beginAt };
-  return { beginAt, mustGoAt: expiresAt + parseDuration(hardDeadline, 'expiry.hardDeadline') };
+  return { beginAt, mustGoAt: expiresAt + parseDuration(hardDeadline, 'expiration.hardDeadline') };
 }

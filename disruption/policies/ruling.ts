@@ -6,7 +6,7 @@ import { policyOf } from './policies.js';
 
 /** The policy that rules a NodePool. */
 export interface Ruling {
-  /** Absent where no policy selects the pool: what Karpenter does, with replace-first expiry. */
+  /** Absent where no policy selects the pool: what Karpenter does, with replace-first expiration. */
   readonly policy?: string;
   readonly spec: DisruptionPolicySpec;
   /** Why it cannot be followed, naming policy and field: nothing of the pool is disrupted then. */

@@ -35,7 +35,7 @@ const queueTypes = {
 } as const;
 
 /** Workflows that wait for weeks by nature. */
-const timers = ['rotateExpired', 'measureSavings'];
+const timers = ['expireNode', 'measureSavings'];
 
 /** What one look tells the next. */
 export interface LookMemory {

@@ -68,10 +68,10 @@ spotRatio:
   perZone: true
 `,
   },
-  expiry: {
+  expiration: {
     says: 'The replacement is launched up to a day and two hours before `expireAfter`; who waits for a budget a day beyond it goes all the same:',
     yaml: `
-expiry:
+expiration:
   mode: ReplaceFirst
   jitter: 24h
   lead: 2h

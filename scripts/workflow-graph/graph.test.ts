@@ -14,7 +14,7 @@ test('docs/architecture.md draws who starts whom as the code has it (npm run wor
 
 test('a start is found through the functions that a workflow calls, and no other', () => {
   expect(starts).toContainEqual(['consolidate', 'launchNode']);
-  expect(starts).toContainEqual(['rotateExpired', 'terminateNode']);
+  expect(starts).toContainEqual(['expireNode', 'terminateNode']);
   expect(starts).toContainEqual(['replaceDrifted', 'replaceNode']);
   expect(starts.filter(([from]) => from === 'launchNode' || from === 'terminateNode')).toEqual([]);
 });

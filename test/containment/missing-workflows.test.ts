@@ -91,7 +91,7 @@ describe('a workflow that is missing', () => {
 
   // Rule `invariants/rebuilt`.
   test('all of them, and every Schedule: they are back within two minutes, and no node goes for it', async () => {
-    // Launches are over, and every node has the timer of its expiry.
+    // Launches are over, and every node has the timer of its expiration.
     const before = await observe(
       'Nothing under way',
       async () => {

@@ -137,16 +137,16 @@ const savingRows: CrdRow[] = [
   field(kind, 'spec.rebalanceRecommendation', { accepts: ['Ignore', 'Replace'], refuses: ['Drain'] }),
 ];
 
-const expiryRows: CrdRow[] = [
-  field(kind, 'spec.expiry.mode', { accepts: ['ReplaceFirst', 'Forceful'], refuses: ['Never'] }),
-  field(kind, 'spec.expiry.jitter', durations),
-  field(kind, 'spec.expiry.lead', durations),
-  field(kind, 'spec.expiry.hardDeadline', durations),
+const expirationRows: CrdRow[] = [
+  field(kind, 'spec.expiration.mode', { accepts: ['ReplaceFirst', 'Forceful'], refuses: ['Never'] }),
+  field(kind, 'spec.expiration.jitter', durations),
+  field(kind, 'spec.expiration.lead', durations),
+  field(kind, 'spec.expiration.hardDeadline', durations),
   {
     kind,
-    rule: 'a forceful expiry has no hard deadline',
-    accepts: [{ 'spec.expiry': { mode: 'ReplaceFirst', hardDeadline: '24h' } }],
-    refuses: [{ 'spec.expiry': { mode: 'Forceful', hardDeadline: '24h' } }],
+    rule: 'a forceful expiration has no hard deadline',
+    accepts: [{ 'spec.expiration': { mode: 'ReplaceFirst', hardDeadline: '24h' } }],
+    refuses: [{ 'spec.expiration': { mode: 'Forceful', hardDeadline: '24h' } }],
   },
   field(kind, 'spec.driftRollout', { accepts: [{}], refuses: ['waves'] }),
   field(kind, 'spec.driftRollout.canary', nodeCounts),
@@ -193,6 +193,6 @@ export const disruptionPolicyRows: readonly CrdRow[] = [
   ...consentRows,
   ...windowRows,
   ...savingRows,
-  ...expiryRows,
+  ...expirationRows,
   ...ladderRows,
 ];

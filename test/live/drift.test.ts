@@ -12,7 +12,7 @@ import type { KubeClient, Kinds, NewObject } from '../../kube/port.js';
 import { pauseUpdate, resumeUpdate } from '../../workflows/messages.js';
 import { createNodeClass, createNodePool, isRunning, startLiveWorld, within, type LiveWorld } from './world.js';
 
-// Drift and expiry on real parts: a node class changes, and its nodes are replaced under real budgets of pods.
+// Drift and expiration on real parts: a node class changes, and its nodes are replaced under real budgets of pods.
 let world: LiveWorld;
 let stack: Stack;
 let kube: KubeClient;

@@ -87,16 +87,18 @@ describe('each example of the Temporal UI works when it is pasted', () => {
       };
       return rig.start('offerings', workflowIds.offerings(cluster), { cluster, carried: [refused] });
     },
-    rotateExpired: async () => {
-      activities.expiry = [{ ...live, beginAt: now + 24 * hour, candidate: candidate() }];
-      return rig.start('rotateExpired', workflowIds.expire(cluster, claim().uid), {
+    expireNode: async () => {
+      activities.expiration = [{ ...live, beginAt: now + 24 * hour, candidate: candidate() }];
+      return rig.start('expireNode', workflowIds.expire(cluster, claim().uid), {
         ...about(),
         expiresAt: now + 24 * hour,
       });
     },
-    'rotateExpired, left alone': async () => {
-      activities.expiry = [{ ...live, beginAt: now, candidate: candidate(), leftAlone: 'karpenter.sh/do-not-disrupt' }];
-      return rig.start('rotateExpired', workflowIds.expire(cluster, claim().uid), { ...about(), expiresAt: now });
+    'expireNode, left alone': async () => {
+      activities.expiration = [
+        { ...live, beginAt: now, candidate: candidate(), leftAlone: 'karpenter.sh/do-not-disrupt' },
+      ];
+      return rig.start('expireNode', workflowIds.expire(cluster, claim().uid), { ...about(), expiresAt: now });
     },
     consolidate: async () =>
       rig.start('consolidate', workflowIds.consolidate(cluster, [claim().uid]), {
@@ -158,7 +160,7 @@ describe('each example of the Temporal UI works when it is pasted', () => {
   /** Where an order makes sense: elsewhere it is refused for that, however well it is formed. */
   const places: Readonly<Record<string, string>> = {
     ...{ approve: 'consolidate', reject: 'consolidate', abort: 'consolidate', hold: 'consolidate' },
-    ...{ withdraw: 'consolidate', expedite: 'rotateExpired', retry: 'rotateExpired, left alone' },
+    ...{ withdraw: 'consolidate', expedite: 'expireNode', retry: 'expireNode, left alone' },
     ...{ rollback: 'replaceDrifted', pause: 'disrupt', resume: 'disrupt', reconsider: 'disrupt' },
   };
   const metadataOf = async (handle: WorkflowHandle): Promise<Metadata['definition']> =>

@@ -27,7 +27,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const ann = { actor: 'ann', reason: 'release' };
 
-describe('rotateExpired by policy', () => {
+describe('expireNode by policy', () => {
   let activities: FakeActivities;
   let rig: WorkflowRig;
   let claim: ClaimRef;
@@ -57,7 +57,7 @@ describe('rotateExpired by policy', () => {
     ...more,
   });
   const start = (expiresAt = now): ReturnType<WorkflowRig['start']> =>
-    rig.start('rotateExpired', workflowIds.expire(cluster, claim.uid), {
+    rig.start('expireNode', workflowIds.expire(cluster, claim.uid), {
       cluster,
       claim,
       nodePool: 'default',
@@ -71,10 +71,10 @@ describe('rotateExpired by policy', () => {
     activities.callsOf().filter((name) => /taint|planNodes|launchInstance|beginTermination/.test(name));
 
   test('waits, gets leave, replaces, and only then drains; the slot is given back', async () => {
-    activities.expiry = [live({ beginAt: now + 3 * hour })];
+    activities.expiration = [live({ beginAt: now + 3 * hour })];
     const handle = await start(now + 4 * hour);
 
-    await expect(handle.result()).resolves.toEqual({ outcome: 'rotated', replacements: ['default-1-0-0'] });
+    await expect(handle.result()).resolves.toEqual({ outcome: 'replaced', replacements: ['default-1-0-0'] });
 
     expect(await durationOf(handle)).toBeGreaterThanOrEqual(3 * hour - minute);
     expect(acts().slice(0, 4)).toEqual(['taintCandidates', 'planNodes', 'launchInstance', 'beginTermination']);
@@ -82,7 +82,7 @@ describe('rotateExpired by policy', () => {
   });
 
   test('waits for leave, and goes when it comes', async () => {
-    activities.expiry = [live()];
+    activities.expiration = [live()];
     activities.admits = () => false;
     const handle = await start();
     await inPhase(handle, 'waiting for a disruption slot');
@@ -91,11 +91,11 @@ describe('rotateExpired by policy', () => {
 
     activities.admits = () => true;
 
-    await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
   });
 
   test('past the hard deadline it goes without leave and without a replacement', async () => {
-    activities.expiry = [live({ mustGoAt: now + 2 * hour })];
+    activities.expiration = [live({ mustGoAt: now + 2 * hour })];
     activities.admits = () => false;
     const handle = await start();
 
@@ -107,7 +107,7 @@ describe('rotateExpired by policy', () => {
   });
 
   test('past the hard deadline a pause still holds it, and nothing else', async () => {
-    activities.expiry = [live({ mustGoAt: now + hour })];
+    activities.expiration = [live({ mustGoAt: now + hour })];
     activities.admits = () => false;
     const scope = { kind: 'cluster' } as const;
     const disrupt = rig.client.workflow.getHandle(workflowIds.disrupt(cluster));
@@ -123,7 +123,7 @@ describe('rotateExpired by policy', () => {
   });
 
   test('a wait for leave that lasts does not make its history too long', async () => {
-    activities.expiry = [live()];
+    activities.expiration = [live()];
     activities.admits = () => false;
     const handle = await start();
     await inPhase(handle, 'waiting for a disruption slot');
@@ -132,11 +132,11 @@ describe('rotateExpired by policy', () => {
 
     activities.admits = () => true;
     await rig.client.workflow.getHandle(workflowIds.disrupt(cluster)).signal(clusterChangedSignal);
-    await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
   });
 
   test('a replacement that finds no place leaves no taint, and is tried again', async () => {
-    activities.expiry = [live()];
+    activities.expiration = [live()];
     const nowhere = { ...emptyPlan, unplacedOfDeletingNodes: 1, unschedulable: 1 };
     activities.plans = [nowhere, { ...emptyPlan, claims: [claimPlan(2)] }];
     const handle = await start();
@@ -144,12 +144,12 @@ describe('rotateExpired by policy', () => {
     expect([...activities.tainted]).toEqual([]);
     await rig.until(async () => (await running()) === 0 || undefined);
 
-    await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
     expect(await durationOf(handle)).toBeGreaterThanOrEqual(10 * minute);
   });
 
   test('after an attempt that failed pods are planned onto the node again (commands/given-back)', async () => {
-    activities.expiry = [live()];
+    activities.expiration = [live()];
     activities.plans = [{ ...emptyPlan, unplacedOfDeletingNodes: 1, unschedulable: 1 }];
     const handle = await start();
     await inPhase(handle, 'waiting');
@@ -157,13 +157,13 @@ describe('rotateExpired by policy', () => {
 
     expect(await plannedWithout(rig, activities)).toEqual([]);
 
-    activities.expiry = [{ state: 'gone' }];
+    activities.expiration = [{ state: 'gone' }];
     await handle.signal(nodeChangedSignal);
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'gone' });
   });
 
   test('Forceful deletes at expireAfter and asks nobody (expiration/forceful)', async () => {
-    activities.expiry = [live({ mode: 'Forceful', beginAt: now + hour })];
+    activities.expiration = [live({ mode: 'Forceful', beginAt: now + hour })];
     activities.admits = () => false;
     const handle = await start(now + hour);
 
@@ -175,27 +175,27 @@ describe('rotateExpired by policy', () => {
   });
 
   test('a policy that changes meanwhile counts', async () => {
-    activities.expiry = [live({ beginAt: now + 3 * hour }), live({ beginAt: now + 2 * hour })];
+    activities.expiration = [live({ beginAt: now + 3 * hour }), live({ beginAt: now + 2 * hour })];
     const handle = await start(now + 4 * hour);
     await inPhase(handle, 'not due');
     await handle.signal(nodeChangedSignal);
-    await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
     expect(await durationOf(handle)).toBeLessThan(3 * hour);
   });
 
   test('expedite begins at once', async () => {
-    activities.expiry = [live({ beginAt: now + 3 * hour })];
+    activities.expiration = [live({ beginAt: now + 3 * hour })];
     const handle = await start(now + 4 * hour);
     await inPhase(handle, 'not due');
 
     await handle.signal(expediteSignal, { deadline: now, reason: 'a CVE', actor: 'ann' });
 
-    await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
     expect(await durationOf(handle)).toBeLessThan(hour);
   });
 
   test('ends with its claim', async () => {
-    activities.expiry = [live({ beginAt: now + hour }), { state: 'gone' }];
+    activities.expiration = [live({ beginAt: now + hour }), { state: 'gone' }];
     const handle = await start(now + hour);
     await inPhase(handle, 'not due');
 
@@ -206,7 +206,7 @@ describe('rotateExpired by policy', () => {
   });
 
   test('a pause holds it before anything is tainted, and a resume lets it go on', async () => {
-    activities.expiry = [live()];
+    activities.expiration = [live()];
     activities.admits = () => false;
     const handle = await start();
     await inPhase(handle, 'waiting for a disruption slot');
@@ -218,11 +218,11 @@ describe('rotateExpired by policy', () => {
 
     await disrupt.signal(resumeSignal, { scope: { kind: 'nodePool', name: 'default' }, ...ann });
 
-    await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
   });
 
   test('a hold while the replacement comes up takes the taint off again', async () => {
-    activities.expiry = [live()];
+    activities.expiration = [live()];
     let launched = (): void => undefined;
     activities.launchGate = new Promise((resolve) => (launched = resolve));
     const handle = await start();
@@ -234,12 +234,12 @@ describe('rotateExpired by policy', () => {
 
     await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: false }] });
 
-    await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
   });
 
   test('aborted or cancelled while it replaces, it leaves no taint and no slot', async () => {
     for (const how of ['abort', 'cancel'] as const) {
-      activities.expiry = [live()];
+      activities.expiration = [live()];
       activities.plans = [{ ...emptyPlan, claims: [claimPlan(2)] }];
       activities.nodeStates = ['waiting'];
       claim = { name: `default-${how}`, uid: `uid-${how}-${activities.serial}` };
@@ -266,33 +266,33 @@ describe('rotateExpired by policy', () => {
 
   test('approval: a person agrees; nobody answers and the policy rejects, but the hard deadline holds', async () => {
     const approval = { timeoutMs: 2 * hour, onTimeout: 'Reject' } as const;
-    activities.expiry = [live({ approval })];
+    activities.expiration = [live({ approval })];
     const agreed = await start();
     await inPhase(agreed, 'awaiting approval');
     await agreed.executeUpdate(approveUpdate, { args: [ann] });
-    await expect(agreed.result()).resolves.toMatchObject({ outcome: 'rotated' });
+    await expect(agreed.result()).resolves.toMatchObject({ outcome: 'replaced' });
 
     now = await rig.now();
     claim = { name: 'default-b', uid: `uid-b-${activities.serial}` };
-    activities.expiry = [live({ approval })];
+    activities.expiration = [live({ approval })];
     const rejected = await start();
     await expect(rejected.result()).resolves.toMatchObject({ outcome: 'rejected' });
     // Its claim says so: nobody starts its timer again.
-    expect(activities.inputsOf('declineExpiry')).toEqual([{ claim, why: 'rejected: nobody answered in time' }]);
+    expect(activities.inputsOf('declineExpiration')).toEqual([{ claim, why: 'rejected: nobody answered in time' }]);
 
     now = await rig.now();
     claim = { name: 'default-c', uid: `uid-c-${activities.serial}` };
-    activities.expiry = [live({ approval, mustGoAt: now + 4 * hour })];
+    activities.expiration = [live({ approval, mustGoAt: now + 4 * hour })];
     const forced = await start();
     await expect(forced.result()).resolves.toMatchObject({ outcome: 'forced' });
     expect(await durationOf(forced)).toBeGreaterThanOrEqual(4 * hour - minute);
   });
 
   test('aborted once, it takes no further order, and names who aborted it (people/one-abort)', async () => {
-    activities.expiry = [live({ approval: { timeoutMs: 2 * hour, onTimeout: 'Reject' } })];
+    activities.expiration = [live({ approval: { timeoutMs: 2 * hour, onTimeout: 'Reject' } })];
     let written = (): void => undefined;
     const declining = new Promise<void>((resolve) => (written = resolve));
-    activities.declineExpiry = () => declining;
+    activities.declineExpiration = () => declining;
     const handle = await start();
     await inPhase(handle, 'awaiting approval');
     await handle.executeUpdate(abortUpdate, { args: [ann] });
@@ -309,20 +309,20 @@ describe('rotateExpired by policy', () => {
   describe('a question whose policy goes away (people/questions-end-with-their-cause)', () => {
     const approval = { timeoutMs: 24 * hour, onTimeout: 'Reject' } as const;
     const asked = async (): Promise<Awaited<ReturnType<typeof start>>> => {
-      activities.expiry = [live({ approval })];
+      activities.expiration = [live({ approval })];
       const handle = await start();
       await inPhase(handle, 'awaiting approval');
-      activities.expiry = [live()];
+      activities.expiration = [live()];
       return handle;
     };
 
     test('ends at the next look, and the node is replaced', async () => {
       const handle = await asked();
 
-      await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
 
       expect(await durationOf(handle)).toBeLessThan(hour);
-      expect(activities.callsOf()).not.toContain('declineExpiry');
+      expect(activities.callsOf()).not.toContain('declineExpiration');
       const { typedSearchAttributes } = await handle.describe();
       expect(typedSearchAttributes.get(searchAttributes.awaitingApproval)).toBe(false);
     });
@@ -331,14 +331,14 @@ describe('rotateExpired by policy', () => {
       const handle = await asked();
       await handle.signal(nodeChangedSignal);
 
-      await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
 
       expect(await durationOf(handle)).toBeLessThan(5 * minute);
     });
   });
 
   test('a question that is looked at again still ends when nobody answers in time', async () => {
-    activities.expiry = [live({ approval: { timeoutMs: 2 * hour, onTimeout: 'Reject' } })];
+    activities.expiration = [live({ approval: { timeoutMs: 2 * hour, onTimeout: 'Reject' } })];
     const handle = await start();
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'rejected' });
@@ -346,7 +346,7 @@ describe('rotateExpired by policy', () => {
     const took = await durationOf(handle);
     expect(took).toBeGreaterThanOrEqual(2 * hour);
     expect(took).toBeLessThan(2 * hour + 10 * minute);
-    expect(activities.callsOf('viewExpiry').length).toBeGreaterThan(5);
+    expect(activities.callsOf('viewExpiration').length).toBeGreaterThan(5);
   });
 
   describe('of a static pool', () => {
@@ -354,13 +354,13 @@ describe('rotateExpired by policy', () => {
 
     // Rule `expiration/static-successor`.
     test('has one successor of the pool itself, and drains when that is up; pods are not asked', async () => {
-      activities.expiry = [live({ successor })];
+      activities.expiration = [live({ successor })];
       activities.nodeStates = ['waiting', 'registered', 'initialized'];
       const handle = await start();
 
       const result = await handle.result();
 
-      expect(result.outcome).toBe('rotated');
+      expect(result.outcome).toBe('replaced');
       expect(result.replacements).toHaveLength(1);
       expect(activities.callsOf()).not.toContain('planNodes');
       const [created] = activities.inputsOf<{ planId: string }>('createClaims');
@@ -370,19 +370,19 @@ describe('rotateExpired by policy', () => {
     });
 
     test('a successor that cannot be launched is tried again, and leaves no taint meanwhile', async () => {
-      activities.expiry = [live({ successor })];
+      activities.expiration = [live({ successor })];
       activities.refusal = { reason: 'insufficient_capacity', message: 'none left' };
       const handle = await start();
       await inPhase(handle, 'waiting');
       expect([...activities.tainted]).toEqual([]);
       expect(activities.callsOf()).not.toContain('beginTermination');
-      activities.expiry = [{ state: 'gone' }];
+      activities.expiration = [{ state: 'gone' }];
       await handle.signal(nodeChangedSignal);
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'gone' });
     });
 
     test('a successor that came up during a hold and is being deleted after it is no successor', async () => {
-      activities.expiry = [live({ successor })];
+      activities.expiration = [live({ successor })];
       activities.nodeStates = ['waiting'];
       const handle = await start();
       await inPhase(handle, 'replacing');
@@ -402,12 +402,12 @@ describe('rotateExpired by policy', () => {
       expect([...activities.tainted]).toEqual([]);
       expect(activities.callsOf()).not.toContain('beginTermination');
       // The next attempt finds none that is on its way out.
-      await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
       expect(activities.callsOf().filter((name) => name === 'createClaims')).toHaveLength(3);
     });
 
     test('without room beside it it goes first, with leave', async () => {
-      activities.expiry = [live({ noRoom: 'limits.nodes of 1 leaves no room beside it' })];
+      activities.expiration = [live({ noRoom: 'limits.nodes of 1 leaves no room beside it' })];
       activities.admits = () => false;
       const handle = await start();
       await inPhase(handle, 'waiting for a disruption slot');
@@ -420,10 +420,10 @@ describe('rotateExpired by policy', () => {
 
   test('a policy that only recommends leaves the node alone until it does otherwise', async () => {
     const leftAlone = 'DisruptionPolicy p has mode Recommend';
-    activities.expiry = [live({ leftAlone }), live({ leftAlone }), live({ leftAlone }), live()];
+    activities.expiration = [live({ leftAlone }), live({ leftAlone }), live({ leftAlone }), live()];
     const handle = await start();
 
-    await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
 
     expect(await durationOf(handle)).toBeGreaterThanOrEqual(hour);
   });

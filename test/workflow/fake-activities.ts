@@ -133,7 +133,7 @@ export class FakeActivities
   slotsCheckAt: number | undefined;
   tainted = new Set<string>();
   /** One after the other; the last one stays. */
-  expiry: ExpirationView[] = [{ state: 'gone' }];
+  expiration: ExpirationView[] = [{ state: 'gone' }];
   rollout: (launched: readonly ClaimRef[]) => RolloutView = () => ({ state: 'superseded', by: 'nothing' });
   replicas: (deleting: readonly string[]) => ReplicasView = () => ({ state: 'gone', why: 'the NodePool is gone' });
   rolledBack: Awaited<ReturnType<RolloutActivities['rollBack']>> = { outcome: 'nothing', why: 'none is good' };
@@ -417,14 +417,14 @@ export class FakeActivities
     this.pauses = [...left, ...write];
     return Promise.resolve({ pauses: this.pauses });
   }
-  async declineExpiry(): Promise<void> {
+  async declineExpiration(): Promise<void> {
     return Promise.resolve();
   }
   async declineRepair(): Promise<void> {
     return Promise.resolve();
   }
-  async viewExpiry(): Promise<ExpirationView> {
-    return Promise.resolve(this.expiry.length > 1 ? this.expiry.shift()! : this.expiry[0]!);
+  async viewExpiration(): Promise<ExpirationView> {
+    return Promise.resolve(this.expiration.length > 1 ? this.expiration.shift()! : this.expiration[0]!);
   }
 
   async publishDisruption(): Promise<void> {

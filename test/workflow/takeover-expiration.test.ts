@@ -9,16 +9,16 @@ const hour = 3_600_000;
 const world = new Takeover();
 
 test.each(['not due', 'awaiting approval', 'waiting for a disruption slot', 'replacing', 'draining'])(
-  'rotateExpired, taken over while %s, is resumed, approved and finished',
+  'expireNode, taken over while %s, is resumed, approved and finished',
   async (phase) => {
     const { activities, rig } = world;
     const own = world.candidate('old');
     const beginAt = (await rig.now()) + hour / 6;
-    activities.expiry = [{ state: 'live', mode: 'ReplaceFirst', beginAt, candidate: own, approval }];
+    activities.expiration = [{ state: 'live', mode: 'ReplaceFirst', beginAt, candidate: own, approval }];
     activities.admits = () => phase !== 'waiting for a disruption slot';
     activities.stuck = phase === 'draining';
     const disrupt = await world.startDisrupt();
-    const handle = await rig.start('rotateExpired', workflowIds.expire(cluster, own.claim.uid), {
+    const handle = await rig.start('expireNode', workflowIds.expire(cluster, own.claim.uid), {
       cluster,
       claim: own.claim,
       nodePool: 'default',
@@ -43,7 +43,7 @@ test.each(['not due', 'awaiting approval', 'waiting for a disruption slot', 'rep
     world.comesUp();
     if (phase === 'draining') await world.takenOverDraining();
 
-    await expect(handle.result()).resolves.toMatchObject({ outcome: 'rotated' });
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
     expect(world.drained()).toEqual(['old']);
     expect(activities.callsOf('launchInstance')).toHaveLength(1);
     await world.nothingRuns();

@@ -21,7 +21,7 @@ const orders = {
   reject: {
     what:
       'Says no to what awaits approval. A consolidation is not asked for again for a day, a rollout not before the NodePool changes, ' +
-      'an expiry never ("reconsider" takes these back); an escalation takes no further step.',
+      'an expiration never ("reconsider" takes these back); an escalation takes no further step.',
     example: by,
   },
   abort: { what: 'Ends it while it can be taken back: no taint stays, and no pod is evicted.', example: by },

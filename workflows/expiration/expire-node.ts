@@ -1,7 +1,7 @@
 import { CancellationScope, continueAsNew } from '@temporalio/workflow';
 import type { ExpirationView } from '../../activities/expiration/contract.js';
 import { workflowNow } from '../clock.js';
-import type { Candidate, RotateExpiredInput, RotateExpiredResult } from '../messages.js';
+import type { Candidate, ExpireNodeInput, ExpireNodeResult } from '../messages.js';
 import { nodeChangedSignal, searchAttributes } from '../messages.js';
 import { Slots } from '../disruption/slots.js';
 import type { Slot } from '../disruption/slots.js';
@@ -33,7 +33,7 @@ type Live = Extract<ExpirationView, { state: 'live' }>;
  * windows, rates, pauses), has the pods' new places launched, and drains only when they are up; past the policy's hard
  * deadline the node goes without, unless a pause or a hold holds it. `Forceful` deletes at expireAfter and asks nobody, as Karpenter does.
  */
-export async function rotateExpired(input: RotateExpiredInput): Promise<RotateExpiredResult> {
+export async function expireNode(input: ExpireNodeInput): Promise<ExpireNodeResult> {
   const run = new Expiration(input);
   try {
     return await run.run();
@@ -58,7 +58,7 @@ class Expiration {
   private hurried = false;
   private agreed: boolean;
 
-  constructor(private readonly input: RotateExpiredInput) {
+  constructor(private readonly input: ExpireNodeInput) {
     const { cluster, claim, nodePool } = input;
     this.activities = activitiesOf(cluster);
     this.agreed = input.agreed ?? false;
@@ -67,7 +67,7 @@ class Expiration {
     this.slots = new Slots(cluster);
     setSignalHandler(nodeChangedSignal, () => void (this.changed = true));
     this.progress = new Progress(
-      `Expiry of ${claim.name}`,
+      `Expiration of ${claim.name}`,
       [
         { key: searchAttributes.cluster, value: cluster },
         { key: searchAttributes.nodePool, value: nodePool },
@@ -80,7 +80,7 @@ class Expiration {
     this.question = new StandingQuestion(this.oversight, { until: input.askedUntil });
   }
 
-  async run(): Promise<RotateExpiredResult> {
+  async run(): Promise<ExpireNodeResult> {
     const view = await this.untilDue();
     if (view === undefined) return this.end('gone');
     if (view.mode === 'Forceful') return this.terminate('forced');
@@ -100,12 +100,14 @@ class Expiration {
   }
 
   /** The node stays for good: its claim says so, for this workflow ends and its history is not kept for ever. */
-  async decline(outcome: 'rejected' | 'aborted', why: string): Promise<RotateExpiredResult> {
-    await this.activities.kube.declineExpiry.executeWithOptions({ summary: why }, [{ claim: this.input.claim, why }]);
+  async decline(outcome: 'rejected' | 'aborted', why: string): Promise<ExpireNodeResult> {
+    await this.activities.kube.declineExpiration.executeWithOptions({ summary: why }, [
+      { claim: this.input.claim, why },
+    ]);
     return this.end(outcome, why);
   }
 
-  end(outcome: RotateExpiredResult['outcome'], reason?: string): RotateExpiredResult {
+  end(outcome: ExpireNodeResult['outcome'], reason?: string): ExpireNodeResult {
     const replacements = this.replacement.claims.map(({ name }) => name);
     this.progress.enter(outcome, reason === undefined ? {} : { facts: { [`${outcome} because`]: reason } });
     return { outcome, replacements, ...(reason === undefined ? {} : { reason }) };
@@ -131,14 +133,14 @@ class Expiration {
   private async look(): Promise<Live | undefined> {
     const { claim, expiresAt } = this.input;
     this.changed = false;
-    const view = await this.activities.kube.viewExpiry.executeWithOptions({ summary: 'how it is to go' }, [
+    const view = await this.activities.kube.viewExpiration.executeWithOptions({ summary: 'how it is to go' }, [
       { claim, expiresAt },
     ]);
     return view.state === 'live' ? view : undefined;
   }
 
   /** One attempt, by the policy as it is now; undefined when there is something else to look at first. */
-  private async replaceFirst(): Promise<RotateExpiredResult | undefined> {
+  private async replaceFirst(): Promise<ExpireNodeResult | undefined> {
     const view = await this.look();
     if (view === undefined) return this.end('gone');
     const { candidate } = view;
@@ -156,13 +158,13 @@ class Expiration {
     if (!(await this.acquireSlot(view, candidate))) return undefined;
     if (view.noRoom !== undefined) return this.terminate('forced');
     const outcome = await this.replace(view, candidate);
-    if (outcome === 'ready') return this.terminate('rotated');
+    if (outcome === 'ready') return this.terminate('replaced');
     if (outcome === 'failed') await this.pause(view, 'another attempt to replace it', retryMs);
     return undefined;
   }
 
   /** A person who says no has the node stay; a hard deadline still holds. */
-  private async consent(view: Live): Promise<RotateExpiredResult | undefined> {
+  private async consent(view: Live): Promise<ExpireNodeResult | undefined> {
     if (this.agreed || view.approval === undefined) return undefined;
     const what = `approval to replace ${view.candidate?.node ?? this.input.claim.name}, whose life ends (expireAfter): yes launches a replacement first; PodDisruptionBudgets and do-not-disrupt hold`;
     const news = (): boolean => this.changed;
@@ -178,7 +180,7 @@ class Expiration {
   }
 
   /** Past the hard deadline no budget, window or approval is waited for any more; the end of a pause is. */
-  private async force(candidate: Candidate | undefined): Promise<RotateExpiredResult> {
+  private async force(candidate: Candidate | undefined): Promise<ExpireNodeResult> {
     if (candidate === undefined) return this.terminate('forced');
     const slot = (this.slot ??= await this.slots.request('Expired', [candidate]));
     await slot.settled({ ms: answerWithinMs, or: () => slot.refused.length > 0 || this.oversight.isAborted });
@@ -256,7 +258,7 @@ class Expiration {
     await this.oversight.wait(wait, { summary: waitingFor, until: () => this.changed, retryable: true });
   }
 
-  private async terminate(outcome: 'rotated' | 'forced'): Promise<RotateExpiredResult> {
+  private async terminate(outcome: 'replaced' | 'forced'): Promise<ExpireNodeResult> {
     const { claim, nodePool } = this.input;
     await this.oversight.gate();
     this.oversight.passPointOfNoReturn();
@@ -271,7 +273,7 @@ class Expiration {
     await this.replacement.undo();
     const { agreed } = this;
     const { askedUntil } = this.question;
-    await continueAsNew<typeof rotateExpired>({ ...this.input, agreed, askedUntil });
+    await continueAsNew<typeof expireNode>({ ...this.input, agreed, askedUntil });
   }
 }
 
