@@ -156,8 +156,16 @@ suite(`installed by its chart${lacks === '' ? '' : ` (skipped: ${lacks})`}`, () 
           (await kube.get('NodeClaim', { name: claim.metadata.name ?? '' })) === undefined ? true : undefined,
         within(180),
       );
-      const ended = await client.workflow.getHandle(workflowId, running).describe();
-      expect(ended.status.name).toBe('COMPLETED');
+      // The claim goes before its workflow has said so.
+      const ended = await observe(
+        'the end of its workflow',
+        async () => {
+          const { status } = await client.workflow.getHandle(workflowId, running).describe();
+          return status.name === 'RUNNING' ? undefined : status.name;
+        },
+        within(60),
+      );
+      expect(ended).toBe('COMPLETED');
     },
     minutes(8),
   );
