@@ -3,6 +3,7 @@ import { ApplicationFailure, log, setHandler } from '@temporalio/workflow';
 import { refusals } from './messages.js';
 import { malformed } from './payloads.js';
 import { described } from './people/descriptions.js';
+import { afterEarlySignals, takeEarlySignals } from './early-signals.js';
 import { unreadableIn } from './unreadable.js';
 
 /*
@@ -22,7 +23,7 @@ export function noteIgnoredSignals(by: Note): void {
   if (ignored !== undefined) note({ 'last signal ignored': ignored });
 }
 
-/** `handler` sees well-formed payloads alone. */
+/** `handler` sees well-formed payloads alone, and signals in the order in which they came. */
 export function setSignalHandler<Args extends unknown[]>(
   signal: SignalDefinition<Args>,
   handler: (...args: NoInfer<Args>) => void | Promise<void>,
@@ -34,6 +35,7 @@ export function setSignalHandler<Args extends unknown[]>(
     log.warn('a malformed signal is ignored', { signal: signal.name, why: wrong });
     note?.({ 'last signal ignored': ignored });
   };
+  takeEarlySignals(signal.name, (args) => checked(...(args as Args)));
   setHandler(signal, checked, described(signal.name));
 }
 
@@ -58,7 +60,7 @@ export function setUpdateHandler<Answer, Args extends unknown[]>(
     refuseUnreadable(args);
     validator?.(...args);
   };
-  setHandler(update, handler, { ...described(update.name), validator: checked });
+  afterEarlySignals(() => setHandler(update, handler, { ...described(update.name), validator: checked }));
 }
 
 function refuseUnreadable(args: readonly unknown[]): void {

@@ -193,6 +193,35 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     expect(typedSearchAttributes.get(searchAttributes.paused)).toBe(true);
   });
 
+  // Rule `invariants/pauses-hold`.
+  test.each([
+    { orders: ['pause', 'resume'], left: [] },
+    { orders: ['resume', 'pause'], left: ['cluster'] },
+    { orders: ['pause', 'resume', 'pause'], left: ['cluster'] },
+  ])('of $orders, given before it takes its first step, the last holds', async ({ orders, left }) => {
+    const order = { scope: { kind: 'cluster' }, ...ann } as const;
+    const handle = await rig.withoutWorker('control', async () => {
+      const started = await start();
+      for (const name of orders) await started.signal(name, order);
+      return started;
+    });
+
+    await rig.until(() => activities.callsOf('findDisruptions').length > 0);
+
+    expect((await handle.query(pausesQuery)).map(({ scope }) => scope.kind)).toEqual(left);
+  });
+
+  test('what is asked for before its first step comes after what was told before', async () => {
+    const order = { scope: { kind: 'cluster' }, ...ann } as const;
+    const resumed = await rig.withoutWorker('control', async () => {
+      const handle = await start();
+      await handle.signal(pauseSignal, order);
+      return { left: handle.executeUpdate(resumeUpdate, { args: [order] }) };
+    });
+
+    await expect(resumed.left).resolves.toEqual([]);
+  });
+
   test('a NodePool of which the last look did not tell may be paused', async () => {
     const details = { hash: 'h', budgets: [], budgetsCut: true, decisions: [], stays: [] };
     activities.found = [{ commands: [], details }];

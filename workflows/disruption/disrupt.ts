@@ -26,6 +26,7 @@ import {
 } from '../messages.js';
 import { runningQuery, searchAttributes, slotRequestSignal, slotReturnedSignal, steerSignal } from '../messages.js';
 import { whyNotQuery, whyNotUpdate } from '../messages.js';
+import { earlySignalsTaken } from '../early-signals.js';
 import { HistoryFull, orGiveUp, roundsUntilLong } from '../history-limit.js';
 import { FailedSteps } from '../failed-steps.js';
 import { forgetChains, remember } from './command-memory.js';
@@ -68,6 +69,7 @@ const chainPauseMs = 24 * 3_600_000;
  */
 export async function disrupt(input: DisruptInput): Promise<never> {
   const run = new DisruptRun(input);
+  await earlySignalsTaken();
   await run.readPauses();
   void run.pauseObjects.follow();
   void run.steering.follow();
