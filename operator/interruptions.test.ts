@@ -113,7 +113,7 @@ describe('a notice of an instance that no claim in the cache has', () => {
 // Rule `interruption/noted-first`.
 describe('a notice of a node', () => {
   const at = 50_000;
-  const handled = async (kind: 'spot_interrupted' | 'rebalance_recommendation', kube: FakeKube, of = claim()) => {
+  const handlerOf = (kube: FakeKube, of = claim()) => {
     const node = kube.put('Node', {
       metadata: { name: 'node-1' },
       spec: { providerID: 'aws:///us-west-2a/i-1', taints: [{ key: 'own', effect: 'NoSchedule' }] },
@@ -127,6 +127,10 @@ describe('a notice of a node', () => {
       log: silentLog,
       now: () => 60_000,
     });
+    return { handle, started };
+  };
+  const handled = async (kind: 'spot_interrupted' | 'rebalance_recommendation', kube: FakeKube, of = claim()) => {
+    const { handle, started } = handlerOf(kube, of);
     await handle({ kind, instanceId: 'i-1', at, messageId: 'm' });
     expect(started).toEqual([kind]);
     return kube.objects('Node')[0]!;
@@ -167,11 +171,21 @@ describe('a notice of a node', () => {
       expect([metadata.annotations, spec?.taints?.length]).toEqual([undefined, 1]);
   });
 
-  test('goes to its workflow all the same where the API server does not answer', async () => {
+  test('goes to its workflow all the same where it cannot be written, and its message comes again until it is', async () => {
     const kube = createFakeKube();
+    const patch = kube.patch.bind(kube);
     Object.assign(kube, { patch: () => Promise.reject(new Error('connection refused')) });
+    const { handle, started } = handlerOf(kube);
+    const notice = { kind: 'spot_interrupted', instanceId: 'i-1', at, messageId: 'm' } as const;
 
-    expect(interruptionNoteOf(await handled('spot_interrupted', kube))).toBeUndefined();
+    await expect(handle(notice)).rejects.toThrow(
+      'cannot note the spot_interrupted of i-1 on its node: connection refused',
+    );
+    expect(started).toEqual(['spot_interrupted']);
+
+    Object.assign(kube, { patch });
+    await handle(notice);
+    expect(interruptionNoteOf(kube.objects('Node')[0])).toEqual({ kind: 'spot_interrupted', at });
   });
 });
 

@@ -39,7 +39,10 @@ interface HandlerContext extends Pick<OperatorContext, 'kube' | 'metrics' | 'log
   readonly starter: Pick<OperatorContext['starter'], 'interruption'>;
 }
 
-/** Takes one notice in: it is durable, or needs no workflow, once the promise resolves. */
+/**
+ * Takes one notice in: it is durable, or needs no workflow, once the promise resolves. Where its workflow has it but its node does not, the promise
+ * rejects: the message comes again, for as long as it does, so that a workflow that is lost meanwhile loses no notice (interruption/noted-first).
+ */
 export function interruptionHandler(context: HandlerContext): (notice: Interruption) => Promise<void> {
   const { cache, starter, metrics, log, now, urgently = directly } = context;
   return async (notice) => {
@@ -49,9 +52,11 @@ export function interruptionHandler(context: HandlerContext): (notice: Interrupt
     if (unhealthy.has(kind)) metrics.count('interruption_instance_status_unhealthy_total', { category: kind });
     if (await needsWorkflow(notice, cache, now())) {
       log.info({ kind, instanceId }, 'an instance is to be interrupted');
-      const noted = urgently(() => note(context, notice));
+      const noted = urgently(() => note(context, notice)).catch((error: unknown) => error);
       await starter.interruption(notice);
-      await noted;
+      const failure = await noted;
+      if (failure !== undefined)
+        throw new Error(`cannot note the ${kind} of ${instanceId} on its node: ${messageOf(failure)}`);
     }
     metrics.count('interruption_deleted_messages_total', {});
   };
@@ -59,16 +64,12 @@ export function interruptionHandler(context: HandlerContext): (notice: Interrupt
 
 const directly = <T>(work: () => T): T => work();
 
-/** On the node, beside its workflow: what cannot be written there the workflow does itself. */
-async function note({ kube, cache, log }: HandlerContext, { kind, instanceId, at }: Interruption): Promise<void> {
+/** On the node, beside its workflow: what cannot be written there does not keep that waiting. */
+async function note({ kube, cache }: HandlerContext, { kind, instanceId, at }: Interruption): Promise<void> {
   const claim = claimsOf(cache.all('NodeClaim')).byInstance.get(instanceId);
   const node = cache.nodeByProviderId(claim?.status?.providerID ?? '');
   if (isHint(kind) || node === undefined || claim?.metadata.deletionTimestamp !== undefined) return;
-  try {
-    await noteInterruption(kube, node, { kind, at });
-  } catch (error) {
-    log.warn({ node: node.metadata.name, kind, error: messageOf(error) }, 'cannot note an interruption on its node');
-  }
+  await noteInterruption(kube, node, { kind, at });
 }
 
 interface ClaimCache extends Pick<ClusterCache, 'synced' | 'connected' | 'nodeByProviderId'> {
