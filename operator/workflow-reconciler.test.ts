@@ -5,48 +5,12 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { annotations, finalizers } from '../api/labels.js';
 import { nodeClaim, nodePool } from '../test/builders/activity-world.js';
+import { claimAt, cluster, clusterOf, created, situations, window } from '../test/builders/observed-clusters.js';
+import type { Situation, Stage } from '../test/builders/observed-clusters.js';
 import { desiredSchedules, desiredWorkflows, entityStart } from './desired-workflows.js';
 import type { ObservedCluster, ScheduleStart, WorkflowStart } from './desired-workflows.js';
 import { WorkflowReconciler } from './workflow-reconciler.js';
 import type { WorkflowEngine } from './workflow-reconciler.js';
-
-const now = Date.parse('2026-01-05T12:00:00Z');
-const created = '2026-01-05T11:00:00Z';
-const window = { idleMs: 1000, maxMs: 10_000 };
-
-const cluster = (more: Partial<ObservedCluster> = {}): ObservedCluster => ({
-  cluster: 'test',
-  window,
-  gates: { NodeRepair: true, StaticCapacity: true },
-  now,
-  claims: [],
-  pools: [],
-  policies: [],
-  repairPolicies: [{ conditionType: 'Ready', conditionStatus: 'False', tolerationMs: 60_000 }],
-  nodeOf: () => undefined,
-  nodeClassOf: () => undefined,
-  ...more,
-});
-
-type Stage = 'new' | 'launching' | 'initialized' | 'never expires' | 'declined' | 'deleted' | 'released';
-
-const claimAt = (stage: Stage, name: string): NodeClaim => {
-  const up = ['initialized', 'never expires', 'declined'].includes(stage);
-  const base = nodeClaim(name, {
-    spec: { expireAfter: stage === 'never expires' ? 'Never' : '720h' },
-    status: up ? { conditions: [{ type: 'Initialized', status: 'True' }] } : {},
-  });
-  return {
-    ...base,
-    metadata: {
-      ...base.metadata,
-      creationTimestamp: stage === 'new' ? new Date(now - 100).toISOString() : created,
-      ...(stage === 'declined' ? { annotations: { [annotations.expirationDeclined]: 'ann: keep it' } } : {}),
-      ...(stage === 'deleted' || stage === 'released' ? { deletionTimestamp: created } : {}),
-      finalizers: stage === 'released' ? [] : [finalizers.termination],
-    },
-  };
-};
 
 const typesFor = (claims: readonly NodeClaim[], pools: readonly NodePool[] = []): readonly string[] =>
   desiredWorkflows(cluster({ claims, pools }))
@@ -184,6 +148,20 @@ describe('which workflows have to run', () => {
     expect(without.slice(2).map(({ workflowId }) => workflowId)).toEqual(['test/expire/uid-c']);
   });
 
+  test('each situation asks for the workflows of its own', () => {
+    const kindsOf = (situation: Situation): string[] =>
+      desiredWorkflows(clusterOf([situation]))
+        .starts.slice(2)
+        .map(({ workflowId }) => workflowId.split('/')[1] ?? '');
+
+    expect(Object.fromEntries(situations.map((each) => [each, kindsOf(each)]))).toEqual({
+      ...{ new: [], launching: ['launch'], initialized: ['expire'], 'never expires': [], declined: [] },
+      ...{ deleted: ['terminate'], released: [], 'node deleted': ['terminate'], unhealthy: ['expire', 'repair'] },
+      ...{ interrupted: ['interrupt', 'expire'], marked: ['interrupt', 'expire'] },
+      ...{ 'static pool': ['replicas'], 'drifted pool': ['drift', 'expire'] },
+    });
+  });
+
   test('a static pool is kept, where its gate is on', () => {
     const pool = nodePool('static', { replicas: 2 });
 
@@ -215,28 +193,21 @@ describe('which workflows have to run', () => {
 });
 
 describe('reconciler', () => {
-  const stages: readonly Stage[] = [
-    'new',
-    'launching',
-    'initialized',
-    'never expires',
-    'declined',
-    'deleted',
-    'released',
-  ];
   const reconcilerOf = (engine: WorkflowEngine, observe: () => ObservedCluster): WorkflowReconciler =>
     new WorkflowReconciler(engine, observe, silentLog, silentMetrics);
 
   test('whatever is removed from Temporal comes back, and nothing is started twice', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.constantFrom(...stages), { maxLength: 12 }),
+        fc.array(fc.constantFrom(...situations), { maxLength: 12 }),
         fc.array(fc.array(fc.nat(40), { maxLength: 8 }), { maxLength: 4 }),
-        async (claimStages, removals) => {
-          const claims = claimStages.map((stage, i) => claimAt(stage, `c${i}`));
+        async (chosen, removals) => {
+          const observed = clusterOf(chosen);
+          const { starts, unreadable } = desiredWorkflows(observed);
           const engine = new FakeEngine();
-          const reconciler = reconcilerOf(engine, () => cluster({ claims }));
-          const wanted = desiredWorkflows(cluster({ claims })).starts.map(({ workflowId }) => workflowId);
+          const reconciler = reconcilerOf(engine, () => observed);
+          const wanted = starts.map(({ workflowId }) => workflowId);
+          expect([unreadable, new Set(wanted).size]).toEqual([[], wanted.length]);
           await reconciler.pass();
           expect(engine.starts).toEqual(wanted);
 
@@ -247,7 +218,8 @@ describe('reconciler', () => {
             await reconciler.pass();
             expect(new Set(engine.starts)).toEqual(removed);
             expect(engine.starts).toHaveLength(removed.size);
-            for (const claim of claims) await reconciler.claimChanged(claim);
+            for (const claim of observed.claims) await reconciler.claimChanged(claim);
+            for (const pool of observed.pools) await reconciler.poolChanged(pool);
             expect(engine.starts).toHaveLength(removed.size);
           }
           expect(engine.open).toEqual(new Set(wanted));
@@ -269,19 +241,19 @@ describe('reconciler', () => {
     });
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.constantFrom(...stages), { maxLength: 12 }),
+        fc.array(fc.constantFrom(...situations), { maxLength: 12 }),
         steps,
         fc.nat(3),
-        async (claimStages, all, lag) => {
-          const claims = claimStages.map((stage, i) => claimAt(stage, `c${i}`));
-          const { starts } = desiredWorkflows(cluster({ claims }));
+        async (inCluster, all, lag) => {
+          const observed = clusterOf(inCluster);
+          const { starts } = desiredWorkflows(observed);
           const wanted = starts.map(({ workflowId }) => workflowId);
           const schedules = desiredSchedules('test').map(({ scheduleId }) => scheduleId);
           const among = (chosen: readonly number[]): ReadonlySet<string> =>
             new Set(chosen.flatMap((i) => [...schedules, ...wanted][i] ?? []));
           const engine = new FakeEngine();
           engine.lag = lag;
-          const reconciler = reconcilerOf(engine, () => cluster({ claims }));
+          const reconciler = reconcilerOf(engine, () => observed);
 
           for (const { removed, completed, refused } of all) {
             for (const id of among(removed)) {
