@@ -1,6 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { kubernetesThrough, portOf } from '../network/redirected.js';
 import { TcpProxy, type Weather } from '../network/tcp-proxy.js';
 import { Replica } from '../replica.js';
 import type { Stack } from '../stack.js';
@@ -34,7 +33,7 @@ export class Surroundings {
     };
     const through = {
       ...settings,
-      KUBECONFIG: redirected(stack, networks.Kubernetes.port),
+      KUBECONFIG: kubernetesThrough(stack, networks.Kubernetes.port),
       TEMPORAL_ADDRESS: `127.0.0.1:${networks.Temporal.port}`,
       AWS_ENDPOINT_URL: `http://127.0.0.1:${networks['the cloud'].port}`,
     };
@@ -107,14 +106,4 @@ export class Surroundings {
     over.catch(() => undefined);
     this.pending.add(over);
   }
-}
-
-const portOf = (url: string | undefined): number => Number(new URL(url ?? '').port);
-
-/** The kubeconfig of Stowage, to an API server that is reached through `port`. */
-function redirected(stack: Stack, port: number): string {
-  const path = join(stack.folder, 'network.kubeconfig');
-  const text = readFileSync(stack.stowageKubeconfig ?? '', 'utf8');
-  writeFileSync(path, text.replaceAll(stack.apiserver ?? '', `https://127.0.0.1:${port}`), { mode: 0o600 });
-  return path;
 }

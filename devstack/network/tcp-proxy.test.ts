@@ -45,6 +45,21 @@ describe('a network', () => {
     socket.destroy();
   });
 
+  test('whose connections are stranded keeps them and carries nothing on them, but on new ones', async () => {
+    const old = await open();
+    expect(await echoed(old, 'one')).toBe('one');
+
+    proxy.strand();
+    old.write('lost');
+    const fresh = await open();
+
+    expect(await echoed(fresh, 'two')).toBe('two');
+    expect(heard).toBe('onetwo');
+    expect(old.destroyed).toBe(false);
+    old.destroy();
+    fresh.destroy();
+  });
+
   test('that is cut ends connections and takes none, until it is fair', async () => {
     const socket = await open();
     await echoed(socket, 'one');

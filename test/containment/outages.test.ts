@@ -1,5 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { workflowIds } from '../../core/ids.js';
+import { kubernetesThrough, portOf } from '../../devstack/network/redirected.js';
+import { TcpProxy } from '../../devstack/network/tcp-proxy.js';
+import { Replica } from '../../devstack/replica.js';
 import { createDefaultPool, deploy } from '../live/world.js';
 import { readiness } from './answers.js';
 import { containment, instanceOf, large } from './containment.js';
@@ -97,5 +100,30 @@ describe('an outage', () => {
     await expect(collecting.result()).resolves.toMatchObject(nothingCollected);
     expect((await on.claims()).map(({ metadata }) => metadata.uid)).toEqual(expect.arrayContaining(before));
     expect(await ended()).toEqual([]);
+  }, 600_000);
+
+  test('of the watches alone, whose connections stay open and carry nothing: it is noticed within seconds, and nothing is missed', async () => {
+    const { stack } = on.world;
+    const network = await TcpProxy.start(portOf(stack.apiserver));
+    await stack.stopComponent('stowage');
+    const settings = { KUBECONFIG: kubernetesThrough(stack, network.port) };
+    const stowage = await Replica.start(stack, { name: 'stowage-through-proxy', role: 'all', settings });
+    try {
+      await deploy(on.world, 'heard', large);
+      const claim = await on.claimUnder('heard');
+
+      network.strand();
+      await deploy(on.world, 'unheard-of', large);
+      await on.world.kube.delete('NodeClaim', { name: claim.metadata.name ?? '' });
+
+      // The server ends a watch after five minutes at the earliest; by then it is too late.
+      await on.runs('unheard-of', undefined, 120);
+      await on.runs('heard', claim.status?.nodeName, 120);
+      await on.until('The claim gone', async () => (await on.claims()).every(({ metadata }) => metadata.uid !== claim.metadata.uid), 120); // prettier-ignore
+    } finally {
+      await stowage.kill();
+      await network.stop();
+      await stack.startComponent('stowage');
+    }
   }, 600_000);
 });
