@@ -9,7 +9,7 @@ import { createFakeKube } from '../simulation/kube/fake.js';
 import { Starter } from '../operator/starter.js';
 import type { Mix } from '../cases/interruption-mixes.js';
 import { floodOf } from '../cases/interruption-mixes.js';
-import { placeOf } from '../workflows/messages.js';
+import { startOptions } from '../workflows/messages.js';
 
 /** Where the flood goes and where it ends up. */
 export interface FloodTarget {
@@ -150,7 +150,7 @@ async function fill(target: FloodTarget, bodies: readonly string[]): Promise<voi
 
 /** Visibility lags behind: asks until it has as many as there should be, or gives up and says what there is. */
 async function counted(client: Client, cluster: string, expected: number): Promise<number> {
-  const query = `WorkflowType = 'handleInterruption' AND TaskQueue = '${placeOf(cluster, 'handleInterruption').taskQueue}'`;
+  const query = `WorkflowType = 'handleInterruption' AND TaskQueue = '${startOptions(cluster, 'handleInterruption').taskQueue}'`;
   const end = Date.now() + 60_000;
   for (;;) {
     const { count } = await client.workflow.count(query);

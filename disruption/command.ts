@@ -23,7 +23,7 @@ export interface Candidate {
 }
 
 /** What budgets need to know of a node that is going. */
-export type GoingNode = Pick<Candidate, 'claim' | 'node' | 'nodePool'>;
+export type CandidateRef = Pick<Candidate, 'claim' | 'node' | 'nodePool'>;
 
 /** Nodes that are to go for one reason, and what was decided about them. */
 export interface DisruptionCommand {

@@ -25,7 +25,7 @@ import {
   interruptionSignal,
   nodeChangedSignal,
   pausesChangedSignal,
-  placeOf,
+  startOptions,
   podsPendingSignal,
   replicasChangedSignal,
   rolloutChangedSignal,
@@ -148,7 +148,7 @@ export class Starter implements WorkflowEngine {
     const input: HandleInterruptionInput = { cluster: this.cluster, instanceId: notice.instanceId };
     await this.client.workflow.signalWithStart('handleInterruption', {
       workflowId: workflowIds.interrupt(this.cluster, notice.instanceId),
-      ...placeOf(this.cluster, 'handleInterruption'),
+      ...startOptions(this.cluster, 'handleInterruption'),
       args: [input],
       signal: interruptionSignal,
       signalArgs: [notice],
@@ -161,7 +161,7 @@ export class Starter implements WorkflowEngine {
     try {
       await this.client.workflow.start(type, {
         workflowId,
-        ...placeOf(this.cluster, type),
+        ...startOptions(this.cluster, type),
         args: [input],
         staticSummary: summary,
         workflowIdConflictPolicy: 'FAIL',

@@ -1,4 +1,4 @@
-/** Milliseconds of the epoch by the workflow's own clock, which the SDK sets from history: the same in every replay. */
+/** The workflow's time in milliseconds of the epoch. The SDK takes it from history, so it is the same in every replay. */
 export function workflowNow(): number {
   return new Date().getTime();
 }

@@ -4,13 +4,13 @@ import type { Entity } from '../activities/entities-contract.js';
 import { backOffMs } from '../core/back-off.js';
 import { workflowIds } from '../core/ids.js';
 import { activitiesOf } from './proxies.js';
-import { notify } from './relations.js';
+import { notify } from './other-workflows.js';
 
 const backOff = { firstMs: 1_000, longestMs: 30_000 };
 
 /**
- * Signals an entity workflow of the cluster, and starts it first where it does not run: nothing has pended yet, somebody
- * terminated it, or its namespace was lost. Returns once the signal is taken; only a cancellation ends it before.
+ * Signals an entity workflow of the cluster, and starts it if it does not run: it may not be started yet, or somebody terminated
+ * it. Retries until the signal is delivered; only a cancellation ends it earlier.
  */
 export async function signalEntity<Args extends unknown[]>(
   cluster: string,
@@ -31,10 +31,8 @@ export async function signalEntity<Args extends unknown[]>(
   }
 }
 
-/**
- * As `signalEntity`, for news that the entity can do without: it is started where it does not run, and told twice at most.
- */
-export async function tellEntity<Args extends unknown[]>(
+/** As `signalEntity`, for signals that may be lost: two attempts at most. */
+export async function notifyEntity<Args extends unknown[]>(
   cluster: string,
   entity: Entity,
   signal: SignalDefinition<Args>,

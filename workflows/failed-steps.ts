@@ -3,16 +3,16 @@ import { backOffMs } from '../core/back-off.js';
 import { workflowNow } from './clock.js';
 import type { Progress } from './progress.js';
 
-const backOff = { firstMs: 1_000, longestMs: 10_000 };
+const retryBackOff = { firstMs: 1_000, longestMs: 10_000 };
 const asideBackOff = { firstMs: 1_000, longestMs: 60_000 };
 
 /**
- * For workflows that run for good: what failed for good once is tried again, ever more rarely, and shown meanwhile as phase
- * `retrying`. Cancellations and defects of the workflow itself are thrown on.
+ * Retries for entity workflows. An activity whose own retries are exhausted is tried again with back-off, and shown meanwhile as
+ * phase `retrying`. Cancellations and bugs of the workflow code are rethrown.
  */
 export class FailedSteps {
   private failures = 0;
-  /** When the first of them was, ISO 8601. */
+  /** Time of the first of these failures, ISO 8601. */
   private since = '';
 
   constructor(private readonly progress: Progress) {}
@@ -26,13 +26,13 @@ export class FailedSteps {
     this.progress.fails(undefined);
   }
 
-  /** Waits until it is time for the next attempt. */
-  async rest(what: string, error: unknown): Promise<void> {
+  /** Notes a failure of `what` and sleeps until the next attempt. */
+  async backOff(what: string, error: unknown): Promise<void> {
     if (isCancellation(error) || !(error instanceof TemporalFailure)) throw error;
     const why = rootCause(error) ?? error.message;
     if (this.failures === 0) this.since = new Date(workflowNow()).toISOString();
     this.failures += 1;
-    const wait = backOffMs(this.failures, backOff);
+    const wait = backOffMs(this.failures, retryBackOff);
     log.warn(`${what} failed, trying again`, { why, attempts: this.failures });
     this.progress.fails({ since: this.since, why });
     this.progress.enter('retrying', { waitingFor: why, until: workflowNow() + wait });
@@ -41,10 +41,10 @@ export class FailedSteps {
 }
 
 /**
- * Does `step` over and over beside the other work of a workflow that runs for good. One that fails is done again, ever more rarely, and ends nothing
- * but itself.
+ * Repeats `step` beside the main loop of an entity workflow, with back-off after failures. A failure does not affect the main
+ * loop. Ends on cancellation.
  */
-export async function overAndOver(what: string, step: () => Promise<void>): Promise<void> {
+export async function repeatForever(what: string, step: () => Promise<void>): Promise<void> {
   for (let failures = 0; ;) {
     try {
       await step();

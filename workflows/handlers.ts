@@ -7,23 +7,26 @@ import { afterEarlySignals, takeEarlySignals } from './early-signals.js';
 import { unreadableIn } from './unreadable.js';
 
 /*
- * The handlers of signals, queries and updates, each with its description for the Temporal UI, found by name. A description
- * lacks nowhere: a test goes through every definition.
+ * Sets handlers of signals, queries and updates, with their descriptions for the Temporal UI, and rejects malformed payloads. A
+ * test checks that every message has a description.
  */
 
 type Note = (facts: Readonly<Record<string, string>>) => void;
 
-/** Module state is a workflow run's own. Signals may come before there is anything to note them in. */
+/**
+ * Module state belongs to one workflow run, since each run has its own sandbox. `ignored` keeps a signal that came before
+ * `Progress` was built.
+ */
 let note: Note | undefined;
 let ignored: string | undefined;
 
-/** Where `explain` learns of signals that were ignored. */
+/** Sets where ignored signals are shown. */
 export function noteIgnoredSignals(by: Note): void {
   note = by;
   if (ignored !== undefined) note({ 'last signal ignored': ignored });
 }
 
-/** `handler` sees well-formed payloads alone, and signals in the order in which they came. */
+/** `handler` is called only with well-formed payloads, and in the order in which the signals came. */
 export function setSignalHandler<Args extends unknown[]>(
   signal: SignalDefinition<Args>,
   handler: (...args: NoInfer<Args>) => void | Promise<void>,
@@ -50,7 +53,7 @@ export function setQueryHandler<Answer, Args extends unknown[]>(
   setHandler(query, checked, described(query.name));
 }
 
-/** `validator` throws the typed refusal of what makes no sense now: then nothing is written to the history. */
+/** `validator` throws a typed failure for an order that makes no sense now. Temporal then writes nothing to the history. */
 export function setUpdateHandler<Answer, Args extends unknown[]>(
   update: UpdateDefinition<Answer, Args>,
   handler: (...args: NoInfer<Args>) => Answer | Promise<Answer>,

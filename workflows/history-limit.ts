@@ -1,25 +1,30 @@
 import { CancellationScope, condition, workflowInfo } from '@temporalio/workflow';
 
-/** Histories are kept far below Temporal's limits of 51,200 events and 50 MB: a worker that takes a workflow over reads all of it. */
+/**
+ * Far below Temporal's limits of 51,200 events and 50 MB: a worker that takes a workflow over has to fetch and replay all of it.
+ */
 const mostEvents = 4000;
 const mostBytes = 4 * 1024 * 1024;
-/** What was begun is waited for up to here; then it is given up, for its signals alone would fill the history. */
+/** From this multiple of the limits on, work under way is cancelled: signals that arrive meanwhile would fill the history. */
 const overdue = 1.5;
-/** What is under way at the end of a run is waited for so long; what it carries over is enough to do it again. */
+/**
+ * How long a run waits before continue-as-new for work under way to end. The state that it carries over is enough to do the rest
+ * again.
+ */
 const settleMs = 60_000;
 
-/** Whether it is time to continue as new, at a point where everything that counts is carried over. */
+/** Whether to continue as new now. Call it only where everything that has to survive is in the carried state. */
 export function isHistoryLong(times = 1): boolean {
   const { historyLength, historySize, continueAsNewSuggested } = workflowInfo();
   return continueAsNewSuggested || historyLength > mostEvents * times || historySize > mostBytes * times;
 }
 
-/** Says that work was given up: the run continues as new, and begins it again. */
+/** Thrown when work was cancelled because the history is full: the next run begins it again. */
 export class HistoryFull extends Error {}
 
 /**
- * Waits for work that may be begun again at any time. Signals go on coming while it is stuck, each with its events: once they have filled the
- * history, it is cancelled, and `HistoryFull` is thrown.
+ * Waits for work that can be repeated. Signals arrive while it is stuck, and each adds events: once they have filled the history,
+ * the work is cancelled and `HistoryFull` is thrown.
  */
 export async function orGiveUp<T>(work: () => Promise<T>): Promise<T> {
   const scope = new CancellationScope();
@@ -33,15 +38,20 @@ export async function orGiveUp<T>(work: () => Promise<T>): Promise<T> {
 }
 
 interface Rounds<T> {
-  /** One round of work; what it gives, other than undefined, ends the workflow. Work that was given up by `orGiveUp` is no failure. */
+  /** One round of work. A result other than undefined ends the workflow. `HistoryFull` counts as no failure. */
   readonly round: () => Promise<T | undefined>;
-  /** Whether nothing is under way that the run keeps to itself: handlers of orders, signals that are yet to be sent. */
+  /** Whether nothing is under way that is not in the carried state: no running handlers, no signals still to be sent. */
   readonly isIdle?: () => boolean;
-  /** Whether somebody gave an order that a round has yet to carry out, and that is not carried over. */
+  /**
+   * Whether a person's order is waiting for the next round. Orders are not carried over, so the run goes on until they are done.
+   */
   readonly hasOrders?: () => boolean;
 }
 
-/** The loop of a workflow that runs for good: rounds until the history is long. Gives undefined when it is to continue as new. */
+/**
+ * The main loop of an entity workflow: rounds until the history is long. Returns undefined when the workflow has to continue as
+ * new.
+ */
 export async function roundsUntilLong<T>({
   round,
   isIdle = () => true,
@@ -56,7 +66,6 @@ export async function roundsUntilLong<T>({
         if (!(error instanceof HistoryFull)) throw error;
       }
     }
-    // A handler that ends, and every signal that comes meanwhile, may begin what the others wait for.
     if (!isIdle()) await condition(isIdle, settleMs, { summary: 'what is under way to end' });
     if (!hasOrders()) return undefined;
   }

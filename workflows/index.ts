@@ -1,4 +1,4 @@
-// What the worker bundles: every workflow by its name on the wire.
+// The entry point of the workflow bundle. The name of each export is the workflow type in Temporal.
 export { collectGarbage } from './garbage-collection/collect-garbage.js';
 export { consolidate } from './consolidation/consolidate.js';
 export { disrupt } from './disruption/disrupt.js';

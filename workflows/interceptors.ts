@@ -4,8 +4,8 @@ import { failures } from '../core/failures.js';
 import { Unreadable } from './unreadable.js';
 
 /**
- * What a step gives that cannot be read is its failure, for whoever waits for it: else each of its fields would seem to be missing, and what is
- * missing often means "no". Signals, queries and updates are refused by their handlers. Bundled with the workflows.
+ * Fails an activity or child workflow whose result could not be decoded. Without this its fields would all read as undefined,
+ * which often means "no". Signals, queries and updates are checked in their handlers. Bundled with the workflows.
  */
 export const interceptors = (): WorkflowInterceptors => ({
   outbound: [
@@ -26,7 +26,7 @@ function readable(what: string, result: Promise<unknown>): Promise<unknown> {
       nonRetryable: true,
     });
   });
-  // A child's result need not be waited for.
+  // Nobody may be awaiting a child's result, and an unhandled rejection would fail the workflow.
   read.catch(() => undefined);
   return read;
 }

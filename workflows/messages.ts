@@ -4,7 +4,7 @@ import type { RefusedOffering, RememberedRefusal } from '../core/unavailable-off
 import type { Resume } from '../packing/types.js';
 import type { ExpediteOrder } from './people/oversight-messages.js';
 import type { ClaimRef, NodeUntil } from '../core/refs.js';
-import type { WatchedTimeState } from './launch/watched-time.js';
+import type { OutageAwareTimeoutState } from './launch/outage-aware-timeout.js';
 
 export * from './disruption/disruption-messages.js';
 export * from './disruption/question-messages.js';
@@ -15,20 +15,20 @@ export type * from './repair/repair-messages.js';
 export type { ClaimPlan, ClaimRef, NodeUntil, NodeRef } from '../core/refs.js';
 
 /*
- * Everything that crosses a workflow's boundary: inputs, results, signals, queries and search attributes. Inputs grow
- * only by optional fields; names on the wire never change. All of it is JSON.
+ * Everything that crosses a workflow's boundary: inputs, results, signals, queries and search attributes, all as JSON. Workflows
+ * that run may be older than this code, so fields are only added, and as optional ones, and no message changes its name.
  */
 
 export type TaskQueue = 'control' | 'packing' | 'cloud' | 'drain' | 'urgent';
 
 /**
- * Task queues of a cluster, by urgency: nothing that a cloud's notice began waits behind anything else, and no termination
- * behind a launch.
+ * Task queues of a cluster. They are separate so that an interruption waits behind nothing else, and a termination not behind
+ * launches:
  * - `urgent`: workflows of interruptions and terminations, and every activity of an interruption.
- * - `drain`: activities of terminations that no notice presses.
+ * - `drain`: activities of all other terminations.
  * - `control`: all other workflows, and their calls to Kubernetes.
  * - `cloud`: launches and the upkeep of the cloud, at a limited rate.
- * - `packing`: what computes.
+ * - `packing`: activities that compute plans.
  */
 export function taskQueues(cluster: string): Readonly<Record<TaskQueue, string>> {
   return {
@@ -40,14 +40,14 @@ export function taskQueues(cluster: string): Readonly<Record<TaskQueue, string>>
   };
 }
 
-/** Workflows that are not to wait behind the others, with the keys by which a server that knows priorities orders them. */
+/** Workflow types that run on the `urgent` queue, with their Temporal priority keys (lower runs first). */
 const urgentWorkflows: ReadonlyMap<string, number> = new Map([
   ['handleInterruption', 2],
   ['terminateNode', 2],
 ]);
 
-/** Where a workflow of this type is started; a server without priorities ignores those. */
-export function placeOf(
+/** Task queue and priority for starting a workflow of this type. Temporal servers without priorities ignore the key. */
+export function startOptions(
   cluster: string,
   type: string,
 ): { readonly taskQueue: string; readonly priority?: { readonly priorityKey: number } } {
@@ -71,21 +71,24 @@ export const searchAttributes = {
   secondsToSpare: defineSearchAttributeKey('StowageSecondsToSpare', 'INT'),
 } as const;
 
-/** The visibility query of the open workflows of a cluster. What visibility tells lags behind by a moment. */
+/** The visibility query of the open workflows of a cluster. Visibility is eventually consistent. */
 export const openWorkflowsQuery = (cluster: string): string =>
   `${searchAttributes.cluster.name} = ${quotedForQuery(cluster)} AND ExecutionStatus = 'Running'`;
 
-/** A text as visibility queries write it. */
+/** A string literal of a visibility query. */
 export const quotedForQuery = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
-/** A write that the cluster cache must have seen before anything is planned. */
+/**
+ * A write of Stowage's own that the watch cache must contain before the next plan is made: a plan without it would launch a node
+ * twice.
+ */
 export interface CacheMark {
   readonly kind: 'NodeClaim' | 'Node';
   readonly name: string;
   readonly resourceVersion: string;
 }
 
-/** A mark and when it was made, milliseconds of the epoch. */
+/** A mark with its time, in milliseconds of the epoch. */
 export interface TimedMark {
   readonly at: number;
   readonly mark: CacheMark;
@@ -107,22 +110,22 @@ export interface ProvisionInput {
 }
 
 export interface ProvisionState {
-  /** Batches so far, over all runs: part of every claim's name. */
+  /** Number of batches over all runs. NodeClaim names are derived from it. */
   readonly batches: number;
-  /** The first run of the chain, so that numbers never repeat. */
+  /** Run id of the first run. NodeClaim names contain it, so that they do not repeat after `provision` was started anew. */
   readonly chain: string;
-  /** Pods wait that no pass has looked at. */
+  /** Whether pods became pending since the last batch was planned. */
   readonly isPending: boolean;
   readonly marks: readonly TimedMark[];
   readonly replacements: readonly ReplacementRequest[];
   readonly deleting: readonly NodeUntil[];
   readonly last?: BatchSummary;
-  /** Where the last pass ended, if it left pods for the next. */
+  /** Where the next batch goes on, if the last one had more pods than it could plan. */
   readonly resume?: Resume;
   readonly resting?: readonly RestingPool[];
 }
 
-/** A NodePool for which nothing is planned, because the API server refused a NodeClaim of it. */
+/** A NodePool that is left out of plans for a while, because the API server refused a NodeClaim of it. */
 export interface RestingPool {
   readonly nodePool: string;
   /** Milliseconds of the epoch. */
@@ -131,24 +134,24 @@ export interface RestingPool {
   readonly message: string;
 }
 
-/** Asks for new homes for the pods of nodes that are about to go. */
+/** Asks `provision` to plan for the pods of nodes that are about to be removed. */
 export interface ReplacementRequest {
   readonly id: string;
   readonly nodes: readonly string[];
-  /** The workflow that `replacementsPlannedSignal` goes to. */
+  /** Id of the workflow that gets `replacementsPlannedSignal`. */
   readonly replyTo: string;
   readonly reason: string;
-  /** Milliseconds for which the pods' new places are kept. */
+  /** For how long the room for these pods stays reserved, milliseconds. */
   readonly holdMs: number;
 }
 
-/** Nodes that go, or no longer do. */
+/** Nodes that are about to be removed, or that stay after all. */
 export interface DeletingNodes {
   readonly nodes: readonly string[];
-  /** Until when their pods are planned for as if the nodes were gone, milliseconds of the epoch; 0: the nodes stay. */
+  /** Until when plans treat the nodes as gone, milliseconds of the epoch; 0: the nodes stay. */
   readonly until: number;
   readonly marks: readonly CacheMark[];
-  /** The request for replacements that is given up: what others asked for the same nodes holds on. */
+  /** Id of the replacement request that this takes back. Other requests for the same nodes stay. */
   readonly request?: string;
 }
 
@@ -173,9 +176,15 @@ export interface BatchSummary {
   readonly lowerBoundPerHour: number;
 }
 
-/** Pods lack a node: which ones is read from the cluster. `again`: none of them is new, so the batch window need not wait for more. */
+/**
+ * There are pending pods. The signal does not name them: the plan reads them from the watch cache. `again`: none of them is new,
+ * so the batch window need not wait for more.
+ */
 export const podsPendingSignal = defineSignal<[{ readonly again: boolean }?]>('podsPending');
-/** These nodes are about to go and the pods' new places exist already: plan with that; `until` 0 takes it back. */
+/**
+ * These nodes are about to be removed, and nodes for their pods are launched already: plan without the nodes. `until` 0 takes it
+ * back.
+ */
 export const deletingNodesSignal = defineSignal<[DeletingNodes]>('deletingNodes');
 export const replaceSignal = defineSignal<[ReplacementRequest]>('replace');
 export const configureSignal = defineSignal<[{ readonly window: BatchWindow }]>('configure');
@@ -188,9 +197,9 @@ export interface LaunchNodeInput {
   readonly cluster: string;
   readonly claim: ClaimRef;
   readonly nodePool: string;
-  /** Told by `replacementSettledSignal` how it ended. */
+  /** Id of the workflow that gets `replacementSettledSignal` when the launch has ended. */
   readonly notify?: string;
-  /** As `notify`, where several wait for the same node. */
+  /** More workflows to notify, where several wait for the same node. */
   readonly alsoNotify?: readonly string[];
   readonly reason?: string;
   /** Default 5 and 15 minutes (launch/timeouts). */
@@ -198,11 +207,11 @@ export interface LaunchNodeInput {
   readonly registrationTimeoutMs?: number;
   /** Carried over by continue-as-new: when registration began. */
   readonly launchedAt?: number;
-  /** Carried over by continue-as-new: how much of the time to register has been watched. */
-  readonly registering?: WatchedTimeState;
+  /** Carried over by continue-as-new: how much of the registration timeout is used up. */
+  readonly registering?: OutageAwareTimeoutState;
 }
 
-/** A launch that is to be started, and what people see of it. */
+/** The input of a `launchNode`, and its summary and details in the Temporal UI. */
 export interface LaunchStart {
   readonly input: LaunchNodeInput;
   readonly summary: string;
@@ -223,9 +232,9 @@ export type LaunchOutcome =
     }
   | { readonly outcome: 'superseded'; readonly providerId?: string };
 
-/** Something about the claim's Node or the claim itself changed: look again. */
+/** The NodeClaim or its Node changed. */
 export const nodeChangedSignal = defineSignal('nodeChanged');
-/** The claim is being deleted: stop, and tell `replyTo` whether there is an instance. */
+/** The NodeClaim is being deleted: stop, and signal `launchSettled` to `replyTo`, which says whether there is an instance. */
 export const stopLaunchSignal = defineSignal<[{ readonly replyTo?: string }]>('stopLaunch');
 export const launchSettledSignal = defineSignal<[{ readonly providerId?: string }]>('launchSettled');
 export const replacementSettledSignal =
@@ -237,13 +246,16 @@ export interface TerminateNodeInput {
   readonly cluster: string;
   readonly claim: ClaimRef;
   readonly nodePool: string;
-  /** Why, as in `karpenter_nodeclaims_disrupted_total`: `empty`, `spot_interrupted`, `deleted` and so on. */
+  /** The `reason` label of `karpenter_nodeclaims_disrupted_total`: `empty`, `spot_interrupted`, `deleted` and so on. */
   readonly reason: string;
-  /** Delete the claim first; false where somebody else already did. */
+  /** Whether to delete the NodeClaim; false where it is being deleted already. */
   readonly deleteClaim: boolean;
-  /** Milliseconds of the epoch after which pods are deleted whatever protects them; absent: as the claim says. */
+  /**
+   * When the drain stops respecting PodDisruptionBudgets and do-not-disrupt, milliseconds of the epoch; absent: as the NodeClaim
+   * says.
+   */
   readonly deadline?: number;
-  /** When the cloud takes the instance, milliseconds of the epoch; nothing that protects a pod ends by that. */
+  /** When the cloud takes the instance, milliseconds of the epoch. It ends no protection of pods. */
   readonly instanceEndsAt?: number;
   /** Carried over by continue-as-new. */
   readonly carried?: TerminationState;
@@ -255,7 +267,7 @@ export interface TerminationState {
   readonly drainingSince: number;
   readonly evicted: number;
   readonly escalation?: { readonly stuckSince?: number; readonly taken: number; readonly refused?: boolean };
-  /** Who set the deadline that holds, and who had pods deleted past it. */
+  /** Who ordered the deadline, and by whose order pods were deleted in spite of their protection. */
   readonly force?: { readonly by?: string; readonly forcedBy?: string };
 }
 
@@ -263,13 +275,13 @@ export interface TerminateNodeResult {
   readonly outcome: 'terminated' | 'gone';
   readonly podsEvicted: number;
   readonly durationMs: number;
-  /** By whose order pods were deleted in spite of what protects them; absent where all of them left by themselves. */
+  /** By whose order pods were deleted in spite of a PodDisruptionBudget or do-not-disrupt; absent where no pod was. */
   readonly forcedBy?: string;
 }
 
 /**
- * A more urgent reason, or a person's order: of deadlines the earlier holds, and where none is given protection ends now,
- * while pods keep their own grace. With `instanceEndsAt` alone no deadline is set.
+ * Speeds up a drain, for a more urgent reason or by a person's order. The earlier of two deadlines holds. Without a deadline the
+ * protection of pods ends now; they keep their grace period. With `instanceEndsAt` alone no deadline is set.
  */
 export const expediteSignal = defineSignal<[ExpediteOrder]>('expedite');
 
@@ -286,7 +298,7 @@ export interface InterruptionNotice {
 export interface HandleInterruptionInput {
   readonly cluster: string;
   readonly instanceId: string;
-  /** What the one before knew, where this one takes the place of a workflow that was terminated. */
+  /** Notices that a workflow before this one had received when somebody terminated it. */
   readonly notices?: readonly InterruptionNotice[];
 }
 
@@ -294,7 +306,10 @@ export interface HandleInterruptionResult {
   readonly outcome: 'unknown-instance' | 'noted' | 'drained';
   readonly kinds: readonly string[];
   readonly replacements: readonly string[];
-  /** Seconds between the node's end and the instance's, where the cloud gave one; negative when it came too late. */
+  /**
+   * Seconds from the end of the drain to the end of the instance, where the cloud announced that; negative if the drain took too
+   * long.
+   */
   readonly secondsToSpare?: number;
 }
 
@@ -306,9 +321,9 @@ export interface ExpireNodeInput {
   readonly nodePool: string;
   /** Milliseconds of the epoch. */
   readonly expiresAt: number;
-  /** Carried over by continue-as-new: a person has agreed. */
+  /** Carried over by continue-as-new: whether a person has approved. */
   readonly agreed?: boolean;
-  /** Carried over by continue-as-new: until when a person is asked, milliseconds of the epoch. */
+  /** Carried over by continue-as-new: when the open approval times out, milliseconds of the epoch. */
   readonly askedUntil?: number | undefined;
 }
 
@@ -325,7 +340,7 @@ export interface CollectGarbageInput {
 export interface CollectGarbageResult {
   readonly instances: readonly string[];
   readonly claims: readonly string[];
-  /** Nodes whose deletion waited for a claim that is gone. */
+  /** Nodes whose finalizer was removed, because their NodeClaim is gone. */
   readonly nodes: readonly string[];
   /** What could not be collected, and why: the next collection tries again. */
   readonly failed: readonly { readonly object: string; readonly error: string }[];

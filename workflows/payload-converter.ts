@@ -3,9 +3,9 @@ import { messageOf } from '../core/error-message.js';
 import { Unreadable } from './unreadable.js';
 
 /**
- * The SDK's default converter, but for payloads that it cannot read: another encoding (`json/protobuf` can be chosen in the Temporal
- * UI), or no JSON. Anybody who may reach Temporal can signal one by hand; if it threw, the workflow task would fail for ever. The
- * handlers refuse what stands for it (`handlers.ts`). Bundled with the workflows, and for them alone.
+ * The SDK's default converter, except that it returns `Unreadable` for payloads that it cannot decode: another encoding (the
+ * Temporal UI offers `json/protobuf`) or broken JSON. An exception here would fail the workflow task again and again. Handlers
+ * refuse `Unreadable` (handlers.ts). It is bundled with the workflows and used only there.
  */
 export const payloadConverter: PayloadConverter = {
   toPayload: (value, context, hint) => defaultPayloadConverter.toPayload(value, context, hint),

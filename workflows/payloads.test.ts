@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import * as messages from './messages.js';
-import { malformed, obeyedSignals, payloadShapes } from './payloads.js';
+import { malformed, orderSignals, payloadShapes } from './payloads.js';
 
 const claim = { name: 'c', uid: 'u' };
 const going = { claim, node: 'n', nodePool: 'p' };
@@ -42,7 +42,7 @@ const signals = (Object.values(messages) as readonly object[])
   .flatMap(({ type, name }) => (type === 'signal' && name !== undefined ? [name] : []));
 
 test('each signal has its shape, or is a person’s order', () => {
-  expect([...new Set(signals)].sort()).toEqual([...payloadShapes.keys(), ...obeyedSignals].sort());
+  expect([...new Set(signals)].sort()).toEqual([...payloadShapes.keys(), ...orderSignals].sort());
   expect(Object.keys(wellFormed).sort()).toEqual([...payloadShapes.keys()].sort());
 });
 

@@ -1,8 +1,8 @@
 import { absentOr, flag, listOf, nothing, number, object, oneOf, optional, text, type Shape } from '../core/shapes.js';
 
 /*
- * Anybody who may reach Temporal can signal a workflow by hand. A handler that throws would hold up every further step of its
- * workflow, so each payload is looked at before its handler is: what is malformed is ignored, logged, and noted in `explain`.
+ * Whoever has access to Temporal can signal a workflow by hand, with any payload. A signal handler that throws would block its
+ * workflow, so payloads are checked before: malformed ones are ignored, logged, and shown in `explain`.
  */
 
 const texts = listOf(text);
@@ -14,7 +14,7 @@ const mark = object({ kind: text, name: text, resourceVersion: text });
 const nodeUntil = object({ node: text, until: number });
 const offering = { capacityType: text, instanceType: text, zone: text, placement: optional(text) };
 
-/** By name of the signal; for people's orders see `obeyedSignals`. */
+/** The shape of each signal's payload, by its name. Signals of people's orders are in `orderSignals`. */
 export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
   ['podsPending', optional(object({ again: optional(flag) }))],
   ['deletingNodes', object({ nodes: texts, until: number, marks: listOf(mark), request: absentOr(text) })],
@@ -62,14 +62,15 @@ export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
 ]); // prettier-ignore
 
 /**
- * Orders of people, each of which `obey` checks by the words of its update (people/orders.ts), and notes in the same way.
+ * Signals that carry a person's order. `handleOrderSignal` checks them with the validator of the update of the same name
+ * (people/orders.ts).
  *
  * @testOnly every signal has to be checked in one way or the other
  */
-export const obeyedSignals: readonly string[] =
+export const orderSignals: readonly string[] =
   'pause resume approve reject abort retry rollback hold expedite reconsider'.split(' ');
 
-/** What is wrong with the first argument of the signal; undefined where nothing is. */
+/** Why the signal's payload is malformed; undefined if it is well-formed. */
 export function malformed(name: string, payload: unknown): string | undefined {
   return payloadShapes.get(name)?.(payload, '');
 }

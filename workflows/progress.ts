@@ -7,8 +7,8 @@ import { explainQuery, phaseQuery, searchAttributes } from './messages.js';
 import { noteIgnoredSignals, setQueryHandler } from './handlers.js';
 
 /**
- * Keeps what a person reads of a workflow in one place: current details in the Temporal UI, the `explain` and `phase`
- * queries, and the search attributes. Attributes are written only when they change, for each write is an event.
+ * What people see of a workflow: current details in the Temporal UI, the `explain` and `phase` queries, and the search
+ * attributes. Attributes are written only when they change, because each write adds an event to the history.
  */
 export class Progress {
   private current: Explanation;
@@ -28,7 +28,7 @@ export class Progress {
     noteIgnoredSignals((ignored) => this.note(ignored));
   }
 
-  /** Moves to a phase, or says what the phase waits for. `until` is in milliseconds of the epoch. */
+  /** Enters a phase, or updates what the phase waits for. `until` is in milliseconds of the epoch. */
   enter(
     phase: string,
     detail: { waitingFor?: string; until?: number | undefined; facts?: Explanation['facts'] } = {},
@@ -50,13 +50,13 @@ export class Progress {
     this.describe();
   }
 
-  /** Adds a fact, or takes it back where there is nothing to say. */
+  /** Sets a fact, or removes it where `what` is undefined. */
   say(fact: string, what: string | undefined): void {
     if (what === undefined) this.drop(fact);
     else this.note({ [fact]: what });
   }
 
-  /** Takes a fact back that holds no more. */
+  /** Removes a fact. */
   drop(fact: string): void {
     if (!hasOwn(this.current.facts, fact)) return;
     const facts = Object.fromEntries(Object.entries(this.current.facts).filter(([name]) => name !== fact));
@@ -64,7 +64,7 @@ export class Progress {
     this.describe();
   }
 
-  /** Says that what it does fails, in whatever phase it is tried again; or that it fails no more. */
+  /** Shows that the work fails and is retried; undefined when it has succeeded again. */
   fails(failing: Failing | undefined): void {
     const { failing: before, ...current } = this.current;
     if (before === undefined && failing === undefined) return;
@@ -72,7 +72,7 @@ export class Progress {
     this.describe();
   }
 
-  /** Writes those search attributes that differ from what was written before. */
+  /** Upserts the search attributes whose values changed. */
   attributes(pairs: readonly SearchAttributeUpdatePair[]): void {
     const changed = pairs.filter(({ key, value }) => {
       const known = this.written.get(key.name);
@@ -83,7 +83,7 @@ export class Progress {
     upsertSearchAttributes(changed);
   }
 
-  /** What `explain` answers. */
+  /** The answer to the `explain` query. */
   get explanation(): Explanation {
     return this.current;
   }

@@ -35,15 +35,16 @@ export interface Activities {
   readonly drain: ActivityInterfaceFor<DrainActivities>;
 }
 
-/** Every activity heartbeats: one whose worker died goes to another this soon. */
+/** Every activity heartbeats, so that one whose worker died is retried after this time. */
 const deadAfter = '10 seconds';
 
 /**
- * Activity proxies of a cluster. Every one has a bound for an attempt and one in total; the total is long, because
- * an unreachable API server or cloud is waited for, not given up on (invariants/outages-harm-nothing). No attempt waits for the world: each is a
- * short look, and the workflow waits by timers.
+ * Activity proxies of a cluster. The total timeout is long, because an API server or cloud that is unreachable is waited for
+ * (invariants/outages-harm-nothing). A single attempt is short: an activity does not wait for the cluster to change, its workflow
+ * does that with timers.
  *
- * `lane` sends all of them but packing to one queue; by default `urgent` where the workflow itself runs there.
+ * `lane` puts all of them but packing on one queue. Its default is `urgent` for workflows that run on the urgent queue
+ * themselves.
  */
 export function activitiesOf(cluster: string, lane: 'drain' | 'urgent' | undefined = ownLane(cluster)): Activities {
   const queues = taskQueues(cluster);

@@ -5,11 +5,11 @@ import { messageOf } from '../core/error-message.js';
 import { hashText } from '../core/hash.js';
 import { workflowNow } from './clock.js';
 
-// What the SDK's interceptors for workflows do, under the same names and headers, but without a promise of its own around any call: theirs
-// change the order in which a workflow goes on, so that histories of a process that traces would not replay in one that does not. Without
-// a trace in the headers nothing happens.
+// Spans of workflows, with the same names and headers as those of the SDK's OpenTelemetry interceptors. Those add promises around
+// each call and so change the order in which workflow code runs: a history recorded with tracing would not replay without it.
+// These add none, and do nothing if the headers contain no trace.
 
-/** These never end: what they do belongs to whatever told them last, not to whoever started them weeks ago. */
+/** Entity workflows run for weeks: their activities belong to the trace of the last signal, not to the trace of their start. */
 const entities: ReadonlySet<string> = new Set(['provision', 'disrupt', 'keepReplicas']);
 const header = '_tracer-data';
 const sampledFlag = 1;
@@ -43,8 +43,8 @@ interface TraceSinks extends Sinks {
   readonly exporter: { export(spans: readonly ExportedSpan[]): void };
 }
 
-/** A span of the trace that a call belongs to, as W3C's `traceparent` tells it. */
-interface Place {
+/** The parent span of a call, as in W3C's `traceparent`. */
+interface TraceParent {
   readonly traceId: string;
   readonly spanId: string;
   readonly flags: number;
@@ -57,8 +57,8 @@ interface Call {
 export function interceptors(): WorkflowInterceptors {
   const { workflowType } = workflowInfo();
   const spans = new Spans();
-  /** What calls of this workflow belong to. */
-  let current: Place | undefined;
+  /** Parent of the calls that this workflow makes now. */
+  let current: TraceParent | undefined;
   const traced = <Input extends Call, T>(
     name: string,
     input: Input,
@@ -66,7 +66,7 @@ export function interceptors(): WorkflowInterceptors {
   ): Promise<T> => {
     if (current === undefined) return next(input);
     const span = spans.begin(name, current);
-    const result = next({ ...input, headers: { ...input.headers, [header]: carrierOf(span.place) } });
+    const result = next({ ...input, headers: { ...input.headers, [header]: carrierOf(span.parent) } });
     result.then(
       () => span.end(),
       (error: unknown) => span.end(error),
@@ -77,11 +77,11 @@ export function interceptors(): WorkflowInterceptors {
     inbound: [
       {
         execute: (input, next) => {
-          const parent = placeIn(input.headers);
+          const parent = traceParentIn(input.headers);
           if (parent === undefined) return next(input);
           const span = spans.begin(`RunWorkflow:${workflowType}`, parent);
-          // A signal that started it has come before.
-          current ??= span.place;
+          // In signal-with-start the signal handler has run before and has set the parent.
+          current ??= span.parent;
           const result = next(input);
           result.then(
             () => span.end(),
@@ -90,7 +90,7 @@ export function interceptors(): WorkflowInterceptors {
           return result;
         },
         handleSignal: (input, next) => {
-          if (entities.has(workflowType) && !isReminder(input.args)) current = placeIn(input.headers) ?? current;
+          if (entities.has(workflowType) && !isReminder(input.args)) current = traceParentIn(input.headers) ?? current;
           return next(input);
         },
       },
@@ -105,14 +105,17 @@ export function interceptors(): WorkflowInterceptors {
   };
 }
 
-/** Such as pods that still pend: no news. */
+/** Whether a signal only repeats what was signalled before, such as pods that are still pending. */
 const isReminder = ([told]: readonly unknown[]): boolean => (told as { again?: boolean } | undefined)?.again === true;
 
 class Spans {
   private begun = 0;
 
-  /** `end` hands it over to the process, which exports it. */
-  begin(name: string, { traceId, spanId: parentSpanId, flags }: Place): { place: Place; end(error?: unknown): void } {
+  /** Begins a span. `end` passes it to the worker process, which exports it. */
+  begin(
+    name: string,
+    { traceId, spanId: parentSpanId, flags }: TraceParent,
+  ): { parent: TraceParent; end(error?: unknown): void } {
     const spanId = hashText(`${workflowInfo().runId}/${++this.begun}`);
     const startMs = workflowNow();
     const end = (error?: unknown): void => {
@@ -128,11 +131,11 @@ class Spans {
       };
       proxySinks<TraceSinks>().exporter.export([span]);
     };
-    return { place: { traceId, spanId, flags }, end };
+    return { parent: { traceId, spanId, flags }, end };
   }
 }
 
-/** A workflow that goes on in another run has not failed. */
+/** Continue-as-new is thrown as an error, but is no failure. */
 function statusOf(error: unknown): ExportedSpan['status'] {
   if (error === undefined || (error instanceof Error && error.name === 'ContinueAsNew')) return { code: status.ok };
   return { code: status.failed, message: messageOf(error) };
@@ -142,7 +145,7 @@ const timeOf = (ms: number): Time => [Math.floor(ms / 1000), Math.round((ms % 10
 
 const shape = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-function placeIn(headers: Headers): Place | undefined {
+function traceParentIn(headers: Headers): TraceParent | undefined {
   const carrier = headers[header];
   if (carrier === undefined) return undefined;
   const { traceparent = '' } = defaultPayloadConverter.fromPayload<{ traceparent?: string }>(carrier);
@@ -151,5 +154,5 @@ function placeIn(headers: Headers): Place | undefined {
   return { traceId, spanId, flags: Number.parseInt(flags, 16) };
 }
 
-const carrierOf = ({ traceId, spanId, flags }: Place): Headers[string] =>
+const carrierOf = ({ traceId, spanId, flags }: TraceParent): Headers[string] =>
   defaultPayloadConverter.toPayload({ traceparent: `00-${traceId}-${spanId}-${flags.toString(16).padStart(2, '0')}` });

@@ -2,12 +2,12 @@ import { CancellationScope, isCancellation, log, sleep } from '@temporalio/workf
 import { workflowNow } from './clock.js';
 import type { Progress } from './progress.js';
 
-/** What takes longer is told, and told again each time as long. */
+/** Work that takes longer is reported as stalled, and again after each further interval. */
 export const stalledAfterMs = 2 * 60_000;
 
 /**
- * Says of a piece of work which step it is at and since when. Work that does not end is told: phase `stalled` with what it waits
- * for, and a warning in the log.
+ * Shows which step a piece of work is at and since when. Work that takes too long is reported: phase `stalled` with the step, and
+ * a warning in the log.
  */
 export class Watchdog {
   private step = '';
@@ -16,7 +16,7 @@ export class Watchdog {
 
   constructor(private readonly progress: Progress) {}
 
-  /** The step that begins now, for a person. */
+  /** Notes the step that begins now. */
   enter(step: string): void {
     this.step = step;
     this.since = workflowNow();
@@ -24,7 +24,7 @@ export class Watchdog {
     if (this.isTold) this.progress.enter('stalled', { waitingFor: this.text });
   }
 
-  /** Watches over `work` until it ends, well or badly. */
+  /** Runs `work` and watches how long its steps take. */
   async over<T>(work: () => Promise<T>): Promise<T> {
     const watch = new CancellationScope();
     const watching = watch.run(() => this.watch());

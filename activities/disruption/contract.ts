@@ -7,7 +7,7 @@ import type {
   DisruptionMethod,
   DisruptionReason,
   FinishedCommand,
-  GoingNode,
+  CandidateRef,
   MootQuestion,
   NodeMemory,
   NodeUntil,
@@ -118,7 +118,7 @@ export interface DisruptionActivities {
   confirmCandidates(input: {
     readonly method: DisruptionMethod;
     readonly reason: DisruptionReason;
-    readonly candidates: readonly GoingNode[];
+    readonly candidates: readonly CandidateRef[];
   }): Promise<{
     readonly blocked: readonly { readonly node: string; readonly why: string }[];
     /** The pause that holds them, by the API server's own word: `disrupt` may not have heard of it yet. */

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Client } from '@temporalio/client';
-import { placeOf, taskQueues } from '../../workflows/messages.js';
+import { startOptions, taskQueues } from '../../workflows/messages.js';
 import { chosen, observeQueues } from './observe-engine.js';
 
 test('every open workflow is looked at in turn, whoever runs longest or fails besides', () => {
@@ -30,7 +30,7 @@ test('every queue in which workflows start is looked at for workers that take wo
 
   const workflowQueues = observed.filter(({ tasks }) => tasks === 'workflow').map(({ name }) => name);
   const started = ['provision', 'launchNode', 'terminateNode', 'handleInterruption'].map(
-    (type) => placeOf('c', type).taskQueue,
+    (type) => startOptions('c', type).taskQueue,
   );
   expect(new Set(workflowQueues)).toEqual(new Set(started));
   const activityQueues = observed.filter(({ tasks }) => tasks === 'activity').map(({ name }) => name);

@@ -213,7 +213,7 @@ async function saidBy(
 export async function observeQueues(client: Client, cluster: string): Promise<ObservedQueue[]> {
   const { control, ...activities } = taskQueues(cluster);
   return Promise.all([
-    // Where `placeOf` starts workflows.
+    // Where `startOptions` starts workflows.
     ...[control, activities.urgent].map((name) => observeQueue(client, name, 'workflow')),
     ...[control, ...Object.values(activities)].map((name) => observeQueue(client, name, 'activity')),
   ]);

@@ -2,7 +2,7 @@ import { createClaimActivities } from '../../activities/provisioning/claims.js';
 import type { DisruptionCommand } from '../../disruption/command.js';
 import { taintNode } from '../../activities/termination/termination.js';
 import { validateCandidates } from '../../activities/disruption/validation.js';
-import type { Candidate, DisruptionFinished, GoingNode } from '../../workflows/messages.js';
+import type { Candidate, DisruptionFinished, CandidateRef } from '../../workflows/messages.js';
 import { beginEnd, launch, terminate } from './nodes.js';
 import type { Provision } from './provision.js';
 import type { Steering } from './steering.js';
@@ -69,5 +69,5 @@ async function replace(
   return created.map(({ name, nodePool }) => ({ node: name, nodePool }));
 }
 
-export const goingOf = ({ candidates }: DisruptionCommand): GoingNode[] =>
+export const goingOf = ({ candidates }: DisruptionCommand): CandidateRef[] =>
   candidates.map(({ claim, node, nodePool }) => ({ claim, node, nodePool }));

@@ -3,7 +3,7 @@ import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { WorkflowHandle } from '@temporalio/client';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { ensureToolchain } from '../../devstack/toolchain.js';
-import { placeOf, searchAttributes, taskQueues } from '../../workflows/messages.js';
+import { startOptions, searchAttributes, taskQueues } from '../../workflows/messages.js';
 import type { TaskQueue } from '../../workflows/messages.js';
 import { addSearchAttributes } from '../../process/search-attributes.js';
 import { testBundle } from './bundle.js';
@@ -112,7 +112,7 @@ export class ServerRig implements WorkflowRig {
   }
 
   async start(type: string, workflowId: string, ...args: unknown[]): Promise<WorkflowHandle> {
-    const handle = await this.client.workflow.start(type, { ...placeOf(cluster, type), workflowId, args });
+    const handle = await this.client.workflow.start(type, { ...startOptions(cluster, type), workflowId, args });
     this.seen.push({ workflowId, runId: handle.firstExecutionRunId });
     return handle;
   }

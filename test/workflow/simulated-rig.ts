@@ -6,7 +6,7 @@ import type { ActivityWorker } from '../../simulation/temporal/activity-task.js'
 import { SimulatedTemporal } from '../../simulation/temporal/engine.js';
 import type { EngineFaults } from '../../simulation/temporal/engine.js';
 import { SandboxFactory } from '../../simulation/temporal/sandbox.js';
-import { placeOf, taskQueues } from '../../workflows/messages.js';
+import { startOptions, taskQueues } from '../../workflows/messages.js';
 import type { TaskQueue } from '../../workflows/messages.js';
 import { testBundle } from './bundle.js';
 import { Clockwork } from './clockwork.js';
@@ -55,7 +55,7 @@ export class SimulatedRig implements WorkflowRig {
   }
 
   async start(type: string, workflowId: string, ...args: unknown[]): Promise<WorkflowHandle> {
-    return this.client.workflow.start(type, { ...placeOf(cluster, type), workflowId, args });
+    return this.client.workflow.start(type, { ...startOptions(cluster, type), workflowId, args });
   }
 
   /** Every run of the test is known already. */

@@ -23,7 +23,7 @@ import {
   whyNotQuery,
   whyNotUpdate,
 } from '../../workflows/messages.js';
-import type { Candidate, GoingNode, PauseOrder, SlotRequest } from '../../workflows/messages.js';
+import type { Candidate, CandidateRef, PauseOrder, SlotRequest } from '../../workflows/messages.js';
 import { startDisrupt, startProvision } from './entities.js';
 import { activityNames, FakeActivities } from './fake-activities.js';
 import { candidateOf, refusalOf } from './fixtures.js';
@@ -36,7 +36,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
   let activities: FakeActivities;
   let rig: WorkflowRig;
   let requester: string;
-  let nodes: GoingNode[];
+  let nodes: CandidateRef[];
 
   beforeAll(async () => {
     rig = await startRig(activityNames);

@@ -5,9 +5,9 @@ import { activitiesOf } from '../proxies.js';
 
 type Confirmed = Awaited<ReturnType<DisruptionActivities['confirmCandidates']>>;
 
-/** Whether what was decided still holds: by simulation before it begins, and from the API server once the taint stands. */
+/** Validates a command: by simulation before it begins, and against the API server once its nodes are tainted. */
 export class Checks {
-  /** Nodes with pods on their way, and until when that holds. */
+  /** Nodes that pods are nominated to, and until when. */
   private readonly nominated = new Map<string, number>();
 
   constructor(private readonly input: ConsolidateInput) {}
@@ -16,7 +16,10 @@ export class Checks {
     for (const { node, until } of nodes) this.nominated.set(node, until);
   }
 
-  /** Those of the candidates that may go (commands/validation), or why none may. `created`: replacements that are there already. */
+  /**
+   * The candidates that may still be disrupted (commands/validation), or why none may. `created`: replacements that exist
+   * already.
+   */
   async validate(created: readonly string[]): Promise<readonly Candidate[] | string> {
     const { cluster, reason, candidates, decision } = this.input;
     const isAwaited = ({ node }: Candidate): boolean => (this.nominated.get(node) ?? 0) > workflowNow();
@@ -30,7 +33,7 @@ export class Checks {
     return verdict.dropped[0]?.why ?? 'no candidate is left';
   }
 
-  /** The nodes that are to stay after all (commands/confirmed-behind-the-taint), and the pause that holds all of them. */
+  /** Nodes that have to stay after all (commands/confirmed-behind-the-taint), and the pause that holds all of them. */
   async confirm(deleting: readonly Candidate[]): Promise<Confirmed> {
     const { cluster, reason, decision } = this.input;
     const candidates = deleting.map(({ claim, node, nodePool }) => ({ claim, node, nodePool }));

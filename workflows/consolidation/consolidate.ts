@@ -20,10 +20,10 @@ import {
 } from '../messages.js';
 import { consentText, isAborted, ordersAnswered, Oversight } from '../people/oversight.js';
 import type { Consent } from '../people/oversight.js';
-import { StandingQuestion } from '../people/standing-question.js';
+import { ApprovalQuestion } from '../people/approval-question.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
-import { notify } from '../relations.js';
+import { notify } from '../other-workflows.js';
 import { ExactClaims } from '../replacement/exact-claims.js';
 import { NodeReplacement } from '../replacement/replacement.js';
 import { Checks } from './checks.js';
@@ -31,19 +31,20 @@ import { beginMeasuring, savingOf } from './savings.js';
 
 const minutes = 60_000;
 const validationMs = 15_000;
-/** A question is looked at again this often: prices and pods may have changed. */
+/** How often a command is validated while it waits for approval: prices and pods change. */
 const askAgainMs = 60 * minutes;
-/** Evictions wait no longer for other nodes to be tainted: without that pods are placed as well, if less well. */
+/** How long evictions wait for steering. Without it pods may land elsewhere than planned, which does no harm. */
 const steeredWithinMs = 2_000;
-/** Between looks at a pause that only Kubernetes has: `disrupt` reads it within seconds. */
+/** Intervals of the checks for a pause that `disrupt` has not read yet. */
 const pauseLooks = { firstMs: 10_000, longestMs: 5 * 60_000 };
-/** Rule `commands/replacement-timeout`: how long replacements may take, by how many nodes are on their way out. */
+/** Part of the launch timeout for each node that is being disrupted (commands/replacement-timeout). */
 const launchMsPerNode = 80;
 
 /**
- * Carries out one decision (commands/validation, commands/replacements-first): looks again after 15 seconds, asks for consent where a policy wants it
- * and then for a disruption slot, taints, launches the replacements, waits until they are initialized, then has each node terminated. People and pauses
- * hold it before each step that cannot be taken back; a run that waits or ends before the point of no return leaves no taint.
+ * Carries out one command (commands/validation, commands/replacements-first): validates it after 15 seconds, asks for approval
+ * and for a disruption slot where a policy wants approval, taints the nodes, launches the replacements, waits until they are
+ * initialized, and terminates the nodes. Pauses and people can hold it before each irreversible step. While it waits or if it
+ * ends before the drain, no taint is left.
  */
 export async function consolidate(input: ConsolidateInput): Promise<ConsolidateResult> {
   const run = new Consolidation(input);
@@ -56,7 +57,7 @@ export async function consolidate(input: ConsolidateInput): Promise<ConsolidateR
   }
 }
 
-/** Ends a run with a reason that is a value. */
+/** Ends the run early with a result. */
 class EarlyEnd extends Error {
   constructor(readonly result: ConsolidateResult) {
     super(result.reason);
@@ -71,7 +72,7 @@ class Consolidation {
   private readonly checks: Checks;
   private readonly slots: Slots;
   private slot: Slot | undefined;
-  /** Why the question makes no sense any more. */
+  /** Why `disrupt` withdrew the command. */
   private withdrawn: string | undefined;
 
   constructor(private readonly input: ConsolidateInput) {
@@ -107,7 +108,7 @@ class Consolidation {
     }
   }
 
-  /** Whatever happened, no taint stays on a node that stays, and `disrupt` learns how it ended. */
+  /** In every case, removes taints from nodes that stay, and reports the outcome to `disrupt`. */
   async finish(result: ConsolidateResult | undefined): Promise<void> {
     this.oversight.finish();
     await this.replacement.undo();
@@ -147,7 +148,7 @@ class Consolidation {
     const replaces = decision !== undefined && decision.replacements.length > 0;
     if (replaces) await this.launch(decision, deleting);
     await this.replacement.whileHeld(oversight, async () => void (deleting = await this.restore(deleting)));
-    // Minutes have passed: a pod may have been marked meanwhile.
+    // The launch took minutes: a pod may have got do-not-disrupt meanwhile.
     if (replaces) deleting = await this.confirm(deleting);
     oversight.passPointOfNoReturn();
     if (decision?.steers === true) await this.steer(decision);
@@ -172,7 +173,7 @@ class Consolidation {
     return valid;
   }
 
-  /** Holds up nothing meanwhile: no slot is taken before the answer, and the question ends with its cause. */
+  /** Waits for approval without a slot or taints. The question ends when the command is no longer valid. */
   private async askConsent(decision: Decision, approval: ApprovalAsked): Promise<void> {
     const question = questionOf(this.input, decision);
     await this.publish('ConsolidationAwaitsApproval', question);
@@ -184,7 +185,7 @@ class Consolidation {
   }
 
   private async consent(what: string, approval: ApprovalAsked): Promise<Consent> {
-    const question = new StandingQuestion(this.oversight, { lookEveryMs: askAgainMs });
+    const question = new ApprovalQuestion(this.oversight, { lookEveryMs: askAgainMs });
     const news = (): boolean => this.withdrawn !== undefined;
     for (;;) {
       const consent = await question.ask(approval, { what }, { news });
@@ -194,7 +195,7 @@ class Consolidation {
     }
   }
 
-  /** A slot of `disrupt`, which may have let others go meanwhile. */
+  /** Waits for a slot: other nodes may have used up the budget during the approval. */
   private async acquireSlot(deleting: readonly Candidate[], { method }: Decision): Promise<void> {
     const { reason } = this.input;
     const slot = await this.slots.request(reason, deleting, { together: method !== 'empty' });
@@ -216,7 +217,9 @@ class Consolidation {
     throw new EarlyEnd(this.end('withdrawn', why));
   }
 
-  /** Rule `commands/partly-tainted`: with replacements to launch all or none, else those that could be tainted. */
+  /**
+   * With replacements all nodes must be tainted; without, the command goes on with those that could be (commands/partly-tainted).
+   */
   private async taint(valid: readonly Candidate[]): Promise<readonly Candidate[]> {
     const { reason, decision } = this.input;
     this.progress.enter('tainting');
@@ -228,7 +231,7 @@ class Consolidation {
     return deleting;
   }
 
-  /** Behind the taint nothing lands any more: what did before may keep a node after all. */
+  /** Checks the nodes once more after the taint, since pods may have landed on them just before it. */
   private async confirm(tainted: readonly Candidate[]): Promise<readonly Candidate[]> {
     let deleting = tainted;
     let confirmed = await this.checks.confirm(deleting);
@@ -248,7 +251,7 @@ class Consolidation {
     return going;
   }
 
-  /** Kubernetes has a pause that `disrupt` has yet to read (invariants/pauses-hold): the nodes are given back until it is over. */
+  /** A DisruptionPause exists that `disrupt` has not read yet (invariants/pauses-hold): undo, and wait until it ends. */
   private async awaitResume(deleting: readonly Candidate[], why: string, looks: number): Promise<readonly Candidate[]> {
     const { oversight, progress, replacement } = this;
     await replacement.undo();
@@ -260,7 +263,7 @@ class Consolidation {
     return this.restore(deleting);
   }
 
-  /** Exactly the planned replacements, and nothing goes before they are initialized (commands/replacements-first). */
+  /** Launches exactly the planned replacements, and waits until all are initialized (commands/replacements-first). */
   private async launch(decision: Decision, deleting: readonly Candidate[]): Promise<void> {
     const { oversight, progress, replacement } = this;
     const queued = deleting.length + decision.alongside.length;
@@ -279,7 +282,7 @@ class Consolidation {
     if (wasHeld) await this.validate(this.launched);
   }
 
-  /** Tells whether it was held meanwhile: the nodes have no taint for as long, and the replacements all of their time. */
+  /** Returns whether the command was held meanwhile. While held, the nodes have no taint and the launch timeout stands still. */
   private async awaitReplacements(deleting: readonly Candidate[], timeoutMs: number): Promise<boolean> {
     const { oversight, progress, replacement } = this;
     const replacements = this.launched.join(', ');
@@ -305,7 +308,7 @@ class Consolidation {
     }
   }
 
-  /** After a hold: the cluster may have become another one. */
+  /** Validates and taints again after a hold, since the cluster may have changed. */
   private async restore(deleting: readonly Candidate[]): Promise<readonly Candidate[]> {
     const valid = this.input.decision === undefined ? deleting : await this.validate(this.launched);
     const tainted = await this.taint(valid);
@@ -313,7 +316,7 @@ class Consolidation {
     return tainted;
   }
 
-  /** Pods that are evicted come anew wherever kube-scheduler likes best: that is to be where they are meant to go. */
+  /** Evicted pods are created again and scheduled as kube-scheduler likes: steers them to the planned nodes. */
   private async steer(decision: Decision): Promise<void> {
     const { workflowId } = workflowInfo();
     const targets = this.targets(decision).map(({ node }) => node);

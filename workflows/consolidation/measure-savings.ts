@@ -11,7 +11,7 @@ import { counted } from '../../core/plurals.js';
 const hour = 3_600_000;
 const looksAfterMs: readonly number[] = [hour, 24 * hour];
 
-/** What a finished command has really saved after one hour and after one day, beside what it predicted. */
+/** Measures what a command has really saved after an hour and after a day, next to its prediction. */
 export async function measureSavings({
   cluster,
   command,

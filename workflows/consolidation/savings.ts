@@ -4,10 +4,10 @@ import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
 import { dollars } from '../disruption/command-text.js';
 import type { Candidate, ConsolidateInput, Decision } from '../messages.js';
-import { isStartedAlready } from '../relations.js';
+import { isStartedAlready } from '../other-workflows.js';
 import type { measureSavings } from './measure-savings.js';
 
-/** Dollars per hour that the command makes the fleet cheaper by its own account. */
+/** The predicted saving of a command, dollars per hour. */
 export function savingOf(candidates: readonly Candidate[], decision: Decision | undefined): number {
   const gone = candidates.reduce((sum, { pricePerHour }) => sum + pricePerHour, 0);
   return Math.round((gone - (decision?.priceAfter ?? 0)) * 1e6) / 1e6;
@@ -19,7 +19,7 @@ interface Done {
   readonly launched: readonly CreatedClaim[];
 }
 
-/** Starts `measureSavings`, which outlives the command: did it save what it was to? */
+/** Starts `measureSavings` as an abandoned child, which goes on after the command has ended. */
 export async function beginMeasuring(
   { cluster, reason }: ConsolidateInput,
   { deleting, decision: { priceAfter, podCount }, launched }: Done,

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import type { GoingNode, RunningDisruption, TaintOwner } from '../messages.js';
+import type { CandidateRef, RunningDisruption, TaintOwner } from '../messages.js';
 import { withAdopted, withoutAdopted } from './adoption.js';
 
-const node = (name: string): GoingNode => ({
+const node = (name: string): CandidateRef => ({
   claim: { name, uid: `uid-${name}` },
   node: `node-${name}`,
   nodePool: 'p',

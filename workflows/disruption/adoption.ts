@@ -2,9 +2,9 @@ import { parseWorkflowId } from '../../core/ids.js';
 import type { RunningDisruption, TaintOwner } from '../messages.js';
 
 /**
- * What `disrupt` knows to run, with the owners of taints that it did not start and nobody asked it for, as after it was lost (candidates/left-over-taints).
- * `found` is all of them: one that was adopted before and is closed by now, or has let go of its nodes, is dropped. Whoever asks for a slot
- * itself is not adopted besides.
+ * Adds to `running` the workflows that hold taints on nodes and are not known, as after `disrupt` was terminated and lost its
+ * state (candidates/left-over-taints). `found` is the complete list: workflows adopted earlier that are no longer in it are
+ * dropped. A workflow that requests slots itself is not adopted.
  */
 export function withAdopted(
   running: readonly RunningDisruption[],
@@ -23,7 +23,7 @@ export function withAdopted(
   return [...own, ...adopted];
 }
 
-/** Without those adopted that the workflow answers for: it asks by itself, or has given back what it took. */
+/** Drops what was adopted of a workflow, once that requests or returns slots itself. */
 export function withoutAdopted(
   running: readonly RunningDisruption[],
   workflowId: string,
@@ -31,7 +31,10 @@ export function withoutAdopted(
   return running.filter((one) => one.isAdopted !== true || !isOf(one.workflowId, workflowId));
 }
 
-/** Whether `asker` asks for what `owner` takes: a rollout asks for the nodes that its replacements taint. */
+/**
+ * Whether the taints of `owner` belong to the requests of `asker`: a rollout (`drift`) requests the slots for nodes that its
+ * `replaceNode` children taint.
+ */
 function isOf(owner: string, asker: string): boolean {
   if (owner === asker) return true;
   return parseWorkflowId(owner)?.kind === 'replace' && parseWorkflowId(asker)?.kind === 'drift';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import type { DisruptionFinished, GoingNode } from '../messages.js';
+import type { DisruptionFinished, CandidateRef } from '../messages.js';
 import { remember } from './command-memory.js';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
-const node: GoingNode = { claim: { name: 'claim-a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
+const node: CandidateRef = { claim: { name: 'claim-a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
 
 describe('what is remembered of decisions that came to nothing', () => {
   const after = (

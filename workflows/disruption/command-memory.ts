@@ -1,21 +1,22 @@
-import type { DisruptionFinished, DisruptionReason, GoingNode, NodeMemory } from '../messages.js';
+import type { DisruptionFinished, DisruptionReason, CandidateRef, NodeMemory } from '../messages.js';
 import { backOffMs } from '../../core/back-off.js';
 
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
-/** Carried over by continue-as-new: the latest so many. */
+/** Bounds the state that continue-as-new carries. */
 const mostKept = 300;
 const rest = { firstMs: 15_000, longestMs: hour };
 
 /**
- * What is remembered after a disruption ended: nodes that pods were moved to, with how many commands in a row those have behind
- * them; and nodes about which decisions came to nothing, which rest for ever longer. A day without news forgets.
+ * Updates what is remembered of nodes after a disruption ended. Of nodes that pods were moved to: how often in a row these pods
+ * were moved, so that no chain of moves goes on without end. Of nodes whose command failed: how often, and until when they are
+ * left alone, for longer after each failure. Entries without a change for a day are dropped.
  */
 export function remember(
   memory: readonly NodeMemory[],
   { outcome, reason, targets = [] }: DisruptionFinished,
-  { reason: cause, candidates }: { readonly reason: DisruptionReason; readonly candidates: readonly GoingNode[] },
+  { reason: cause, candidates }: { readonly reason: DisruptionReason; readonly candidates: readonly CandidateRef[] },
   now: number,
 ): readonly NodeMemory[] {
   if (outcome === undefined) return memory;
@@ -46,7 +47,7 @@ export function remember(
   return [...byNode.values()].slice(-mostKept);
 }
 
-/** A person lets a pool go on: its chains begin anew. */
+/** Forgets the chains of moves of a NodePool, after a person resumed it. */
 export function forgetChains(memory: readonly NodeMemory[], nodePool: string): readonly NodeMemory[] {
   return memory.filter((each) => each.nodePool !== nodePool || each.depth === undefined);
 }
@@ -55,7 +56,7 @@ function depthOf(byNode: ReadonlyMap<string, NodeMemory>, node: string, claim: s
   return byNode.get(node)?.depth ?? byNode.get(claim)?.depth ?? 0;
 }
 
-/** The latest come last, so that they are kept longest. */
+/** Moves the entry to the end: the oldest entries are dropped first. */
 function renew(byNode: Map<string, NodeMemory>, entry: NodeMemory): void {
   byNode.delete(entry.node);
   byNode.set(entry.node, entry);

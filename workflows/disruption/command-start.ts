@@ -4,7 +4,7 @@ import type { consolidate } from '../consolidation/consolidate.js';
 import { summaryOf } from './command-text.js';
 import { memoOf } from './disrupt-answers.js';
 
-/** Starts the `consolidate` of a command, which outlives `disrupt`. */
+/** Starts the `consolidate` of a command as an abandoned child, which goes on if `disrupt` ends. */
 export async function startCommand(
   { reason, candidates, decision, validationMs }: DisruptionCommand,
   { cluster, workflowId, paused }: { readonly cluster: string; readonly workflowId: string; readonly paused: boolean },

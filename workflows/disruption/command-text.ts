@@ -1,11 +1,11 @@
 import { counted } from '../../core/plurals.js';
 import type { Candidate, ClaimPlan, ConsolidateInput, Decision, Explanation } from '../messages.js';
 
-/** Pods that stand in a page for people; more are counted. */
+/** How many pods are listed by name in the Temporal UI; the rest is counted. */
 const podsShown = 12;
 const nodesShown = 8;
 
-/** What a person reads of a command: what it saves, what comes in its place, which pods go where, what else was looked at, which nodes go. */
+/** The facts of a command for the Temporal UI: its saving, replacements, pod moves, rejected alternatives and nodes. */
 export function factsOf({ reason, candidates, decision }: ConsolidateInput): Explanation['facts'] {
   const nodes = Object.fromEntries(candidates.slice(0, nodesShown).map((one) => [one.node, describeCommand(one)]));
   const rest = candidates.length - nodesShown;
@@ -17,7 +17,7 @@ export function factsOf({ reason, candidates, decision }: ConsolidateInput): Exp
   };
 }
 
-/** What a person is asked, and what yes and no do. */
+/** The question that asks a person for approval, with the effect of a yes. */
 export function questionOf({ reason, candidates }: ConsolidateInput, decision: Decision): string {
   const { replacements, podCount, priceBefore, priceAfter, policy } = decision;
   const nodes = more(
@@ -86,7 +86,7 @@ export function summaryOf(reason: string, candidates: readonly Candidate[], deci
   return `${from}${to}, saves ${dollars(decision.priceBefore - decision.priceAfter)}/h`;
 }
 
-/** Without a dollar sign: the Temporal UI takes two of them in one text for the marks of a formula. */
+/** Without a dollar sign: the Temporal UI renders text between two of them as a formula. */
 export function dollars(amount: number): string {
   return `${String(Math.round(amount * 1e4) / 1e4)} USD`;
 }

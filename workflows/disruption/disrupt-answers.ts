@@ -14,10 +14,10 @@ import type {
   Undecided,
 } from '../messages.js';
 
-/** Of objects of Kubernetes. */
+/** The longest name of an object in Kubernetes. */
 const longestName = 253;
 
-/** Why a node stays, from what `disrupt` has at hand; `at`: of the last look. */
+/** Why a node is not disrupted, from the last findings; `at`: their time. */
 export function verdictOf(
   node: string,
   {
@@ -27,7 +27,7 @@ export function verdictOf(
     at = new Date(workflowNow()).toISOString(),
   }: {
     readonly running: readonly RunningDisruption[];
-    /** Commands that wait for consent. */
+    /** Commands that wait for approval. */
     readonly waiting: readonly RunningDisruption[];
     readonly stays: DisruptionDetails['stays'];
     readonly at: string | undefined;
@@ -46,7 +46,7 @@ export function verdictOf(
   return verdict('unknown', 'the last look kept nothing about it: the update whyNot looks again');
 }
 
-/** What opens next. */
+/** When the next budget or window opens, and for which pools. */
 export function nextWindowOf(budgets: readonly BudgetView[]): NextWindow {
   const next = budgets
     .filter(({ allowed, changesAt }) => allowed === 0 && changesAt !== undefined)
@@ -57,13 +57,13 @@ export function nextWindowOf(budgets: readonly BudgetView[]): NextWindow {
   return { at: changesAt!, nodePool, reason, why: `${ruledBy ?? 'a budget'} changes then` };
 }
 
-/** NodePools of the last look; undefined before the first one, and where there are more than it told of. */
+/** NodePools of the last findings; undefined before the first, and where the list was cut. */
 export function poolsOf(details: DisruptionDetails | undefined): ReadonlySet<string> | undefined {
   if (details === undefined || details.budgetsCut === true) return undefined;
   return new Set(details.budgets.map(({ nodePool }) => nodePool));
 }
 
-/** The last look; undefined before the first one. */
+/** The last findings as the answer to a query; undefined before the first. */
 export function planOf(
   found: (DisruptionsFound & { readonly at: string }) | undefined,
   decisions: readonly DecisionSummary[],
@@ -73,7 +73,7 @@ export function planOf(
   return { at: found.at, decisions, held: found.held, ...(undecided === undefined ? {} : { undecided }) };
 }
 
-/** What lists of workflows show besides. */
+/** The memo of a `consolidate`, which lists of workflows show. */
 export function memoOf(candidates: readonly Candidate[], decision: Decision): Record<string, unknown> {
   const { method, priceBefore, priceAfter, podCount, replacements } = decision;
   return {

@@ -30,42 +30,42 @@ import { earlySignalsTaken } from '../early-signals.js';
 import { HistoryFull, orGiveUp, roundsUntilLong } from '../history-limit.js';
 import { FailedSteps } from '../failed-steps.js';
 import { forgetChains, remember } from './command-memory.js';
-import { checkText, takeOrder } from '../people/orders.js';
+import { checkText, handleOrder } from '../people/orders.js';
 import { Nominations } from './nominations.js';
 import { Questions } from './questions.js';
 import { PauseObjects } from '../people/pause-objects.js';
 import { Pauses } from '../people/pauses.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
-import { Outbox } from '../relations.js';
-import { SlotBook } from './slot-book.js';
+import { Outbox } from '../other-workflows.js';
+import { SlotRequests } from './slot-requests.js';
 import { Steering } from './steering.js';
 import { Watchdog } from '../watchdog.js';
 import { settleInTurn } from '../../core/settle-all.js';
 import { setQueryHandler, setSignalHandler, setUpdateHandler } from '../handlers.js';
-import { Admissions } from './admissions.js';
+import { SlotGrants } from './slot-grants.js';
 import { Commands } from './commands.js';
-import { LastLook } from './last-look.js';
-import { Notices } from './notices.js';
+import { LastFindings } from './last-findings.js';
+import { DisruptionSignals } from './disruption-signals.js';
 import { RunningDisruptions } from './running-disruptions.js';
 
-/** Changes come in flocks: look once for all of them. */
+/** A rollout of a Deployment causes many changes at once: wait for them to settle, then look once. */
 const settleMs = 1000;
-/** Signals tell of changes and windows; this poll is for what neither told. */
+/** The operator signals changes; this poll finds changes whose signal was lost. */
 const slowPollMs = 5 * 60_000;
-/** Tainted nodes are gone through this often, at a look. */
+/** How often nodes are searched for taints whose workflow is gone. */
 const strayCheckMs = 60_000;
-/** A look packs: it may wait for its turn, and searches for three minutes at most. */
-const lookTimeout = '10 minutes';
+/** Timeout of the activity that looks for commands. It waits for a packing thread, and searches for up to three minutes. */
+const passTimeout = '10 minutes';
 const unknownCommand = { reason: 'Underutilized', candidates: [] } as const;
 const undecidedFact = 'nothing decided since';
-/** For how long a chain of moves pauses a NodePool. */
+/** How long a NodePool is paused whose pods were moved too often in a row. */
 const chainPauseMs = 24 * 3_600_000;
 
 /**
- * The single writer of disruption budgets (budgets/every-disruption-asks): decides which nodes may go now and starts one
- * `consolidate` for each decision; gives slots to every other voluntary disruption. What runs counts until it has
- * reported its end. Pauses live here and reach running ones.
+ * The only workflow that counts disruptions against budgets (budgets/every-disruption-asks). It decides which nodes to disrupt
+ * and starts one `consolidate` per command, and grants slots to all other voluntary disruptions. A disruption counts until it has
+ * reported its end. Pauses are kept here, and passed on to running disruptions.
  */
 export async function disrupt(input: DisruptInput): Promise<never> {
   const run = new DisruptRun(input);
@@ -84,21 +84,21 @@ class DisruptRun {
   private readonly activities;
   private readonly progress: Progress;
   private readonly pauses: Pauses;
-  private readonly book: SlotBook;
+  private readonly slotRequests: SlotRequests;
   private readonly questions: Questions;
   private readonly nominations: Nominations;
   private readonly running: RunningDisruptions;
-  private readonly lastLook: LastLook;
-  private readonly notices: Notices;
+  private readonly lastFindings: LastFindings;
+  private readonly signals: DisruptionSignals;
   private readonly commands: Commands;
-  private readonly admissions: Admissions;
+  private readonly slotGrants: SlotGrants;
   private memory: readonly NodeMemory[];
   private changed = true;
   private wakeAt = 0;
   private readonly failed: FailedSteps;
   private readonly watchdog: Watchdog;
   private strayCheckAt = 0;
-  /** Whether what NodePools keep for it has yet to be taken over. */
+  /** Whether the records on the NodePools have still to be read (see `takeOver`). */
   private isNew: boolean;
 
   constructor(input: DisruptInput) {
@@ -109,7 +109,7 @@ class DisruptRun {
     this.nominations = new Nominations(carried?.nominations);
     this.pauses = new Pauses(carried?.pauses);
     const onChange = (): void => this.afterPauseChange();
-    // What Kubernetes does not take holds all the same: people are told that it is in Temporal alone.
+    // A pause that cannot be written to Kubernetes is in force all the same: show that only Temporal has it.
     const onUnwritten = (why: string | undefined): void =>
       this.progress.say('pauses that Kubernetes does not have', why);
     this.pauseObjects = new PauseObjects(
@@ -119,14 +119,22 @@ class DisruptRun {
       carried?.pauseWrites,
     );
     this.running = new RunningDisruptions(carried);
-    this.book = new SlotBook(carried?.requests);
+    this.slotRequests = new SlotRequests(carried?.requests);
     this.questions = new Questions(carried?.questions);
-    this.lastLook = new LastLook(carried?.undecidedSince);
+    this.lastFindings = new LastFindings(carried?.undecidedSince);
     this.memory = carried?.memory ?? [];
-    const { outbox, running, questions, pauses, book, activities } = this;
-    this.notices = new Notices({ outbox, running, questions, pauses });
+    const { outbox, running, questions, pauses, slotRequests, activities } = this;
+    this.signals = new DisruptionSignals({ outbox, running, questions, pauses });
     const view = (): DisruptionView => this.view();
-    this.admissions = new Admissions({ activities, book, running, questions, pauses, view, timeout: lookTimeout });
+    this.slotGrants = new SlotGrants({
+      activities,
+      slotRequests,
+      running,
+      questions,
+      pauses,
+      view,
+      timeout: passTimeout,
+    });
     this.listen();
     this.answer();
     this.progress = new Progress(
@@ -143,7 +151,7 @@ class DisruptRun {
     this.commands = new Commands({ cluster, progress, running, questions, pauses, onFreed });
     this.failed = new FailedSteps(this.progress);
     this.watchdog = new Watchdog(this.progress);
-    this.obeyPeople();
+    this.handleOrders();
   }
 
   get isIdle(): boolean {
@@ -156,12 +164,12 @@ class DisruptRun {
     const steering = this.steering.state;
     const questions = this.questions.state;
     const pauseWrites = this.pauseObjects.state;
-    const { undecidedSince } = this.lastLook;
+    const { undecidedSince } = this.lastFindings;
     return {
       nominations: this.nominations.all,
       pauses: this.pauses.all,
       running,
-      requests: this.book.waiting,
+      requests: this.slotRequests.waiting,
       pastDisruptions,
       memory,
       ...(steering === undefined ? {} : { steering }),
@@ -171,23 +179,23 @@ class DisruptRun {
     };
   }
 
-  /** Nothing is decided before it is known what is paused. */
+  /** Reads the DisruptionPauses before the first decision. */
   async readPauses(): Promise<void> {
     for (let isRead = false; !isRead;) {
       try {
         await this.pauseObjects.sync();
         isRead = true;
       } catch (error) {
-        await this.failed.rest('reading what is paused', error);
+        await this.failed.backOff('reading what is paused', error);
       }
     }
     this.failed.succeeded();
   }
 
-  /** Who does not answer any more counts no longer, and nothing may tell of it. */
-  private async letGoOfEnded(): Promise<void> {
+  /** Forgets disruptions whose workflow is gone without a report, as after a person terminated it. */
+  private async forgetEnded(): Promise<void> {
     const before = this.running.all.length;
-    await this.notices.askOldOnes((workflowId) => {
+    await this.signals.pingOld((workflowId) => {
       this.running.end(workflowId);
       this.questions.end(workflowId);
       this.steering.end(workflowId);
@@ -195,7 +203,7 @@ class DisruptRun {
     if (this.running.all.length < before) this.strayCheckAt = 0;
   }
 
-  /** Nodes that nobody takes any more, as after a workflow was terminated by hand. */
+  /** Removes taints whose workflow is gone, and adopts workflows that hold taints and are not known. */
   private async releaseStrays(): Promise<void> {
     this.strayCheckAt = workflowNow() + strayCheckMs;
     const isSteering = this.steering.state !== undefined;
@@ -203,12 +211,12 @@ class DisruptRun {
     const { owners = [] } = await orGiveUp(() =>
       this.activities.kube.releaseStrays({ running, ...(isSteering ? { isSteering } : {}) }),
     );
-    const asking = this.book.waiting.map(({ workflowId }) => workflowId);
-    // What is paused they may have heard of somebody before.
-    this.notices.hold(this.running.adopt(owners, { asking, now: workflowNow() }));
+    const asking = this.slotRequests.waiting.map(({ workflowId }) => workflowId);
+    // A `disrupt` before this one may have told them an older state of the pauses.
+    this.signals.hold(this.running.adopt(owners, { asking, now: workflowNow() }));
   }
 
-  /** Waits for a change, lets go who may go, looks for what else may, and starts it. */
+  /** One round: waits for a change, then grants slots, looks for commands and starts them. */
   async pass(): Promise<undefined> {
     await this.awaitChange();
     try {
@@ -217,29 +225,29 @@ class DisruptRun {
     } catch (error) {
       this.changed = true;
       if (error instanceof HistoryFull) throw error;
-      await this.failed.rest('a look at the cluster', error);
+      await this.failed.backOff('a look at the cluster', error);
     }
   }
 
   private async look(): Promise<void> {
     const { watchdog } = this;
     watchdog.enter('checking which disruptions still run');
-    await this.letGoOfEnded();
+    await this.forgetEnded();
     watchdog.enter('removing taints of disruptions that are over');
     if (workflowNow() >= this.strayCheckAt) await this.releaseStrays();
     watchdog.enter('deciding about slots');
-    const slotsCheckAt = await this.admissions.decide();
+    const slotsCheckAt = await this.slotGrants.decide();
     watchdog.enter('deciding what may go');
-    const look = { summary: 'what may go?', startToCloseTimeout: lookTimeout };
+    const look = { summary: 'what may go?', startToCloseTimeout: passTimeout };
     const found = await orGiveUp(() => this.activities.kube.findDisruptions.executeWithOptions(look, [this.view()]));
     this.note(found);
     watchdog.enter('starting what was decided');
     for (const { workflowId, why, isSuperseded } of found.moot ?? []) {
       await this.commands.withdraw(workflowId, why, isSuperseded === true);
     }
-    // One that cannot be started keeps no other from it; the look is tried again for it.
+    // One command that cannot be started does not stop the others; the next round tries it again.
     await settleInTurn(found.commands, (command) => this.commands.start(command));
-    // What one method did not find another may (candidates/methods-in-order).
+    // The next method has still to look (candidates/methods-in-order).
     if (found.again === true) this.changed = true;
     this.wakeAt = Math.min(
       found.nextCheckAt ?? Number.POSITIVE_INFINITY,
@@ -251,7 +259,7 @@ class DisruptRun {
     this.progress.note({
       running: this.running.all.length,
       held: found.held.map(({ nodePool, why }) => `${nodePool}: ${why}`).join('; ') || 'nothing',
-      ...(this.book.waiting.length === 0 ? {} : { 'slots waited for': this.book.waiting.length }),
+      ...(this.slotRequests.waiting.length === 0 ? {} : { 'slots waited for': this.slotRequests.waiting.length }),
       ...(this.questions.open.length === 0 ? {} : { 'waiting for approval': this.questions.open.length }),
     });
   }
@@ -261,13 +269,13 @@ class DisruptRun {
     setSignalHandler(pausesChangedSignal, () => this.pauseObjects.notify());
     setSignalHandler(nominatedSignal, (nodes) => {
       this.nominations.take(nodes);
-      this.notices.nominated(nodes);
+      this.signals.nominated(nodes);
     });
     setSignalHandler(disruptionFinishedSignal, (finished) => this.finish(finished));
     setSignalHandler(steerSignal, (command) => this.steering.begin(command));
     setSignalHandler(slotRequestSignal, (request) => this.takeRequest(request));
     setSignalHandler(slotReturnedSignal, ({ id, nodes }) => {
-      this.book.withdraw(id, nodes);
+      this.slotRequests.withdraw(id, nodes);
       this.running.answersFor(id.split('#')[0]!);
       this.running.returned(id, nodes);
       this.changed = true;
@@ -275,25 +283,25 @@ class DisruptRun {
   }
 
   private takeRequest(request: SlotRequest): void {
-    this.book.take(request);
+    this.slotRequests.take(request);
     this.running.answersFor(request.workflowId);
     this.changed = true;
   }
 
-  /** Orders change what `progress` shows: one may be there before the first step. */
-  private obeyPeople(): void {
+  /** Called last in the constructor: an order may already be waiting, and it needs `progress`. */
+  private handleOrders(): void {
     const { progress, pauses, questions } = this;
-    takeOrder(progress, {
+    handleOrder(progress, {
       ...{ signal: pauseSignal, update: pauseUpdate },
-      check: (order) => pauses.checkPause(order, this.lastLook.pools),
+      check: (order) => pauses.checkPause(order, this.lastFindings.pools),
       act: (order) => this.pause(() => pauses.add(order)),
     });
-    takeOrder(progress, {
+    handleOrder(progress, {
       ...{ signal: resumeSignal, update: resumeUpdate },
       check: (order) => pauses.checkResume(order),
       act: ({ scope }) => this.resume(scope),
     });
-    takeOrder(progress, {
+    handleOrder(progress, {
       ...{ signal: reconsiderSignal, update: reconsiderUpdate },
       check: (order) => questions.checkReconsider(order),
       act: (order) => this.reconsider(order),
@@ -307,17 +315,17 @@ class DisruptRun {
       ]);
     setUpdateHandler(whyNotUpdate, explained, (node) => checkText('node', node));
     setQueryHandler(whyNotQuery, (node) =>
-      this.lastLook.verdict(node, { running: this.running.all, waiting: this.questions.waiting }),
+      this.lastFindings.verdict(node, { running: this.running.all, waiting: this.questions.waiting }),
     );
     setQueryHandler(pausesQuery, () => this.pauses.all);
     setQueryHandler(runningQuery, () => this.running.all);
     setQueryHandler(questionsQuery, () => this.questions.open);
     setQueryHandler(refusedQuery, () => this.questions.refused);
-    setQueryHandler(budgetsQuery, () => this.lastLook.budgets);
-    setQueryHandler(capacityQuery, () => this.lastLook.capacity);
-    setQueryHandler(staysQuery, () => this.lastLook.stays);
-    setQueryHandler(nextWindowQuery, () => this.lastLook.nextWindow);
-    setQueryHandler(disruptionPlanQuery, () => this.lastLook.plan);
+    setQueryHandler(budgetsQuery, () => this.lastFindings.budgets);
+    setQueryHandler(capacityQuery, () => this.lastFindings.capacity);
+    setQueryHandler(staysQuery, () => this.lastFindings.stays);
+    setQueryHandler(nextWindowQuery, () => this.lastFindings.nextWindow);
+    setQueryHandler(disruptionPlanQuery, () => this.lastFindings.plan);
   }
 
   private async awaitChange(): Promise<void> {
@@ -327,7 +335,7 @@ class DisruptRun {
       await condition(() => this.changed, wait, { summary: 'next budget window or look' });
     }
     this.changed = false;
-    // A short pause, so that a hundred signals of one deployment give one look.
+    // So that a hundred signals of one Deployment cause one look.
     await condition(() => false, settleMs, { summary: 'changes to settle' });
     this.changed = false;
   }
@@ -343,7 +351,7 @@ class DisruptRun {
     const { memory } = this;
     const { all: running, past: pastDisruptions } = this.running;
     const { open, refused } = this.questions;
-    const { knownDetails } = this.lastLook;
+    const { knownDetails } = this.lastFindings;
     return {
       nominations: this.nominations.all,
       pauses: this.pauses.all,
@@ -357,17 +365,17 @@ class DisruptRun {
     };
   }
 
-  /** Takes in what the last look brought. */
+  /** Takes in what the last look found. */
   private note(found: DisruptionsFound): void {
     if (found.recorded !== undefined && this.isNew) this.takeOver(found.recorded);
-    this.progress.say(undecidedFact, this.lastLook.note(found));
+    this.progress.say(undecidedFact, this.lastFindings.note(found));
     for (const { nodePool, why } of found.chains ?? []) {
       const scope: PauseScope = { kind: 'nodePool', name: nodePool, reason: 'Underutilized' };
       this.pause(() => this.pauses.add({ scope, reason: why, actor: 'stowage', until: workflowNow() + chainPauseMs }));
     }
   }
 
-  /** What the NodePools kept when a `disrupt` before this one was lost (budgets/records). */
+  /** Takes over the records on the NodePools, which a `disrupt` before this one wrote (budgets/records). */
   private takeOver({ pastDisruptions, refused }: DisruptionRecords): void {
     this.isNew = false;
     this.running.remember(pastDisruptions);
@@ -383,12 +391,12 @@ class DisruptRun {
     );
     this.running.end(workflowId);
     this.questions.end(workflowId);
-    this.book.withdrawAll(workflowId);
+    this.slotRequests.withdrawAll(workflowId);
     this.changed = true;
     if (question?.isSuperseded === true) return;
     const now = workflowNow();
     if (ended !== undefined && this.questions.refuse(finished, ended, now)) return;
-    // Of one that is not known any more, as after its memory was lost, the targets are still news.
+    // The state may have been lost since the disruption began; its targets are remembered all the same.
     this.memory = remember(this.memory, finished, ended ?? unknownCommand, now);
   }
 
@@ -414,6 +422,6 @@ class DisruptRun {
   private afterPauseChange(): void {
     this.changed = true;
     this.progress.attributes([{ key: searchAttributes.paused, value: this.pauses.all.length > 0 }]);
-    this.notices.hold();
+    this.signals.hold();
   }
 }

@@ -1,7 +1,7 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { Order } from '../people/oversight-messages.js';
 import type { ClaimRef, NodeUntil } from '../../core/refs.js';
-import type { DecisionSummary, DisruptionCommand, DisruptionReason, GoingNode } from '../../disruption/command.js';
+import type { DecisionSummary, DisruptionCommand, DisruptionReason, CandidateRef } from '../../disruption/command.js';
 
 export type {
   Candidate,
@@ -9,13 +9,10 @@ export type {
   DecisionSummary,
   DisruptionMethod,
   DisruptionReason,
-  GoingNode,
+  CandidateRef,
 } from '../../disruption/command.js';
 
-/*
- * What `disrupt` and the disruptions that it starts or admits say to each other. workflows/messages.ts gives all of it
- * out.
- */
+/* Messages between `disrupt` and the disruptions that it starts or grants slots to. workflows/messages.ts exports them. */
 
 // --- disrupt ---
 
@@ -28,64 +25,67 @@ export interface DisruptState {
   readonly nominations: readonly NodeUntil[];
   readonly pauses: readonly Pause[];
   readonly running: readonly RunningDisruption[];
-  /** Slots that somebody waits for, oldest first. */
+  /** Open requests for slots, oldest first. */
   readonly requests?: readonly SlotRequest[];
-  /** What went lately, for rates and quotas. */
+  /** Disruptions of the last month, for rates and quotas. */
   readonly pastDisruptions?: readonly PastDisruption[];
-  /** What commands did to nodes lately. */
+  /** What is remembered of nodes after commands (disruption/command-memory.ts). */
   readonly memory?: readonly NodeMemory[];
   readonly steering?: SteeringState;
   readonly questions?: QuestionsState;
   readonly pauseWrites?: PauseWrites;
-  /** Milliseconds of the epoch: since when nodes could go and nothing was decided. */
+  /** Since when there are candidates and no command, milliseconds of the epoch. */
   readonly undecidedSince?: number;
 }
 
-/** Orders about pauses that Kubernetes does not have yet: they hold all the same. */
+/** Pauses and resumptions that have still to be written to Kubernetes. They are in force already. */
 export interface PauseWrites {
   readonly write: readonly Pause[];
   readonly remove: readonly PauseScope[];
 }
 
-/** A command that drains nodes, and the nodes or claims that their pods are meant for. */
+/** A command that drains nodes, and the nodes or NodeClaims that its pods should move to. */
 export interface MoveTargets {
   readonly workflowId: string;
   readonly targets: readonly string[];
 }
 
 export interface SteeredCommand extends MoveTargets {
-  /** Milliseconds of the epoch: no longer than that. */
+  /** When steering ends at the latest, milliseconds of the epoch. */
   readonly until: number;
 }
 
 export interface SteeringState {
   readonly commands: readonly SteeredCommand[];
-  /** Nodes that have the soft taint. */
+  /** Nodes that have the soft taint now. */
   readonly steered: readonly string[];
 }
 
-/** What is remembered of a node that commands concerned, so that none is moved for nothing. */
+/**
+ * What is remembered of a node after commands, so that its pods are not moved again and again, nor a failed command repeated at
+ * once.
+ */
 export interface NodeMemory {
   readonly node: string;
   readonly nodePool: string;
-  /** Milliseconds of the epoch: the last command that moved pods to it, or the last decision about it. */
+  /** Time of the last command that moved pods to it or failed for it, milliseconds of the epoch. */
   readonly at: number;
-  /** How many commands in a row its pods have behind them. */
+  /** How many commands in a row have moved its pods. */
   readonly depth?: number;
-  /** Decisions about it that came to nothing in a row; until then it is left alone, and why. */
+  /** How many commands for it failed in a row, until when it is therefore left alone, and why. */
   readonly failures?: number;
   readonly keptUntil?: number;
   readonly why?: string;
-  /** Of the last decision that came to nothing: for other reasons the node does not rest. */
+  /** Reason of the last failed command: for other reasons the node is not left alone. */
   readonly reason?: DisruptionReason;
 }
 
-/** What a pause holds up. */
+/** What a pause applies to. */
 export interface PauseScope {
   readonly kind: 'cluster' | 'nodePool' | 'reason' | 'node';
   /** Name of the pool, reason or node; absent for the cluster. */
   readonly name?: string;
-  /** Of a NodePool: this reason alone. */
+  /** Limits a pause of a NodePool to this reason. */
   readonly reason?: string;
 }
 
@@ -97,9 +97,9 @@ export interface Pause {
   readonly until?: number;
 }
 
-/** A pause as people ask for it: its end as a time or as a length. */
+/** A pause as people order it: with its end as a time or as a duration. */
 export interface PauseOrder extends Pause {
-  /** Go duration such as `2h`; `until` wins over it. */
+  /** A Go duration such as `2h`; ignored if `until` is given. */
   readonly ttl?: string;
 }
 
@@ -110,45 +110,47 @@ export interface ResumeOrder extends Order {
 export interface RunningDisruption {
   readonly workflowId: string;
   readonly reason: DisruptionReason;
-  readonly candidates: readonly GoingNode[];
+  readonly candidates: readonly CandidateRef[];
   /** Milliseconds of the epoch. */
   readonly since: number;
-  /** The request that it was admitted by; absent for what `disrupt` started itself. */
+  /** Id of the request that its slot was granted for; absent for commands of `disrupt` itself. */
   readonly slot?: string;
-  /** Whether it is known by the taints of its nodes alone. */
+  /** Whether it was adopted because of its taints (disruption/adoption.ts). */
   readonly isAdopted?: boolean;
-  /** Whether it wants to hear of pods on their way to its nodes. */
-  readonly heeds?: boolean;
+  /** Whether it has to be told of pods that are nominated to its nodes. */
+  readonly wantsNominations?: boolean;
   /** Dollars per hour. */
   readonly saves?: number;
 }
 
-/** A workflow that runs and has tainted these nodes. */
+/** A running workflow and the nodes that it has tainted. */
 export type TaintOwner = Pick<RunningDisruption, 'workflowId' | 'reason' | 'candidates'>;
 
-/** A command that waits for a person's consent. It counts against no budget until a slot is granted to it. */
+/** A command that waits for approval. It counts against no budget until its slot is granted. */
 export interface OpenQuestion extends RunningDisruption {
-  /** Whether consent was given and the slot granted: it is under way. */
+  /** Whether it was approved and its slot granted, so that it counts as running. */
   readonly isGranted?: boolean;
-  /** Why its workflow was told that the question makes no sense any more. */
+  /** Why it was withdrawn. */
   readonly withdrawn?: string;
-  /** Whether something better takes its place, so that nothing rests for it. */
+  /** Whether another command replaces it, so that its nodes are not left alone for a while. */
   readonly isSuperseded?: boolean;
 }
 
-/** A question whose cause is gone. */
+/** A question to withdraw, because its cause is gone. */
 export interface MootQuestion {
   readonly workflowId: string;
   readonly why: string;
-  /** Whether something else is to be decided about the same nodes. */
+  /** Whether another command for the same nodes replaces it. */
   readonly isSuperseded?: boolean;
 }
 
-/** A command that somebody turned down, or that nobody answered for: it is not proposed again for that reason until then. */
+/**
+ * A command that a person rejected or aborted, or nobody approved in time. It is not proposed again for its reason until `until`.
+ */
 export interface Refused {
   readonly reason: DisruptionReason;
-  readonly nodes: readonly GoingNode[];
-  /** Of what was turned down, dollars per hour: what saves much more may be proposed all the same. */
+  readonly nodes: readonly CandidateRef[];
+  /** Its saving, dollars per hour: a command that saves much more may be proposed before that. */
   readonly saves: number;
   /** In a person's words, such as `rejected by ann (release day)`. */
   readonly why: string;
@@ -162,29 +164,29 @@ export interface QuestionsState {
   readonly refused: readonly Refused[];
 }
 
-/** Nodes of one pool that left for one reason at about one time. */
+/** Nodes of one NodePool that were disrupted for one reason at about one time. */
 export interface PastDisruption {
   readonly nodePool: string;
   readonly reason: DisruptionReason;
-  /** Milliseconds of the epoch: when the last of them was let go. */
+  /** When the last of them began to be disrupted, milliseconds of the epoch. */
   readonly at: number;
   readonly nodes: number;
 }
 
-/** How many nodes of a pool may go now for a reason (budgets/allowed-now). */
+/** How many nodes of a NodePool may be disrupted now for a reason (budgets/allowed-now). */
 export interface BudgetView {
   readonly nodePool: string;
   readonly reason: DisruptionReason;
   readonly total: number;
   readonly disrupting: number;
   readonly allowed: number;
-  /** The budget that rules, for a person. */
+  /** The budget that applies, in words. */
   readonly ruledBy?: string;
   /** When a budget opens or closes next, ISO 8601. */
   readonly changesAt?: string;
 }
 
-/** What runs in a NodePool, and what it costs. */
+/** Nodes of a NodePool and what they cost. */
 export interface PoolCapacity {
   readonly nodePool: string;
   readonly nodes: number;
@@ -192,23 +194,23 @@ export interface PoolCapacity {
   readonly pricePerHour: number;
 }
 
-/** Whether a node may go now, and if not why. */
+/** Whether a node may be disrupted now, and if not why. */
 export interface NodeVerdict {
   readonly node: string;
   readonly verdict: 'may go' | 'going' | 'stays' | 'unknown';
   readonly why: string;
-  /** When that was found, ISO 8601. */
+  /** Time of this finding, ISO 8601. */
   readonly at: string;
 }
 
-/** Nodes that could go and stay. */
+/** Nodes that are consolidatable or drifted and are not disrupted. */
 export interface NodesThatStay {
   readonly stays: readonly { readonly why: string; readonly nodes: readonly string[] }[];
-  /** So many more of which the last look did not tell. */
+  /** How many more there are than the list has. */
   readonly more: number;
 }
 
-/** What opens next for whom. */
+/** When the next budget or window opens, and for which NodePools. */
 export interface NextWindow {
   /** ISO 8601; absent when nothing is known to open. */
   readonly at?: string;
@@ -217,44 +219,44 @@ export interface NextWindow {
   readonly reason?: DisruptionReason;
 }
 
-/** The last look of `disrupt` at the cluster. */
+/** What `disrupt` found when it last looked for commands. */
 export interface DisruptionPlan {
   /** ISO 8601. */
   readonly at: string;
   readonly decisions: readonly DecisionSummary[];
-  /** Why pools with nodes that could go keep them. */
+  /** NodePools whose candidates are held back, and by what. */
   readonly held: readonly { readonly nodePool: string; readonly why: string }[];
   readonly undecided?: Undecided;
 }
 
-/** Nodes that could go, of which nothing has been decided for long. */
+/** Candidates for which no command was found for a long time. */
 export interface Undecided {
   /** ISO 8601. */
   readonly since: string;
   readonly candidates: number;
-  /** In words: what keeps them. */
+  /** What holds them back, in words. */
   readonly waitsFor: string;
 }
 
-/** How a disruption that `disrupt` started ended, and what it did to which nodes. */
+/** How a disruption ended, and which nodes its pods moved to. */
 export interface DisruptionFinished {
   readonly workflowId: string;
   readonly outcome?: ConsolidateResult['outcome'];
   readonly reason?: string;
-  /** Nodes that pods were moved to: those that were there, and the new ones. */
+  /** Nodes that pods were moved to, existing and launched ones. */
   readonly targets?: readonly { readonly node: string; readonly nodePool: string }[];
 }
 
-/** A command begins to drain; it ends with `disruptionFinished`. */
+/** A command begins to drain: steer its pods. `disruptionFinished` ends that. */
 export const steerSignal = defineSignal<[MoveTargets]>('steer');
-/** The answer to it: kube-scheduler knows by now, or soon will. */
+/** The answer to `steer`: the soft taints are written. */
 export const steeredSignal = defineSignal('steered');
-/** Something changed that may make a node removable. */
+/** The cluster changed in a way that may make nodes candidates. */
 export const clusterChangedSignal = defineSignal('clusterChanged');
-/** Pods were planned onto these nodes: leave them alone until then (provisioning/nominated-nodes). */
+/** Pods are nominated to these nodes: do not disrupt them until then (provisioning/nominated-nodes). */
 export const nominatedSignal = defineSignal<[readonly NodeUntil[]]>('nominated');
 export const disruptionFinishedSignal = defineSignal<[DisruptionFinished]>('disruptionFinished');
-/** DisruptionPauses were written or deleted: read them. */
+/** DisruptionPauses were written or deleted in Kubernetes. */
 export const pausesChangedSignal = defineSignal('pausesChanged');
 export const pauseSignal = defineSignal<[PauseOrder]>('pause');
 export const resumeSignal = defineSignal<[ResumeOrder]>('resume');
@@ -264,7 +266,7 @@ export const pausesQuery = defineQuery<readonly Pause[]>('pauses');
 export const runningQuery = defineQuery<readonly RunningDisruption[]>('running');
 export const capacityQuery = defineQuery<readonly PoolCapacity[]>('capacity');
 export const budgetsQuery = defineQuery<readonly BudgetView[]>('budgets');
-/** From the last look, of which it keeps a bounded part; the update of the same name looks anew. */
+/** Answers from the last findings, which are bounded; the update of the same name looks at the cluster again. */
 export const whyNotQuery = defineQuery<NodeVerdict, [string]>('whyNot');
 export const whyNotUpdate = defineUpdate<NodeVerdict, [string]>('whyNot');
 export const staysQuery = defineQuery<NodesThatStay>('stays');
@@ -274,31 +276,31 @@ export const disruptionPlanQuery = defineQuery<DisruptionPlan | undefined>('plan
 // --- slots ---
 
 /**
- * Asks `disrupt` for slots to disrupt nodes. It waits there, over restarts too, until a budget, window, rate or pause
- * lets the nodes go; the same id again changes the request. `disrupt` knows at most some hundred: ask again now and then.
+ * Requests slots for nodes. The request waits in `disrupt`, also over restarts, until budgets, windows, rates and pauses allow
+ * it. The same id again replaces the request. `disrupt` keeps a bounded number of requests, so repeat it now and then.
  */
 export interface SlotRequest {
   readonly id: string;
-  /** Who is told by `slotDecidedSignal`, and gets `holdSignal` when a pause begins or ends. */
+  /** Id of the workflow that gets `slotDecidedSignal`, and `holdSignal` when a pause begins or ends. */
   readonly workflowId: string;
   readonly reason: DisruptionReason;
   /** At most 100. */
-  readonly candidates: readonly GoingNode[];
-  /** Whether they may go only all together. */
+  readonly candidates: readonly CandidateRef[];
+  /** Whether slots are of use only for all nodes at once. */
   readonly together?: boolean;
 }
 
-/** Granted nodes count against budgets until they are returned; refused ones wait on, for the reason given. */
+/** Granted nodes count against budgets until they are returned; refused ones go on waiting. */
 export interface SlotDecision {
   readonly id: string;
-  /** All that the request was granted so far and has not returned. */
-  readonly granted: readonly GoingNode[];
+  /** All nodes granted for the request so far and not returned. */
+  readonly granted: readonly CandidateRef[];
   readonly refused: readonly RefusedNode[];
-  /** Milliseconds of the epoch: when what refuses them may change. */
+  /** When the refusal may change, milliseconds of the epoch. */
   readonly nextCheckAt?: number;
 }
 
-/** A node that waits, and for what: the end of a pause, or for nothing any more since it is gone. */
+/** A node whose slot was refused: `why`, whether by a pause, or because the node is gone. */
 export interface RefusedNode {
   readonly node: string;
   readonly why: string;
@@ -308,7 +310,7 @@ export interface RefusedNode {
 
 export const slotRequestSignal = defineSignal<[SlotRequest]>('slotRequest');
 export const slotDecidedSignal = defineSignal<[SlotDecision]>('slotDecided');
-/** Gives granted nodes back and withdraws waiting ones: all of the request, or those of these names. */
+/** Returns granted nodes and withdraws waiting ones: all of the request, or the named ones. */
 export const slotReturnedSignal =
   defineSignal<[{ readonly id: string; readonly nodes?: readonly string[] }]>('slotReturned');
 
@@ -323,23 +325,23 @@ export interface ConsolidateResult {
   readonly outcome: 'done' | 'abandoned' | 'rejected' | 'aborted' | 'withdrawn' | 'failed';
   readonly reason?: string;
   readonly terminated: readonly string[];
-  /** Names of the NodeClaims launched in their place. */
+  /** Names of the NodeClaims that replace them. */
   readonly replacements?: readonly string[];
   readonly savedPerHour: number;
 }
 
 // --- measureSavings ---
 
-/** A finished command, as far as measuring it needs. */
+/** What `measureSavings` needs to know of a finished command. */
 export interface FinishedCommand {
   /** Workflow id of the disruption. */
   readonly id: string;
   readonly reason: DisruptionReason;
   readonly nodePools: readonly string[];
   readonly nodes: readonly string[];
-  /** What was launched in their place. */
+  /** NodeClaims that were launched as replacements. */
   readonly replacements: readonly ClaimRef[];
-  /** Of the nodes that went, and of what was to replace them, dollars per hour. */
+  /** Price of the disrupted nodes and predicted price of their replacements, dollars per hour. */
   readonly priceBefore: number;
   readonly priceAfter: number;
   readonly podsMoved: number;
@@ -350,22 +352,22 @@ export interface FinishedCommand {
 export interface MeasureSavingsInput {
   readonly cluster: string;
   readonly command: FinishedCommand;
-  /** When to look, milliseconds after the command; default one hour and one day. */
+  /** When to measure, milliseconds after the command; default one hour and one day. */
   readonly afterMs?: readonly number[];
 }
 
-/** What a command had really saved at some time after it. */
+/** The measured saving of a command some time after it. */
 export interface SavingsMeasured {
   /** ISO 8601. */
   readonly at: string;
   readonly afterMs: number;
-  /** What was predicted, and what of it the replacements that run really save, dollars per hour. */
+  /** The predicted saving, and the one by the replacements that really run, dollars per hour. */
   readonly predicted: number;
   readonly realised: number;
-  /** Of the replacements: those that still run, and those that went again. */
+  /** How many replacements still run, and how many are gone. */
   readonly running: number;
   readonly gone: number;
-  /** New nodes of the same pools since the command, the replacements apart: they may have eaten up what was saved. */
+  /** Nodes launched in the same NodePools since the command, other than its replacements: they may have used up the saving. */
   readonly launchedSince: number;
   readonly launchedSincePerHour: number;
 }

@@ -1,6 +1,6 @@
 import type { NodeUntil } from '../messages.js';
 
-/** Nodes that pods are on their way to, and until when that holds (provisioning/nominated-nodes). */
+/** Nodes that pods are nominated to, and until when (provisioning/nominated-nodes). */
 export class Nominations {
   constructor(private nodes: readonly NodeUntil[] = []) {}
 

@@ -1,14 +1,14 @@
 import { rememberDisruptions } from '../../disruption/budgets/limits/past-disruptions.js';
-import type { PastDisruption, DisruptionReason, GoingNode } from '../messages.js';
+import type { PastDisruption, DisruptionReason, CandidateRef } from '../messages.js';
 
-/** Rates and quotas look back no further: policies with longer ones are refused. */
+/** The longest period of a rate or quota: the schema refuses longer ones. */
 const keptMs = 31 * 24 * 3_600_000;
 
-/** Notes that these nodes were let go at `now`, and forgets what is older than any rate or quota looks back. */
+/** Records that these nodes are disrupted from `now` on, and drops records that no rate or quota needs. */
 export function recordDisruption(
   pastDisruptions: readonly PastDisruption[],
   reason: DisruptionReason,
-  nodes: readonly GoingNode[],
+  nodes: readonly CandidateRef[],
   now: number,
 ): readonly PastDisruption[] {
   const fresh = nodes.map(({ nodePool }): PastDisruption => ({ nodePool, reason, at: now, nodes: 1 }));

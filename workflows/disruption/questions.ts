@@ -1,6 +1,6 @@
 import type {
   DisruptionFinished,
-  GoingNode,
+  CandidateRef,
   OpenQuestion,
   QuestionsState,
   ReconsiderOrder,
@@ -11,16 +11,16 @@ import { refusals } from '../messages.js';
 import { checkActor, refuse } from '../people/orders.js';
 
 const hour = 3_600_000;
-/** Carried over by continue-as-new: the latest so many. */
+/** Bounds the state that continue-as-new carries: the latest are kept. */
 const mostRefused = 200;
 
-/** For how long what a person turned down is not proposed again. */
+/** How long a refused command is not proposed again, by the outcome. */
 const refusedFor: ReadonlyMap<string | undefined, number> = new Map([
   ['rejected', 24 * hour],
   ['aborted', hour],
 ]);
 
-/** Commands that wait for consent, and commands that were turned down. `disrupt` decides; this keeps the books. */
+/** The state of `disrupt` about commands that wait for approval and commands that were refused. */
 export class Questions {
   private questions: readonly OpenQuestion[];
   private turnedDown: readonly Refused[];
@@ -34,7 +34,7 @@ export class Questions {
     return this.questions;
   }
 
-  /** Those that wait for consent, or for a slot after it. */
+  /** Commands that wait for approval, or for a slot after it. */
   get waiting(): readonly OpenQuestion[] {
     return this.questions.filter(({ isGranted }) => isGranted !== true);
   }
@@ -58,8 +58,8 @@ export class Questions {
     this.questions = [...this.questions, question];
   }
 
-  /** Questions about these nodes that are not under way yet. */
-  about(nodes: readonly GoingNode[]): readonly OpenQuestion[] {
+  /** Open questions about any of these nodes. */
+  about(nodes: readonly CandidateRef[]): readonly OpenQuestion[] {
     const uids = new Set(nodes.map(({ claim }) => claim.uid));
     return this.questions.filter(
       ({ isGranted, candidates }) => isGranted !== true && candidates.some(({ claim }) => uids.has(claim.uid)),
@@ -78,7 +78,7 @@ export class Questions {
     this.questions = this.questions.filter((one) => one.workflowId !== workflowId);
   }
 
-  /** Takes in that a person turned a command down; tells whether that is what happened. */
+  /** Records a refusal; returns whether the outcome was one. */
   refuse({ outcome, reason }: DisruptionFinished, of: RunningDisruption, now: number): boolean {
     const forMs = refusedFor.get(outcome);
     if (forMs === undefined) return false;
@@ -88,7 +88,7 @@ export class Questions {
     return true;
   }
 
-  /** Refusals that were kept elsewhere. */
+  /** Adds refusals that were recorded on NodePools. */
   remember(refused: readonly Refused[]): void {
     this.turnedDown = [...refused, ...this.turnedDown].slice(-mostRefused);
   }

@@ -4,13 +4,13 @@ import type { ClaimRef, ReplacementRequest, ReplacementsPlanned } from '../messa
 
 type Planned = Extract<PlanNodesResult, { state: 'planned' }>;
 
-/** A plan of a batch and what was created of it. */
+/** One plan of a batch and the NodeClaims created from it. */
 export interface Round {
   readonly plan: Planned;
   readonly created: readonly CreatedClaim[];
 }
 
-/** The workflows that wait for the claim at `index` of the plan: those with a node whose pods go there. */
+/** Workflows that wait for NodeClaim `index` of the plan: those that disrupt a node whose pods are planned onto it. */
 export function waitersOf(plan: Planned, index: number, requests: readonly ReplacementRequest[]): readonly string[] {
   const { deleting } = plan;
   const awaiting =
@@ -22,7 +22,10 @@ export function waitersOf(plan: Planned, index: number, requests: readonly Repla
   return [...new Set(awaiting.map(({ replyTo }) => replyTo))];
 }
 
-/** What became of the pods of the request's nodes: whose claims they wait for, over all rounds, and who has no place. */
+/**
+ * The answer to a request for replacements: the NodeClaims that pods of its nodes are planned onto, over all rounds, and how many
+ * pods have no place.
+ */
 export function answerTo({ id, nodes }: ReplacementRequest, rounds: readonly Round[]): ReplacementsPlanned {
   const last = rounds.at(-1)!;
   if (last.plan.deleting === undefined) {

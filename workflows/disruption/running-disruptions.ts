@@ -1,9 +1,12 @@
-import type { DisruptState, GoingNode, PastDisruption, RunningDisruption, TaintOwner } from '../messages.js';
+import type { DisruptState, CandidateRef, PastDisruption, RunningDisruption, TaintOwner } from '../messages.js';
 import { withAdopted, withoutAdopted } from './adoption.js';
 import { recordDisruption } from './past-disruptions.js';
-import { withoutSlot } from './slot-book.js';
+import { withoutSlot } from './slot-requests.js';
 
-/** What counts against budgets now, and what went lately. `disrupt` decides; this keeps the books. */
+/**
+ * The state of `disrupt` about disruptions that run, which count against budgets, and past ones, which count against rates and
+ * quotas.
+ */
 export class RunningDisruptions {
   private running: readonly RunningDisruption[];
   private gone: readonly PastDisruption[];
@@ -21,7 +24,7 @@ export class RunningDisruptions {
     return this.gone;
   }
 
-  /** Its nodes go from now on; the function takes that back. */
+  /** Counts a disruption from now on. The function that is returned undoes that. */
   begin(one: RunningDisruption): () => void {
     const before = this.gone;
     this.running = [...this.running, one];
@@ -32,32 +35,32 @@ export class RunningDisruptions {
     };
   }
 
-  /** What was recorded before this workflow was there. */
+  /** Adds past disruptions that were recorded on NodePools. */
   remember(past: readonly PastDisruption[]): void {
     this.gone = [...past, ...this.gone];
   }
 
-  /** Everything of a workflow that is over. */
+  /** Drops all entries of a workflow that has ended. */
   end(workflowId: string): void {
     this.running = this.running.filter((one) => one.workflowId !== workflowId);
   }
 
-  /** What a slot was granted so far and has not returned. */
-  grantedTo(slot: string): readonly GoingNode[] {
+  /** Nodes that were granted for a slot and not returned. */
+  grantedTo(slot: string): readonly CandidateRef[] {
     return this.running.flatMap((one) => (one.slot === slot ? one.candidates : []));
   }
 
-  /** Gives the nodes of a slot back: all of it, or those of these names. */
+  /** Returns nodes of a slot: all, or the named ones. */
   returned(slot: string, nodes: readonly string[] | undefined): void {
     this.running = withoutSlot(this.running, slot, nodes);
   }
 
-  /** The workflow answers for its nodes by itself: what was adopted of it counts no longer. */
+  /** The workflow requests or returns slots itself: drops what was adopted of it. */
   answersFor(workflowId: string): void {
     this.running = withoutAdopted(this.running, workflowId);
   }
 
-  /** Counts the owners of taints that nobody asked for; gives those that are new. */
+  /** Adopts workflows that hold taints and are not known; returns the new ones. */
   adopt(
     owners: readonly TaintOwner[],
     context: { readonly asking: readonly string[]; readonly now: number },

@@ -2,19 +2,19 @@ import { condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/
 import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
 import { signalEntity } from '../entity-signals.js';
-import type { Candidate, DisruptionReason, GoingNode, SlotDecision, SlotRequest } from '../messages.js';
+import type { Candidate, DisruptionReason, CandidateRef, SlotDecision, SlotRequest } from '../messages.js';
 import { slotDecidedSignal, slotRequestSignal, slotReturnedSignal } from '../messages.js';
-import { notify } from '../relations.js';
+import { notify } from '../other-workflows.js';
 import { setSignalHandler } from '../handlers.js';
 
-/** `disrupt` may have forgotten a request, or not run yet: it is asked again, ever more rarely. */
+/** A request is repeated with growing intervals, because `disrupt` may have lost it. */
 const askAgainMs = 5 * 60_000;
 const askAgainAtMostMs = 3_600_000;
 
 /**
- * Slots for nodes that may go, asked of `disrupt`, the single writer of budgets over all reasons (budgets/every-disruption-asks). Build one
- * before the first wait of a workflow. What is granted counts against budgets until `giveBack`, so call that whatever
- * happens, in a `CancellationScope.nonCancellable`.
+ * Requests disruption slots from `disrupt`, which counts all disruptions against budgets (budgets/every-disruption-asks). Build
+ * it before the first await of a workflow, since it sets a signal handler. Granted nodes count until `giveBack`, so call that in
+ * every case, in a `CancellationScope.nonCancellable`.
  */
 export class Slots {
   private readonly slots = new Map<string, Slot>();
@@ -24,8 +24,8 @@ export class Slots {
   }
 
   /**
-   * Asks for slots. `label` tells requests of one workflow apart; the same one after continue-as-new takes up the same
-   * request, so nothing is counted twice. `together`: all of the nodes may go, or none.
+   * Requests slots. `label` distinguishes requests of one workflow; with the same label a run after continue-as-new continues the
+   * request of the run before. `together`: slots are of use only for all nodes at once.
    */
   async request(
     reason: DisruptionReason,
@@ -42,11 +42,11 @@ export class Slots {
 }
 
 export class Slot {
-  /** Nodes that may go, in the order of the request. */
+  /** Nodes whose slot is granted, in the order of the request. */
   granted: readonly Candidate[] = [];
-  /** Nodes that wait, and for what; empty until `disrupt` has answered. */
+  /** Nodes whose slot is refused so far, and why; empty until `disrupt` has answered. */
   refused: SlotDecision['refused'] = [];
-  /** Milliseconds of the epoch: when what refuses them may change. */
+  /** When the refusal may change, milliseconds of the epoch. */
   nextCheckAt: number | undefined;
   private askedAt = 0;
   private askAgainIn = askAgainMs;
@@ -62,7 +62,7 @@ export class Slot {
     return this.request.id;
   }
 
-  /** What a person reads while it waits. */
+  /** What the workflow waits for, in words. */
   get waitingFor(): string {
     const [first] = this.refused;
     return first === undefined ? 'a disruption slot' : `a disruption slot for ${first.node}: ${first.why}`;
@@ -77,8 +77,8 @@ export class Slot {
   }
 
   /**
-   * Waits, over days if need be, until at least `count` nodes are granted (default one, at most all), until `or` holds, or
-   * until `ms` have passed. Tells whether that many are granted.
+   * Waits until `count` nodes (default one, at most all) are granted, `or` holds, or `ms` have passed. Returns whether that many
+   * are granted.
    */
   async settled({ count = 1, ms, or }: { count?: number; ms?: number; or?: () => boolean } = {}): Promise<boolean> {
     const wanted = Math.min(count, this.candidates.length);
@@ -96,7 +96,7 @@ export class Slot {
     return enough();
   }
 
-  /** As `settled`, but ends with any other answer of `disrupt` too; `none`: time is up, or `or` holds. */
+  /** As `settled`, but also returns on a new refusal; `none`: `ms` have passed or `or` holds. */
   async news({ ms, or }: { ms?: number; or: () => boolean }): Promise<'granted' | 'refused' | 'none'> {
     const told = JSON.stringify(this.refused);
     const isNew = (): boolean => JSON.stringify(this.refused) !== told;
@@ -107,11 +107,11 @@ export class Slot {
 
   async ask(): Promise<void> {
     this.askedAt = workflowNow();
-    const candidates = this.candidates.map(({ claim, node, nodePool }): GoingNode => ({ claim, node, nodePool }));
+    const candidates = this.candidates.map(({ claim, node, nodePool }): CandidateRef => ({ claim, node, nodePool }));
     await signalEntity(this.cluster, 'disrupt', slotRequestSignal, { ...this.request, candidates });
   }
 
-  /** Gives granted nodes back and withdraws waiting ones: all, or those of these names. Harmless when repeated. */
+  /** Returns granted nodes and withdraws waiting ones: all, or the named ones. Idempotent. */
   async giveBack(nodes?: readonly string[]): Promise<void> {
     const { id } = this;
     if (nodes === undefined) this.returned = true;

@@ -1,23 +1,26 @@
 import { condition, getExternalWorkflowHandle } from '@temporalio/workflow';
 import { backOffMs } from '../../core/back-off.js';
 import { workflowNow } from '../clock.js';
-import { overAndOver } from '../failed-steps.js';
+import { repeatForever } from '../failed-steps.js';
 import type { MoveTargets, SteeredCommand, SteeringState } from '../messages.js';
 import { steeredSignal } from '../messages.js';
 import type { activitiesOf } from '../proxies.js';
-import { notify } from '../relations.js';
+import { notify } from '../other-workflows.js';
 import { counted } from '../../core/plurals.js';
 
-/** A drain that takes longer waits for somebody: new pods are not kept off other nodes for as long. */
+/**
+ * Steering ends after this time even if the drain goes on: the drain is then blocked, and new pods should not be kept off other
+ * nodes for so long.
+ */
 const steeredForMs = 5 * 60_000;
-/** Carried over by continue-as-new, so bounded: commands beyond are carried out all the same. */
+/** Bounds the state that continue-as-new carries. Further commands are carried out without steering. */
 const mostMoves = 50;
 const leftOver = { firstMs: 60_000, longestMs: 30 * 60_000 };
 
 /**
- * For as long as nodes are drained, the nodes that their pods are not meant for get a soft taint: kube-scheduler prefers the
- * others. Commands side by side are steered to all of their targets. The one writer of that taint; nothing of it stays once no
- * command is under way, and it takes no step of a workflow where no command asks for it.
+ * While nodes are drained, puts a soft taint (`PreferNoSchedule`) on all nodes other than the planned targets, so that
+ * kube-scheduler prefers the targets for the evicted pods. Commands at the same time share their targets. No other code writes
+ * this taint, and it is removed when no command drains. Adds no events to the history while no command asks for it.
  */
 export class Steering {
   private commands: readonly SteeredCommand[];
@@ -25,7 +28,7 @@ export class Steering {
   private readonly unanswered = new Set<string>();
   private changed: boolean;
   private busy = false;
-  /** Attempts to take off what no command asks for any more. */
+  /** Number of attempts to remove taints that no command needs. */
   private leftFor = 0;
 
   constructor(
@@ -37,7 +40,7 @@ export class Steering {
     this.changed = carried !== undefined;
   }
 
-  /** Undefined where there is nothing to carry. */
+  /** State for continue-as-new; undefined if there is none. */
   get state(): SteeringState | undefined {
     const { commands, steered } = this;
     return commands.length === 0 && steered.length === 0 ? undefined : { commands, steered };
@@ -62,9 +65,9 @@ export class Steering {
     this.changed = true;
   }
 
-  /** Follows the commands for as long as the workflow runs. */
+  /** Keeps the taints as the commands need them, until the workflow ends. */
   async follow(): Promise<void> {
-    await overAndOver('steering pods', async () => {
+    await repeatForever('steering pods', async () => {
       await this.awaitChange();
       await this.apply();
     });
@@ -74,7 +77,7 @@ export class Steering {
     const isChanged = (): boolean => this.changed;
     const left = this.commands.length === 0 && this.steered.length > 0;
     if (left) {
-      // A taint that could not be taken off yet holds up nothing but itself.
+      // Removing a taint has failed before: wait longer after each attempt.
       this.leftFor += 1;
       const wait = backOffMs(this.leftFor, leftOver);
       await condition(isChanged, wait, { summary: `take the soft taint off ${this.steered[0] ?? ''}` });

@@ -2,25 +2,25 @@ import type { DisruptionDetails, DisruptionsFound } from '../../activities/disru
 import { cutText } from '../../core/cut-text.js';
 import type { Undecided } from '../messages.js';
 
-/** What is decided sooner is nothing to tell of. */
+/** How long candidates may be without a command before that is shown. */
 const tellAfterMs = 10 * 60_000;
 const mostText = 500;
 
 /**
- * Nodes could go by their pool's consolidateAfter or have drifted, and look after look decides nothing: since when, and what that waits for, so that
- * nobody has to guess whether `disrupt` is stuck.
+ * Watches for a long time with candidates (consolidatable or drifted nodes) and no command. Shows since when and what holds them
+ * back, so that people see that `disrupt` is not stuck.
  */
 export class UndecidedWatch {
   private now: Undecided | undefined;
 
   constructor(private since: number | undefined) {}
 
-  /** Milliseconds of the epoch: what a run that continues as new carries over. */
+  /** Milliseconds of the epoch; carried over by continue-as-new. */
   get state(): number | undefined {
     return this.since;
   }
 
-  /** Takes in a look at `now`; gives what is to be told, if it has been so for long. */
+  /** Takes in new findings at `now`. Returns what to show if there was no command for long. */
   look(found: DisruptionsFound, stays: DisruptionDetails['stays'], now: number): Undecided | undefined {
     const { commands, candidates = 0, held } = found;
     this.since = commands.length > 0 || candidates === 0 ? undefined : (this.since ?? now);
@@ -36,7 +36,7 @@ export class UndecidedWatch {
   }
 }
 
-/** Budgets, windows and pauses first; else what keeps most nodes. */
+/** What holds the candidates back: budgets, windows and pauses, then the reason that applies to most nodes. */
 function waitsFor(held: DisruptionsFound['held'], stays: DisruptionDetails['stays']): string {
   const most = [...stays].sort((a, b) => b.nodes.length - a.nodes.length).at(0);
   const parts = [

@@ -30,12 +30,12 @@ import {
   rolloutChangedSignal,
   searchAttributes,
 } from '../messages.js';
-import { checkActor, obey, refuse } from '../people/orders.js';
+import { checkActor, handleOrderSignal, refuse } from '../people/orders.js';
 import { consentText, isAborted, Oversight, withReason } from '../people/oversight.js';
-import { StandingQuestion } from '../people/standing-question.js';
+import { ApprovalQuestion } from '../people/approval-question.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
-import { Outbox } from '../relations.js';
+import { Outbox } from '../other-workflows.js';
 import type { replaceNode } from '../replacement/replace-node.js';
 import { Slots } from '../disruption/slots.js';
 import type { Slot } from '../disruption/slots.js';
@@ -44,21 +44,21 @@ import { setSignalHandler, setUpdateHandler } from '../handlers.js';
 import { messageOf } from '../../core/error-message.js';
 
 const hour = 3_600_000;
-/** How long the replacement of one node may take: launch and registration have shorter limits of their own. */
+/** Timeout for the replacement of one node. Launch and registration have shorter timeouts of their own. */
 const replaceWithinMs = hour;
 /** How long a stopped rollout waits for a person. */
 const stoppedMs = 30 * 24 * hour;
 
-/** What every question of a rollout says of pods. */
+/** What each approval question of a rollout says about pods. */
 const protectionHolds = 'PodDisruptionBudgets and do-not-disrupt hold';
 
 type Live = Extract<RolloutView, { state: 'live' }>;
 
 /**
- * Replaces the drifted nodes of one pool in waves, as its policy's `driftRollout` says: a canary, then ever larger waves,
- * each watched for a while after its last node is up. When too many of its nodes failed it stops and waits for a
- * person, or goes back to the last good template, which a person may order at any time. Every node goes through a slot of `disrupt`. Ends as superseded when the
- * pool's nodes are to become something else again.
+ * Replaces the drifted nodes of one NodePool in waves, as `driftRollout` of its policy says: a canary, then ever larger waves,
+ * each with a soak after its last node is up. If too many replacements fail, the rollout stops and asks a person, or rolls back
+ * to the last good template; a person can order a rollback at any time. Each node needs a slot of `disrupt`. The rollout ends as
+ * superseded when the template changes again.
  */
 export async function replaceDrifted(input: ReplaceDriftedInput): Promise<ReplaceDriftedResult> {
   const rollout = new Rollout(input);
@@ -76,16 +76,16 @@ class Rollout {
   private readonly activities;
   private readonly progress: Progress;
   private readonly oversight: Oversight;
-  private readonly question: StandingQuestion;
+  private readonly question: ApprovalQuestion;
   private readonly slots: Slots;
   private state: RolloutState;
   private changed = false;
   private slot: Slot | undefined;
-  /** Looks in a row at which no drifted node might go. */
-  private blockedLooks = 0;
-  /** Who had the last good template written back, and why. */
+  /** How many checks in a row found no drifted node that may be disrupted. */
+  private blockedChecks = 0;
+  /** Who ordered the rollback, and why. */
   private rolledBack: string | undefined;
-  /** Workflow ids of the nodes that are being replaced. */
+  /** Ids of the `replaceNode` workflows that are running. */
   private readonly replacing = new Set<string>();
   private readonly outbox = new Outbox();
 
@@ -104,14 +104,14 @@ class Rollout {
       ],
       { NodePool: nodePool, target: hash },
     );
-    this.oversight = new Oversight(this.progress, { onHold: (held) => this.passOn(held) });
-    this.question = new StandingQuestion(this.oversight, { until: this.state.askedUntil });
+    this.oversight = new Oversight(this.progress, { onHold: (held) => this.forwardHold(held) });
+    this.question = new ApprovalQuestion(this.oversight, { until: this.state.askedUntil });
     setUpdateHandler(rollbackUpdate, (order) => this.rollBack(order), checkActor);
     const signalled = async (order: Order): Promise<void> => {
       let done: Promise<unknown> | undefined;
-      // What refuses it is noted: nobody waits for an answer.
+      // A refusal is noted in `explain`: a signal has no answer.
       const act = (): void => void (done = this.rollBack(order).catch(() => undefined));
-      obey(this.progress, 'rollback', { check: () => checkActor(order), act });
+      handleOrderSignal(this.progress, 'rollback', { check: () => checkActor(order), act });
       await done;
     };
     setSignalHandler(rollbackSignal, signalled);
@@ -128,12 +128,12 @@ class Rollout {
       if (rules === undefined) return this.handBack();
       const after = (await this.stopWhenTooManyFailed(rules)) ?? (await this.wave(view, rules));
       if (after !== undefined) return after;
-      await this.carryOn();
+      await this.continueAsNewIfLong();
     }
   }
 
   async release(): Promise<void> {
-    // Whoever had it rolled back is told so before it ends.
+    // The update that ordered a rollback has to be answered before the workflow ends.
     const isDone = (): boolean => allHandlersFinished() && this.outbox.isEmpty;
     if (!isDone()) await condition(isDone);
     this.oversight.finish();
@@ -147,7 +147,7 @@ class Rollout {
     return { outcome, waves, replaced, failed, ...(reason === undefined ? {} : { reason }) };
   }
 
-  /** A rollback changes what the nodes are to become, too. */
+  /** A rollback also changes the template, so it ends here as well. */
   private async superseded(by: string): Promise<ReplaceDriftedResult> {
     if (!allHandlersFinished()) await condition(allHandlersFinished);
     return this.rolledBack === undefined ? this.end('superseded', by) : this.end('rolledBack', this.rolledBack);
@@ -157,7 +157,10 @@ class Rollout {
     return this.rolledBack === undefined ? this.stop('aborted', message) : this.end('rolledBack', this.rolledBack);
   }
 
-  /** A person, or nobody for weeks, wants no more of it: it is not begun again for these nodes. */
+  /**
+   * Ends the rollout because a person refused it, or nobody answered for weeks. It is recorded on the NodePool, so that the
+   * rollout does not start again for this template.
+   */
   async stop(outcome: 'rejected' | 'stopped' | 'aborted', reason: string): Promise<ReplaceDriftedResult> {
     const { nodePool, poolUid, hash } = this.input;
     await this.activities.kube.noteStopped({ nodePool, poolUid, hash });
@@ -171,7 +174,7 @@ class Rollout {
     return this.activities.kube.viewRollout.executeWithOptions({ summary: 'what has drifted' }, [{ target, launched }]);
   }
 
-  /** What ends or holds up the rollout before its next wave. */
+  /** Checks before each wave what ends the rollout or makes it wait. */
   private async mayGo(view: Live): Promise<ReplaceDriftedResult | 'wait' | undefined> {
     const { drifted, blocked, blockedBy, leftAlone, approval, rules } = view;
     const isAsked = approval !== undefined && !this.state.agreed && leftAlone === undefined && drifted.length > 0;
@@ -180,16 +183,16 @@ class Rollout {
     if (drifted.length === 0 && blocked === 0) return this.finish();
     if (leftAlone !== undefined) return this.pause(`a change of policy: ${leftAlone}`, hour);
     if (drifted.length === 0) {
-      this.blockedLooks += 1;
-      return this.pause(`nodes that may not go: ${blockedBy ?? ''}`, lookAgainMs(this.blockedLooks));
+      this.blockedChecks += 1;
+      return this.pause(`nodes that may not go: ${blockedBy ?? ''}`, lookAgainMs(this.blockedChecks));
     }
-    this.blockedLooks = 0;
+    this.blockedChecks = 0;
     if (!isAsked) return undefined;
     const nodes = counted(drifted.length + blocked, 'drifted node');
     const what = `approval to replace ${nodes} of NodePool ${this.input.nodePool} in waves: yes launches the replacements first and then drains node by node; ${protectionHolds}`;
     const consent = await this.question.ask(approval, { what }, { news: () => this.changed });
     if (consent === undefined) {
-      await this.carryOn();
+      await this.continueAsNewIfLong();
       return 'wait';
     }
     if (consent.answer === 'rejected') return this.stop('rejected', consentText(consent));
@@ -206,11 +209,11 @@ class Rollout {
   private async pause(waitingFor: string, ms: number): Promise<'wait'> {
     this.progress.enter('waiting', { waitingFor, until: workflowNow() + ms });
     await this.oversight.wait(ms, { summary: waitingFor, until: () => this.changed, retryable: true });
-    await this.carryOn();
+    await this.continueAsNewIfLong();
     return 'wait';
   }
 
-  /** One wave with its soak; a result when it is the last. */
+  /** Runs one wave and its soak. Returns a result if the rollout ends with it. */
   private async wave(view: Live, rules: RolloutRules): Promise<ReplaceDriftedResult | undefined> {
     const { waves, last } = this.state;
     const size = waveSize(rules, { last, total: view.total });
@@ -234,7 +237,7 @@ class Rollout {
     return undefined;
   }
 
-  /** Asks for slots and replaces each node as it comes; gives the claims launched, node by node. */
+  /** Requests slots and replaces each node once its slot is granted. Returns the launched NodeClaims of each node. */
   private async replaceAll(chosen: readonly Candidate[]): Promise<readonly (readonly ClaimRef[])[]> {
     const { slots, oversight, progress } = this;
     await oversight.gate();
@@ -244,7 +247,7 @@ class Rollout {
     const gone = (): string[] =>
       slot.refused.flatMap(({ node, gone: isGone }) => (isGone === true && !going.has(node) ? [node] : []));
     while (going.size < chosen.length && !this.changed) {
-      // Whatever else took it while it waited for a slot: it is not waited for.
+      // A node that was removed for another reason meanwhile counts as done.
       for (const node of gone()) going.set(node, Promise.resolve([]));
       const fresh = slot.granted.filter(({ node }) => !going.has(node));
       for (const candidate of oversight.isHeld ? [] : fresh) going.set(candidate.node, this.replace(candidate));
@@ -293,8 +296,8 @@ class Rollout {
     return undefined;
   }
 
-  /** What holds the rollout holds the nodes that are being replaced. */
-  private passOn(held: boolean): void {
+  /** Passes a hold on to the `replaceNode` workflows that are running. */
+  private forwardHold(held: boolean): void {
     for (const id of this.replacing) this.outbox.send(() => getExternalWorkflowHandle(id).signal(holdSignal, held));
   }
 
@@ -303,7 +306,7 @@ class Rollout {
     this.progress.note({ 'last failure': why, failed: this.state.failed });
   }
 
-  /** Watches the wave: a new node that is not Ready at the end of the soak counts as failed, not as replaced. */
+  /** Waits for the soak. A new node that is not Ready at its end counts as failed instead of replaced. */
   private async soak(rules: RolloutRules, launched: readonly ClaimRef[]): Promise<ReplaceDriftedResult | undefined> {
     const until = workflowNow() + rules.soakMs;
     this.progress.enter('soaking', { waitingFor: 'the new nodes of the wave to stay healthy', until });
@@ -324,7 +327,10 @@ class Rollout {
     return rules !== undefined && isStopped(rules, { replaced, failed: failed - pardoned });
   }
 
-  /** Goes back, or asks a person whether to go on; the result where the rollout ends by that. */
+  /**
+   * If too many replacements failed: rolls back, or asks a person whether to go on. Returns a result if the rollout ends with
+   * that.
+   */
   private async stopWhenTooManyFailed(rules: RolloutRules): Promise<ReplaceDriftedResult | undefined> {
     if (!this.isStopped(rules)) return undefined;
     const { nodePool, poolUid, hash } = this.input;
@@ -343,20 +349,23 @@ class Rollout {
       const view = await this.look([]);
       if (view.state === 'superseded') return this.superseded(view.by);
       if (view.rules === undefined) return this.handBack();
-      await this.carryOn();
+      await this.continueAsNewIfLong();
     }
     if (consent.answer === 'rejected') return this.stop('stopped', `${why}; ${consentText(consent)}`);
     this.state = { ...this.state, pardoned: failed, failuresInARow: 0 };
     return undefined;
   }
 
-  /** Drift goes one by one again. */
+  /** The policy has no `driftRollout` any more: `disrupt` disrupts drifted nodes one by one again. */
   private handBack(): ReplaceDriftedResult {
     this.question.withdraw();
     return this.end('handedBack', 'no policy asks for waves any more');
   }
 
-  /** As a person orders: what is on its way and can be taken back is given up, and the nodes keep the template that was good. */
+  /**
+   * Carries out a rollback: cancels replacements that can still be undone, and writes the last good template back to the
+   * NodePool.
+   */
   private async rollBack(order: Order): Promise<Explanation> {
     const { nodePool, poolUid, hash } = this.input;
     const why = `asked for by ${withReason(order.actor, order.reason)}`;
@@ -371,7 +380,7 @@ class Rollout {
     return this.progress.explanation;
   }
 
-  private async carryOn(): Promise<void> {
+  private async continueAsNewIfLong(): Promise<void> {
     if (!isHistoryLong() || this.oversight.isOrderWaiting) return;
     const isDone = (): boolean => allHandlersFinished() && this.outbox.isEmpty;
     if (!isDone()) await condition(isDone);

@@ -2,15 +2,13 @@ import { defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { DisruptionReason, Candidate } from '../disruption/disruption-messages.js';
 import type { Explanation, Order } from '../people/oversight-messages.js';
 
-/*
- * What `replaceDrifted` and `replaceNode` take and give; workflows/messages.ts gives it out.
- */
+/* Messages of `replaceDrifted` and `replaceNode`. workflows/messages.ts exports them. */
 
 export interface ReplaceDriftedInput {
   readonly cluster: string;
   readonly nodePool: string;
   readonly poolUid: string;
-  /** What the pool's nodes are to become. */
+  /** Hash of the NodePool's template that the rollout brings the nodes to. */
   readonly hash: string;
   /** Carried over by continue-as-new. */
   readonly carried?: RolloutState;
@@ -18,16 +16,16 @@ export interface ReplaceDriftedInput {
 
 export interface RolloutState {
   readonly waves: number;
-  /** Nodes in the last wave. */
+  /** Number of nodes in the last wave. */
   readonly last?: number;
   readonly replaced: number;
   readonly failed: number;
-  /** Attempts in a row that replaced nothing. */
+  /** Number of waves in a row in which no node was replaced. */
   readonly failuresInARow: number;
   readonly agreed: boolean;
-  /** A person let it go on although too many failed. */
+  /** Number of failures that a person has accepted. */
   readonly pardoned: number;
-  /** When the time of the open question is over, milliseconds of the epoch. */
+  /** When the open approval times out, milliseconds of the epoch. */
   readonly askedUntil?: number | undefined;
 }
 
@@ -39,10 +37,10 @@ export interface ReplaceDriftedResult {
   readonly failed: number;
 }
 
-/** The pool's nodes are to become something else again. */
+/** The NodePool's template has changed again. */
 export const rolloutChangedSignal = defineSignal('rolloutChanged');
 
-/** The pool is to have its last good template again, and the rollout to end, whatever became of its nodes so far. */
+/** Writes the last good template back to the NodePool and ends the rollout. */
 export const rollbackSignal = defineSignal<[Order]>('rollback');
 export const rollbackUpdate = defineUpdate<Explanation, [Order]>('rollback');
 
@@ -50,9 +48,9 @@ export interface ReplaceNodeInput {
   readonly cluster: string;
   readonly reason: DisruptionReason;
   readonly candidate: Candidate;
-  /** How long the replacement may take, milliseconds. */
+  /** Timeout of the replacement, milliseconds. */
   readonly withinMs: number;
-  /** Whether a pause holds it from the start. */
+  /** Whether a pause is in force when it starts. */
   readonly paused?: boolean;
 }
 

@@ -8,7 +8,7 @@ import type { Slot } from '../disruption/slots.js';
 import { isHistoryLong } from '../history-limit.js';
 import { setSignalHandler } from '../handlers.js';
 import { consentText, isAborted, ordersAnswered, Oversight } from '../people/oversight.js';
-import { StandingQuestion } from '../people/standing-question.js';
+import { ApprovalQuestion } from '../people/approval-question.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
 import { ExactClaims } from '../replacement/exact-claims.js';
@@ -17,21 +17,25 @@ import type { Readiness } from '../replacement/source.js';
 import { ViaProvision } from '../replacement/via-provision.js';
 
 const hour = 3_600_000;
-/** Policies change in the weeks that a node lives: they are read again this often. */
+/** How often the policy is read again during the weeks that a node lives. */
 const lookEveryMs = 24 * hour;
-/** Between attempts to replace a node. */
+/** Pause between attempts to replace a node. */
 const retryMs = 10 * 60_000;
-/** How long one attempt may take: launch and registration have their own, shorter, limits. */
+/** Timeout of one attempt. Launch and registration have shorter timeouts of their own. */
 const attemptMs = hour;
-/** Nobody may be there to say whether a pause holds a node whose time is up. */
+/**
+ * How long a node past its hard deadline waits for the answer of `disrupt` whether a pause holds it: `disrupt` may not be
+ * running.
+ */
 const answerWithinMs = 60_000;
 
 type Live = Extract<ExpirationView, { state: 'live' }>;
 
 /**
- * The end of a node's life (expiration/replaced-first) as its pool's policy says. `ReplaceFirst` waits for a disruption slot (budgets,
- * windows, rates, pauses), has the pods' new places launched, and drains only when they are up; past the policy's hard
- * deadline the node goes without, unless a pause or a hold holds it. `Forceful` deletes at expireAfter and asks nobody, as Karpenter does.
+ * Removes a node at `expireAfter`, as the policy of its NodePool says (expiration/replaced-first). `ReplaceFirst` waits for a
+ * disruption slot (budgets, windows, rates, pauses), has replacements launched, and drains when they are initialized. Past the
+ * policy's hard deadline the node is drained without a replacement, unless a pause or a person holds it. `Forceful` deletes at
+ * expireAfter without slot or approval, as Karpenter does.
  */
 export async function expireNode(input: ExpireNodeInput): Promise<ExpireNodeResult> {
   const run = new Expiration(input);
@@ -49,13 +53,13 @@ class Expiration {
   private readonly activities;
   private readonly progress: Progress;
   private readonly oversight: Oversight;
-  private readonly question: StandingQuestion;
+  private readonly question: ApprovalQuestion;
   private readonly slots: Slots;
   private readonly viaProvision: NodeReplacement;
   private replacement: NodeReplacement;
   private changed = false;
   private slot: Slot | undefined;
-  private hurried = false;
+  private isExpedited = false;
   private agreed: boolean;
 
   constructor(private readonly input: ExpireNodeInput) {
@@ -77,7 +81,7 @@ class Expiration {
       { NodeClaim: claim.name, NodePool: nodePool, expires: new Date(input.expiresAt).toISOString() },
     );
     this.oversight = new Oversight(this.progress);
-    this.question = new StandingQuestion(this.oversight, { until: input.askedUntil });
+    this.question = new ApprovalQuestion(this.oversight, { until: input.askedUntil });
   }
 
   async run(): Promise<ExpireNodeResult> {
@@ -87,11 +91,11 @@ class Expiration {
     for (;;) {
       const ended = await this.replaceFirst();
       if (ended !== undefined) return ended;
-      await this.carryOn();
+      await this.continueAsNewIfLong();
     }
   }
 
-  /** Undoes what this has begun: harmless when that is nothing. */
+  /** Undoes the steps taken so far, returns the slot, and answers pending orders. */
   async release(): Promise<void> {
     this.oversight.finish();
     await this.replacement.undo();
@@ -99,7 +103,10 @@ class Expiration {
     await ordersAnswered();
   }
 
-  /** The node stays for good: its claim says so, for this workflow ends and its history is not kept for ever. */
+  /**
+   * The node is not to expire. Recorded on the NodeClaim, because the history of this workflow is deleted some time after its
+   * end.
+   */
   async decline(outcome: 'rejected' | 'aborted', why: string): Promise<ExpireNodeResult> {
     await this.activities.kube.declineExpiration.executeWithOptions({ summary: why }, [
       { claim: this.input.claim, why },
@@ -113,20 +120,20 @@ class Expiration {
     return { outcome, replacements, ...(reason === undefined ? {} : { reason }) };
   }
 
-  /** Waits for the time to begin, as the policy has it whenever it is read; undefined when the node goes otherwise. */
+  /** Waits until the expiration begins by the policy, which is read again now and then. Undefined if the NodeClaim is gone. */
   private async untilDue(): Promise<Live | undefined> {
     for (;;) {
       const view = await this.look();
       if (view === undefined) return undefined;
       const rest = view.beginAt - workflowNow();
-      if (this.hurried || rest <= 0) return view;
+      if (this.isExpedited || rest <= 0) return view;
       this.progress.enter('not due', { waitingFor: 'the end of its life', until: view.beginAt });
       const how = await this.oversight.wait(Math.min(rest, lookEveryMs), {
         summary: `${this.input.claim.name} to expire`,
         until: () => this.changed,
       });
-      if (how === 'expedited') this.hurried = true;
-      await this.carryOn();
+      if (how === 'expedited') this.isExpedited = true;
+      await this.continueAsNewIfLong();
     }
   }
 
@@ -139,7 +146,7 @@ class Expiration {
     return view.state === 'live' ? view : undefined;
   }
 
-  /** One attempt, by the policy as it is now; undefined when there is something else to look at first. */
+  /** One attempt by the current policy. Undefined if the policy and the node have to be read again. */
   private async replaceFirst(): Promise<ExpireNodeResult | undefined> {
     const view = await this.look();
     if (view === undefined) return this.end('gone');
@@ -163,7 +170,7 @@ class Expiration {
     return undefined;
   }
 
-  /** A person who says no has the node stay; a hard deadline still holds. */
+  /** Asks for approval where the policy wants it. After a no the node stays until the hard deadline, if there is one. */
   private async consent(view: Live): Promise<ExpireNodeResult | undefined> {
     if (this.agreed || view.approval === undefined) return undefined;
     const what = `approval to replace ${view.candidate?.node ?? this.input.claim.name}, whose life ends (expireAfter): yes launches a replacement first; PodDisruptionBudgets and do-not-disrupt hold`;
@@ -179,7 +186,7 @@ class Expiration {
     return after === undefined ? this.end('gone') : this.force(after.candidate);
   }
 
-  /** Past the hard deadline no budget, window or approval is waited for any more; the end of a pause is. */
+  /** Past the hard deadline budgets, windows and approvals are ignored. A pause still holds the node. */
   private async force(candidate: Candidate | undefined): Promise<ExpireNodeResult> {
     if (candidate === undefined) return this.terminate('forced');
     const slot = (this.slot ??= await this.slots.request('Expired', [candidate]));
@@ -189,12 +196,12 @@ class Expiration {
       await slot.news({ ms: lookEveryMs, or: () => this.changed || this.oversight.isAborted });
       this.oversight.throwIfAborted();
       if ((await this.look()) === undefined) return this.end('gone');
-      await this.carryOn();
+      await this.continueAsNewIfLong();
     }
     return this.terminate('forced');
   }
 
-  /** Whether `disrupt` lets the node go; false when there is something else to look at first. */
+  /** Waits for a disruption slot. Returns false if the policy and the node have to be read again. */
   private async acquireSlot(view: Live, candidate: Candidate): Promise<boolean> {
     await this.oversight.gate();
     const slot = (this.slot ??= await this.slots.request('Expired', [candidate]));
@@ -207,7 +214,7 @@ class Expiration {
     return true;
   }
 
-  /** Launches the replacement and waits until it is up. Held or failed, everything is undone. */
+  /** Launches the replacement and waits until it is initialized. Undoes the steps if the attempt is held or fails. */
   private async replace(view: Live, candidate: Candidate): Promise<'ready' | 'failed' | 'held'> {
     const { oversight } = this;
     await oversight.gate();
@@ -225,7 +232,7 @@ class Expiration {
       refused === undefined ? await replacement.awaitReady(wait, stops) : { state: 'failed', why: refused };
     oversight.throwIfAborted();
     if (oversight.isHeld || readiness.state === 'interrupted') {
-      // Hours may pass: what was found ready may not be there any more.
+      // A hold may last for hours, so the attempt starts again afterwards.
       await replacement.whileHeld(oversight);
       return 'held';
     }
@@ -236,7 +243,10 @@ class Expiration {
     return 'failed';
   }
 
-  /** A node of a static pool has one successor of the pool's own, whatever runs on it (expiration/static-successor). */
+  /**
+   * A node of a static NodePool is replaced by exactly one node of that NodePool, whatever pods it has
+   * (expiration/static-successor).
+   */
   private begin({ successor }: Live): NodeReplacement {
     if (successor === undefined) return (this.replacement = this.viaProvision);
     const { cluster } = this.input;
@@ -267,8 +277,8 @@ class Expiration {
     return this.end(outcome);
   }
 
-  /** The wait may take months, with an answer now and then: none is lost. */
-  private async carryOn(): Promise<void> {
+  /** Continues as new if the history is long, but not before pending orders are carried out. */
+  private async continueAsNewIfLong(): Promise<void> {
     if (!isHistoryLong() || this.oversight.isOrderWaiting) return;
     await this.replacement.undo();
     const { agreed } = this;

@@ -5,13 +5,16 @@ import { searchAttributes } from '../messages.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
 
-/** EC2 may not see an instance that is there for a few seconds; a cache may lag behind for as long. */
+/**
+ * Pause before the second check. EC2 is eventually consistent and may not list a new instance for some seconds, and the watch
+ * cache may lag.
+ */
 const secondLookMs = 30_000;
 
 /**
- * Run by a Schedule: instances without a claim are terminated, claims without an instance deleted, and Nodes let go whose
- * deletion waits for a claim that is gone. What has lost its instance or its claim is looked at twice. Instances that nobody
- * could tag when their nodes came up are tagged.
+ * Run by a Schedule: terminates instances without a NodeClaim, deletes NodeClaims without an instance, and removes the finalizer
+ * of Nodes whose NodeClaim is gone. NodeClaims and Nodes are checked twice before. Also adds tags that could not be added when
+ * the node came up.
  */
 export async function collectGarbage({ cluster }: CollectGarbageInput): Promise<CollectGarbageResult> {
   const { cloud } = activitiesOf(cluster);

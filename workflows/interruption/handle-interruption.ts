@@ -7,37 +7,40 @@ import type { HandleInterruptionInput, HandleInterruptionResult, InterruptionNot
 import { expediteSignal, interruptionSignal, searchAttributes } from '../messages.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
-import { notify } from '../relations.js';
+import { notify } from '../other-workflows.js';
 import { NodeReplacement } from '../replacement/replacement.js';
 import { ViaProvision } from '../replacement/via-provision.js';
 import { setSignalHandler } from '../handlers.js';
 
-/** What EC2 gives an instance between the notice and its end. */
+/** Time between EC2's interruption notice and the end of the instance. */
 const noticeMs = 120_000;
-/** Between the first two looks for a NodeClaim that is not there yet. */
+/** First interval of the search for the NodeClaim of an instance. */
 const firstPauseMs = 5000;
-/** Draining takes its seconds besides the pods' grace. */
+/** Time reserved for the drain in addition to the pods' grace periods. */
 const drainMarginMs = 20_000;
-/** A replacement ahead of an interruption that takes longer is given up: the node serves on. */
+/** How long a replacement on a rebalance recommendation may take. After that the node stays. */
 const replaceAheadMs = 15 * 60_000;
 
-/** Kinds after which there is no time left to prepare a replacement. */
+/** Events after which the instance is gone or stopping: there is no time for a replacement. */
 const alreadyGoing: ReadonlySet<string> = new Set(['instance_stopped', 'instance_terminated']);
-/** Kinds that say when the cloud takes the instance. */
+/** Notices that give the time when the cloud takes the instance. */
 const ending: ReadonlySet<string> = new Set(['spot_interrupted', 'capacity_reservation_interrupted']);
-/** Failed checks: what protects pods ends at once. */
+/** Failed status checks: the protection of pods ends at once. */
 const forceful: ReadonlySet<string> = new Set(['instance_status', 'system_status']);
 
-/** Of many notices each is looked at before any goes on, where the server knows priorities. */
+/**
+ * Priority of the first activity of each workflow: if many instances are interrupted, all nodes are cordoned before any is
+ * drained.
+ */
 const firstLook = { priorityKey: 1 };
 
 type Known = Extract<InstanceView, { state: 'known' }>;
 
 /**
- * One instance that the cloud is about to take (interruption/replaced-first). The notice cordons the node and has a replacement
- * launched at once; the drain begins when that is up, or when the pods' grace leaves no more time to wait. A rebalance
- * recommendation does the same in good time where the pool's policy says so; a notice that follows joins it here. The same
- * notice twice, or an old one after a newer, changes nothing.
+ * Handles the interruption of one instance (interruption/replaced-first). A notice cordons the node and has a replacement
+ * launched at once; the drain begins when that is initialized, or when the pods' grace periods leave no more time. A rebalance
+ * recommendation does the same where the policy of the NodePool says so, and a later notice is handled by the same workflow.
+ * Repeated and outdated notices change nothing.
  */
 export async function handleInterruption(input: HandleInterruptionInput): Promise<HandleInterruptionResult> {
   const interruption = new Interruption(input);
@@ -90,12 +93,15 @@ class Interruption {
     return this.result('noted');
   }
 
-  /** What was begun for a recommendation alone is undone: the node stays after all. */
+  /** Undoes the steps taken for a rebalance recommendation, if the node stays. */
   async release(): Promise<void> {
     await this.replacement.undo();
   }
 
-  /** A claim may still be to be told of its instance: there are looks, ever further apart, until the notice is over. */
+  /**
+   * Searches for the NodeClaim of the instance until the notice has expired: the instance id may not be written to the NodeClaim
+   * yet.
+   */
   private async inspectUntilKnown(notice: InterruptionNotice): Promise<InstanceView> {
     const until = notice.at + noticeMs;
     for (let pauseMs = firstPauseMs; ; pauseMs *= 2) {
@@ -113,12 +119,15 @@ class Interruption {
     this.progress.enter('inspecting', { facts: { notice: kind, 'given at': new Date(at).toISOString() } });
     const takesPods = isHint(kind) || alreadyGoing.has(kind) || forceful.has(kind);
     return this.activities.cloud.inspectInstance.executeWithOptions({ summary: kind, priority: firstLook }, [
-      // A node that ends takes no more pods, before anything else is thought of.
+      // The node is cordoned by the first activity, before anything else is decided.
       { instanceId, kind, at, ...(takesPods ? {} : { cordonFor: workflowInfo().workflowId }) },
     ]);
   }
 
-  /** Whether the pods have their new places, so that the node may go before the cloud takes it. */
+  /**
+   * Launches replacements on a recommendation. Returns whether they are initialized, so that the node can be drained before it is
+   * interrupted.
+   */
   private async replaceAhead(view: Known, { kind }: InterruptionNotice): Promise<boolean> {
     const { nodeName } = view;
     if (nodeName === undefined || view.deleting) return false;
@@ -134,7 +143,7 @@ class Interruption {
     const { state } = await this.replacement.awaitReady(replaceAheadMs, () => this.next < this.notices.length);
     this.progress.note({ replacement: state });
     if (state === 'ready') return true;
-    // A notice that came meanwhile takes over what was prepared.
+    // If a notice arrived meanwhile, its handling uses the replacement.
     if (state !== 'interrupted') await this.replacement.undo();
     return false;
   }
@@ -182,28 +191,28 @@ class Interruption {
       ...(until === undefined ? {} : { until }),
     });
     let over = false;
-    const hurrying = this.hurryOnNews(workflowId, () => over);
+    const hurrying = this.expediteOnNews(workflowId, () => over);
     try {
       const end = await this.replacement.drain({ claim, nodePool, reason: kind, ...urgency(notice) });
-      if (end === 'elsewhere') await this.hurry(workflowId, notice);
+      if (end === 'elsewhere') await this.expediteDrain(workflowId, notice);
     } finally {
       over = true;
     }
     await hurrying;
   }
 
-  /** A notice that comes during the drain may be the more urgent one. */
-  private async hurryOnNews(workflowId: string, over: () => boolean): Promise<void> {
+  /** Passes notices that arrive during the drain on to `terminateNode`, since they may shorten the deadline. */
+  private async expediteOnNews(workflowId: string, over: () => boolean): Promise<void> {
     for (;;) {
       await condition(() => over() || this.next < this.notices.length);
       if (over()) return;
       const notice = this.notices[this.next++]!;
       this.progress.note({ notice: notice.kind });
-      await this.hurry(workflowId, notice);
+      await this.expediteDrain(workflowId, notice);
     }
   }
 
-  private async hurry(workflowId: string, notice: InterruptionNotice): Promise<void> {
+  private async expediteDrain(workflowId: string, notice: InterruptionNotice): Promise<void> {
     const order = urgency(notice);
     if (order.deadline === undefined && order.instanceEndsAt === undefined) return;
     await notify(() => getExternalWorkflowHandle(workflowId).signal(expediteSignal, { ...order, reason: notice.kind }));
@@ -235,7 +244,7 @@ function endOf({ kind, at }: InterruptionNotice): number | undefined {
   return ending.has(kind) ? at + noticeMs : undefined;
 }
 
-/** What a drain has to know of the notice: when the instance ends, or that nothing is protected any more. */
+/** What the drain needs from the notice: when the instance ends, or a deadline of now. */
 function urgency(notice: InterruptionNotice): { readonly deadline?: number; readonly instanceEndsAt?: number } {
   const end = endOf(notice);
   if (end !== undefined) return { instanceEndsAt: end };

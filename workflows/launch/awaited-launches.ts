@@ -6,9 +6,9 @@ import { activitiesOf } from '../proxies.js';
 import { setSignalHandler } from '../handlers.js';
 
 /**
- * A launch that somebody else began tells nobody here of its end: those who wait look this often. Not in step with the launch's
- * own poll of a minute: a look beside its answer is for nothing, and the time-skipping test server loses a timer that fires in the
- * workflow task that cancels it.
+ * How often the NodeClaims are read while waiting, because launches that another workflow started send no signal here. It is not
+ * a multiple of the launch's own poll of a minute: the read would come at the same moment as the signal. Besides, the
+ * time-skipping test server loses a timer that fires in the workflow task that cancels it.
  */
 const lookEveryMs = 35_000;
 
@@ -20,7 +20,7 @@ interface LaunchWait {
   readonly summary: string;
 }
 
-/** How the launches ended that a workflow waits for: by their signals, and by looking. */
+/** Outcomes of the launches that a workflow waits for, from their signals and from reading the NodeClaims. */
 export class AwaitedLaunches {
   private readonly outcomes = new Map<string, LaunchOutcome['outcome']>();
 
@@ -28,12 +28,12 @@ export class AwaitedLaunches {
     setSignalHandler(replacementSettledSignal, ({ uid, outcome }) => void this.outcomes.set(uid, outcome));
   }
 
-  /** Undefined while it is under way. */
+  /** Undefined while the launch is under way. */
   outcomeOf({ uid }: ClaimRef): LaunchOutcome['outcome'] | undefined {
     return this.outcomes.get(uid);
   }
 
-  /** Waits until `settled` or `interrupt` holds, with a look at the claims now and then; `late` after `ms`. */
+  /** Waits until `settled` or `interrupt` holds, and reads the NodeClaims now and then; `late` after `ms`. */
   async until({ claims, settled, interrupt, ms, summary }: LaunchWait): Promise<'settled' | 'interrupted' | 'late'> {
     const over = (): boolean => settled() || interrupt();
     const deadline = workflowNow() + Math.max(1, ms);

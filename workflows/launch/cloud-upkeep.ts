@@ -3,7 +3,7 @@ import type { CloudUpkeepInput } from '../messages.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
 
-/** Run by a Schedule (instance-types/catalogue-age): instance types and prices are read again. */
+/** Run by a Schedule: reads instance types and prices again (instance-types/catalogue-age). */
 export async function refreshCatalogue({ cluster }: CloudUpkeepInput): Promise<void> {
   const { cloud } = activitiesOf(cluster);
   const progress = new Progress('Reading instance types and prices', [
@@ -16,7 +16,10 @@ export async function refreshCatalogue({ cluster }: CloudUpkeepInput): Promise<v
   progress.enter('done');
 }
 
-/** Run by a Schedule (launch-templates/unused-go, node-classes/instance-profiles): launch templates and instance profiles that nothing uses are removed. */
+/**
+ * Run by a Schedule: deletes launch templates and instance profiles that nothing uses (launch-templates/unused-go,
+ * node-classes/instance-profiles).
+ */
 export async function sweepCloud({ cluster }: CloudUpkeepInput): Promise<void> {
   const { cloud } = activitiesOf(cluster);
   const progress = new Progress('Sweeping up in the cloud', [{ key: searchAttributes.cluster, value: cluster }]);

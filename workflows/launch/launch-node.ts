@@ -23,25 +23,29 @@ import {
 import { isHistoryLong } from '../history-limit.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
-import { notify } from '../relations.js';
-import { WatchedTime } from './watched-time.js';
+import { notify } from '../other-workflows.js';
+import { OutageAwareTimeout } from './outage-aware-timeout.js';
 import { setSignalHandler } from '../handlers.js';
 import { counted } from '../../core/plurals.js';
 
 const minutes = 60_000;
-/** Node watches signal changes; this poll is for changes that no watch reported. */
+/** The operator signals changes of Nodes; this poll finds changes whose signal was lost. */
 const slowPollMs = 1 * minutes;
-/** A kubelet that could not reach the API server tries again within seconds; its certificate may take longer. */
+/**
+ * How long a kubelet gets to register after an outage of the API server. It retries within seconds, but its certificate may take
+ * longer.
+ */
 const recoveryMs = 3 * minutes;
 const backOff = { firstMs: 1000, longestMs: 1 * minutes };
 const longestAttemptMs = 2 * minutes;
 const leastAttemptMs = 1000;
-/** A worker that died is noticed after as much. */
+/** Heartbeat timeout of the launch activity (workflows/proxies.ts). */
 const heartbeatMs = 10_000;
 
 /**
- * One NodeClaim from launch to initialization (launch/finalizer-first, launch/timeouts): finalizer, CreateFleet, registration within 15 minutes,
- * initialization without a limit. A refused or late launch deletes the claim; a deletion of the claim stops it.
+ * Launches one NodeClaim (launch/finalizer-first, launch/timeouts): adds its finalizer, calls CreateFleet, waits up to 15 minutes
+ * for registration and without limit for initialization. A refused or late launch deletes the NodeClaim. The workflow stops when
+ * the NodeClaim is deleted.
  */
 export async function launchNode(input: LaunchNodeInput): Promise<LaunchOutcome> {
   const launch = new Launch(input);
@@ -71,7 +75,7 @@ class Launch {
     setSignalHandler(stopLaunchSignal, ({ replyTo }) => {
       if (replyTo !== undefined) this.askers.add(replyTo);
       this.stopped = true;
-      // Whatever attempt runs is seen to its end; only waiting between attempts is cut short.
+      // An attempt under way runs to its end, since it may have created an instance; only the wait for the next one is cancelled.
       this.scope.cancel();
     });
     this.progress = new Progress(
@@ -100,7 +104,7 @@ class Launch {
     return this.awaitNode(launchedAt ?? workflowNow(), view.registered);
   }
 
-  /** Tells everybody who waits for this launch how it ended. */
+  /** Signals the outcome to the workflows that wait for this launch. */
   async settle(outcome: LaunchOutcome): Promise<void> {
     const { notify: first, alsoNotify = [], claim } = this.input;
     this.progress.enter(outcome.outcome, { facts: { outcome: outcome.outcome } });
@@ -137,8 +141,9 @@ class Launch {
   }
 
   /**
-   * Attempts until one has an outcome, or the time is used up: what attempts take and the pauses between them. What they wait
-   * for a worker, for the API server, or for a cloud that answers nobody, is not the claim's (launch/timeouts).
+   * Attempts the launch until it succeeds, is refused for good, or the launch timeout is used up. The timeout counts the attempts
+   * and the pauses between them, but not the time in which there was no worker or the API server or EC2 did not answer
+   * (launch/timeouts).
    */
   private async attemptUntilOutcome(): Promise<Attempt> {
     const allowedMs = this.input.launchTimeoutMs ?? 5 * minutes;
@@ -158,7 +163,7 @@ class Launch {
     }
   }
 
-  /** One attempt that takes no longer than `restMs`. One whose worker died or hung has failed like any other. */
+  /** One attempt, at most `restMs` long. It counts as failed if its worker dies or hangs. */
   private async attempt(attempt: number, restMs: number): Promise<Attempt> {
     const { claim, nodePool } = this.input;
     const startToCloseTimeout = Math.min(longestAttemptMs, Math.max(leastAttemptMs, restMs));
@@ -212,7 +217,10 @@ class Launch {
     return this.supersededNow();
   }
 
-  /** Beside everything else: a node serves without tags. Those that it does not get now it gets from `collectGarbage`. */
+  /**
+   * Runs beside the launch, which does not wait for it: a node works without these tags. `collectGarbage` adds them later if this
+   * fails.
+   */
   private async tag(providerId: string, nodeName: string): Promise<void> {
     const options = { summary: nodeName, retry: { maximumAttempts: 3 } };
     try {
@@ -226,29 +234,29 @@ class Launch {
     }
   }
 
-  /** Everybody has been told how the launch ended by now. */
+  /** Waits for the tagging, after the outcome was signalled. */
   async finish(): Promise<void> {
     await this.tagging;
   }
 
-  /** An outage of the API server is none of the node's: it could not register meanwhile. */
-  private registrationTime(launchedAt: number): WatchedTime {
-    return new WatchedTime(this.input.registering ?? { since: launchedAt }, {
+  /** The registration timeout leaves out outages of the API server: no node can register during one. */
+  private registrationTime(launchedAt: number): OutageAwareTimeout {
+    return new OutageAwareTimeout(this.input.registering ?? { since: launchedAt }, {
       allowedMs: this.input.registrationTimeoutMs ?? 15 * minutes,
-      lookEveryMs: slowPollMs,
+      checkEveryMs: slowPollMs,
       recoveryMs,
     });
   }
 
-  /** Once the time is up the API server itself is asked: the cache may lag behind. */
-  private async look(time: WatchedTime | undefined): Promise<NodeSync> {
+  /** When the time is up the API server is asked itself, because the watch cache may lag behind. */
+  private async look(time: OutageAwareTimeout | undefined): Promise<NodeSync> {
     const { claim } = this.input;
     const sync = await this.activities.kube.syncNode({ claim });
-    time?.looked(workflowNow());
+    time?.checked(workflowNow());
     if (time?.isOver !== true || sync.state !== 'waiting' || sync.againMs !== undefined) return sync;
     const summary = 'the time is up: is there really no Node?';
     const confirmed = await this.activities.kube.syncNode.executeWithOptions({ summary }, [{ claim, live: true }]);
-    time.looked(workflowNow());
+    time.checked(workflowNow());
     return confirmed;
   }
 
@@ -265,7 +273,7 @@ class Launch {
     await condition(() => this.changed || this.stopped, againMs, { summary: sync.reason });
   }
 
-  /** Asked anew: a signal may have come in during any wait. */
+  /** A method, so that TypeScript does not take `stopped` for unchanged: a signal may arrive during any await. */
   private isStopped(): boolean {
     return this.stopped;
   }
@@ -295,7 +303,7 @@ class Launch {
   }
 }
 
-/** What refused before something was found, by capacity type and reason: `spot: 180 offerings (UnfulfillableCapacity)`. */
+/** Counts the offerings that were refused, by capacity type and error code: `spot: 180 offerings (UnfulfillableCapacity)`. */
 function refusalsOf(refused: readonly { readonly capacityType: string; readonly reason: string }[]): string {
   const counts = new Map<string, number>();
   for (const { capacityType, reason } of refused) {
@@ -307,13 +315,13 @@ function refusalsOf(refused: readonly { readonly capacityType: string; readonly 
     .join(', ');
 }
 
-/** What an attempt that gave no answer took, as far as it is known. */
+/** How long an attempt took that timed out, as far as is known. */
 function tookMs({ cause }: ActivityFailure, longestMs: number): number {
   if (!(cause instanceof TimeoutFailure)) return 0;
   return cause.timeoutType === 'HEARTBEAT' ? Math.min(heartbeatMs, longestMs) : longestMs;
 }
 
-/** What the last attempt said, for the event: the timeout itself says nothing. */
+/** The error of the last attempt, for the event. The timeout failure itself says nothing useful. */
 function lastMessage(error: unknown): string {
   const cause = error instanceof ActivityFailure ? error.cause : undefined;
   const inner = cause?.cause ?? cause;

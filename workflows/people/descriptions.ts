@@ -1,11 +1,11 @@
 /*
- * What the Temporal UI says of each signal, update and query: what it does, and an example of its input that works when it is
- * pasted there. test/workflow/descriptions.test.ts sends every example to a running workflow.
+ * Descriptions of all signals, queries and updates for the Temporal UI: what each does, and an example of its input.
+ * test/workflow/descriptions.test.ts sends every example to a running workflow.
  */
 
 interface Described {
   readonly what: string;
-  /** The input, as JSON; absent where there is none. */
+  /** The input as JSON; absent if the message has none. */
   readonly example?: unknown;
 }
 
@@ -70,7 +70,7 @@ const questions = {
   unavailableOfferings: { what: 'Offerings that refused for want of capacity, and until when they are left alone.' },
 } satisfies Record<string, Described>;
 
-/** Sent by Stowage itself: an example of a person's does what the same message of Stowage's would. */
+/** Sent by Stowage itself; a person who sends the example has the same effect. */
 const news = {
   clusterChanged: { what: 'From the operator: look at the cluster again.' },
   pausesChanged: { what: 'From the operator: DisruptionPauses were written or deleted, read them.' },
@@ -150,7 +150,7 @@ const news = {
 
 const all: ReadonlyMap<string, Described> = new Map(Object.entries({ ...orders, ...questions, ...news }));
 
-/** The options of the handler of that name by which the Temporal UI says what it does and what to send. */
+/** The description of a message, as an option of its handler. */
 export function described(name: string): { readonly description?: string } {
   const found = all.get(name);
   if (found === undefined) return {};

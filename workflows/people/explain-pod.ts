@@ -4,7 +4,9 @@ import { searchAttributes } from '../messages.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
 
-/** Asked by `stowage why`: plans as `provision` would, without doing any of it, and says what becomes of one pod. */
+/**
+ * Started by `stowage why`: plans as `provision` would, without acting on the plan, and returns what the plan says of one pod.
+ */
 export async function explainPod({ cluster, namespace, name }: ExplainPodInput): Promise<PodExplanation> {
   const { packing } = activitiesOf(cluster);
   const progress = new Progress(`Why is pod ${namespace}/${name} where it is?`, [

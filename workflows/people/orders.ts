@@ -6,17 +6,17 @@ import { refusals } from '../messages.js';
 import type { Progress } from '../progress.js';
 import { messageOf } from '../../core/error-message.js';
 
-/** A typed refusal for validators of updates. */
+/** A typed failure for validators of updates. */
 export function refuse(type: Refusal, message: string): ApplicationFailure {
   return ApplicationFailure.create({ type, message, nonRetryable: true });
 }
 
-/** Orders are kept, carried over and shown: longer words do not fit. */
+/** Bounds texts of orders, because they are kept in the state and shown to people. */
 const longestText = 500;
-/** JavaScript's last date. */
+/** The latest time that JavaScript can represent, milliseconds of the epoch. */
 const lastTime = 8.64e15;
 
-/** Throws unless whoever orders says who it is, in as many words as fit. */
+/** Throws unless the order names its actor, within the length allowed. */
 export function checkActor(order: Partial<Order> | undefined): void {
   if (typeof order?.actor !== 'string' || order.actor.trim() === '')
     throw refuse(refusals.invalid, 'actor is missing: say who orders this, such as {"actor":"ann","reason":"release"}');
@@ -29,7 +29,7 @@ export function checkActor(order: Partial<Order> | undefined): void {
   }
 }
 
-/** Throws unless it is a text that fits. */
+/** Throws unless the value is a text within the length allowed. */
 export function checkText(field: string, value: unknown): void {
   if (typeof value === 'string' && value !== '' && value.length <= longestText) return;
   const found = value === undefined ? 'missing' : JSON.stringify(value).slice(0, 60);
@@ -45,27 +45,27 @@ export function checkTime(field: string, at: unknown): void {
 interface Takable<Given, Answer> {
   readonly signal: SignalDefinition<[Given]>;
   readonly update: UpdateDefinition<Answer, [Given]>;
-  /** Throws the refusal of an order that makes no sense now. */
+  /** Throws a refusal if the order makes no sense now. */
   readonly check: (order: Given) => void;
   readonly act: (order: Given) => Answer;
-  /** Between the act and the answer to an update, such as a wait for what comes of it. */
+  /** Wraps the action of an update, for example to wait for its effect before the answer. */
   readonly answered?: (act: () => Answer) => Promise<Answer>;
 }
 
-/** An order that a person can tell, as a signal, or ask for, as an update: both are checked and carried out alike. */
-export function takeOrder<Given, Answer>(progress: Progress, takable: Takable<Given, Answer>): void {
+/** Sets the handlers of an order that people can send as a signal or as an update. Both are checked and carried out alike. */
+export function handleOrder<Given, Answer>(progress: Progress, takable: Takable<Given, Answer>): void {
   const { signal, update, check, act, answered } = takable;
   setSignalHandler(signal, (order) =>
-    obey(progress, signal.name, { check: () => check(order), act: () => act(order) }),
+    handleOrderSignal(progress, signal.name, { check: () => check(order), act: () => act(order) }),
   );
   setUpdateHandler(update, (order) => answered?.(() => act(order)) ?? act(order), check);
 }
 
 /**
- * An order that came as a signal, which nobody answers: carried out, or noted where an update of the same words would be
- * refused. Nothing that a person sends may make a workflow stumble.
+ * Carries out an order that came as a signal, or notes in `explain` why it is refused: a signal has no answer, and an exception
+ * in its handler would block the workflow.
  */
-export function obey(
+export function handleOrderSignal(
   progress: Progress,
   name: string,
   { check, act }: { readonly check: () => void; readonly act: () => unknown },

@@ -1,74 +1,74 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 
 /*
- * How people steer a running disruption: the same orders as signals (told, never answered) and as updates (answered, or
- * refused by a failure whose type is one of `refusals`). workflows/messages.ts gives all of it out.
+ * Orders of people to running disruptions. Each exists as a signal (no answer) and as an update (answered, or refused by a
+ * failure whose type is one of `refusals`). workflows/messages.ts exports them.
  */
 
-/** What a workflow says of itself to whoever opens it. */
+/** The state of a workflow for people: the answer to the `explain` query. */
 export interface Explanation {
   readonly phase: string;
-  /** What it waits for now, in a person's words. */
+  /** What it waits for now, in words. */
   readonly waitingFor?: string;
-  /** Until when, ISO 8601. */
+  /** Until when it waits, ISO 8601. */
   readonly until?: string;
-  /** Absent unless what it does fails and is tried again. */
+  /** Present while its work fails and is retried. */
   readonly failing?: Failing;
   readonly facts: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** The fact under which a workflow says which objects it cannot work with and leaves out; empty where there are none. */
+/** Name of the fact that lists objects which packing excludes; its value is empty if there are none. */
 export const leftOutFact = 'left out';
 
-/** What fails, over all attempts since the last one that succeeded. */
+/** A failure that is being retried. */
 export interface Failing {
-  /** When the first of them failed, ISO 8601. */
+  /** Time of the first failure since the last success, ISO 8601. */
   readonly since: string;
-  /** Why the last one did. */
+  /** Error of the last attempt. */
   readonly why: string;
 }
 
-/** Who asks for something, and why. */
+/** Who orders something, and why. */
 export interface Order {
   readonly actor: string;
   readonly reason?: string;
-  /** Said by whoever knows that pods lose their protection by it; without it such an order is refused. */
+  /** Confirms that pods may lose their protection. Orders that end protection are refused without it. */
   readonly force?: boolean;
 }
 
-/** Stay before the next irreversible step, or go on. */
+/** Holds a workflow before its next irreversible step, or lets it go on. */
 export interface HoldOrder extends Order {
   readonly on: boolean;
 }
 
-/** Do not wait any longer than that; milliseconds of the epoch, absent means now. */
+/** Ends a wait or shortens a drain. Deadline in milliseconds of the epoch, absent means now. */
 export interface ExpediteOrder extends Partial<Order> {
   readonly deadline?: number;
-  /** To a drain: when the cloud takes the instance, milliseconds of the epoch. With it alone nothing loses its protection. */
+  /** For drains: when the cloud takes the instance, milliseconds of the epoch. It ends no protection of pods. */
   readonly instanceEndsAt?: number;
 }
 
-/** Why an update is refused: the `type` of its failure. */
+/** Types of the failures by which updates are refused. */
 export const refusals = {
-  /** A field of the order is missing or none of those allowed. */
+  /** A field of the order is missing or not allowed. */
   invalid: 'InvalidOrder',
   nothingToApprove: 'NothingToApprove',
   nothingToExpedite: 'NothingToExpedite',
   nothingToRetry: 'NothingToRetry',
   nothingHeld: 'NothingHeld',
   heldAlready: 'HeldAlready',
-  /** Nodes are being drained: what went cannot be brought back. */
+  /** The drain has begun and cannot be undone. */
   tooLate: 'TooLate',
   finished: 'Finished',
-  /** A person aborted it: it ends as soon as what it began is undone. */
+  /** It is aborted already and ends when its steps are undone. */
   abortedAlready: 'AbortedAlready',
   unknownScope: 'UnknownScope',
   /** Pods would lose the protection of a PodDisruptionBudget or of do-not-disrupt, and the order does not say `force`. */
   breaksProtection: 'BreaksProtection',
   notPaused: 'NotPaused',
-  /** Nobody turned anything down for that node or NodePool. */
+  /** Nothing was refused for that node or NodePool. */
   nothingRefused: 'NothingRefused',
-  /** No template is known to be good, or it is not the template that made the nodes drift. */
+  /** No good template is recorded, or the nodes did not drift from it. */
   nothingToRollBack: 'NothingToRollBack',
 } as const;
 
@@ -78,7 +78,7 @@ export const approveSignal = defineSignal<[Order]>('approve');
 export const rejectSignal = defineSignal<[Order]>('reject');
 export const abortSignal = defineSignal<[Order]>('abort');
 export const retrySignal = defineSignal<[Order]>('retry');
-/** `true` and `false` come from `disrupt` (a pause), an order from a person. */
+/** `disrupt` sends a boolean when a pause begins or ends; people send a HoldOrder. */
 export const holdSignal = defineSignal<[boolean | HoldOrder]>('hold');
 
 export const approveUpdate = defineUpdate<Explanation, [Order]>('approve');

@@ -17,61 +17,64 @@ import {
   retryUpdate,
   searchAttributes,
 } from '../messages.js';
-import { checkActor, checkTime, obey, refuse, takeOrder } from './orders.js';
+import { checkActor, checkTime, handleOrderSignal, refuse, handleOrder } from './orders.js';
 import type { Progress } from '../progress.js';
 import { setSignalHandler, setUpdateHandler } from '../handlers.js';
 import { absentOr, object, optional, text } from '../../core/shapes.js';
 
-/** The answer to a question for consent. */
+/** The answer to an approval question. */
 export interface Consent {
   readonly answer: 'approved' | 'rejected';
-  /** Who gave it: a person, `nobody` where time ran out, `policy` where nobody had to be asked. */
+  /** A person; `nobody` after a timeout; `policy` if no approval was needed. */
   readonly by: string;
   readonly reason?: string;
 }
 
-/** What a person is asked. */
+/** An approval question. */
 export interface Question {
   readonly what: string;
-  /** Ends the wait without an answer, milliseconds: the question stays open. */
+  /**
+   * Time after which the call returns without an answer, so that the caller can check the cause; the question stays open.
+   * Milliseconds.
+   */
   readonly lookAgainMs?: number;
-  /** What loses its protection by a yes, in a person's words: such a yes has to say `force`. */
+  /** Which pods a yes takes the protection of, in words: such a yes has to say `force`. */
   readonly breaks?: string;
 }
 
-/** How a wait ended. */
+/** What ended a wait. */
 export type WaitEnd = 'elapsed' | 'met' | 'expedited' | 'retried';
 
 export interface OversightOptions {
-  /** Whether a pause holds it from the start. */
+  /** Whether a pause is in force when it starts. */
   readonly paused?: boolean;
-  /** The person who held the run before this one. */
+  /** The hold carried over from the run before. */
   readonly heldBy?: HoldOrder;
-  /** Takes orders to hurry at any time; without it they are taken while `wait` waits. */
+  /** Handles `expedite` at any time; without it the order is accepted only during `wait`. */
   readonly onExpedite?: (order: ExpediteOrder) => void;
-  /** Takes orders to try again at any time; without it they are taken while a retryable `wait` waits. */
+  /** Handles `retry` at any time; without it the order is accepted only during a retryable `wait`. */
   readonly onRetry?: (order: Order) => void;
-  /** Hears that a pause or a person has begun to hold it, or lets it go on. */
+  /** Called when a hold begins or ends. */
   readonly onHold?: (held: boolean) => void;
-  /** What loses its protection by an order to hurry, in a person's words: such an order has to say `force`. */
+  /** Which pods an `expedite` order takes the protection of, in words: such an order has to say `force`. */
   readonly breaks?: (order: ExpediteOrder) => string | undefined;
 }
 
 /** An order as signal and as update, when it makes sense, and what it does. */
 const aborted = 'Aborted';
 
-/** Those that another disruption sends say less than a person's. */
+/** The order of another disruption need not have an actor. */
 const expediteShape = optional(object({ actor: absentOr(text), reason: absentOr(text) }));
 
-/** Whether a person ended this by `abort`: the failure that `gate`, `wait` and `consent` throw then. */
+/** Whether the error is the one that `gate`, `wait` and `consentUnless` throw after an `abort`. */
 export function isAborted(error: unknown): error is ApplicationFailure {
   return error instanceof ApplicationFailure && error.type === aborted;
 }
 
 /**
- * People in charge of one running disruption: `approve`, `reject`, `abort`, `expedite`, `retry` and `hold`, as signals and as
- * updates. Updates are refused with a typed reason when the order makes no sense now; signals that make none are
- * noted and ignored. Build one before the first wait of the workflow.
+ * Handles people's orders to one workflow: `approve`, `reject`, `abort`, `expedite`, `retry` and `hold`, as signals and as
+ * updates. An order that makes no sense now is refused with a typed failure if it is an update, and noted and ignored if it is a
+ * signal. Build it before the first await of the workflow.
  */
 export class Oversight {
   private paused: boolean;
@@ -80,7 +83,7 @@ export class Oversight {
   private answer: Consent | undefined;
   private asking = false;
   private phaseBefore = '';
-  /** What ends the wait that it is in. */
+  /** The condition that ends the current wait. */
   private stopsAt: (() => boolean) | undefined;
   private breaks: string | undefined;
   private waiting: { readonly retryable: boolean; end: WaitEnd | undefined } | undefined;
@@ -94,7 +97,7 @@ export class Oversight {
     this.holder = options.heldBy;
     const holdSignalled = (hold: boolean | HoldOrder): void => {
       if (typeof hold === 'boolean') this.changeHold(() => void (this.paused = hold));
-      else obey(this.progress, 'hold', { check: () => this.checkHold(hold), act: () => this.hold(hold) });
+      else handleOrderSignal(this.progress, 'hold', { check: () => this.checkHold(hold), act: () => this.hold(hold) });
     };
     setSignalHandler(holdSignal, holdSignalled);
     setUpdateHandler(
@@ -103,28 +106,28 @@ export class Oversight {
       (hold) => this.checkHold(hold),
     );
     const answered = (act: () => Explanation): Promise<Explanation> => this.answered(act);
-    takeOrder(progress, {
+    handleOrder(progress, {
       ...{ signal: approveSignal, update: approveUpdate, answered },
       check: (order) => this.checkApprove(order),
       act: (order) => this.answerWith('approved', order),
     });
-    takeOrder(progress, {
+    handleOrder(progress, {
       ...{ signal: rejectSignal, update: rejectUpdate, answered },
       check: (order) => this.checkAnswer(order),
       act: (order) => this.answerWith('rejected', order),
     });
-    takeOrder(progress, {
+    handleOrder(progress, {
       ...{ signal: abortSignal, update: abortUpdate, answered },
       check: (order) => this.checkAbort(order),
       act: (order) => this.abort(order),
     });
-    takeOrder(progress, {
+    handleOrder(progress, {
       ...{ signal: retrySignal, update: retryUpdate, answered },
       check: (order) => this.checkRetry(order),
       act: (order) => this.retry(order),
     });
     const expediteSignalled = (order?: ExpediteOrder): void =>
-      obey(this.progress, 'expedite', {
+      handleOrderSignal(this.progress, 'expedite', {
         check: () => this.checkExpedite(order),
         act: () => this.expedite(order ?? {}),
       });
@@ -140,19 +143,19 @@ export class Oversight {
     return this.abortedBy !== undefined;
   }
 
-  /** Whether somebody has answered the open question, and whoever asked has yet to hear of it: no run may end before. */
+  /** Whether an answer was given that the asking code has not read yet: continue-as-new would lose it. */
   get isAnswerWaiting(): boolean {
     return this.asking && this.answer !== undefined;
   }
 
-  /** The person who holds it: a run that continues as new carries it over. */
+  /** The hold by a person, for continue-as-new. */
   get heldBy(): HoldOrder | undefined {
     return this.holder;
   }
 
   /**
-   * Whether an order was given that this run has yet to act on, or that it alone knows: no run may end before it has. Nothing but signals comes
-   * while a person holds it.
+   * Whether continue-as-new would lose an order: one not carried out yet, or a person's hold. While a person holds the workflow
+   * its history grows only by signals.
    */
   get isOrderWaiting(): boolean {
     return this.isAnswerWaiting || this.holder !== undefined || this.isAborted;
@@ -164,8 +167,8 @@ export class Oversight {
   }
 
   /**
-   * Before each irreversible step: waits while a pause or a person holds the disruption, and throws (`isAborted`) once
-   * somebody has aborted it. `release` is called when waiting begins, so that what waits leaves no mark; `restore` when it is over.
+   * To be called before each irreversible step: waits while a pause or a person holds the workflow, and throws (`isAborted`)
+   * after an abort. `release` undoes the steps when waiting begins, and `restore` takes them again when it ends.
    */
   async gate(marks?: { readonly release: () => Promise<void>; readonly restore: () => Promise<void> }): Promise<void> {
     this.throwIfAborted();
@@ -185,8 +188,9 @@ export class Oversight {
   }
 
   /**
-   * Asks for a person's consent, and takes the policy's default when nobody answers in time. Undefined once `news` holds, and
-   * after `lookAgainMs`, for whoever looks whether the question still makes sense: it stays open, to be asked again or withdrawn.
+   * Asks for approval, with the policy's default after its timeout. Returns undefined once `news` holds or after `lookAgainMs`,
+   * so that the caller can check whether the question still makes sense; the question stays open until it is asked again or
+   * withdrawn.
    */
   async consentUnless(
     news: () => boolean,
@@ -214,7 +218,7 @@ export class Oversight {
     return consent;
   }
 
-  /** The cause of the question is gone. Harmless when nothing is asked. */
+  /** Closes the question, because its cause is gone. Does nothing if there is none. */
   withdrawQuestion(): void {
     if (!this.asking) return;
     this.endQuestion();
@@ -222,8 +226,8 @@ export class Oversight {
   }
 
   /**
-   * A question that was only looked at again is still the same. Whoever shows a question learns from the fact `breaks` that a
-   * yes has to say `force`, and why (people/yes-that-breaks-protection).
+   * Opens a question, or goes on with the open one. The fact `breaks` tells the command line that a yes has to say `force`, and
+   * why (people/yes-that-breaks-protection).
    */
   private begin(breaks: string | undefined): void {
     this.breaks = breaks;
@@ -244,8 +248,8 @@ export class Oversight {
   }
 
   /**
-   * Asks for a person's consent beside other work, whose phase stays. Undefined when nobody answered within `ms`, or before
-   * `until` held: there is no default then.
+   * Asks for approval beside other work, whose phase stays, and without a default. Undefined if nobody answered within `ms` or
+   * before `until` held.
    */
   async ask(
     ms: number,
@@ -261,7 +265,7 @@ export class Oversight {
     }
   }
 
-  /** A durable wait that people can cut short; also ends when `until` holds. Throws once aborted. */
+  /** A durable wait that people can cut short, and that ends when `until` holds. Throws after an abort. */
   async wait(
     ms: number,
     options: { readonly summary: string; readonly until?: () => boolean; readonly retryable?: boolean },
@@ -276,23 +280,26 @@ export class Oversight {
     return waiting.end ?? (inTime ? 'met' : 'elapsed');
   }
 
-  /** From here on nothing can be taken back: orders to abort or hold are refused. */
+  /** From here on orders to abort or hold are refused. */
   passPointOfNoReturn(): void {
     this.stage = 'draining';
   }
 
-  /** Ends the run as `abort` does, where another order of a person comes to that. */
+  /** Ends the run as an abort does, for other orders with that effect. */
   stopBy(order: Order): void {
     this.abortedBy = order;
   }
 
-  /** Every further order is refused. */
+  /** From here on every order is refused. */
   finish(): void {
     this.stage = 'finished';
     this.endQuestion();
   }
 
-  /** A wait that an order may end: whoever gave that is answered with what comes after. */
+  /**
+   * Waits, and remembers the condition, so that an order which ends the wait is answered after the workflow has gone on (see
+   * `answered`).
+   */
   private async stop(over: () => boolean, ms?: number, summary = ''): Promise<boolean> {
     this.stopsAt = over;
     try {
@@ -304,7 +311,7 @@ export class Oversight {
     }
   }
 
-  /** Carries an order out, and tells where that leaves the workflow: after the step that it sets off, not before. */
+  /** Carries out an order and returns the state of the workflow after the step that the order caused. */
   private async answered(act: () => unknown): Promise<Explanation> {
     act();
     const over = this.stopsAt;
@@ -312,7 +319,7 @@ export class Oversight {
     return this.progress.explanation;
   }
 
-  /** Asked anew: an answer may have come in during the wait. */
+  /** A method, so that TypeScript does not take `answer` for unchanged across an await. */
   private given(): Consent | undefined {
     return this.answer;
   }
@@ -423,7 +430,10 @@ export class Oversight {
     this.checkProtection(order ?? {});
   }
 
-  /** Workflows that expedite a drain give its end: a person has to say that protection may go. */
+  /**
+   * An order from a person, or without a time, must confirm that protection ends. Orders of other workflows carry a time and need
+   * not.
+   */
   private checkProtection(order: Partial<ExpediteOrder>): void {
     const broken = this.options.breaks?.(order);
     const isPerson = order.actor !== undefined || (order.deadline ?? order.instanceEndsAt) === undefined;
@@ -445,7 +455,7 @@ export class Oversight {
   }
 }
 
-/** Throws unless the order says that what it breaks may break. */
+/** Throws unless the order confirms with `force` that pods may lose their protection. */
 function checkForce(name: string, { force }: Partial<Order>, broken: string): void {
   if (force === true) return;
   throw refuse(
@@ -454,17 +464,17 @@ function checkForce(name: string, { force }: Partial<Order>, broken: string): vo
   );
 }
 
-/** Whoever gave the last order is answered before the run ends. */
+/** Waits until all updates are answered: Temporal would drop the answers at the end of the run. */
 export async function ordersAnswered(): Promise<void> {
   if (!allHandlersFinished()) await condition(allHandlersFinished);
 }
 
-/** `rejected by ann (release)`; where nobody answered, that. */
+/** For example `rejected by ann (release)`, or that nobody answered in time. */
 export function consentText({ answer, by, reason }: Consent): string {
   return by === 'nobody' ? `${answer}: nobody answered in time` : `${answer} by ${withReason(by, reason)}`;
 }
 
-/** `ann (release)`. */
+/** For example `ann (release)`. */
 export function withReason(actor: string, reason: string | undefined): string {
   return reason === undefined || reason === '' ? actor : `${actor} (${reason})`;
 }

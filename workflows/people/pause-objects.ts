@@ -1,7 +1,7 @@
 import { condition } from '@temporalio/workflow';
 import { backOffMs } from '../../core/back-off.js';
 import { workflowNow } from '../clock.js';
-import { overAndOver } from '../failed-steps.js';
+import { repeatForever } from '../failed-steps.js';
 import type { Pause, PauseScope, PauseWrites } from '../messages.js';
 import type { Pauses } from './pauses.js';
 import type { activitiesOf } from '../proxies.js';
@@ -9,9 +9,9 @@ import type { activitiesOf } from '../proxies.js';
 const again = { firstMs: 5_000, longestMs: 5 * 60_000 };
 
 /**
- * Keeps pauses and their DisruptionPause objects the same. An order takes effect at once and is written after; what somebody
- * writes or deletes in Kubernetes is read when the operator tells of it. Kubernetes is the truth: an entity that was lost finds
- * its pauses there.
+ * Keeps pauses and DisruptionPause objects in sync. An order is in force at once and written afterwards; objects that people
+ * create or delete are read when the operator signals a change. The objects are the source of truth, so a new `disrupt` reads its
+ * pauses from them.
  */
 export class PauseObjects {
   private unwritten: readonly Pause[];
@@ -33,18 +33,18 @@ export class PauseObjects {
     return this.busy;
   }
 
-  /** What Kubernetes does not have yet; undefined where there is nothing to carry. */
+  /** Writes that are still to be made; undefined if there are none. */
   get state(): PauseWrites | undefined {
     const { unwritten: write, unremoved: remove } = this;
     return write.length + remove.length === 0 ? undefined : { write, remove };
   }
 
-  /** The pauses of Kubernetes may be others by now. */
+  /** The DisruptionPause objects may have changed. */
   notify(): void {
     this.changed = true;
   }
 
-  /** Takes over what an order changed since `before`. */
+  /** Notes what an order has changed since `before`, to be written. */
   write(before: readonly Pause[]): void {
     const { all } = this.pauses;
     const added = all.filter((pause) => !before.includes(pause));
@@ -57,10 +57,10 @@ export class PauseObjects {
     this.changed = true;
   }
 
-  /** Follows for as long as the workflow runs. */
+  /** Syncs after each change, until the workflow ends. */
   async follow(): Promise<void> {
     let rests = 0;
-    await overAndOver('writing pauses to Kubernetes', async () => {
+    await repeatForever('writing pauses to Kubernetes', async () => {
       const isChanged = (): boolean => this.changed;
       rests = this.state === undefined ? 0 : rests + 1;
       if (rests === 0) await condition(isChanged);
@@ -69,7 +69,9 @@ export class PauseObjects {
     });
   }
 
-  /** Writes what is unwritten and takes in what is there. An order that comes meanwhile is kept, and so is what Kubernetes refuses. */
+  /**
+   * Makes the pending writes and reads the objects. Orders that arrive meanwhile and writes that Kubernetes refuses stay pending.
+   */
   async sync(): Promise<void> {
     this.changed = false;
     const { unwritten: write, unremoved: remove } = this;
@@ -97,7 +99,7 @@ export class PauseObjects {
     const isPending = ({ scope }: Pause): boolean =>
       this.unwritten.some((pause) => isSameScope(pause.scope, scope)) ||
       this.unremoved.some((other) => isSameScope(other, scope));
-    // Clocks differ: what is over here is over.
+    // A pause that has ended by the workflow's clock is over, even if the API server's clock differs.
     const isOver = ({ until }: Pause): boolean => until !== undefined && until <= workflowNow();
     const next = [...found.filter((pause) => !isPending(pause) && !isOver(pause)), ...this.unwritten];
     if (JSON.stringify(next) === JSON.stringify(this.pauses.all)) return;

@@ -1,18 +1,18 @@
 import { parseDuration } from '../../core/durations.js';
 import { workflowNow } from '../clock.js';
-import type { GoingNode, Pause, PauseOrder, PauseScope, ResumeOrder } from '../messages.js';
+import type { CandidateRef, Pause, PauseOrder, PauseScope, ResumeOrder } from '../messages.js';
 import { refusals } from '../messages.js';
 import { checkActor, checkTime, refuse } from './orders.js';
 import { messageOf } from '../../core/error-message.js';
 
 const kinds: readonly PauseScope['kind'][] = ['cluster', 'nodePool', 'reason', 'node'];
 const reasons: readonly string[] = ['Empty', 'Underutilized', 'Drifted', 'Expired', 'Unhealthy'];
-/** Of objects of Kubernetes. */
+/** The longest name of an object in Kubernetes. */
 const longestName = 253;
-/** Pauses are carried over by continue-as-new: so many fit. */
+/** Bounds the state that continue-as-new carries. */
 const most = 100;
 
-/** What people have paused, by whom, why and until when. */
+/** The pauses in force: scope, who ordered them, why and until when. */
 export class Pauses {
   private pauses: readonly Pause[];
 
@@ -24,7 +24,7 @@ export class Pauses {
     return this.pauses;
   }
 
-  /** A pause of the same scope takes the place of the one before. */
+  /** Adds a pause, in place of one of the same scope. */
   add(order: PauseOrder): void {
     const until =
       order.until ?? (order.ttl === undefined ? undefined : workflowNow() + parseDuration(order.ttl, 'ttl'));
@@ -33,7 +33,7 @@ export class Pauses {
     this.pauses = [...this.pauses.filter((other) => !sameScope(other.scope, scope)), pause];
   }
 
-  /** What Kubernetes has; more than fit are left out, the widest kept. */
+  /** Takes over the pauses in Kubernetes. If there are too many, the widest scopes are kept. */
   replace(pauses: readonly Pause[]): void {
     const widest = [...pauses].sort((a, b) => kinds.indexOf(a.scope.kind) - kinds.indexOf(b.scope.kind));
     this.pauses = pauses.length <= most ? pauses : widest.slice(0, most);
@@ -43,7 +43,7 @@ export class Pauses {
     this.pauses = this.pauses.filter((pause) => !sameScope(pause.scope, scope));
   }
 
-  /** Ends pauses whose time is over; tells whether any was. */
+  /** Ends pauses whose time has passed; returns whether there were any. */
   expire(now: number): boolean {
     const left = this.pauses.filter(({ until }) => until === undefined || until > now);
     const some = left.length < this.pauses.length;
@@ -51,13 +51,13 @@ export class Pauses {
     return some;
   }
 
-  /** Milliseconds of the epoch; infinity when none ends by itself. */
+  /** When the next pause ends, milliseconds of the epoch; infinity if none has an end. */
   nextEnd(): number {
     return Math.min(...this.pauses.map(({ until }) => until ?? Number.POSITIVE_INFINITY));
   }
 
-  /** The pause that holds a disruption of these nodes for this reason (invariants/pauses-hold). */
-  holding(reason: string, nodes: readonly Pick<GoingNode, 'node' | 'nodePool'>[]): Pause | undefined {
+  /** The pause, if any, that applies to a disruption of these nodes for this reason (invariants/pauses-hold). */
+  holding(reason: string, nodes: readonly Pick<CandidateRef, 'node' | 'nodePool'>[]): Pause | undefined {
     return this.pauses.find(({ scope: { kind, name, reason: only } }) => {
       if (only !== undefined && only !== reason) return false;
       switch (kind) {
@@ -73,7 +73,7 @@ export class Pauses {
     });
   }
 
-  /** Throws a typed refusal for an order that makes no sense; `pools` are the NodePools known, when they are. */
+  /** Throws a typed refusal for an order that makes no sense. `pools` are the NodePools, if they are known. */
   checkPause(order: PauseOrder, pools: ReadonlySet<string> | undefined): void {
     checkActor(order);
     if (typeof order.reason !== 'string' || order.reason.trim() === '')

@@ -1,15 +1,15 @@
 import type { LaunchBatchInput } from '../messages.js';
 import { searchAttributes } from '../messages.js';
 import { settleAll } from '../../core/settle-all.js';
-import { beginLaunch } from '../launch/node-launch.js';
+import { startLaunch } from '../launch/start-launch.js';
 import { Progress } from '../progress.js';
 import { counted } from '../../core/plurals.js';
 
-/** Starts the launches of a part of a large plan, and ends: they are nobody's children then. */
+/** Starts up to a hundred launches of a large plan, and ends. The launches go on without a parent. */
 export async function launchBatch({ cluster, launches }: LaunchBatchInput): Promise<void> {
   const progress = new Progress(`Starting ${counted(launches.length, 'launch', 'launches')}`, [
     { key: searchAttributes.cluster, value: cluster },
   ]);
-  await settleAll(launches, ({ input, ...shown }) => beginLaunch(input, shown));
+  await settleAll(launches, ({ input, ...shown }) => startLaunch(input, shown));
   progress.enter('done');
 }

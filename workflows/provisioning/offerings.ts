@@ -13,13 +13,13 @@ import { isHistoryLong } from '../history-limit.js';
 import { Progress } from '../progress.js';
 import { setQueryHandler, setSignalHandler } from '../handlers.js';
 
-/** What continue-as-new carries has to stay small; the refusals that end soonest are given up first. */
+/** Bounds the state that continue-as-new carries. Beyond it the offerings that become available soonest are forgotten. */
 const mostCarried = 500;
 
 /**
- * The offerings that are out of capacity, known to every worker and over restarts (launch/unavailable-offerings): each has its timer,
- * after which it may be tried again; refusing once more doubles it. Ends when nothing is remembered any more; the next
- * refusal starts it anew.
+ * Remembers offerings without capacity for all workers and over restarts (launch/unavailable-offerings). A timer makes each
+ * available again; each further refusal doubles its time. The workflow ends when no offering is left, and the next refusal starts
+ * it again.
  */
 export async function offerings(input: OfferingsInput): Promise<void> {
   const known = new UnavailableOfferings(workflowNow, input.carried);

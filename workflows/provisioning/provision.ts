@@ -43,10 +43,10 @@ import {
 import { leftOutFact } from '../people/oversight-messages.js';
 import { HistoryFull, orGiveUp, roundsUntilLong } from '../history-limit.js';
 import { FailedSteps } from '../failed-steps.js';
-import { beginLaunches } from '../launch/node-launch.js';
+import { startLaunches } from '../launch/start-launch.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
-import { notify } from '../relations.js';
+import { notify } from '../other-workflows.js';
 import { answerTo, waitersOf } from '../disruption/replacement-answers.js';
 import type { Round } from '../disruption/replacement-answers.js';
 import { counted } from '../../core/plurals.js';
@@ -54,20 +54,20 @@ import { setQueryHandler, setSignalHandler } from '../handlers.js';
 
 type Planned = Extract<PlanNodesResult, { state: 'planned' }>;
 
-/** Enough for the next pass to see own writes; the cache then has newer versions anyway. */
+/** How many of its own writes `provision` remembers, and for how long: by then the watch cache has them. */
 const marksKept = 500;
 const marksKeptMs = 60_000;
 const rowsKept = 50;
-/** The cache and the instances of its own claims are waited for so long before a batch counts as failed, with looks in between. */
+/** How long a batch waits for the watch cache to be current before it counts as failed. */
 const readyMs = 30_000;
 const looks = { firstMs: 250, longestMs: 2000 };
-/** NodePools may refuse one after the other: so often a batch is planned anew without them before it counts as done. */
+/** Bounds how often a batch is planned again without NodePools whose NodeClaims the API server refused. */
 const roundsPerBatch = 50;
 
 /**
- * The one creator of NodeClaims for pods (provisioning/batch-window, node-claims/written-from-a-plan). Collects pending pods in a batch window, has them packed,
- * creates the claims and starts a `launchNode` for each. Replacements for deleting nodes are planned in the same passes,
- * so that no pod is counted for twice. A batch that fails keeps its requests and is tried again.
+ * Creates all NodeClaims for pods (provisioning/batch-window, node-claims/written-from-a-plan). Collects pending pods in a batch
+ * window, plans for them, creates the NodeClaims and starts a `launchNode` for each. Replacements for deleting nodes are planned
+ * in the same batches, so that no pod gets two nodes. A batch that fails keeps its requests and is tried again.
  */
 export async function provision(input: ProvisionInput): Promise<never> {
   const run = new ProvisionRun(input);
@@ -82,14 +82,14 @@ class ProvisionRun {
   private batches: number;
   private readonly chain: string;
   private isPending: boolean;
-  /** Signals that told of new pending pods, in this run. */
+  /** Number of signals about new pending pods in this run. */
   private arrivals = 0;
   private marks: readonly TimedMark[];
   private replacements: ReplacementRequest[];
   private deleting: NodeUntil[];
   private resting: readonly RestingPool[];
   private last: BatchSummary | undefined;
-  /** Where the last pass ended, if it left pods for the next. */
+  /** Where the next batch goes on, if the last one had more pods than it could plan. */
   private resume: Resume | undefined;
   private readonly failed: FailedSteps;
 
@@ -144,7 +144,7 @@ class ProvisionRun {
     };
   }
 
-  /** Waits for work and does one batch of it. Pods that the batch before left for this one are work, and wait for no others. */
+  /** Waits for work and does one batch. Pods that the last batch left over start a batch without a window. */
   async batch(): Promise<undefined> {
     if (!this.failed.hasFailed) {
       this.progress.enter('idle', { waitingFor: 'pending pods' });
@@ -160,10 +160,10 @@ class ProvisionRun {
       this.replacements = this.replacements.filter((request) => !requests.includes(request));
       this.failed.succeeded();
     } catch (error) {
-      // What the batch was about stays to be done: pods are looked at anew, and requests are answered by the next attempt.
+      // The next attempt looks at all pending pods and answers the same requests.
       this.isPending = true;
       if (error instanceof HistoryFull) throw error;
-      await this.failed.rest('a batch', error);
+      await this.failed.backOff('a batch', error);
     }
   }
 
@@ -177,7 +177,7 @@ class ProvisionRun {
       const { created, resting } = await this.create(plan, rounds.length, requests);
       rounds.push({ plan, created });
       rows.push(...created.map((claim) => rowOf(claim, plan.claims[claim.index])));
-      // What one NodePool was refused, others may hold.
+      // Another NodePool may take the pods of one whose NodeClaims were refused.
       more = (plan.more && created.length > 0) || (resting.length > 0 && rounds.length < roundsPerBatch);
     } while (more);
     this.resume = plan.resume;
@@ -185,7 +185,7 @@ class ProvisionRun {
     this.summarise(plan, rows);
   }
 
-  /** Rule `provisioning/batch-window`: the window stays open while new pods arrive within `idleMs`, at most `maxMs`. */
+  /** The window stays open while new pods arrive within `idleMs`, at most for `maxMs` (provisioning/batch-window). */
   private async fillWindow(): Promise<void> {
     const closesAt = workflowNow() + this.window.maxMs;
     this.progress.enter('batching', { waitingFor: 'more pods', until: closesAt });
@@ -200,7 +200,10 @@ class ProvisionRun {
     }
   }
 
-  /** What a request asked for is given back by that request alone, also before it was planned (commands/given-back). */
+  /**
+   * Takes in nodes that are about to be removed, or that stay. A request is ended only by its own id, also when it was not
+   * planned yet (commands/given-back).
+   */
   private hold({ nodes, until, marks, request }: DeletingNodes): void {
     const isOver = (held: NodeUntil): boolean => nodes.includes(held.node) && held.request === request;
     this.deleting = this.deleting.filter((held) => !isOver(held));
@@ -218,7 +221,7 @@ class ProvisionRun {
     }
   }
 
-  /** Looks until the cluster can be planned for: what is waited for holds no worker's slot. */
+  /** Plans, after waiting until the watch cache is current. The wait is a timer here, so that it takes up no slot of a worker. */
   private async plan(): Promise<Planned> {
     const until = workflowNow() + readyMs;
     for (let look = 1; ; look++) {
@@ -268,7 +271,7 @@ class ProvisionRun {
       [{ planId, claims: plan.claims, typeLists: plan.typeLists, reason }],
     );
     this.mark(created.map(markOf));
-    await beginLaunches(
+    await startLaunches(
       this.input.cluster,
       planId,
       created.map((claim) => this.launchOf(claim, plan, requests)),
@@ -277,7 +280,7 @@ class ProvisionRun {
     return { created, resting };
   }
 
-  /** What the API server refuses is planned for other NodePools meanwhile. */
+  /** Leaves NodePools out of the next plans whose NodeClaims the API server refused. */
   private rest(resting: readonly RestingPool[], refused: ClaimsCreated['refused']): void {
     const names = new Set(resting.map(({ nodePool }) => nodePool));
     this.resting = [...this.resting.filter(({ nodePool }) => !names.has(nodePool)), ...resting];
@@ -346,7 +349,7 @@ class ProvisionRun {
   }
 }
 
-/** What the run before carried over; a first run has nothing to do yet. */
+/** The state that the run before carried over; a first run has none. */
 function stateOf({ carried }: ProvisionInput): ProvisionState {
   const chain = workflowInfo().runId;
   return carried ?? { batches: 0, chain, isPending: false, marks: [], replacements: [], deleting: [] };

@@ -4,17 +4,17 @@ export interface RepairNodeInput {
   readonly cluster: string;
   readonly claim: ClaimRef;
   readonly nodePool: string;
-  /** Carried over by continue-as-new: nobody has to be asked any more. */
+  /** Carried over by continue-as-new: whether a person has approved. */
   readonly agreed?: boolean;
 }
 
 export interface RepairNodeResult {
   /**
-   * `recovered` by itself or by a step, `replaced` when the node is gone, `rejected` by a person, `gone` by another hand,
-   * `unhealthy` when the steps has no step that ends it.
+   * `recovered`: the node is healthy again; `replaced`: it was removed; `rejected` by a person; `gone`: something else removed
+   * it; `unhealthy`: the last step did not remove it.
    */
   readonly outcome: 'recovered' | 'replaced' | 'rejected' | 'gone' | 'unhealthy';
-  /** The steps that were taken. */
+  /** The repair steps that were taken. */
   readonly steps: readonly string[];
   readonly reason?: string;
 }

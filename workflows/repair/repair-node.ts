@@ -8,9 +8,9 @@ import { consentText, isAborted, ordersAnswered, Oversight } from '../people/ove
 import type { Question } from '../people/oversight.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
-import { notify } from '../relations.js';
+import { notify } from '../other-workflows.js';
 import { isHistoryLong } from '../history-limit.js';
-import { StandingQuestion } from '../people/standing-question.js';
+import { ApprovalQuestion } from '../people/approval-question.js';
 import { NodeReplacement } from '../replacement/replacement.js';
 import type { Readiness } from '../replacement/source.js';
 import { ViaProvision } from '../replacement/via-provision.js';
@@ -18,17 +18,17 @@ import { Slots } from '../disruption/slots.js';
 import type { Slot } from '../disruption/slots.js';
 import { setSignalHandler } from '../handlers.js';
 
-/** While too many nodes are unhealthy it is looked at again this often (repair/at-most-a-fifth). */
+/** How often to check again while too many nodes are unhealthy (repair/at-most-a-fifth). */
 const blockedRetryMs = 5 * 60_000;
-/** Signals tell of a change of conditions; this poll is for what they did not. */
+/** The operator signals changes of conditions; this poll finds changes whose signal was lost. */
 const slowPollMs = 5 * 60_000;
 
 type Unhealthy = Extract<RepairView, { state: 'unhealthy' }>;
 
 /**
- * A node whose conditions say that it is broken (repair/policies, repair/forced): bears it for as long as the provider's policies say, holds
- * back while too much of the pool is unhealthy, then takes the steps of the pool's policy (default: force, as Karpenter
- * does). Ends as soon as the node has recovered; a person can hold it before each step, to look at the machine.
+ * Repairs a node with a condition of a repair policy (repair/policies, repair/forced): waits for the toleration duration of the
+ * provider's policy, and while too much of the NodePool is unhealthy; then takes the steps of the NodePool's policy (default:
+ * force, as Karpenter does). Ends when the node has recovered. A person can hold it before each step, to examine the machine.
  */
 export async function repairNode(input: RepairNodeInput): Promise<RepairNodeResult> {
   const repair = new Repair(input);
@@ -47,14 +47,14 @@ class Repair {
   private readonly progress: Progress;
   private readonly oversight: Oversight;
   private readonly replacement: NodeReplacement;
-  private readonly question: StandingQuestion;
+  private readonly question: ApprovalQuestion;
   private readonly steps: string[] = [];
   private changed = false;
   private readonly slots: Slots;
   private slot: Slot | undefined;
   private going: { done: boolean; failure?: unknown } | undefined;
   private agreed: boolean;
-  /** What is the matter with the node, as it was found last. */
+  /** The unhealthy condition, as last seen. */
   private condition: string | undefined;
 
   constructor(private readonly input: RepairNodeInput) {
@@ -75,7 +75,7 @@ class Repair {
       { NodeClaim: claim.name, NodePool: nodePool },
     );
     this.oversight = new Oversight(this.progress);
-    this.question = new StandingQuestion(this.oversight);
+    this.question = new ApprovalQuestion(this.oversight);
   }
 
   async run(): Promise<RepairNodeResult> {
@@ -96,7 +96,10 @@ class Repair {
     return this.afterTheLast();
   }
 
-  /** Asks for as long as the node is unhealthy and its policy wants that; the result when it ends by the answer, or by itself. */
+  /**
+   * Asks for approval while the node is unhealthy and its policy wants it. Returns a result if the workflow ends by a refusal or
+   * because the node recovered.
+   */
   private async consent(due: Unhealthy): Promise<RepairNodeResult | undefined> {
     for (let asked = due; !this.agreed && asked.approval !== undefined;) {
       this.changed = false;
@@ -113,7 +116,7 @@ class Repair {
     return undefined;
   }
 
-  /** Waits out the toleration and the share of the pool that is unhealthy. */
+  /** Waits for the toleration duration, and until few enough nodes of the NodePool are unhealthy. */
   private async untilDue(): Promise<RepairView> {
     for (;;) {
       this.changed = false;
@@ -134,13 +137,14 @@ class Repair {
         this.progress.enter('blocked', { waitingFor: `repair to be allowed: ${blocked}`, until, facts });
         await this.oversight.wait(blockedRetryMs, { summary: 'look again', until: () => this.changed });
       }
-      await this.carryOn();
+      await this.continueAsNewIfLong();
     }
   }
 
   /**
-   * A slot of `disrupt`, which counts the node and passes pauses on (budgets/every-disruption-asks). No budget keeps a broken node, but a
-   * window or a rate that names `Unhealthy` does. The result when the node recovers or goes meanwhile.
+   * Waits for a slot of `disrupt`, which counts the node and passes pauses on (budgets/every-disruption-asks). Budgets do not
+   * apply to unhealthy nodes; windows and rates that name `Unhealthy` do. Returns a result if the node recovers or is removed
+   * meanwhile.
    */
   private async acquireSlot({ candidate }: Unhealthy): Promise<RepairNodeResult | undefined> {
     if (candidate === undefined) return undefined;
@@ -154,12 +158,12 @@ class Repair {
       const view = await this.look();
       if (view.state !== 'unhealthy') return this.endOf(view);
       this.progress.enter('waiting for a disruption slot', { waitingFor: this.slot.waitingFor });
-      await this.carryOn();
+      await this.continueAsNewIfLong();
     }
   }
 
-  /** Nothing was done to the node yet: who waits for weeks starts anew. */
-  private async carryOn(): Promise<void> {
+  /** Called only before the first repair step, so the next run can start from the beginning. */
+  private async continueAsNewIfLong(): Promise<void> {
     if (!isHistoryLong() || this.oversight.isOrderWaiting) return;
     await continueAsNew<typeof repairNode>({ ...this.input, agreed: this.agreed });
   }
@@ -192,7 +196,7 @@ class Repair {
     return state === 'rebooting' ? this.recovers(waitMs) : undefined;
   }
 
-  /** The result once the node is healthy or gone; undefined when it is neither after `ms`. */
+  /** Waits for the node to recover. Undefined if it is still unhealthy after `ms`. */
   private async recovers(ms: number): Promise<RepairNodeResult | undefined> {
     const end = workflowNow() + ms;
     while (workflowNow() < end) {
@@ -206,7 +210,7 @@ class Repair {
     return undefined;
   }
 
-  /** New places for the pods first, then an ordinary drain: as long as its wait lasts nothing is forced. */
+  /** Step Replace: launches replacements, then drains, with PodDisruptionBudgets respected. */
   private async replace({ waitMs }: ResolvedRepairStep, nodeName: string): Promise<RepairNodeResult | undefined> {
     const { claim } = this.input;
     const { oversight, replacement } = this;
@@ -228,15 +232,15 @@ class Repair {
     return this.gone(Math.max(1, end - workflowNow()));
   }
 
-  /** Protection of pods ends now (repair/forced): the claim is stamped and deleted, or a drain that runs is hurried. */
+  /** Step Force: ends the protection of pods (repair/forced), by a deadline of now on a new or running drain. */
   private async force({ waitMs }: ResolvedRepairStep): Promise<RepairNodeResult | undefined> {
     const deadline = workflowNow();
     if (this.going === undefined) this.terminate(deadline);
-    else await this.hurry(deadline);
+    else await this.expediteDrain(deadline);
     return this.gone(waitMs);
   }
 
-  private async hurry(deadline: number): Promise<void> {
+  private async expediteDrain(deadline: number): Promise<void> {
     const { cluster, claim } = this.input;
     const order = { deadline, reason: 'unhealthy' };
     await notify(() =>
@@ -266,8 +270,8 @@ class Repair {
       ...(deadline === undefined ? {} : { deadline }),
     });
     if (end === 'ended') return;
-    // Somebody else drains it already: this reason may be the more urgent one.
-    if (deadline !== undefined) await this.hurry(deadline);
+    // Another workflow drains the node already: pass on the deadline of this one.
+    if (deadline !== undefined) await this.expediteDrain(deadline);
     await this.untilGone();
   }
 
@@ -286,7 +290,7 @@ class Repair {
     return going.done ? this.replaced() : undefined;
   }
 
-  /** The steps are at their end: what is under way is waited for, and a node that only was rebooted stays. */
+  /** After the last step: waits for a drain under way. A node that was only rebooted stays. */
   private async afterTheLast(): Promise<RepairNodeResult> {
     const { going } = this;
     if (going === undefined) return this.end('unhealthy', 'no repair step is left');
@@ -300,7 +304,7 @@ class Repair {
     return this.end('replaced');
   }
 
-  /** A person said no: kept at the NodeClaim, so that nobody is asked about the same again (repair/declined). */
+  /** Records a refusal on the NodeClaim, so that the same condition does not ask again (repair/declined). */
   async decline(why: string): Promise<RepairNodeResult> {
     const { claim } = this.input;
     const { condition: what } = this;
@@ -328,7 +332,7 @@ class Repair {
   }
 }
 
-/** What a person is asked, and what loses its protection by a yes. */
+/** The approval question, and whose protection a yes would end. */
 function questionOf({ nodeName, condition: what, steps }: Unhealthy): Question {
   const actions = steps.map(({ action }) => action);
   const isForced = actions.includes('Force');

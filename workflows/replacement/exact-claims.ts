@@ -4,21 +4,22 @@ import { workflowIds } from '../../core/ids.js';
 import { counted } from '../../core/plurals.js';
 import { settleAll } from '../../core/settle-all.js';
 import { workflowNow } from '../clock.js';
-import { tellEntity } from '../entity-signals.js';
+import { notifyEntity } from '../entity-signals.js';
 import { AwaitedLaunches } from '../launch/awaited-launches.js';
-import { beginLaunch } from '../launch/node-launch.js';
+import { startLaunch } from '../launch/start-launch.js';
 import type { Decision } from '../messages.js';
 import { deletingNodesSignal } from '../messages.js';
 import { activitiesOf } from '../proxies.js';
-import { notify } from '../relations.js';
+import { notify } from '../other-workflows.js';
 import type { Readiness, ReplacementSource } from './source.js';
 
-/** What is launched, and whether `provision` has to know whose pods it is for. */
+/** What to launch, and whether pods are planned onto it, so that `provision` has to reserve the room. */
 export type ExactPlan = Pick<Decision, 'replacements' | 'typeLists'> & { readonly forPods: boolean };
 
 /**
- * Launches exactly the nodes that a decision asks for (commands/replacements-first, commands/replacements-stay) and follows them until
- * each is initialized or lost. What was launched stays, whatever becomes of the command. Build one before the first wait.
+ * Launches exactly the NodeClaims that a decision names (commands/replacements-first, commands/replacements-stay) and waits until
+ * each is initialized or has failed. Launched nodes stay, even if the command fails. Build it before the first await of a
+ * workflow.
  */
 export class ExactClaims implements ReplacementSource {
   plan: ExactPlan | undefined;
@@ -38,7 +39,7 @@ export class ExactClaims implements ReplacementSource {
     return this.created;
   }
 
-  /** What was created is launched, even where the API server refused another part of it. */
+  /** Launches what could be created, even if the API server refused other NodeClaims. */
   async launch({ nodes, reason, holdMs }: Parameters<ReplacementSource['launch']>[0]): Promise<string | undefined> {
     const { replacements = [], typeLists = [] } = this.plan ?? {};
     const { workflowId, firstExecutionRunId } = workflowInfo();
@@ -54,18 +55,21 @@ export class ExactClaims implements ReplacementSource {
     return undefined;
   }
 
-  /** Tells `provision` whose pods have places waiting, so that it neither launches for them nor gives the places away. */
+  /**
+   * Tells `provision` that the pods of these nodes have their new nodes, so that it neither launches for them nor gives their
+   * room to others.
+   */
   async hold(nodes: readonly string[], holdMs: number): Promise<void> {
     if (this.plan?.forPods !== true || this.created.length === 0) return;
     this.departing = nodes;
-    await tellEntity(this.cluster, 'provision', deletingNodesSignal, this.told(workflowNow() + holdMs));
+    await notifyEntity(this.cluster, 'provision', deletingNodesSignal, this.told(workflowNow() + holdMs));
   }
 
   async giveBack(): Promise<void> {
     if (this.departing.length === 0) return;
     const told = this.told(0);
     this.departing = [];
-    // Nobody has to be started to forget them.
+    // Not signalEntity: if `provision` does not run, there is nothing to take back.
     await notify(() =>
       getExternalWorkflowHandle(workflowIds.provision(this.cluster)).signal(deletingNodesSignal, told),
     );
@@ -97,7 +101,7 @@ export class ExactClaims implements ReplacementSource {
   }
 
   private async begin({ name, uid, nodePool }: CreatedClaim, pods: number, reason: string): Promise<void> {
-    await beginLaunch(
+    await startLaunch(
       { cluster: this.cluster, claim: { name, uid }, nodePool, notify: workflowInfo().workflowId, reason },
       { summary: `${name}: replacement for ${counted(pods, 'pod')}` },
     );

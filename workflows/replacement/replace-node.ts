@@ -10,8 +10,8 @@ import type { Readiness } from '../replacement/source.js';
 import { ViaProvision } from '../replacement/via-provision.js';
 
 /**
- * Replaces one node that a disruption slot was granted for (commands/replacements-first). Held, it undoes what it has begun, and
- * begins anew when it is let go on. What was launched stays as capacity.
+ * Replaces one node whose disruption slot is granted (commands/replacements-first). When a pause or a person holds it, it undoes
+ * its steps and starts again afterwards. Launched nodes stay as capacity.
  */
 export async function replaceNode(input: ReplaceNodeInput): Promise<ReplaceNodeResult> {
   const run = new Replacing(input);
@@ -77,7 +77,7 @@ class Replacing {
     this.oversight.finish();
   }
 
-  /** From the taint until the replacements are up, or something comes between. */
+  /** Taints, launches and waits until the replacements are initialized or the wait is interrupted. */
   private async attempt(): Promise<Readiness> {
     const { oversight, replacement } = this;
     const { reason, candidate, withinMs } = this.input;

@@ -3,16 +3,16 @@ import { counted } from '../../core/plurals.js';
 import type { Candidate, ClaimRef } from '../messages.js';
 import type { Oversight } from '../people/oversight.js';
 import { activitiesOf } from '../proxies.js';
-import type { Ending } from '../termination/node-end.js';
-import { endNode } from '../termination/node-end.js';
+import type { TerminationRequest } from '../termination/start-termination.js';
+import { runTermination } from '../termination/start-termination.js';
 import type { Readiness, ReplacementSource } from './source.js';
 
-type Going = Pick<Candidate, 'claim' | 'node'>;
+type ReplacedNode = Pick<Candidate, 'claim' | 'node'>;
 
 /**
- * The steps by which every workflow replaces nodes before it terminates them (commands/replacements-first): taint, launch, wait until
- * the replacements are initialized, drain. Until the drain all of it can be undone: then no taint stays, and `provision` plans
- * the nodes as nodes that stay (commands/given-back). When and why is for the workflow to say:
+ * The steps by which all workflows replace nodes before they terminate them (commands/replacements-first): taint, launch, wait until
+ * the replacements are initialized, drain. Everything before the drain can be undone: the taints are removed, and `provision` plans
+ * with the nodes again (commands/given-back). The workflow decides when and why:
  *
  *     await replacement.taint('Drifted', [candidate]);
  *     await replacement.launch(withinMs);
@@ -23,7 +23,7 @@ type Going = Pick<Candidate, 'claim' | 'node'>;
  */
 export class NodeReplacement<Source extends ReplacementSource = ReplacementSource> {
   private reason = '';
-  private going: readonly Going[] = [];
+  private replaced: readonly ReplacedNode[] = [];
   private isFinal = false;
   private launched = false;
 
@@ -36,14 +36,14 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
     return this.source.claims;
   }
 
-  /** Whether something was launched, or asked for, that has not been given back. */
+  /** Whether replacements were launched or requested and not given back. */
   get isLaunched(): boolean {
     return this.launched;
   }
 
-  /** Keeps new pods off the nodes; gives those that could be tainted. */
-  async taint<Node extends Going>(reason: string, candidates: readonly Node[]): Promise<readonly Node[]> {
-    // Noted before the effect: an attempt that failed may have tainted half of them.
+  /** Taints the nodes, so that no new pods are scheduled to them; returns those that could be tainted. */
+  async taint<Node extends ReplacedNode>(reason: string, candidates: readonly Node[]): Promise<readonly Node[]> {
+    // Set before the call: an attempt that fails may have tainted some of them.
     this.isTaintedAlready(reason, candidates);
     const { tainted } = await this.kube.taintCandidates.executeWithOptions(
       { summary: `taint ${counted(candidates.length, 'node')}` },
@@ -52,22 +52,24 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
     return candidates.filter(({ claim }) => tainted.includes(claim.uid));
   }
 
-  /** Another step of this workflow has tainted them. */
-  isTaintedAlready(reason: string, candidates: readonly Going[]): void {
+  /** Notes nodes that another step of this workflow has tainted. */
+  isTaintedAlready(reason: string, candidates: readonly ReplacedNode[]): void {
     this.reason = reason;
-    this.going = candidates;
+    this.replaced = candidates;
   }
 
-  /** Goes on with these alone; others that were tainted are freed where `free` names them. */
-  async narrow(to: readonly Going[], free: readonly Going[] = []): Promise<void> {
+  /** Reduces the nodes to `to`. The taints of `free` are removed. */
+  async narrow(to: readonly ReplacedNode[], free: readonly ReplacedNode[] = []): Promise<void> {
     if (free.length > 0) await this.untaint(free);
-    this.going = to;
+    this.replaced = to;
   }
 
-  /** Launches replacements, whose room is kept for `holdMs`; gives why not all of them can be, where that is known at once. */
+  /**
+   * Launches replacements and reserves their room for `holdMs`. Returns why not all can be launched, if that is known at once.
+   */
   async launch(holdMs: number): Promise<string | undefined> {
     this.launched = true;
-    const nodes = this.going.map(({ node }) => node);
+    const nodes = this.replaced.map(({ node }) => node);
     return this.source.launch({ nodes, reason: this.reason.toLowerCase(), holdMs });
   }
 
@@ -76,41 +78,41 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
   }
 
   /**
-   * Waits while a pause or a person holds the workflow, with everything undone meanwhile. `restore` does it anew before the
-   * workflow goes on; without it the caller begins anew.
+   * Undoes the steps and waits while a pause or a person holds the workflow. `restore` takes the steps again; without it the
+   * caller starts again.
    */
   async whileHeld(oversight: Oversight, restore: () => Promise<void> = () => Promise.resolve()): Promise<void> {
     await oversight.gate({ release: () => this.undo(), restore });
   }
 
-  /** The nodes stay, for now or for good. Harmless when repeated, and when there is nothing to undo. */
+  /** Undoes the steps, because the nodes stay. Idempotent; does nothing if there is nothing to undo. */
   async undo(): Promise<void> {
     if (this.isFinal) return;
-    const { going } = this;
-    this.going = [];
+    const { replaced } = this;
+    this.replaced = [];
     this.launched = false;
     try {
-      if (going.length > 0) await this.untaint(going);
+      if (replaced.length > 0) await this.untaint(replaced);
     } catch (error) {
       if (isCancellation(error)) throw error;
-      // `disrupt` finds taints that nobody owns any more.
+      // `disrupt` removes taints whose workflow is gone.
       log.warn('could not take the taints off', { error });
     }
     await this.source.giveBack();
   }
 
-  /** The nodes go, whatever comes: nothing is undone any more. */
+  /** From here on `undo` does nothing. */
   passPointOfNoReturn(): void {
     this.isFinal = true;
   }
 
-  /** Has a node drained and terminated; `elsewhere` where another workflow does that already. Nothing is undone any more. */
-  async drain(ending: Omit<Ending, 'cluster'>): Promise<'ended' | 'elsewhere'> {
+  /** Drains and terminates a node; `elsewhere` if another workflow already does. From here on `undo` does nothing. */
+  async drain(ending: Omit<TerminationRequest, 'cluster'>): Promise<'ended' | 'elsewhere'> {
     this.passPointOfNoReturn();
-    return endNode({ cluster: this.cluster, ...ending });
+    return runTermination({ cluster: this.cluster, ...ending });
   }
 
-  private async untaint(candidates: readonly Going[]): Promise<void> {
+  private async untaint(candidates: readonly ReplacedNode[]): Promise<void> {
     await this.kube.untaintCandidates.executeWithOptions({ summary: `untaint ${counted(candidates.length, 'node')}` }, [
       { candidates, owner: workflowInfo().workflowId },
     ]);

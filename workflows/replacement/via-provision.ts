@@ -6,22 +6,23 @@ import { setSignalHandler } from '../handlers.js';
 import { AwaitedLaunches } from '../launch/awaited-launches.js';
 import type { ClaimRef, ReplacementsPlanned } from '../messages.js';
 import { deletingNodesSignal, replacementsPlannedSignal, replaceSignal } from '../messages.js';
-import { notify } from '../relations.js';
+import { notify } from '../other-workflows.js';
 import type { Readiness, ReplacementSource } from './source.js';
 
 /**
- * Asks `provision` for other nodes for the pods of nodes that are to go, and follows them until each is initialized or has
- * failed. `provision` alone creates claims for pods, so nothing is launched twice for the same pod. Build one before the first wait.
+ * Requests replacements from `provision` for the pods of nodes that will be removed, and waits until each is initialized or has
+ * failed. Only `provision` creates NodeClaims for pods, so nothing is launched twice for one pod. Build it before the first await
+ * of a workflow.
  */
 export class ViaProvision implements ReplacementSource {
   private planned: ReplacementsPlanned | undefined;
   private readonly launches: AwaitedLaunches;
   private requests = 0;
-  /** What `provision` plans for as if these nodes were gone, until it is given back. */
+  /** The request under which `provision` treats these nodes as gone. */
   private request: { readonly id: string; readonly nodes: readonly string[] } | undefined;
 
   constructor(private readonly cluster: string) {
-    // The answer to a request that was given up may come after the next one.
+    // The answer to an earlier request may arrive after the next request.
     setSignalHandler(replacementsPlannedSignal, (planned) => {
       if (planned.id === this.request?.id) this.planned ??= planned;
     });

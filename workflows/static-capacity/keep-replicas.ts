@@ -14,28 +14,28 @@ import type {
 import { replacementSettledSignal, replicasChangedSignal, searchAttributes } from '../messages.js';
 import { HistoryFull, orGiveUp, roundsUntilLong } from '../history-limit.js';
 import { FailedSteps } from '../failed-steps.js';
-import { beginEnd } from '../termination/node-end.js';
-import { beginLaunch } from '../launch/node-launch.js';
+import { startTermination } from '../termination/start-termination.js';
+import { startLaunch } from '../launch/start-launch.js';
 import { isAborted, Oversight } from '../people/oversight.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
 import { setSignalHandler } from '../handlers.js';
 import { counted } from '../../core/plurals.js';
 
-/** Claims change in flocks: look once for all of them. */
+/** Many NodeClaims change at once: wait for the changes to settle, then look once. */
 const settleMs = 500;
-/** Rule `static-capacity/keeps-replicas`: signals tell of changes; this is for what they did not. */
-const lookEveryMs = 60_000;
-const heldLookEveryMs = 30_000;
-/** Launches that fail are not begun again at once, ever more rarely. */
+/** The operator signals changes; this poll finds changes whose signal was lost (static-capacity/keeps-replicas). */
+const slowPollMs = 60_000;
+const heldPollMs = 30_000;
+/** Back-off after launches that failed. */
 const backOff = { firstMs: 5_000, longestMs: 5 * 60_000 };
 
 type Live = Extract<ReplicasView, { state: 'live' }>;
 
 /**
- * Keeps as many nodes of a static pool as its `replicas` say, whatever pods there are (static-capacity/keeps-replicas): creates what is missing
- * within `limits.nodes`, and has what is too many terminated at once, without budgets. Ends when the pool is gone. A person
- * can hold it before each step.
+ * Keeps as many nodes of a static NodePool as its `replicas` say, independent of pods (static-capacity/keeps-replicas): creates
+ * missing NodeClaims within `limits.nodes`, and terminates surplus ones at once, without budgets. Ends when the NodePool is
+ * deleted. A person can hold it before each step.
  */
 export async function keepReplicas(input: KeepReplicasInput): Promise<KeepReplicasResult> {
   const run = new Keeping(input);
@@ -56,7 +56,7 @@ class Keeping {
   private readonly failed: FailedSteps;
   private changed = true;
   private retryAt = 0;
-  private lookAt = 0;
+  private pollAt = 0;
 
   constructor(private readonly input: KeepReplicasInput) {
     const { cluster, nodePool, carried } = input;
@@ -82,13 +82,13 @@ class Keeping {
     return this.oversight.isAborted;
   }
 
-  /** What a person ordered goes on. */
+  /** State for the next run, with a person's hold. */
   get carried(): KeepReplicasCarried {
     const { heldBy } = this.oversight;
     return { ...this.state, ...(heldBy === undefined ? {} : { heldBy }) };
   }
 
-  /** Waits for a change, looks, and does what is to be done. */
+  /** One round: waits for a change, reads the NodePool and its NodeClaims, creates or removes NodeClaims. */
   async round(): Promise<KeepReplicasResult | undefined> {
     try {
       await this.awaitChange();
@@ -102,14 +102,14 @@ class Keeping {
       if (isAborted(error)) return this.end(error.message);
       this.changed = true;
       if (error instanceof HistoryFull) throw error;
-      await this.failed.rest('a look at the replicas', error);
+      await this.failed.backOff('a look at the replicas', error);
       return undefined;
     }
   }
 
   private async awaitChange(): Promise<void> {
     if (!this.changed) {
-      const wait = Math.max(settleMs, this.lookAt - workflowNow());
+      const wait = Math.max(settleMs, this.pollAt - workflowNow());
       await condition(() => this.changed, wait, { summary: 'the pool to change' });
     }
     await condition(() => false, settleMs, { summary: 'changes to settle' });
@@ -128,19 +128,19 @@ class Keeping {
   private async act(view: Live): Promise<void> {
     const { replicas, running, pending, held } = view;
     this.state = { ...this.state, deleting: view.deleting };
-    this.lookAt = workflowNow() + (held === undefined ? lookEveryMs : heldLookEveryMs);
+    this.pollAt = workflowNow() + (held === undefined ? slowPollMs : heldPollMs);
     this.progress.note({ replicas, nodes: running, 'being replaced': pending });
     if (view.remove.length > 0) await this.remove(view.remove);
     else if (view.create.length > 0) await this.create(view);
-    const until = this.lookAt;
+    const until = this.pollAt;
     this.progress.enter('keeping', { waitingFor: held ?? 'replicas or nodes to change', until });
   }
 
-  /** Names derive from chain and round, so an attempt that is made twice creates nothing twice. */
+  /** NodeClaim names are derived from the chain and the round, so a repeated attempt creates nothing twice. */
   private async create({ create, typeLists }: Live): Promise<void> {
     const rest = this.retryAt - workflowNow();
     if (rest > 0) {
-      this.lookAt = this.retryAt;
+      this.pollAt = this.retryAt;
       return;
     }
     this.state = { ...this.state, rounds: this.state.rounds + 1 };
@@ -154,16 +154,16 @@ class Keeping {
     const [first] = refused;
     if (first !== undefined) this.progress.note({ 'not created': first.reason });
     await settleAll(created, (claim) => this.launch(claim));
-    // Whether it was enough is seen in the claims alone.
+    // Look again: only the NodeClaims show whether there are enough now.
     if (refused.length === 0) this.changed = true;
     if (resting.length === 0) return;
     this.retryAt = Math.max(this.retryAt, ...resting.map(({ until }) => until));
-    this.lookAt = Math.min(this.lookAt, this.retryAt);
+    this.pollAt = Math.min(this.pollAt, this.retryAt);
   }
 
   private async launch({ name, uid, nodePool }: CreatedClaim): Promise<void> {
     const { cluster } = this.input;
-    await beginLaunch(
+    await startLaunch(
       { cluster, claim: { name, uid }, nodePool, notify: workflowInfo().workflowId },
       { summary: `${name}: replica of ${nodePool}` },
     );
@@ -178,7 +178,10 @@ class Keeping {
 
   private async terminate(claim: ClaimRef): Promise<void> {
     const { cluster, nodePool } = this.input;
-    await beginEnd({ cluster, claim, nodePool, reason: 'scaled_down' }, `${claim.name}: more than the replicas wanted`);
+    await startTermination(
+      { cluster, claim, nodePool, reason: 'scaled_down' },
+      `${claim.name}: more than the replicas wanted`,
+    );
   }
 
   private settled(outcome: string): void {

@@ -1,9 +1,7 @@
 import type { HoldOrder } from '../people/oversight-messages.js';
 import { defineSignal } from '@temporalio/workflow';
 
-/*
- * What `keepReplicas` takes and gives; workflows/messages.ts gives it out.
- */
+/* Messages of `keepReplicas`. workflows/messages.ts exports them. */
 
 export interface KeepReplicasInput {
   readonly cluster: string;
@@ -14,17 +12,17 @@ export interface KeepReplicasInput {
 }
 
 export interface ReplicasState {
-  /** The first run of the chain and the rounds so far: part of every claim's name. */
+  /** Run id of the first run, and the number of rounds so far. NodeClaim names are derived from both. */
   readonly chain: string;
   readonly rounds: number;
-  /** UIDs of claims that were told to go and may still be there. */
+  /** UIDs of NodeClaims that are being terminated and may still exist. */
   readonly deleting: readonly string[];
-  /** Launches in a row that came to nothing. */
+  /** Number of launches in a row that failed. */
   readonly failures: number;
 }
 
 export interface KeepReplicasCarried extends ReplicasState {
-  /** The person who holds it. */
+  /** A person's hold. */
   readonly heldBy?: HoldOrder;
 }
 
@@ -33,5 +31,5 @@ export interface KeepReplicasResult {
   readonly reason: string;
 }
 
-/** The pool, or one of its claims, changed: look again. */
+/** The NodePool or one of its NodeClaims changed. */
 export const replicasChangedSignal = defineSignal('replicasChanged');

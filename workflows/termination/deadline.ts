@@ -4,17 +4,17 @@ import type { ExpediteOrder, TerminateNodeInput, TerminationState } from '../mes
 type Ends = Pick<TerminateNodeInput, 'deadline' | 'instanceEndsAt'>;
 
 /**
- * When pods lose their protection, who wanted that, and whether any pod did lose it: an order that sets a deadline forces nothing
- * as long as pods leave by themselves (termination/forced-pods).
+ * The deadline after which a drain ignores PodDisruptionBudgets and do-not-disrupt, who ordered it, and whether any pod was
+ * deleted in spite of them: an order with a deadline forces nothing if all pods leave before it (termination/forced-pods).
  */
 export class Deadline {
-  /** Milliseconds of the epoch; absent: never. */
+  /** Milliseconds of the epoch; absent: no deadline. */
   at: number | undefined;
   /** When the cloud takes the instance, milliseconds of the epoch. */
   instanceEndsAt: number | undefined;
-  /** The earliest that the claim was stamped with. */
+  /** The earliest deadline that was written to the NodeClaim (annotation `karpenter.sh/nodeclaim-termination-timestamp`). */
   announced: number | undefined;
-  /** Who set the deadline that holds; nobody where it is the claim's own, or of another disruption. */
+  /** Who ordered the deadline; undefined if it is the NodeClaim's own or another disruption's. */
   private by: string | undefined;
   private forcing: string | undefined;
 
@@ -25,12 +25,12 @@ export class Deadline {
     this.forcing = carried?.forcedBy;
   }
 
-  /** Who had pods deleted in spite of what protects them. */
+  /** By whose order protected pods were deleted. */
   get forcedBy(): string | undefined {
     return this.forcing;
   }
 
-  /** What the next run goes on with. */
+  /** State for the next run. */
   get carried(): Ends & { readonly force?: TerminationState['force'] } {
     const { at, instanceEndsAt, by, forcing } = this;
     return {
@@ -42,13 +42,15 @@ export class Deadline {
     };
   }
 
-  /** The claim carries this one already. */
+  /** Notes the deadline that the NodeClaim has already. */
   stamped(deadline: number | undefined): void {
     this.announced = deadline;
     if (deadline !== undefined) this.at = Math.min(deadline, this.at ?? deadline);
   }
 
-  /** Of deadlines the earlier holds; `by`, where it is to force the drain. Tells whether anything is sooner than it was. */
+  /**
+   * Takes in an order. The earlier deadline holds; `by` is who orders a forced drain. Returns whether anything became earlier.
+   */
   shorten({ deadline, instanceEndsAt }: ExpediteOrder, longestGraceMs: number, by?: string): boolean {
     const asked = deadline ?? (instanceEndsAt === undefined ? workflowNow() + longestGraceMs : undefined);
     const isSooner = asked !== undefined && (this.at === undefined || asked < this.at);
@@ -62,7 +64,7 @@ export class Deadline {
     return isSooner || endsSooner;
   }
 
-  /** Pods were deleted past the deadline. Gives who is behind that; undefined where it is nobody's order. */
+  /** Notes that protected pods were deleted past the deadline. Returns whose order that was; undefined if nobody's. */
   forced(): string | undefined {
     this.forcing ??= this.by;
     return this.by;

@@ -1,11 +1,11 @@
 import type { DrainBlocker, DrainProgress } from '../../activities/termination/contract.js';
 
-/** What a rollout of the pod's owner gets around: it deletes pods itself, once new ones run. */
+/** Causes that a rollout of the pod's owner resolves, since it creates new pods and deletes the old ones without eviction. */
 export const heldByBudget: ReadonlySet<DrainBlocker['cause']> = new Set(['pdb-never', 'several-pdbs', 'pdb']);
-/** What ends with the deadline of a drain. */
+/** Causes that end at the deadline of the drain. */
 const protects: ReadonlySet<DrainBlocker['cause']> = new Set([...heldByBudget, 'do-not-disrupt']);
 
-/** What a drain waits for. */
+/** What a drain waits for, in words. */
 export function waitText({ blockedBy, blockers }: DrainProgress): string {
   return blockers === undefined ? blockedBy.join(', ') : blockers.map(({ name, why }) => `${name}: ${why}`).join('; ');
 }
@@ -26,14 +26,14 @@ export function podsText({ pods, podCount }: Pick<DrainBlocker, 'pods' | 'podCou
   return `${pods.join(', ')}${more}`;
 }
 
-/** Pods that are protected now, with what protects them; undefined when none is known to be. */
+/** The pods that are protected now, and by what; undefined if there are none. */
 export function protectedText(blockers: readonly DrainBlocker[]): string | undefined {
   const protectedBy = blockers.filter(({ cause }) => protects.has(cause));
   if (protectedBy.length === 0) return undefined;
   return protectedBy.map((blocker) => `${podsText(blocker)}, which ${blocker.name} protects`).join('; ');
 }
 
-/** Who can end the hold-up of a drain that do-not-disrupt alone holds, and how; undefined where something else does too. */
+/** What people can do about a drain that only do-not-disrupt blocks; undefined if anything else blocks it too. */
 export function endedBy(blockers: readonly DrainBlocker[], node: string): string | undefined {
   if (blockers.length === 0 || blockers.some(({ cause }) => cause !== 'do-not-disrupt')) return undefined;
   const [pod = ''] = blockers[0]!.pods;

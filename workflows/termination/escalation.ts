@@ -2,7 +2,7 @@ import { condition } from '@temporalio/workflow';
 import type { DrainBlocker, DrainProgress, EscalationStep } from '../../activities/termination/contract.js';
 import { workflowNow } from '../clock.js';
 
-/** What a drain that has been stuck looks like to the step that is due. */
+/** The state of a stuck drain when a step is taken. */
 export interface Stuck {
   /** Milliseconds of the epoch. */
   readonly since: number;
@@ -11,15 +11,15 @@ export interface Stuck {
 
 export interface EscalationState {
   readonly stuckSince?: number;
-  /** Steps that were taken since then. */
+  /** Number of steps taken since then. */
   readonly taken: number;
-  /** A person said no: no further step until pods leave. */
+  /** Whether a person refused to go on: no further step until a pod leaves. */
   readonly refused?: boolean;
 }
 
 /**
- * The steps of a stuck drain (DisruptionPolicy, `drainEscalation`): each step is taken once when the drain has been stuck
- * for its time, one after the other, by durable timers. Pods that leave start it anew; a person who says no ends it.
+ * The escalation of a stuck drain (`drainEscalation` of a DisruptionPolicy): each step is taken once, when the drain has been
+ * stuck for its time. When a pod leaves, the escalation starts again; after a person's no it ends.
  */
 export class Escalation {
   private stuckSince: number | undefined;
@@ -38,7 +38,7 @@ export class Escalation {
     this.refused = carried?.refused ?? false;
   }
 
-  /** Takes in what the drain says of itself. */
+  /** Takes in the progress of the drain. */
   report({ state, blockers = [], evicted }: DrainProgress): void {
     const stuck = state === 'blocked' && blockers.length > 0;
     this.blockers = blockers;
@@ -48,12 +48,12 @@ export class Escalation {
     this.refused = false;
   }
 
-  /** No further step until pods leave. */
+  /** Takes no further step until a pod leaves. */
   refuse(): void {
     this.refused = true;
   }
 
-  /** What the next run goes on from: a question that nobody has answered is asked again there. */
+  /** State for the next run. It does not count an approval question that is still open, so that the next run asks it again. */
   get state(): EscalationState {
     const isAsking = this.taking?.action === 'AskApproval';
     return {
@@ -63,7 +63,7 @@ export class Escalation {
     };
   }
 
-  /** The step that is being taken. */
+  /** The step under way. */
   get current(): EscalationStep | undefined {
     return this.taking;
   }

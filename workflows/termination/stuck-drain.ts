@@ -11,29 +11,32 @@ import { heldByBudget, protectedText } from './drain-text.js';
 import { Escalation } from './escalation.js';
 import type { EscalationState, Stuck } from './escalation.js';
 
-/** A question that no further step ends. */
+/** Timeout of a question that no later step ends. */
 const longestQuestionMs = 30 * 24 * 3_600_000;
 
-interface Draining {
+interface StuckDrainDeps {
   readonly claim: ClaimRef;
   readonly progress: Progress;
   readonly oversight: Oversight;
   readonly activities: () => Activities;
-  /** What holds the drain up, as the last look had it. */
+  /** What blocked the drain at the last poll. */
   readonly blockers: () => readonly DrainBlocker[];
-  /** Ends the protection of pods, by order of whoever is named. */
+  /** Ends the protection of pods, by order of the person named. */
   readonly force: (by: string) => void;
-  /** Where the run before this one was. */
+  /** State of the run before. */
   readonly carried?: EscalationState | undefined;
 }
 
-/** Takes the steps of a stuck drain beside it (DisruptionPolicy, `drainEscalation`): a notice, a restart, a question, the end of protection. */
+/**
+ * Carries out the escalation of a drain beside the drain (`drainEscalation` of a DisruptionPolicy): notifies, restarts the pods'
+ * owner, asks for approval, ends the protection of pods.
+ */
 export class StuckDrain {
   private escalation: Escalation | undefined;
 
-  constructor(private readonly of: Draining) {}
+  constructor(private readonly deps: StuckDrainDeps) {}
 
-  /** Does `work`, beside it the steps of a stuck drain where the pool's policy has one. */
+  /** Runs `work`, and the escalation beside it if the policy has one. */
   async beside(
     nodeName: string,
     steps: readonly EscalationStep[] | undefined,
@@ -41,7 +44,7 @@ export class StuckDrain {
   ): Promise<void> {
     if (steps === undefined) return work();
     const take = (step: EscalationStep, stuck: Stuck): Promise<void> => this.escalate(step, stuck, nodeName);
-    const escalation = new Escalation(steps, take, this.of.carried);
+    const escalation = new Escalation(steps, take, this.deps.carried);
     this.escalation = escalation;
     const scope = new CancellationScope();
     const escalating = scope
@@ -58,39 +61,42 @@ export class StuckDrain {
     }
   }
 
-  /** Takes in what the drain says of itself. */
+  /** Takes in the progress of the drain. */
   report(progress: DrainProgress): void {
     this.escalation?.report(progress);
   }
 
-  /** What the next run goes on from. */
+  /** State for the next run. */
   get state(): EscalationState | undefined {
     return this.escalation?.state;
   }
 
-  /** The step of the escalation that is being taken, and the one after it, as they are now. */
+  /** Shows the step under way and the next one. */
   showSteps(isTaking = true): void {
     const { escalation } = this;
     if (escalation === undefined) return;
     const { current, next } = escalation;
     const active = isTaking ? current : undefined;
-    this.of.progress.note({
+    this.deps.progress.note({
       'active step': active === undefined ? 'none' : active.action,
       'next step': next === undefined ? 'none' : `${next.action} at ${iso(next.at)}`,
     });
   }
 
-  /** A step is seen to its end, and an answer is heeded, before the next run takes over; a question goes on there. */
+  /**
+   * Waits until the step under way has ended, before continue-as-new. An open approval question is not waited for: the next run
+   * asks it again.
+   */
   async stepIsTaken(): Promise<void> {
     const isOver = (): boolean => {
       const step = this.escalation?.current;
-      return step === undefined || (step.action === 'AskApproval' && !this.of.oversight.isAnswerWaiting);
+      return step === undefined || (step.action === 'AskApproval' && !this.deps.oversight.isAnswerWaiting);
     };
     if (!isOver()) await condition(isOver);
   }
 
   private async escalate(step: EscalationStep, { since, blockers }: Stuck, nodeName: string): Promise<void> {
-    const { claim, progress, activities, force } = this.of;
+    const { claim, progress, activities, force } = this.deps;
     const note = (what: string): void => progress.note({ [`escalation: ${step.action}`]: what });
     const at = new Date(workflowNow()).toISOString();
     this.showSteps();
@@ -125,23 +131,26 @@ export class StuckDrain {
     }
   }
 
-  /** Asks until somebody answers, the next step is due, or the drain goes on by itself. Gives what came of it. */
+  /**
+   * Asks for approval to end the protection of pods, until somebody answers, the next step is due, or a pod leaves. Returns the
+   * outcome in words.
+   */
   private async askWhetherToForce(stuckSince: number, nodeName: string): Promise<string> {
     const next = this.escalation?.next;
-    const breaks = `yes deletes the pods ${protectedText(this.of.blockers()) ?? `that are left on ${nodeName}`}; each keeps its own grace`;
+    const breaks = `yes deletes the pods ${protectedText(this.deps.blockers()) ?? `that are left on ${nodeName}`}; each keeps its own grace`;
     const end = iso(next?.at ?? workflowNow() + longestQuestionMs);
     const then = next === undefined ? 'the drain goes on waiting' : `${next.action} follows`;
-    this.of.progress.note({
+    this.deps.progress.note({
       question: `force the drain of ${nodeName}? ${breaks}; no ends the escalation; without an answer until ${end} ${then}`,
     });
-    const consent = await this.of.oversight.ask(next === undefined ? longestQuestionMs : next.at - workflowNow(), {
+    const consent = await this.deps.oversight.ask(next === undefined ? longestQuestionMs : next.at - workflowNow(), {
       summary: 'whether to force the drain',
       breaks,
       until: () => this.escalation?.state.stuckSince !== stuckSince,
     });
-    this.of.progress.drop('question');
+    this.deps.progress.drop('question');
     if (consent === undefined) return 'nobody answered';
-    if (consent.answer === 'approved') this.of.force(withReason(consent.by, consent.reason));
+    if (consent.answer === 'approved') this.deps.force(withReason(consent.by, consent.reason));
     else this.escalation?.refuse();
     return consentText(consent);
   }

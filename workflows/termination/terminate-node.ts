@@ -12,23 +12,26 @@ import { Deadline } from './deadline.js';
 import { blockedText, endedBy, podsText, protectedText, waitText } from './drain-text.js';
 import type { ExpediteOrder, TerminateNodeInput, TerminateNodeResult } from '../messages.js';
 import { launchSettledSignal, searchAttributes, stopLaunchSignal } from '../messages.js';
-import { Looks } from '../disruption/looks.js';
+import { PollInterval } from '../disruption/poll-interval.js';
 import { ordersAnswered, Oversight, withReason } from '../people/oversight.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
 import type { Activities } from '../proxies.js';
-import { notify } from '../relations.js';
-import { Hurry } from './hurry.js';
+import { notify } from '../other-workflows.js';
+import { ExpediteScope } from './expedite-scope.js';
 import { StuckDrain } from './stuck-drain.js';
 import { setSignalHandler } from '../handlers.js';
 
-/** A launch answers at once unless an attempt is under way; an attempt takes two minutes at most. */
+/**
+ * How long to wait for the launch to stop. It answers at once, unless a CreateFleet attempt is under way, which takes up to two
+ * minutes.
+ */
 const launchSettlesWithinMs = 150_000;
 const drainLastsAtLeastMs = 5000;
 
 /**
- * Takes a node out of service (termination/steps): taint and load-balancer label, drain by tiers through the eviction API,
- * volumes, instance, finalizers. Two reasons to remove one node meet here; the more urgent one shortens the deadline.
+ * Terminates a node (termination/steps): taint and load-balancer label, drain by tiers through the eviction API, volumes,
+ * instance, finalizers. If there are several reasons to remove a node, the more urgent one shortens the deadline here.
  */
 export async function terminateNode(input: TerminateNodeInput): Promise<TerminateNodeResult> {
   const termination = new Termination(input);
@@ -46,12 +49,12 @@ class Termination {
   private readonly startedAt: number;
   private readonly deadline: Deadline;
   private readonly stuck: StuckDrain;
-  private readonly hurry = new Hurry();
+  private readonly expediteScope = new ExpediteScope();
   private longestGraceMs = 0;
   private evicted: number;
   private settled: { readonly providerId?: string } | undefined;
   private blockers: readonly DrainBlocker[] = [];
-  /** The node that is being drained. */
+  /** Name of the node that is being drained. */
   private drains: string | undefined;
 
   constructor(private readonly input: TerminateNodeInput) {
@@ -86,11 +89,11 @@ class Termination {
       blockers: () => this.blockers,
       force: (by) => this.force(by),
     });
-    // The claim is being deleted, and that cannot be taken back.
+    // The deletion of the NodeClaim cannot be undone.
     this.oversight.passPointOfNoReturn();
   }
 
-  /** A node whose instance the cloud takes waits behind no other. */
+  /** Uses the urgent queue for nodes whose instance the cloud takes. */
   private get activities(): Activities {
     return this.byUrgency[this.deadline.instanceEndsAt === undefined ? 'drain' : 'urgent'];
   }
@@ -115,7 +118,7 @@ class Termination {
     return this.result('terminated');
   }
 
-  /** A claim without an instance may be getting one this moment: its launch says so, or is over. */
+  /** A launch may be creating an instance just now. Stops it, and returns the provider id if there is an instance. */
   private async stopLaunch(): Promise<string | undefined> {
     const { cluster, claim } = this.input;
     const launchId = workflowIds.launch(cluster, claim.uid);
@@ -127,7 +130,7 @@ class Termination {
       await condition(() => this.settled !== undefined, launchSettlesWithinMs, { summary: 'launch to settle' });
     }
     if (this.settled?.providerId !== undefined) return this.settled.providerId;
-    // The launch ended before it could be told: what it wrote is in the claim.
+    // The launch had ended before: it has written the provider id to the NodeClaim.
     const view = await this.activities.kube.viewClaim({ claim });
     return view.state === 'gone' ? undefined : view.providerId;
   }
@@ -144,7 +147,7 @@ class Termination {
 
   private async drainAndDetach(start: Terminating, nodeName: string, since: number): Promise<void> {
     const gone = !start.nodeReady && (await this.instanceIsGone(start));
-    // Nothing runs there, and nothing is attached, any more.
+    // Without an instance there are no pods to drain and no volumes to detach.
     if (gone) return;
     const drained = await this.untilDone('draining', nodeName, since, (input) =>
       this.activities.drain.drainNode.executeWithOptions({ summary: `drain ${nodeName}` }, [input]),
@@ -157,21 +160,21 @@ class Termination {
     );
   }
 
-  /** A node that is not Ready and has no instance any more needs no drain. */
+  /** Whether the node is not Ready and its instance is gone, so that it needs no drain. */
   private async instanceIsGone({ providerId }: Terminating): Promise<boolean> {
     if (providerId === undefined) return true;
     const { state } = await this.activities.cloud.findInstance({ providerId });
     return state === 'gone';
   }
 
-  /** Looks until nothing is left, ever more rarely while nothing changes, and at once when the deadline moves. */
+  XX;
   private async untilDone(
     phase: string,
     nodeName: string,
     since: number,
     step: (input: DrainInput) => Promise<DrainProgress>,
   ): Promise<DrainProgress> {
-    const looks = new Looks();
+    const interval = new PollInterval();
     let last: DrainProgress = { state: 'waiting', blockedBy: [], remaining: 0, evicted: 0 };
     let known: readonly string[] = [];
     let held = '';
@@ -182,8 +185,8 @@ class Termination {
         until: this.deadline.at,
         facts: { 'pods evicted': this.evicted },
       });
-      this.hurry.begin();
-      const progress = await this.hurry.unlessHurried(() =>
+      this.expediteScope.begin();
+      const progress = await this.expediteScope.runUnlessExpedited(() =>
         step(this.drainInput(nodeName, known, since, last.blockedSince)),
       );
       if (progress === undefined) continue;
@@ -195,11 +198,11 @@ class Termination {
         held = waitText(progress);
         this.showBlocked(progress);
       }
-      looks.made(progress.state === 'blocked' || progress.evicted > 0 || progress.remaining !== last.remaining);
+      interval.polled(progress.state === 'blocked' || progress.evicted > 0 || progress.remaining !== last.remaining);
       last = progress;
       await this.continueWhenLong(since);
-      const pause = looks.pauseMs(workflowNow(), progress.dueAt);
-      await condition(() => this.hurry.isDue, pause, { summary: `${phase}: the next look` });
+      const pause = interval.nextMs(workflowNow(), progress.dueAt);
+      await condition(() => this.expediteScope.isExpedited, pause, { summary: `${phase}: the next look` });
     }
   }
 
@@ -255,7 +258,7 @@ class Termination {
     });
   }
 
-  /** What an order to hurry takes the protection of, in a person's words. */
+  /** Which pods an `expedite` order takes the protection of, in words. */
   private breaks({ deadline, instanceEndsAt }: ExpediteOrder): string | undefined {
     const { drains } = this;
     if (drains === undefined || (deadline === undefined && instanceEndsAt !== undefined)) return undefined;
@@ -265,12 +268,12 @@ class Termination {
     return `it deletes at ${iso(deadline)} whatever pods are left on ${drains}${now}`;
   }
 
-  /** Protection of pods ends by the deadline, now if none is given, and each keeps its own grace. */
+  /** Ends the protection of pods at the deadline, by default now. They keep their grace periods. */
   private force(by: string, deadline?: number): void {
     if (this.deadline.shorten(deadline === undefined ? {} : { deadline }, this.longestGraceMs, by)) this.lookNow();
   }
 
-  /** What lost its protection is told as that, once it did (termination/forced-pods). */
+  /** Publishes which pods were deleted in spite of their protection (termination/forced-pods). */
   private async tellForced({ forced }: DrainProgress): Promise<void> {
     if (forced === undefined || this.drains === undefined) return;
     const by = this.deadline.forced();
@@ -284,13 +287,13 @@ class Termination {
   private expedite(order: ExpediteOrder): void {
     const { actor, reason, force, deadline, instanceEndsAt } = order;
     if (actor !== undefined && force === true) this.force(withReason(actor, reason), deadline);
-    // Without a word of force nothing loses its protection: it is only tried again at once.
+    // A person's order without `force` ends no protection: it only polls at once.
     else if (actor !== undefined && deadline === undefined && instanceEndsAt === undefined) this.lookNow();
     else if (this.deadline.shorten(order, this.longestGraceMs)) this.lookNow();
   }
 
   private lookNow(): void {
-    this.hurry.order();
+    this.expediteScope.expedite();
   }
 
   private async announceDeadline(): Promise<void> {
@@ -311,13 +314,13 @@ class Termination {
     await this.instanceGone(providerId);
   }
 
-  /** EC2 takes minutes to end an instance: nothing is held meanwhile. */
+  /** Waits until the instance is gone, by timers: EC2 takes minutes, in which no activity should occupy a worker. */
   private async instanceGone(providerId: string): Promise<void> {
-    const looks = new Looks();
+    const interval = new PollInterval();
     for (let state = 'there'; state !== 'gone';) {
-      await sleep(looks.pauseMs(workflowNow()), { summary: `${providerId} to be gone` });
+      await sleep(interval.nextMs(workflowNow()), { summary: `${providerId} to be gone` });
       ({ state } = await this.activities.cloud.findInstance({ providerId }));
-      looks.made(false);
+      interval.polled(false);
       if (state !== 'gone') await this.continueWhenLong(this.input.carried?.drainingSince ?? this.startedAt);
     }
   }

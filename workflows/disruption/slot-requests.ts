@@ -1,16 +1,16 @@
 import { getExternalWorkflowHandle } from '@temporalio/workflow';
-import type { GoingNode, RunningDisruption, SlotDecision, SlotRequest } from '../messages.js';
+import type { CandidateRef, RunningDisruption, SlotDecision, SlotRequest } from '../messages.js';
 import { slotDecidedSignal } from '../messages.js';
-import { notify } from '../relations.js';
+import { notify } from '../other-workflows.js';
 
-/** Carried over by continue-as-new, so bounded: whoever is not heard asks again by itself. */
+/** Bounds the state that continue-as-new carries. A workflow whose request is dropped repeats it. */
 const mostRequests = 200;
 const mostNodes = 100;
-/** Nodes that one activity call decides about. */
+/** How many nodes one activity call decides about. */
 export const nodesPerCall = 250;
 
-/** Requests for slots that wait, and what each was told. `disrupt` decides; this keeps the books. */
-export class SlotBook {
+/** The state of `disrupt` about open requests for slots, and the last answer to each. */
+export class SlotRequests {
   private requests: readonly SlotRequest[];
   private readonly told = new Map<string, string>();
 
@@ -22,7 +22,7 @@ export class SlotBook {
     return this.requests;
   }
 
-  /** A request comes in, or comes again: then it is answered again, too. */
+  /** Takes in a request. A repeated one is answered again. */
   take(request: SlotRequest): void {
     const known = this.requests.some(({ id }) => id === request.id);
     if (!known && this.requests.length >= mostRequests) return;
@@ -42,12 +42,12 @@ export class SlotBook {
     if (nodes === undefined) this.told.delete(id);
   }
 
-  /** Of a workflow that is over. */
+  /** Withdraws all requests of a workflow that has ended. */
   withdrawAll(workflowId: string): void {
     for (const { id } of this.requests.filter((one) => one.workflowId === workflowId)) this.withdraw(id, undefined);
   }
 
-  /** What is left to decide, in portions that one activity call can carry. */
+  /** The open requests in portions for one activity call each. */
   portions(): readonly (readonly SlotRequest[])[] {
     const portions: SlotRequest[][] = [];
     let room = 0;
@@ -62,8 +62,8 @@ export class SlotBook {
     return portions;
   }
 
-  /** Books what was granted: those nodes wait no longer. */
-  grant(id: string, granted: readonly GoingNode[]): void {
+  /** Removes granted nodes from the request. */
+  grant(id: string, granted: readonly CandidateRef[]): void {
     const uids = new Set(granted.map(({ claim }) => claim.uid));
     this.requests = this.requests.map((request) =>
       request.id === id
@@ -73,8 +73,8 @@ export class SlotBook {
   }
 
   /**
-   * Tells the requester where it stands, when that is news. False when nobody is there to be told: its nodes are to be
-   * let go of.
+   * Signals the decision to the requester if it differs from the last one. Returns false if that workflow is gone: its nodes must
+   * then be returned.
    */
   async notify(request: SlotRequest, decision: SlotDecision): Promise<boolean> {
     const text = JSON.stringify(decision);
@@ -83,7 +83,7 @@ export class SlotBook {
     return notify(() => getExternalWorkflowHandle(request.workflowId).signal(slotDecidedSignal, decision));
   }
 
-  /** Requests with nothing left to wait for are done with. */
+  /** Drops requests that have no node left. */
   sweep(): void {
     this.requests = this.requests.filter(({ candidates }) => candidates.length > 0);
     const ids = new Set(this.requests.map(({ id }) => id));
@@ -91,7 +91,7 @@ export class SlotBook {
   }
 }
 
-/** Gives the nodes of a slot back: all of it, or those of these names. */
+/** `running` without the nodes of a slot: all of them, or the named ones. */
 export function withoutSlot(
   running: readonly RunningDisruption[],
   id: string,

@@ -1,15 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
-import { WatchedTime } from './watched-time.js';
+import { OutageAwareTimeout } from './outage-aware-timeout.js';
 
 const minute = 60_000;
-const options = { allowedMs: 15 * minute, lookEveryMs: minute, recoveryMs: 2 * minute };
-const begun = (): WatchedTime => new WatchedTime({ since: 0 }, options);
-const look = (time: WatchedTime, ...minutes: readonly number[]): void => {
-  for (const at of minutes) time.looked(at * minute);
+const options = { allowedMs: 15 * minute, checkEveryMs: minute, recoveryMs: 2 * minute };
+const begun = (): OutageAwareTimeout => new OutageAwareTimeout({ since: 0 }, options);
+const look = (time: OutageAwareTimeout, ...minutes: readonly number[]): void => {
+  for (const at of minutes) time.checked(at * minute);
 };
 const upTo = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
-describe('WatchedTime', () => {
+describe('OutageAwareTimeout', () => {
   test('is over when it has passed under somebody’s eyes', () => {
     const time = begun();
     look(time, ...upTo(0, 14));
@@ -22,7 +22,7 @@ describe('WatchedTime', () => {
 
   test('looks as often as one likes count no more than the time between them', () => {
     const time = begun();
-    for (let at = 0; at <= 15 * minute - 100; at += 100) time.looked(at);
+    for (let at = 0; at <= 15 * minute - 100; at += 100) time.checked(at);
     expect(time.isOver).toBe(false);
 
     look(time, 15);
@@ -63,7 +63,7 @@ describe('WatchedTime', () => {
     const time = begun();
     look(time, 0, 1, 17);
 
-    const next = new WatchedTime(time.state, options);
+    const next = new OutageAwareTimeout(time.state, options);
 
     expect(next.endsAt).toBe(time.endsAt);
     expect(next.state).toEqual(time.state);

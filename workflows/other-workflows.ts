@@ -1,12 +1,15 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { isCancellation, log } from '@temporalio/workflow';
 
-/** Whether a child could not start because its id runs or ran already: the wanted state, by somebody else's hand. */
+/**
+ * Whether a child workflow did not start because a workflow of that id runs or has run: somebody else has started it, which is as
+ * good.
+ */
 export function isStartedAlready(error: unknown): boolean {
   return error instanceof WorkflowExecutionAlreadyStartedError;
 }
 
-/** Signals somebody who may be gone; tells whether the signal was taken. */
+/** Signals a workflow that may have ended; returns whether the signal was delivered. */
 export async function notify(signal: () => Promise<void>): Promise<boolean> {
   try {
     await signal();
@@ -19,8 +22,7 @@ export async function notify(signal: () => Promise<void>): Promise<boolean> {
 }
 
 /**
- * Signals that a handler sends on without waiting for them. A run that continues as new drops what it has not sent yet, so it
- * waits until the outbox is empty.
+ * Signals that are sent without awaiting them. Continue-as-new would drop those still under way, so a run waits until `isEmpty`.
  */
 export class Outbox {
   private readonly pending = new Set<Promise<boolean>>();

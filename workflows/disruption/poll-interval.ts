@@ -1,32 +1,32 @@
 const seconds = 1000;
-/** Between the first looks, milliseconds. */
+/** Intervals at the beginning, milliseconds. */
 const firstPauses = [1, 2, 5, 10, 15].map((pause) => pause * seconds);
-/** What lasts long is looked at less often: from so many looks in a row without news, milliseconds between them. */
+/** Intervals after this number of polls without a change. */
 const laterPauses = [
   { from: 140, pauseMs: 60 * seconds },
   { from: 40, pauseMs: 30 * seconds },
 ] as const;
 
 /**
- * How far apart the looks are of a workflow that waits for the world: a second at first, a minute at most where nothing happens
- * for an hour. News brings them closer together again, a step at a time.
+ * The interval between polls of a workflow that waits for the cluster: a second at first, up to a minute after an hour without a
+ * change. Each change shortens it by one step.
  */
-export class Looks {
+export class PollInterval {
   private inVain = 0;
 
-  /** One has been made. */
-  made(hadNews: boolean): void {
+  /** Notes a poll, and whether it found a change. */
+  polled(hadNews: boolean): void {
     this.inVain = hadNews ? Math.max(0, Math.min(this.inVain, firstPauses.length) - 1) : this.inVain + 1;
   }
 
-  /** Until the next one, milliseconds; `dueAt`, milliseconds of the epoch, is when something is known to change. */
-  pauseMs(now: number, dueAt?: number): number {
+  /** Time until the next poll, milliseconds; `dueAt` is when a change is known to be due, milliseconds of the epoch. */
+  nextMs(now: number, dueAt?: number): number {
     const pause = pauseAfter(this.inVain);
     return dueAt === undefined ? pause : Math.min(pause, Math.max(leastMs, dueAt - now));
   }
 }
 
-/** What is due at once by another clock is not looked at without a pause. */
+/** The least interval, for a `dueAt` that has passed by this clock and not by the other one. */
 const leastMs = 250;
 
 function pauseAfter(inVain: number): number {

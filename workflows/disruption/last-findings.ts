@@ -11,8 +11,8 @@ import type {
 import { nextWindowOf, planOf, poolsOf, verdictOf } from './disrupt-answers.js';
 import { UndecidedWatch } from './undecided.js';
 
-/** What the last look at the cluster brought, and what `disrupt` answers people from it. */
-export class LastLook {
+/** What the last look for commands found, and the answers to people's queries from it. */
+export class LastFindings {
   private found: (DisruptionsFound & { readonly at: string }) | undefined;
   private details: DisruptionDetails | undefined;
   private decisions: readonly DecisionSummary[] = [];
@@ -22,7 +22,7 @@ export class LastLook {
     this.undecided = new UndecidedWatch(undecidedSince);
   }
 
-  /** Takes in a look; gives what is to be told of nodes of which nothing is decided, if it has been so for long. */
+  /** Takes in new findings. Returns the text to show if there are candidates and no command was found for long. */
   note(found: DisruptionsFound): string | undefined {
     this.found = { ...found, at: new Date(workflowNow()).toISOString() };
     if (found.details !== undefined) {
@@ -33,17 +33,17 @@ export class LastLook {
     return undecided && `${undecided.since}, for ${undecided.waitsFor}`;
   }
 
-  /** Milliseconds of the epoch: what a run that continues as new carries over. */
+  /** Milliseconds of the epoch; carried over by continue-as-new. */
   get undecidedSince(): number | undefined {
     return this.undecided.state;
   }
 
-  /** The details that need not be sent again. */
+  /** Hash of the details that are known, so that the activity does not return them again. */
   get knownDetails(): string | undefined {
     return this.details?.hash;
   }
 
-  /** NodePools of the last look; undefined before the first one, and where there are more than it told of. */
+  /** NodePools of the last findings; undefined before the first, and where the list was cut. */
   get pools(): ReadonlySet<string> | undefined {
     return poolsOf(this.details);
   }

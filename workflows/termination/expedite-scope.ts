@@ -1,27 +1,27 @@
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
 
-/** Lets somebody who hurries cut a step short: it is then taken anew, at once. */
-export class Hurry {
+/** Lets an `expedite` order cancel the step under way, which the caller then repeats at once. */
+export class ExpediteScope {
   private scope = new CancellationScope();
   private isOrdered = false;
 
-  /** Whether somebody hurried since the last step began. */
-  get isDue(): boolean {
+  /** Whether an order came since the last step began. */
+  get isExpedited(): boolean {
     return this.isOrdered;
   }
 
-  order(): void {
+  expedite(): void {
     this.isOrdered = true;
     this.scope.cancel();
   }
 
-  /** What is about to be looked at is what was ordered. */
+  /** The step that begins now takes earlier orders into account. */
   begin(): void {
     this.isOrdered = false;
   }
 
-  /** Gives up waiting for `step` when somebody hurries: it is then taken anew. */
-  async unlessHurried<T>(step: () => Promise<T>): Promise<T | undefined> {
+  /** Runs `step`; undefined if an order cancelled it. */
+  async runUnlessExpedited<T>(step: () => Promise<T>): Promise<T | undefined> {
     this.scope = new CancellationScope();
     const { scope } = this;
     try {

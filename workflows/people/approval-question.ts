@@ -5,30 +5,30 @@ import type { Consent, Oversight, Question } from './oversight.js';
 const tenMinutes = 10 * 60_000;
 
 /**
- * A question for consent that ends with its cause (people/questions-end-with-their-cause): its workflow looks now and then, and at
- * once when it hears of something, whether there still is something to ask. A person can answer all the while.
+ * An approval question that ends with its cause (people/questions-end-with-their-cause): the workflow checks now and then, and
+ * after each signal about it, whether there is still something to ask. A person can answer at any time.
  */
-export class StandingQuestion {
+export class ApprovalQuestion {
   private until: number | undefined;
 
   constructor(
     private readonly oversight: Oversight,
     private readonly options: {
-      /** How often it is looked whether the question still makes sense. */
+      /** How often the workflow checks whether the question still makes sense. */
       readonly lookEveryMs?: number;
-      /** When its time is over, milliseconds of the epoch, if a run before asked it. */
+      /** When the question times out, if the run before opened it; milliseconds of the epoch. */
       readonly until?: number | undefined;
     } = {},
   ) {
     this.until = options.until;
   }
 
-  /** What the next run goes on with. */
+  /** When the question times out, for continue-as-new. */
   get askedUntil(): number | undefined {
     return this.until;
   }
 
-  /** Undefined when it is time to look whether it still stands: then it is asked again, or withdrawn. */
+  /** Undefined when the caller has to check the cause; it then asks again or withdraws the question. */
   async ask(
     approval: ApprovalAsked,
     question: Omit<Question, 'lookAgainMs'>,
@@ -46,7 +46,7 @@ export class StandingQuestion {
     return consent;
   }
 
-  /** There is nothing to ask any more. Harmless when nothing was asked. */
+  /** Closes the question because its cause is gone. Does nothing if there is none. */
   withdraw(): void {
     this.until = undefined;
     this.oversight.withdrawQuestion();

@@ -7,43 +7,43 @@ import type { Pauses } from '../people/pauses.js';
 import type { Activities } from '../proxies.js';
 import type { Questions } from './questions.js';
 import type { RunningDisruptions } from './running-disruptions.js';
-import type { SlotBook } from './slot-book.js';
+import type { SlotRequests } from './slot-requests.js';
 
-interface Admitting {
+interface SlotGrantDeps {
   readonly activities: Activities;
-  readonly book: SlotBook;
+  readonly slotRequests: SlotRequests;
   readonly running: RunningDisruptions;
   readonly questions: Questions;
   readonly pauses: Pauses;
-  /** What `disrupt` knows that the cluster does not. */
+  /** State of `disrupt` that decisions need besides the cluster. */
   readonly view: () => DisruptionView;
-  /** What a decision may wait for its turn and take. */
+  /** Timeout of the activity, including its wait for a packing thread. */
   readonly timeout: '10 minutes';
 }
 
-/** Grants slots to those that wait for them, as the cluster allows (budgets/every-disruption-asks). */
-export class Admissions {
-  constructor(private readonly of: Admitting) {}
+/** Grants disruption slots to the workflows that requested them, as budgets allow (budgets/every-disruption-asks). */
+export class SlotGrants {
+  constructor(private readonly deps: SlotGrantDeps) {}
 
-  /** Decides about the slots that wait. Gives when to look again, milliseconds of the epoch. */
+  /** Decides about all open requests. Returns when to decide again, milliseconds of the epoch. */
   async decide(): Promise<number> {
-    const { book, running } = this.of;
-    for (const request of book.waiting) book.grant(request.id, running.grantedTo(request.id));
+    const { slotRequests, running } = this.deps;
+    for (const request of slotRequests.waiting) slotRequests.grant(request.id, running.grantedTo(request.id));
     let checkAt = Number.POSITIVE_INFINITY;
-    for (const portion of book.portions()) {
+    for (const portion of slotRequests.portions()) {
       for (const decision of await this.ask(portion)) {
         checkAt = Math.min(checkAt, decision.nextCheckAt ?? Number.POSITIVE_INFINITY);
-        const request = book.waiting.find(({ id }) => id === decision.id);
-        // Withdrawn while it was decided about.
+        const request = slotRequests.waiting.find(({ id }) => id === decision.id);
+        // The request may have been withdrawn while the activity ran.
         if (request !== undefined) await this.grant(request, decision);
       }
     }
-    book.sweep();
+    slotRequests.sweep();
     return checkAt;
   }
 
   private async ask(portion: readonly SlotRequest[]): Promise<readonly SlotDecision[]> {
-    const { activities, view, timeout } = this.of;
+    const { activities, view, timeout } = this.deps;
     const requests = portion.map(({ id, reason, candidates, together }) => ({
       ...{ id, reason, candidates },
       ...(together === true ? { together } : {}),
@@ -58,26 +58,29 @@ export class Admissions {
   }
 
   private async grant(request: SlotRequest, decision: SlotDecision): Promise<void> {
-    const { book, running, questions, pauses } = this.of;
+    const { slotRequests, running, questions, pauses } = this.deps;
     const { id, workflowId, reason } = request;
     const now = workflowNow();
     const wanted = new Set(request.candidates.map(({ claim }) => claim.uid));
-    // A pause may have come while the activity ran.
+    // A pause may have begun while the activity ran.
     const free = decision.granted.filter(
       (one) => wanted.has(one.claim.uid) && pauses.holding(reason, [one]) === undefined,
     );
     const granted = request.together === true && free.length < request.candidates.length ? [] : free;
     if (granted.length > 0) {
-      // It was decided here, and is under way from now on.
-      const { heeds, saves } = questions.find(workflowId) ?? {};
-      const known = { ...(heeds === undefined ? {} : { heeds }), ...(saves === undefined ? {} : { saves }) };
+      // A command of `disrupt` itself that had waited for approval: keep what is known of it.
+      const { wantsNominations, saves } = questions.find(workflowId) ?? {};
+      const known = {
+        ...(wantsNominations === undefined ? {} : { wantsNominations }),
+        ...(saves === undefined ? {} : { saves }),
+      };
       running.begin({ workflowId, reason, candidates: granted, since: now, slot: id, ...known });
       questions.granted(workflowId);
-      book.grant(id, granted);
+      slotRequests.grant(id, granted);
     }
-    const heard = await book.notify(request, { ...decision, granted: running.grantedTo(id) });
+    const heard = await slotRequests.notify(request, { ...decision, granted: running.grantedTo(id) });
     if (heard) return;
-    book.withdraw(id, undefined);
+    slotRequests.withdraw(id, undefined);
     running.returned(id, undefined);
   }
 }

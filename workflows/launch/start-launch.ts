@@ -10,14 +10,14 @@ import { workflowIds } from '../../core/ids.js';
 import { settleAll } from '../../core/settle-all.js';
 import type { launchNode } from './launch-node.js';
 import type { LaunchBatchInput, LaunchNodeInput, LaunchStart } from '../messages.js';
-import { isStartedAlready } from '../relations.js';
+import { isStartedAlready } from '../other-workflows.js';
 import { counted } from '../../core/plurals.js';
 
 /**
- * Starts the claim's `launchNode`, which outlives whoever starts it. The operator may have found the claim first, or this may
- * be a second attempt: it is being launched then, which is all that is wanted.
+ * Starts the NodeClaim's `launchNode` as a child that is abandoned to run on its own. If it runs already, because the operator
+ * started it or this is a second attempt, that is as good.
  */
-export async function beginLaunch(
+export async function startLaunch(
   input: LaunchNodeInput,
   shown: { readonly summary: string; readonly details?: string | undefined },
 ): Promise<void> {
@@ -36,17 +36,19 @@ export async function beginLaunch(
   }
 }
 
-/** So many are children of the workflow that asks; of a larger plan each hundred has a parent of its own, which ends at once. */
+/**
+ * Up to this number, launches are direct children; of a larger plan each hundred gets a parent `launchBatch`, which ends at once.
+ */
 const mostOwnChildren = 20;
 const perBatch = 100;
 
 /**
- * Starts every launch of a plan. Temporal counts children until they end, launches take minutes, and no workflow may have more
- * than some 2,000: a plan for thousands of nodes does not add up in the one who made it.
+ * Starts all launches of a plan. Temporal allows a workflow some 2,000 open children, and launches stay open for minutes: the
+ * launches of large plans must not add up in `provision`.
  */
-export async function beginLaunches(cluster: string, planId: string, launches: readonly LaunchStart[]): Promise<void> {
+export async function startLaunches(cluster: string, planId: string, launches: readonly LaunchStart[]): Promise<void> {
   if (launches.length <= mostOwnChildren) {
-    await settleAll(launches, ({ input, ...shown }) => beginLaunch(input, shown));
+    await settleAll(launches, ({ input, ...shown }) => startLaunch(input, shown));
     return;
   }
   for (let part = 0; part * perBatch < launches.length; part++) {
@@ -61,7 +63,7 @@ export async function beginLaunches(cluster: string, planId: string, launches: r
     } catch (error) {
       if (isStartedAlready(error)) continue;
       if (!(error instanceof ChildWorkflowFailure) || isCancellation(error)) throw error;
-      // Somebody terminated it: the operator starts what is missing.
+      // Somebody terminated it. The operator starts the launches that are missing.
       log.warn('not every launch was started', { error });
     }
   }

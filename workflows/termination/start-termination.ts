@@ -1,0 +1,47 @@
+import { ChildWorkflowCancellationType, executeChild, ParentClosePolicy, startChild } from '@temporalio/workflow';
+import { workflowIds } from '../../core/ids.js';
+import type { TerminateNodeInput } from '../messages.js';
+import { startOptions } from '../messages.js';
+import { isStartedAlready } from '../other-workflows.js';
+import type { terminateNode } from './terminate-node.js';
+
+/** Which NodeClaim to terminate, why, and until when. */
+export type TerminationRequest = Omit<TerminateNodeInput, 'deleteClaim'>;
+
+const optionsFor = (input: TerminationRequest, staticSummary: string) =>
+  ({
+    ...startOptions(input.cluster, 'terminateNode'),
+    workflowId: workflowIds.terminate(input.cluster, input.claim.uid),
+    parentClosePolicy: ParentClosePolicy.ABANDON,
+    // The same NodeClaim can come back, for example when etcd is restored from a backup. It must be terminated again.
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    staticSummary,
+    args: [{ ...input, deleteClaim: true }],
+  }) as const;
+
+/** Starts the NodeClaim's `terminateNode` and does not wait for its end. */
+export async function startTermination(input: TerminationRequest, summary: string): Promise<void> {
+  try {
+    await startChild<typeof terminateNode>('terminateNode', optionsFor(input, summary));
+  } catch (error) {
+    if (!isStartedAlready(error)) throw error;
+  }
+}
+
+/**
+ * Starts the NodeClaim's `terminateNode` and waits for its end. There is one per NodeClaim: `elsewhere` if it was started for
+ * another reason already, and then this does not wait. It goes on if the caller ends.
+ */
+export async function runTermination(input: TerminationRequest): Promise<'ended' | 'elsewhere'> {
+  try {
+    await executeChild<typeof terminateNode>('terminateNode', {
+      ...optionsFor(input, `${input.claim.name}: ${input.reason}`),
+      // A drain cannot be undone, so it goes on if the caller is cancelled.
+      cancellationType: ChildWorkflowCancellationType.ABANDON,
+    });
+    return 'ended';
+  } catch (error) {
+    if (!isStartedAlready(error)) throw error;
+    return 'elsewhere';
+  }
+}
