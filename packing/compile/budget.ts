@@ -9,58 +9,59 @@ import { honouredTerms, isUsual, requiredTermsOf, tolerationTerms } from './pod-
 import { countPreferences } from './preferences.js';
 
 /*
- * What one pass plans is bounded before it begins, so that no pod makes others wait. A pod's cost is the number of terms
- * that have to be looked at to place it. Most pods have few and are in every pass. Those with many share a budget, those
- * with very many a smaller one of their own; whoever does not fit is left for the next pass. Pods that are alike in their
- * terms are paid for once. The unit is a term, never a time: the same input gives the same plan.
+ * Bounds what one pass plans, so that no pod makes others wait. The cost of a pod is the number of terms that have to be
+ * evaluated to place it. Most pods have few terms and are in every pass. Those with many share a budget (tier `demanding`), those
+ * with very many a smaller one (tier `heavy`); pods beyond the budget are left for the next pass. Pods with equal terms are
+ * counted once. The unit is a term and not time, so that the same input gives the same plan.
  *
- * A namespace whose pods cost no more than its fair share of a budget is in every pass; the others take turns with what that leaves.
+ * A namespace whose pods cost no more than its fair share of a budget is in every pass; the other namespaces take turns with the
+ * rest of the budget.
  *
- * Two sorts of pods make all that is planned beside them dear, and have passes of their own, in turn with those of all others: pods
- * with a rule about a topology key of many values, and unusual pods of a namespace that would cost the pods of others more than they cost
- * themselves.
+ * Two sorts of pods make everything in the same pass more expensive. They have passes of their own (tier `apart`), which
+ * alternate with those of all other pods: pods with a rule about a topology key with many values, and unusual pods of a namespace
+ * that would cost the pods of others more than they cost themselves.
  */
 
-/** Pods of so many terms at most are in every pass. */
+/** Pods with at most this number of terms are in every pass. */
 const cheapTerms = 12;
-/** Pods of more terms than this are heavy. */
+/** Pods with more terms than this are `heavy`. */
 const demandingTerms = 64;
-/** Terms that pods of a tier have together in one pass; one kind of pods is looked at whatever it has. */
+/** Budget of each tier in one pass, in terms. The first kind of pods is planned even if it exceeds the budget. */
 export const termsPerPass: Readonly<Record<Tier, number>> = { demanding: 4096, heavy: 256, apart: 256 };
-/** Terms of unusual pods that cost no more than a pass has to, and those that are worth as much as so many usual pods. */
+/** The terms of unusual pods that a pass can bear beside others, and how many usual pods justify one more. */
 const unusualTerms = 32;
 const usualPodsPerTerm = 64;
-/** A term about a key of many values counts for so many at least, and for one more with every so many values that the key has. */
+/** A term about a key with many values counts at least `leastFineFactor`-fold, and once more for each further group of values. */
 const leastFineFactor = 4;
 const valuesPerFactor = 32;
 
 /**
- * The same for a simulation of disruption, which has no next pass: nodes with pods that it leaves out stay as they are, so that it
- * leaves out as few as it can. Those of no budget it leaves out.
+ * Budgets of a simulation for disruption. It has no next pass, and the nodes of pods that it leaves out cannot be disrupted, so
+ * the budgets are larger. Tier `apart` is left out altogether.
  */
 export const termsPerTrial: Readonly<Record<Tier, number>> = { demanding: 65_536, heavy: 1024, apart: 0 };
 
-/** Of pods that somebody asks about, what those that are not in every pass have together: more than any other pass looks at. */
+/** Budget for pods that a person asks about (`stowage why`): larger than that of any other pass. */
 const termsPerQuestion = 4096;
 
 export interface TermsAdmission {
   readonly admitted: readonly Pod[];
   readonly deferred: readonly Pod[];
-  /** Where the next pass goes on; undefined where every pod has had its turn. */
+  /** Where the next pass goes on; undefined if no pods are left over. */
   readonly resume: Resume | undefined;
 }
 
 export interface AdmissionOptions {
   readonly resume?: Resume | undefined;
-  /** Pods (`namespace/name`) that somebody asks about: they have their turn in this pass. */
+  /** Pods (`namespace/name`) that a person asks about: they are in this pass. */
   readonly about?: ReadonlySet<string> | undefined;
   readonly budgets?: Readonly<Record<Tier, number>>;
   readonly openings?: Openings;
-  /** Pods that this is about have passes of their own. */
+  /** Topology keys with many values. Pods with rules about them have passes of their own. */
   readonly highCardinality?: HighCardinalityTopology;
 }
 
-/** The pods that this pass looks at. */
+/** Selects the pods that this pass plans for. */
 export function admitWithinTerms(pods: readonly Pod[], options: AdmissionOptions = {}): TermsAdmission {
   const { resume = {}, budgets = termsPerPass, highCardinality, openings = new Map() } = options;
   const factors = new Map<Pod, number>();
@@ -82,14 +83,14 @@ export function admitWithinTerms(pods: readonly Pod[], options: AdmissionOptions
   return { ...admission, resume: next && isShared ? { ...next, shared: true } : next };
 }
 
-/** Notes by what factor the terms of a pod count that is about a key of so many values. */
+/** Notes the factor by which the terms of a pod about a key with many values count. */
 function noteFactor(factors: Map<Pod, number>, pod: Pod, values: number): void {
   if (values > 0) factors.set(pod, Math.max(leastFineFactor, Math.ceil(values / valuesPerFactor)));
 }
 
 /**
- * Notes the unusual pods of namespaces that exceed their fair share of what unusual pods may cost beside others. Whether there are
- * any; where pods of one namespace pend alone there are no others to wait for them.
+ * Notes the unusual pods of namespaces that exceed their fair share of what such pods may cost others, and returns whether there
+ * are any. Pods of a single namespace are never apart, since no others have to wait.
  */
 function notePressing(pods: readonly Pod[], { shared }: Resume, factors: Map<Pod, number>): boolean {
   const others = pods.filter((pod) => !factors.has(pod));
@@ -107,8 +108,8 @@ const termsApart = ({ spec }: Pod, crowded: CrowdedKeys): number =>
   honouredTerms(spec, crowded) + tolerationTerms(spec);
 
 /**
- * The pass of a question: the pods that it is about, beside those of other pods that a pass of most pods looks at first. Pods that would make
- * all that is planned beside them dear are planned by themselves.
+ * The pass for a person's question: the pods asked about, with the other pods that a usual pass would plan first. Pods of tier
+ * `apart` are planned alone.
  */
 function admitAsked(
   pods: readonly Pod[],
@@ -134,7 +135,7 @@ function admitAsked(
   return { admitted: pods.filter((pod) => !deferred.has(pod)), deferred: [...deferred], resume: undefined };
 }
 
-/** The pass of most pods: those apart have the next one, unless they have all had their turn. */
+/** A pass of all pods but those apart, which have the next pass unless all of them had theirs. */
 function besideApart(
   { admitted, deferred, resume }: TermsAdmission,
   apart: readonly Pod[],
@@ -148,7 +149,7 @@ function besideApart(
   return { admitted, deferred: [...deferred, ...apart], resume: isThrough ? undefined : next };
 }
 
-/** The pass of those apart; afterwards others come, if only to be looked at again. */
+/** A pass of the pods apart. The next pass is again for the others. */
 function admitApart(
   factors: ReadonlyMap<Pod, number>,
   others: readonly Pod[],
@@ -157,7 +158,7 @@ function admitApart(
   const apart = [...factors.keys()];
   const deferred = new Set<Pod>(others);
   const crowded = crowdedKeys(apart, openings);
-  // A key of many values makes all that is planned beside it as dear.
+  // A key with many values makes everything else in the pass as expensive.
   const factor = Math.max(...new Set(factors.values()));
   const kinds = kindsOf(apart, (pod) => termsApart(pod, crowded) * factor);
   const { taking, left } = fairShares(kinds, budgets.apart);
@@ -172,8 +173,8 @@ function admitApart(
 }
 
 /**
- * A tier that exceeds its budget is gone through by name, from `resume` on: each pass goes on where the one before ended, whatever
- * became of the pods in between, so that every pod has its turn.
+ * If the pods of a tier exceed its budget, they take turns in the order of their names. Each pass goes on where the last one
+ * ended, even if pods were added or removed meanwhile, so that every pod has its turn.
  */
 function admitByTiers(
   pods: readonly Pod[],
@@ -181,7 +182,7 @@ function admitByTiers(
 ): TermsAdmission {
   const tiers: Record<'demanding' | 'heavy' | 'cheap', Pod[]> = { cheap: [], demanding: [], heavy: [] };
   for (const pod of pods) tiers[tierOf(pod.spec)].push(pod);
-  // Heavy pods have a budget that bounds their values too, and make no key crowded for others.
+  // Heavy pods are left out here: their own budget bounds the values that they name.
   const crowded = crowdedKeys([...tiers.cheap, ...tiers.demanding], openings);
   for (const pod of tiers.cheap) if (crowdedValues(pod.spec, crowded) > 0) tiers.demanding.push(pod);
   const deferred = new Set<Pod>();
@@ -207,7 +208,7 @@ const noKeys: CrowdedKeys = new Map();
 
 const sumOf = (kinds: readonly PodKind[]): number => kinds.reduce((sum, { terms }) => sum + terms, 0);
 
-/** The kinds of namespaces that cost more than their fair share of the budget, and what the others leave of it. */
+/** The pods of namespaces that cost more than their fair share of the budget, and what the other namespaces leave of it. */
 function fairShares(
   kinds: readonly PodKind[],
   budget: number,
@@ -226,7 +227,7 @@ function fairShares(
   return { taking: kinds.filter(({ namespace }) => !small.has(namespace)), left };
 }
 
-/** Notes in `deferred` what the budget leaves over; gives the pod that the next pass begins with. */
+/** Adds to `deferred` the pods beyond the budget; returns the pod that the next pass begins with. */
 function deferSome(
   kinds: readonly PodKind[],
   { budget, from }: { readonly budget: number; readonly from: string },
@@ -246,7 +247,7 @@ function deferSome(
   return resume;
 }
 
-/** Cheap pods are in every pass, unless the values that they name are very many. */
+/** The tier of a pod by its terms, and by the values that it names of crowded keys. */
 function tierOf(spec: PodSpec): 'demanding' | 'heavy' | 'cheap' {
   const { affinity, topologySpreadConstraints, nodeSelector } = spec;
   if ((affinity ?? topologySpreadConstraints ?? nodeSelector) === undefined) return 'cheap';

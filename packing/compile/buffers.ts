@@ -9,16 +9,16 @@ import { podRequests, QuantityReader } from './pod-requests.js';
 import { lookUp } from '../../core/own.js';
 
 const strategy = 'buffer.x-k8s.io/active-capacity';
-/** Below every real pod. */
+/** The lowest priority there is. */
 const lowestPriority = -2147483648;
 
-/** Buffers and what they may refer to. */
+/** CapacityBuffers and the objects that they may refer to. */
 export type BufferObjects = Pick<
   ClusterObjects,
   'capacityBuffers' | 'deployments' | 'podTemplates' | 'replicaSets' | 'statefulSets'
 >;
 
-/** Pods that stand for capacity to keep free (capacity-buffers/stand-in-pods), named after their buffer, as if they pended. */
+/** Virtual pending pods for the capacity that buffers keep free (capacity-buffers/stand-in-pods), named after their buffer. */
 export function bufferPods(objects: BufferObjects): Pod[] {
   const buffers = [...(objects.capacityBuffers ?? [])].sort((a, b) => compareText(fullName(a), fullName(b)));
   return buffers.flatMap((buffer) => {
@@ -29,21 +29,21 @@ export function bufferPods(objects: BufferObjects): Pod[] {
   });
 }
 
-/** Whether capacity is kept for the buffer by launching nodes: strategies that others act on are theirs. */
+/** Whether Stowage provisions for the buffer: buffers with another provisioning strategy belong to other controllers. */
 export function isActive({ spec, metadata }: CapacityBuffer): boolean {
   return spec.provisioningStrategy === strategy && metadata.deletionTimestamp === undefined;
 }
 
 /**
- * How many pods stand for a buffer (capacity-buffers/size): the larger of its number and its share of the workload, as far as its
- * limits go. Undefined when what it refers to is not there.
+ * Number of virtual pods of a buffer (capacity-buffers/size): the larger of its number and its share of the workload, within its
+ * limits. Undefined if an object that it refers to does not exist.
  */
 export function bufferSize(objects: BufferObjects, buffer: CapacityBuffer): number | undefined {
   const source = sourceOf(objects, buffer);
   return source === undefined ? undefined : chunks(buffer, source);
 }
 
-/** Whether a pod stands for a buffer. */
+/** Whether it is a virtual pod of a buffer. */
 export function isBufferPod({ metadata }: Pod): boolean {
   return metadata.annotations?.[annotations.capacityBufferFakePod] === 'true';
 }
@@ -75,7 +75,7 @@ function sourceOf(objects: BufferObjects, { metadata, spec }: CapacityBuffer): S
   return found === undefined ? undefined : { template: found.spec.template, replicas: found.spec.replicas ?? 1 };
 }
 
-/** The ReplicaSet that a Deployment runs now: of those it owns, the one with most replicas. */
+/** The current ReplicaSet of a Deployment: the one with most replicas. */
 function newestReplicaSet(
   objects: BufferObjects,
   inNamespace: (each: Workload) => boolean,
@@ -94,7 +94,7 @@ function newestReplicaSet(
   return owned[0];
 }
 
-/** A pass is of so many pods of one buffer at most: its number is any that the API server takes. */
+/** Bounds the virtual pods of one buffer, since the API server accepts any number. */
 const mostChunks = 10_000;
 
 /** How many chunks: the larger of a number and a share of the workload, as far as the limits go. */

@@ -6,8 +6,8 @@ type Catalogue = readonly InstanceType[];
 const ordered = new WeakMap<Catalogue, Catalogue>();
 
 /**
- * The catalogue by name, and the offerings of each type by what they require, so that the order in which they came has no say
- * in a plan. The same array for the same catalogue; catalogues are never changed in place.
+ * Sorts the catalogue by name and the offerings of each type by their requirements, so that the order of the input does not
+ * change the plan. Returns the same array for the same catalogue; catalogues are never modified.
  */
 export function inCanonicalOrder(types: Catalogue): Catalogue {
   let result = ordered.get(types);
@@ -27,11 +27,13 @@ function isByName(types: Catalogue): boolean {
   return true;
 }
 
-/** Types mostly have offerings for the same zones and capacity types in the same order as the type before. */
+/**
+ * Sorts offerings. Caches the order of the last type, since most types have the same zones and capacity types in the same order.
+ */
 class OfferingSorter {
   private before: readonly Offering[] = [];
   private texts: readonly string[] = [];
-  /** Where each offering goes; undefined where they are in order, or prices of equal ones decide. */
+  /** The position of each offering; undefined if they are in order, or if equal offerings have to be ordered by price. */
   private places: readonly number[] | undefined;
   private isTied = true;
 
@@ -73,7 +75,7 @@ class OfferingSorter {
 
 type Requirements = Offering['requirements'];
 
-/** Whether both ask for the same in the same order; false where that takes more than a look. */
+/** Whether both have the same requirements in the same order. A quick check, which may return false for equal ones. */
 export function requireAlike(a: Requirements, b: Requirements): boolean {
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i++) {

@@ -3,10 +3,10 @@ import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { requirementOf, type Requirement } from '../requirements/requirement.js';
 import { requireAlike } from './catalogue-order.js';
 
-/** What decides labels, by key of the key space. */
+/** Requirements on labels, by key of the key space. */
 export type Tests = ReadonlyMap<number, Requirement>;
 
-/** What the labels of an offering say; offerings alike in these share one object. */
+/** The label requirements of an offering; offerings with equal ones share one object. */
 export interface Terms {
   readonly zone: string;
   readonly capacityType: string;
@@ -27,13 +27,13 @@ export interface TypeEntry {
 
 export interface Catalogue {
   readonly types: readonly TypeEntry[];
-  /** Keys that offerings decide. */
+  /** Keys with a requirement in some offering. */
   readonly offeringKeys: readonly number[];
-  /** Keys that some type names itself. */
+  /** Keys with a requirement in some instance type. */
   readonly named: ReadonlySet<number>;
 }
 
-/** Offerings by their requirements, one after the other: cheaper than a text of them all. */
+/** A trie of offerings by their requirements: cheaper than a text of all requirements as a key. */
 interface TermsNode {
   readonly next: Map<string, TermsNode>;
   terms?: Terms;
@@ -45,7 +45,7 @@ function branch({ next }: TermsNode, text: string): TermsNode {
   return node;
 }
 
-/** Reads catalogues: what types and offerings ask of the keys that nodes may have, equal terms as one object. */
+/** Reads the label requirements of types and offerings, for keys that nodes may have. Equal ones are one object. */
 export class CatalogueReader {
   private readonly catalogues = new Map<readonly InstanceType[], Catalogue>();
   private readonly interned = new Map<string, Requirement>();
@@ -84,14 +84,14 @@ export class CatalogueReader {
       const terms = this.termsLike(i, offering) ?? this.termsOf(type, offering);
       const entry = { offering, terms };
       this.last[i] = entry;
-      // Another catalogue may have brought the same terms before: what they decide is decided in this one too.
+      // The same terms may come from another catalogue: note their keys for this one too.
       for (const key of terms.tests.keys()) decided.add(key);
       entries.push(entry);
     }
     return { type, tests, entries };
   }
 
-  /** The terms of the offering at the same place of a type before, where they are plainly the same: nearly always. */
+  /** The terms of the offering at the same position of the last type, if they are equal, as nearly always. */
   private termsLike(place: number, { requirements, reservationCapacity, commitment }: Offering): Terms | undefined {
     const last = this.last[place];
     if (last === undefined || reservationCapacity !== undefined || commitment !== undefined) return undefined;
@@ -128,7 +128,7 @@ export class CatalogueReader {
     return { zone, capacityType, reservation: limited, tests };
   }
 
-  /** Equal tests of one kind are one object. */
+  /** A requirement; equal ones are one object. */
   test(operator: Parameters<typeof requirementOf>[0], values: readonly string[] | undefined): Requirement {
     if (operator !== 'In' || values === undefined) return requirementOf(operator, values);
     const text = values.length === 1 ? values[0]! : values.join('\u0001');
@@ -138,12 +138,12 @@ export class CatalogueReader {
   }
 }
 
-/** Whether so many instances can be had of the offering and no more: none where nobody says how many. */
+/** Whether the offering has a limited number of instances. */
 const isReserved = ({ reservationCapacity, requirements }: Offering): boolean =>
   reservationCapacity !== undefined ||
   requirements.some(({ key, values }) => key === labels.capacityType && values?.includes('reserved') === true);
 
-/** Stands for a commitment where reservations have their id. */
+/** The id of a commitment, used where reservations have theirs. */
 export const commitmentId = (name: string): string => `commitment ${name}`;
 
 const reservationSuffix = 'capacity-reservation-id';

@@ -10,24 +10,24 @@ import { demandKey, hostPorts, isSameDemand, isSameShape, plainRequests, shapeKe
 import { withHonouredPreferences } from './preferences.js';
 import { podRequests, type QuantityReader } from './pod-requests.js';
 
-/** Pods that differ in what they request alone. */
+/** Pods that are equal for scheduling except for their requests. */
 export interface PodShape {
   readonly index: number;
   readonly namespace: string;
-  /** Any pod of the shape: all are alike in what scheduling reads, resources apart. */
+  /** Any pod of the shape. */
   readonly exemplar: Pod;
   readonly hostPorts: readonly HostPort[];
 }
 
-/** What pods request, interned. */
+/** The requests of pods, interned. */
 export interface Demand {
   readonly index: number;
   readonly amounts: ReadonlyMap<string, number>;
-  /** Set when a quantity does not parse: names it. */
+  /** The quantity that does not parse, if there is one. */
   readonly error?: string;
 }
 
-/** Equal pods. */
+/** Pods that are equal for scheduling. */
 export interface PodClass {
   readonly index: number;
   readonly shape: PodShape;
@@ -35,17 +35,17 @@ export interface PodClass {
   readonly pods: Pod[];
 }
 
-/** Sorts pods into classes. Feed it pods with `classify`, in any order. */
+/** Sorts pods into classes. Call `classify` with each pod, in any order. */
 export class Classes {
   readonly shapes: PodShape[] = [];
   readonly demands: Demand[] = [];
   readonly all: PodClass[] = [];
   private readonly shapeIndex = new Map<string, PodShape>();
   private readonly demandIndex = new Map<string, Demand>();
-  /** Of pods that ask for CPU and memory alone, by both as written. */
+  /** Demands of pods with only CPU and memory requests, by both as written. */
   private readonly plainDemands = new Map<string, Map<string, Demand>>();
   private readonly classIndex = new Map<number, PodClass>();
-  /** The pods that were looked at last: those of one workload come one after the other. */
+  /** The last pod: pods of one workload mostly follow each other. */
   private last: { readonly pod: Pod; readonly extra: string; readonly shape: PodShape } | undefined;
   private lastDemand: { readonly pod: Pod; readonly demand: Demand } | undefined;
 
@@ -53,7 +53,7 @@ export class Classes {
     private readonly dimensions: Dimensions,
     private readonly quantities: QuantityReader,
     private readonly labelKeys: readonly string[],
-    /** What else tells pods apart: their volumes, say. */
+    /** Further text that distinguishes pods, such as their volumes. */
     private readonly extraText: (pod: Pod) => string,
   ) {}
 
@@ -86,7 +86,7 @@ export class Classes {
     return shape;
   }
 
-  /** What a pod requests; running pods go through here too. */
+  /** The demand of a pod, pending or running. */
   demandOf(pod: Pod): Demand {
     const requests = plainRequests(pod);
     if (requests === undefined) return this.anyDemandOf(pod);
@@ -124,8 +124,9 @@ export class Classes {
 }
 
 /**
- * Largest first, as Karpenter's queue has them (scheduling/largest-first): CPU, then memory; capacity buffers after real pods. Ties go by the name of a class's first pod,
- * so that the order of the input decides nothing.
+ * Sorts classes largest first, as Karpenter's queue does (scheduling/largest-first): by CPU, then memory; virtual pods of
+ * capacity buffers after real ones. Ties go by the name of the first pod of the class, so that the order of the input does not
+ * matter.
  */
 export function inQueueOrder(classes: readonly PodClass[]): PodClass[] {
   const entries = classes.map((podClass) => ({
@@ -141,7 +142,7 @@ export function inQueueOrder(classes: readonly PodClass[]): PodClass[] {
   return mapped(entries, ({ podClass }) => podClass);
 }
 
-/** The pod label keys that some selector of these pods reads: no other label tells pods apart. */
+/** The label keys that selectors of these pods refer to: pods that differ only in other labels are equal. */
 export function selectorLabelKeys(pods: Iterable<Pod>): Set<string> {
   const keys = new Set<string>();
   for (const pod of pods) {

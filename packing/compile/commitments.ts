@@ -5,26 +5,26 @@ import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { lookUp } from '../../core/own.js';
 
 /*
- * Savings Plans and reserved instances (instance-types/commitments): an offering on demand that one covers is there twice, covered
- * and not, and the covered one uses up the commitment.
+ * Savings Plans and reserved instances (instance-types/commitments). An on-demand offering that one covers is listed twice, at
+ * the covered and at the full price; a covered one uses up the commitment.
  */
 
-/** A commitment as packing counts it. */
+/** A commitment in the form that packing uses. */
 export interface Term {
   readonly name: string;
-  /** What there is of it: dollars per hour at its own rates, normalized units, or instances. */
+  /** Its size: dollars per hour at its own rates, normalized units, or instances. */
   readonly amount: number;
-  /** What an instance uses of it, given its list price; undefined where it is not covered. */
+  /** How much of it an instance uses, given its list price; undefined if it does not cover the instance. */
   readonly use: (instanceType: string, zone: string, price: number) => number | undefined;
 }
 
 /**
- * What taking covered capacity counts, as a share of its list price. It costs nothing, but what it uses up others cannot have: no larger
- * machine is taken than is needed in order to save a volume.
+ * Price of covered capacity, as a share of the list price. It costs nothing, but other nodes can then not use the commitment;
+ * with a price of zero, larger machines than needed would be chosen for small savings elsewhere.
  */
 export const coveredShare = 0.01;
 
-/** In the order in which bills apply them: zonal reservations, regional ones, plans of a family, plans for everything. */
+/** The order in which AWS applies them: zonal reservations, regional ones, plans of an instance family, compute plans. */
 const order = (commitment: Commitment): number =>
   commitment.kind === 'ReservedInstances'
     ? commitment.zone === undefined
@@ -34,7 +34,7 @@ const order = (commitment: Commitment): number =>
       ? 2
       : 3;
 
-/** The commitments that hold now. */
+/** The commitments in force now. */
 export function termsOf(commitments: readonly Commitment[], now: number): readonly Term[] {
   return commitments
     .filter(({ until }) => until === undefined || Date.parse(until) > now)
@@ -86,17 +86,20 @@ const familyOf = (instanceType: string): string => instanceType.split('.')[0]!;
 
 const small: Readonly<Record<string, number>> = { nano: 0.25, micro: 0.5, small: 1, medium: 2, large: 4, xlarge: 8 };
 
-/** What EC2 counts a size as; undefined for bare metal of no stated size, which is covered by its very type alone. */
+/**
+ * The normalization factor of an instance size; undefined for bare metal without a size, which only a reservation of the same
+ * type covers.
+ */
 export function normalizedUnits(instanceType: string): number | undefined {
   const size = instanceType.slice(familyOf(instanceType).length + 1).replace(/^metal-(\d+)xl$/, '$1xlarge');
   const many = /^(\d+)xlarge$/.exec(size);
   return many === null ? lookUp(small, size) : 8 * Number(many[1]);
 }
 
-/** What the machine alone costs on demand, dollars per hour: what commitments are about. */
+/** The on-demand price of the machine without volumes and addresses, dollars per hour: commitments cover only that. */
 export const machinePrice = ({ machinePrice: own, price }: Offering): number => own ?? price;
 
-/** The types, each offering on demand once more for each commitment that covers it. */
+/** The types with each on-demand offering listed once more for each commitment that covers it. */
 export function withCovered(types: readonly InstanceType[], terms: readonly Term[]): readonly InstanceType[] {
   return types.map((type) => {
     const covered = type.offerings.flatMap((offering) => coveredBy(type.name, offering, terms));

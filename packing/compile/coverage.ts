@@ -9,33 +9,34 @@ import { machinePrice, termsOf, commitmentValueOf, type Term } from './commitmen
 import { viewNodes, type CompiledNode } from './nodes.js';
 import { podRequests, QuantityReader } from './pod-requests.js';
 
-/** What commitments pay of the nodes that run, and what is left of them. */
+/** What commitments cover of the running nodes, and what is left of them. */
 export interface Coverage {
-  /** Those of which something is left, in the order in which bills apply them. */
+  /** Commitments that are not used up, in the order in which AWS applies them. */
   readonly open: readonly Term[];
-  /** By name: what is left, in the commitment's own unit. */
+  /** By commitment name: how much is left, in the unit of the commitment. */
   readonly left: ReadonlyMap<string, number>;
-  /** By the node's name, those that are covered at least in part. */
+  /** Nodes that are covered at least in part, by name. */
   readonly nodes: ReadonlyMap<string, CoveredNode>;
 }
 
 export interface CoveredNode {
-  /** Dollars per hour that the node costs less. */
+  /** By how much the node is cheaper, dollars per hour. */
   readonly saving: number;
-  /** What it uses of each commitment, by name. */
+  /** How much it uses of each commitment, by name. */
   readonly taken: ReadonlyMap<string, number>;
 }
 
 const nothing: Coverage = { open: [], left: new Map(), nodes: new Map() };
 
-/** Amounts of floating-point sums that count as nothing. */
+/** Amounts below this are rounding errors. */
 const noise = 1e-9;
 
 type CoverageInput = Pick<PackingInput, 'objects' | 'catalogues' | 'settings' | 'now' | 'withoutNodes'>;
 
 /**
- * Which running nodes commitments cover (instance-types/commitments). Bills cover usage, not nodes: of the last node a part may be covered.
- * The fullest nodes come first, so that those that commitments do not reach are the ones that would go.
+ * Which running nodes commitments cover (instance-types/commitments). AWS covers usage and not nodes, so the last one may be
+ * covered in part. The fullest nodes are covered first here, so that those at full price are the ones that consolidation would
+ * remove.
  */
 export function coverageOf({ objects, catalogues, settings, now, withoutNodes }: CoverageInput): Coverage {
   const terms = termsOf(settings.commitments ?? [], now);
@@ -101,7 +102,7 @@ function fullestFirst(nodes: readonly CompiledNode[], pods: readonly Pod[]): Com
   return [...nodes].sort((a, b) => shares.get(b)! - shares.get(a)! || compareText(a.name, b.name));
 }
 
-/** What cannot be read counts as nothing: whoever packs the pod says so. */
+/** Quantities that do not parse count as zero here; the error is reported where the pod is packed. */
 function requestsOf({ spec }: Pod, quantities: QuantityReader): ReadonlyMap<string, number> {
   try {
     return podRequests(spec, quantities);

@@ -5,14 +5,14 @@ import { isOpen } from '../requirements/requirement.js';
 import type { Requirements } from '../requirements/requirements.js';
 
 /*
- * Where a NodePool leaves a label open, each value that a pod names is a node of its own kind, with all that the NodePool offers:
- * that is what a value costs, not the term that names it.
+ * If a NodePool leaves a label open, each value that a pod names multiplies everything that the NodePool offers. So a value costs
+ * as much as such a copy, and not as one term.
  */
 
 /** Keys of which pods name more values than this are crowded. */
 const fewValues = 128;
 
-/** Instance types decide these, whatever pods name. */
+/** Keys whose values instance types decide, whatever pods name. */
 const decided: ReadonlySet<string> = new Set([
   labels.hostname,
   labels.zone,
@@ -23,13 +23,13 @@ const decided: ReadonlySet<string> = new Set([
   labels.nodePool,
 ]);
 
-/** NodePools times values that are few: each is a copy of what a NodePool offers. */
+/** How many copies of a NodePool's offers (NodePools times values) are not crowded. */
 const fewCopies = 128;
 
-/** By label key, how many NodePools leave open which value it has. */
+/** By label key, how many NodePools leave its value open. */
 export type Openings = ReadonlyMap<string, number>;
 
-/** `undecided`: well-known keys that no instance type decides, which every NodePool leaves open. */
+/** `undecided`: well-known keys that no instance type decides; every NodePool leaves these open. */
 export function openingsOf(
   pools: readonly { readonly requirements: Requirements }[],
   undecided: readonly string[],
@@ -43,12 +43,12 @@ export function openingsOf(
   return openings;
 }
 
-/** By label key of which pods name very many values, how many copies one value costs. */
+/** Crowded label keys, each with the number of copies that one value costs. */
 export type CrowdedKeys = ReadonlyMap<string, number>;
 
 /**
- * The label keys of which these pods name very many values; where all together name very many of those that NodePools leave open,
- * these are crowded too, for what labels leave open multiplies.
+ * The crowded label keys of these pods. If the pods name very many values of several keys together that NodePools leave open, all
+ * of these are crowded, because open labels multiply.
  */
 export function crowdedKeys(pods: readonly Pod[], openings: Openings = new Map()): CrowdedKeys {
   const values = new Map<string, Set<string>>();
@@ -68,14 +68,14 @@ export function crowdedKeys(pods: readonly Pod[], openings: Openings = new Map()
   return new Map([...values].filter(isCrowded).map(([key]) => [key, openings.get(key) ?? 1]));
 }
 
-/** How many copies the values of crowded keys cost that the pod names. */
+/** Cost of the values of crowded keys that the pod names, in copies. */
 export function crowdedValues(spec: PodSpec, crowded: CrowdedKeys): number {
   let count = 0;
   if (crowded.size > 0) forEachValue(spec, (key) => void (count += crowded.get(key) ?? 0));
   return count;
 }
 
-/** Values of one expression are told apart from others alone: they count once. */
+/** All values of one expression count once, since they are distinguished only from values outside it. */
 function forEachValue({ nodeSelector, affinity }: PodSpec, take: (key: string, value: string) => void): void {
   for (const key in nodeSelector) take(key, lookUp(nodeSelector, key)!);
   const { requiredDuringSchedulingIgnoredDuringExecution: required, preferredDuringSchedulingIgnoredDuringExecution } =

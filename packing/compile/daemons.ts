@@ -16,17 +16,17 @@ import { podRequests, type QuantityReader } from './pod-requests.js';
 export interface Daemon {
   readonly index: number;
   readonly name: string;
-  /** Its pods, as far as nodes are concerned. */
+  /** The spec of its pods. */
   readonly spec: PodSpec;
   readonly amounts: ReadonlyMap<string, number>;
   readonly hostPorts: readonly HostPort[];
-  /** Required terms, of which one must hold. */
+  /** Required node terms; one of them must be satisfied. */
   readonly alternatives: readonly Constraint[];
-  /** The same on nodes of NodePools, all of which are registered and initialized before long. */
+  /** The same terms for nodes of NodePools, which will be registered and initialized soon. */
   readonly onceReady: readonly Constraint[];
 }
 
-/** Reads the DaemonSets, by name; one whose quantities do not parse is left out. */
+/** Reads the DaemonSets, sorted by name. A DaemonSet whose quantities do not parse is left out. */
 export function readDaemons(
   { daemonSets, pods }: Pick<ClusterObjects, 'daemonSets' | 'pods'>,
   space: KeySpace,
@@ -53,7 +53,7 @@ export function readDaemons(
   return daemons;
 }
 
-/** The pod of each DaemonSet that was created last, by the name of the DaemonSet. */
+/** The newest pod of each DaemonSet, by the name of the DaemonSet. */
 function newestPods(pods: readonly Pod[]): Map<string, Pod> {
   const newest = new Map<string, Pod>();
   for (const pod of pods) {
@@ -74,8 +74,9 @@ function isNewer({ metadata: a }: Pod, { metadata: b }: Pod): boolean {
 }
 
 /**
- * What a pod of the DaemonSet asks of a node: as one that runs has it, since LimitRanges, RuntimeClasses, vertical autoscaling and
- * webhooks add to the template. The DaemonSet controller has tied that one to its host, which says nothing of the others.
+ * The spec of a pod of the DaemonSet. Taken from a running pod, because LimitRanges, RuntimeClasses, vertical autoscaling and
+ * webhooks change what the template says. The node affinity by which the DaemonSet controller ties that pod to its host is left
+ * out.
  */
 function specOf({ spec: { template } }: DaemonSet, sample: Pod | undefined): PodSpec {
   if (sample === undefined) return template.spec;
@@ -88,7 +89,7 @@ function specOf({ spec: { template } }: DaemonSet, sample: Pod | undefined): Pod
   return { ...spec, affinity: { ...others, nodeAffinity: own } };
 }
 
-/** The terms without what names a host; none where that leaves a term that every node satisfies. */
+/** The terms without requirements on the host name; no terms if that leaves one that every node satisfies. */
 function withoutHosts(selector: NodeSelector | undefined): NodeSelector | undefined {
   const terms = (selector?.nodeSelectorTerms ?? []).map(({ matchExpressions = [] }) => ({
     matchExpressions: matchExpressions.filter(({ key }) => key !== labels.hostname),
@@ -98,7 +99,7 @@ function withoutHosts(selector: NodeSelector | undefined): NodeSelector | undefi
 
 const readyLabels: readonly string[] = [labels.registered, labels.initialized];
 
-/** What a term asks of a node besides being registered and initialized; nothing where it asks for a node that is not. */
+/** The requirements of a term other than registered and initialized; no result if it requires a node that is not. */
 function whereReady(term: Requirements): readonly Requirements[] {
   if (!readyLabels.some((key) => term.has(key))) return [term];
   const rest = new Map(term);

@@ -6,8 +6,8 @@ import { fullName, namespaceOf } from '../names.js';
 import type { ClusterObjects, PackingSettings } from '../types.js';
 
 /**
- * Spread for pods that ask for none (provisioning/default-spread): the selector is deduced, as kube-scheduler does, from the Services that
- * select the pod and the workload that owns it; a pod with neither gets no default.
+ * Default topology spread for pods without constraints (provisioning/default-spread). As in kube-scheduler, the selector is
+ * deduced from the Services that select the pod and from the workload that owns it; a pod with neither has no default spread.
  */
 export class DefaultSpread {
   private readonly services: { namespace: string; selector: Record<string, string> }[] = [];
@@ -39,7 +39,7 @@ export class DefaultSpread {
     }
   }
 
-  /** Labels that selectors deduced for these pods read. */
+  /** Label keys that the deduced selectors of these pods refer to. */
   labelKeys(pods: readonly Pod[]): Set<string> {
     const keys = new Set<string>();
     const concerned = pods.filter((pod) => this.concerns(pod));
@@ -49,7 +49,7 @@ export class DefaultSpread {
     return keys;
   }
 
-  /** What tells pods apart in this respect, their labels apart: what their owner selects, if it says so. */
+  /** A text that distinguishes pods by their owner's selector; their labels are compared elsewhere. */
   text(pod: Pod): string {
     return this.concerns(pod) ? (this.ownerOf(pod)?.text ?? '') : '';
   }
@@ -80,7 +80,7 @@ export class DefaultSpread {
     const matchExpressions = [...(owner?.selector.matchExpressions ?? [])];
     for (const [key, value] of Object.entries(owner?.selector.matchLabels ?? {})) {
       const other = lookUp(matchLabels, key);
-      // Both have to hold, then, which no pod can meet.
+      // Two different values for one label: no pod can match both.
       if (other === undefined || other === value || owner?.replaces === true) matchLabels[key] = value;
       else matchExpressions.push({ key, operator: 'In', values: [value] });
     }
@@ -89,7 +89,9 @@ export class DefaultSpread {
   }
 }
 
-/** What a workload selects, and a text equal for those that select alike; `replaces`: before what Services say of the same label. */
+/**
+ * The selector of a workload, and a text that is equal for equal selectors; `replaces`: it overrides Services for the same label.
+ */
 class Owner {
   readonly text: string;
 
@@ -101,6 +103,6 @@ class Owner {
   }
 }
 
-/** Of several owners the controller alone counts. */
+/** The owner that is the controller. */
 const controllerOf = ({ metadata }: Pod): OwnerReference | undefined =>
   metadata.ownerReferences?.find(({ controller }) => controller === true);

@@ -1,4 +1,4 @@
-/** Resource names as columns: cpu, memory and pods first, every other one from when some pod or daemon requests it. */
+/** Assigns a column to each resource: cpu, memory and pods first, others once a pod or DaemonSet requests them. */
 export class Dimensions {
   readonly names: string[] = ['cpu', 'memory', 'pods'];
   private readonly index = new Map(this.names.map((name, i) => [name, i]));
@@ -9,7 +9,7 @@ export class Dimensions {
     return this.names.length;
   }
 
-  /** The column of a resource, made when there is none. */
+  /** The column of a resource; adds it if needed. */
   column(name: string): number {
     let column = this.index.get(name);
     if (column === undefined) {
@@ -21,8 +21,8 @@ export class Dimensions {
   }
 
   /**
-   * Puts the columns in order once all that matter are known, so that they do not depend on the order of the input: whatever
-   * else running pods use stays out.
+   * Sorts the columns once all resources are known, so that they do not depend on the order of the input. Resources that only
+   * running pods use have no column.
    */
   seal(): void {
     const others = this.names.splice(3).sort();
@@ -31,7 +31,7 @@ export class Dimensions {
     this.sealed = true;
   }
 
-  /** Notes that the resources of `amounts` matter. */
+  /** Adds columns for the resources of `amounts`. */
   register(amounts: ReadonlyMap<string, number>): void {
     if (this.sealed) return;
     for (const [name, amount] of amounts) if (amount > 0) this.column(name);

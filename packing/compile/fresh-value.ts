@@ -1,6 +1,6 @@
 import { accepts, type Requirement } from '../requirements/requirement.js';
 
-/** A value within the requirement that nothing mentions: the least whole number that serves. */
+/** The least whole number that satisfies the requirement and that nothing else mentions. */
 export function freshValue(requirement: Requirement, taken: ReadonlySet<string>): string | undefined {
   const from = requirement.gte ?? 0;
   const last = requirement.lte ?? from + requirement.values.length + taken.size;

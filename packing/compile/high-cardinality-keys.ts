@@ -9,15 +9,14 @@ import { mostDomains } from './key-space.js';
 import { podTermsOf } from './pod-terms.js';
 
 /*
- * Each value of a topology key is a domain, told apart from all others. A key of which the catalogue has very many values, such as
- * the instance type, makes every offering one of its kind: whatever is planned beside it, be it a thousand ordinary pods, costs as much
- * more.
+ * Each value of a topology key is a domain of its own. With a key of very many values, such as the instance type, every offering
+ * is distinct, which makes the whole pass more expensive, even for a thousand ordinary pods in it.
  */
 
-/** A key of which there are more values than this is of high cardinality. */
+/** Keys with more values than this have high cardinality. */
 const fewDomains = 32;
 
-/** Never of high cardinality: what everybody spreads by. */
+/** Keys that never count as high cardinality, because most pods spread by them. */
 const ordinary: ReadonlySet<string> = new Set([labels.hostname, labels.zone, labels.capacityType, labels.nodePool]);
 
 type Values = ReadonlyMap<string, ReadonlySet<string>>;
@@ -25,8 +24,8 @@ type Values = ReadonlyMap<string, ReadonlySet<string>>;
 const known = new WeakMap<readonly InstanceType[], Values>();
 
 /**
- * The label keys of which the catalogues or NodePools name so many values that rules of topology had better not be about them, each
- * with how many.
+ * The label keys with so many values in catalogues or NodePools that topology rules about them are expensive, with the number of
+ * values.
  */
 export function highCardinalityKeys(
   catalogues: Iterable<readonly InstanceType[]>,
@@ -43,7 +42,7 @@ export function highCardinalityKeys(
   return highCardinality;
 }
 
-/** Those of these keys that no instance type has a value of. */
+/** The keys for which no instance type has a value. */
 export function undecidedKeys(
   keys: Iterable<string>,
   pools: readonly { readonly types: readonly InstanceType[] }[],
@@ -52,7 +51,9 @@ export function undecidedKeys(
   return [...keys].filter((key) => ![...catalogues].some((types) => valuesOf(types).has(key)));
 }
 
-/** The keys of labels that nodes of these pools may have: those that any node may, and those that a pool or its catalogue names. */
+/**
+ * Label keys that new nodes of these NodePools may have: those of every node, and those that a NodePool or its catalogue names.
+ */
 export function newNodeKeys(
   wellKnown: Iterable<string>,
   pools: readonly { readonly types: readonly InstanceType[]; readonly requirements: Requirements }[],
@@ -84,7 +85,10 @@ function readValues(types: readonly InstanceType[]): Values {
   return found;
 }
 
-/** The most values that a high-cardinality key has of those that rules of the pod are about, preferred ones included; else 0. */
+/**
+ * The largest number of values of a high-cardinality key that a topology rule of the pod uses, preferred rules included; 0 if
+ * none.
+ */
 function mostValues({ spec }: Pick<Pod, 'spec'>, highCardinality: HighCardinalityKeys): number {
   const { affinity, topologySpreadConstraints = [] } = spec;
   if (highCardinality.size === 0 || (affinity === undefined && topologySpreadConstraints.length === 0)) return 0;
@@ -94,13 +98,13 @@ function mostValues({ spec }: Pick<Pod, 'spec'>, highCardinality: HighCardinalit
   return most;
 }
 
-/** A rule of a running pod that keeps others away by a high-cardinality key. */
+/** Anti-affinity of a running pod with a high-cardinality topology key. */
 export interface RunningAntiAffinity {
   readonly pod: Pod;
   readonly term: PodAffinityTerm;
 }
 
-/** High-cardinality keys with how many values each has. */
+/** High-cardinality keys with their number of values. */
 type HighCardinalityKeys = ReadonlyMap<string, number>;
 
 export interface HighCardinalityTopology {
@@ -123,7 +127,7 @@ export function runningAntiAffinityOf(
   return runningAntiAffinity;
 }
 
-/** Whether the rule may be about the pod; what only narrows it is left out of account. */
+/** Whether the rule may select the pod. Fields that only narrow the selection are ignored. */
 export function mayKeepAway({ term, pod }: RunningAntiAffinity, other: Pod): boolean {
   const { namespaces = [], namespaceSelector, labelSelector } = term;
   const namespace = namespaceOf(other);
@@ -133,7 +137,9 @@ export function mayKeepAway({ term, pod }: RunningAntiAffinity, other: Pod): boo
   return isThere && selects(labelSelector, other.metadata.labels);
 }
 
-/** How many values the high-cardinality key has that a rule about the pod is about, its own or of a pod that runs; else 0. */
+/**
+ * The number of values of the high-cardinality key in a rule that concerns the pod, its own or one of a running pod; 0 if none.
+ */
 export function highCardinalityValues(pod: Pod, { keys, runningAntiAffinity }: HighCardinalityTopology): number {
   let most = mostValues(pod, keys);
   for (const running of runningAntiAffinity) {

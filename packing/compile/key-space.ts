@@ -2,21 +2,21 @@ import { compareText } from '../../core/compare-text.js';
 import { describeRequirement, satisfiedBy, type Requirement } from '../requirements/requirement.js';
 import { canonicalText, type Requirements } from '../requirements/requirements.js';
 
-/** Requirements that some pod or DaemonSet has, interned: equal ones are one object. */
+/** Requirements of a pod or DaemonSet, interned: equal ones are one object. */
 export interface Constraint {
   readonly index: number;
   readonly requirements: Requirements;
-  /** Which key (by index in the key space) must satisfy what. */
+  /** Indexes of the keys in the key space, each with the requirement on it. */
   readonly keys: Int32Array;
   readonly tests: readonly Requirement[];
 }
 
-/** Values of one label of a NodePool that are domains of a topology key, those apart that pods or nodes have. */
+/** The most values of one label of a NodePool that become domains; values that pods or nodes have are not counted. */
 export const mostDomains = 128;
 
 /**
- * The label keys that some constraint, NodePool or topology refers to. Values of a key that every constraint treats alike
- * form one value class, so that instance types fall into few profiles however many labels they have.
+ * The label keys that constraints, NodePools or topology rules refer to. Values of a key that all constraints treat alike form
+ * one value class, so that instance types fall into few profiles even if they have many labels.
  */
 export class KeySpace {
   readonly keys: string[] = [];
@@ -25,14 +25,14 @@ export class KeySpace {
   private readonly tests: Map<string, Requirement>[] = [];
   private readonly classes: Map<string | undefined, number>[] = [];
   private readonly masks: Map<string, number>[] = [];
-  /** By key and class: what `likeness` gives. */
+  /** Results of `likeness`, by key and class. */
   private readonly texts: string[][] = [];
   private readonly exact = new Set<number>();
   private readonly onNodes = new Map<number, Set<string>>();
   private readonly byText = new Map<string, Constraint>();
   private newNodeKeyCount = 0;
 
-  /** The index of a key, made when there is none. */
+  /** The index of a key; adds it if needed. */
   key(name: string): number {
     let index = this.index.get(name);
     if (index === undefined) {
@@ -51,12 +51,12 @@ export class KeySpace {
     return this.index.get(name);
   }
 
-  /** Every value of this key counts for itself: it is a topology key. */
+  /** Makes each value of the key a class of its own, because it is a topology key. */
   keepValues(name: string): void {
     this.exact.add(this.key(name));
   }
 
-  /** A node has this value of a key of which some NodePool has more values than there may be domains. */
+  /** Notes the value of a node, for a key with more values in a NodePool than may become domains. */
   noteOnNode(key: number, value: string): void {
     let values = this.onNodes.get(key);
     if (values === undefined) this.onNodes.set(key, (values = new Set<string>()));
@@ -89,7 +89,7 @@ export class KeySpace {
     return constraint;
   }
 
-  /** Requirements as a constraint for one look-up: not interned, and keys that nothing refers to are left out. */
+  /** A constraint for one lookup: not interned, and without keys that nothing refers to. */
   probe(requirements: Requirements): Constraint {
     const keys: number[] = [];
     const tests: Requirement[] = [];
@@ -102,7 +102,7 @@ export class KeySpace {
     return { index: -1, requirements, keys: Int32Array.from(keys), tests };
   }
 
-  /** The class of a value of `key`; undefined stands for a missing label. Call it once all constraints are in. */
+  /** The value class of a value; undefined stands for a missing label. Call it only after all constraints are added. */
   classOf(key: number, value: string | undefined): number {
     const classes = this.classes[key]!;
     const known = classes.get(value);
@@ -120,15 +120,15 @@ export class KeySpace {
     return index;
   }
 
-  /** A text equal for values of `key` that nothing tells apart; the value itself where each counts for itself. */
+  /** A text that is equal for values of one class; the value itself if each is a class of its own. */
   likeness(key: number, value: string | undefined): string {
     return this.texts[key]![this.classOf(key, value)]!;
   }
 
   /**
-   * Puts the keys in order once all constraints are in, so that their numbers do not depend on the order of the input: first those
-   * whose labels new nodes may have, `ofNewNodes`. Of tens of thousands that pods ask for there are few. What comes back is equal for key
-   * spaces that tell label values apart alike.
+   * Sorts the keys after all constraints are added, so that their indexes do not depend on the order of the input. Keys of labels
+   * that new nodes may have (`ofNewNodes`) come first: of the tens of thousands that pods may name these are few. Returns a text
+   * that is equal for key spaces that classify values alike.
    */
   seal(ofNewNodes: ReadonlySet<string>): string {
     const isOfNewNode = this.keys.map((name) => ofNewNodes.has(name));
@@ -158,12 +158,12 @@ export class KeySpace {
     return text;
   }
 
-  /** The keys whose labels new nodes may have: the first ones. */
+  /** The keys of labels that new nodes may have; these have the lowest indexes. */
   newNodeKeys(): readonly string[] {
     return this.keys.slice(0, this.newNodeKeyCount);
   }
 
-  /** Values that some constraint on `key` names, with their neighbours where it names a bound. */
+  /** Values that constraints on `key` name; for bounds also the neighbouring numbers. */
   mentioned(key: number): Set<string> {
     const values = new Set<string>();
     for (const { values: named, gte, lte } of this.tests[key]!.values()) {
@@ -176,7 +176,7 @@ export class KeySpace {
 
 const around = (bound: number): string[] => [bound - 1, bound, bound + 1].filter((n) => n >= 0).map(String);
 
-/** Whether a node with these label values, by key, satisfies the constraint. */
+/** Whether a node with these label values (by key index) satisfies the constraint. */
 export function satisfies(constraint: Constraint, values: readonly (string | undefined)[]): boolean {
   const { keys, tests } = constraint;
   for (let i = 0; i < keys.length; i++) if (!satisfiedBy(tests[i]!, values[keys[i]!])) return false;

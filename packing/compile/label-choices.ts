@@ -3,18 +3,18 @@ import { canonicalText } from '../requirements/requirements.js';
 import { satisfiedBy } from '../requirements/requirement.js';
 import type { Constraint } from './key-space.js';
 
-/** A value that a label may get; undefined where the node may lack it. */
+/** A value that a label may get; undefined if the node may lack it. */
 export interface LabelCandidate {
   readonly value: string | undefined;
   readonly valueClass: number;
 }
 
-/** By key, where it is not the first candidate. */
+/** The chosen values by key; keys with their first candidate are left out. */
 export type LabelChoice = ReadonlyMap<number, LabelCandidate>;
 
-/** The choices of values for labels that a NodePool leaves open, where all of them together are too many. */
+/** Chooses values for labels that a NodePool leaves open, where there are too many combinations to try all. */
 export class LabelChoices {
-  /** In an order that the input does not decide. */
+  /** In an order that does not depend on the input. */
   private readonly constraints: readonly Constraint[];
 
   constructor(constraints: readonly Constraint[]) {
@@ -24,7 +24,10 @@ export class LabelChoices {
       .map(({ each }) => each);
   }
 
-  /** Those that constraints ask for: first that of no key, then those of each constraint, then each value by itself; no more than `most`. */
+  /**
+   * The combinations that constraints ask for: first the default, then one for each constraint, then one for each value; at most
+   * `most`.
+   */
   asked(open: ReadonlyMap<number, readonly LabelCandidate[]>, most: number): readonly LabelChoice[] {
     const choices = new Map<string, LabelChoice>([['', new Map()]]);
     const add = (choice: LabelChoice): void => {
@@ -47,7 +50,7 @@ export class LabelChoices {
   }
 }
 
-/** For each key that the constraint names, the first candidate that it takes; undefined where it takes none. */
+/** For each key of the constraint the first candidate that satisfies it; undefined if none does. */
 function choiceOf(
   { keys, tests }: Constraint,
   open: ReadonlyMap<number, readonly LabelCandidate[]>,
