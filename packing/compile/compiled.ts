@@ -67,20 +67,20 @@ export interface Compiled {
   readonly volumes: Volumes;
   /** What NodePools and reservations may still be given, where that may run short. */
   readonly limits: readonly PoolLimit[];
-  /** What Savings Plans and reserved instances cover of the nodes that stay. */
+  /** What commitments cover of the nodes that stay. */
   readonly coverage: Coverage;
-  /** Pods that are left for the next pass, and where that goes on. */
+  /** Pods left for the next pass, and where that goes on. */
   readonly deferred: readonly Pod[];
-  /** Pods that wait for a node of no NodePool. */
+  /** Pods that ask for a node outside all NodePools. */
   readonly ignored: readonly Pod[];
   readonly resume: Resume | undefined;
-  /** Labels that some selector reads. */
+  /** Label keys that selectors refer to. */
   readonly labelKeys: readonly string[];
-  /** Orders rows of the universe by price, then by name. */
+  /** Compares rows of the universe by price, then by name. */
   readonly compareRows: (a: number, b: number) => number;
 }
 
-/** `budgets`: what pods with many terms share; the others are left for the next pass. */
+/** Compiles the input of a pass. `budgets` bounds the terms of all pods together; pods beyond it are left for the next pass. */
 export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
   const { objects, settings } = input;
   const dimensions = new Dimensions();
@@ -162,7 +162,7 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
   };
 }
 
-/** The NodePools with their instance types at the prices that count. */
+/** The NodePools with their instance types, at prices with overlays, node costs and commitments. */
 function consideredIn(input: PackingInput, coverage: Coverage): ReturnType<typeof considerPools> {
   const { objects, catalogues, now } = input;
   const { nodePools, nodeOverlays, disruptionPolicies } = objects;
@@ -170,7 +170,7 @@ function consideredIn(input: PackingInput, coverage: Coverage): ReturnType<typeo
   return considerPools(nodePools, coveredCatalogues(nodePools, overlaid, coverage, input), now);
 }
 
-/** Topology keys with very many values, and the running pods whose rules are about them. */
+/** Topology keys with very many values, and running pods with anti-affinity by one of them. */
 function highCardinalityOf(pools: readonly Pool[], bound: Compiled['bound']) {
   const keys = highCardinalityKeys(
     pools.map(({ types }) => types),
@@ -179,7 +179,7 @@ function highCardinalityOf(pools: readonly Pool[], bound: Compiled['bound']) {
   return { keys, runningAntiAffinity: runningAntiAffinityOf(bound.values(), keys) };
 }
 
-/** Keys besides those that pods ask for: topology keys, whose values are told apart, and what NodePools decide. */
+/** Adds keys other than those in pods' node terms: topology keys, and keys that NodePools decide. */
 function noteKeys(
   space: KeySpace,
   pools: readonly Pool[],
@@ -198,7 +198,7 @@ function noteKeys(
   space.key(labels.capacityType);
 }
 
-/** The label keys that selectors of these pods read, and those given, sorted. */
+/** The label keys that selectors of these pods refer to, and those given, sorted. */
 function keysRead(lists: readonly (readonly Pod[])[], more: Iterable<string>): string[] {
   const keys = new Set(more);
   for (const pods of lists) for (const key of selectorLabelKeys(pods)) keys.add(key);
@@ -211,12 +211,12 @@ function without(pods: readonly Pod[], left: readonly Pod[]): readonly Pod[] {
   return pods.filter((pod) => !out.has(pod));
 }
 
-/** By namespace and name; the pods of a class share the namespace. */
+/** Sorts by name; the pods of a class are in one namespace. */
 function sortByName(pods: Pod[]): void {
   sortFew(pods, (a, b) => compareText(nameOf(a), nameOf(b)));
 }
 
-/** Pods that pend, and those that run by the name of their node; pods of deleting nodes pend. */
+/** Splits pods into pending ones and running ones by node. Pods of deleting nodes count as pending. */
 function splitPods(
   { objects, withoutNodes, now }: PackingInput,
   nodes: readonly CompiledNode[],
@@ -243,7 +243,9 @@ function splitPods(
   return { pending, bound, ignored };
 }
 
-/** Whether the pod asks for a node of no NodePool, whatever its alternatives, and so is none of ours (provisioning/pods-of-no-node-pool). */
+/**
+ * Whether all node terms of the pod exclude nodes of NodePools, so that Stowage ignores it (provisioning/pods-of-no-node-pool).
+ */
 function shunsNodePools({ spec }: Pod): boolean {
   const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
   const shuns = ({ matchExpressions }: NodeSelectorTerm): boolean =>

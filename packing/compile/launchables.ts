@@ -8,40 +8,40 @@ import { portsFree, type Offers } from './offers.js';
 import type { HostPort } from './pod-key.js';
 import type { Profile, Row, TypeRun, Universe } from './universe.js';
 
-/** An instance type as claims with certain requirements may launch it. */
+/** An instance type that a NodeClaim with certain requirements may launch. */
 export interface Launchable {
   readonly type: InstanceType;
-  /** The cheapest of the offerings that the requirements allow. */
+  /** The cheapest allowed offering. */
   readonly cheapest: Row;
   /** Equal lists are mostly one object. */
   readonly capacityTypes: readonly string[];
-  /** What DaemonSets take, in one or the other of them. Equal lists are mostly one object. */
+  /** Overhead of DaemonSets on each of the allowed offerings. Equal lists mostly share one object. */
   readonly overheads: readonly Float64Array[];
-  /** What each of these leaves for pods at least. */
+  /** The capacity for pods on any of the allowed offerings. */
   readonly capacity: Float64Array;
 }
 
-/** What else than requirements the types of a claim must satisfy. */
+/** Further conditions for the types of a NodeClaim, besides requirements. */
 export interface LaunchableOptions {
-  /** Keys, by index, in whose values they are like the row. */
+  /** Keys (by index) in which the offerings must equal the row. */
   readonly alike: readonly number[];
-  /** Host ports that the DaemonSets of no offering left open may use (scheduling/host-ports). */
+  /** Host ports that the DaemonSets of no allowed offering may use (scheduling/host-ports). */
   readonly ports: readonly HostPort[];
 }
 
 const noOptions: LaunchableOptions = { alike: [], ports: [] };
 
-/** Entries of lists that are kept for later passes, at most. */
+/** How many list entries are kept for later passes, at most. */
 const mostKept = 200_000;
 
-/** What claims with certain requirements may launch, worked out once for equal requirements. */
+/** Finds what NodeClaims may launch; computed once for equal requirements. */
 export class Launchables {
   private lists = new Map<string, readonly Launchable[]>();
   private kept = 0;
-  /** By the first row of a type and which of its rows are open. */
+  /** By the first row of a type and the set of its allowed rows. */
   private readonly shared = new Map<number, Map<number, Launchable>>();
   private readonly found: number[] = [];
-  /** Made last: types are mostly like the one before in what they are sold as and in what DaemonSets take. */
+  /** The last lists: most types have the same capacity types and overheads as the one before. */
   private last: Pick<Launchable, 'capacityTypes' | 'overheads'> = { capacityTypes: [], overheads: [] };
 
   constructor(
@@ -49,7 +49,7 @@ export class Launchables {
     private readonly offers: Offers,
   ) {}
 
-  /** By price. `space` has the keys that the universe was built with. */
+  /** The instance types by price. `space` has the keys that the universe was built with. */
   of(space: KeySpace, joint: Requirements, like: Row, options: LaunchableOptions = noOptions): readonly Launchable[] {
     const { pool, reservation } = like.profile;
     const { alike, ports } = options;
@@ -98,7 +98,7 @@ export class Launchables {
     return list.sort((a, b) => rank[a.cheapest.index]! - rank[b.cheapest.index]!);
   }
 
-  /** The type with the rows found; the same object for the same rows. */
+  /** A type with its allowed rows; one object for equal rows. */
   private launchable(run: TypeRun): Launchable {
     const { found } = this;
     if (run.to - run.from > 30) return this.make(run.type);
@@ -139,8 +139,8 @@ export class Launchables {
 }
 
 /**
- * Tells the rows that requirements leave open. Profiles tell zones and capacity types apart only where some pod does, so these are
- * looked up row by row.
+ * The rows that satisfy the requirements. Checked row by row, because profiles distinguish zones and capacity types only if some
+ * pod does.
  */
 export function openRows(
   space: KeySpace,
@@ -167,7 +167,7 @@ function inOrder(profiles: readonly Profile[]): ArrayLike<number> {
   return Int32Array.from(profiles.flatMap(({ rows }) => rows)).sort();
 }
 
-/** Whether a value is allowed, each looked at once. */
+/** Whether a value is allowed; each value is checked once. */
 function valueTest(requirement: Requirement | undefined): (value: string) => boolean {
   if (requirement === undefined) return () => true;
   const known = new Map<string, boolean>([['', true]]);
@@ -178,14 +178,14 @@ function valueTest(requirement: Requirement | undefined): (value: string) => boo
   };
 }
 
-/** A text equal for profiles that are alike in the values of these keys. */
+/** A text that is equal for profiles with the same values of these keys. */
 export function alikeText(keys: readonly number[], { values }: Row['profile']): string {
   let text = '';
   for (const key of keys) text += ` ${key}=${values[key] ?? '\0'}`;
   return text;
 }
 
-/** A text equal for equal lists of host ports. */
+/** A text that is equal for equal lists of host ports. */
 export function portText(ports: readonly HostPort[]): string {
   let text = '';
   for (const { protocol, hostIP, hostPort } of ports) text += ` ${protocol}/${hostIP}/${hostPort}`;

@@ -2,7 +2,7 @@ import type { InstanceType } from '../../core/instance-type.js';
 import { accepts, type Requirement } from '../requirements/requirement.js';
 import { normaliseKey, type Requirements } from '../requirements/requirements.js';
 
-/** `minValues` of a key: so many different values among the types that a claim lists (min-values/counted). */
+/** `minValues` of a key: how many different values the types of a NodeClaim must have (min-values/counted). */
 export interface Variety {
   readonly key: string;
   readonly atLeast: number;
@@ -25,7 +25,7 @@ export function varietiesOf(requirements: Requirements): readonly Variety[] {
 
 const counted = new WeakMap<Variety, Map<InstanceType, readonly string[]>>();
 
-/** The values of the key that a type counts for, within the requirement. */
+/** The values of the key that a type contributes, within the requirement. */
 export function valuesOf(type: InstanceType, variety: Variety): readonly string[] {
   let byType = counted.get(variety);
   if (byType === undefined) counted.set(variety, (byType = new Map<InstanceType, readonly string[]>()));
@@ -48,7 +48,10 @@ export interface Sized {
   readonly capacity: Float64Array;
 }
 
-/** What claims of a pool may use of each type so that enough other types hold as much too, for every `minValues` of the pool. */
+/**
+ * How much of a type the pods of a NodeClaim may use, so that enough other types have the same room, for every `minValues` of the
+ * NodePool.
+ */
 export class SharedSizes {
   private readonly bySize = new Map<string, Float64Array>();
   private readonly byType = new Map<InstanceType, readonly Float64Array[]>();
@@ -58,7 +61,7 @@ export class SharedSizes {
     this.ranges = varieties.map((variety) => new VarietyRange(types, variety));
   }
 
-  /** Several answers where different resources may matter most, none where there are not enough values. Equal sizes are one object. */
+  /** Several sizes if different resources may be scarce; none if there are not enough values. Equal sizes are one object. */
   of(own: Sized): readonly Float64Array[] {
     let known = this.byType.get(own.type);
     if (known === undefined) {
@@ -86,17 +89,17 @@ export class SharedSizes {
 
 const least = (a: Float64Array, b: Float64Array): Float64Array => a.map((amount, d) => Math.min(amount, b[d]!));
 
-/** The size that best stands in for another under some value. */
+/** The size of the type with a value that can best replace another type. */
 interface StandIn {
   readonly value: number;
   readonly score: number;
   readonly capacity: Float64Array;
 }
 
-/** The types of a pool by the values of one key. */
+/** The types of a NodePool, grouped by the values of one key. */
 class VarietyRange {
   private readonly numbers = new Map<string, number>();
-  /** By type: its values, and which of `sizes` it has. */
+  /** By type: its values, and the index of its size. */
   private readonly values: readonly (readonly number[])[];
   private readonly sizeOf: Int32Array;
   private readonly sizes: Float64Array[] = [];
@@ -123,8 +126,8 @@ class VarietyRange {
   }
 
   /**
-   * How much of `own` a claim may use so that enough other types hold as much too: one answer for each resource that may
-   * matter most, none when there are not enough values, whatever the size.
+   * How much of `own` a NodeClaim may use so that enough other types have the same room: one result for each resource that may be
+   * scarce, none if there are not enough values.
    */
   shared(own: Sized): Float64Array[] {
     const mine = new Set(valuesOf(own.type, this.variety).map((value) => this.numberOf(value)));
@@ -145,7 +148,7 @@ class VarietyRange {
     return shared;
   }
 
-  /** By emphasis: the best size under each value, those first that cover most. */
+  /** By weights of resources: the best size for each value, largest first. */
   private standInsFor(own: Float64Array): readonly (readonly StandIn[])[] {
     const text = own.join();
     let known = this.standIns.get(text);

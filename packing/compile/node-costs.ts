@@ -6,7 +6,10 @@ import { selects } from '../../core/label-selector.js';
 import { machinePrice } from './commitments.js';
 import { nameOf } from '../names.js';
 
-/** The policy that rules a pool: of those that select it the heaviest, of equals the first by name. */
+/**
+ * The DisruptionPolicy that applies to a NodePool: of those that select it the one with the highest weight, then the first by
+ * name.
+ */
 export function rulingPolicy(
   pool: NodePool,
   policies: readonly DisruptionPolicy[] | undefined,
@@ -16,7 +19,10 @@ export function rulingPolicy(
     .sort((a, b) => (b.spec.weight ?? 0) - (a.spec.weight ?? 0) || compareText(nameOf(a), nameOf(b)))[0];
 }
 
-/** By pool, what its user pays for each node besides the cloud, dollars per hour (node-pools/node-cost); pools without it are left out. */
+/**
+ * By NodePool, what its user pays for a node besides the cloud, dollars per hour (node-pools/node-cost). NodePools without such a
+ * cost are left out.
+ */
 export function nodeCosts(
   pools: readonly NodePool[],
   policies: readonly DisruptionPolicy[] | undefined,
@@ -29,7 +35,7 @@ export function nodeCosts(
   return costs;
 }
 
-/** The same types, each offering dearer by `cost`. */
+/** The same types, with `cost` added to the price of each offering. */
 export function withNodeCost(types: readonly InstanceType[], cost: number): InstanceType[] {
   return types.map((type) => ({
     ...type,

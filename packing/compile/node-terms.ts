@@ -4,8 +4,8 @@ import { emptyList } from '../lists.js';
 import { join, noRequirements, readLabels, readRequirements, type Requirements } from '../requirements/requirements.js';
 
 /**
- * Alternatives of which a node must satisfy one: the node selector with each required term in turn. An empty term matches no node,
- * as with kube-scheduler.
+ * The alternatives of which a node must satisfy one: the node selector combined with each required term. As in kube-scheduler an
+ * empty term matches no node.
  */
 export function requiredTerms(spec: PodSpec): readonly Requirements[] {
   const selector = readLabels(spec.nodeSelector);
@@ -24,10 +24,13 @@ export function readTerm({ matchExpressions }: NodeSelectorTerm): Requirements {
   return matchExpressions === undefined ? noRequirements : readRequirements(matchExpressions.flatMap(legal));
 }
 
-/** The API server checks no values of node affinity; a node has legal ones alone. */
+/**
+ * Node affinity may contain values that are not valid label values, since the API server does not check them. No node can have
+ * such a value.
+ */
 const isLabelValue = (value: string): boolean => value.length <= 63 && labelValuePattern.test(value);
 
-/** The expression without values that no node can have; none where it then holds of every node. */
+/** The expression without values that no node can have; no expression if it then matches every node. */
 function legal(expression: NodeSelectorRequirement): readonly NodeSelectorRequirement[] {
   const { operator, values = [] } = expression;
   if ((operator !== 'In' && operator !== 'NotIn') || values.every(isLabelValue)) return [expression];
@@ -35,12 +38,12 @@ function legal(expression: NodeSelectorRequirement): readonly NodeSelectorRequir
   return operator === 'NotIn' && left.length === 0 ? [] : [{ ...expression, values: left }];
 }
 
-/** Whether no node can ever satisfy the term, for it asks for values that are no label values. */
+/** Whether no node can ever satisfy the term, because it requires a value that is not a valid label value. */
 function isHopeless({ matchExpressions = [] }: NodeSelectorTerm): boolean {
   return matchExpressions.some(({ operator, values = [] }) => operator === 'In' && !values.some(isLabelValue));
 }
 
-/** Preferred node terms that some node may satisfy, heaviest first; equal weights keep their order. */
+/** Preferred node terms that a node may satisfy, by weight; terms of equal weight keep their order. */
 export function preferredTerms(spec: PodSpec): readonly Requirements[] {
   const preferred = spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution;
   if (preferred === undefined) return emptyList;
@@ -53,7 +56,7 @@ export function preferredTerms(spec: PodSpec): readonly Requirements[] {
 const operators: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt', 'Gte', 'Lte']);
 const numeric: ReadonlySet<string> = new Set(['Gt', 'Lt', 'Gte', 'Lte']);
 
-/** What is wrong with the pod's own node terms, by field, or undefined. Such a pod is rejected up front (provisioning/rejected-pods). */
+/** The error in the pod's node terms, if any. Such a pod is rejected before packing (provisioning/rejected-pods). */
 export function invalidTerm(spec: PodSpec): { subject: string; message: string } | undefined {
   const terms = termsOf(spec);
   const field = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
@@ -75,7 +78,7 @@ export function invalidTerm(spec: PodSpec): { subject: string; message: string }
   return hopeless === undefined ? undefined : { subject: field, message: hopeless };
 }
 
-/** Why none of the terms can match, where each asks for values that are no label values. */
+/** Why no term can match, if each requires a value that is not a valid label value. */
 function hopelessExpression(terms: readonly NodeSelectorTerm[]): string | undefined {
   if (terms.length === 0 || !terms.every((term) => isEmptyTerm(term) || isHopeless(term))) return undefined;
   const found = terms

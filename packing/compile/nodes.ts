@@ -8,16 +8,16 @@ import { normaliseKey } from '../requirements/requirements.js';
 import type { ClusterObjects } from '../types.js';
 import { lookUp } from '../../core/own.js';
 
-/** A node, or a NodeClaim whose node has not registered yet, before its amounts are counted. */
+/** A Node, or a NodeClaim without a registered Node, before its resources are counted. */
 export interface CompiledNode {
   readonly name: string;
   readonly node?: Node;
   readonly claim?: NodeClaim;
   readonly labels: Readonly<Record<string, string>>;
-  /** Taints that keep pods away for good: those of a start-up or of a drain that is under way are left out (scheduling/starting-nodes). */
+  /** Its lasting taints, without startup taints and those of a drain under way (scheduling/starting-nodes). */
   readonly taints: readonly Taint[];
   readonly initialized: boolean;
-  /** Being deleted, or assumed gone: takes no pods, and its own pods need a place. */
+  /** Whether it is being deleted, or treated as gone: it takes no pods, and its own pods count as pending. */
   readonly deleting: boolean;
   readonly allocatable: Readonly<Record<string, string>>;
 }
@@ -36,7 +36,7 @@ export function isManagedNode({
 /** Pods by the name of their node. */
 export type PodsByNode = ReadonlyMap<string, readonly Pod[]>;
 
-/** Every node and in-flight claim, initialised ones first, then by name (scheduling/existing-nodes-first). */
+/** All nodes and NodeClaims in flight, initialized ones first, then by name (scheduling/existing-nodes-first). */
 export function viewNodes(objects: ClusterObjects, without: ReadonlySet<string> | undefined): CompiledNode[] {
   const claimOf = claimFinder(objects.nodeClaims ?? []);
   const views: CompiledNode[] = [];
@@ -64,7 +64,7 @@ function nodeView(node: Node, claim: NodeClaim | undefined, without: ReadonlySet
   const name = nameOf(node);
   const own = normalised({ [labels.hostname]: name, ...node.metadata.labels });
   const initialized = !isManagedNode({ claim, labels: own }) || own[labels.initialized] === 'true';
-  // Until it is registered the node has neither the labels nor the taints that it will have.
+  // Before registration the Node does not have all of its labels and taints: use the NodeClaim's.
   const promised = initialized || own[labels.registered] === 'true' ? undefined : claim;
   return {
     name,
@@ -89,7 +89,7 @@ function allocatableOf(
   return initialized ? reported : { ...reported, ...missing(reported, claim?.status?.allocatable) };
 }
 
-/** What the claim promises of each resource that the node reports as zero or not at all. */
+/** The NodeClaim's amounts of resources that the Node reports as zero or not at all. */
 function missing(
   reported: Readonly<Record<string, string>>,
   promised: Readonly<Record<string, string>> | undefined,
@@ -116,7 +116,7 @@ function claimView(claim: NodeClaim, without: ReadonlySet<string> | undefined): 
   };
 }
 
-/** What its node will be labelled with, as far as that is known. */
+/** The labels that its Node will have, as far as they are known. */
 function labelsOf({ metadata, spec }: NodeClaim, host: string): Readonly<Record<string, string>> {
   const known: Record<string, string> = { [labels.hostname]: host };
   for (const { key, operator, values } of spec.requirements) {
@@ -125,7 +125,7 @@ function labelsOf({ metadata, spec }: NodeClaim, host: string): Readonly<Record<
   return normalised({ ...known, ...metadata.labels });
 }
 
-/** A claim without an instance yet has room for what it was created for, whichever of its instance types is launched. */
+/** The room of a NodeClaim without an instance: at least what it was created for, whichever instance type is launched. */
 function requestedOf({ spec }: NodeClaim): Readonly<Record<string, string>> {
   return spec.resources?.requests ?? {};
 }
@@ -147,10 +147,10 @@ const ephemeral: readonly { readonly key: string; readonly effect: string }[] = 
   knownTaints.unregistered,
 ];
 
-/** What the node controller adds to a cordoned node; the scheduler keeps pods away before it does. */
+/** The taint that the node controller adds to a cordoned node. kube-scheduler keeps pods away even before. */
 const cordoned: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
-/** `promised`: the taints of the claim where they stand for those of the node. */
+/** `promised`: the NodeClaim whose taints are used instead of the Node's. */
 function lastingTaints(
   node: Node,
   {

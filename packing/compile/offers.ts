@@ -9,34 +9,37 @@ import type { Pool } from './pools.js';
 import type { Profile, Row, Universe } from './universe.js';
 import { lookUp } from '../../core/own.js';
 
-/** What is left for pods on the instance types of one profile, and which of them are worth buying. */
+/** The capacity for pods on the instance types of one profile, and which types are worth buying. */
 export interface ProfileOffers {
-  /** What DaemonSets take on such a node. */
+  /** Overhead of DaemonSets on such a node. */
   readonly overhead: Float64Array;
   readonly daemonPorts: readonly HostPort[];
-  /** Rows that no other row of the profile matches in size at the same price or less, by price. */
+  /** Rows, by price, that are not dominated: no other row of the profile is as large at the same price or less. */
   readonly rows: readonly number[];
-  /** `capacity[i * dimensions + d]` of `rows[i]`, overhead taken off. */
+  /** `capacity[i * dimensions + d]` of `rows[i]`, less the overhead. */
   readonly capacity: Float64Array;
   /** The largest amount of each resource in any of them. */
   readonly largest: Float64Array;
-  /** Places in `rows` that no larger row gives as much of everything for its price: who asks for a share need look at no other. */
+  /**
+   * Indexes in `rows` of the rows with the best ratio of capacity to price: the others need not be considered for a share of a
+   * node.
+   */
   readonly bargains: readonly number[];
 }
 
 export interface OfferOptions {
-  /** What single pods ask for, where minValues may be lowered for those that meet them nowhere; undefined where they may not. */
+  /** Demands of single pods for which minValues may be relaxed because no type meets it; undefined if relaxing is not allowed. */
   readonly relaxedFor: readonly Float64Array[] | undefined;
-  /** Pools whose limits may bind. */
+  /** NodePools whose limits may be reached. */
   readonly limited: ReadonlySet<string>;
 }
 
-/** Capacities, worked out when first asked for. */
+/** Capacities of profiles, computed on first use. */
 export class Offers {
   private readonly byProfile: (ProfileOffers | undefined)[] = [];
   private readonly allocatables = new Map<InstanceType, Float64Array>();
   private readonly daemonsOfPool = new Map<Pool, readonly Daemon[]>();
-  /** By pool, and by what DaemonSets take. */
+  /** By NodePool and overhead. */
   private readonly sharedSizes = new Map<Pool, Map<string, SharedSizes>>();
 
   constructor(
@@ -50,7 +53,7 @@ export class Offers {
     return (this.byProfile[profile.index] ??= this.build(profile));
   }
 
-  /** What the machine leaves for pods and daemons (scheduling/allocatable): hugepages come out of memory. */
+  /** The allocatable resources of a type (scheduling/allocatable). Hugepages are taken out of memory. */
   allocatable(type: InstanceType): Float64Array {
     let vector = this.allocatables.get(type);
     if (vector === undefined) {
@@ -66,7 +69,7 @@ export class Offers {
     return vector;
   }
 
-  /** Whether a node of this row holds `usage` besides its daemons. */
+  /** Whether a node of this row has room for `usage` besides its DaemonSets. */
   holds(row: Row, usage: Float64Array): boolean {
     const allocatable = this.allocatable(row.type);
     const { overhead } = this.of(row.profile);
@@ -74,7 +77,7 @@ export class Offers {
     return true;
   }
 
-  /** Of these host ports, those that the DaemonSets of some node may want too. */
+  /** Those of the host ports that the DaemonSets of some node may use too. */
   contested(ports: readonly HostPort[]): readonly HostPort[] {
     if (ports.length === 0) return ports;
     return ports.filter((port) => this.daemons.some(({ hostPorts }) => portsClash(hostPorts, [port])));
@@ -99,7 +102,7 @@ export class Offers {
     return daemons;
   }
 
-  /** The rows worth buying, with what a claim may use of them. */
+  /** The rows worth buying, with the capacity that a NodeClaim may use. */
   private front(profile: Profile, overhead: Float64Array): Omit<ProfileOffers, 'overhead' | 'daemonPorts'> {
     const limited = this.options.limited.has(profile.pool.name);
     const dims = overhead.length;
@@ -115,7 +118,10 @@ export class Offers {
     return { rows, capacity, largest, bargains: bargainsOf(price, capacity, dims) };
   }
 
-  /** The cheapest row of each type with what it leaves for pods, by price; cut to what enough other types hold too. */
+  /**
+   * The cheapest row of each type with its capacity for pods, by price; reduced to what enough other types have, if the NodePool
+   * has minValues.
+   */
   private candidates(profile: Profile, overhead: Float64Array): Candidate[] {
     const { rows, rank } = this.universe;
     const cheapest = new Map<InstanceType, number>();
@@ -138,7 +144,7 @@ export class Offers {
       : this.cutToShared(found, this.sharedBy(profile.pool, overhead));
   }
 
-  /** Of every type that the pool can launch in some profile: a claim may list those of several. */
+  /** Computed over all profiles of the NodePool, because a NodeClaim may list types of several. */
   private sharedBy(pool: Pool, overhead: Float64Array): SharedSizes {
     let ofPool = this.sharedSizes.get(pool);
     if (ofPool === undefined) this.sharedSizes.set(pool, (ofPool = new Map<string, SharedSizes>()));
@@ -154,7 +160,10 @@ export class Offers {
     return sizes;
   }
 
-  /** Each size that some types share, on the cheapest that has it; at best effort also whole types for pods that no shared size holds. */
+  /**
+   * The sizes that enough types share, each on the cheapest type that has it; under BestEffort also whole types for pods that no
+   * shared size holds.
+   */
   private cutToShared(found: readonly Candidate[], sizes: SharedSizes): Candidate[] {
     const shared = new Set<Float64Array>();
     for (const own of found) for (const capacity of sizes.of(own)) shared.add(capacity);
@@ -173,8 +182,8 @@ export class Offers {
 }
 
 /**
- * Those that no cheaper one matches in size, using no more of a commitment. In a limited pool every size stays: what is larger at a lower price may exceed
- * the limit.
+ * Candidates that are not dominated by a cheaper one of the same size or larger that uses no more of a commitment. In a NodePool
+ * with limits all sizes stay, because a larger and cheaper one may exceed the limit.
  */
 function undominated(candidates: readonly Candidate[], dims: number, limited: boolean): Candidate[] {
   const kept: Candidate[] = [];
@@ -187,7 +196,7 @@ function undominated(candidates: readonly Candidate[], dims: number, limited: bo
       most[d] = capacity[d]!;
       exceeds = true;
     }
-    // What is larger than anything before in some resource is dominated by nothing.
+    // A row with more of some resource than all before it is not dominated.
     let beaten = false;
     for (let k = kept.length - 1; k >= 0 && !exceeds && !beaten; k--) {
       const other = kept[k]!;
@@ -199,7 +208,7 @@ function undominated(candidates: readonly Candidate[], dims: number, limited: bo
   return kept;
 }
 
-/** Dearer rows are looked at first: they are the larger ones, and beat most of the others. */
+/** Compares with the more expensive rows first: they are larger and dominate most of the others. */
 function bargainsOf(price: Float64Array, capacity: Float64Array, dims: number): number[] {
   const kept: number[] = [];
   for (let i = price.length - 1; i >= 0; i--) {
@@ -220,7 +229,7 @@ interface Candidate {
   readonly row: number;
   readonly type: InstanceType;
   readonly capacity: Float64Array;
-  /** What it uses of the commitment that covers it. */
+  /** How much it uses of the commitment that covers it. */
   readonly use: number;
 }
 
@@ -232,7 +241,7 @@ function less(amounts: Float64Array, taken: Float64Array): Float64Array {
   return left;
 }
 
-/** Whether no amount is negative: a node without room for its daemons takes nothing. */
+/** Whether no amount is negative; a node without room for its DaemonSets takes no pods. */
 function isWhole(amounts: Float64Array): boolean {
   for (let d = 0; d < amounts.length; d++) if (amounts[d]! < 0) return false;
   return true;
@@ -248,12 +257,12 @@ function same(a: Float64Array, b: Float64Array): boolean {
   return true;
 }
 
-/** Whether pods with these host ports can run beside the daemons of the profile. */
+/** Whether pods with these host ports can run beside the DaemonSets of the profile. */
 export function portsFree(offers: ProfileOffers, ports: readonly HostPort[]): boolean {
   return ports.length === 0 || !portsClash(offers.daemonPorts, ports);
 }
 
-/** Whether some row of the profile holds one pod of this size, alone. */
+/** Whether some row of the profile has room for one pod of this size. */
 export function holdsOne({ rows, capacity, largest }: ProfileOffers, demand: Float64Array): boolean {
   const dims = demand.length;
   for (let d = 0; d < dims; d++) if (demand[d]! > largest[d]!) return false;

@@ -2,7 +2,7 @@ import type { InstanceType } from '../../core/instance-type.js';
 import { intersect, isImpossible, type Requirement } from '../requirements/requirement.js';
 import { canonicalText, readRequirements, type Requirements } from '../requirements/requirements.js';
 
-/** What of a catalogue a NodeOverlay is about: places of types, and of offerings counted through all types, ascending. */
+/** What a NodeOverlay selects in a catalogue: indexes of types, and of offerings counted over all types, ascending. */
 export interface Match {
   readonly types: readonly number[];
   readonly offerings: readonly number[];
@@ -11,15 +11,15 @@ export interface Match {
 interface ReadType {
   readonly requirements: Requirements;
   readonly offerings: readonly Requirements[];
-  /** Place of its first offering. */
+  /** Index of its first offering. */
   readonly from: number;
 }
 
-/** A catalogue, read once for all overlays and NodePools. */
+/** Matches overlays with a catalogue, which is read once for all overlays and NodePools. */
 export class OverlayMatcher {
   readonly offeringCount: number;
   private readonly read: readonly ReadType[];
-  /** By what a NodePool says of the keys that the overlay asks for: few NodePools differ there. */
+  /** By the NodePool's requirements on the keys of the overlay: few NodePools differ in these. */
   private asked: Requirements | undefined;
   private readonly byPool = new Map<string, Match>();
   private readonly byPlaces = new Map<string, Match>();
@@ -38,12 +38,15 @@ export class OverlayMatcher {
     this.offeringCount = from;
   }
 
-  /** The first place of the offerings of a type. */
+  /** Index of the first offering of a type. */
   from(type: number): number {
     return this.read[type]!.from;
   }
 
-  /** What an overlay with these requirements is about, in a NodePool with those; equal matches are one object. */
+  /**
+   * What an overlay with the requirements `asked` selects in a NodePool with the requirements `pool`; equal matches are one
+   * object.
+   */
   match(asked: Requirements, pool: Requirements): Match {
     if (asked !== this.asked) {
       this.asked = asked;
@@ -78,7 +81,7 @@ export class OverlayMatcher {
   }
 }
 
-/** Whether something in which all of `layers` hold can be what is asked for. */
+/** Whether all of `layers` together are compatible with what is asked for. */
 function compatible(asked: Requirements, layers: readonly Requirements[]): boolean {
   for (const [key, requirement] of asked) {
     let own: Requirement | undefined;

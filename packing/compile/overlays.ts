@@ -13,14 +13,14 @@ type Catalogues = ReadonlyMap<string, readonly InstanceType[]>;
 
 export interface Overlaid {
   readonly catalogues: Catalogues;
-  /** Overlays refused whole, by name: another of the same weight decides what they would (node-overlays/conflicts). */
+  /** Refused overlays by name: another overlay of the same weight sets the same (node-overlays/conflicts). */
   readonly conflicts: ReadonlyMap<string, string>;
 }
 
 /**
- * Catalogues with NodeOverlays applied (node-overlays/heaviest-first): heaviest first, then by name descending. The first to decide the price
- * of an offering or the amount of a resource keeps it; one of equal weight that would decide it again is refused whole. NodePools
- * for which all overlays come to the same share one catalogue.
+ * Applies NodeOverlays to catalogues (node-overlays/heaviest-first): by weight, then by name descending. The first overlay that
+ * sets the price of an offering or the amount of a resource wins; an overlay of equal weight that would set it again is refused
+ * as a whole. NodePools for which all overlays have the same result share one catalogue.
  */
 export function applyOverlays(
   nodePools: readonly NodePool[],
@@ -40,7 +40,7 @@ export function applyOverlays(
   return { catalogues: overlaying.catalogues(), conflicts };
 }
 
-/** Who decided something, with what weight. */
+/** The overlay that set a value, and its weight. */
 interface Decision {
   readonly weight: number;
   readonly by: string;
@@ -48,7 +48,7 @@ interface Decision {
 
 interface Price extends Decision {
   readonly price: number;
-  /** The overlay names instance types and their price: one that has none otherwise can be had at it. */
+  /** The overlay prices instance types by name, so that types without a price become available. */
   readonly prices: boolean;
 }
 
@@ -56,12 +56,12 @@ interface Amount extends Decision {
   readonly amount: number;
 }
 
-/** NodePools of one catalogue for which all overlays so far came to the same, and what they came to. */
+/** NodePools of one catalogue for which all overlays so far had the same result, and that result. */
 interface Group {
   readonly matcher: OverlayMatcher;
-  /** By place of the offering. */
+  /** By index of the offering. */
   readonly prices: (Price | undefined)[];
-  /** By place of the type, then by resource. */
+  /** By index of the type, then by resource. */
   readonly capacity: ReadonlyMap<string, Amount>[];
 }
 
@@ -97,7 +97,7 @@ class Overlaying {
     });
   }
 
-  /** Gives the conflict for which the overlay is refused, if there is one. */
+  /** Applies an overlay; returns the conflict if it is refused. */
   apply({ spec }: NodeOverlay, by: string, weight: number): string | undefined {
     const capacity = new Map(
       Object.entries(spec.capacity ?? {}).map(([name, each]) => [name, parseResource(name, each)]),
@@ -156,7 +156,7 @@ const copyOf = ({ matcher, prices, capacity }: Group): Group => ({
 const decidesPrice = ({ price, priceAdjustment }: NodeOverlay['spec']): boolean =>
   price !== undefined || priceAdjustment !== undefined;
 
-/** What another overlay of the same weight has decided already of what this one would, type by type. */
+/** What another overlay of the same weight has set already, type by type. */
 function clashIn(
   { matcher, prices, capacity }: Group,
   match: Match,
@@ -179,7 +179,7 @@ function clashIn(
   return undefined;
 }
 
-/** Decides what nobody has decided yet. */
+/** Sets what no overlay has set yet. */
 function change(
   { matcher, prices, capacity }: Group,
   match: Match,
@@ -213,7 +213,7 @@ function change(
   }
 }
 
-/** A price replaced or moved; never below zero. */
+/** The price after a replacement or an adjustment, at least zero. */
 export function adjusted(price: number, replacement: string | undefined, adjustment: string | undefined): number {
   if (replacement !== undefined) return Number(replacement);
   if (adjustment === undefined) return price;
@@ -221,7 +221,7 @@ export function adjusted(price: number, replacement: string | undefined, adjustm
   return Math.max(0, price * (1 + Number(adjustment.slice(0, -1)) / 100));
 }
 
-/** What each type came to, by what was decided of it: NodePools that agree there share the type. */
+/** Types with overlays applied, by what was set: NodePools with equal results share them. */
 type Variants = Map<InstanceType, Map<string, InstanceType>>;
 
 function finish({ matcher, prices, capacity }: Group, variants: Variants): readonly InstanceType[] {

@@ -12,11 +12,11 @@ import { lookUp } from '../../core/own.js';
 import { hasSameLabels, labelText } from './label-text.js';
 
 /*
- * Two texts tell pods apart: what they request, and everything else that scheduling looks at. They are built by hand because
- * they are the only work done for every single pod.
+ * Two keys identify equal pods: one of their requests, and one of all other fields that scheduling reads. They are built by hand,
+ * because this is the only work done for every single pod.
  */
 
-/** Text of what the pod requests. */
+/** The key of the pod's requests. */
 export function demandKey(pod: Pod): string {
   const { containers, initContainers, overhead, resources } = pod.spec;
   let key = '';
@@ -45,8 +45,8 @@ function listText(list: Readonly<Record<string, string>> | undefined): string {
 }
 
 /**
- * Text of everything else: namespace, the labels that some selector reads, and the fields of the spec that constrain.
- * `volumes` is the text of the pod's volumes, `allLabels` counts every label instead.
+ * The key of everything else: namespace, the labels that selectors refer to, and the constraints in the spec. `volumes` is the
+ * key of the pod's volumes.
  */
 export function shapeKey(pod: Pod, labelKeys: readonly string[], volumes: string): string {
   const { metadata, spec } = pod;
@@ -100,7 +100,7 @@ function spreadText(spread: TopologySpreadConstraint): string {
     : text + JSON.stringify([minDomains, nodeAffinityPolicy, nodeTaintsPolicy, matchLabelKeys]);
 }
 
-/** Equal for equal selectors whose labels are written in one order. */
+/** A text that is equal for equal selectors with labels in the same order. */
 export function selectorText(selector: LabelSelector | undefined): string {
   if (selector === undefined) return '-';
   const { matchLabels, matchExpressions } = selector;
@@ -108,7 +108,7 @@ export function selectorText(selector: LabelSelector | undefined): string {
   return matchExpressions === undefined ? text : text + JSON.stringify(matchExpressions);
 }
 
-/** What the one container of a pod requests, where that is CPU and memory and nothing else counts: most pods are so. */
+/** The requests of a pod with one container and only CPU and memory, as most pods are; else undefined. */
 export function plainRequests({ spec }: Pod): { readonly cpu: string; readonly memory: string } | undefined {
   const { containers, initContainers, overhead, resources } = spec;
   if (containers.length !== 1 || (initContainers ?? overhead ?? resources) !== undefined) return undefined;
@@ -124,7 +124,7 @@ export function plainRequests({ spec }: Pod): { readonly cpu: string; readonly m
   return cpu === undefined || memory === undefined ? undefined : { cpu, memory };
 }
 
-/** Whether two pods have one `demandKey`, told without making it: most pods are like the one before. */
+/** Whether two pods have the same `demandKey`, without building it: most pods equal the one before. */
 export function isSameDemand({ spec: a }: Pod, { spec: b }: Pod): boolean {
   const { length } = a.containers;
   if (b.containers.length !== length) return false;
@@ -134,7 +134,7 @@ export function isSameDemand({ spec: a }: Pod, { spec: b }: Pod): boolean {
   );
 }
 
-/** Whether two pods have one `shapeKey`, their volumes apart; may miss some that do. */
+/** Whether two pods have the same `shapeKey`, volumes apart. May return false for equal ones. */
 export function isSameShape(a: Pod, b: Pod, labelKeys: readonly string[]): boolean {
   if (a.metadata.namespace !== b.metadata.namespace) return false;
   if (!hasSameLabels(a.metadata.labels, b.metadata.labels, labelKeys)) return false;
@@ -154,7 +154,7 @@ export function isSameShape(a: Pod, b: Pod, labelKeys: readonly string[]): boole
 
 const none: readonly never[] = [];
 
-/** Whether containers have the same ports, and restart alike: ports of sidecars count. */
+/** Whether containers have the same ports and restart policies, because ports of sidecars count. */
 function hasSamePorts(a: readonly Container[], b: readonly Container[]): boolean {
   if (a.length !== b.length) return false;
   for (let c = 0; c < a.length; c++) {
@@ -163,7 +163,7 @@ function hasSamePorts(a: readonly Container[], b: readonly Container[]): boolean
   return true;
 }
 
-/** Whether two JSON values are equal; absent members count as undefined. */
+/** Whether two JSON values are equal; a missing member equals undefined. */
 export function isEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
@@ -198,8 +198,8 @@ export interface HostPort {
 }
 
 /**
- * The host ports of a pod (scheduling/host-ports), those of its sidecars included. On the host's network every port is one of the host, as the API
- * server writes into pods, though not into the templates of DaemonSets.
+ * The host ports of a pod and its sidecars (scheduling/host-ports). With `hostNetwork` every container port is a host port. The
+ * API server writes that into pods, but not into the templates of DaemonSets.
  */
 export function hostPorts({ spec }: Pick<Pod, 'spec'>): readonly HostPort[] {
   let found: HostPort[] | undefined;

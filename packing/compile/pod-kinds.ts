@@ -3,14 +3,14 @@ import { compareText } from '../../core/compare-text.js';
 import { fullName, namespaceOf } from '../names.js';
 import { isEqual, isSameDemand } from './pod-key.js';
 
-/** Pods that follow each other by name and are alike in what they cost. */
+/** Pods with adjacent names and equal cost. */
 export interface PodKind {
   readonly namespace: string;
   readonly pods: Pod[];
   readonly terms: number;
 }
 
-/** `termsOf`: what one of them costs, which all that are alike cost together. */
+/** `termsOf`: the cost of one pod, which is counted once for all equal ones. */
 export function kindsOf(pods: readonly Pod[], termsOf: (pod: Pod) => number): PodKind[] {
   const kinds: PodKind[] = [];
   const named = pods.map((pod) => ({ pod, name: fullName(pod) })).sort((a, b) => compareText(a.name, b.name));
@@ -22,7 +22,7 @@ export function kindsOf(pods: readonly Pod[], termsOf: (pod: Pod) => number): Po
   return kinds;
 }
 
-/** Whether placing one is placing the other: labels that differ from pod to pod of a StatefulSet or Job apart. */
+/** Whether both pods have the same constraints, except for labels that differ within a StatefulSet or Job. */
 const isAlike = (a: Pod, b: Pod): boolean =>
   a.metadata.namespace === b.metadata.namespace &&
   isEqual(a.spec.affinity, b.spec.affinity) &&

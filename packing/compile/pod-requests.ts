@@ -2,7 +2,7 @@ import type { Container, PodSpec, ResourceList } from '../../api/kubernetes.js';
 import { parseResource } from '../../core/resources.js';
 import { lookUp } from '../../core/own.js';
 
-/** Parses each distinct quantity of a pass once. Throws `QuantityError` naming the resource. */
+/** Parses quantities, each distinct one once. Throws `QuantityError`, which names the resource. */
 export class QuantityReader {
   private readonly known = new Map<string, Map<string, number>>();
 
@@ -19,9 +19,9 @@ export class QuantityReader {
 type Amounts = Map<string, number>;
 
 /**
- * What a pod requests, in the units of `core/resources.ts`: the larger of all containers together and each init container
- * at its turn, sidecars (init containers that restart always) counted from their start on, pod-level requests in place of
- * the sum where given, and overhead. `pods` is always 1.
+ * The requests of a pod, in the units of `core/resources.ts`: the maximum of all containers together and each init container
+ * while it runs. Sidecars (init containers that restart always) count from their start on. Pod-level requests replace the sum,
+ * and overhead is added. `pods` is always 1.
  */
 export function podRequests(spec: PodSpec, quantities: QuantityReader): Map<string, number> {
   const total: Amounts = new Map();
@@ -30,7 +30,7 @@ export function podRequests(spec: PodSpec, quantities: QuantityReader): Map<stri
   if (spec.resources !== undefined) {
     const { requests, limits } = spec.resources;
     for (const [name, amount] of read(requests, quantities)) total.set(name, amount);
-    // As the API server fills in what a pod does not request: from its containers, else from its own limits.
+    // Default requests as the API server sets them: from the containers, or from the pod's own limits.
     for (const [name, amount] of read(limits, quantities)) {
       if (lookUp(requests, name) === undefined && !total.has(name)) total.set(name, amount);
     }
@@ -61,7 +61,7 @@ function addInitContainers(total: Amounts, containers: readonly Container[], qua
 function requestsOf(container: Container, quantities: QuantityReader): Amounts {
   const resources = container.resources;
   if (resources === undefined) return new Map();
-  // The API server fills absent requests from limits; objects from files may not have been through it.
+  // The API server sets missing requests to the limits; objects from files may lack that.
   const { requests, limits } = resources;
   return read(limits === undefined ? requests : { ...limits, ...requests }, quantities);
 }

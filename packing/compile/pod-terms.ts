@@ -6,10 +6,10 @@ import { countPreferences, honouredPreferences, isSoft } from './preferences.js'
 
 const none: readonly never[] = [];
 
-/** What a value of a label costs of which pods name very many. */
+/** Cost in terms of a value of a crowded key. */
 const termsPerCrowdedValue = 32;
 
-/** The terms that have to be looked at to place a pod; of preferences, those that are honoured. */
+/** The number of terms that have to be evaluated to place a pod; of preferences, those that are honoured. */
 export const honouredTerms = (spec: PodSpec, crowded: CrowdedKeys): number =>
   requiredTermsOf(spec) +
   Math.min(honouredPreferences, countPreferences(spec)) +
@@ -32,7 +32,7 @@ function affinityCost({ nodeAffinity, podAffinity, podAntiAffinity }: Affinity):
   return cost;
 }
 
-/** So many values of one expression cost as much as a term. */
+/** This many values of one expression cost as much as a term. */
 const valuesPerTerm = 64;
 
 function nodeTermCost({ matchExpressions = [] }: NodeSelectorTerm): number {
@@ -41,24 +41,24 @@ function nodeTermCost({ matchExpressions = [] }: NodeSelectorTerm): number {
   return cost;
 }
 
-/** A term with one label, as nearly all are, counts once. */
+/** A term with one label, as nearly all have, counts once. */
 function selectorCost({ labelSelector }: Pick<PodAffinityTerm, 'labelSelector'>): number {
   const { matchLabels = {}, matchExpressions = none } = labelSelector ?? {};
   return Math.max(1, Object.keys(matchLabels).length + matchExpressions.length);
 }
 
-/** Pods of more terms are unusual. */
+/** Pods with more terms than this are unusual. */
 const usualTerms = 3;
-/** So many tolerations cost as much as a term. */
+/** This many tolerations cost as much as a term. */
 const tolerationsPerTerm = 64;
 
-/** What most rules are about: few domains, which the catalogue is told apart by anyway. */
+/** Keys of most topology rules. They have few domains, which the catalogue distinguishes anyway. */
 const usualKeys: ReadonlySet<string> = new Set([labels.hostname, labels.zone, labels.capacityType]);
 
 export const tolerationTerms = ({ tolerations = [] }: PodSpec): number =>
   Math.floor(tolerations.length / tolerationsPerTerm);
 
-/** Whether the pod has few terms, and rules of topology about what most have them about: the many that ask for little more. */
+/** Whether the pod has few terms, and topology rules only about usual keys. */
 export function isUsual(spec: PodSpec): boolean {
   const { affinity, topologySpreadConstraints = none, nodeSelector } = spec;
   if (tolerationTerms(spec) > 0) return false;
@@ -69,7 +69,7 @@ export function isUsual(spec: PodSpec): boolean {
   return topologySpreadConstraints.every(isOfUsualKey) && podTermsOf(affinity).every(isOfUsualKey);
 }
 
-/** The terms of pod affinity and anti-affinity, required and preferred. */
+/** All terms of pod affinity and anti-affinity, required and preferred. */
 export const podTermsOf = ({ podAffinity, podAntiAffinity }: Affinity = {}): readonly PodAffinityTerm[] =>
   [podAffinity, podAntiAffinity].flatMap((each) => [
     ...(each?.requiredDuringSchedulingIgnoredDuringExecution ?? none),

@@ -4,8 +4,8 @@ import { doNotDisruptUntil } from '../../core/pods.js';
 import { namespaceOf } from '../names.js';
 
 /**
- * Whether a pod of a node that is being deleted stays where it is for now (provisioning/held-back-pods): it must not be disrupted, or the
- * budgets that select it allow no eviction ever. A node for it would stand empty until somebody changes that.
+ * Whether a pod of a deleting node cannot be evicted for now (provisioning/held-back-pods): it has do-not-disrupt, or a
+ * PodDisruptionBudget never allows its eviction. A new node for it would stay empty until that changes.
  */
 export function isHeldBack(pod: Pod, budgets: readonly PodDisruptionBudget[], now: number): boolean {
   if (doNotDisruptUntil(pod, now) !== undefined) return true;

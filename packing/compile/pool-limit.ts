@@ -2,7 +2,7 @@ import type { InstanceType } from '../../core/instance-type.js';
 import type { Row } from './universe.js';
 import { lookUp } from '../../core/own.js';
 
-/** What a NodePool may still be given, or what is left of a capacity reservation or a commitment. */
+/** What a NodePool's limits leave, or what is left of a capacity reservation or commitment. */
 export interface PoolLimit {
   readonly pool?: string;
   readonly reservation?: string;
@@ -11,12 +11,12 @@ export interface PoolLimit {
   remaining: number;
 }
 
-/** What one node of a type in the limited pool uses. */
+/** How much of the limit one node of a type uses. */
 export function typeUse({ resource }: PoolLimit, type: InstanceType): number {
   return resource === 'nodes' ? 1 : (lookUp(type.capacity, resource) ?? 0);
 }
 
-/** What one node of a row uses of a limit. */
+/** How much of the limit one node of a row uses. */
 export function rowUse({ type, profile, offering }: Row, limit: PoolLimit): number {
   if (limit.reservation === undefined) return profile.pool.name === limit.pool ? typeUse(limit, type) : 0;
   return profile.reservation === limit.reservation ? (offering.commitment?.use ?? 1) : 0;

@@ -15,12 +15,12 @@ interface LimitedBy {
   readonly coverage: Coverage;
 }
 
-/** What each limited NodePool may still grow by: its limits less the capacity of its nodes that stay (limits/remaining). */
+/** What the limits of each NodePool leave: the limits less the capacity of its nodes that stay (limits/remaining). */
 export function poolLimits({ pools, nodes, universe, coverage }: LimitedBy, pods: number): PoolLimit[] {
   const limits: PoolLimit[] = [];
   const members = membersOf(nodes);
   for (const pool of pools) {
-    // Nothing is launched of it.
+    // The NodePool launches nothing, so its limits do not matter.
     if (universe.typeRuns[pool.index]!.length === 0) continue;
     const allowed = parseResources(pool.object.spec.limits);
     const names = Object.keys(allowed).sort();
@@ -31,7 +31,7 @@ export function poolLimits({ pools, nodes, universe, coverage }: LimitedBy, pods
       const limit = { pool: pool.name, resource, remaining: lookUp(allowed, resource)! - used };
       let largest = 0;
       for (const type of pool.types) largest = Math.max(largest, typeUse(limit, type));
-      // One node a pod is the most that a plan can need: a limit beyond that never binds.
+      // A plan launches at most one node per pod: limits beyond that are never reached.
       if (limit.remaining < largest * pods) limits.push(limit);
     }
   }
@@ -45,10 +45,10 @@ export function poolLimits({ pools, nodes, universe, coverage }: LimitedBy, pods
   return limits;
 }
 
-/** So that rounding does not keep the last node from what is left of a commitment. */
+/** Rounding must not exclude the last node that fits a commitment. */
 const noise = 1e-9;
 
-/** By NodePool: its nodes that stay. */
+/** The nodes that stay, by NodePool. */
 function membersOf(nodes: readonly CompiledNode[]): ReadonlyMap<string, readonly CompiledNode[]> {
   const members = new Map<string, CompiledNode[]>();
   for (const view of nodes) {
@@ -61,7 +61,7 @@ function membersOf(nodes: readonly CompiledNode[]): ReadonlyMap<string, readonly
   return members;
 }
 
-/** What the node has of a resource, by its own word or its claim. */
+/** The capacity of a node by its status or its NodeClaim. */
 export function capacityOf({ node, claim }: CompiledNode, resource: string): number {
   const reported = lookUp(parseResources(node?.status?.capacity), resource) ?? 0;
   return reported > 0 ? reported : (lookUp(parseResources(claim?.status?.capacity), resource) ?? 0);

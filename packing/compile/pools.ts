@@ -16,23 +16,24 @@ export interface Pool {
   readonly index: number;
   readonly name: string;
   readonly weight: number;
-  /** The newest known. */
+  /** The latest version of the object. */
   object: NodePool;
-  /** Requirements and labels of the template together, the pool's own label included. */
+  /** Requirements of the template, with its labels and the NodePool's own label. */
   readonly requirements: Requirements;
   readonly taints: readonly Taint[];
   readonly types: readonly InstanceType[];
 }
 
-/** A NodePool that may not, and why. */
+/** A NodePool that may not launch nodes, and why. */
 export interface SkippedPool {
   readonly name: string;
   readonly message: string;
 }
 
 /**
- * The NodePools that provisioning considers (node-pools/considered): dynamic, not deleting, Ready (a pool that no controller has looked at yet, as in a
- * file, counts as ready), not at rest because NodeClaims of it were refused, by weight descending, then name descending.
+ * The NodePools that provisioning uses (node-pools/considered): dynamic, not being deleted, Ready (a NodePool that no controller
+ * has seen yet, as in a file, counts as Ready), without back-off after refused NodeClaims. Sorted by weight descending, then name
+ * descending.
  */
 export function considerPools(
   nodePools: readonly NodePool[],
@@ -73,7 +74,7 @@ const none: readonly InstanceType[] = [];
 
 const nameOf = ({ metadata }: NodePool): string => metadata.name ?? '';
 
-/** Empty text for pools that are none of provisioning's business. */
+/** Why a NodePool is not used; an empty text if that need not be reported. */
 function whyNot(pool: NodePool, now: number): string | undefined {
   const { metadata, spec, status } = pool;
   if (spec.replicas !== undefined) return '';
@@ -85,7 +86,7 @@ function whyNot(pool: NodePool, now: number): string | undefined {
   return `is not ready${ready.message === undefined || ready.message === '' ? '' : `: ${ready.message}`}`;
 }
 
-/** What a controller would find, for a pool that none has looked at. */
+/** Validates a NodePool that no controller has seen yet. */
 function whyInvalid(pool: NodePool): string | undefined {
   const errors = nodePoolIssues(pool).filter(({ severity }) => severity !== 'warning');
   return errors.length === 0 ? undefined : `is not valid: ${errors.map(({ message }) => message).join('; ')}`;
@@ -97,7 +98,7 @@ export function nodeClassLabel({ spec }: NodePool): { key: string; value: string
   return group === '' || kind === '' ? undefined : { key: `${group}/${kind.toLowerCase()}`, value: name };
 }
 
-/** Requirements and labels of the template together, with the labels that every node of the pool gets. */
+/** Requirements of the template, with its labels and those that every node of the NodePool gets. */
 export function templateRequirements(pool: NodePool): Requirements {
   const { metadata, spec } = pool.spec.template;
   const own = new Map<string, Requirement>([[labels.nodePool, single(nameOf(pool))]]);
@@ -106,7 +107,7 @@ export function templateRequirements(pool: NodePool): Requirements {
   return join(readRequirements(spec.requirements), readLabels(metadata?.labels), own);
 }
 
-/** The DaemonSets whose pods a node with these taints would run; preferences do not keep daemons away. */
+/** The DaemonSets that run on a node with these taints; PreferNoSchedule does not keep them away. */
 export function toleratingDaemons<T extends Pick<Daemon, 'spec'>>(
   daemons: readonly T[],
   taints: readonly Taint[],

@@ -1,12 +1,12 @@
 import type { Affinity, PodSpec, TopologySpreadConstraint } from '../../api/kubernetes.js';
 
 /**
- * How many preferences of one pod are honoured: preferred node affinity, preferred pod (anti-)affinity and ScheduleAnyway
- * spread constraints together. Each is one step of relaxation, so this bounds what one pod can cost.
+ * How many preferences of a pod are honoured: preferred node affinity, preferred pod (anti-)affinity and ScheduleAnyway
+ * constraints together. Each adds a relaxation level, so this bounds the cost of a pod.
  */
 export const honouredPreferences = 20;
 
-/** kube-scheduler gives ScheduleAnyway constraints no weight of their own: they count as much as the heaviest preference. */
+/** Weight of ScheduleAnyway constraints, which have none in the API: the same as the heaviest preference. */
 const spreadWeight = 100;
 
 type Kind = 'spread' | 'affinity' | 'antiAffinity' | 'node';
@@ -14,7 +14,7 @@ type Kind = 'spread' | 'affinity' | 'antiAffinity' | 'node';
 interface Preference {
   readonly kind: Kind;
   readonly weight: number;
-  /** Place in its list. */
+  /** Index in its list. */
   readonly at: number;
 }
 
@@ -31,15 +31,15 @@ export function countPreferences({ affinity, topologySpreadConstraints }: PodSpe
   return count;
 }
 
-/** How many of the pod's preferences are ignored. */
+/** How many preferences of the pod exceed the bound and are ignored. */
 export const ignoredPreferences = (spec: PodSpec): number => Math.max(0, countPreferences(spec) - honouredPreferences);
 
 export const isSoft = ({ whenUnsatisfiable }: TopologySpreadConstraint): boolean =>
   whenUnsatisfiable === 'ScheduleAnyway';
 
 /**
- * The spec with the preferences that are honoured: the heaviest, in the order in which they are written where weights are
- * equal. The same object where that is all of them.
+ * The spec with only the honoured preferences: those with the highest weights, of equal weights the first. Returns the same
+ * object if all are honoured.
  */
 export function withHonouredPreferences(spec: PodSpec): PodSpec {
   if (ignoredPreferences(spec) === 0) return spec;
@@ -57,7 +57,7 @@ export function withHonouredPreferences(spec: PodSpec): PodSpec {
   };
 }
 
-/** With the preferences at these places alone. */
+/** With only the preferences at these indexes. */
 function only<A extends { preferredDuringSchedulingIgnoredDuringExecution?: unknown[] }>(
   affinity: A,
   places: ReadonlySet<number>,
@@ -66,7 +66,7 @@ function only<A extends { preferredDuringSchedulingIgnoredDuringExecution?: unkn
   return { ...affinity, preferredDuringSchedulingIgnoredDuringExecution: preferred.filter((_, at) => places.has(at)) };
 }
 
-/** The places of the preferences that are honoured, by kind. */
+/** Indexes of the honoured preferences, by kind. */
 function heaviest({ affinity, topologySpreadConstraints }: PodSpec): Readonly<Record<Kind, ReadonlySet<number>>> {
   const all: Preference[] = [];
   const take = (kind: Kind, list: readonly { readonly weight: number }[] | undefined): void =>

@@ -11,24 +11,24 @@ import type { Constraint, KeySpace } from './key-space.js';
 import { preferredTerms, requiredTerms } from './node-terms.js';
 import { isSoft, withHonouredPreferences } from './preferences.js';
 
-/** What a pod asks for on one level of the relaxation levels (scheduling/relaxation). */
+/** What a pod asks for on one relaxation level (scheduling/relaxation). */
 export interface Level {
-  /** Alternatives for the node, of which one must hold; none when they contradict themselves. */
+  /** Alternatives for the node; one must be satisfied. Empty if they contradict themselves. */
   readonly constraints: readonly Constraint[];
-  /** The pod's own required terms, volumes and preferences apart: which nodes a spread constraint looks at. */
+  /** The required node terms without volumes and preferences: they decide which nodes a spread constraint counts. */
   readonly own: readonly Constraint[];
   readonly tolerations: readonly Toleration[];
   /** Whether PreferNoSchedule taints keep the pod away. */
   readonly avoidsPreferred: boolean;
   readonly spread: readonly TopologySpreadConstraint[];
-  /** Required: all of them select the pods that count. */
+  /** Required terms. Only pods that all of them select count. */
   readonly affinity: readonly PodAffinityTerm[];
-  /** Preferred, and held on this level: each counts pods by itself. */
+  /** Preferred terms that this level treats as required. Each counts pods separately. */
   readonly preferredAffinity: readonly PodAffinityTerm[];
   readonly antiAffinity: readonly PodAffinityTerm[];
 }
 
-/** Whether pods on this level want others near them. */
+/** Whether the level has pod affinity. */
 export const hasPodAffinity = ({ affinity, preferredAffinity }: Level): boolean =>
   affinity.length + preferredAffinity.length > 0;
 
@@ -37,7 +37,7 @@ export interface RelaxationOptions {
   /** Whether some NodePool template or node has a PreferNoSchedule taint. */
   readonly preferredTaints: boolean;
   readonly defaultSpread: readonly TopologySpreadConstraint[];
-  /** Alternatives that the pod's volumes allow for the node. */
+  /** Alternatives for the node that the pod's volumes allow. */
   readonly volumeAlternatives: readonly Requirements[];
 }
 
@@ -46,15 +46,14 @@ const byWeight = (terms: readonly WeightedPodAffinityTerm[] | undefined): readon
     ? emptyList
     : [...terms].sort((a, b) => b.weight - a.weight).map(({ podAffinityTerm }) => podAffinityTerm);
 
-/** What must hold, and what is preferred from the `from`-th on. */
+/** The required items, and the preferred ones from index `from` on. */
 const withPreferred = <T>(required: readonly T[] | undefined, preferred: readonly T[], from: number): readonly T[] =>
   from >= preferred.length ? (required ?? emptyList) : joined(required ?? emptyList, preferred.slice(from));
 
 /**
- * The levels from everything preferred to nothing preferred: preferred pod affinity goes first, heaviest first, then preferred
- * anti-affinity, preferred node affinity, spread that is only asked for, and taints that are only preferred. Required node
- * terms are alternatives on every level, so that the cheapest of them can be taken. Preferences beyond those that are honoured
- * have no level.
+ * The relaxation levels, from all preferences to none. They are dropped in this order: preferred pod affinity (highest weight
+ * first), preferred anti-affinity, preferred node affinity, ScheduleAnyway spread, PreferNoSchedule taints. Required node terms
+ * are alternatives on every level, so that the cheapest can be chosen. Preferences beyond the bound have no level.
  */
 export function relaxationLevels({ exemplar }: PodShape, space: KeySpace, options: RelaxationOptions): Level[] {
   const spec = withHonouredPreferences(exemplar.spec);
@@ -116,7 +115,7 @@ export function relaxationLevels({ exemplar }: PodShape, space: KeySpace, option
 
 type Drops = Record<'affinity' | 'anti' | 'node' | 'spread' | 'taints', number>;
 
-/** Every node term with every volume alternative; contradictions are dropped, unless nothing else is left. */
+/** Combines every node term with every volume alternative; contradictions are dropped, unless there is nothing else. */
 function alternatives(terms: readonly Requirements[], volumes: readonly Requirements[]): readonly Requirements[] {
   if (volumes.length === 0) return terms;
   const crossed = terms.flatMap((term) => volumes.map((volume) => join(term, volume)));

@@ -9,7 +9,7 @@ interface Row {
   readonly capacityType: string;
 }
 
-/** The place of each row by price, then by name. Prices are sorted natively; most ties are settled among a few. */
+/** The rank of each row by price, then by name. A native sort of prices comes first, and leaves few ties. */
 export function rankRows(rows: readonly Row[]): Int32Array {
   const prices = Float64Array.from(rows, ({ offering }) => offering.price).sort();
   const start = new Map<number, number>();

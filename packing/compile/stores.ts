@@ -18,37 +18,37 @@ import type { Pool } from './pools.js';
 import { buildUniverse, type Universe } from './universe.js';
 
 /*
- * What a catalogue comes to is the same for passes that read the same labels of it, so it is kept with the catalogue: most
- * passes, and nearly all simulations of disruption, find it made. Nothing but time depends on that: catalogues are never
- * changed in place, and everything else that has a say is part of the key.
+ * Caches of what is computed from a catalogue, kept with the catalogue. Most passes, and nearly all simulations of disruption,
+ * read the same labels and find it. The caches change nothing but the time: catalogues are never modified, and everything else
+ * that matters is part of the key.
  */
 
-/** The catalogues of the NodePools, seen through the label keys of a pass. */
+/** What is computed from the catalogues of the NodePools for the label keys of a pass. */
 export interface CatalogueStore {
   readonly pools: readonly Pool[];
   readonly universe: Universe;
-  /** Capacities by what DaemonSets take of them. */
+  /** Capacities by the overhead of DaemonSets. */
   readonly shelves: Map<string, CatalogueShelf>;
 }
 
-/** What is left for pods of what the store has. */
+/** Capacities for pods of everything in a store. */
 export interface CatalogueShelf {
   readonly offers: Offers;
   readonly launchables: Launchables;
 }
 
-/** Stores kept for one catalogue, and shelves for one store; the one that was made first goes first. */
+/** How many stores are kept per catalogue, and shelves per store; the oldest is dropped first. */
 const mostKept = 4;
 
 const kept = new WeakMap<readonly InstanceType[], Map<string, CatalogueStore>>();
 
-/** By the first catalogue: the commitments that were open, and what the catalogues are under them. */
+/** By the first catalogue: open commitments, and the catalogues under them. */
 const keptCovered = new WeakMap<readonly InstanceType[], KeptOverlays>();
 
 /**
- * Catalogues with what open commitments cover once more at what that costs. The same arrays for the same commitments. Pools are left as
- * they are where a spot ratio, and not prices, says how much runs on demand, and where claims must list more types than a commitment
- * may cover (minValues).
+ * Catalogues with covered offerings listed at their covered price. Returns the same arrays for the same commitments. NodePools
+ * with a spot ratio are left as they are, since the ratio and not prices decides how much runs on demand; so are those with
+ * minValues, since a commitment may not cover that many types.
  */
 export function coveredCatalogues(
   nodePools: readonly NodePool[],
@@ -90,8 +90,8 @@ type Catalogues = ReadonlyMap<string, readonly InstanceType[]>;
 const keptOverlays = new WeakMap<readonly InstanceType[], KeptOverlays>();
 
 /**
- * Catalogues as users change them: NodeOverlays applied, then what policies say that a node costs besides. The same arrays for the same
- * overlays and costs, so that stores are found for them.
+ * Catalogues with NodeOverlays and the node costs of policies applied. Returns the same arrays for the same overlays and costs,
+ * so that their stores are found.
  */
 export function overlaidCatalogues(
   nodePools: readonly NodePool[],
@@ -117,8 +117,8 @@ export function overlaidCatalogues(
 }
 
 /**
- * The store of these pools; its own pools stand for them from here on. `labels` is what `KeySpace.seal` gave, `unused` are the pools
- * that no pod of the pass tolerates.
+ * The store of these NodePools; use its NodePool objects from then on. `labels` is the result of `KeySpace.seal`, `unused` are
+ * NodePools that no pod of the pass tolerates.
  */
 export function storeOf(
   pools: readonly Pool[],
@@ -133,7 +133,7 @@ export function storeOf(
   const text = `${labels}\u0003${[...wellKnown].sort().join()}\u0003${pools.map(poolText).join('\u0003')}\u0003${[...unused].map(({ name }) => name).join()}`;
   const known = stores?.get(text);
   if (known?.pools.every(({ types }, i) => types === pools[i]!.types) === true) {
-    // The objects may be newer ones of equal spec.
+    // The NodePools may be newer versions with an equal spec.
     known.pools.forEach((pool, i) => (pool.object = pools[i]!.object));
     return known;
   }
@@ -142,7 +142,7 @@ export function storeOf(
   return store;
 }
 
-/** What DaemonSets leave of the store; `limited` are the pools whose limits may bind. */
+/** The capacities of a store less the overhead of DaemonSets; `limited` are NodePools whose limits may be reached. */
 export function shelfOf(
   { universe, shelves }: CatalogueStore,
   daemons: readonly Daemon[],

@@ -167,7 +167,7 @@ class Termination {
     return state === 'gone';
   }
 
-  XX;
+  /** Repeats `step` until it is done, with growing intervals while nothing changes, and at once when the deadline changes. */
   private async untilDone(
     phase: string,
     nodeName: string,
