@@ -8,8 +8,8 @@ type DomainOf = (key: string) => string | undefined;
 const anywhere = (): boolean => true;
 
 /**
- * Whether the rules of topology allow one more pod in these domains. `begins` says whether the first of those that want to be
- * together may be in a domain: anywhere, if nothing else is said.
+ * Whether the topology rules allow one more pod in these domains. `begins` says whether the first pod of an affinity may be in a
+ * domain; by default in any.
  */
 export function allows(
   ledger: Ledger,
@@ -36,7 +36,7 @@ export function allows(
   return true;
 }
 
-/** Whether there is somebody of those with whom the pods want to be, or they may begin there. */
+/** Whether the domain has a pod that the affinity selects, or may get the first one. */
 function findsAffinityMatch(
   ledger: Ledger,
   rules: Rules,
@@ -48,13 +48,13 @@ function findsAffinityMatch(
   return selectsOwn(rules, group) && begins(group, domain);
 }
 
-/** Whether one more pod in the domain, which counts there if the rule selects it, is within the rule's skew. */
+/** Whether the skew holds with one more pod in the domain, which counts if the rule selects it. */
 export function keepsSkew(ledger: Ledger, group: Group, domain: string | undefined, counts: boolean): boolean {
   if (domain === undefined) return false;
   return ledger.count(group, domain) + (counts ? 1 : 0) - ledger.least(group) <= group.maxSkew;
 }
 
-/** Whether required affinity to the host name is met there, or the pod may be the first of those that it selects. */
+/** Whether required pod affinity by host name is met there, or the pod may be the first that it selects. */
 export function meetsHostAffinity(ledger: Ledger, rules: Rules, host: string | undefined): boolean {
   return rules.hostAffinity.every(
     (group) =>
@@ -62,7 +62,7 @@ export function meetsHostAffinity(ledger: Ledger, rules: Rules, host: string | u
   );
 }
 
-/** Whether a pod can be taken off the host alone: none of those with `others` for rules is there for it. */
+/** Whether the pod can be removed from the host alone: no pod there has affinity to it. */
 export function isFree(
   ledger: Ledger,
   rules: Rules,

@@ -16,22 +16,22 @@ import { putDown, roomFor, type NodeState } from './node-states.js';
 import { SpreadLookahead } from './spread-lookahead.js';
 import type { Part, PlacementTarget } from './part.js';
 
-/** Existing nodes in the order in which pods that ask for so much try them. */
+/** The order in which pods with this demand try existing nodes. */
 export type NodeOrdering = (nodes: readonly NodeState[], demand: Float64Array) => readonly NodeState[];
 
 /**
- * Decides where pods go: onto which existing node, or into which topology domain of nodes to be launched. Counts are kept
- * pod by pod, so that every later decision sees the earlier ones.
+ * Assigns each pod to an existing node, or to a topology domain of nodes to be launched. Counts are updated pod by pod, so that
+ * each decision takes the earlier ones into account.
  */
 export class Assigner {
   readonly volumes: Volumes;
   readonly cells: Cells;
   readonly lookahead: SpreadLookahead;
-  /** Set where pods do not try existing nodes in one order. */
+  /** Set if the order of existing nodes depends on the pod. */
   ordering: NodeOrdering | undefined;
   private readonly hostAffinity: HostAffinity;
   private readonly seeds = new Map<Group, string | undefined>();
-  /** Of the cell that is looked at, and of the best so far: cells are compared pod by pod, so nothing is made for it. */
+  /** Ranks of the current and of the best cell. Reused, because cells are compared for every pod. */
   private rank = new Float64Array(4);
   private leastRank = new Float64Array(4);
 
@@ -48,7 +48,7 @@ export class Assigner {
     this.hostAffinity = new HostAffinity(compiled, feasibility, nodes, book, this);
   }
 
-  /** Places what it can of `pods` on one level: parts to launch are appended to `parts`, pods without a place returned. */
+  /** Places pods on one level. Appends parts to launch to `parts`; returns pods without a place. */
   place(target: PlacementTarget, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
     const { podClass, level, rules, without } = target;
     if (rules.hostAffinity.length > 0) return this.hostAffinity.place(target, pods, parts);
@@ -76,7 +76,7 @@ export class Assigner {
     };
   }
 
-  /** Puts pods on existing nodes, first fit; returns the others. */
+  /** Places pods on existing nodes, first fit; returns the rest. */
   private useNodes({ podClass, level, rules }: PlacementTarget, pods: readonly Pod[]): readonly Pod[] {
     const demand = this.feasibility.demand(podClass);
     let next = 0;
@@ -100,11 +100,11 @@ export class Assigner {
     this.ledger.record(rules, pods.length, node);
   }
 
-  /** Pod by pod: the cell that the rules allow and that is the best of those. */
+  /** Places each pod in the best cell that the rules allow. */
   private placeInCells(target: PlacementTarget, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
     const { podClass, rules } = target;
     const cells = this.cells.of(target);
-    /** By place in `cells`. */
+    /** By index in `cells`. */
     const chosen: (Pod[] | undefined)[] = [];
     let next = 0;
     for (; next < pods.length; next++) {
@@ -129,7 +129,7 @@ export class Assigner {
     return next === 0 ? pods : pods.slice(next);
   }
 
-  /** The best cell that leaves one for the next pod; the best of all where none does. */
+  /** The best cell that leaves an allowed one for the next pod; if none does, the best of all. */
   private choose(target: PlacementTarget, cells: readonly Cell[], pod: Pod): Cell | undefined {
     const best = this.bestOf(target, cells, pod);
     if (best === undefined || !this.lookahead.concerns(target.rules)) return best;
@@ -167,14 +167,14 @@ export class Assigner {
     return best;
   }
 
-  /** Whether one more pod may be there. */
+  /** Whether the rules allow one more pod there. */
   allows(rules: Rules, domainOf: (key: string) => string | undefined): boolean {
     return allows(this.ledger, rules, domainOf, this.begins);
   }
 
   private readonly begins = (group: Group, domain: string): boolean => this.seed(group) === domain;
 
-  /** The domain in which a group of pods that want to be together begins: where most of them can be, then the cheapest. */
+  /** The domain for the first pod of an affinity: where most of the pods can be, then the cheapest. */
   private seed(group: Group): string | undefined {
     if (!this.seeds.has(group)) {
       const members: PlacementTarget[] = [];
@@ -188,7 +188,7 @@ export class Assigner {
     return this.seeds.get(group);
   }
 
-  /** How far one more pod would push rules that others have: those pods may still have to come in. */
+  /** By how much one more pod would worsen the skew of other pods' rules, since those pods may still have to be placed. */
   private strain(rules: Rules, cell: Cell): number {
     let strain = 0;
     for (const group of rules.matched) {
@@ -213,7 +213,7 @@ export class Assigner {
     return crowd;
   }
 
-  /** The first existing node of the cell with room; those without are passed for good. */
+  /** The first existing node of the cell with room. Nodes without room are not tried again. */
   private nextNode({ podClass, rules }: PlacementTarget, cell: Cell, pod: Pod): NodeState | undefined {
     const demand = this.feasibility.demand(podClass);
     for (; cell.next < cell.nodes.length; cell.next++) {

@@ -10,13 +10,15 @@ export type { PoolLimit } from '../compile/pool-limit.js';
 
 export interface NumberedProblem {
   readonly problem: BinProblem;
-  /** By offer: the row of the universe. */
+  /** By offer: its row in the universe. */
   readonly rowOfOffer: readonly number[];
-  /** Dollars per hour that every offer counts as more than it costs. */
+  /** Premium on the price of each offer, dollars per hour (see offer-table.ts). */
   readonly perNode: number;
 }
 
-/** Reduces parts to numbers: a part is an item, a row worth buying is an offer, up to `dearest` dollars per hour. */
+/**
+ * Turns parts into a bin packing problem: a part is an item, a row worth buying is an offer, up to `dearest` dollars per hour.
+ */
 export function numberProblem(
   compiled: Compiled,
   parts: readonly Part[],
@@ -50,7 +52,7 @@ export function numberProblem(
   return { problem, rowOfOffer, perNode };
 }
 
-/** Every profile that some part may use, in their own order. Parts mostly have their lists in common. */
+/** All profiles that the parts may use, by index. Parts mostly share their lists. */
 function profilesOf(parts: readonly Part[]): Profile[] {
   const lists = new Set<readonly Profile[]>();
   for (const { profiles } of parts) lists.add(profiles);
@@ -75,7 +77,7 @@ function bitsOf(
   return bits;
 }
 
-/** What one node of a row uses of a limit. */
+/** How much of a limit one node of a row uses. */
 export function limitUse(compiled: Compiled, row: number, limit: PoolLimit): number {
   return rowUse(compiled.universe.rows[row]!, limit);
 }

@@ -7,17 +7,20 @@ import type { Feasibility } from './feasibility.js';
 import type { NodeState } from './node-states.js';
 import type { PlacementTarget } from './part.js';
 
-/** One combination of domains of the topology keys that concern a class: what exists there, and what could. */
+/**
+ * One combination of domains of the topology keys that concern a class, with the nodes that exist there and the profiles that
+ * could be launched.
+ */
 export interface Cell {
-  /** Domain by topology key. */
+  /** The domain of each topology key. */
   readonly domains: ReadonlyMap<string, string | undefined>;
   readonly domainOf: (key: string) => string | undefined;
-  /** What can be launched there for a pod of the class, in the heaviest pools that have any. */
+  /** Profiles that can be launched there for the class, in the NodePools of the highest weight that have any. */
   readonly profiles: readonly Profile[];
-  /** Nodes there that admit the class, in the order in which they are tried, and how far they are used up. */
+  /** Existing nodes there that admit the class, in the order in which they are tried, and how many are full. */
   readonly nodes: readonly NodeState[];
   next: number;
-  /** What a pod would cost there if it paid for its share of a new node alone, dollars per hour. */
+  /** Price of a pod there by its share of a new node, dollars per hour. */
   readonly price: number;
 }
 
@@ -28,12 +31,12 @@ interface Place extends Pick<Cell, 'domains' | 'domainOf'> {
 const noNodes: readonly NodeState[] = [];
 const noProfiles: readonly Profile[] = [];
 
-/** Sorts what classes may use into cells; what does not depend on the class is worked out once. */
+/** Builds the cells of classes. What does not depend on the class is computed once. */
 export class Cells {
   private readonly places = new Map<readonly Profile[], Map<string, ReadonlyMap<string, Place>>>();
   private readonly nodesOf = new Map<Level, ReadonlyMap<string, readonly NodeState[]>>();
 
-  /** Where there are no nodes: by the places, and by the amounts asked for. */
+  /** Cells without existing nodes, by places and by demand. */
   private readonly bare = new Map<ReadonlyMap<string, Place>, Map<number, readonly Cell[]>>();
 
   constructor(
@@ -42,7 +45,7 @@ export class Cells {
     private readonly nodes: readonly NodeState[],
   ) {}
 
-  /** The cells of a class, in the order of their domains. */
+  /** The cells of a class, sorted by their domains. */
   of({ podClass, level, rules, without }: PlacementTarget): readonly Cell[] {
     const holding = this.feasibility.holding(podClass, level, without);
     const places = this.placesOf(holding, rules.keys);
@@ -58,7 +61,7 @@ export class Cells {
     return cells;
   }
 
-  /** Cells without nodes are not used up: they are the same for all who ask for equal amounts. */
+  /** Cells without existing nodes never fill up, so classes with equal demands share them. */
   private withoutNodes(podClass: PodClass, places: ReadonlyMap<string, Place>): readonly Cell[] {
     let byDemand = this.bare.get(places);
     if (byDemand === undefined) this.bare.set(places, (byDemand = new Map<number, readonly Cell[]>()));
@@ -77,7 +80,7 @@ export class Cells {
     return { domains, domainOf, profiles, nodes, next: 0, price };
   }
 
-  /** By the text of their domains, in its order. */
+  /** By the text of their domains, sorted. */
   private placesOf(holding: readonly Profile[], keys: readonly string[]): ReadonlyMap<string, Place> {
     let byKeys = this.places.get(holding);
     if (byKeys === undefined) this.places.set(holding, (byKeys = new Map<string, ReadonlyMap<string, Place>>()));

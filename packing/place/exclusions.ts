@@ -6,21 +6,21 @@ import { selectsOwn } from './host-rules.js';
 import { isSameList } from '../lists.js';
 import type { Part } from './part.js';
 
-/** How parts limit each other on one new node. */
+/** What keeps parts off one new node together. */
 export interface Exclusions {
   readonly caps: Cap[];
   readonly conflicts: (readonly [number, number])[];
 }
 
-/** Parts that have a rule of the host name, and parts that it selects. */
+/** The parts that have a rule by host name, and the parts that it selects. */
 interface Reach {
   readonly owners: number[];
   readonly selected: number[];
-  /** Of parts whose pods share a node: those that are both, where there are more than one. */
+  /** Bundles (parts whose pods share a node) with more than one pod that has the rule and is selected by it. */
   readonly bundles: number[];
 }
 
-/** Rules of the host name and host ports, as caps on what one bin holds and as pairs that no bin holds both of. */
+/** Rules by host name and host ports, as caps on the contents of a bin and as pairs that cannot share a bin. */
 export function exclusionsOf(parts: readonly Part[], book: RuleBook): Exclusions {
   const exclusions: Exclusions = { caps: [], conflicts: [] };
   const reaches = new Map<Group, Reach>();
@@ -49,12 +49,12 @@ export function exclusionsOf(parts: readonly Part[], book: RuleBook): Exclusions
   return exclusions;
 }
 
-/** Items come in ascending order, each of them once. */
+/** Adds an item; they come in ascending order. */
 function note(list: number[], item: number): void {
   if (list.length === 0 || list[list.length - 1] !== item) list.push(item);
 }
 
-/** By rule of hostname spread: how many pods of those that share a node both have it and are selected by it. */
+/** By spread rule with the host name: how many pods of a bundle both have it and are selected by it. */
 function bundled({ members }: Part, book: RuleBook): Map<Group, number> {
   const both = new Map<Group, number>();
   for (const { podClass, level, pods } of members) {
@@ -67,16 +67,16 @@ function bundled({ members }: Part, book: RuleBook): Map<Group, number> {
 }
 
 /**
- * Pods that a spread rule selects without having it may come last, as may pods that have it without being selected come
- * first: only those that are both limit each other. A cap counts a part whose pods share a node once, so that such a one with
- * several of these comes with no other. Anti-affinity holds both ways, whoever comes first.
+ * Turns a rule into caps and conflicts. Pods that a spread rule selects and that do not have it may be scheduled last, and pods
+ * that have it and are not selected first. So only pods that are both limit each other. A cap counts a bundle once, so a bundle
+ * with several such pods shares its node with no other of them. Anti-affinity holds in both orders.
  */
 function addRule({ caps, conflicts }: Exclusions, group: Group, { owners, selected, bundles }: Reach): void {
   const both = common(owners, selected);
   if (both.length > 0) caps.push({ items: Int32Array.from(both), max: group.kind === 'spread' ? group.maxSkew : 1 });
   for (const bundle of bundles) for (const item of both) if (item !== bundle) conflicts.push([bundle, item]);
   if (group.kind === 'spread') return;
-  // The cap keeps those apart that are both.
+  // Pods that are both are kept apart by the cap.
   const isBoth = new Set(both);
   const others = selected.filter((item) => !isBoth.has(item));
   for (const owner of owners) {
@@ -85,8 +85,8 @@ function addRule({ caps, conflicts }: Exclusions, group: Group, { owners, select
 }
 
 /**
- * Pods under different spread rules that select one another: nobody can come last of them unless the larger skew allows so many.
- * Most rules select those alone that have them, and cost nothing here.
+ * Pods with different spread rules that select each other: whichever is scheduled last, its rule must allow the number of pods
+ * then, so the larger skew bounds all. Rare: most rules select only pods that have them.
  */
 function addMutual(exclusions: Exclusions, reaches: ReadonlyMap<Group, Reach>): void {
   const mixed = [...reaches].filter(
@@ -106,7 +106,7 @@ function addMutual(exclusions: Exclusions, reaches: ReadonlyMap<Group, Reach>): 
   }
 }
 
-/** One cap for those under the rule and those under tighter ones. */
+/** One cap for the pods with this rule and with rules of a lower skew. */
 function addShared(
   { caps, conflicts }: Exclusions,
   { maxSkew: max }: Group,
@@ -127,7 +127,7 @@ function addShared(
   if (together.size > both.length) caps.push({ items: ascending(together), max });
 }
 
-/** By item: the spread rules that it has and that select it. */
+/** By item: the spread rules that it has and is selected by. */
 function spreadsOf(reaches: ReadonlyMap<Group, Reach>): Map<number, Group[]> {
   const rules = new Map<number, Group[]>();
   for (const [group, { owners, selected }] of reaches) {
@@ -143,7 +143,7 @@ function spreadsOf(reaches: ReadonlyMap<Group, Reach>): Map<number, Group[]> {
 
 const ascending = (items: Iterable<number>): Int32Array => Int32Array.from(new Set(items)).sort();
 
-/** What is in both of two ascending lists. */
+/** The intersection of two ascending lists. */
 function common(a: readonly number[], b: readonly number[]): number[] {
   const both: number[] = [];
   for (let i = 0, j = 0; i < a.length && j < b.length;) {
@@ -154,7 +154,7 @@ function common(a: readonly number[], b: readonly number[]): number[] {
   return both;
 }
 
-/** Pods that ask for one host port on clashing addresses go to different nodes. */
+/** Pods with the same host port on overlapping addresses need different nodes. */
 function addPorts({ caps, conflicts }: Exclusions, parts: readonly Part[]): void {
   const users = new Map<number, { item: number; ports: HostPort[] }[]>();
   parts.forEach(({ members }, item) => {

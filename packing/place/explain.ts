@@ -6,7 +6,7 @@ import type { Cell } from './cells.js';
 import { selectsOwn } from './host-rules.js';
 import { counted } from '../../core/plurals.js';
 
-/** Which topology rule keeps the next pod out of every domain; the first in the order in which they are checked. */
+/** The topology rule that keeps the next pod out of every domain; the first one in the order of checks. */
 export function topologyBlocker(rules: Rules, cells: readonly Cell[], ledger: Ledger): Blocker | undefined {
   const view = new View(rules, cells, ledger);
   for (const group of rules.spread) {
@@ -35,7 +35,7 @@ export function topologyBlocker(rules: Rules, cells: readonly Cell[], ledger: Le
   return { reason: 'Topology', subject: key, message: 'its topology rules allow no domain together' };
 }
 
-/** The domains that a class could use, and the counts there. */
+/** The domains that a class could use, with their counts. */
 class View {
   constructor(
     private readonly rules: Rules,
@@ -78,7 +78,9 @@ class View {
   }
 }
 
-/** kube-scheduler counts only pods that every term selects, which surprises whoever thinks of the terms one by one. */
+/**
+ * kube-scheduler counts only pods that all terms select. The text says so, because people expect each term to count separately.
+ */
 const whom = ({ level }: Rules): string =>
   level.affinity.length > 1 ? 'all of its affinity terms select' : 'its affinity wants';
 

@@ -9,10 +9,10 @@ import { untolerated } from '../../core/tolerations.js';
 import { noProfiles, type Profile } from '../compile/universe.js';
 import type { NodeKind } from './node-states.js';
 
-/** Which profiles and kinds of nodes admit a shape on a level, amounts apart. Worked out once each. */
+/** Which profiles and kinds of nodes admit a shape on a level, apart from resources. Computed once each. */
 export class Feasibility {
   private readonly profileLists = new Map<Level, readonly Profile[]>();
-  /** Of plain shapes, by what they ask for. */
+  /** Lists of plain shapes, by their constraint. */
   private readonly plainLists = new Map<number, readonly Profile[]>();
   private readonly kindLists = new Map<Level, Map<NodeKind, boolean>>();
   private readonly vectors: Float64Array[] = [];
@@ -26,7 +26,7 @@ export class Feasibility {
     return (this.vectors[demand.index] ??= this.compiled.dimensions.vector(demand.amounts));
   }
 
-  /** Profiles whose labels, taints and daemon ports admit the shape. */
+  /** Profiles whose labels, taints and DaemonSet host ports admit the shape. */
   profiles(shape: PodShape, level: Level): readonly Profile[] {
     let list = this.profileLists.get(level);
     if (list === undefined) {
@@ -54,7 +54,7 @@ export class Feasibility {
     return this.intern(this.withVariety(admitted));
   }
 
-  /** Without the profiles of pools whose minValues the types that are left cannot meet (min-values/strict-and-best-effort). */
+  /** Leaves out profiles of NodePools whose minValues the remaining types cannot meet (min-values/strict-and-best-effort). */
   private withVariety(profiles: readonly Profile[]): readonly Profile[] {
     if (this.compiled.input.settings.minValuesPolicy === 'BestEffort') return profiles;
     const poor = new Set<Pool>();
@@ -95,7 +95,7 @@ export class Feasibility {
     return admitted;
   }
 
-  /** Profiles whose types hold a pod of the class, whatever the weight of their pools; equal lists are one object. */
+  /** Profiles with a type that has room for a pod of the class, of NodePools of any weight; equal lists are one object. */
   holding(podClass: PodClass, level: Level, without: ReadonlySet<Profile> = noProfiles): readonly Profile[] {
     const all = this.profiles(podClass.shape, level);
     let byDemand = this.holders.get(all);
@@ -108,7 +108,7 @@ export class Feasibility {
     return without.size === 0 ? found : this.intern(found.filter((profile) => !without.has(profile)));
   }
 
-  /** Those of the heaviest pools (scheduling/heaviest-pool-first); equal lists are one object. */
+  /** The profiles of NodePools with the highest weight (scheduling/heaviest-pool-first); equal lists are one object. */
   heaviest(profiles: readonly Profile[]): readonly Profile[] {
     let weight = -1;
     for (const { pool } of profiles) if (pool.weight > weight) weight = pool.weight;
@@ -124,13 +124,13 @@ export class Feasibility {
     return profiles;
   }
 
-  /** The least price of the share of a node that one pod of the class takes, dollars per hour. */
+  /** The lowest price of the share of a node that a pod of the class takes, dollars per hour. */
   share(podClass: PodClass, profile: Profile): number {
     const shares = (this.shares[profile.index] ??= []);
     return (shares[podClass.demand.index] ??= this.leastShare(podClass, profile));
   }
 
-  /** The price of the cheapest node of the profile that holds all of this, dollars per hour. */
+  /** The price of the cheapest node of the profile with room for this demand, dollars per hour. */
   priceOfOne(profile: Profile, demand: Float64Array): number {
     const { rows, capacity } = this.compiled.offers.of(profile);
     const dims = demand.length;
@@ -157,7 +157,7 @@ export class Feasibility {
   }
 }
 
-/** Whether one constraint, and whether preferred taints count, say which profiles the shape may have: most differ in other things. */
+/** Whether the profiles of the shape depend only on one constraint and on whether PreferNoSchedule counts, as for most shapes. */
 function isPlain({ hostPorts }: PodShape, { tolerations, constraints }: Level): boolean {
   return tolerations.length === 0 && hostPorts.length === 0 && constraints.length === 1;
 }

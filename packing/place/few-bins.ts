@@ -1,20 +1,20 @@
 import type { BinProblem, BinSolution } from '../bins/problem.js';
 
-/** Checks of an offer against a bin that may be made before the attempt is given up. */
+/** Bounds the checks of an offer against a bin, before the attempt is given up. */
 const mostChecks = 4_000_000;
 
 interface OpenBin {
   readonly used: Float64Array;
-  /** Offers that hold it so far, ascending by price. */
+  /** Offers with room for its contents so far, ascending by price. */
   offers: number[];
   readonly items: Map<number, number>;
   readonly capUse: Int32Array;
 }
 
 /**
- * First fit, largest first, into as few bins as there can be, each bought as the cheapest offer that holds it: what the search
- * finds last and what is cheapest when few large bins waste least. Undefined where limits bind, where a pod finds no bin, or
- * where it would take too long.
+ * First fit decreasing into as few bins as possible, each bought as the cheapest offer with room for it. That is best if a few
+ * large bins waste least, and the search finds it last. Undefined if limits are reached, a pod fits no bin, or it would take too
+ * long.
  */
 export function packIntoFew(problem: BinProblem): BinSolution | undefined {
   if (problem.limits.length > 0 || problem.openBins.length > 0) return undefined;

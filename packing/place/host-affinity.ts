@@ -14,7 +14,7 @@ import { roomFor, type NodeState } from './node-states.js';
 import type { Member, Part, PlacementTarget } from './part.js';
 import type { PodClass } from '../compile/classes.js';
 
-/** What affinity to the host name needs of the assigner. */
+/** What pod affinity by host name needs from the assigner. */
 interface Host {
   readonly cells: Cells;
   readonly ledger: Ledger;
@@ -23,7 +23,7 @@ interface Host {
   putOn(node: NodeState, podClass: PodClass, rules: Rules, pods: readonly Pod[]): void;
 }
 
-/** Places pods that must share a node with others (required affinity to the host name): parts become bundles. */
+/** Places pods with required pod affinity by host name: parts that must share a node become bundles. */
 export class HostAffinity {
   constructor(
     private readonly compiled: Compiled,
@@ -40,7 +40,7 @@ export class HostAffinity {
     return rest;
   }
 
-  /** Existing nodes that hold the selected pods already. */
+  /** Places pods on existing nodes that have selected pods. */
   private joinNodes(target: PlacementTarget, pods: readonly Pod[]): readonly Pod[] {
     let rest = pods;
     for (const node of this.nodes) {
@@ -52,7 +52,7 @@ export class HostAffinity {
     return rest;
   }
 
-  /** Puts as many pods on the node as it takes; returns how many. */
+  /** Places as many of the pods on the node as fit; returns how many. */
   private fill(node: NodeState, target: PlacementTarget, pods: readonly Pod[]): number {
     const { podClass, level, rules } = target;
     let placed = 0;
@@ -73,7 +73,7 @@ export class HostAffinity {
     return index === undefined ? undefined : values[index];
   }
 
-  /** New nodes that will hold the selected pods: the pods are bundled with these. */
+  /** Bundles the pods with selected pods that get new nodes. */
   private joinParts(target: PlacementTarget, pods: readonly Pod[], parts: Part[]): readonly Pod[] {
     const partners = parts.filter((part) => this.isPartner(target.rules, part));
     const units = partners.reduce((sum, { count }) => sum + count, 0);
@@ -106,7 +106,7 @@ export class HostAffinity {
     return this.book.of(podClass.shape, level);
   }
 
-  /** As many of the pods as one node takes beside `base`, at most `wanted`. */
+  /** A bundle of `base` and as many of the pods as one node has room for, at most `wanted`. */
   private bundle(
     target: PlacementTarget,
     pods: readonly Pod[],
@@ -143,7 +143,9 @@ export class HostAffinity {
     return { part, pods: admitted };
   }
 
-  /** Counts pods of the class into the domains of the profile, at most `wanted` and as many as the rules let in; returns how many. */
+  /**
+   * Counts pods of the class in the domains of the profile, at most `wanted` and as many as the rules allow; returns how many.
+   */
   private admit(rules: Rules, profile: Profile, wanted: number): number {
     const { host } = this;
     let admitted = 0;
@@ -154,7 +156,7 @@ export class HostAffinity {
     return admitted;
   }
 
-  /** Profiles for a bundle: those of the base that also admit the pods, within one allowed cell. */
+  /** Profiles for a bundle: those of `base` that also admit the pods, within one allowed cell. */
   private profilesFor(target: PlacementTarget, base: Part | undefined): readonly Profile[] {
     const cells = this.host.cells.of(target);
     for (const cell of [...cells].sort((a, b) => a.price - b.price)) {
@@ -165,7 +167,7 @@ export class HostAffinity {
     return [];
   }
 
-  /** How many pods of the class rules of the host name and host ports let onto one node beside `base`. */
+  /** How many pods of the class may be on one node with `base`, by rules of the host name and by host ports. */
   private perNode({ podClass, rules }: PlacementTarget, base: Part | undefined): number {
     let most = Infinity;
     if (podClass.shape.hostPorts.length > 0) most = 1;
@@ -189,7 +191,7 @@ export class HostAffinity {
     return most;
   }
 
-  /** Whether pods of the class may be the first on a node: no pod that they select is anywhere yet. */
+  /** Whether pods of the class may be the first on a node, because no pod that they select is placed yet. */
   private maySeed(rules: Rules, parts: readonly Part[]): boolean {
     const isAnywhere = (group: Group): boolean =>
       this.host.ledger.total(group) > 0 ||
@@ -197,7 +199,7 @@ export class HostAffinity {
     return rules.hostAffinity.every((group) => selectsOwn(rules, group) && !isAnywhere(group));
   }
 
-  /** What all pods together ask for that select the ones begun here. */
+  /** The total demand of all pods whose affinity selects the pods that start here. */
   private demandOfAll({ rules }: PlacementTarget): Float64Array {
     const total = new Float64Array(this.compiled.dimensions.count);
     for (const podClass of this.compiled.queue) {
@@ -241,7 +243,7 @@ export class HostAffinity {
   }
 }
 
-/** One unit of a part, and the others. */
+/** Splits a part into one unit and the rest. */
 function split(part: Part): [Part, Part | undefined] {
   if (part.count === 1) return [part, undefined];
   const [member] = part.members;

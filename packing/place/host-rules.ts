@@ -7,15 +7,15 @@ import type { Ledger } from '../topology/ledger.js';
 import type { Rules } from '../topology/rules.js';
 import { canAttach, type NodeState } from './node-states.js';
 
-/** Who asks to come. */
+/** A pod that is to be placed. */
 export interface IncomingPod {
   readonly podClass: PodClass;
   readonly rules: Rules;
-  /** The very pod: its volumes are its own. */
+  /** The pod itself, because its volumes are not shared with others of its class. */
   readonly pod: Pod;
 }
 
-/** What rules of the host name, host ports and volumes look at: a node that exists, or one to be launched. */
+/** The state that host-name rules, host ports and volumes need, of an existing node or one to be launched. */
 export type Host = Pick<NodeState, 'attach' | 'ports' | 'host'>;
 
 export interface HostContext {
@@ -23,10 +23,10 @@ export interface HostContext {
   readonly volumes: Volumes;
 }
 
-/** Whether the group selects the pods that the rules are about. */
+/** Whether the group selects the pods of these rules. */
 export const selectsOwn = (rules: Rules, group: Group): boolean => rules.matched.includes(group);
 
-/** Pods with volumes come one by one, as far as the node's drivers can attach them. */
+/** Pods with volumes are placed one by one, while the node's CSI drivers can attach more. */
 function volumeRoom({ attach }: Host, { shape }: PodClass, volumes: Volumes, pod: Pod): number {
   if (attach === undefined || shape.exemplar.spec.volumes === undefined) return Infinity;
   const own = volumes.attached(pod);
@@ -40,8 +40,8 @@ function portRoom({ ports }: Host, { shape }: PodClass): number {
 }
 
 /**
- * How many more pods of the class a node takes as far as rules of the host name, host ports and volumes go, at
- * most `wanted`; pod affinity apart.
+ * How many more pods of the class the node may have by host-name rules, host ports and volumes, at most `wanted`; pod affinity is
+ * not checked.
  */
 export function hostRoom(
   node: Host,

@@ -5,10 +5,7 @@ import { selectsOwn } from './host-rules.js';
 import type { NodeKind, NodeState } from './node-states.js';
 import type { PlacementTarget } from './part.js';
 
-/**
- * Whether pods can have a place at all on a level of their relaxation levels, told without looking for one: levels where they cannot are
- * passed over.
- */
+/** Whether pods can be placed at all on a relaxation level. A quick check, by which hopeless levels are skipped. */
 export class LevelFeasibility {
   private readonly kinds: readonly NodeKind[];
   private readonly hasDomains = new Map<string, boolean>();
@@ -33,7 +30,7 @@ export class LevelFeasibility {
     );
   }
 
-  /** Whether a rule is for a topology key that no node has, or could have. */
+  /** Whether a rule has a topology key that no existing or possible node has. */
   private lacksDomain({ rules }: PlacementTarget): boolean {
     return (
       rules.spread.some(({ key }) => !this.isDomainKey(key)) || rules.affinity.some(({ key }) => !this.isDomainKey(key))
@@ -53,7 +50,7 @@ export class LevelFeasibility {
     return found;
   }
 
-  /** Whether nobody is there whom the pods want to be near, and they cannot be the first themselves. */
+  /** Whether no pod exists that the affinity selects, and the pods cannot be the first themselves. */
   private lacksAffinityMatch({ rules }: PlacementTarget): boolean {
     if (rules.hostAffinity.length > 0) return false;
     return rules.affinity.some((group) => this.ledger.total(group) === 0 && !selectsOwn(rules, group));

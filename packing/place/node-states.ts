@@ -20,7 +20,7 @@ interface ExpectedDaemon extends Pick<Daemon, 'alternatives' | 'onceReady'> {
   readonly vector: Float64Array;
 }
 
-/** The nodes that take pods, in the order in which they are tried. */
+/** The existing nodes that accept pods, in the order in which they are tried. */
 export function nodeStates(compiled: Compiled): NodeState[] {
   const { nodes, space, dimensions, bound, daemons } = compiled;
   const kinds = new Map<string, NodeKind>();
@@ -127,7 +127,7 @@ function attachmentsOf(
   return { limits, attached };
 }
 
-/** Counts volumes as attached; a volume counts once however many pods use it. */
+/** Counts volumes as attached; a volume that several pods use counts once. */
 export function attach(
   attached: Map<string, Set<string>>,
   volumes: readonly { readonly driver: string; readonly volume: string }[],
@@ -139,7 +139,7 @@ export function attach(
   }
 }
 
-/** Whether the drivers can attach these volumes too. */
+/** Whether the CSI drivers can attach these volumes too. */
 export function canAttach(
   { limits, attached }: Attachments,
   volumes: readonly { readonly driver: string; readonly volume: string }[],
@@ -153,7 +153,7 @@ export function canAttach(
   return true;
 }
 
-/** Puts pods of the pass on the node. Counts are not touched. */
+/** Places pods of the pass on the node, without changing the ledger. */
 export function putDown(
   node: NodeState,
   { podClass, rules, pods }: Omit<PlacedPod, 'pod'> & { readonly pods: readonly Pod[] },
@@ -174,7 +174,7 @@ export function putDown(
   node.ports.push(...podClass.shape.hostPorts);
 }
 
-/** Takes a pod of the pass off the node again; what its volumes attached is the caller's. Counts are not touched. */
+/** Removes a pod of the pass from the node, without changing the ledger. The caller detaches its volumes. */
 export function takeOff(node: NodeState, landed: PlacedPod, demand: Float64Array): void {
   for (let d = 0; d < demand.length; d++) node.free[d] = node.free[d]! + demand[d]!;
   node.pods.splice(node.pods.indexOf(landed.pod), 1);
@@ -185,7 +185,7 @@ export function takeOff(node: NodeState, landed: PlacedPod, demand: Float64Array
   removePorts(node.ports, landed.podClass.shape.hostPorts);
 }
 
-/** Takes these host ports out of the list, each once. */
+/** Removes these host ports from the list, each once. */
 export function removePorts(ports: HostPort[], gone: readonly HostPort[]): void {
   for (const port of gone) {
     const at = ports.lastIndexOf(port);
@@ -193,7 +193,7 @@ export function removePorts(ports: HostPort[], gone: readonly HostPort[]): void 
   }
 }
 
-/** How many pods of this size the free amounts hold, at most `wanted`. */
+/** How many pods of this demand fit into the free resources, at most `wanted`. */
 export function roomFor(free: Float64Array, demand: Float64Array, wanted: number): number {
   let fit = wanted;
   for (let d = 0; d < demand.length; d++) {

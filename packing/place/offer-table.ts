@@ -3,25 +3,25 @@ import type { Compiled } from '../compile/compiled.js';
 import type { Offers } from '../compile/offers.js';
 import type { Profile } from '../compile/universe.js';
 
-/** What some profiles sell, as the offers of a bin problem. */
+/** The rows of some profiles, as offers of a bin problem. */
 export interface OfferTable {
-  /** By offer: the row of the universe. */
+  /** By offer: its row in the universe. */
   readonly rowOfOffer: readonly number[];
-  /** By profile: its offers. */
+  /** By profile: the range of its offers. */
   readonly range: ReadonlyMap<Profile, { readonly from: number; readonly to: number }>;
   readonly offers: BinProblem['offers'];
-  /** Dollars per hour that every offer counts as more than it costs. */
+  /** Premium on the price of each offer, dollars per hour (see `nodePremium`). */
   readonly perNode: number;
 }
 
-/** Tables kept for one catalogue; the one that was made first goes first. */
+/** How many tables are kept for a catalogue; the oldest is dropped first. */
 const mostKept = 16;
 
 const kept = new WeakMap<Offers, Map<string, OfferTable>>();
 
 /**
- * The table of these profiles, in order of their index. It depends on the catalogue alone: problems over the same profiles have the
- * same one, so that what else is worked out of its offers is found with them too.
+ * The table of these profiles, by index. It depends only on the catalogue: problems with the same profiles share it, and
+ * everything that is cached with its offers.
  */
 export function offerTable({ offers, universe, dimensions }: Compiled, profiles: readonly Profile[]): OfferTable {
   let tables = kept.get(offers);
@@ -62,7 +62,7 @@ function makeTable(
   return { rowOfOffer, range, offers: { count: rowOfOffer.length, price, capacity }, perNode };
 }
 
-/** What each node counts as more than its price, so that of plans at one price the one with fewer nodes wins. */
+/** A small premium per node, so that of plans with the same price the one with fewer nodes is chosen. */
 function nodePremium(price: Float64Array): number {
   let least = Infinity;
   for (const each of price) if (each > 0 && each < least) least = each;

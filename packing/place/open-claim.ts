@@ -1,12 +1,12 @@
 import type { Member } from './part.js';
 
-/** A node to launch, in the engine's terms. */
+/** A node to be launched, in terms of rows and classes. */
 export interface OpenClaim {
-  /** The cheapest row that holds it. */
+  /** The cheapest row with room for its pods. */
   readonly row: number;
   readonly members: readonly Member[];
-  /** Topology keys that must not stay open. */
+  /** Topology keys that need one fixed value on the node. */
   readonly pinnedKeys: ReadonlySet<string>;
-  /** Set where a spot ratio decided it. */
+  /** The capacity type, if a spot ratio decided it. */
   readonly capacityType?: string;
 }

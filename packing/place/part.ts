@@ -4,38 +4,38 @@ import type { Level } from '../compile/relaxation-levels.js';
 import type { Profile } from '../compile/universe.js';
 import type { Rules } from '../topology/rules.js';
 
-/** Pods of one class, as they stand on one level. */
+/** Pods of one class on one relaxation level. */
 export interface Member {
   readonly podClass: PodClass;
   readonly level: Level;
   readonly pods: readonly Pod[];
 }
 
-/** Pods that are to be bought for alike: the items of the bin problem. */
+/** Pods with the same needs for new nodes: an item of the bin problem. */
 export interface Part {
-  /** One member whose pods may go apart, or several that must share one node. */
+  /** One member whose pods may be on different nodes, or several that must share one node (a bundle). */
   readonly members: readonly Member[];
   readonly together: boolean;
-  /** Where they may be launched. Equal lists are one object. */
+  /** Profiles that they may be launched on. Equal lists are one object. */
   readonly profiles: readonly Profile[];
-  /** Topology keys on which the node must not stay open. */
+  /** Topology keys that need one fixed value on the node. */
   readonly pinnedKeys: readonly string[];
-  /** What one unit asks for: a pod, or all that share the node. */
+  /** The demand of one unit: a pod, or a bundle. */
   readonly demand: Float64Array;
-  /** How many units. */
+  /** Number of units. */
   readonly count: number;
 }
 
-/** What is being placed. */
+/** A class on a relaxation level, with its rules. */
 export interface PlacementTarget {
   readonly podClass: PodClass;
   readonly level: Level;
   readonly rules: Rules;
-  /** Profiles that proved to have no room, of limited pools. */
+  /** Profiles of NodePools with limits that turned out to have no room. */
   readonly without: ReadonlySet<Profile>;
 }
 
-/** The pods of the member from one place up to another. */
+/** The pods of the member from index `from` up to `to`. */
 export function someOfMember(member: Member, from: number, to: number): Member {
   const { podClass, level, pods } = member;
   return from === 0 && to === pods.length ? member : { podClass, level, pods: pods.slice(from, to) };

@@ -5,7 +5,7 @@ import type { Group } from '../topology/groups.js';
 import { selectingOthers, type RuleBook } from '../topology/rules.js';
 import { selectsOwn } from './host-rules.js';
 
-/** Whom pods want to be near: required and preferred pod affinity. */
+/** The required and preferred pod affinity of pods. */
 export class PodAffinities {
   private mixed: ReadonlySet<Group> | undefined;
 
@@ -18,7 +18,7 @@ export class PodAffinities {
     return this.compiled.levelsByShape[shape.index]!.some(hasPodAffinity);
   }
 
-  /** Whether among those whom they want are pods that do not want the same. */
+  /** Whether the affinity selects pods that do not have the same affinity. */
   forOthers({ shape }: PodClass): boolean {
     this.mixed ??= this.mixedGroups();
     return this.compiled.levelsByShape[shape.index]!.some((level) => {

@@ -20,8 +20,8 @@ export interface Balance {
 }
 
 /**
- * When limits left pods without a node, domains that were to fill up evenly did not, and pods that were to be followed may
- * be missing. Takes pods out of claims again until every rule holds; claims that end up empty are dropped.
+ * If limits left pods without a node, spread domains are uneven, and pods that others have affinity to may be missing. Removes
+ * pods from planned nodes until all rules hold again; drops nodes that become empty.
  */
 export function rebalance(
   { universe, space, book, ledger, nodes, demandOf }: Balance,

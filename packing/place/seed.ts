@@ -7,7 +7,7 @@ import type { PlacementTarget } from './part.js';
 
 interface SeedOption {
   pods: number;
-  /** Price of fractions of nodes for what existing nodes do not hold. */
+  /** Price of the pods that existing nodes have no room for, as fractions of nodes. */
   price: number;
   readonly demand: Float64Array;
   readonly profiles: Set<Cell['profiles'][number]>;
@@ -15,8 +15,8 @@ interface SeedOption {
 }
 
 /**
- * Where a group of pods that must share a topology domain should begin: the domain that can hold most of them, then the one
- * where what existing nodes cannot hold costs least, as one node if it fits one.
+ * Chooses the topology domain for a group of pods that must share one: the domain with room for most of them, then the one where
+ * the pods that existing nodes cannot hold cost least, on one node if they fit one.
  */
 export function bestSeed(
   feasibility: Feasibility,

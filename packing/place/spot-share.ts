@@ -5,19 +5,19 @@ import { rulingPolicy } from '../compile/node-costs.js';
 import type { Compiled } from '../compile/compiled.js';
 import { capacityOf } from '../compile/pool-limits.js';
 
-/** A claim as far as its capacity type is concerned. */
+/** What the choice of the capacity type needs to know of a NodeClaim. */
 export interface SpotChoice {
   readonly pool: string;
-  /** Zone that the claim is bound to; undefined while that is open. */
+  /** The zone of the NodeClaim; undefined if it is open. */
   readonly zone: string | undefined;
-  /** Millicores of the cheapest type on spot and on demand; undefined where the claim cannot be that. */
+  /** Millicores of the cheapest type on spot and on demand; undefined if the NodeClaim cannot be launched as that. */
   readonly spot: number | undefined;
   readonly onDemand: number | undefined;
 }
 
 export type Share = 'spot' | 'on-demand';
 
-/** The ratio that rules a pool: that of the heaviest policy that selects it, of equals the first by name. */
+/** The spot ratio that applies to a NodePool: of the policy with the highest weight that selects it, then the first by name. */
 export function ratioOf(compiled: Compiled, pool: NodePool): SpotRatio | undefined {
   return rulingPolicy(pool, compiled.input.objects.disruptionPolicies)?.spec.spotRatio;
 }
@@ -28,9 +28,9 @@ interface Running {
 }
 
 /**
- * Decides for each claim of a pool with a ratio whether it is bought on spot or on demand, so that the vCPUs of the pool,
- * running nodes included, come as near to the ratio as whole nodes allow. Large nodes are decided first and small ones even
- * out. With `perZone` every zone is counted for itself.
+ * Decides for each NodeClaim of a NodePool with a spot ratio whether it is spot or on-demand, so that the vCPUs of the NodePool
+ * with its running nodes come as close to the ratio as whole nodes allow. Large nodes are decided first, since small ones can
+ * even out the rest. With `perZone` each zone has the ratio.
  */
 export function shareOut(
   ratio: SpotRatio,
@@ -74,7 +74,7 @@ function distance(spot: number, onDemand: number, target: number): number {
   return Math.abs(spot - target * (spot + onDemand));
 }
 
-/** Millicores that the pool's staying nodes have, by zone where the ratio is by zone. */
+/** Millicores of the NodePool's nodes that stay, by zone if the ratio is by zone. */
 export function runningShares({ nodes }: Compiled, pool: string, perZone: boolean): Map<string, Running> {
   const running = new Map<string, Running>();
   for (const view of nodes) {

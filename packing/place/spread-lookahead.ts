@@ -8,8 +8,8 @@ import { selectsOwn } from './host-rules.js';
 type DomainOf = (key: string) => string | undefined;
 
 /**
- * Looks one pod ahead where pods are spread over several keys at once: what is sold of one key's domains differs by another's,
- * so that a pod can be put where it may be and leave no domain for the next.
+ * Looks one pod ahead for pods with spread rules by several topology keys. Not all combinations of domains are available, so an
+ * allowed place for one pod may leave none for the next.
  */
 export class SpreadLookahead {
   private expected: ReadonlyMap<Group, number> | undefined;
@@ -20,12 +20,15 @@ export class SpreadLookahead {
     private readonly ledger: Ledger,
   ) {}
 
-  /** Whether pods with these rules can shut themselves out. */
+  /** Whether pods with these rules need the lookahead. */
   concerns({ spread }: Rules): boolean {
     return spread.length > 1;
   }
 
-  /** Whether another pod with these rules could be in one of the places once one more is `there`, or none is to come. */
+  /**
+   * Whether the next pod with these rules would still have one of the places after one more is placed `there`, or there is no
+   * next pod.
+   */
   staysOpen(rules: Rules, there: DomainOf, places: Iterable<DomainOf>): boolean {
     const own = rules.spread.filter((group) => selectsOwn(rules, group));
     if (!own.some((group) => this.isAwaited(group))) return true;
@@ -46,13 +49,13 @@ export class SpreadLookahead {
     }
   }
 
-  /** Whether more pods of the pass have the rule than the next one. */
+  /** Whether more than one further pod of the pass has the rule. */
   private isAwaited(group: Group): boolean {
     this.expected ??= this.expectedPods();
     return this.ledger.total(group) + 1 < (this.expected.get(group) ?? 0);
   }
 
-  /** By rule of several: how many pods it will select when all of the pass are placed. */
+  /** By rule: how many pods it will select when all pods of the pass are placed. */
   private expectedPods(): Map<Group, number> {
     const expected = new Map<Group, number>();
     for (const podClass of this.compiled.queue) {

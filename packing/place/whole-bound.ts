@@ -16,13 +16,13 @@ interface BoundContext {
   readonly feasibility: Feasibility;
   readonly book: RuleBook;
   readonly nodes: readonly NodeState[];
-  /** By node: what it had free before the pass. */
+  /** By node: its free resources before the pass. */
   readonly free: readonly Float64Array[];
 }
 
 /**
- * What the pods placed cost at least, wherever they might have been put: over all choices of domains and nodes, preferences
- * and limits left out. Dollars per hour.
+ * A lower bound for the price of the placed pods over all choices of domains and nodes. Preferences and limits are ignored.
+ * Dollars per hour.
  */
 export function boundOfAll(context: BoundContext, placed: ReadonlyMap<PodClass, number>): number {
   const { compiled, feasibility, book, nodes, free } = context;
@@ -31,7 +31,7 @@ export function boundOfAll(context: BoundContext, placed: ReadonlyMap<PodClass, 
   for (const [podClass, count] of placed) {
     const level = compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
     const profiles = feasibility.holding(podClass, level);
-    // Without nodes, classes that no rule of the host name concerns differ by what they ask for alone.
+    // Without existing nodes, classes without host-name rules differ only by their demand.
     if (nodes.length === 0 && isUnruled(podClass, book.of(podClass.shape, level))) {
       let byDemand = alike.get(profiles);
       if (byDemand === undefined) alike.set(profiles, (byDemand = new Map<number, number>()));
@@ -52,7 +52,7 @@ export function boundOfAll(context: BoundContext, placed: ReadonlyMap<PodClass, 
     const capUse = new Int32Array(caps);
     return nodes.map(({ kind }, n): OpenBin => ({ free: free[n]!, allowed: kinds.get(kind)!, capUse, holds: [] }));
   });
-  // With many kinds of nodes the relaxation lets what is free on some pay for pods that none of them admits.
+  // With many kinds of nodes the relaxation would let free room pay for pods that none of these nodes admits.
   const stranded = parts.filter((_, item) => ![...kinds.values()].some((bits) => hasBit(bits, item)));
   if (nodes.length === 0 || stranded.length === 0) return whole;
   return Math.max(
@@ -70,8 +70,8 @@ function boundOf({ compiled, book }: BoundContext, parts: readonly Part[], open:
 }
 
 /**
- * The bound at full prices, less what is left of commitments can save: limits are left out, so that covered offers would pay for
- * everything otherwise.
+ * The lower bound at full prices, less the most that the remaining commitments can save. Limits are ignored, so with covered
+ * prices the commitments would seem to cover everything.
  */
 function boundUncovered(compiled: Compiled, problem: BinProblem, rowOfOffer: readonly number[]): number {
   if (compiled.coverage.open.length === 0) return 0;
@@ -82,7 +82,7 @@ function boundUncovered(compiled: Compiled, problem: BinProblem, rowOfOffer: rea
   return relax(uncovered, compileBins(uncovered)).bound - mostSaved(compiled);
 }
 
-/** Dollars per hour that what is left of commitments can save at most. */
+/** The most that the remaining commitments can save, dollars per hour. */
 function mostSaved({ universe, coverage }: Compiled): number {
   const best = new Map<string, number>();
   for (const { offering } of universe.rows) {

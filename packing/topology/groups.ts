@@ -9,42 +9,45 @@ import { normaliseKey } from '../requirements/requirements.js';
 import { chosenByAll, withLabelKeys, type Chosen, type Namespaces } from './selectors.js';
 import { lookUp } from '../../core/own.js';
 
-/** Pods that no selector can tell apart. */
+/** The namespace and labels of pods, which are all that selectors read. */
 export interface Identity {
   readonly index: number;
   readonly namespace: string;
   readonly labels: Readonly<Record<string, string>> | undefined;
 }
 
-/** One topology rule with everyone who has it (topology/rules). */
+/**
+ * A topology rule: a spread constraint, affinity or anti-affinity term (topology/rules). Equal rules of different pods are one
+ * group.
+ */
 export interface Group {
   readonly index: number;
   readonly kind: 'spread' | 'affinity' | 'antiAffinity';
   readonly key: string;
   readonly hostname: boolean;
-  /** Undefined stands for every namespace. */
+  /** Undefined: all namespaces. */
   readonly namespaces: readonly string[] | undefined;
   readonly selector: LabelSelector | undefined;
   readonly maxSkew: number;
   readonly minDomains: number;
-  /** Which nodes a spread constraint looks at; undefined where it looks at all. */
+  /** The nodes that a spread constraint counts; undefined if it counts all. */
   readonly filter: NodeFilter | undefined;
 }
 
 export interface NodeFilter {
-  /** Honoured node terms, of which one must hold; undefined where node affinity is ignored. */
+  /** Node terms of the pod under `nodeAffinityPolicy: Honor`; undefined under Ignore. */
   readonly terms: Level['own'] | undefined;
-  /** Honoured tolerations; undefined where taints are ignored. */
+  /** Tolerations of the pod under `nodeTaintsPolicy: Honor`; undefined under Ignore. */
   readonly tolerations: Level['tolerations'] | undefined;
 }
 
-/** Every topology rule of a pass, equal ones once, and whom each selects. */
+/** All topology rules of a pass, equal ones once, and the pods that each selects. */
 export class Groups {
   readonly all: Group[] = [];
   readonly identities: Identity[] = [];
   private readonly byText = new Map<string, Group>();
   private readonly identityIndex = new Map<string, Identity>();
-  /** Groups whose selector names a label value, by that; and the others. */
+  /** Groups whose selector requires a label value, by that value; other groups are in a list of their own. */
   private readonly byLabel = new Map<string, Group[]>();
   private readonly unlabelled: Group[] = [];
   private readonly matched: (readonly Group[] | undefined)[] = [];
@@ -68,7 +71,7 @@ export class Groups {
 
   spread(constraint: TopologySpreadConstraint, level: Level, own: Identity): Group {
     const { maxSkew, minDomains, nodeAffinityPolicy, nodeTaintsPolicy } = constraint;
-    // Terms of which one asks for nothing leave out no node.
+    // A term without requirements matches every node.
     const honoursTerms = nodeAffinityPolicy !== 'Ignore' && level.own.every(({ keys }) => keys.length > 0);
     const honoursTaints = nodeTaintsPolicy === 'Honor';
     return this.intern({
@@ -89,8 +92,8 @@ export class Groups {
   }
 
   /**
-   * Required affinity. Where a pod has several terms, kube-scheduler counts only pods that all of them select, for the key of
-   * each; Karpenter counts for each term by itself and plans nodes that the pods are not bound to.
+   * Groups of required pod affinity. If a pod has several terms, kube-scheduler counts only pods that all of them select, for the
+   * topology key of each. Karpenter counts each term separately, and so plans nodes that kube-scheduler then does not use.
    */
   affinity(terms: readonly PodAffinityTerm[], own: Identity): Group[] {
     if (terms.length <= 1) return mapped(terms, (term) => this.term('affinity', term, own));
@@ -99,7 +102,7 @@ export class Groups {
     return [...new Set(mapped(terms, ({ topologyKey }) => this.near('affinity', topologyKey, whom)))];
   }
 
-  /** A term that counts by itself: anti-affinity, or affinity that is only preferred. */
+  /** The group of a term that counts separately: anti-affinity, or preferred affinity. */
   term(kind: 'affinity' | 'antiAffinity', term: PodAffinityTerm, own: Identity): Group {
     return this.near(kind, term.topologyKey, this.chosenBy(term, own));
   }
@@ -123,7 +126,7 @@ export class Groups {
     });
   }
 
-  /** The groups that select pods of this identity. Call it once every group is in. */
+  /** The groups that select pods with this identity. Call it only after all groups are added. */
   matching(identity: Identity): readonly Group[] {
     let groups = this.matched[identity.index];
     if (groups === undefined) {
@@ -159,7 +162,7 @@ export class Groups {
   }
 }
 
-/** Equal for equal rules. */
+/** A text that is equal for equal rules. */
 function textOf({ kind, key, namespaces, selector, maxSkew, minDomains, filter }: Omit<Group, 'index'>): string {
   const text = `${kind} ${key} ${maxSkew} ${minDomains} ${namespaces?.join() ?? '*'} ${selectorText(selector)}`;
   if (filter === undefined) return text;
@@ -172,7 +175,7 @@ function keyOf(topologyKey: string): { key: string; hostname: boolean } {
   return { key, hostname: key === labels.hostname };
 }
 
-/** Whether the group's selector selects pods of this identity. */
+/** Whether the group selects pods with this identity. */
 export function groupSelects({ namespaces, selector }: Group, { namespace, labels: podLabels }: Identity): boolean {
   return (namespaces === undefined || namespaces.includes(namespace)) && selects(selector, podLabels);
 }

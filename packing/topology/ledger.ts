@@ -6,48 +6,47 @@ import type { NodeState } from './node-state.js';
 import type { Group } from './groups.js';
 import { wants, type Rules } from './rules.js';
 
-/** How many pods there are in each domain of a rule. */
+/** Counts of pods by domain, for one rule. */
 interface Tally {
   readonly group: Group;
-  /** Pods that the rule selects. */
+  /** Pods that the rule selects, by domain. */
   readonly selected: Map<string, number>;
-  /** Pods that have the rule: who is selected keeps away from them under anti-affinity. */
+  /** Pods that have the rule, by domain: under anti-affinity, selected pods must not join them. */
   readonly owners: Map<string, number>;
-  /** Pods that the rule selects and that do not have it themselves: they wait for nobody. Of a spread rule without those that run. */
+  /**
+   * Pods that the rule selects and that do not have it: they need not wait for other pods. For spread rules without running pods.
+   */
   readonly free: Map<string, number>;
   total: number;
-  /** Whether pods that run are among them. */
+  /** Whether running pods are counted. */
   begun: boolean;
-  /** Pods in the emptiest domain, while nobody has come or gone since it was looked for. */
+  /** Cached count of the emptiest domain; undefined after a change. */
   least: number | undefined;
 }
 
-/** Where pods are put: a node that exists, or what is to be launched for them. */
+/** Where pods are placed: on an existing node, or on a node to be launched. */
 export interface Site {
-  /** Its domain of the host name; undefined while it is open which of its pods go together. */
+  /** Its host name; undefined for a node to be launched, as long as it is open which pods share it. */
   readonly host: string | undefined;
   readonly kind: Pick<NodeState['kind'], 'values' | 'taints'>;
 }
 
-/** What is to be launched as a node of this profile. */
+/** The site of a node to be launched with this profile. */
 export function siteOf({ values, pool }: Profile, host?: string): Site {
   return { host, kind: { values, taints: pool.taints } };
 }
 
-/** What pods count for, and whom they want to be near. */
+/** The rules that matter for counting a pod. */
 type Counting = Pick<Rules, 'matched' | 'keepsOff' | 'affinity' | 'hostAffinity' | 'spread' | 'hostSpread'>;
 
 const everyKey = (): boolean => true;
 
-/**
- * Counts of pods by topology domain, kept while pods are placed. Domains of the host name are counted for existing nodes
- * alone, by the node's name.
- */
+/** Counts pods by topology domain while pods are placed. For the host name only existing nodes are counted, by node name. */
 export class Ledger {
-  /** By the group's index. */
+  /** By index of the group. */
   private readonly tallies: (Tally | undefined)[] = [];
   private readonly eligible = new Map<Group, readonly string[]>();
-  /** By rule and by the labels of a kind of node, which are one object for each kind. */
+  /** Results of `looksAt` by rule and kind of node. The labels of a kind are one object. */
   private readonly looks = new Map<Group, Map<Site['kind']['values'], boolean>>();
 
   constructor(
@@ -98,8 +97,8 @@ export class Ledger {
   }
 
   /**
-   * Whether pods with this affinity can have come to the domain: somebody is there who does not wait for them, or all whom it
-   * selects are there, so that one of them was the first.
+   * Whether pods with this affinity can be in the domain in some order of scheduling: either a selected pod is there that does
+   * not wait for others, or all selected pods are there, so that one of them was the first.
    */
   meetsHostAffinity(group: Group, domain: string): boolean {
     const tally = this.tallies[group.index];
@@ -109,8 +108,8 @@ export class Ledger {
   }
 
   /**
-   * Whether the first of those with this affinity may have been in the domain, although others whom it selects are elsewhere: those
-   * came later then. It may where nobody runs and no second domain would have needed a first one.
+   * Whether the first pod with this affinity may be in the domain although selected pods are elsewhere, which then came later.
+   * True if no selected pod runs and no second domain would need a first pod of its own.
    */
   mayBegin(group: Group, domain: string): boolean {
     const tally = this.tallies[group.index];
@@ -121,13 +120,13 @@ export class Ledger {
     return true;
   }
 
-  /** Whether a spread rule holds there for those who have it if other pods that it selects come after them. */
+  /** Whether a spread rule holds there for its pods if the other pods that it selects are scheduled after them. */
   keepsSkewInTurn(group: Group, domain: string): boolean {
     const free = this.tallies[group.index]?.free.get(domain) ?? 0;
     return this.count(group, domain) - free - this.least(group) <= group.maxSkew;
   }
 
-  /** What was counted so far runs: it was there before everybody of the pass. */
+  /** Notes that all pods counted so far are running, so that they came before the pods of the pass. */
   begin(): void {
     for (const tally of this.tallies) {
       if (tally === undefined) continue;
@@ -137,8 +136,8 @@ export class Ledger {
   }
 
   /**
-   * Counts pods that were put on a site; negative counts take them away again. Of a node to be launched `isDecided` says
-   * which topology keys do not stay open. A spread rule does not count what is on nodes that it does not look at.
+   * Counts pods placed on a site; negative numbers remove them. For a node to be launched, `isDecided` tells which topology keys
+   * have a fixed domain. A spread rule does not count pods on nodes that it does not look at.
    */
   record(rules: Counting, pods: number, site: Site, isDecided: (key: string) => boolean = everyKey): void {
     for (const group of rules.matched) {
@@ -153,7 +152,7 @@ export class Ledger {
     }
   }
 
-  /** Counts pods for which something is to be launched of this profile: of its keys those that the rules decide. */
+  /** Counts pods on a node to be launched with this profile, for the keys that the rules fix. */
   recordLaunch(rules: Rules, pods: number, profile: Profile, host?: string): void {
     this.record(rules, pods, siteOf(profile, host), (key) => rules.keys.includes(key));
   }
@@ -169,7 +168,7 @@ export class Ledger {
   }
 
   private looksAt(group: Group, { kind }: Site): boolean {
-    // A node that holds pods with the rule is looked at by it, for they may be there; of the host name no other node counts.
+    // A node with pods that have the rule always counts, since they may be there. For the host name no other node matters.
     if (group.filter === undefined || group.hostname) return true;
     let known = this.looks.get(group);
     if (known === undefined) this.looks.set(group, (known = new Map<Site['kind']['values'], boolean>()));
@@ -178,7 +177,7 @@ export class Ledger {
     return looks;
   }
 
-  /** Pods in the emptiest domain that the spread rule looks at; 0 while there are fewer than it asks for. */
+  /** The count of the emptiest domain of a spread rule; 0 if there are fewer domains than `minDomains`. */
   least(group: Group): number {
     if (group.hostname) return 0; // another node can always be made
     const tally = this.tallies[group.index];
@@ -194,7 +193,7 @@ export class Ledger {
     return least;
   }
 
-  /** Domains that exist, or could, for pods with this rule: those of its nodes and of what can be launched for it. */
+  /** Domains for pods with this rule: those of existing nodes and of nodes that could be launched. */
   domains(group: Group): readonly string[] {
     let domains = this.eligible.get(group);
     if (domains === undefined) {
@@ -216,7 +215,7 @@ export class Ledger {
   }
 }
 
-/** Whether a spread rule counts nodes with these labels and taints. */
+/** Whether a spread rule looks at nodes with these labels and taints. */
 export function looksAt(
   { filter }: Group,
   values: readonly (string | undefined)[],

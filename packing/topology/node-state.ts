@@ -4,23 +4,23 @@ import type { CompiledNode } from '../compile/nodes.js';
 import type { HostPort } from '../compile/pod-key.js';
 import type { Rules } from './rules.js';
 
-/** An existing node or in-flight claim while pods are put on it. */
+/** An existing node or NodeClaim in flight, while pods are placed on it. */
 export interface NodeState {
   readonly index: number;
   readonly view: CompiledNode;
-  /** What pods of the pass may still take; negative anywhere means that nothing fits (scheduling/free-room). */
+  /** Free resources; if any is negative, no pod fits (scheduling/free-room). */
   readonly free: Float64Array;
-  /** Nodes alike in taints and in every label that some constraint reads. */
+  /** The kind of the node: nodes with equal taints and equal values of all labels that constraints read. */
   readonly kind: NodeKind;
   readonly ports: HostPort[];
   readonly pods: Pod[];
-  /** Of those, the ones whose topology rules may have to be looked at again. */
+  /** Those of the pods whose topology rules may have to be checked again. */
   readonly ruled?: PlacedPod[];
-  /** How each of those stands there, in the same order. */
+  /** The level and rules of each of these, in the same order. */
   readonly landed?: PlacedPod[];
-  /** Its domain of the host name. */
+  /** Its host name. */
   readonly host: string;
-  /** What its CSI drivers attach; undefined where nothing limits that. */
+  /** Volumes of its CSI drivers; undefined if there is no limit. */
   readonly attach: Attachments | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface NodeKind {
   readonly taints: readonly Taint[];
 }
 
-/** Volumes attached to a node, by driver, and how many each driver can attach. */
+/** Volumes attached to a node by driver, and the limit of each driver. */
 export interface Attachments {
   readonly limits: ReadonlyMap<string, number>;
   readonly attached: Map<string, Set<string>>;

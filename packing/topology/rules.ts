@@ -5,33 +5,39 @@ import type { Level } from '../compile/relaxation-levels.js';
 import { filtered, joined, mapped, emptyList } from '../lists.js';
 import type { Group, Groups, Identity } from './groups.js';
 
-/** The topology rules that concern pods of one shape on one level. */
+/** The topology rules that concern pods of one shape on one relaxation level. */
 export interface Rules {
   readonly level: Level;
   readonly identity: Identity;
-  /** Rules that the pods have, by kind and reach. */
+  /** Rules that the pods have, by kind; those with the host name as topology key apart. */
   readonly spread: readonly Group[];
   readonly affinity: readonly Group[];
   readonly antiAffinity: readonly Group[];
   readonly hostSpread: readonly Group[];
   readonly hostAffinity: readonly Group[];
   readonly hostAntiAffinity: readonly Group[];
-  /** Anti-affinity that the pods must have, not only would like: it keeps others away from them too (topology/running-anti-affinity). */
+  /**
+   * Required anti-affinity of the pods, which also keeps the pods that it selects away from them
+   * (topology/running-anti-affinity).
+   */
   readonly keepsOff: readonly Group[];
-  /** Rules that select the pods, whoever has them. */
+  /** Rules of any pod that select these pods. */
   readonly matched: readonly Group[];
-  /** Keys, the host name apart, on which the node of such a pod must be decided, so that it is known who counts it where. */
+  /**
+   * Topology keys other than the host name that need one fixed value on the node of such a pod, so that it is known which domain
+   * counts the pod.
+   */
   readonly keys: readonly string[];
 }
 
-/** Works out, once each, which rules concern the shapes of a pass. */
+/** Computes, once each, which rules concern each shape of a pass. */
 export class RuleBook {
   private readonly identities: Identity[] = [];
   private readonly carried = new Map<Level, readonly Group[]>();
   private readonly books = new Map<Level, Rules>();
-  /** By shape: the rules that it has on its last level. */
+  /** By shape: the rules of its last level, which are the required ones. */
   private readonly required: (readonly Group[])[] = [];
-  /** Rules that somebody has on a level where they must hold, so that they bind those they select too. */
+  /** Rules that are required for some pod, so that they also bind the pods that they select. */
   private readonly binding = new Set<Group>();
 
   constructor(
@@ -60,12 +66,12 @@ export class RuleBook {
     }
   }
 
-  /** Notes that running pods have this rule. */
+  /** Notes a required rule of running pods. */
   bind(group: Group): void {
     this.binding.add(group);
   }
 
-  /** Whether some pod must have the rule held, not only would like it. */
+  /** Whether the rule is required for some pod, and not only preferred. */
   isBinding(group: Group): boolean {
     return this.binding.has(group);
   }
@@ -117,7 +123,7 @@ export class RuleBook {
 const isUnruled = ({ spread, affinity, preferredAffinity, antiAffinity }: Level): boolean =>
   spread.length + affinity.length + preferredAffinity.length + antiAffinity.length === 0;
 
-/** Keys that decide whether a spread rule looks at a node. Those who have the rule can be nowhere else. */
+/** Label keys that decide whether a spread rule counts a node. Pods with the rule can only be on nodes that it counts. */
 function filterKeys({ filter }: Group): Set<string> {
   const keys = new Set<string>();
   for (const { requirements } of filter?.terms ?? []) for (const key of requirements.keys()) keys.add(key);
@@ -127,11 +133,11 @@ function filterKeys({ filter }: Group): Set<string> {
 
 type OwnRules = Pick<Rules, 'affinity' | 'hostAffinity' | 'spread' | 'hostSpread'>;
 
-/** Whether the affinity or the spread rule is among these rules. */
+/** Whether the pods have this affinity or spread rule. */
 export const wants = ({ affinity, hostAffinity, spread, hostSpread }: OwnRules, group: Group): boolean =>
   affinity.includes(group) || hostAffinity.includes(group) || spread.includes(group) || hostSpread.includes(group);
 
-/** Rules of the kind that select pods which do not have the rule themselves. */
+/** Rules of this kind that select pods which do not have them. */
 export function selectingOthers(kind: 'spread' | 'affinity', pods: readonly Rules[]): Set<Group> {
   const found = new Set<Group>();
   for (const rules of pods) {

@@ -9,7 +9,7 @@ import type { Ledger } from './ledger.js';
 import type { Group, Groups, Identity } from './groups.js';
 import type { RuleBook } from './rules.js';
 
-/** Rules of running pods that keep others away: their required anti-affinity (topology/running-anti-affinity). */
+/** The required anti-affinity of running pods, which keeps other pods away (topology/running-anti-affinity). */
 export function bindRunning(compiled: Compiled, groups: Groups, book: RuleBook): Map<string, readonly Group[]> {
   const byPod = new Map<string, readonly Group[]>();
   for (const pods of compiled.bound.values()) {
@@ -27,7 +27,7 @@ export function bindRunning(compiled: Compiled, groups: Groups, book: RuleBook):
   return byPod;
 }
 
-/** Whether the pass tells domains of the term's key apart: where it does not, the term keeps none of its pods away. */
+/** Whether the pass has domains for the term's key. If not, the term keeps none of its pods away. */
 function hasDomains(space: KeySpace, { topologyKey }: PodAffinityTerm): boolean {
   const key = normaliseKey(topologyKey);
   if (key === labels.hostname) return true;
@@ -35,7 +35,7 @@ function hasDomains(space: KeySpace, { topologyKey }: PodAffinityTerm): boolean 
   return index !== undefined && space.isExact(index);
 }
 
-/** Counts the pods that run, but for those that are on their way out. */
+/** Counts running pods, without those that are terminating. */
 export function countRunning(
   compiled: Compiled,
   nodes: readonly NodeState[],
@@ -59,5 +59,5 @@ export function countRunning(
   }
 }
 
-/** Running pods are there whomever they wanted to be near. */
+/** The own affinity of a running pod does not matter any more: it is scheduled. */
 const nothing = { matched: [], keepsOff: [], affinity: [], hostAffinity: [], spread: [], hostSpread: [] };

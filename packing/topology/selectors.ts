@@ -5,7 +5,7 @@ import { lookUp } from '../../core/own.js';
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
-/** A selector narrowed by `matchLabelKeys` and `mismatchLabelKeys` to (or away from) the pod's own values. */
+/** A selector with the requirements that `matchLabelKeys` and `mismatchLabelKeys` add from the pod's labels. */
 export function withLabelKeys(
   selector: LabelSelector | undefined,
   labels: Labels,
@@ -26,14 +26,14 @@ export function withLabelKeys(
   return { ...selector, matchExpressions: expressions };
 }
 
-/** Whom a pod affinity term selects. */
+/** What a pod affinity term selects. */
 export interface Chosen {
   /** Undefined stands for every namespace. */
   readonly namespaces: readonly string[] | undefined;
   readonly selector: LabelSelector | undefined;
 }
 
-/** Whom all of the terms select. */
+/** What all of the terms select together. */
 export function chosenByAll(terms: readonly Chosen[]): Chosen {
   const [first, ...others] = distinct(terms);
   return others.reduce((all, each) => ({ namespaces: inBoth(all, each), selector: selectedByBoth(all, each) }), first!);
@@ -59,7 +59,7 @@ function selectedByBoth({ selector: one }: Chosen, { selector: other }: Chosen):
   return { ...one, matchExpressions: [...(one.matchExpressions ?? []), ...same, ...(other.matchExpressions ?? [])] };
 }
 
-/** Namespaces of the cluster, for terms that select them by label. */
+/** The namespaces of the cluster, for terms with a namespace selector. */
 export class Namespaces {
   private readonly labels = new Map<string, Labels>();
 
@@ -72,8 +72,8 @@ export class Namespaces {
   }
 
   /**
-   * The namespaces that a pod affinity term is about, sorted, or undefined for all of them (topology/namespaces): its list and its
-   * selector together, the pod's own when it has neither.
+   * The namespaces of a pod affinity term, sorted; undefined for all (topology/namespaces). Its list and its selector are
+   * combined; without both it is the pod's own namespace.
    */
   of(term: PodAffinityTerm, own: string): readonly string[] | undefined {
     const { namespaces, namespaceSelector: selector } = term;
