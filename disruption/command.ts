@@ -2,15 +2,15 @@ import type { DisruptionReason } from '../api/stowage/disruption-policy.js';
 import type { ClaimPlan, ClaimRef } from '../core/refs.js';
 
 /*
- * What is decided about nodes that are to go, in the words that everybody uses for it: the method that finds it, the workflow that carries it out, and
- * whoever shows it to people. All of it is JSON.
+ * The types of a disruption command. The method that finds it, the workflow that carries it out, and the code that shows it to
+ * people share them. All of it is JSON.
  */
 
 export type { DisruptionReason };
 
 export type DisruptionMethod = 'empty' | 'drift' | 'multi' | 'single';
 
-/** A node that is to go, as compact as a decision record can be. */
+/** A node to be disrupted, in compact form for the decision record. */
 export interface Candidate {
   readonly claim: ClaimRef;
   readonly node: string;
@@ -22,70 +22,70 @@ export interface Candidate {
   readonly pricePerHour: number;
 }
 
-/** What budgets need to know of a node that is going. */
+/** What budgets need to know of a candidate. */
 export type CandidateRef = Pick<Candidate, 'claim' | 'node' | 'nodePool'>;
 
-/** Nodes that are to go for one reason, and what was decided about them. */
+/** A command: nodes to disrupt for one reason, and the decision about them. */
 export interface DisruptionCommand {
   readonly reason: DisruptionReason;
   readonly candidates: readonly Candidate[];
-  /** Absent: the nodes are deleted, and nothing takes their place. */
+  /** Absent: the nodes are deleted without replacements. */
   readonly decision?: Decision;
-  /** How long the decision has still to prove stable, milliseconds; otherwise as long as its method asks (commands/validation-delay). */
+  /** Delay until the validation, milliseconds; absent: the delay of its method (commands/validation-delay). */
   readonly validationMs?: number;
 }
 
-/** What was decided about some nodes and why, as compact as a record can be. */
+/** A decision and its reasons, in compact form for the decision record. */
 export interface Decision {
   readonly method: DisruptionMethod;
   readonly decision: 'delete' | 'replace';
-  /** What is launched before anything goes. */
+  /** NodeClaims that are launched first. */
   readonly replacements: readonly ClaimPlan[];
   readonly typeLists: readonly (readonly string[])[];
-  /** Where pods go, as far as there is room for the list. */
+  /** Where pods move to; cut to a bounded number. */
   readonly moves: readonly PodMove[];
   readonly podCount: number;
-  /** Of the nodes that go, and of what replaces them, dollars per hour. */
+  /** Price of the candidates, and of their replacements, dollars per hour. */
   readonly priceBefore: number;
   readonly priceAfter: number;
-  /** What else was looked at, and why it was not taken. */
+  /** Rejected alternatives, and why. */
   readonly alternatives: readonly Alternative[];
-  /** Nodes of other disruptions that were decided before and may still be there. */
+  /** Nodes of earlier disruptions that may still exist. */
   readonly alongside: readonly string[];
-  /** Nodes that are there and that pods go to. */
+  /** Existing nodes that pods move to. */
   readonly targets: readonly TargetNode[];
-  /** The DisruptionPolicy that rules, and what of it makes this wait for a person. */
+  /** The DisruptionPolicy that applies, and why it asks for approval. */
   readonly policy?: string;
   readonly approval?: ApprovalAsked;
-  /** Whether other nodes are softly tainted while these are drained (STEER_PODS). */
+  /** Whether pods are steered while the nodes are drained (STEER_PODS). */
   readonly steers?: boolean;
 }
 
-/** A pod that is evicted, `namespace/name`, and the node that it is meant for. */
+/** An evicted pod (`namespace/name`) and the node that it should move to. */
 export interface PodMove {
   readonly pod: string;
   readonly to: string;
 }
 
-/** A node that is there and that pods go to. */
+/** An existing node that pods move to. */
 export interface TargetNode {
   readonly node: string;
   readonly nodePool: string;
 }
 
-/** Nodes that were looked at as well, and why they were not taken. */
+/** Other nodes that were considered, and why they were rejected. */
 export interface Alternative {
   readonly nodes: string;
   readonly why: string;
 }
 
-/** Where a policy asks for a person's consent: how long to wait, and what counts as the answer when nobody gave one. */
+/** An approval that a policy asks for: its timeout, and the default after that. */
 export interface ApprovalAsked {
   readonly timeoutMs: number;
   readonly onTimeout: 'Approve' | 'Reject';
 }
 
-/** A decision for a person: what goes, what comes, what is saved. */
+/** A decision in words: candidates, replacements and saving. */
 export interface DecisionSummary {
   readonly reason: DisruptionReason;
   readonly method: string;
@@ -94,6 +94,6 @@ export interface DecisionSummary {
   readonly pods: number;
   /** Dollars per hour. */
   readonly saves: number;
-  /** Whether it is carried out, and if not why. */
+  /** Whether the command is carried out, and if not why. */
   readonly then: string;
 }

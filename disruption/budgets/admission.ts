@@ -5,7 +5,7 @@ import { limitOf } from './limits.js';
 import type { LimitsContext } from './limits.js';
 import type { PastDisruption } from './limits/past-disruptions.js';
 
-/** A node that somebody asks a disruption slot for. */
+/** A node for which a disruption slot is requested. */
 export interface Applicant {
   readonly uid: string;
   readonly node: string;
@@ -16,7 +16,7 @@ export interface Application<A extends Applicant = Applicant> {
   readonly id: string;
   readonly reason: DisruptionReason;
   readonly candidates: readonly A[];
-  /** Whether they may go only all together: then all are admitted, or none. */
+  /** Whether a slot is of use only for all of them: then all are admitted, or none. */
   readonly together?: boolean;
 }
 
@@ -24,23 +24,23 @@ export interface AdmissionContext extends LimitsContext {
   readonly pools: ReadonlyMap<string, NodePool>;
   /** What budgets are counted against (budgets/counted-nodes); claimed nodes count as disrupting. */
   readonly counts: ReadonlyMap<string, PoolCount>;
-  /** Claims that are there and stay. */
+  /** NodeClaims that exist and are not being deleted. */
   readonly present: ReadonlySet<string>;
-  /** Claims that a running disruption is about to take; absent means none. */
+  /** NodeClaims that a running disruption will remove; absent: none. */
   readonly claimed?: ReadonlySet<string>;
-  /** Claims that count as disrupting already, for whatever cause. */
+  /** NodeClaims that count as disrupting already, for any reason. */
   readonly disrupting: ReadonlySet<string>;
-  /** Why a disruption for this reason is paused, for a person. */
+  /** Why a disruption for this reason is paused, in words; undefined if it is not. */
   readonly paused: (reason: DisruptionReason, candidate: Applicant) => string | undefined;
 }
 
-/** A node that is not admitted now, and why, for a person. */
+/** A node that is not admitted now, and why, in words. */
 export interface RefusedApplicant {
   readonly node: string;
   readonly why: string;
-  /** Whether a pause holds it, which no deadline of a policy beats. */
+  /** Whether a pause holds it: a pause outranks every deadline of a policy. */
   readonly paused?: true;
-  /** Whether there is no such node any more, or not for long: it is never admitted. */
+  /** Whether the node is gone or being deleted, so that it is never admitted. */
   readonly gone?: true;
 }
 
@@ -53,9 +53,9 @@ export interface AdmissionDecision<A extends Applicant = Applicant> {
 }
 
 /**
- * Grants what the limits of each pool leave, first come first served. Limits for all reasons are one account: what an
- * earlier application takes is not there for a later one of another reason. A node that disrupts already (NotReady, say)
- * takes nothing more.
+ * Grants slots first come, first served, as the limits of each NodePool allow. Limits without reasons are shared: what one
+ * request takes is not there for a later one with another reason. A node that counts as disrupting already (NotReady, for
+ * example) uses nothing more.
  */
 export function decideAdmission<A extends Applicant>(
   applications: readonly Application<A>[],
@@ -75,7 +75,7 @@ export function decideAdmission<A extends Applicant>(
   });
 }
 
-/** What earlier applications took. */
+/** What earlier requests took. */
 interface Account {
   readonly taken: ReadonlyMap<string, number>;
   readonly given: ReadonlySet<string>;
@@ -124,13 +124,14 @@ function whyRefused(
   if (!context.present.has(candidate.uid)) return { why: 'it is gone or going', gone: true };
   const paused = context.paused(reason, candidate);
   if (paused !== undefined) return { why: paused, paused: true };
-  // Each would take the other's taint off when it ends for nothing. A broken node is not left to what may be given up.
+  // Two disruptions of one node would remove each other's taint when they are undone. An unhealthy node is admitted all the same,
+  // because the other disruption may be undone.
   if (reason !== 'Unhealthy' && context.claimed?.has(candidate.uid) === true) {
     return { why: 'another disruption of it is running' };
   }
   const { nodePool } = candidate;
   const { total, disrupting } = context.counts.get(nodePool) ?? { total: 0, disrupting: 0 };
-  // Its own place in the count is no reason against it.
+  // The node itself must not count against its own request.
   const others = disrupting + (taken.get(nodePool) ?? 0) - (counted ? 1 : 0);
   const limit = limitOf(context.pools.get(nodePool), reason, { total, disrupting: others }, context);
   if (limit.allowed > 0) return undefined;

@@ -4,9 +4,9 @@ import { formatPath } from '../../api/schema/issues.js';
 import { readSchedule } from './limits/schedule.js';
 
 /**
- * Budgets of a NodePool that can have no effect, each as a sentence that names the field (budgets/without-effect: of all budgets that
- * are open the least holds). That is a schedule whose dates never come, and a budget beside another one that is always
- * open and lets fewer nodes go for the same reasons: what was meant to open a window opens none.
+ * Budgets of a NodePool that can have no effect, each as a sentence that names the field (budgets/without-effect): a schedule
+ * whose dates never come, and a budget beside another that is always open and allows fewer nodes for the same reasons. Of all
+ * open budgets the strictest applies, so the second one cannot open a window.
  */
 export function budgetProblems({ spec }: Pick<NodePool, 'spec'>, now: number): readonly string[] {
   const { budgets } = spec.disruption;
@@ -37,7 +37,7 @@ function covers({ reasons }: Budget, budget: Budget): boolean {
   return reasons === undefined || wanted.every((reason) => reasons.some((one) => one === reason));
 }
 
-/** Only where that is so whatever the pool's size. */
+/** Whether the first is stricter for every size of the NodePool. */
 function isLess(one: string, other: string): boolean {
   const [a, b] = [Number.parseInt(one), Number.parseInt(other)];
   if (a === 0) return b > 0;

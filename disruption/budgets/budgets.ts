@@ -8,22 +8,22 @@ import type { Bound } from './limits/past-disruptions.js';
 /** What budgets are counted against: the managed, initialized nodes of one pool (budgets/counted-nodes). */
 export interface PoolCount {
   readonly total: number;
-  /** Of these: NotReady, deleting, or claimed by a running disruption. */
+  /** Of these, the nodes that are NotReady, deleting, or being removed by a running disruption. */
   readonly disrupting: number;
 }
 
 export interface Allowance {
-  /** How many more nodes may go now. */
+  /** How many more nodes may be disrupted now. */
   readonly allowed: number;
-  /** The budget that rules, for a person. */
+  /** The budget that applies, in words. */
   readonly ruledBy?: string;
-  /** When some budget opens or closes next, milliseconds of the epoch. */
+  /** When the next budget opens or closes, milliseconds of the epoch. */
   readonly changesAt?: number;
 }
 
 /**
- * How many nodes of a pool may be disrupted now for `reason` (budgets/allowed-now): the least of the open budgets that name the
- * reason, less those already going. A budget whose schedule does not parse allows nothing. `now` in milliseconds.
+ * How many nodes of a NodePool may be disrupted now for `reason` (budgets/allowed-now): the least of the open budgets for that
+ * reason, less the nodes that are disrupting. A budget whose schedule does not parse allows none. `now` in milliseconds.
  */
 export function allowance(
   budgets: readonly Budget[] | undefined,
@@ -49,7 +49,7 @@ export function allowance(
   };
 }
 
-/** What each budget that names the reason allows by itself; `limit` is without those already going. */
+/** What each budget for the reason allows alone; `limit` does not subtract disrupting nodes. */
 export function budgetBounds(
   budgets: readonly Budget[] | undefined,
   reason: DisruptionReason,
@@ -67,8 +67,8 @@ export function budgetBounds(
 }
 
 /**
- * The same for many looks at one moment: how many of `total` nodes the open budgets that name `reason` let go, whatever is
- * going already (budgets/allowed-now).
+ * How many of `total` nodes the open budgets for `reason` allow, without subtracting disrupting nodes (budgets/allowed-now). For
+ * many calls with one `now`.
  */
 export function limitNow(
   budgets: readonly Budget[] | undefined,
@@ -90,7 +90,7 @@ interface Window {
   readonly changesAt: number;
 }
 
-/** Open from each hit of the schedule (UTC) for the duration; a budget without a schedule is always open. */
+/** The window of a budget: open for the duration from each time of its schedule (UTC); without a schedule always open. */
 function windowOf(budget: Budget, now: number): Window {
   if (budget.schedule === undefined || budget.duration === undefined) {
     return { open: true, valid: true, changesAt: Number.POSITIVE_INFINITY };

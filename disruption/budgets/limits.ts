@@ -9,28 +9,28 @@ import { windowBound } from './limits/windows.js';
 import { rulingOf } from '../policies/ruling.js';
 import type { Ruling } from '../policies/ruling.js';
 
-/** What else than the pool itself bounds its disruption. */
+/** What bounds the disruption of a NodePool besides its own budgets. */
 export interface LimitsContext {
   /** Milliseconds of the epoch. */
   readonly now: number;
-  /** Every DisruptionPolicy; which one rules a pool is found here. */
+  /** All DisruptionPolicies; the one that applies to the NodePool is found here. */
   readonly policies?: readonly DisruptionPolicy[] | undefined;
-  /** What went lately, of any pool: rates and quotas count it. */
+  /** Past disruptions of all NodePools, for rates and quotas. */
   readonly pastDisruptions?: readonly PastDisruption[] | undefined;
 }
 
 const never = Number.POSITIVE_INFINITY;
-/** Rules that let nothing through are looked through for this long, and this many changes. */
+/** If nothing is allowed now, how far ahead to search for the next opening. */
 const lookAheadMs = 35 * 24 * 3_600_000;
 const changesLooked = 64;
 
 /**
- * How many nodes of a pool may go now for a reason, everything that bounds it together: the pool's budgets (budgets/allowed-now),
- * and the maintenance windows, quotas and rates of the DisruptionPolicy that rules it. `Expired`, which budgets cannot
- * name, is bound by the budgets that name none. `Unhealthy` is bound by no budget (budgets/reasons, repair/forced), and by windows and
- * rates only where they name it: a broken node does not wait for what was meant for sound ones. Where nothing may go, `changesAt` is when something
- * may by the passing of time alone; it is absent when that waits for something to happen. Every way to disrupt a
- * node by choice asks here. Time zone tables differ between releases of Node, so workflow code must not.
+ * How many nodes of a NodePool may be disrupted now for a reason: the NodePool's budgets (budgets/allowed-now), and the
+ * maintenance windows, quotas and rates of the DisruptionPolicy that applies to it. Budgets cannot name `Expired`; it is bounded
+ * by budgets without reasons. `Unhealthy` is bounded by no budget (budgets/reasons, repair/forced), and by windows and rates only
+ * if they name it: an unhealthy node should not wait for limits meant for healthy ones. If nothing is allowed, `changesAt` is
+ * when that changes by time alone; it is absent if something has to happen first. All voluntary disruptions use this. Do not call
+ * it in workflow code, because time zone tables differ between releases of Node.
  */
 export function limitOf(
   pool: NodePool | undefined,
@@ -65,7 +65,7 @@ interface Asked {
   readonly pastDisruptions: readonly PastDisruption[];
 }
 
-/** Goes from change to change of what holds it up until nothing does. */
+/** Steps from one change of the blocking limits to the next, until nothing blocks. */
 function opensAt(asked: Asked, present: readonly Bound[], now: number): number {
   let closed = present.filter(({ allowed }) => allowed === 0);
   for (let i = 0, at = now; i < changesLooked && at <= now + lookAheadMs; i++) {
@@ -105,8 +105,8 @@ function repairBounds(
 }
 
 /**
- * For how long the past disruptions of a pool must be remembered, milliseconds: its longest rate, or window with a quota. Infinity
- * where the policy is not valid: nobody knows what it will ask once it is mended.
+ * For how long the past disruptions of a NodePool must be remembered, milliseconds: its longest rate, or window with a quota.
+ * Infinity if the policy is invalid, since it is not known what it will ask once it is corrected.
  */
 export function rememberedForMs({ spec, broken }: Pick<Ruling, 'spec' | 'broken'>): number {
   if (broken !== undefined) return Number.POSITIVE_INFINITY;

@@ -6,13 +6,13 @@ import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disru
 import { limitOf } from './limits.js';
 import { readSchedule } from './limits/schedule.js';
 
-/** A pool large enough that every percentage above zero is a node. */
+/** A NodePool size for which every percentage above zero is at least one node. */
 const manyNodes = { total: 100, disrupting: 0 };
 
 /**
- * Everything wrong with a DisruptionPolicy as the pools that it rules make it, each as a sentence that names the field: what
- * cannot be read, windows that never open, a canary larger than any wave may be, and windows and NodePool budgets
- * of which the one is always closed while the other is open. Looked through for some weeks from `now` on.
+ * All problems of a DisruptionPolicy with its NodePools, each as a sentence that names the field: invalid fields, windows that
+ * never open, a canary larger than a wave may be, and windows and NodePool budgets that are never open at the same time. Checked
+ * for some weeks from `now`.
  */
 export function policyProblems(policy: DisruptionPolicy, pools: readonly NodePool[], now: number): readonly string[] {
   const errors = disruptionPolicyIssues(policy).filter(({ severity }) => severity === 'error');
@@ -45,7 +45,7 @@ function canaryProblems({ spec: { driftRollout } }: DisruptionPolicy): string[] 
   ];
 }
 
-/** Whether budgets let some node go at some time and so does the policy, but never both at once. */
+/** Whether budgets and policy each allow a disruption at some time, but never at the same time. */
 function contradict(policy: DisruptionPolicy, pool: NodePool, reason: DisruptionReason, now: number): boolean {
   const opens = (budgets: readonly Budget[], policies: readonly DisruptionPolicy[]): boolean => {
     const bounded = { ...pool, spec: { ...pool.spec, disruption: { ...pool.spec.disruption, budgets: [...budgets] } } };

@@ -6,7 +6,7 @@ import type { PoolCount } from './budgets.js';
 
 const none: ReadonlySet<string> = new Set();
 
-/** Rule `budgets/counted-nodes`: what budgets of each pool are counted against. */
+/** The nodes of each NodePool that its budgets count (budgets/counted-nodes). */
 export function countPools(
   views: readonly NodeView[],
   claimed: ReadonlySet<string>,
@@ -23,7 +23,7 @@ export function countPools(
   return counts;
 }
 
-/** Whether budgets count a node as going (budgets/not-ready-nodes-count). */
+/** Whether budgets count a node as disrupting (budgets/not-ready-nodes-count). */
 export function isDisrupting(
   { claim, node }: NodeView,
   claimed: ReadonlySet<string>,
@@ -31,7 +31,7 @@ export function isDisrupting(
 ): boolean {
   if (claimed.has(claim.metadata.uid ?? '') || claim.metadata.deletionTimestamp !== undefined) return true;
   if (node === undefined || node.metadata.deletionTimestamp !== undefined) return true;
-  // Tainted by a disruption that is under way, whoever remembers it.
+  // Its taint says that a disruption is under way, even if no workflow is known that holds it.
   const isTainted = hasTaint(node, taints.disrupted) && !judged.has(claim.metadata.uid ?? '');
   return isTainted || !isTrue(node.status?.conditions, 'Ready');
 }

@@ -6,7 +6,7 @@ import { isTrue } from '../../core/conditions.js';
 import { doNotDisruptUntil, isEvictable, isMirror, isTerminal, isTerminating, podKey } from '../../core/pods.js';
 import { bindingBudgets } from './pod-budgets.js';
 
-/** A managed node with all that a decision about it reads. */
+/** A managed node with everything that decisions about it need. */
 export interface NodeView {
   readonly claim: NodeClaim;
   readonly node?: Node | undefined;
@@ -19,16 +19,16 @@ export interface NodeView {
 export interface CandidateContext {
   /** Milliseconds of the epoch. */
   readonly now: number;
-  /** Claim UIDs that a running disruption holds. */
+  /** UIDs of NodeClaims that a running disruption will remove. */
   readonly claimed: ReadonlySet<string>;
-  /** Nodes with pods on their way (provisioning/nominated-nodes). */
+  /** Nodes that pods are nominated to (provisioning/nominated-nodes). */
   readonly nominated: ReadonlySet<string>;
   readonly podDisruptionBudgets: readonly PodDisruptionBudget[];
 }
 
 /**
- * Why a node is no candidate for a voluntary disruption now (candidates/who-may-go), in a person's words; undefined when it is
- * one. `eventual` waives what its pods ask for, where a terminationGracePeriod bounds the drain (drift).
+ * Why a node is not a candidate for a voluntary disruption now (candidates/who-may-go), in words; undefined if it is one.
+ * `eventual` ignores what its pods ask for, if a terminationGracePeriod bounds the drain (drift).
  */
 export function whyNotCandidate(
   view: NodeView,
@@ -47,15 +47,15 @@ export function whyNotCandidate(
 }
 
 /**
- * The older annotation on nodes forbids consolidation alone: drift goes on, and so does the removal of empty nodes
- * where that is all that the pool does (the former ttlSecondsAfterEmpty).
+ * The older annotation `do-not-consolidate` on nodes forbids only consolidation. Drift is allowed, and so is the removal of empty
+ * nodes if the NodePool consolidates only those (the former ttlSecondsAfterEmpty).
  */
 function isKeptFromConsolidation({ node, pool }: NodeView): boolean {
   const marked = node?.metadata.annotations?.[annotations.doNotConsolidate] === 'true';
   return marked && pool?.spec.disruption.consolidationPolicy !== 'WhenEmpty';
 }
 
-/** What the state of claim and node forbids. */
+/** Why the state of the NodeClaim or Node forbids a disruption. */
 function whyNotDisruptable({ claim, node }: NodeView, context: CandidateContext): string | undefined {
   if (context.claimed.has(claim.metadata.uid ?? '')) return 'a disruption of it is running';
   if (claim.metadata.deletionTimestamp !== undefined) return 'its NodeClaim is being deleted';
@@ -66,7 +66,7 @@ function whyNotDisruptable({ claim, node }: NodeView, context: CandidateContext)
   return undefined;
 }
 
-/** The pod or budget that forbids draining the node now. */
+/** The pod or PodDisruptionBudget that forbids draining the node now. */
 function blockingPod(pods: readonly Pod[], { now, podDisruptionBudgets }: CandidateContext): string | undefined {
   for (const pod of pods) {
     if (isTerminal(pod) || isTerminating(pod)) continue;
@@ -81,7 +81,7 @@ function blockingPod(pods: readonly Pod[], { now, podDisruptionBudgets }: Candid
   return undefined;
 }
 
-/** The eviction API refuses a pod under two budgets, and one whose budget has nothing left. */
+/** The eviction API refuses pods with two PodDisruptionBudgets, and pods whose budget allows no disruption now. */
 export function blockingBudget(binding: readonly PodDisruptionBudget[]): string | undefined {
   if (binding.length > 1) return `more than one PodDisruptionBudget (${binding.map(nameOf).sort().join(', ')})`;
   const [only] = binding;

@@ -6,15 +6,15 @@ import { withoutAny } from '../../packing/set-aside.js';
 import type { PackingInput, SetAside } from '../../packing/types.js';
 
 type Catalogues = PackingInput['catalogues'];
-/** What changes the cloud's prices. */
+/** Objects that change the cloud's prices. */
 type Pricing = Pick<PackingInput['objects'], 'nodePools' | 'nodeOverlays' | 'disruptionPolicies'>;
 
 interface Aside {
-  /** What cannot be worked with, and is left out (scheduling/objects-left-out). */
+  /** Objects that are excluded (scheduling/objects-left-out). */
   readonly setAside: readonly SetAside[];
 }
 
-/** What the nodes of the cluster cost. One object that cannot be worked with leaves every other node its price. */
+/** Prices of the cluster's nodes. An excluded object affects no other node's price. */
 export function pricesIn(
   input: Pick<PackingInput, 'objects' | 'catalogues' | 'settings' | 'now'>,
 ): Aside & { readonly prices: NodePrices } {
@@ -25,7 +25,7 @@ export function pricesIn(
   return { prices: result, setAside };
 }
 
-/** Catalogues as packing sees them, but for what objects that cannot be worked with would change. */
+/** Catalogues as packing uses them, without the changes of excluded objects. */
 export function overlaidIn(
   input: Pick<PackingInput, 'objects' | 'catalogues'>,
 ): Aside & { readonly catalogues: Catalogues } {
@@ -36,8 +36,8 @@ export function overlaidIn(
 }
 
 /**
- * What nodes cost, by the labels that name their offering (disruption-cost/price-of-a-node): as much as packing reckons for one like it
- * that it launches, so that the two can be compared. Whoever needs the price of a node asks here.
+ * Prices of nodes, by the labels that identify their offering (disruption-cost/price-of-a-node). Equal to the price that packing
+ * uses for such a node if it launches one, so that the two can be compared. All code that needs the price of a node uses this.
  */
 export class NodePrices {
   private readonly types = new Map<readonly InstanceType[], Map<string, InstanceType>>();
@@ -45,7 +45,7 @@ export class NodePrices {
 
   private readonly overlaid: Catalogues;
 
-  /** `catalogues` are those of the cloud, by NodePool; `covered` are the nodes that commitments cover, by name. */
+  /** `catalogues` are the cloud's, by NodePool; `covered` are nodes that commitments cover, by name. */
   constructor(
     private readonly catalogues: Catalogues,
     { nodePools, nodeOverlays, disruptionPolicies }: Pricing,
@@ -55,8 +55,8 @@ export class NodePrices {
   }
 
   /**
-   * Dollars per hour of the cheapest offering that matches, less what commitments pay of the node of that name (instance-types/commitments);
-   * undefined when the catalogue of the pool has none.
+   * Dollars per hour of the cheapest matching offering, less what commitments cover of this node (instance-types/commitments);
+   * undefined if the NodePool's catalogue has no match.
    */
   of(nodeLabels: Readonly<Record<string, string>>, node: string): number | undefined {
     const price = this.listed(nodeLabels);
@@ -73,7 +73,7 @@ export class NodePrices {
 
   private find(pool: string, name: string, nodeLabels: Readonly<Record<string, string>>): number | undefined {
     const own = this.overlaid.get(pool);
-    // A node whose pool is gone may still be of a type that another pool buys: it costs what the cloud asks.
+    // If the NodePool is gone, another NodePool's catalogue may have the type; it is priced without overlays.
     const type = own === undefined ? this.anywhere(name) : this.byName(own).get(name);
     let least: number | undefined;
     for (const { price, requirements } of type?.offerings ?? []) {

@@ -2,7 +2,10 @@ import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { selects } from '../../core/label-selector.js';
 import { isEvictable, podKey } from '../../core/pods.js';
 
-/** The budgets that bind an eviction of `pod` now (candidates/pod-disruption-budgets); with AlwaysAllow an unready pod is free. */
+/**
+ * The PodDisruptionBudgets that apply to an eviction of `pod` now (candidates/pod-disruption-budgets); with AlwaysAllow none
+ * applies to an unready pod.
+ */
 export function bindingBudgets(pod: Pod, budgets: readonly PodDisruptionBudget[]): readonly PodDisruptionBudget[] {
   const ready = pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
   return budgets.filter(
@@ -13,18 +16,18 @@ export function bindingBudgets(pod: Pod, budgets: readonly PodDisruptionBudget[]
   );
 }
 
-/** Why evicting a pod can never be allowed as things are: waiting does not help, somebody has to change something. */
+/** Why a pod can never be evicted: waiting does not help, somebody has to change a budget. */
 export interface NeverEvictable {
   readonly kind: 'several' | 'never';
   /** `namespace/name` of each budget. */
   readonly budgets: readonly string[];
-  /** In a person's words, without the budget's name: what forbids it, and so what to change. */
+  /** The reason in words, without the budget's name, so that people know what to change. */
   readonly why: string;
 }
 
 /**
- * Whether the budgets that bind `pod` (`bindingBudgets`) can ever allow its eviction. Two budgets on one pod never do, for
- * the eviction API refuses them; one budget never does when it lets no pod of those it selects go, healthy or not.
+ * Whether the budgets from `bindingBudgets` can ever allow an eviction of the pod. Two budgets on one pod never do, since the
+ * eviction API refuses that; a single one never does if it allows no disruption even with all of its pods healthy.
  */
 export function neverEvictable(binding: readonly PodDisruptionBudget[]): NeverEvictable | undefined {
   const budgets = binding.map(budgetKey);
@@ -37,7 +40,7 @@ export function neverEvictable(binding: readonly PodDisruptionBudget[]): NeverEv
   return why === undefined ? undefined : { kind: 'never', budgets, why };
 }
 
-/** Why the budget can allow nothing even when every pod that it selects is healthy; undefined when it can. */
+/** Why the budget allows no disruption even if all pods that it selects are healthy; undefined if it can allow one. */
 function whyNever({ metadata, spec, status }: PodDisruptionBudget): string | undefined {
   const { minAvailable, maxUnavailable } = spec;
   if (isNothing(maxUnavailable)) return `maxUnavailable is ${maxUnavailable}`;
@@ -58,7 +61,7 @@ export interface UndrainablePod extends NeverEvictable {
   readonly pod: string;
 }
 
-/** The pods among `pods` that would block a drain for ever. `budgets` may be those of all namespaces. */
+/** The pods that would block a drain for ever. `budgets` may be those of all namespaces. */
 export function undrainablePods(
   pods: readonly Pod[],
   budgets: readonly PodDisruptionBudget[],

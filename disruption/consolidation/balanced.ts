@@ -1,9 +1,11 @@
 import type { CountedNode } from './fleet.js';
 
-/** A move must save at least this share of what it disrupts (consolidation/balanced). */
+/** A command must have at least this ratio of saving to disruption (consolidation/balanced). */
 const leastScore = 0.5;
 
-/** Whether every `Balanced` NodePool approves of taking these nodes for this saving, dollars per hour (consolidation/balanced). */
+/**
+ * Whether the command satisfies every `Balanced` NodePool of its candidates; saving in dollars per hour (consolidation/balanced).
+ */
 export function isBalanced(fleet: readonly CountedNode[], candidates: readonly CountedNode[], saving: number): boolean {
   const pools = new Set(candidates.filter(isOfBalancedPool).map(({ nodePool }) => nodePool));
   if (pools.size === 0) return true;
@@ -18,7 +20,7 @@ export function isBalanced(fleet: readonly CountedNode[], candidates: readonly C
 
 const isOfBalancedPool = ({ pool }: CountedNode): boolean => pool?.spec.disruption.consolidationPolicy === 'Balanced';
 
-/** The pool's share of its price that is saved, over the share of its disruption that is caused. */
+/** The share of the NodePool's price that is saved, divided by the share of its disruption cost that is caused. */
 function scoreOf(fleet: readonly CountedNode[], members: readonly CountedNode[], saving: number): number {
   const pool = members[0]!.nodePool;
   let price = 0;
@@ -30,6 +32,6 @@ function scoreOf(fleet: readonly CountedNode[], members: readonly CountedNode[],
   }
   const caused = members.reduce((sum, { cost }) => sum + cost, 0);
   if (saving <= 0 || price <= 0 || disruption <= 0 || caused <= 0) return 0;
-  // The sums carry binary noise: a score of exactly one half is to pass.
+  // Allows for rounding errors: a score of exactly one half has to pass.
   return (saving / price / (caused / disruption)) * (1 + 1e-9);
 }

@@ -9,16 +9,16 @@ import { Simulation } from './simulation.js';
 import { isFixed } from './target.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput, ConsolidationMethod } from './types.js';
 
-/** The fleet as the commands so far leave it. */
+/** The fleet after the commands found so far. */
 export class ChangingFleet {
   readonly simulation: Simulation;
   readonly budgets: Budgets;
   readonly commands: ConsolidationCommand[] = [];
-  /** Nodes that commands before launched. */
+  /** Nodes that earlier commands launch. */
   readonly launched = new Set<FleetNode>();
-  /** Nodes that may not go, and why. */
+  /** Nodes that may not be disrupted, and why. */
   readonly held: Consolidation['held'][number][];
-  /** Nodes that are on their way out already: they cost until they are gone, and budgets count them. */
+  /** Nodes that are being removed already: they cost money until they are gone, and budgets count them. */
   private readonly removed: readonly CountedNode[];
   private totalPrice: number;
   private living: readonly FleetNode[] | undefined;
@@ -38,12 +38,12 @@ export class ChangingFleet {
     this.totalPrice = this.fleetPrice();
   }
 
-  /** Of all nodes, dollars per hour. */
+  /** Price of all nodes, dollars per hour. */
   get price(): number {
     return this.totalPrice;
   }
 
-  /** Whether the search was ended before its end. */
+  /** Whether the search was stopped early. */
   get wasCutShort(): boolean {
     return this.cutShort;
   }
@@ -60,7 +60,7 @@ export class ChangingFleet {
     return (this.living ??= this.simulation.nodes.filter(({ gone }) => !gone));
   }
 
-  /** Those that budgets and policies count. */
+  /** The nodes that budgets and policies count. */
   counted(): readonly CountedNode[] {
     return [...this.alive(), ...this.removed];
   }
@@ -69,17 +69,17 @@ export class ChangingFleet {
     return priceOfAll(this.counted());
   }
 
-  /** What a node of the fleet costs, dollars per hour. */
+  /** The average price of a node, dollars per hour. */
   averagePrice(): number {
     return this.price / Math.max(1, this.counted().length);
   }
 
-  /** Whether spot is launched for spot beside nodes on demand alone. */
+  /** Whether a spot node may be replaced by spot only together with on-demand nodes. */
   get requiresOnDemand(): boolean {
     return this.input.spotToSpot !== true;
   }
 
-  /** Everything that is open and stays takes pods in. */
+  /** Makes all other open nodes targets for pods. */
   aimBeside(going: readonly FleetNode[]): void {
     const set = new Set(going);
     this.simulation.aim(this.alive().filter((node) => node.open && !set.has(node)));

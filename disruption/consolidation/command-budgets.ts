@@ -6,10 +6,10 @@ import { policyOf } from '../policies/policies.js';
 import { isEmptied, type CountedNode, type FleetNode } from './fleet.js';
 import type { ConsolidationInput } from './types.js';
 
-/** A command takes no more nodes than this, so that one failing launch holds up few. */
+/** The most nodes of one command, so that a failing launch affects few nodes. */
 export const mostCandidates = 100;
 
-/** Units of search for what stands in for a group of nodes. */
+/** Search units for replacements of a group of nodes. */
 export const groupUnits = 4_000;
 
 /** How many nodes of each NodePool one command may take (budgets/allowed-now; windows and rates of its DisruptionPolicy). */
@@ -25,7 +25,7 @@ export class Budgets {
     this.policies = objects.disruptionPolicies ?? [];
   }
 
-  /** How many more nodes may go at once, by NodePool, as the fleet is. */
+  /** How many more nodes of a NodePool may be disrupted now. */
   left(fleet: readonly CountedNode[], reason: BudgetReason): (node: CountedNode) => number {
     const totals = totalsOf(fleet);
     const disrupting = new Map<string, number>();
@@ -40,15 +40,15 @@ export class Budgets {
     };
   }
 
-  /** How many nodes of each NodePool one command may take where nothing else is under way. */
+  /** How many nodes of a NodePool one command may take if nothing else is disrupting. */
   atMost(fleet: readonly CountedNode[], reason: BudgetReason): (node: CountedNode) => number {
     const totals = totalsOf(fleet);
     return (node) => this.limitOf(node, reason)(totals.get(node.nodePool) ?? 0);
   }
 
   /**
-   * The first of `wanted` that may go at once for the reason, at most `most`. What protects empty nodes protects them from going
-   * along with others too.
+   * The first nodes of `wanted` that may be disrupted now for the reason, at most `most`. Empty nodes that budgets protect as
+   * empty are not taken for other reasons either.
    */
   take(fleet: readonly CountedNode[], wanted: readonly FleetNode[], reason: BudgetReason, most: number): FleetNode[] {
     const whole = countDown(this.left(fleet, reason));
@@ -78,7 +78,7 @@ export class Budgets {
   }
 }
 
-/** Whether one more node may go, each time it is asked, of as many of a NodePool as are `allowed`. */
+/** Counts down the allowed nodes of each NodePool: returns whether one more may be taken. */
 function countDown(allowed: (node: CountedNode) => number): (node: CountedNode) => boolean {
   const left = new Map<string, number>();
   return (node) => {
@@ -88,7 +88,7 @@ function countDown(allowed: (node: CountedNode) => number): (node: CountedNode) 
   };
 }
 
-/** How many nodes budgets count, by NodePool. */
+/** The number of nodes that budgets count, by NodePool. */
 function totalsOf(fleet: readonly CountedNode[]): Map<string, number> {
   const totals = new Map<string, number>();
   for (const { nodePool, counted } of fleet) {

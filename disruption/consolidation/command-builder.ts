@@ -5,36 +5,36 @@ import { candidateGroupsOf } from './parts.js';
 import type { ConsolidationPlan } from './plan.js';
 import type { Simulation } from './simulation.js';
 
-/** What a plan is carried out with. */
+/** What the builder needs from the search. */
 export interface CommandTools {
   readonly simulation: Simulation;
-  /** The first of these that budgets let go at once. */
+  /** The first of these nodes that budgets allow to disrupt now. */
   readonly letGo: (wanted: readonly FleetNode[]) => FleetNode[];
-  /** The outcome as it would be carried out; undefined when it is not allowed or saves too little. */
+  /** The outcome as a command; undefined if it is not allowed or saves too little. */
   readonly decide: (outcome: Outcome) => Decided | undefined;
-  /** What comes of taking these nodes by themselves; it stays in place. */
+  /** The outcome of removing just these nodes, which stays applied to the simulation. */
   readonly evaluate: (candidates: readonly FleetNode[]) => Decided | undefined;
-  /** Makes it a command. Gives the nodes that it launches. */
+  /** Adds the command; returns the nodes that it launches. */
   readonly carryOut: (outcome: Decided) => FleetNode[];
-  /** Whether there are as many commands as are wanted. */
+  /** Whether there are enough commands. */
   readonly isEnough: () => boolean;
-  /** Whether spot is launched for spot beside nodes on demand alone (consolidation/spot-beside-on-demand). */
+  /** Whether a spot node may be replaced by spot only together with on-demand nodes (consolidation/spot-beside-on-demand). */
   readonly requiresOnDemand: boolean;
 }
 
-/** What a command took, and the nodes that it launched. */
+/** The candidates of a command, and the nodes that it launches. */
 interface Done {
   readonly candidates: readonly FleetNode[];
   readonly launched: readonly FleetNode[];
 }
 
-/** Launches of a plan that are looked at one by one where a command could not pay for several. */
+/** How many launches are tried one by one, if a command cannot pay for several. */
 const mostLaunchesTried = 8;
 
-/** Savings below this are noise of the sums, dollars per hour. */
+/** Savings below this are rounding errors, dollars per hour. */
 const noise = 1e-9;
 
-/** Takes the nodes that the cheapest fleet does without, as many at a time as budgets let go. */
+/** Builds commands for the nodes that the cheapest fleet does not need, with as many nodes as budgets allow. */
 export class CommandBuilder {
   private readonly simulation: Simulation;
 
@@ -49,7 +49,7 @@ export class CommandBuilder {
     const { keep, remove } = this.plan;
     let waiting = remove.filter(({ gone }) => !gone);
     let targets = keep.filter(({ gone }) => !gone);
-    // What does not pay yet may do so once other steps have launched what it needs.
+    // A group that saves nothing yet may do so once other commands have launched what it needs.
     for (let progress = true; progress && waiting.length > 0;) {
       progress = false;
       const postponed: FleetNode[] = [];
@@ -70,7 +70,7 @@ export class CommandBuilder {
     }
   }
 
-  /** At first those alone that nothing of what is launched is too like to be launched for, then all of the group. */
+  /** First only the nodes that are not too similar to a launch to be replaced by it, then the whole group. */
   private asPlanned(group: readonly FleetNode[], waiting: readonly FleetNode[]): Done | undefined {
     const { late } = this.plan;
     const early = this.keepingOnDemand(
@@ -82,8 +82,8 @@ export class CommandBuilder {
   }
 
   /**
-   * As many as may go at once of those that one launch is enough for, the dearest first: budgets may let too few go to pay for
-   * several.
+   * As many nodes as allowed of those that one launch can replace, the most expensive first. Budgets may allow too few nodes to
+   * pay for several launches.
    */
   private oneLaunch(waiting: readonly FleetNode[]): Done | undefined {
     const { late, fleetPlan } = this.plan;
@@ -98,12 +98,12 @@ export class CommandBuilder {
     return undefined;
   }
 
-  /** The group without the on-demand nodes that later commands need. */
+  /** The group without on-demand nodes that later commands need. */
   private keepingOnDemand(group: readonly FleetNode[], waiting: readonly FleetNode[]): readonly FleetNode[] {
     return this.tools.requiresOnDemand ? keepingOnDemand(group, waiting, this.plan.fleetPlan.launches) : group;
   }
 
-  /** The group, or the largest first part of it that saves, whatever is best for it now. */
+  /** The group, or the largest part of it from its beginning that saves, with the best replacement for it now. */
   private byItself(group: readonly FleetNode[]): Done | undefined {
     for (let size = group.length; size >= 1; size = size >> 1) {
       const candidates = group.slice(0, size);
@@ -117,7 +117,7 @@ export class CommandBuilder {
     return undefined;
   }
 
-  /** Where a group as a whole may not go: those that have nothing to do with each other one by one, if they save. */
+  /** If a group cannot go as a whole, tries its independent parts one by one. */
   private inParts(group: readonly FleetNode[]): Done | undefined {
     const { simulation } = this;
     const followed = group.length > 1 ? simulation.follow(group, this.plan.fleetPlan) : undefined;
@@ -134,7 +134,7 @@ export class CommandBuilder {
     return candidates.length === 0 ? undefined : { candidates, launched };
   }
 
-  /** What the fleet plan does with these nodes, with this launch opened `first`, where that is allowed. */
+  /** What the fleet plan does with these nodes, opening this launch `first`, if that is allowed. */
   private follow(group: readonly FleetNode[], first?: number): Done | undefined {
     const { fleetPlan } = this.plan;
     const followed = this.simulation.follow(group, fleetPlan, first);

@@ -1,6 +1,6 @@
 import type { DisruptionReason } from '../../../api/stowage/disruption-policy.js';
 
-/** Nodes of a pool that were let go. */
+/** Nodes of a NodePool that were disrupted. */
 export interface PastDisruption {
   /** Milliseconds of the epoch. */
   readonly at: number;
@@ -9,17 +9,17 @@ export interface PastDisruption {
   readonly nodes: number;
 }
 
-/** One of the bounds on how many nodes of a pool may go. */
+/** One bound on the number of nodes of a NodePool that may be disrupted. */
 export interface Bound {
-  /** How many more may go now; infinity where it sets none. */
+  /** How many more may be disrupted now; infinity if it sets no bound. */
   readonly allowed: number;
-  /** What it is, for a person. */
+  /** What it is, in words. */
   readonly what: string;
-  /** When it changes by the passing of time alone, milliseconds of the epoch; infinity for never. */
+  /** When it changes by time alone, milliseconds of the epoch; infinity for never. */
   readonly changesAt: number;
 }
 
-/** Counted against the bounds of a pool, for the reasons that a bound names. */
+/** How many nodes were disrupted since a time, for the reasons that a bound names. */
 export function disruptedSince(
   pastDisruptions: readonly PastDisruption[],
   from: number,
@@ -32,7 +32,7 @@ export function disruptedSince(
   return sum;
 }
 
-/** Whether an entry of a policy is about a reason; one that names none is about all. */
+/** Whether an entry of a policy applies to a reason; without reasons it applies to all. */
 export function names(reasons: readonly DisruptionReason[] | undefined, reason: DisruptionReason): boolean {
   return reasons === undefined || reasons.includes(reason);
 }
@@ -46,9 +46,8 @@ const hour = 3_600_000;
 const keptAtMost = 256;
 
 /**
- * What has to be remembered at `now`: the past disruptions of the last `memoryMs`, few enough to be carried along. Those of one
- * pool and reason that are close in time, old ones first, are merged at the later time: what is counted then never
- * falls short.
+ * The past disruptions of the last `memoryMs`, merged so that few enough remain to be carried over. Old ones of the same NodePool
+ * and reason that are close in time are merged at the later time, so that counts are never too low.
  */
 export function rememberDisruptions(
   pastDisruptions: readonly PastDisruption[],

@@ -4,8 +4,8 @@ import { names, nodesOf, disruptedSince } from './past-disruptions.js';
 import type { Bound, PastDisruption } from './past-disruptions.js';
 
 /**
- * What rates allow of a pool with `total` nodes: in any stretch of time as long as `per`, wherever it begins, no more
- * than `nodes` go. The stretch that ends now is the one that counts, for nothing has begun after it.
+ * What rates allow for a NodePool with `total` nodes: at most `nodes` in any period of length `per`. Only the period that ends
+ * now matters, since no disruption lies after it.
  */
 export function rateBound(
   rates: readonly DisruptionRate[] | undefined,
@@ -25,7 +25,7 @@ export function rateBound(
 
 function boundOf(rate: DisruptionRate, pastDisruptions: readonly PastDisruption[], total: number, now: number): Bound {
   const per = parseDuration(rate.per, 'per');
-  // What began exactly `per` ago is in no stretch of that length with now.
+  // A disruption exactly `per` ago is outside of that period.
   const used = disruptedSince(pastDisruptions, now - per + 1, rate.reasons);
   return {
     allowed: Math.max(0, nodesOf(rate.nodes, total) - used),
@@ -34,7 +34,7 @@ function boundOf(rate: DisruptionRate, pastDisruptions: readonly PastDisruption[
   };
 }
 
-/** When so many past disruptions are out of the stretch that one more has room. */
+/** When enough past disruptions have left the period for one more. */
 function roomAt(
   { nodes, reasons }: DisruptionRate,
   pastDisruptions: readonly PastDisruption[],

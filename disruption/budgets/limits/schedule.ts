@@ -2,21 +2,24 @@ import { Cron } from 'croner';
 import { cronProblem } from '../../../api/schema/cron.js';
 
 /**
- * When a cron expression hits, in milliseconds of the epoch. A time of day that a change of clocks skips hits when the
- * clocks have jumped, and one that comes twice hits once; only schedules with `*` or a step in minute or hour follow
- * every turn of the clock. Time zone tables differ between releases of Node: ask in activities, never in workflow code.
+ * The times of a cron expression, in milliseconds of the epoch. If a change of clocks skips a time of day, the time is when the
+ * clocks have jumped; a time that comes twice counts once. Only schedules with `*` or a step in minute or hour follow the clock
+ * through both. Use it in activities and never in workflow code, because time zone tables differ between releases of Node.
  */
 export interface Schedule {
-  /** The latest hit at or before `now`. */
+  /** The latest time at or before `now`. */
   last(now: number): number | undefined;
-  /** The first hit after `now`. */
+  /** The first time after `now`. */
   next(now: number): number | undefined;
 }
 
 const remembered = 500;
 const known = new Map<string, Schedule | undefined>();
 
-/** Reads a cron expression in an IANA time zone; undefined when either is unknown (budgets/unreadable-schedule: such a budget allows none). */
+/**
+ * Reads a cron expression in an IANA time zone; undefined if either is invalid (budgets/unreadable-schedule: such a budget allows
+ * none).
+ */
 export function readSchedule(expression: string, timeZone = 'UTC'): Schedule | undefined {
   const key = `${timeZone} ${expression}`;
   if (!known.has(key)) {
@@ -35,7 +38,7 @@ function parse(expression: string, timeZone: string): Schedule | undefined {
       sloppyRanges: true,
       fixedTimeRule: 'no-wildcard',
     });
-    // An unknown time zone is refused at the first question.
+    // `Cron` checks the time zone only when it is first used.
     cron.nextRun(new Date(0));
     return between(
       (now) => cron.previousRuns(1, new Date(now + 1))[0]?.getTime(),
@@ -46,7 +49,7 @@ function parse(expression: string, timeZone: string): Schedule | undefined {
   }
 }
 
-/** Asked again for a time between the same two hits, the answer is known. */
+/** Caches the answers for times between two adjacent times of the schedule. */
 function between(last: Schedule['last'], next: Schedule['next']): Schedule {
   let span: { readonly from: number; readonly to: number; last?: number; next?: number } = { from: 0, to: 0 };
   const spanOf = (now: number): typeof span => {
@@ -64,13 +67,13 @@ function between(last: Schedule['last'], next: Schedule['next']): Schedule {
   return { last: (now) => spanOf(now).last, next: (now) => spanOf(now).next };
 }
 
-/** A stretch of time that a hit opens: from `from` up to, and without, `to`. */
+/** A period that begins at a time of the schedule: from `from` up to, and without, `to`. */
 export interface Opening {
   readonly from: number;
   readonly to: number;
 }
 
-/** What is open now: from the latest hit, for `length` milliseconds; undefined when that is over. */
+/** The period open at `now`: `length` milliseconds from the latest time of the schedule; undefined if that is over. */
 export function openingAt(schedule: Schedule, length: number, now: number): Opening | undefined {
   const from = schedule.last(now);
   return from !== undefined && now < from + length ? { from, to: from + length } : undefined;
@@ -79,7 +82,7 @@ export function openingAt(schedule: Schedule, length: number, now: number): Open
 const overlapsLooked = 64;
 const chains = new WeakMap<Schedule, Map<number, Opening>>();
 
-/** When what is open at `opening` closes at last: openings that touch are one, looked through to the 64th. */
+/** When the periods end that follow `opening` without a gap; up to 64 are joined. */
 export function closingOf(schedule: Schedule, opening: Opening): number {
   const length = opening.to - opening.from;
   let known = chains.get(schedule);

@@ -9,7 +9,7 @@ interface Looked {
   readonly window: MaintenanceWindow;
   readonly schedule: Schedule | undefined;
   readonly opening: Opening | undefined;
-  /** The next hit: a new opening, whether or not one is open. */
+  /** The next time of the schedule, which begins a new period even if one is open. */
   readonly opensAt: number | undefined;
 }
 
@@ -28,9 +28,9 @@ function about(
 }
 
 /**
- * What maintenance windows allow of a pool with `total` nodes. A reason that no window names is not bound; any other
- * waits until one is open. Each hit of the schedule is a new opening, and the quota of every window that is
- * open holds: it counts what began since for the reasons that the window names.
+ * What maintenance windows allow for a NodePool with `total` nodes. Reasons that no window names are not bounded; all others wait
+ * for an open window. Each time of the schedule begins a new period, and the quota of every open window holds: it counts the
+ * disruptions since then for the reasons of the window.
  */
 export function windowBound(
   windows: readonly MaintenanceWindow[] | undefined,
